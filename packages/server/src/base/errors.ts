@@ -1,0 +1,56 @@
+/**
+ * The one catalogue of what can go wrong in the world around us. A code is public, documented in `docs/errors.md`, and
+ * never reused. `status` is the HTTP status where a client can meet the code; codes without one stay inside the process.
+ */
+export interface ErrorRow {
+  /** What is wrong and what to do about it. */
+  readonly text: string;
+  readonly status?: number;
+  readonly retryAfterSeconds?: number;
+}
+
+export const ERRORS = {
+  // The command line.
+  'cli-usage': { text: 'the command line is wrong' },
+  'cli-file-unreadable': { text: 'the file cannot be read' },
+
+  // A block as a source delivered it: refused whole, never stored in part.
+  'block-not-utf8': { text: 'the block is not valid UTF-8; ask another source' },
+  'block-not-json': { text: 'the block is not valid JSON; ask another source' },
+  'block-too-deep': { text: 'the block nests deeper than any real block; ask another source' },
+  'block-field-missing': {
+    text: 'the block lacks a field that every block has; ask another source',
+  },
+  'block-field-invalid': {
+    text: 'a field of the block has a value it cannot have; ask another source',
+  },
+  'block-meta-missing': {
+    text: 'the source lacks the statuses of this block; ask another source, or mark this one metaOptional',
+  },
+  'block-parent-not-below': { text: 'the parent of a block must have a lower slot' },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+export type ErrorDetail = Readonly<Record<string, string | number | bigint | boolean | null>>;
+
+/** A fault of the world with its code and the values that tell one occurrence from another. */
+export class CodedError extends Error {
+  override readonly name = 'CodedError';
+  readonly code: ErrorCode;
+  readonly detail: ErrorDetail;
+
+  constructor(code: ErrorCode, detail: ErrorDetail = {}, options?: ErrorOptions) {
+    super(describe(code, detail), options);
+    this.code = code;
+    this.detail = detail;
+  }
+}
+
+export function isCodedError(error: unknown, code?: ErrorCode): error is CodedError {
+  return error instanceof CodedError && (code === undefined || error.code === code);
+}
+
+function describe(code: ErrorCode, detail: ErrorDetail): string {
+  const values = Object.entries(detail).map(([name, value]) => `${name} ${String(value)}`);
+  return values.length === 0 ? ERRORS[code].text : `${ERRORS[code].text} (${values.join(', ')})`;
+}

@@ -1,0 +1,5 @@
+import type { Command } from 'commander';
+import type { CommandContext } from './context.ts';
+
+/** Every command of the program, in the order of its help. One file in `commands/` builds each. */
+export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [];

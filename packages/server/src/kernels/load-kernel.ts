@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { workerUrl } from '../base/worker-url.ts';
+
+const pageBytes = 65_536;
+/** The most a 32-bit WASM memory can hold, in pages. */
+const pageCountMax = 65_536;
+
+/** The part of a WASM memory that we use; Node's own types leave it to the browser's. */
+export interface KernelMemory {
+  /** Replaced by every growth: take it anew after anything that may grow. */
+  readonly buffer: ArrayBuffer;
+  grow(pageCount: number): number;
+}
+
+declare const module: unique symbol;
+interface KernelModule {
+  readonly [module]: true;
+}
+
+const wasm = (
+  globalThis as unknown as {
+    readonly WebAssembly: {
+      Module: new (bytes: Uint8Array) => KernelModule;
+      Memory: new (limits: { initial: number; maximum: number }) => KernelMemory;
+      Instance: new (module: KernelModule, imports: object) => { readonly exports: unknown };
+    };
+  }
+).WebAssembly;
+
+/** One instance of a kernel module with a memory of its own. Not shared between threads: each makes its own. */
+export interface Kernel<Exports> {
+  readonly memory: KernelMemory;
+  readonly exports: Exports;
+}
+
+const modules = new Map<string, KernelModule>();
+
+/** Instantiates `assembly/<name>.ts`, as built. The module is compiled once per thread, its memory grows on demand. */
+export function loadKernel<Exports>(name: string, initialBytes = pageBytes): Kernel<Exports> {
+  let compiled = modules.get(name);
+  if (compiled === undefined) {
+    compiled = new wasm.Module(readFileSync(workerUrl(import.meta.url, `./${name}.wasm`)));
+    modules.set(name, compiled);
+  }
+  const initial = Math.max(1, Math.ceil(initialBytes / pageBytes));
+  const memory = new wasm.Memory({ initial, maximum: pageCountMax });
+  const instance = new wasm.Instance(compiled, { env: { memory } });
+  return { memory, exports: instance.exports as Exports };
+}
+
+/** Grows the memory until `bytes` fit. Views taken before are detached by that. */
+export function ensureMemory(memory: KernelMemory, bytes: number): void {
+  const missing = bytes - memory.buffer.byteLength;
+  if (missing > 0) memory.grow(Math.ceil(missing / pageBytes));
+}

@@ -1,0 +1,28 @@
+import { defineConfig } from 'vitest/config';
+
+const shared = {
+  resolve: { conditions: ['source'] },
+  ssr: { resolve: { conditions: ['source'] } },
+};
+
+export default defineConfig({
+  test: {
+    globalSetup: './test/build-once.ts',
+    projects: [
+      {
+        ...shared,
+        test: {
+          name: 'sluice',
+          include: ['packages/*/src/**/*.test.ts', 'test/*/**/*.test.ts'],
+          exclude: ['test/tidy/**'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        ...shared,
+        test: { name: 'tidy', include: ['test/tidy/**/*.test.ts'], testTimeout: 60_000 },
+      },
+    ],
+  },
+});
