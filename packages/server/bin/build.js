@@ -1,21 +1,22 @@
 // Builds what is missing or older than its sources: TypeScript by project references, kernels by AssemblyScript.
 //
-// This file and `sluice.js` are JavaScript because they run before anything is built. Everything printed goes to stderr,
-// so that a command's own output stays clean. Two builds at once wait for each other by way of a lock folder that names
-// its owner; the lock of a process that died is taken over.
-import { spawnSync } from 'node:child_process';
+// This file and its siblings are JavaScript because they run before anything is built. Everything printed goes to
+// stderr, so that a command's own output stays clean. Two builds at once wait for each other by way of a lock folder.
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { takeLock } from './build-lock.js';
 
 const serverFolder = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(dirname(serverFolder));
@@ -24,133 +25,168 @@ const stampFile = join(serverFolder, 'dist', '.stamp');
 // Each file directly in this folder becomes one WASM module of its name; what they share is in folders below it.
 const kernelFolder = join(serverFolder, 'src', 'kernels', 'assembly');
 const kernelOutputFolder = join(serverFolder, 'dist', 'kernels');
+const kernelStampFile = join(kernelOutputFolder, '.stamp');
 const lockWaitMsMax = 300_000;
 const lockPollMs = 100;
 
-const sourceRoots = [
-  'packages/protocol/src',
-  'packages/server/src',
-  'packages/client/src',
-  'packages/web/src',
-  'bench',
+// Where each TypeScript project keeps its sources, and where its build goes.
+const projects = [
+  ...['protocol', 'server', 'client', 'web'].map((name) => ({
+    sources: join(root, 'packages', name, 'src'),
+    output: join(root, 'packages', name, 'dist'),
+  })),
+  { sources: join(root, 'bench'), output: join(root, 'bench', 'dist') },
+];
+const toolFiles = [
+  'package-lock.json',
+  'packages/server/bin/build.js',
+  'packages/server/bin/build-lock.js',
 ];
 const configurationFiles = [
-  'package-lock.json',
+  ...toolFiles,
   'tsconfig.base.json',
   'tsconfig.json',
   'bench/tsconfig.json',
-  'packages/server/bin/build.js',
   ...['protocol', 'server', 'client', 'web'].map((name) => `packages/${name}/tsconfig.json`),
 ];
 
-function* walk(folder) {
+class BuildFailure extends Error {}
+
+function* walk(folder, skipped = []) {
+  if (!existsSync(folder)) return;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.name === 'dist' || entry.name === 'node_modules') continue;
+    if (skipped.includes(entry.name)) continue;
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) yield* walk(path);
-    else if (entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts')) yield path;
+    if (entry.isDirectory()) yield* walk(path, skipped);
+    else yield path;
   }
 }
 
-/** A digest of every source's path, size and time: it also notices files that went away. */
-function sourceDigest() {
+function walkSources(folder) {
+  return [...walk(folder, ['dist', 'node_modules'])].filter(
+    (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'),
+  );
+}
+
+/** A digest of every file's path, size and time: it also notices files that went away. */
+function digestOf(files) {
   const hash = createHash('sha256');
-  const configuration = configurationFiles.map((file) => join(root, file)).filter(existsSync);
-  const sources = sourceRoots.map((folder) => join(root, folder)).filter(existsSync);
-  const files = [...configuration, ...sources.flatMap((folder) => [...walk(folder)])].sort();
-  for (const file of files) {
+  for (const file of files.filter((path) => existsSync(path)).sort()) {
     const { size, mtimeMs } = statSync(file);
-    hash.update(`${file}\0${size}\0${mtimeMs}\n`);
+    hash.update(`${relative(root, file)}\0${size}\0${mtimeMs}\n`);
   }
   return hash.digest('hex');
 }
 
+function sourceDigest() {
+  const configuration = configurationFiles.map((file) => join(root, file));
+  return digestOf([...configuration, ...projects.flatMap(({ sources }) => walkSources(sources))]);
+}
+
+function hasStamp(file, digest) {
+  return existsSync(file) && readFileSync(file, 'utf8') === digest;
+}
+
 function isBuilt(digest) {
-  return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === digest;
+  const isThere = ({ sources, output }) => existsSync(output) || !existsSync(sources);
+  return projects.every(isThere) && hasStamp(stampFile, digest);
 }
 
 function run(tool, args) {
   const entry = join(root, 'node_modules', tool);
   if (!existsSync(entry))
     throw new BuildFailure(`cannot find ${entry}: run \`npm ci\` in ${root} first`);
-  const child = spawnSync(process.execPath, [entry, ...args], {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [entry, ...args], {
+      cwd: root,
+      stdio: ['ignore', process.stderr, process.stderr],
+    });
+    child.on('error', reject);
+    child.on('exit', (status) => {
+      if (status === 0) resolve();
+      else reject(new BuildFailure(`${tool} failed; the lines above say why`));
+    });
   });
-  if (child.status !== 0) throw new BuildFailure(`${tool} failed; the lines above say why`);
-}
-
-class BuildFailure extends Error {}
-
-function ownerIsAlive() {
-  try {
-    process.kill(Number(readFileSync(join(lockFolder, 'pid'), 'utf8')), 0);
-    return true;
-  } catch (error) {
-    return error.code === 'EPERM';
-  }
-}
-
-async function takeLock() {
-  const startMs = performance.now();
-  let waiting = false;
-  let ownerless = 0;
-  for (;;) {
-    try {
-      mkdirSync(lockFolder);
-      writeFileSync(join(lockFolder, 'pid'), String(process.pid));
-      return;
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error;
-    }
-    // An owner writes its pid just after making the folder, so only a lock seen dead several times in a row is dead.
-    ownerless = ownerIsAlive() ? 0 : ownerless + 1;
-    if (ownerless > 5) rmSync(lockFolder, { recursive: true, force: true });
-    if (!waiting) process.stderr.write('sluice: another build is running, waiting for it\n');
-    waiting = true;
-    if (performance.now() - startMs > lockWaitMsMax) {
-      throw new BuildFailure(
-        `another build holds ${lockFolder} for too long; remove it if none is running`,
-      );
-    }
-    await new Promise((resolve) => setTimeout(resolve, lockPollMs));
-  }
 }
 
 const kernelOptions = ['--runtime', 'stub', '--optimizeLevel', '3', '--noAssert', '--importMemory'];
 const kernelFeatures = ['--enable', 'simd', '--enable', 'bulk-memory', '--use', 'abort='];
 
-function compile() {
-  run('typescript/bin/tsc', ['-b', 'tsconfig.json']);
+function kernelNames() {
+  return readdirSync(kernelFolder)
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => name.slice(0, -'.ts'.length));
+}
+
+async function compileKernels() {
+  const tools = toolFiles.map((file) => join(root, file));
+  const digest = digestOf([...tools, ...walkSources(kernelFolder)]);
+  if (hasStamp(kernelStampFile, digest)) return;
   mkdirSync(kernelOutputFolder, { recursive: true });
-  for (const file of readdirSync(kernelFolder).filter((name) => name.endsWith('.ts'))) {
-    const output = join(kernelOutputFolder, file.replace(/\.ts$/, '.wasm'));
-    run('assemblyscript/bin/asc.js', [
-      join(kernelFolder, file),
-      '--outFile',
-      output,
-      ...kernelOptions,
-      ...kernelFeatures,
-    ]);
+  rmSync(kernelStampFile, { force: true });
+  for (const name of kernelNames()) {
+    const files = [join(kernelFolder, `${name}.ts`), '--outFile'];
+    const output = join(kernelOutputFolder, `${name}.wasm`);
+    await run('assemblyscript/bin/asc.js', [...files, output, ...kernelOptions, ...kernelFeatures]);
   }
+  writeFileSync(kernelStampFile, digest);
+}
+
+/** Removes what earlier builds made from sources that are gone: neither compiler does, and it would still be importable. */
+function prune() {
+  for (const { sources, output } of projects) {
+    for (const path of walk(output)) {
+      const name = relative(output, path);
+      const source = name.replace(/\.(d\.ts|js|js\.map)$/, '.ts');
+      if (source !== name && !existsSync(join(sources, source))) rmSync(path);
+    }
+  }
+  const kernels = new Set(kernelNames().map((name) => `${name}.wasm`));
+  for (const path of walk(kernelOutputFolder)) {
+    if (path.endsWith('.wasm') && !kernels.has(relative(kernelOutputFolder, path))) rmSync(path);
+  }
+}
+
+async function compile() {
+  const steps = [run('typescript/bin/tsc', ['-b', 'tsconfig.json']), compileKernels()];
+  // Both are awaited to their end, so that no compiler still writes when the lock is given back.
+  const failed = (await Promise.allSettled(steps)).find(({ status }) => status === 'rejected');
+  if (failed) throw failed.reason;
+  prune();
+}
+
+async function buildLocked(force) {
+  const digest = sourceDigest();
+  if (!force && isBuilt(digest)) return;
+  process.stderr.write('sluice: building\n');
+  const startMs = performance.now();
+  // From here on the output is of no known sources: a build that fails or is killed must not look like the one before.
+  rmSync(stampFile, { force: true });
+  await compile();
+  writeFileSync(stampFile, digest);
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+  process.stderr.write(`sluice: built in ${seconds} s\n`);
 }
 
 /** Builds if needed. Where there are no sources, as in an image, what is there is what runs. */
 export async function build({ force = false } = {}) {
   if (!existsSync(kernelFolder)) return;
   if (!force && isBuilt(sourceDigest())) return;
-  await takeLock();
+  const release = await takeLock(lockFolder, {
+    waitMsMax: lockWaitMsMax,
+    pollMs: lockPollMs,
+    onWait: () => process.stderr.write('sluice: another build is running, waiting for it\n'),
+  });
+  if (release === undefined) {
+    const seconds = lockWaitMsMax / 1000;
+    throw new BuildFailure(
+      `another build has held ${lockFolder} for ${seconds} s; remove it if none is running`,
+    );
+  }
   try {
-    const digest = sourceDigest();
-    if (!force && isBuilt(digest)) return;
-    process.stderr.write('sluice: building\n');
-    const startMs = performance.now();
-    compile();
-    writeFileSync(stampFile, digest);
-    const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
-    process.stderr.write(`sluice: built in ${seconds} s\n`);
+    await buildLocked(force);
   } finally {
-    rmSync(lockFolder, { recursive: true, force: true });
+    release();
   }
 }
 
@@ -159,12 +195,13 @@ export async function buildOrExit(options) {
   try {
     await build(options);
   } catch (error) {
-    if (!(error instanceof BuildFailure)) throw error;
+    const isExpected = error instanceof BuildFailure || error.syscall !== undefined;
+    if (!isExpected) throw error;
     process.stderr.write(`sluice: the build failed: ${error.message}\n`);
     process.exit(70);
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   await buildOrExit({ force: process.argv.includes('--force') });
 }

@@ -1,8 +1,26 @@
 #!/usr/bin/env node
 // The command `sluice`: builds when sources are newer than the build, then runs. It is committed as JavaScript because
 // npm links a bin only if its file exists when packages are installed, before anything could have been built.
+import { existsSync } from 'node:fs';
 import { buildOrExit } from './build.js';
 
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  process.stderr.write(`sluice: needs Node 20.19 or newer, this is ${process.versions.node}\n`);
+  process.exit(1);
+}
+
+// A reader that has seen enough, as in `sluice … | head`, is no bug: end, without a stack.
+process.stdout.on('error', (error) => {
+  if (error.code === 'EPIPE') process.exit(1);
+  throw error;
+});
+
 await buildOrExit();
-const { main } = await import('../dist/cli/main.js');
+const entry = new URL('../dist/cli/main.js', import.meta.url);
+if (!existsSync(entry)) {
+  process.stderr.write('sluice: there is neither a build nor sources to build it from\n');
+  process.exit(70);
+}
+const { main } = await import(entry.href);
 process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,173 @@
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeFreshCopy, repositoryRoot } from './make-fresh-copy.ts';
+import { type CommandResult, runCommand } from './run-command.ts';
+
+const versionOnly = /^\d+\.\d+\.\d+\n$/;
+const exitCodesFile = 'packages/server/src/cli/exit-codes.ts';
+const stampFile = 'packages/server/dist/.stamp';
+
+let fresh: string;
+let freshResult: CommandResult;
+const folders: string[] = [];
+
+beforeAll(async () => {
+  fresh = makeFreshCopy();
+  folders.push(fresh);
+  freshResult = await runCommand('npx', ['sluice', '--version'], fresh);
+}, 180_000);
+
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A copy with its build, times kept, so that it counts as up to date. */
+function copyBuilt(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-built-'));
+  folders.push(folder);
+  execFileSync('cp', ['-a', `${fresh}/.`, folder]);
+  return folder;
+}
+
+function copyUnbuilt(): string {
+  const folder = makeFreshCopy();
+  folders.push(folder);
+  return folder;
+}
+
+function sluice(root: string, ...args: string[]): Promise<CommandResult> {
+  return runCommand(join(root, 'node_modules/.bin/sluice'), args, tmpdir());
+}
+
+function countBuilds(...results: CommandResult[]): number {
+  return results
+    .map(({ err }) => err.split('sluice: building\n').length - 1)
+    .reduce((a, b) => a + b);
+}
+
+test('default: npx sluice works in a fresh copy, and the build it needs prints to stderr only', () => {
+  expect(freshResult.code, freshResult.err).toBe(0);
+  expect(freshResult.out).toMatch(versionOnly);
+  expect(countBuilds(freshResult)).toBe(1);
+});
+
+test('default: the linked command runs from another folder, without a second build', async () => {
+  const { code, out, err } = await sluice(fresh, '--version');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toMatch(versionOnly);
+});
+
+test('behavior: the file npm links is in the repository and may be executed', () => {
+  const args = ['ls-files', '--stage', 'packages/server/bin/sluice.js'];
+  const entry = execFileSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' });
+  expect(entry).toMatch(/^100755 /);
+});
+
+test('behavior: of two started at once one builds, the other waits, and both succeed', async () => {
+  const root = copyUnbuilt();
+  const results = await Promise.all([sluice(root, '--version'), sluice(root, '--version')]);
+  for (const { code, out, err } of results) {
+    expect(code, err).toBe(0);
+    expect(out).toMatch(versionOnly);
+  }
+  expect(countBuilds(...results)).toBe(1);
+});
+
+test('behavior: a build that was killed is done again by the next command', async () => {
+  const root = copyUnbuilt();
+  await killWhileBuilding(root);
+  expect(existsSync(join(root, stampFile))).toBe(false);
+  const result = await sluice(root, '--version');
+  expect(result.code, result.err).toBe(0);
+  expect(result.out).toMatch(versionOnly);
+  expect(countBuilds(result)).toBe(1);
+});
+
+/** Kills the builder and its compilers as soon as it says that it builds. */
+async function killWhileBuilding(root: string): Promise<void> {
+  const builder = spawn(process.execPath, [join(root, 'packages/server/bin/build.js')], {
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = new Promise<NodeJS.Signals | null>((resolve) => {
+    builder.on('close', (_code, signal) => resolve(signal));
+  });
+  builder.stderr.once('data', () => process.kill(-(builder.pid as number), 'SIGKILL'));
+  expect(await ended).toBe('SIGKILL');
+}
+
+test('behavior: a changed source is built before the command runs', async () => {
+  const root = copyBuilt();
+  const file = join(root, exitCodesFile);
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.replace('Exit codes:', 'Exit codes, changed:'));
+  const result = await sluice(root, '--help');
+  expect(result.out).toContain('Exit codes, changed:');
+  expect(countBuilds(result)).toBe(1);
+});
+
+test('behavior: a deleted source is noticed, and nothing is left of its build', async () => {
+  const root = copyBuilt();
+  const source = join(root, 'packages/server/src/base/passing.ts');
+  const built = join(root, 'packages/server/dist/base');
+  writeFileSync(source, 'export const passing = 1;\n');
+  await sluice(root, '--version');
+  expect(readdirSync(built)).toContain('passing.js');
+  rmSync(source);
+  expect(countBuilds(await sluice(root, '--version'))).toBe(1);
+  expect(readdirSync(built).filter((name) => name.startsWith('passing'))).toEqual([]);
+});
+
+test('behavior: where there are no sources it runs what is there', async () => {
+  const root = copyBuilt();
+  for (const name of readdirSync(join(root, 'packages'))) {
+    rmSync(join(root, 'packages', name, 'src'), { recursive: true, force: true });
+  }
+  const { code, out, err } = await sluice(root, '--version');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toMatch(versionOnly);
+});
+
+test('error: with neither sources nor a build it says so', async () => {
+  const root = copyUnbuilt();
+  rmSync(join(root, 'packages/server/src'), { recursive: true });
+  const { code, out, err } = await sluice(root, '--version');
+  expect({ code, out }).toEqual({ code: 70, out: '' });
+  expect(err).toBe('sluice: there is neither a build nor sources to build it from\n');
+});
+
+test('error: a broken source is named, ends with 70, and does not pass for built', async () => {
+  const root = copyBuilt();
+  const file = join(root, exitCodesFile);
+  const text = readFileSync(file, 'utf8');
+  appendFileSync(file, "\nexport const broken: number = 'text';\n");
+  const { code, out, err } = await sluice(root, '--version');
+  expect({ code, out }).toEqual({ code: 70, out: '' });
+  expect(err).toContain(exitCodesFile);
+  expect(err).toMatch(
+    /\nsluice: the build failed: typescript\/bin\/tsc failed; the lines above say why\n$/,
+  );
+  expect(existsSync(join(root, stampFile))).toBe(false);
+  writeFileSync(file, text);
+  expect((await sluice(root, '--version')).code).toBe(0);
+});
+
+test('error: without installed packages the build says what to do', async () => {
+  const root = copyUnbuilt();
+  rmSync(join(root, 'node_modules'), { recursive: true });
+  const args = [join(root, 'packages/server/bin/sluice.js'), '--version'];
+  const { code, err } = await runCommand(process.execPath, args, root);
+  expect(code).toBe(70);
+  expect(err).toContain('run `npm ci` in');
+});

@@ -1,0 +1,53 @@
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const repositoryRoot = fileURLToPath(new URL('../../', import.meta.url));
+
+/**
+ * The repository as a stranger has it after `git clone` and `npm ci`: what git would hand over, nothing that is built.
+ * It is copied file by file, because a clone would lack the change under test until that is committed. Packages are
+ * links to those installed here; our own are linked inside the copy, as npm does.
+ */
+export function makeFreshCopy(): string {
+  const root = mkdtempSync(join(tmpdir(), 'sluice-fresh-'));
+  for (const file of listRepositoryFiles()) {
+    const target = join(root, file);
+    mkdirSync(dirname(target), { recursive: true });
+    copyFileSync(join(repositoryRoot, file), target);
+  }
+  linkPackages(root);
+  return root;
+}
+
+/** Tracked files and those that would be tracked; deleted ones are left out. */
+export function listRepositoryFiles(): string[] {
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const text = execFileSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' });
+  const files = text.split('\0').filter((file) => file !== '');
+  return files.filter((file) => existsSync(join(repositoryRoot, file)));
+}
+
+function linkPackages(root: string): void {
+  const installed = join(repositoryRoot, 'node_modules');
+  const modules = join(root, 'node_modules');
+  mkdirSync(join(modules, '.bin'), { recursive: true });
+  for (const name of readdirSync(installed)) {
+    if (name.startsWith('.') || name === '@sluice') continue;
+    symlinkSync(join(installed, name), join(modules, name));
+  }
+  mkdirSync(join(modules, '@sluice'));
+  for (const name of readdirSync(join(root, 'packages'))) {
+    symlinkSync(join('..', '..', 'packages', name), join(modules, '@sluice', name));
+  }
+  symlinkSync(join('..', '@sluice', 'server', 'bin', 'sluice.js'), join(modules, '.bin', 'sluice'));
+}
