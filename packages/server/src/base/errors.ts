@@ -28,6 +28,20 @@ export const ERRORS = {
     text: 'the source lacks the statuses of this block; ask another source, or mark this one metaOptional',
   },
   'block-parent-not-below': { text: 'the parent of a block must have a lower slot' },
+
+  // A chain: what a source offers is checked against what is stored, and refused whole.
+  'chain-not-linked': { text: 'the block is no child of the block below it' },
+  'chain-height-wrong': { text: "the height of the block is not one more than its parent's" },
+  'chain-hash-reused': { text: 'the hash of the block belongs to another block already' },
+  'chain-ancestor-unknown': { text: 'the branch does not grow from a block of this chain' },
+  'chain-fork-below-finality': {
+    text: 'the branch leaves the chain below its finalized head; the source is on another ledger or lies',
+  },
+  'chain-finality-contradicted': {
+    text: 'the source reports another finalized block than the one stored as finalized',
+  },
+  'chain-finality-unknown': { text: 'the block reported as finalized is not stored' },
+  'chain-trim-too-high': { text: 'retention would drop blocks that are not finalized yet' },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

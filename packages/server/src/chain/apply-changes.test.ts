@@ -1,0 +1,319 @@
+import { describe, expect, test } from 'vitest';
+import { isCodedError } from '../base/errors.ts';
+import { applyChanges, replacedCountMax } from './apply-changes.ts';
+import type { ChainChange } from './chain-change.ts';
+import { type ChainSnapshot, emptySnapshot } from './chain-snapshot.ts';
+import { linkedHeight } from './link-block.ts';
+import { hash, makeHeader, makeRun, ref, sealRun, slot } from './testing/chain-fixtures.ts';
+
+const anchor = { number: slot(9), hash: hash('a9') };
+const below = { number: 9, hash: 'a9', height: 100 };
+
+function build(...changes: ChainChange[]): ChainSnapshot {
+  return applyChanges(emptySnapshot, changes);
+}
+
+/** Blocks a10 to a15 over the anchor a9, slot 13 skipped, a11 finalized. */
+function grown(): ChainSnapshot {
+  return build(
+    { kind: 'create', anchor },
+    { kind: 'extend', blocks: makeRun('a', [10, 11, 12, 14, 15], below) },
+    { kind: 'finalize', block: ref('a11') },
+  );
+}
+
+function names(snapshot: ChainSnapshot): string[] {
+  return snapshot.hot.map(({ header }) => header.hash);
+}
+
+function refusal(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    if (isCodedError(error)) return error.code;
+    throw error;
+  }
+  return 'accepted';
+}
+
+function headerAt(snapshot: ChainSnapshot, name: string) {
+  const found = snapshot.hot.find(({ header }) => header.hash === name);
+  if (found === undefined) throw new RangeError(name);
+  return found.header;
+}
+
+describe('extend', () => {
+  test('default: children of the head are added, and the head is the last of them', () => {
+    const snapshot = grown();
+    expect(names(snapshot)).toEqual(['a10', 'a11', 'a12', 'a14', 'a15']);
+    expect(snapshot.head).toEqual(ref('a15'));
+    expect(snapshot.start).toBe(10);
+    expect(snapshot.version).toBe(1);
+  });
+
+  test('behavior: a ledger from slot 0 has no anchor and starts at 0', () => {
+    const snapshot = build(
+      { kind: 'create', anchor: null },
+      { kind: 'extend', blocks: makeRun('a', [0, 1], null) },
+    );
+    expect(snapshot.start).toBe(0);
+    expect(snapshot.anchor).toBeNull();
+    expect(names(snapshot)).toEqual(['a0', 'a1']);
+  });
+
+  const head = { number: 15, hash: 'a15', height: 105 };
+  const child = makeHeader('a', 16, head);
+  const cases: [string, typeof child, string][] = [
+    [
+      'a false parent slot with the true hash',
+      { ...child, parentSlot: slot(14) },
+      'chain-not-linked',
+    ],
+    [
+      'a false parent hash with the true slot',
+      { ...child, parentHash: hash('b15') },
+      'chain-not-linked',
+    ],
+    ['an unknown parent hash', { ...child, parentHash: null }, 'chain-not-linked'],
+    ['a slot at its parent', { ...child, number: slot(15), hash: hash('c15') }, 'chain-not-linked'],
+    ['a height that leaps', { ...child, height: 107 }, 'chain-height-wrong'],
+    ['no height over a known one', { ...child, height: null }, 'chain-height-wrong'],
+    ['the hash of another block', { ...child, hash: hash('a12') }, 'chain-hash-reused'],
+    ["the anchor's hash", { ...child, hash: hash('a9') }, 'chain-hash-reused'],
+  ];
+  test.each(cases)('error: I-01 %s is refused', (_name, header, code) => {
+    const snapshot = grown();
+    const change: ChainChange = { kind: 'extend', blocks: [{ header, payload: 1 }] };
+    expect(refusal(() => applyChanges(snapshot, [change]))).toBe(code);
+  });
+
+  test('error: I-10 a run with one bad block changes nothing', () => {
+    const snapshot = grown();
+    const run = makeRun('a', [16, 17, 18], head);
+    const broken = run.map((block, i) =>
+      i === 1 ? { ...block, header: { ...block.header, parentSlot: slot(15) } } : block,
+    );
+    expect(refusal(() => applyChanges(snapshot, [{ kind: 'extend', blocks: broken }]))).toBe(
+      'chain-not-linked',
+    );
+    expect(names(snapshot)).toHaveLength(5);
+  });
+
+  test('error: the ledger must begin with a block at slot 0', () => {
+    const change: ChainChange = {
+      kind: 'extend',
+      blocks: makeRun('a', [1], { ...below, number: 0 }),
+    };
+    expect(refusal(() => build({ kind: 'create', anchor: null }, change))).toBe('chain-not-linked');
+  });
+
+  test('behavior: I-13 blocks that are stored already change nothing, at any depth', () => {
+    const snapshot = grown();
+    for (const [from, to] of [
+      [0, 5],
+      [1, 3],
+      [4, 5],
+    ]) {
+      const blocks = snapshot.hot.slice(from, to);
+      expect(applyChanges(snapshot, [{ kind: 'extend', blocks }])).toBe(snapshot);
+    }
+    const overlapping = [...snapshot.hot.slice(3), { header: child, payload: 16 }];
+    expect(names(applyChanges(snapshot, [{ kind: 'extend', blocks: overlapping }]))).toEqual([
+      ...names(snapshot),
+      'a16',
+    ]);
+  });
+
+  test('error: I-13 a stored hash with another parent is refused', () => {
+    const snapshot = grown();
+    const header = { ...headerAt(snapshot, 'a14'), parentSlot: slot(11) };
+    const change: ChainChange = { kind: 'extend', blocks: [{ header, payload: 1 }] };
+    expect(refusal(() => applyChanges(snapshot, [change]))).toBe('chain-hash-reused');
+  });
+});
+
+describe('replace', () => {
+  test('default: the branch stands where the old blocks were, whose hashes are remembered', () => {
+    const snapshot = grown();
+    const blocks = makeRun('b', [13, 14], headerAt(snapshot, 'a12'));
+    const next = applyChanges(snapshot, [{ kind: 'replace', ancestor: ref('a12'), blocks }]);
+    expect(names(next)).toEqual(['a10', 'a11', 'a12', 'b13', 'b14']);
+    expect(next.head).toEqual(ref('b14'));
+    expect([...next.replaced]).toEqual([
+      ['a14', 14],
+      ['a15', 15],
+    ]);
+  });
+
+  test('behavior: I-43 a hash that is adopted again is forgotten', () => {
+    const snapshot = grown();
+    const branch = makeRun('b', [13], headerAt(snapshot, 'a12'));
+    const forked = applyChanges(snapshot, [
+      { kind: 'replace', ancestor: ref('a12'), blocks: branch },
+    ]);
+    const back = applyChanges(forked, [
+      { kind: 'replace', ancestor: ref('a12'), blocks: snapshot.hot.slice(3, 4) },
+    ]);
+    expect(names(back)).toEqual(['a10', 'a11', 'a12', 'a14']);
+    expect([...back.replaced.keys()]).toEqual(['a15', 'b13']);
+  });
+
+  test('error: I-12 a branch from below the finalized head is refused', () => {
+    const snapshot = grown();
+    const blocks = makeRun('b', [11, 16], headerAt(snapshot, 'a10'));
+    const change: ChainChange = { kind: 'replace', ancestor: ref('a10'), blocks };
+    expect(refusal(() => applyChanges(snapshot, [change]))).toBe('chain-fork-below-finality');
+  });
+
+  test('behavior: a branch may leave the chain right at the finalized head', () => {
+    const snapshot = grown();
+    const blocks = makeRun('b', [12], headerAt(snapshot, 'a11'));
+    const next = applyChanges(snapshot, [{ kind: 'replace', ancestor: ref('a11'), blocks }]);
+    expect(names(next)).toEqual(['a10', 'a11', 'b12']);
+  });
+
+  test('behavior: before anything is final a branch may leave at the anchor', () => {
+    const start = build(
+      { kind: 'create', anchor },
+      { kind: 'extend', blocks: makeRun('a', [10], below) },
+    );
+    const blocks = makeRun('b', [10, 11], below);
+    const next = applyChanges(start, [{ kind: 'replace', ancestor: ref('a9'), blocks }]);
+    expect(names(next)).toEqual(['b10', 'b11']);
+  });
+
+  test('error: an ancestor that is not ours is refused, by hash and by slot', () => {
+    const snapshot = grown();
+    for (const name of ['b12', 'a13', 'a16']) {
+      const blocks = makeRun('b', [17], { ...ref(name), height: 102 });
+      const change: ChainChange = { kind: 'replace', ancestor: ref(name), blocks };
+      expect(refusal(() => applyChanges(snapshot, [change]))).toBe('chain-ancestor-unknown');
+    }
+  });
+
+  test('behavior: I-13 a branch that only repeats what is stored is no fork', () => {
+    const snapshot = grown();
+    const change: ChainChange = {
+      kind: 'replace',
+      ancestor: ref('a11'),
+      blocks: snapshot.hot.slice(2, 4),
+    };
+    expect(applyChanges(snapshot, [change])).toBe(snapshot);
+  });
+
+  test('limit: I-43 the last 10,000 replaced hashes are kept', () => {
+    let snapshot = build(
+      { kind: 'create', anchor },
+      { kind: 'extend', blocks: makeRun('a', [10, 11], below) },
+    );
+    const ancestor = ref('a10');
+    const parent = headerAt(snapshot, 'a10');
+    const slots = Array.from({ length: 6_000 }, (_, i) => 11 + i);
+    for (const branch of ['b', 'c', 'd']) {
+      const blocks = makeRun(branch, slots, parent);
+      snapshot = applyChanges(snapshot, [{ kind: 'replace', ancestor, blocks }]);
+    }
+    expect(snapshot.replaced.size).toBe(replacedCountMax);
+    expect(snapshot.replaced.has(hash('c6010'))).toBe(true);
+    expect(snapshot.replaced.has(hash('b2010'))).toBe(false);
+    expect(snapshot.replaced.has(hash('b2011'))).toBe(true);
+  });
+});
+
+describe('finalize', () => {
+  test('behavior: I-11 it only rises', () => {
+    const snapshot = grown();
+    expect(snapshot.finalized).toEqual(ref('a11'));
+    expect(applyChanges(snapshot, [{ kind: 'finalize', block: ref('a10') }])).toBe(snapshot);
+    expect(applyChanges(snapshot, [{ kind: 'finalize', block: ref('a11') }])).toBe(snapshot);
+    const next = applyChanges(snapshot, [{ kind: 'finalize', block: ref('a15') }]);
+    expect(next.finalized).toEqual(ref('a15'));
+  });
+
+  test.each([
+    ['another hash at the finalized slot', 'b11', 'chain-finality-contradicted'],
+    ['another hash above it', 'b14', 'chain-finality-unknown'],
+    ['a skipped slot', 'a13', 'chain-finality-unknown'],
+    ['a block above the head', 'a16', 'chain-finality-unknown'],
+  ])('error: I-04 %s is refused', (_name, block, code) => {
+    const change: ChainChange = { kind: 'finalize', block: ref(block) };
+    expect(refusal(() => applyChanges(grown(), [change]))).toBe(code);
+  });
+});
+
+describe('seal, trim, prepend', () => {
+  function sealed(): ChainSnapshot {
+    const snapshot = applyChanges(grown(), [{ kind: 'finalize', block: ref('a14') }]);
+    const segments = [sealRun(snapshot.hot.slice(0, 2)), sealRun(snapshot.hot.slice(2, 3))];
+    return applyChanges(snapshot, [{ kind: 'seal', segments }]);
+  }
+
+  test('default: sealing moves the lowest blocks and changes neither heads nor start', () => {
+    const snapshot = sealed();
+    expect(names(snapshot)).toEqual(['a14', 'a15']);
+    expect(snapshot.segments.map(({ last }) => last.hash)).toEqual(['a11', 'a12']);
+    expect(snapshot).toMatchObject({ head: ref('a15'), finalized: ref('a14'), start: 10 });
+  });
+
+  test('behavior: only finalized blocks can be sealed', () => {
+    const snapshot = grown();
+    const segments = [sealRun(snapshot.hot.slice(0, 3))];
+    expect(() => applyChanges(snapshot, [{ kind: 'seal', segments }])).toThrow('only finalized');
+  });
+
+  test('behavior: I-03 a trim drops whole segments and takes the anchor from the last of them', () => {
+    const next = applyChanges(sealed(), [{ kind: 'trim', keepFrom: slot(12) }]);
+    expect(next.anchor).toEqual(ref('a11'));
+    expect(next.start).toBe(12);
+    expect(next.segments.map(({ last }) => last.hash)).toEqual(['a12']);
+  });
+
+  test('behavior: a trim past the segments goes on in the finalized hot blocks', () => {
+    const next = applyChanges(sealed(), [{ kind: 'trim', keepFrom: slot(14) }]);
+    expect(next.anchor).toEqual(ref('a12'));
+    expect(names(next)).toEqual(['a14', 'a15']);
+  });
+
+  test('error: I-82 a trim above the finalized head is refused', () => {
+    const change: ChainChange = { kind: 'trim', keepFrom: slot(15) };
+    expect(refusal(() => applyChanges(sealed(), [change]))).toBe('chain-trim-too-high');
+  });
+
+  test('behavior: history that ends in the anchor moves start and anchor down', () => {
+    const history = sealRun(makeRun('a', [5, 7, 9], { number: 4, hash: 'a4', height: 97 }));
+    const next = applyChanges(sealed(), [{ kind: 'prepend', segments: [history] }]);
+    expect(next.anchor).toEqual(ref('a4'));
+    expect(next.start).toBe(5);
+  });
+
+  test('behavior: history down to slot 0 leaves no anchor', () => {
+    const history = sealRun(makeRun('a', [0, 9], null));
+    const next = applyChanges(sealed(), [{ kind: 'prepend', segments: [history] }]);
+    expect(next.anchor).toBeNull();
+    expect(next.start).toBe(0);
+  });
+
+  test('error: history that does not end in the anchor is refused', () => {
+    const history = sealRun(makeRun('b', [5, 9], { number: 4, hash: 'a4', height: 97 }));
+    const change: ChainChange = { kind: 'prepend', segments: [history] };
+    expect(refusal(() => applyChanges(sealed(), [change]))).toBe('chain-not-linked');
+  });
+
+  test('behavior: sealed blocks are appended where no hot ones are, and are final at once', () => {
+    const first = sealRun(makeRun('a', [10, 11], below));
+    const second = sealRun(makeRun('a', [12], { number: 11, hash: 'a11', height: 102 }));
+    const next = build(
+      { kind: 'create', anchor },
+      { kind: 'append-sealed', segments: [first, second] },
+    );
+    expect(next).toMatchObject({ head: ref('a12'), finalized: ref('a12'), hot: [] });
+  });
+});
+
+test('behavior: an unknown height is one more than the parent, 0 at slot 0, else unknown', () => {
+  const header = { ...makeHeader('a', 16, below), height: null };
+  expect(linkedHeight({ number: slot(9), hash: hash('a9'), height: 7 }, header)).toBe(8);
+  expect(linkedHeight({ number: slot(9), hash: hash('a9'), height: null }, header)).toBeNull();
+  expect(linkedHeight(null, header)).toBe(0);
+  expect(linkedHeight(null, { ...header, height: 5 })).toBe(5);
+});

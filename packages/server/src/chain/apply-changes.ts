@@ -1,0 +1,310 @@
+/**
+ * Every transition of a chain, as a pure function with every rule checked, whoever asks. What a source can cause is a
+ * coded error; what only our own code can cause is an assert.
+ */
+import { assert, unreachable } from '../base/assert.ts';
+import { CodedError } from '../base/errors.ts';
+import type { BlockRef } from '../ledger/block.ts';
+import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import type { ChainChange } from './chain-change.ts';
+import type { Anchor, ChainSnapshot, HotBlock, SealedSegment } from './chain-snapshot.ts';
+import { findHot, firstHotAtOrAfter, refOf } from './find-blocks.ts';
+import { checkLink, headLinkPoint, type ParentPoint } from './link-block.ts';
+
+/** A client may come back with any of these, days after the fork; more are of no use to anyone. */
+export const replacedCountMax = 10_000;
+
+/** The state after a commit. The same object if nothing changed; else its version is one higher. */
+export function applyChanges(
+  snapshot: ChainSnapshot,
+  changes: readonly ChainChange[],
+): ChainSnapshot {
+  let next = snapshot;
+  for (const change of changes) next = applyChange(next, change);
+  return next === snapshot ? snapshot : { ...next, version: snapshot.version + 1 };
+}
+
+function applyChange(snapshot: ChainSnapshot, change: ChainChange): ChainSnapshot {
+  switch (change.kind) {
+    case 'create':
+      return create(snapshot, change.anchor);
+    case 'extend':
+      return extend(snapshot, change.blocks);
+    case 'replace':
+      return replaceSuffix(snapshot, change.ancestor, change.blocks);
+    case 'finalize':
+      return finalize(snapshot, change.block);
+    case 'append-sealed':
+      return appendSealed(snapshot, change.segments);
+    case 'prepend':
+      return prepend(snapshot, change.segments);
+    case 'trim':
+      return trim(snapshot, change.keepFrom);
+    case 'seal':
+      return seal(snapshot, change.segments);
+    default:
+      return unreachable(change);
+  }
+}
+
+function create(snapshot: ChainSnapshot, anchor: Anchor | null): ChainSnapshot {
+  assert(snapshot.start === null, 'a chain is created once');
+  return { ...snapshot, anchor, start: startAbove(anchor) };
+}
+
+function startAbove(anchor: Anchor | null): Slot {
+  return (anchor === null ? 0 : anchor.number + 1) as Slot;
+}
+
+function extend(snapshot: ChainSnapshot, blocks: readonly HotBlock[]): ChainSnapshot {
+  assert(snapshot.start !== null, 'a chain is created before it grows');
+  // Sealed blocks are final, so what a source says of their slots is settled and passed over.
+  const sealedLast = snapshot.segments.at(-1)?.last.number ?? -1;
+  const above = blocks.filter(({ header }) => header.number > sealedLast);
+  const fresh = above.slice(countKnown(snapshot, above));
+  if (fresh.length === 0) return snapshot;
+  checkRun(headLinkPoint(snapshot), fresh);
+  checkHashesUnused(snapshot, snapshot.hot, fresh);
+  return withHot(snapshot, snapshot.hot, fresh);
+}
+
+function replaceSuffix(
+  snapshot: ChainSnapshot,
+  ancestor: BlockRef,
+  blocks: readonly HotBlock[],
+): ChainSnapshot {
+  assert(blocks.length > 0, 'a branch has at least one block');
+  const known = countKnown(snapshot, blocks);
+  const fresh = blocks.slice(known);
+  if (fresh.length === 0) return snapshot;
+  const lastKnown = blocks[known - 1];
+  const base = lastKnown === undefined ? ancestor : refOf(lastKnown.header);
+  const { finalized } = snapshot;
+  if (finalized !== null && base.number < finalized.number) {
+    throw new CodedError('chain-fork-below-finality', {
+      slot: base.number,
+      finalizedSlot: finalized.number,
+    });
+  }
+  const keptCount = keptHotCount(snapshot, base);
+  const kept = snapshot.hot.slice(0, keptCount);
+  const removed = snapshot.hot.slice(keptCount);
+  checkRun(headLinkPoint({ ...snapshot, hot: kept }), fresh);
+  checkHashesUnused(snapshot, kept, fresh);
+  const next = withHot(snapshot, kept, fresh);
+  return { ...next, replaced: rememberReplaced(next.replaced, removed, fresh) };
+}
+
+/** How many hot blocks stay below a branch that grows from `base`, which must be an own block or the anchor. */
+function keptHotCount(snapshot: ChainSnapshot, base: BlockRef): number {
+  const end = firstHotAtOrAfter(snapshot, base.number + 1);
+  const own = headLinkPoint({ ...snapshot, hot: snapshot.hot.slice(0, end) });
+  if (own === null || own.number !== base.number || own.hash !== base.hash) {
+    throw new CodedError('chain-ancestor-unknown', { slot: base.number, hash: base.hash });
+  }
+  return end;
+}
+
+function rememberReplaced(
+  replaced: ChainSnapshot['replaced'],
+  removed: readonly HotBlock[],
+  adopted: readonly HotBlock[],
+): ChainSnapshot['replaced'] {
+  const next = new Map(replaced);
+  for (const { header } of removed) {
+    next.delete(header.hash); // Newest last, also if it was replaced before.
+    next.set(header.hash, header.number);
+  }
+  for (const { header } of adopted) next.delete(header.hash);
+  for (const hash of next.keys()) {
+    if (next.size <= replacedCountMax) break;
+    next.delete(hash);
+  }
+  return next;
+}
+
+function finalize(snapshot: ChainSnapshot, block: BlockRef): ChainSnapshot {
+  const { finalized } = snapshot;
+  if (finalized !== null && block.number <= finalized.number) {
+    if (block.number < finalized.number || block.hash === finalized.hash) return snapshot;
+    throw new CodedError('chain-finality-contradicted', {
+      slot: block.number,
+      hash: block.hash,
+      finalizedHash: finalized.hash,
+    });
+  }
+  if (findHot(snapshot, block.number)?.header.hash !== block.hash) {
+    throw new CodedError('chain-finality-unknown', { slot: block.number, hash: block.hash });
+  }
+  return { ...snapshot, finalized: { number: block.number, hash: block.hash } };
+}
+
+function appendSealed(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): ChainSnapshot {
+  assert(snapshot.start !== null, 'a chain is created before it grows');
+  assert(snapshot.hot.length === 0, 'sealed blocks are appended where no hot ones are');
+  const last = segments.at(-1);
+  if (last === undefined) return snapshot;
+  checkSegments(headLinkPoint(snapshot), segments);
+  return {
+    ...snapshot,
+    segments: [...snapshot.segments, ...segments],
+    head: last.last,
+    finalized: last.last,
+  };
+}
+
+function prepend(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): ChainSnapshot {
+  const first = segments[0];
+  const last = segments.at(-1);
+  if (first === undefined || last === undefined) return snapshot;
+  const { anchor } = snapshot;
+  assert(anchor !== null, 'history can only be added above the beginning of the ledger');
+  assert(snapshot.finalized !== null, 'history is added below finalized blocks');
+  checkSegments(linkPointBelow(first), segments);
+  if (last.last.number !== anchor.number || last.last.hash !== anchor.hash) {
+    throw new CodedError('chain-not-linked', {
+      slot: last.last.number,
+      hash: last.last.hash,
+      expectedSlot: anchor.number,
+      expectedHash: anchor.hash,
+    });
+  }
+  const below = anchorBelow(first);
+  return {
+    ...snapshot,
+    anchor: below,
+    start: startAbove(below),
+    segments: [...segments, ...snapshot.segments],
+  };
+}
+
+/** Only what is wholly below `keepFrom` goes, so the new start may lie below it; the finalized head always stays. */
+function trim(snapshot: ChainSnapshot, keepFrom: Slot): ChainSnapshot {
+  const { finalized } = snapshot;
+  if (finalized === null || keepFrom > finalized.number) {
+    throw new CodedError('chain-trim-too-high', {
+      keepFrom,
+      finalizedSlot: finalized?.number ?? null,
+    });
+  }
+  const droppedSegments = snapshot.segments.filter(({ last }) => last.number < keepFrom);
+  const segments = snapshot.segments.slice(droppedSegments.length);
+  const droppedHotCount = segments.length > 0 ? 0 : firstHotAtOrAfter(snapshot, keepFrom);
+  const lastDropped =
+    snapshot.hot[droppedHotCount - 1]?.header ?? droppedSegments.at(-1)?.last ?? null;
+  if (lastDropped === null) return snapshot;
+  const anchor = { number: lastDropped.number, hash: lastDropped.hash };
+  const hot = snapshot.hot.slice(droppedHotCount);
+  return { ...snapshot, anchor, start: startAbove(anchor), segments, hot };
+}
+
+function seal(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): ChainSnapshot {
+  let sealedCount = 0;
+  for (const segment of segments) {
+    const first = snapshot.hot[sealedCount]?.header;
+    sealedCount += segment.blockCount;
+    const last = snapshot.hot[sealedCount - 1]?.header;
+    assert(first?.hash === segment.first.hash, 'a segment begins with the first block it replaces');
+    assert(last?.hash === segment.last.hash, 'a segment ends with the last block it replaces');
+    assert(first.parentHash === segment.parentHash, 'a segment keeps the link below it');
+    assert(last.height === segment.lastHeight, 'a segment keeps the height of its last block');
+  }
+  const lastSealed = segments.at(-1);
+  if (lastSealed === undefined) return snapshot;
+  const { finalized } = snapshot;
+  assert(
+    finalized !== null && lastSealed.last.number <= finalized.number,
+    'only finalized blocks are sealed',
+  );
+  return {
+    ...snapshot,
+    segments: [...snapshot.segments, ...segments],
+    hot: snapshot.hot.slice(sealedCount),
+  };
+}
+
+/** How many of the first blocks are stored already among the hot ones. */
+function countKnown(snapshot: ChainSnapshot, blocks: readonly HotBlock[]): number {
+  let count = 0;
+  for (const { header } of blocks) {
+    const own = findHot(snapshot, header.number);
+    if (own?.header.hash !== header.hash) break;
+    checkSameParent(own, header);
+    count++;
+  }
+  return count;
+}
+
+function checkSameParent(own: HotBlock, header: HotBlock['header']): void {
+  const { number, parentSlot, parentHash } = own.header;
+  if (header.parentSlot !== parentSlot || header.parentHash !== parentHash) {
+    throw new CodedError('chain-hash-reused', { slot: number, hash: header.hash });
+  }
+}
+
+function checkRun(parent: ParentPoint, blocks: readonly HotBlock[]): void {
+  let below = parent;
+  for (const { header } of blocks) {
+    checkLink(below, header);
+    below = header;
+  }
+}
+
+/** One hash is one block: a known hash with another slot or parent is forged. */
+function checkHashesUnused(
+  snapshot: ChainSnapshot,
+  kept: readonly HotBlock[],
+  fresh: readonly HotBlock[],
+): void {
+  const freshHashes = new Set<BlockHash>();
+  for (const { header } of fresh) {
+    const reused = freshHashes.has(header.hash) || header.hash === snapshot.anchor?.hash;
+    if (reused)
+      throw new CodedError('chain-hash-reused', { slot: header.number, hash: header.hash });
+    freshHashes.add(header.hash);
+  }
+  const reusing = kept.find(({ header }) => freshHashes.has(header.hash))?.header;
+  if (reusing !== undefined) {
+    throw new CodedError('chain-hash-reused', { slot: reusing.number, hash: reusing.hash });
+  }
+}
+
+function checkSegments(parent: ParentPoint, segments: readonly SealedSegment[]): void {
+  let below = parent;
+  for (const { first, last, parentSlot, parentHash, lastHeight } of segments) {
+    const linked =
+      below === null
+        ? first.number === 0
+        : below.number < first.number && below.number === parentSlot && below.hash === parentHash;
+    if (!linked) {
+      throw new CodedError('chain-not-linked', {
+        slot: first.number,
+        parentSlot,
+        parentHash,
+        expectedParentSlot: below?.number ?? 'none',
+        expectedParentHash: below?.hash ?? null,
+      });
+    }
+    assert(first.number <= last.number, 'a segment ascends');
+    below = { ...last, height: lastHeight };
+  }
+}
+
+function anchorBelow(first: SealedSegment): Anchor | null {
+  return first.first.number === 0 ? null : { number: first.parentSlot, hash: first.parentHash };
+}
+
+function linkPointBelow(first: SealedSegment): ParentPoint {
+  const anchor = anchorBelow(first);
+  return anchor === null ? null : { ...anchor, height: null };
+}
+
+function withHot(
+  snapshot: ChainSnapshot,
+  kept: readonly HotBlock[],
+  fresh: readonly HotBlock[],
+): ChainSnapshot {
+  const last = fresh.at(-1);
+  assert(last !== undefined, 'a chain grows by at least one block');
+  return { ...snapshot, hot: [...kept, ...fresh], head: refOf(last.header) };
+}

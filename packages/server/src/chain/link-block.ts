@@ -1,0 +1,73 @@
+/** Whether a block is the child of another: the one rule that every way into a chain goes through. */
+import { CodedError } from '../base/errors.ts';
+import type { BlockHeader } from '../ledger/block.ts';
+import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import type { ChainSnapshot } from './chain-snapshot.ts';
+
+/** What a child must name. Null fields are not known: an anchor below which nothing was ever read. */
+export interface LinkPoint {
+  readonly number: Slot;
+  readonly hash: BlockHash | null;
+  readonly height: number | null;
+}
+
+/** Below slot 0, which has no parent, there is no link point: null. */
+export type ParentPoint = LinkPoint | null;
+
+/** What a child of the head must name. */
+export function headLinkPoint(snapshot: ChainSnapshot): ParentPoint {
+  const hot = snapshot.hot.at(-1);
+  if (hot !== undefined) return hot.header;
+  const segment = snapshot.segments.at(-1);
+  if (segment !== undefined) return { ...segment.last, height: segment.lastHeight };
+  return snapshot.anchor === null ? null : { ...snapshot.anchor, height: null };
+}
+
+/** The height of a child: what its source recorded, else one more than its parent's, else unknown. */
+export function linkedHeight(parent: ParentPoint, header: BlockHeader): number | null {
+  if (header.height !== null) return header.height;
+  if (parent === null) return 0;
+  return parent.height === null ? null : parent.height + 1;
+}
+
+/**
+ * Throws unless the block is a child of the parent by number, hash and height. By hash alone, a false parent number
+ * would store a false hole.
+ */
+export function checkLink(parent: ParentPoint, header: BlockHeader): void {
+  if (parent === null) {
+    checkGenesis(header);
+    return;
+  }
+  const { number, parentSlot, parentHash, height } = header;
+  if (number <= parent.number || parentSlot !== parent.number || parentHash !== parent.hash) {
+    throw new CodedError('chain-not-linked', {
+      slot: number,
+      parentSlot,
+      parentHash,
+      expectedParentSlot: parent.number,
+      expectedParentHash: parent.hash,
+    });
+  }
+  if (parent.height !== null && height !== parent.height + 1) {
+    const expectedHeight = parent.height + 1;
+    throw new CodedError('chain-height-wrong', { slot: number, height, expectedHeight });
+  }
+}
+
+function checkGenesis(header: BlockHeader): void {
+  if (header.number !== 0 || header.parentSlot !== 0 || header.parentHash !== null) {
+    throw new CodedError('chain-not-linked', {
+      slot: header.number,
+      parentSlot: header.parentSlot,
+      expectedParentSlot: 'none: the ledger begins at slot 0',
+    });
+  }
+  if (header.height !== 0) {
+    throw new CodedError('chain-height-wrong', {
+      slot: 0,
+      height: header.height,
+      expectedHeight: 0,
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
+import type { BlockHash, Slot } from '../../ledger/primitives.ts';
+import type { HotBlock, SealedSegment } from '../chain-snapshot.ts';
+
+export const slot = (value: number) => value as Slot;
+export const hash = (value: string) => value as BlockHash;
+
+/** A block of the chain named `branch`: its hash is its name, `a7` for slot 7. */
+export function makeHeader(
+  branch: string,
+  number: number,
+  parent: { number: number; hash: string; height: number | null } | null,
+): BlockHeader {
+  return {
+    number: slot(number),
+    hash: hash(`${branch}${number}`),
+    parentSlot: slot(parent?.number ?? 0),
+    parentHash: parent === null ? null : hash(parent.hash),
+    height: parent === null ? 0 : parent.height === null ? null : parent.height + 1,
+    timestamp: BigInt(1_600_000_000 + number),
+  };
+}
+
+export function ref(name: string): BlockRef {
+  return { number: slot(Number(name.replace(/^\D+/, ''))), hash: hash(name) };
+}
+
+/** A linked run of hot blocks at these slots, on top of `parent`. */
+export function makeRun(
+  branch: string,
+  slots: readonly number[],
+  parent: { number: number; hash: string; height: number | null } | null,
+): HotBlock[] {
+  const run: HotBlock[] = [];
+  let below = parent;
+  for (const number of slots) {
+    const header = makeHeader(branch, number, below);
+    run.push({ header, payload: number });
+    below = header;
+  }
+  return run;
+}
+
+export function sealRun(run: readonly { readonly header: BlockHeader }[]): SealedSegment {
+  const first = (run[0] as HotBlock).header;
+  const last = (run.at(-1) as HotBlock).header;
+  const times = run.map(({ header }) => header.timestamp).filter((time) => time !== null);
+  return {
+    id: `${first.number}-${last.number}-${last.hash}`,
+    first: { number: first.number, hash: first.hash },
+    last: { number: last.number, hash: last.hash },
+    parentSlot: first.parentSlot,
+    parentHash: first.parentHash,
+    lastHeight: last.height,
+    blockCount: run.length,
+    byteLength: run.length,
+    timestampMax: times.reduce<bigint | null>((a, b) => (a === null || b > a ? b : a), null),
+  };
+}
