@@ -42,6 +42,40 @@ export const ERRORS = {
   },
   'chain-finality-unknown': { text: 'the block reported as finalized is not stored' },
   'chain-trim-too-high': { text: 'retention would drop blocks that are not finalized yet' },
+
+  // A query: every one names the path of the offending value, what was found and what is allowed.
+  'query-too-large': { status: 413, text: 'the query is too large' },
+  'query-not-utf8': { status: 400, text: 'the query is not valid UTF-8' },
+  'query-not-json': { status: 400, text: 'the query is not valid JSON' },
+  'query-too-deep': { status: 400, text: 'the query nests too deep' },
+  'query-key-duplicate': { status: 400, text: 'an object of the query has a key twice' },
+  'query-key-unknown': { status: 400, text: 'the query has a key that does not exist' },
+  'query-key-missing': { status: 400, text: 'the query lacks a key that it needs' },
+  'query-value-invalid': { status: 400, text: 'the query has a value of the wrong type' },
+  'query-block-number-invalid': {
+    status: 400,
+    text: 'a block number of the query is no number of a block',
+  },
+  'query-address-invalid': {
+    status: 400,
+    text: 'an address of the query is not base58 of 32 bytes',
+  },
+  'query-discriminator-invalid': {
+    status: 400,
+    text: 'the start of data in the query is no hex text of the right length',
+  },
+  'query-log-kind-invalid': {
+    status: 400,
+    text: 'the query asks for a kind of log that does not exist',
+  },
+  'query-type-not-allowed': {
+    status: 400,
+    text: 'the dataset does not answer queries of this type',
+  },
+  'query-items-too-many': { status: 400, text: 'the query has too many items; split it' },
+  'query-values-too-many': { status: 400, text: 'the query has too many values; split it' },
+  'range-reversed': { status: 400, text: 'toBlock is below fromBlock' },
+  'range-unavailable': { status: 400, text: 'fromBlock is below start_block; ask from there' },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -1,0 +1,89 @@
+/**
+ * A line of an answer as a reader holds it. In the dialect `ledger` a quantity of 64 bits is a JSON integer, which
+ * `JSON.parse` would round: its type here is bigint, so a reader of these types parses integers exactly. In `solana`
+ * it is text, and plain `JSON.parse` gives what the types say.
+ */
+import type { Dialect } from './dialect.ts';
+import type {
+  DefaultFieldName,
+  FIELDS,
+  FieldName,
+  Kind,
+  LogKind,
+  RECORD_ARRAYS,
+  RecordArray,
+} from './field-table.ts';
+import type { FieldsBody } from './query-body.ts';
+
+export interface AddressTableLookupValue {
+  readonly accountKey: string;
+  readonly readonlyIndexes: readonly number[];
+  readonly writableIndexes: readonly number[];
+}
+
+export interface LoadedAddressesValue {
+  readonly readonly: readonly string[];
+  readonly writable: readonly string[];
+}
+
+interface SharedValues {
+  integer: number;
+  boolean: boolean;
+  text: string;
+  address: string;
+  hash: string;
+  base58: string;
+  hex: string;
+  logKind: LogKind;
+  addresses: readonly string[];
+  signatures: readonly string[];
+  path: readonly number[];
+  errorObject: Readonly<Record<string, unknown>>;
+  addressTableLookups: readonly AddressTableLookupValue[];
+  loadedAddresses: LoadedAddressesValue;
+  recordCounts: Readonly<Record<RecordArray, number>>;
+}
+
+interface WireValues {
+  ledger: SharedValues & { seconds: bigint; quantity: bigint; version: number };
+  solana: SharedValues & { seconds: number; quantity: string; version: number | 'legacy' };
+}
+
+type FieldValue<Row, D extends Dialect> = Row extends {
+  wire: infer Wire extends keyof WireValues[D];
+}
+  ? WireValues[D][Wire] | (Row extends { nullable: true } ? null : never)
+  : never;
+
+/** A record of a kind, or the header, with every field the dialect has. */
+export type FullRecord<K extends Kind, D extends Dialect> = {
+  readonly [Name in FieldName<K, D> & keyof (typeof FIELDS)[K]]: FieldValue<
+    (typeof FIELDS)[K][Name],
+    D
+  >;
+};
+
+type EnabledName<Selector> = {
+  [Name in keyof Selector]: Selector[Name] extends true ? Name : never;
+}[keyof Selector];
+
+type SelectedName<K extends Kind, D extends Dialect, F> =
+  F extends FieldsBody<D>
+    ?
+        | (F extends { readonly [Key in K]: infer Selector } ? EnabledName<Selector> : never)
+        | AlwaysSent<K>
+    : DefaultFieldName<K, D>;
+
+type AlwaysSent<K extends Kind> = K extends 'block' ? 'number' : never;
+
+/** What a query with the selector `F` (or with none: `undefined`) gets of a kind. */
+export type SelectedRecord<K extends Kind, D extends Dialect, F> = Pick<
+  FullRecord<K, D>,
+  SelectedName<K, D, F> & keyof FullRecord<K, D>
+>;
+
+export type BlockLine<D extends Dialect = 'ledger', F = undefined> = {
+  readonly header: SelectedRecord<'block', D, F>;
+} & {
+  readonly [A in RecordArray]?: readonly SelectedRecord<(typeof RECORD_ARRAYS)[A], D, F>[];
+};

@@ -1,0 +1,241 @@
+/**
+ * The one table of what an answer holds: every kind of record in the order of the wire, every field of it in the order
+ * of the wire. Schemas, types, projection and documentation derive from here.
+ */
+import type { Dialect } from './dialect.ts';
+
+/**
+ * The form of a value on the wire.
+ *
+ *   integer       a JSON integer that a JavaScript number holds exactly (slots, indexes, counts)
+ *   seconds       a JSON integer of 64 bits, signed
+ *   quantity      64 bits, every digit: a JSON integer in `ledger`, decimal text in `solana`
+ *   version       an integer; a legacy transaction is -1 in `ledger`, "legacy" in `solana`
+ *   address, hash, base58          base58 text
+ *   hex           `0x` and lower-case digits
+ *   addresses, signatures, path    arrays of address, of base58 text, of integer
+ */
+export type WireType =
+  | 'integer'
+  | 'seconds'
+  | 'quantity'
+  | 'version'
+  | 'boolean'
+  | 'text'
+  | 'address'
+  | 'hash'
+  | 'base58'
+  | 'hex'
+  | 'logKind'
+  | 'addresses'
+  | 'signatures'
+  | 'path'
+  | 'errorObject'
+  | 'addressTableLookups'
+  | 'loadedAddresses'
+  | 'recordCounts';
+
+export interface FieldRow {
+  readonly wire: WireType;
+  /** What it is, with its unit. */
+  readonly text: string;
+  /** Whether the value may be unknown; it is then `null`, never left out. */
+  readonly nullable?: true;
+  /** Beyond the core interface: never sent unless it is asked for. */
+  readonly ext?: true;
+  /** The dialects that have the field; all of them where nothing is said. */
+  readonly dialects?: readonly Dialect[];
+  /** The dialects that send it when a query has no `fields`; where nothing is said, all for a core field, none for ext. */
+  readonly defaultIn?: readonly Dialect[];
+}
+
+export const LOG_KINDS = ['log', 'data', 'other'] as const;
+export type LogKind = (typeof LOG_KINDS)[number];
+
+const transactionIndex = {
+  wire: 'integer',
+  text: 'Position of the transaction in the block. Dropped votes leave gaps.',
+} as const satisfies FieldRow;
+
+export const FIELDS = {
+  block: {
+    number: { wire: 'integer', text: 'Slot of the block. Always present.' },
+    hash: { wire: 'hash', text: 'Block hash. Sent only if it is asked for.', defaultIn: [] },
+    parentSlot: { wire: 'integer', text: 'Slot of the parent block.' },
+    parentNumber: { wire: 'integer', ext: true, text: 'The same value as `parentSlot`.' },
+    parentHash: { wire: 'hash', nullable: true, ext: true, text: 'Hash of the parent block.' },
+    height: { wire: 'integer', nullable: true, text: 'Block height: blocks below this one.' },
+    timestamp: { wire: 'seconds', nullable: true, ext: true, text: 'Block time in unix seconds.' },
+    recordCounts: {
+      wire: 'recordCounts',
+      ext: true,
+      text: 'How many records of each of the six kinds the dataset holds for this block, whatever the query.',
+    },
+  },
+  transaction: {
+    transactionIndex,
+    version: {
+      wire: 'version',
+      text: 'Version of the transaction format; a legacy transaction is -1.',
+    },
+    accountKeys: { wire: 'addresses', text: 'Static account keys.' },
+    addressTableLookups: { wire: 'addressTableLookups', text: 'Lookups in address tables.' },
+    numReadonlySignedAccounts: { wire: 'integer', text: 'Count from the message header.' },
+    numReadonlyUnsignedAccounts: { wire: 'integer', text: 'Count from the message header.' },
+    numRequiredSignatures: { wire: 'integer', text: 'Count from the message header.' },
+    recentBlockhash: { wire: 'hash', text: 'The block hash or nonce the transaction names.' },
+    signatures: { wire: 'signatures', text: 'Signatures; the first identifies the transaction.' },
+    err: {
+      wire: 'errorObject',
+      nullable: true,
+      text: 'Why it failed, or `null`. A bare name of the chain comes as `{"<Name>":null}`.',
+    },
+    fee: { wire: 'quantity', nullable: true, text: 'Fee in lamports.' },
+    computeUnitsConsumed: { wire: 'quantity', nullable: true, text: 'In compute units.' },
+    loadedAddresses: { wire: 'loadedAddresses', text: 'Addresses loaded from the tables.' },
+    feePayer: { wire: 'address', text: 'The first static account key.' },
+    hasDroppedLogMessages: { wire: 'boolean', text: 'Whether log lines are missing.' },
+  },
+  instruction: {
+    transactionIndex,
+    instructionAddress: {
+      wire: 'path',
+      text: 'Position in the call tree: `[2,0]` is the first call that top-level instruction 2 made.',
+    },
+    programId: { wire: 'address', text: 'The program that ran.' },
+    accounts: { wire: 'addresses', text: 'The accounts handed to it.' },
+    data: { wire: 'base58', text: 'Input of the program; `""` when empty.' },
+    d1: { wire: 'hex', nullable: true, text: 'First byte of the data; `null` if shorter.' },
+    d2: { wire: 'hex', nullable: true, text: 'First 2 bytes of the data.' },
+    d4: { wire: 'hex', nullable: true, text: 'First 4 bytes of the data.' },
+    d8: { wire: 'hex', nullable: true, text: 'First 8 bytes of the data.' },
+    error: { wire: 'text', nullable: true, text: 'Text of its failure as logged.' },
+    computeUnitsConsumed: {
+      wire: 'quantity',
+      nullable: true,
+      text: 'In compute units, calls included.',
+    },
+    isCommitted: {
+      wire: 'boolean',
+      nullable: true,
+      text: 'Whether the transaction succeeded, and with it the effects of this instruction.',
+    },
+    hasDroppedLogMessages: { wire: 'boolean', text: 'Whether log lines of it may be missing.' },
+  },
+  log: {
+    transactionIndex,
+    logIndex: {
+      wire: 'integer',
+      text: 'Position among all raw log lines of the transaction: unique, with gaps.',
+    },
+    instructionAddress: { wire: 'path', text: 'The instruction that wrote the line.' },
+    programId: { wire: 'address', text: 'The program that wrote the line.' },
+    kind: { wire: 'logKind', ext: true, text: '`log`, `data` or `other`.' },
+    message: { wire: 'text', text: 'The text, without its prefix for the kinds `log` and `data`.' },
+  },
+  balance: {
+    transactionIndex,
+    account: { wire: 'address', text: 'The account whose native balance changed.' },
+    pre: { wire: 'quantity', text: 'Lamports before the transaction.' },
+    post: { wire: 'quantity', text: 'Lamports after the transaction.' },
+  },
+  tokenBalance: {
+    transactionIndex,
+    account: { wire: 'address', text: 'The token account.' },
+    preMint: { wire: 'address', nullable: true, text: 'Mint before.' },
+    postMint: { wire: 'address', nullable: true, text: 'Mint after.' },
+    preDecimals: { wire: 'integer', nullable: true, text: 'Decimals of the mint before.' },
+    postDecimals: { wire: 'integer', nullable: true, text: 'Decimals of the mint after.' },
+    preProgramId: { wire: 'address', nullable: true, text: 'Token program before.' },
+    postProgramId: { wire: 'address', nullable: true, text: 'Token program after.' },
+    preOwner: { wire: 'address', nullable: true, text: 'Owner before.' },
+    postOwner: { wire: 'address', nullable: true, text: 'Owner after.' },
+    preAmount: { wire: 'quantity', nullable: true, text: 'Amount before, in the smallest unit.' },
+    postAmount: { wire: 'quantity', nullable: true, text: 'Amount after, in the smallest unit.' },
+  },
+  reward: {
+    pubKey: { wire: 'address', dialects: ['ledger'], text: 'Who is rewarded.' },
+    pubkey: {
+      wire: 'address',
+      ext: true,
+      defaultIn: ['solana'],
+      text: 'The same value; in the dialect `solana` the only name of it.',
+    },
+    lamports: { wire: 'quantity', text: 'Lamports given; negative where they were taken.' },
+    postBalance: { wire: 'quantity', text: 'Lamports of the account afterwards.' },
+    rewardType: { wire: 'text', nullable: true, text: '`Fee`, `Rent`, `Staking`, `Voting`, …' },
+    commission: { wire: 'integer', nullable: true, text: 'Commission of a vote account, percent.' },
+  },
+} as const satisfies Record<string, Record<string, FieldRow>>;
+
+/** A key of the selector `fields`. */
+export type Kind = keyof typeof FIELDS;
+export type RecordKind = Exclude<Kind, 'block'>;
+
+export const KINDS = Object.keys(FIELDS) as readonly Kind[];
+
+/** The array of a line that holds the records of a kind, in the order of the line. */
+export const RECORD_ARRAYS = {
+  transactions: 'transaction',
+  instructions: 'instruction',
+  logs: 'log',
+  balances: 'balance',
+  tokenBalances: 'tokenBalance',
+  rewards: 'reward',
+} as const satisfies Record<string, RecordKind>;
+
+export type RecordArray = keyof typeof RECORD_ARRAYS;
+export const RECORD_ARRAY_NAMES = Object.keys(RECORD_ARRAYS) as readonly RecordArray[];
+
+type Rows<K extends Kind> = (typeof FIELDS)[K];
+
+type HasField<Row, D extends Dialect> = Row extends { dialects: readonly (infer Some)[] }
+  ? D extends Some
+    ? true
+    : false
+  : true;
+
+/** The fields of a kind that a dialect has. */
+export type FieldName<K extends Kind, D extends Dialect = Dialect> = {
+  [Name in keyof Rows<K>]: true extends (D extends Dialect ? HasField<Rows<K>[Name], D> : never)
+    ? Name
+    : never;
+}[keyof Rows<K>] &
+  string;
+
+type SentByDefault<Row, D extends Dialect> = Row extends { defaultIn: readonly (infer Some)[] }
+  ? D extends Some
+    ? true
+    : false
+  : Row extends { ext: true }
+    ? false
+    : HasField<Row, D>;
+
+/** The fields of a kind that go out when a query has no `fields`. */
+export type DefaultFieldName<K extends Kind, D extends Dialect> = {
+  [Name in keyof Rows<K>]: SentByDefault<Rows<K>[Name], D> extends true ? Name : never;
+}[keyof Rows<K>] &
+  string;
+
+export function fieldRows<K extends Kind>(kind: K): readonly (readonly [FieldName<K>, FieldRow])[] {
+  return Object.entries<FieldRow>(FIELDS[kind]) as [FieldName<K>, FieldRow][];
+}
+
+/** In the order of the wire. */
+export function fieldNames<K extends Kind>(kind: K, dialect: Dialect): readonly FieldName<K>[] {
+  return fieldRows(kind)
+    .filter(([, row]) => row.dialects === undefined || row.dialects.includes(dialect))
+    .map(([name]) => name);
+}
+
+/** What goes out when a query has no `fields`, in the order of the wire. */
+export function defaultFieldNames<K extends Kind>(
+  kind: K,
+  dialect: Dialect,
+): readonly FieldName<K>[] {
+  const rows = new Map(fieldRows(kind));
+  return fieldNames(kind, dialect).filter((name) => {
+    const row = rows.get(name);
+    return row?.defaultIn?.includes(dialect) ?? row?.ext !== true;
+  });
+}

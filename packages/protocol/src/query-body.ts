@@ -1,0 +1,36 @@
+/** The body of a request as a client writes it. */
+import type { Dialect } from './dialect.ts';
+import type { FieldName, Kind, LogKind, RecordArray } from './field-table.ts';
+import type { ITEMS } from './request-table.ts';
+
+type List<Value> = Value | readonly Value[] | null;
+
+type FilterBody<Row> = Row extends { value: 'boolean' }
+  ? boolean | null
+  : Row extends { value: 'logKind' }
+    ? List<LogKind>
+    : List<string>;
+
+/** An item of one array of a query: `{}` asks for every record of its kind. */
+export type ItemBody<A extends RecordArray> = {
+  readonly [Name in keyof (typeof ITEMS)[A]['filters']]?: FilterBody<
+    (typeof ITEMS)[A]['filters'][Name]
+  >;
+} & {
+  readonly [Name in keyof (typeof ITEMS)[A]['relations']]?: boolean;
+};
+
+export type FieldsBody<D extends Dialect = Dialect> = {
+  readonly [K in Kind]?: { readonly [Name in FieldName<K, D>]?: boolean };
+};
+
+export type ItemsBody = { readonly [A in RecordArray]?: readonly ItemBody<A>[] };
+
+export interface QueryBody<D extends Dialect = Dialect> extends ItemsBody {
+  readonly type?: D;
+  readonly fromBlock: number;
+  readonly toBlock?: number | null;
+  readonly parentBlockHash?: string | null;
+  readonly includeAllBlocks?: boolean;
+  readonly fields?: FieldsBody<D>;
+}

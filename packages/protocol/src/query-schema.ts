@@ -1,0 +1,103 @@
+/**
+ * The body of a request as a JSON schema, derived from the tables. It describes the form of a query; what a schema cannot
+ * say (an address is 32 bytes, `toBlock` is not below `fromBlock`, the limits over all lists) is judged where a query is
+ * parsed, and nothing that is refused here is accepted there.
+ */
+import Type, { type TObject, type TSchema } from 'typebox';
+import { DIALECT_DEFAULT, type Dialect } from './dialect.ts';
+import {
+  fieldRows,
+  KINDS,
+  type Kind,
+  LOG_KINDS,
+  RECORD_ARRAY_NAMES,
+  type RecordArray,
+} from './field-table.ts';
+import type { QueryLimits } from './query-limits.ts';
+import { type FilterRow, filterRows, relationRows } from './request-table.ts';
+
+/** Base58 of 32 bytes has 32 to 44 digits; that it is 32 bytes shows only when it is decoded. */
+export const ADDRESS_PATTERN = '^[1-9A-HJ-NP-Za-km-z]{32,44}$';
+
+const strict = { additionalProperties: false } as const;
+
+export function buildQuerySchema(dialects: readonly Dialect[], limits: QueryLimits): TObject {
+  const blockNumber = { minimum: 0, description: 'A slot. Beyond 2^53 is above every head.' };
+  const arrays = RECORD_ARRAY_NAMES.map((array) => [
+    array,
+    Type.Optional(Type.Array(buildItemSchema(array, limits), { maxItems: limits.itemCountMax })),
+  ]);
+  return Type.Object(
+    {
+      type: Type.Optional(Type.Enum([...dialects], { default: DIALECT_DEFAULT })),
+      fromBlock: Type.Integer({ ...blockNumber, title: 'First slot of the range.' }),
+      toBlock: Type.Optional(
+        orNull(Type.Integer({ ...blockNumber, title: 'Last slot of the range, inclusive.' })),
+      ),
+      parentBlockHash: Type.Optional(
+        orNull(Type.String({ description: 'Expected hash of the block before the first one.' })),
+      ),
+      includeAllBlocks: Type.Optional(
+        Type.Boolean({ default: false, description: 'Send blocks without selected records too.' }),
+      ),
+      fields: Type.Optional(buildFieldsSchema(dialects)),
+      ...(Object.fromEntries(arrays) as Record<string, TSchema>),
+    },
+    { ...strict, description: 'A query' },
+  );
+}
+
+function buildFieldsSchema(dialects: readonly Dialect[]): TObject {
+  const selectors = KINDS.map((kind) => [kind, Type.Optional(buildSelectorSchema(kind, dialects))]);
+  return Type.Object(Object.fromEntries(selectors) as Record<string, TSchema>, {
+    ...strict,
+    description: 'Which fields to send, for each kind of record.',
+  });
+}
+
+function buildSelectorSchema(kind: Kind, dialects: readonly Dialect[]): TObject {
+  const fields = fieldRows(kind)
+    .filter(
+      ([, row]) => row.dialects === undefined || row.dialects.some((d) => dialects.includes(d)),
+    )
+    .map(([name, row]) => [name, Type.Optional(Type.Boolean({ description: row.text }))]);
+  return Type.Object(Object.fromEntries(fields) as Record<string, TSchema>, strict);
+}
+
+function buildItemSchema(array: RecordArray, limits: QueryLimits): TObject {
+  const filters = filterRows(array).map(([name, row]) => [
+    name,
+    Type.Optional(buildFilterSchema(row, limits)),
+  ]);
+  const relations = relationRows(array).map(([name, row]) => [
+    name,
+    Type.Optional(Type.Boolean({ default: false, description: `Pulls in: ${row.text}` })),
+  ]);
+  const properties = Object.fromEntries([...filters, ...relations]) as Record<string, TSchema>;
+  return Type.Object(properties, strict);
+}
+
+function buildFilterSchema(row: FilterRow, limits: QueryLimits): TSchema {
+  const description = row.text;
+  if (row.value === 'boolean') return orNull(Type.Boolean(), description);
+  const value = buildValueSchema(row);
+  const list = Type.Array(value, { maxItems: limits.listValueCountMax });
+  return Type.Union([value, list, Type.Null()], { description });
+}
+
+function buildValueSchema(row: Exclude<FilterRow, { value: 'boolean' }>): TSchema {
+  switch (row.value) {
+    case 'discriminator':
+      return Type.String({ pattern: `^0x[0-9a-fA-F]{${2 * row.bytes}}$` });
+    case 'prefix':
+      return Type.String({ pattern: `^0x([0-9a-fA-F]{2}){0,${row.bytes}}$` });
+    case 'logKind':
+      return Type.Enum([...LOG_KINDS]);
+    default:
+      return Type.String({ pattern: ADDRESS_PATTERN });
+  }
+}
+
+function orNull(schema: TSchema, description?: string): TSchema {
+  return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+}

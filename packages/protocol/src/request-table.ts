@@ -1,0 +1,180 @@
+/**
+ * The one table of what can be asked for: the items of each array of a query, with their filters and the flags that pull
+ * in related records. Schemas, types, parsing and documentation derive from here.
+ */
+import type { RECORD_ARRAYS, RecordArray } from './field-table.ts';
+
+/**
+ * What a filter compares with. All but `boolean` take a list, or a bare value as a list of one.
+ *
+ *   address        base58 of 32 bytes
+ *   discriminator  `0x` and the hex digits of exactly `bytes` bytes: the start of the data
+ *   prefix         `0x` and the hex digits of up to `bytes` bytes: the start of the data
+ */
+export type FilterRow = {
+  readonly text: string;
+  readonly ext?: true;
+} & (
+  | { readonly value: 'address' | 'logKind' | 'boolean' }
+  | { readonly value: 'discriminator' | 'prefix'; readonly bytes: number }
+);
+
+export interface RelationRow {
+  readonly brings: RecordArray;
+  readonly text: string;
+  readonly ext?: true;
+}
+
+export interface ItemRow {
+  readonly filters: Readonly<Record<string, FilterRow>>;
+  readonly relations: Readonly<Record<string, RelationRow>>;
+}
+
+const address = <Text extends string>(text: Text) => ({ value: 'address', text }) as const;
+
+const discriminator = <Bytes extends number>(bytes: Bytes) =>
+  ({
+    value: 'discriminator',
+    bytes,
+    text: bytes === 1 ? 'The first byte of the data.' : `The first ${bytes} bytes of the data.`,
+  }) as const;
+
+const position = (index: number) => address(`The account at position ${index}.`);
+
+const transaction = {
+  brings: 'transactions',
+  text: 'The transaction of the record.',
+} as const satisfies RelationRow;
+
+const transactionInstructions = {
+  brings: 'instructions',
+  text: 'All instructions of its transaction.',
+} as const satisfies RelationRow;
+
+const transactionBalances = {
+  brings: 'balances',
+  text: 'All native balance updates of its transaction.',
+} as const satisfies RelationRow;
+
+const transactionTokenBalances = {
+  brings: 'tokenBalances',
+  text: 'All token balance updates of its transaction.',
+} as const satisfies RelationRow;
+
+export const ITEMS = {
+  transactions: {
+    filters: {
+      feePayer: address('The account that paid the fee.'),
+      mentionsAccount: address('Any static key or loaded address of the transaction.'),
+    },
+    relations: {
+      instructions: transactionInstructions,
+      balances: transactionBalances,
+      tokenBalances: transactionTokenBalances,
+      logs: { brings: 'logs', text: 'All logs of the transaction.' },
+    },
+  },
+  instructions: {
+    filters: {
+      programId: address('The program that ran.'),
+      d1: discriminator(1),
+      d2: discriminator(2),
+      d3: discriminator(3),
+      d4: discriminator(4),
+      d5: discriminator(5),
+      d6: discriminator(6),
+      d7: discriminator(7),
+      d8: discriminator(8),
+      discriminator: {
+        value: 'prefix',
+        bytes: 16,
+        ext: true,
+        text: 'The start of the data, 0 to 16 bytes; values may differ in length.',
+      },
+      a0: position(0),
+      a1: position(1),
+      a2: position(2),
+      a3: position(3),
+      a4: position(4),
+      a5: position(5),
+      a6: position(6),
+      a7: position(7),
+      a8: position(8),
+      a9: position(9),
+      a10: position(10),
+      a11: position(11),
+      a12: position(12),
+      a13: position(13),
+      a14: position(14),
+      a15: position(15),
+      mentionsAccount: address('Any account in the list of the instruction.'),
+      isCommitted: { value: 'boolean', text: 'Whether the transaction succeeded.' },
+    },
+    relations: {
+      transaction,
+      transactionBalances,
+      transactionTokenBalances,
+      transactionInstructions,
+      innerInstructions: {
+        brings: 'instructions',
+        text: 'The calls it made, at any depth.',
+      },
+      parentInstructions: {
+        brings: 'instructions',
+        ext: true,
+        text: 'The instructions that led to it, up to the top level.',
+      },
+      logs: { brings: 'logs', text: 'The logs it wrote itself.' },
+    },
+  },
+  logs: {
+    filters: {
+      programId: address('The program that wrote the line.'),
+      kind: { value: 'logKind', text: '`log`, `data` or `other`.' },
+    },
+    relations: {
+      instruction: { brings: 'instructions', text: 'The instruction that wrote the line.' },
+      transaction,
+    },
+  },
+  balances: {
+    filters: { account: address('The account whose balance changed.') },
+    relations: { transaction, transactionInstructions },
+  },
+  tokenBalances: {
+    filters: {
+      account: address('The token account.'),
+      preProgramId: address('Token program before.'),
+      postProgramId: address('Token program after.'),
+      preMint: address('Mint before.'),
+      postMint: address('Mint after.'),
+      preOwner: address('Owner before.'),
+      postOwner: address('Owner after.'),
+    },
+    relations: {
+      transaction,
+      transactionInstructions,
+      transactionBalances: { ...transactionBalances, ext: true },
+      transactionTokenBalances: { ...transactionTokenBalances, ext: true },
+    },
+  },
+  rewards: {
+    filters: { pubkey: address('Who is rewarded.') },
+    relations: {},
+  },
+} as const satisfies Record<keyof typeof RECORD_ARRAYS, ItemRow>;
+
+export type FilterName<A extends RecordArray> = keyof (typeof ITEMS)[A]['filters'] & string;
+export type RelationName<A extends RecordArray> = keyof (typeof ITEMS)[A]['relations'] & string;
+
+export function filterRows<A extends RecordArray>(
+  array: A,
+): readonly (readonly [FilterName<A>, FilterRow])[] {
+  return Object.entries<FilterRow>(ITEMS[array].filters) as [FilterName<A>, FilterRow][];
+}
+
+export function relationRows<A extends RecordArray>(
+  array: A,
+): readonly (readonly [RelationName<A>, RelationRow])[] {
+  return Object.entries<RelationRow>(ITEMS[array].relations) as [RelationName<A>, RelationRow][];
+}

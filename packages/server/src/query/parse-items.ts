@@ -1,0 +1,167 @@
+/** The six arrays of a query: items with their filters and flags, checked against the table of requests. */
+import { LOG_KINDS, type LogKind, type RecordArray } from '@sluice/protocol/field-table';
+import type { QueryLimits } from '@sluice/protocol/query-limits';
+import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
+import type { Address } from '../ledger/primitives.ts';
+import { decodeAddress } from './decode-address.ts';
+import type { AddressList, Hex, Item } from './query.ts';
+import { itemKey } from './query-key.ts';
+import {
+  type JsonObject,
+  joinPath,
+  ownValue,
+  type QueryPath,
+  refuse,
+  requireArray,
+  requireBoolean,
+  requireKnownKeys,
+  requireObject,
+} from './query-refusal.ts';
+
+/** Counts what a query holds over all its arrays. */
+export class QueryBudget {
+  readonly #limits: QueryLimits;
+  #itemCount = 0;
+  #valueCount = 0;
+
+  constructor(limits: QueryLimits) {
+    this.#limits = limits;
+  }
+
+  takeItems(count: number, path: QueryPath): void {
+    this.#itemCount += count;
+    const { itemCountMax } = this.#limits;
+    if (this.#itemCount <= itemCountMax) return;
+    refuse('query-items-too-many', {
+      path,
+      found: this.#itemCount,
+      allowed: `${itemCountMax} items in all arrays together`,
+    });
+  }
+
+  takeValues(count: number, path: QueryPath): void {
+    this.#valueCount += count;
+    const { listValueCountMax, valueCountMax } = this.#limits;
+    if (count > listValueCountMax) {
+      const allowed = `${listValueCountMax} values a list`;
+      refuse('query-values-too-many', { path, found: count, allowed });
+    }
+    if (this.#valueCount > valueCountMax) {
+      const allowed = `${valueCountMax} values in all lists together`;
+      refuse('query-values-too-many', { path, found: this.#valueCount, allowed });
+    }
+  }
+}
+
+/** The items of one array, sorted by what they say, none twice. */
+export function parseItems<A extends RecordArray>(
+  body: JsonObject,
+  array: A,
+  budget: QueryBudget,
+): readonly Item<A>[] {
+  const value = ownValue(body, array);
+  if (value === undefined) return [];
+  const members = requireArray(value, array);
+  budget.takeItems(members.length, array);
+  const items = new Map<string, Item<A>>();
+  for (const [index, member] of members.entries()) {
+    const item = parseItem(member, array, { path: joinPath(array, index), budget });
+    items.set(itemKey(item), item);
+  }
+  return [...items.keys()].sort().map((key) => items.get(key) as Item<A>);
+}
+
+interface Place {
+  readonly path: QueryPath;
+  readonly budget: QueryBudget;
+}
+
+function parseItem<A extends RecordArray>(member: unknown, array: A, place: Place): Item<A> {
+  const object = requireObject(member, place.path);
+  const filterTable = filterRows(array);
+  const relationTable = relationRows(array);
+  const names = [...filterTable, ...relationTable].map(([name]) => name);
+  requireKnownKeys(object, names, place.path);
+  const filters: Record<string, unknown> = {};
+  for (const [name, row] of filterTable) {
+    const value = ownValue(object, name);
+    const path = joinPath(place.path, name);
+    if (value !== undefined && value !== null) {
+      filters[name] = parseFilter(value, row, { path, budget: place.budget });
+    }
+  }
+  const relations: Record<string, boolean> = {};
+  for (const [name] of relationTable) {
+    const value = ownValue(object, name);
+    relations[name] = value !== undefined && requireBoolean(value, joinPath(place.path, name));
+  }
+  // The two loops above went through the very tables the types are made of.
+  return { filters, relations } as unknown as Item<A>;
+}
+
+function parseFilter(value: unknown, row: FilterRow, { path, budget }: Place): unknown {
+  if (row.value === 'boolean') return requireBoolean(value, path);
+  const isBare = typeof value === 'string';
+  if (!isBare && !Array.isArray(value)) {
+    refuse('query-value-invalid', { path, found: value, allowed: 'a string or a list of strings' });
+  }
+  const members: readonly unknown[] = isBare ? [value] : (value as unknown[]);
+  budget.takeValues(members.length, path);
+  const texts = members.map((member, index) => {
+    const memberPath = isBare ? path : joinPath(path, index);
+    if (typeof member !== 'string') {
+      refuse('query-value-invalid', { path: memberPath, found: member, allowed: 'a string' });
+    }
+    return { text: member, path: memberPath };
+  });
+  if ('bytes' in row) {
+    return sortUnique(texts.map((text) => parseHex(text, row.bytes, row.value === 'prefix')));
+  }
+  return row.value === 'address' ? parseAddresses(texts) : sortUnique(texts.map(parseLogKind));
+}
+
+interface TextAt {
+  readonly text: string;
+  readonly path: QueryPath;
+}
+
+function parseAddresses(values: readonly TextAt[]): AddressList {
+  const keys = new Map<string, Uint8Array>();
+  for (const { text, path } of values) {
+    const key = decodeAddress(text);
+    if (key === undefined) {
+      const allowed = 'base58 of 32 bytes';
+      refuse('query-address-invalid', { path, found: text, allowed });
+    }
+    keys.set(text, key);
+  }
+  const texts = [...keys.keys()].sort();
+  return {
+    texts: texts as Address[],
+    keys: texts.map((text) => keys.get(text) as Uint8Array),
+  };
+}
+
+function parseLogKind({ text, path }: TextAt): LogKind {
+  const kind = LOG_KINDS.find((name) => name === text);
+  if (kind === undefined) {
+    refuse('query-log-kind-invalid', { path, found: text, allowed: LOG_KINDS.join(', ') });
+  }
+  return kind;
+}
+
+function parseHex({ text, path }: TextAt, bytes: number, isPrefix: boolean): Hex {
+  const length = text.length - 2;
+  const fits = isPrefix ? length % 2 === 0 && length <= 2 * bytes : length === 2 * bytes;
+  if (!fits || !/^0x[0-9a-fA-F]*$/.test(text)) {
+    const digits = isPrefix
+      ? `an even number of hex digits, 0 to ${2 * bytes}`
+      : `${2 * bytes} hex digits`;
+    refuse('query-discriminator-invalid', { path, found: text, allowed: `0x and ${digits}` });
+  }
+  return text.toLowerCase() as Hex;
+}
+
+function sortUnique<Text extends string>(texts: readonly Text[]): readonly Text[] {
+  return [...new Set(texts)].sort();
+}

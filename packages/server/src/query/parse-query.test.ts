@@ -1,0 +1,283 @@
+import type { Dialect } from '@sluice/protocol/dialect';
+import { QUERY_LIMITS, type QueryLimits } from '@sluice/protocol/query-limits';
+import { describe, expect, test } from 'vitest';
+import { CodedError, isCodedError } from '../base/errors.ts';
+import { parseQuery, parseQueryBody } from './parse-query.ts';
+import { queryKey } from './query-key.ts';
+
+const A = 'So11111111111111111111111111111111111111112';
+const B = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+
+interface Settings {
+  readonly limits?: Partial<QueryLimits>;
+  readonly dialects?: readonly Dialect[];
+}
+
+function parse(body: Uint8Array | string, { limits, dialects = ['ledger'] }: Settings = {}) {
+  return parseQueryBody(body, { limits: { ...QUERY_LIMITS, ...limits }, dialects });
+}
+
+function parseObject(body: object, settings?: Settings) {
+  return parse(JSON.stringify({ fromBlock: 0, ...body }), settings);
+}
+
+function refusal(body: Uint8Array | string, settings?: Settings): CodedError {
+  try {
+    parse(body, settings);
+  } catch (error) {
+    if (isCodedError(error)) return error;
+    throw error;
+  }
+  return expect.unreachable('the query was accepted');
+}
+
+describe('limits', () => {
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+  test('limit: depth is counted before anything is parsed', () => {
+    expect(refusal(nested(17)).code).toBe('query-too-deep');
+    expect(refusal(nested(16)).code).toBe('query-value-invalid');
+    expect(refusal('['.repeat(1_000_000)).code).toBe('query-too-deep');
+  });
+
+  test('limit: brackets inside text are no depth', () => {
+    const body = JSON.stringify({ fromBlock: 1, parentBlockHash: `"\\${'['.repeat(50)}` });
+    expect(parse(body).parentBlockHash).toBe(`"\\${'['.repeat(50)}`);
+  });
+
+  test('limit: a body of more than the bytes allowed is 413', () => {
+    const body = '{"fromBlock":1}';
+    expect(parse(body, { limits: { bodyBytesMax: body.length } }).fromBlock).toBe(1);
+    expect(refusal(body, { limits: { bodyBytesMax: body.length - 1 } }).code).toBe(
+      'query-too-large',
+    );
+  });
+
+  test('limit: 100 items in all', () => {
+    const items = (count: number) => Array.from({ length: count }, () => ({}));
+    parseObject({ logs: items(60), rewards: items(40) });
+    const error = refusal(JSON.stringify({ fromBlock: 0, logs: items(60), rewards: items(41) }));
+    expect(error.code).toBe('query-items-too-many');
+    expect(error.detail).toMatchObject({ path: 'rewards', found: '101' });
+  });
+
+  test('limit: 1,000 values a list', () => {
+    const list = (count: number) =>
+      JSON.stringify({ fromBlock: 0, balances: [{ account: Array(count).fill(A) }] });
+    expect(parse(list(1000)).balances[0]?.filters.account?.texts).toEqual([A]);
+    const error = refusal(list(1001));
+    expect(error.code).toBe('query-values-too-many');
+    expect(error.detail).toMatchObject({ path: 'balances[0].account', found: '1001' });
+  });
+
+  test('limit: 10,000 values in all', () => {
+    const item = { account: Array(1000).fill(A) };
+    parseObject({ balances: Array(10).fill(item) });
+    const body = { fromBlock: 0, balances: [...Array(10).fill(item), { account: A }] };
+    const error = refusal(JSON.stringify(body));
+    expect(error.code).toBe('query-values-too-many');
+    expect(error.detail).toMatchObject({ path: 'balances[10].account', found: '10001' });
+  });
+});
+
+describe('block numbers', () => {
+  const legal: readonly (readonly [string, number])[] = [
+    ['0', 0],
+    ['-0', 0],
+    ['100', 100],
+    ['1e2', 100],
+    ['100.0', 100],
+    ['1.5e1', 15],
+    ['1500e-2', 15],
+    ['0e99999', 0],
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740992', Infinity],
+    ['9223372036854775807', Infinity],
+    ['1e300', Infinity],
+  ];
+  for (const [text, value] of legal) {
+    test(`behavior: fromBlock ${text} is legal`, () => {
+      expect(parse(`{"fromBlock": ${text}}`).fromBlock).toBe(value);
+      expect(parse(`{"toBlock":${text},"fromBlock":0}`).toBlock).toBe(value);
+    });
+  }
+
+  test('behavior: equal numbers beyond 2^53 are a range of one', () => {
+    const query = parse('{"fromBlock":9007199254740993,"toBlock":9007199254740993}');
+    expect([query.fromBlock, query.toBlock]).toEqual([Infinity, Infinity]);
+  });
+
+  test('behavior: a number under another key is not taken for the block number', () => {
+    expect(refusal('{"fields":{"fromBlock":1}}').code).toBe('query-key-missing');
+    expect(parse('{"parentBlockHash":"fromBlock\\":7,","fromBlock":3}').fromBlock).toBe(3);
+  });
+});
+
+describe('decoding', () => {
+  test('default: a query of fromBlock alone follows the ledger and asks for nothing', () => {
+    expect(parse('{"fromBlock":7}')).toEqual({
+      fromBlock: 7,
+      toBlock: undefined,
+      parentBlockHash: undefined,
+      dialect: 'ledger',
+      includeAllBlocks: false,
+      fields: expect.objectContaining({
+        block: ['number', 'parentSlot', 'height'],
+        log: ['transactionIndex', 'logIndex', 'instructionAddress', 'programId', 'message'],
+        reward: ['pubKey', 'lamports', 'postBalance', 'rewardType', 'commission'],
+      }),
+      transactions: [],
+      instructions: [],
+      logs: [],
+      balances: [],
+      tokenBalances: [],
+      rewards: [],
+    });
+  });
+
+  test('behavior: null equals absent for toBlock, parentBlockHash, isCommitted and filter lists', () => {
+    const query = parseObject({
+      toBlock: null,
+      parentBlockHash: null,
+      instructions: [
+        { programId: null, d8: null, a3: null, discriminator: null, isCommitted: null },
+      ],
+      logs: [{ kind: null }],
+    });
+    expect(query).toEqual(parseObject({ instructions: [{}], logs: [{}] }));
+    expect(query.instructions[0]?.filters).toEqual({});
+  });
+
+  test('behavior: a bare string is a list of one', () => {
+    const bare = parseObject({
+      instructions: [{ programId: A, d1: '0x01' }],
+      logs: [{ kind: 'log' }],
+    });
+    const list = parseObject({
+      instructions: [{ programId: [A], d1: ['0x01'] }],
+      logs: [{ kind: ['log'] }],
+    });
+    expect(bare).toEqual(list);
+  });
+
+  test('behavior: an empty list stays a filter, absent is none', () => {
+    const [empty] = parseObject({ balances: [{ account: [] }] }).balances;
+    expect(empty?.filters.account?.texts).toEqual([]);
+    const [absent] = parseObject({ balances: [{}] }).balances;
+    expect(absent?.filters.account).toBeUndefined();
+  });
+
+  test('behavior: lists are sorted and unique, hex is lower case, addresses come with their bytes', () => {
+    const [item] = parseObject({
+      instructions: [
+        { programId: [B, A, B], d2: ['0xBb00', '0xAA00', '0xaa00'], discriminator: '0x' },
+      ],
+    }).instructions;
+    expect(item?.filters.programId?.texts).toEqual([A, B]);
+    expect(item?.filters.programId?.keys[0]?.slice(0, 3)).toEqual(Uint8Array.of(0x06, 0x9b, 0x88));
+    expect(item?.filters.d2).toEqual(['0xaa00', '0xbb00']);
+    expect(item?.filters.discriminator).toEqual(['0x']);
+  });
+
+  test('behavior: flags are booleans, false equals absent', () => {
+    const query = parseObject({ transactions: [{ logs: true, balances: false }] });
+    expect(query.transactions[0]?.relations).toEqual({
+      instructions: false,
+      balances: false,
+      tokenBalances: false,
+      logs: true,
+    });
+    expect(query).toEqual(parseObject({ transactions: [{ logs: true }] }));
+  });
+
+  test('behavior: fields come in the order of the wire; the header always has its number', () => {
+    const { fields } = parseObject({
+      fields: {
+        block: { height: true, hash: true, number: false },
+        log: { message: true, kind: true, logIndex: false },
+      },
+    });
+    expect(fields.block).toEqual(['number', 'hash', 'height']);
+    expect(fields.log).toEqual(['kind', 'message']);
+    expect(fields.instruction).toEqual([]);
+  });
+
+  test('behavior: the second dialect is parsed where it is allowed', () => {
+    const query = parseObject({ type: 'solana' }, { dialects: ['ledger', 'solana'] });
+    expect(query.dialect).toBe('solana');
+    expect(query.fields.reward).toEqual([
+      'pubkey',
+      'lamports',
+      'postBalance',
+      'rewardType',
+      'commission',
+    ]);
+    expect(parseObject({ type: 'ledger' }).dialect).toBe('ledger');
+  });
+
+  test('behavior: any text is a parentBlockHash', () => {
+    expect(parseObject({ parentBlockHash: 'wrong on purpose' }).parentBlockHash).toBe(
+      'wrong on purpose',
+    );
+    expect(parseObject({ parentBlockHash: '' }).parentBlockHash).toBe('');
+  });
+
+  test('behavior: a value that is already parsed gives the same query', () => {
+    const body = { fromBlock: 5, toBlock: 9, logs: [{ programId: A }] };
+    const options = { limits: QUERY_LIMITS, dialects: ['ledger'] as const };
+    expect(parseQuery(body, options)).toEqual(parse(JSON.stringify(body)));
+    expect(() => parseQuery({ fromBlock: Number.NaN }, options)).toThrow(CodedError);
+  });
+});
+
+describe('the key of a query', () => {
+  test('behavior: bodies that ask the same have the same key, whatever their order and range', () => {
+    const one = parseObject({
+      fromBlock: 1,
+      parentBlockHash: 'x',
+      fields: { log: { message: true, kind: false } },
+      logs: [{ programId: [A, B], transaction: true }, { kind: 'log' }, { kind: ['log'] }],
+    });
+    const other = parseObject({
+      fromBlock: 2,
+      toBlock: 3,
+      type: 'ledger',
+      logs: [{ kind: 'log' }, { transaction: true, instruction: false, programId: [B, A, A] }],
+      fields: { log: { message: true }, reward: {} },
+    });
+    expect(queryKey(one)).toBe(queryKey(other));
+    expect(one.logs).toEqual(other.logs);
+  });
+
+  const bodies = [
+    {},
+    { includeAllBlocks: true },
+    { type: 'solana' },
+    { fields: {} },
+    { fields: { log: { message: true } } },
+    { logs: [{}] },
+    { logs: [{ programId: [] }] },
+    { logs: [{ programId: A }] },
+    { logs: [{ programId: B }] },
+    { logs: [{ programId: [A, B] }] },
+    { logs: [{ programId: A }, { programId: B }] },
+    { logs: [{ kind: 'log' }] },
+    { logs: [{ transaction: true }] },
+    { logs: [{ instruction: true }] },
+    { balances: [{ account: A }] },
+    { instructions: [{ a0: A }] },
+    { instructions: [{ a1: A }] },
+    { instructions: [{ d1: '0x01' }] },
+    { instructions: [{ discriminator: '0x01' }] },
+    { instructions: [{ isCommitted: true }] },
+    { instructions: [{ isCommitted: false }] },
+    { instructions: [{}] },
+  ];
+
+  test('behavior: bodies that ask for different things have different keys', () => {
+    const keys = bodies.map((body) =>
+      queryKey(parseObject(body, { dialects: ['ledger', 'solana'] })),
+    );
+    expect(new Set(keys).size).toBe(bodies.length);
+  });
+});

@@ -1,0 +1,170 @@
+/**
+ * The one door from a request's body to a typed query. Strict and total: a body is either a query that means what it says
+ * or a coded error with the path of the offending value, what was found and what is allowed.
+ *
+ *   bytes ─► size ─► depth ─► UTF-8 ─► JSON ─► keys once ─► decode ─► Query
+ */
+import { DIALECT_DEFAULT, type Dialect } from '@sluice/protocol/dialect';
+import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
+import type { QueryLimits } from '@sluice/protocol/query-limits';
+import { CodedError } from '../base/errors.ts';
+import { parseBlockNumber, toSlotBound } from './parse-block-number.ts';
+import { parseFields } from './parse-fields.ts';
+import { parseItems, QueryBudget } from './parse-items.ts';
+import type { Items, Query } from './query.ts';
+import {
+  BODY_PATH,
+  type JsonObject,
+  ownValue,
+  quote,
+  refuse,
+  requireBoolean,
+  requireKnownKeys,
+  requireObject,
+} from './query-refusal.ts';
+import { checkDepth, scanKeys } from './scan-body.ts';
+
+export interface ParseQueryOptions {
+  readonly limits: QueryLimits;
+  /** What the dataset allows as `type`. */
+  readonly dialects: readonly Dialect[];
+}
+
+const queryKeys = [
+  'type',
+  'fromBlock',
+  'toBlock',
+  'parentBlockHash',
+  'includeAllBlocks',
+  'fields',
+  ...RECORD_ARRAY_NAMES,
+];
+
+/** A query from the body of a request, as bytes or text. */
+export function parseQueryBody(body: Uint8Array | string, options: ParseQueryOptions): Query {
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  const { bodyBytesMax, depthMax } = options.limits;
+  if (bytes.length > bodyBytesMax) {
+    const allowed = `${bodyBytesMax} bytes`;
+    refuse('query-too-large', { path: BODY_PATH, found: bytes.length, allowed });
+  }
+  checkDepth(bytes, depthMax);
+  const text = decodeText(bytes);
+  const value = parseJson(text);
+  return decodeQuery(value, scanKeys(text), options);
+}
+
+/** A query from a value that is already parsed; its block numbers are as exact as a JavaScript number. */
+export function parseQuery(value: unknown, options: ParseQueryOptions): Query {
+  return decodeQuery(value, new Map(), options);
+}
+
+function decodeText(bytes: Uint8Array): string {
+  // A byte order mark stays and is then refused as no JSON.
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const text = attempt(() => decoder.decode(bytes));
+  if (text instanceof Error) {
+    throw new CodedError('query-not-utf8', { path: BODY_PATH, allowed: 'UTF-8' }, { cause: text });
+  }
+  return text;
+}
+
+function parseJson(text: string): unknown {
+  const value = attempt<unknown>(() => JSON.parse(text));
+  if (value instanceof Error) {
+    const detail = { path: BODY_PATH, found: quote(value.message), allowed: 'JSON' };
+    throw new CodedError('query-not-json', detail, { cause: value });
+  }
+  return value;
+}
+
+function attempt<Value>(action: () => Value): Value | Error {
+  try {
+    return action();
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function decodeQuery(
+  value: unknown,
+  numberTexts: ReadonlyMap<string, string>,
+  { limits, dialects }: ParseQueryOptions,
+): Query {
+  const body = requireObject(value, BODY_PATH);
+  requireKnownKeys(body, queryKeys, BODY_PATH);
+  const dialect = parseDialect(body, dialects);
+  const range = parseRange(body, numberTexts);
+  const includeAllBlocks = ownValue(body, 'includeAllBlocks');
+  const budget = new QueryBudget(limits);
+  const items = RECORD_ARRAY_NAMES.map((array) => [array, parseItems(body, array, budget)]);
+  return {
+    ...range,
+    parentBlockHash: parseParentBlockHash(body),
+    dialect,
+    includeAllBlocks:
+      includeAllBlocks !== undefined && requireBoolean(includeAllBlocks, 'includeAllBlocks'),
+    fields: parseFields(body, dialect),
+    ...(Object.fromEntries(items) as Items),
+  };
+}
+
+function parseDialect(body: JsonObject, dialects: readonly Dialect[]): Dialect {
+  const value = ownValue(body, 'type');
+  if (value === undefined) return DIALECT_DEFAULT;
+  const dialect = dialects.find((name) => name === value);
+  if (dialect === undefined) {
+    const allowed = dialects.join(', ');
+    refuse('query-type-not-allowed', { path: 'type', found: value, allowed });
+  }
+  return dialect;
+}
+
+function parseRange(
+  body: JsonObject,
+  numberTexts: ReadonlyMap<string, string>,
+): Pick<Query, 'fromBlock' | 'toBlock'> {
+  const fromBlock = readBlockNumber(body, 'fromBlock', numberTexts);
+  if (fromBlock === undefined) {
+    const allowed = 'the number of the first block';
+    refuse('query-key-missing', { path: 'fromBlock', found: undefined, allowed });
+  }
+  const toBlock =
+    ownValue(body, 'toBlock') === null ? undefined : readBlockNumber(body, 'toBlock', numberTexts);
+  if (toBlock !== undefined && toBlock < fromBlock) {
+    throw new CodedError('range-reversed', {
+      path: 'toBlock',
+      found: toBlock,
+      allowed: `${fromBlock} or more`,
+    });
+  }
+  return {
+    fromBlock: toSlotBound(fromBlock),
+    toBlock: toBlock === undefined ? undefined : toSlotBound(toBlock),
+  };
+}
+
+function readBlockNumber(
+  body: JsonObject,
+  key: string,
+  numberTexts: ReadonlyMap<string, string>,
+): bigint | undefined {
+  const value = ownValue(body, key);
+  if (value === undefined) return undefined;
+  if (typeof value !== 'number') {
+    const allowed = 'a non-negative integer';
+    refuse('query-block-number-invalid', { path: key, found: value, allowed });
+  }
+  return parseBlockNumber(numberTexts.get(key) ?? String(value), key);
+}
+
+/** Any text will do: a client that recovers from a fork sends a wrong one on purpose. */
+function parseParentBlockHash(body: JsonObject): string | undefined {
+  const value = ownValue(body, 'parentBlockHash');
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') {
+    const allowed = 'a string';
+    refuse('query-value-invalid', { path: 'parentBlockHash', found: value, allowed });
+  }
+  return value;
+}

@@ -1,0 +1,125 @@
+/** What every refusal of a query has in common: it names the place, what was found there and what is allowed. */
+import { CodedError, type ErrorCode } from '../base/errors.ts';
+
+/** The place of a value in a query, as a client would write it: `instructions[2].d8[0]`. */
+export type QueryPath = string;
+
+/** The path of the body itself. */
+export const BODY_PATH: QueryPath = '$';
+
+// Text of a client that goes back to it is cut: a refusal is read by a person and must not echo a megabyte.
+const echoLengthMax = 64;
+
+export function joinPath(path: QueryPath, step: string | number): QueryPath {
+  if (typeof step === 'number') return `${path}[${step}]`;
+  const isPlain = step.length <= echoLengthMax && /^[A-Za-z_$][\w$]*$/.test(step);
+  if (!isPlain) return `${path}[${quote(step)}]`;
+  return path === BODY_PATH ? step : `${path}.${step}`;
+}
+
+export interface RefusalReason {
+  readonly path: QueryPath;
+  readonly found: unknown;
+  readonly allowed: string;
+  /** The allowed name that looks most like the one found. */
+  readonly nearest?: string | undefined;
+}
+
+export function refuse(code: ErrorCode, reason: RefusalReason): never {
+  const { path, found, allowed, nearest } = reason;
+  const hint = nearest === undefined ? {} : { nearest };
+  throw new CodedError(code, { path, found: describeValue(found), allowed, ...hint });
+}
+
+/** A value in words short enough for a message. */
+export function describeValue(value: unknown): string {
+  if (typeof value === 'string') return quote(value);
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (value === undefined) return 'nothing';
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') {
+    return String(value);
+  }
+  return `a value of type ${typeof value}`;
+}
+
+/** Quoted and escaped; `JSON.stringify` also escapes the half of a pair that a cut leaves behind. */
+export function quote(text: string): string {
+  return text.length <= echoLengthMax
+    ? JSON.stringify(text)
+    : `${JSON.stringify(text.slice(0, echoLengthMax))}…`;
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function requireObject(value: unknown, path: QueryPath): JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    refuse('query-value-invalid', { path, found: value, allowed: 'an object' });
+  }
+  return value as JsonObject;
+}
+
+export function requireArray(value: unknown, path: QueryPath): readonly unknown[] {
+  if (!Array.isArray(value)) {
+    refuse('query-value-invalid', { path, found: value, allowed: 'an array' });
+  }
+  return value;
+}
+
+export function requireBoolean(value: unknown, path: QueryPath): boolean {
+  if (typeof value !== 'boolean') {
+    refuse('query-value-invalid', { path, found: value, allowed: 'true or false' });
+  }
+  return value;
+}
+
+/** Refuses keys outside the list. A typo in a filter must not silently return the whole chain. */
+export function requireKnownKeys(
+  object: JsonObject,
+  allowed: readonly string[],
+  path: QueryPath,
+): void {
+  for (const key of Object.keys(object)) {
+    if (allowed.includes(key)) continue;
+    refuse('query-key-unknown', {
+      path: joinPath(path, key),
+      found: key,
+      allowed: allowed.length === 0 ? 'no keys' : allowed.join(', '),
+      nearest: findNearestName(key, allowed),
+    });
+  }
+}
+
+/** The value of an own key; what an object inherits (`constructor`, `__proto__`) is not in a query. */
+export function ownValue(object: JsonObject, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** The name closest to what was written, if it is close enough to be what was meant. */
+export function findNearestName(written: string, names: readonly string[]): string | undefined {
+  if (written.length > echoLengthMax) return undefined;
+  const lower = written.toLowerCase();
+  let nearest: string | undefined;
+  let nearestDistance = Math.max(1, Math.floor(written.length / 3)) + 1;
+  for (const name of names) {
+    const distance = editDistance(lower, name.toLowerCase());
+    if (distance < nearestDistance) {
+      nearest = name;
+      nearestDistance = distance;
+    }
+  }
+  return nearest;
+}
+
+/** How many letters must be added, dropped or replaced to turn one text into the other. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}
