@@ -17,6 +17,12 @@ export const ERRORS = {
   // A block as a source delivered it: refused whole, never stored in part.
   'block-not-utf8': { text: 'the block is not valid UTF-8; ask another source' },
   'block-not-json': { text: 'the block is not valid JSON; ask another source' },
+  'block-lone-surrogate': {
+    text: 'the block escapes half of a surrogate pair, which is no text; ask another source',
+  },
+  'block-too-large': {
+    text: 'the block is larger than the limit; raise it, or ask another source',
+  },
   'block-too-deep': { text: 'the block nests deeper than any real block; ask another source' },
   'block-field-missing': {
     text: 'the block lacks a field that every block has; ask another source',
@@ -26,6 +32,9 @@ export const ERRORS = {
   },
   'block-meta-missing': {
     text: 'the source lacks the statuses of this block; ask another source, or mark this one metaOptional',
+  },
+  'block-kind-missing': {
+    text: 'the source lacks a kind of records of this block; ask another source, or allow it to be missing',
   },
   'block-parent-not-below': { text: 'the parent of a block must have a lower slot' },
 

@@ -1,0 +1,74 @@
+import { base58 } from '@scure/base';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decodeBase58, encodeBase58, isBase58, isBase58Of32, isBase58Of64 } from './base58.ts';
+
+const bytes = (max: number) =>
+  fc
+    .tuple(fc.nat(max), fc.constantFrom(0, 0xff), fc.uint8Array({ maxLength: max }))
+    .map(([count, edge, tail]) => Uint8Array.from([...Array(count).fill(edge), ...tail]));
+
+test('property: encoding and decoding agree with another implementation', () => {
+  fc.assert(
+    fc.property(bytes(150), (value) => {
+      const text = base58.encode(value);
+      expect(encodeBase58(value)).toBe(text);
+      expect(decodeBase58(text)).toEqual(value);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('property: the length in bytes is judged as decoding would', () => {
+  const near = fc
+    .constantFrom(31, 32, 33, 63, 64, 65)
+    .chain((length) =>
+      fc
+        .tuple(fc.nat(length), fc.constantFrom(0, 1, 0xff))
+        .chain(([count, edge]) =>
+          fc
+            .uint8Array({ minLength: length - count, maxLength: length - count })
+            .map((tail) => Uint8Array.from([...Array(count).fill(edge), ...tail])),
+        ),
+    );
+  fc.assert(
+    fc.property(near, (value) => {
+      const text = base58.encode(value);
+      expect(isBase58Of32(text)).toBe(value.length === 32);
+      expect(isBase58Of64(text)).toBe(value.length === 64);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+test('behavior: the edges of 32 and 64 bytes', () => {
+  for (const [length, judge] of [
+    [32, isBase58Of32],
+    [64, isBase58Of64],
+  ] as const) {
+    const greatest = base58.encode(new Uint8Array(length).fill(0xff));
+    // One more than the greatest number of 32 bytes is the smallest of 33: 1 and zeros.
+    const beyond = base58.encode(Uint8Array.from([1, ...Array(length).fill(0)]));
+    expect(judge(greatest)).toBe(true);
+    expect(judge(beyond)).toBe(false);
+    expect(judge('1'.repeat(length))).toBe(true);
+    expect(judge('1'.repeat(length - 1))).toBe(false);
+    expect(judge('1'.repeat(length + 1))).toBe(false);
+    expect(judge('')).toBe(false);
+  }
+});
+
+test('error: characters outside the alphabet are refused', () => {
+  for (const character of ['0', 'O', 'I', 'l', ' ', '+', '\u007f', 'é', 'ı', '\u0131', '😀']) {
+    expect(isBase58(`abc${character}`), character).toBe(false);
+    expect(decodeBase58(`abc${character}`), character).toBeUndefined();
+    const address = `${character}${'2'.repeat(43)}`.slice(0, 44);
+    expect(isBase58Of32(address), character).toBe(false);
+  }
+});
+
+test('behavior: empty text is no bytes', () => {
+  expect(isBase58('')).toBe(true);
+  expect(decodeBase58('')).toEqual(new Uint8Array(0));
+  expect(encodeBase58(new Uint8Array(0))).toBe('');
+});

@@ -1,0 +1,159 @@
+/**
+ * Base58, the text form of addresses, hashes, signatures and instruction data: a number in base 58, big end first, where
+ * each leading zero byte is one leading `1`.
+ *
+ * The alphabet ascends as its character codes do. Two texts of one length therefore compare as the numbers they stand
+ * for, and how many bytes a text holds follows from its length and one comparison, without decoding.
+ */
+const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const one = 0x31;
+const notADigit = 0xff;
+
+/** The value of a character, 0xff for what is none; sized so that a Latin-1 code needs no bounds check of its own. */
+const digitValues = new Uint8Array(256).fill(notADigit);
+for (let value = 0; value < alphabet.length; value++) {
+  digitValues[alphabet.charCodeAt(value)] = value;
+}
+
+// Four characters a step, three bytes a limb: the product of both stays far below 2^53.
+const characterCountPerStep = 4;
+const stepBase = 58 ** characterCountPerStep;
+const limbBase = 2 ** 24;
+const stepPowers = [1, 58, 58 ** 2, 58 ** 3, stepBase];
+
+export function isBase58(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 0xff || (digitValues[code] as number) === notADigit) return false;
+  }
+  return true;
+}
+
+/** Whether the text holds exactly 32 bytes, as every address and hash does. */
+export function isBase58Of32(text: string): boolean {
+  const { length } = text;
+  if (length > 44 || length < 32 || !isBase58(text)) return false;
+  // Almost every address: 44 characters, no leading `1`.
+  if (length === 44 && text.charCodeAt(0) !== one) return text <= greatest32;
+  return byteLengthOf(text) === 32;
+}
+
+/** Whether the text holds exactly 64 bytes, as every signature does. */
+export function isBase58Of64(text: string): boolean {
+  return text.length <= 88 && text.length >= 64 && isBase58(text) && byteLengthOf(text) === 64;
+}
+
+/** The bytes, or `undefined` if a character is not of the alphabet. */
+export function decodeBase58(text: string): Uint8Array | undefined {
+  if (!isBase58(text)) return undefined;
+  const zeroCount = leadingOneCount(text);
+  const limbs = toLimbs(text, zeroCount);
+  const bytes = new Uint8Array(zeroCount + limbs.length * 3);
+  let end = bytes.length;
+  for (let limb of limbs) {
+    bytes[--end] = limb;
+    limb >>>= 8;
+    bytes[--end] = limb;
+    bytes[--end] = limb >>> 8;
+  }
+  // The top limb may hold fewer than three bytes.
+  let first = zeroCount;
+  while (first < bytes.length && bytes[first] === 0) first++;
+  return bytes.subarray(first - zeroCount);
+}
+
+/** Limbs of 24 bits, small end first, of the number that the characters from `start` on stand for. */
+function toLimbs(text: string, start: number): Float64Array {
+  const limbs = new Float64Array(Math.ceil(((text.length - start) * 5.858) / 24) + 1);
+  let used = 0;
+  for (let position = start; position < text.length; ) {
+    const count = Math.min(characterCountPerStep, text.length - position);
+    let carry = 0;
+    for (const end = position + count; position < end; position++) {
+      carry = carry * 58 + (digitValues[text.charCodeAt(position)] as number);
+    }
+    const base = stepPowers[count] as number;
+    for (let i = 0; i < used; i++) {
+      const value = (limbs[i] as number) * base + carry;
+      carry = Math.floor(value / limbBase);
+      limbs[i] = value - carry * limbBase;
+    }
+    if (carry > 0) limbs[used++] = carry;
+  }
+  return limbs.subarray(0, used);
+}
+
+export function encodeBase58(bytes: Uint8Array): string {
+  let zeroCount = 0;
+  while (zeroCount < bytes.length && bytes[zeroCount] === 0) zeroCount++;
+  const groups = toGroups(bytes, zeroCount);
+  let text = '';
+  for (const group of groups) {
+    let rest = group;
+    let characters = '';
+    for (let i = 0; i < characterCountPerStep; i++) {
+      characters = alphabet.charAt(rest % 58) + characters;
+      rest = Math.floor(rest / 58);
+    }
+    text = characters + text;
+  }
+  let first = 0;
+  while (first < text.length && text.charCodeAt(first) === one) first++;
+  return '1'.repeat(zeroCount) + text.slice(first);
+}
+
+/** Groups of four characters, small end first. */
+function toGroups(bytes: Uint8Array, start: number): Float64Array {
+  const groups = new Float64Array(Math.ceil(((bytes.length - start) * 8) / 23.4) + 1);
+  let used = 0;
+  for (let position = start; position < bytes.length; ) {
+    const count = Math.min(3, bytes.length - position);
+    let carry = 0;
+    for (const end = position + count; position < end; position++) {
+      carry = carry * 256 + (bytes[position] as number);
+    }
+    const base = 256 ** count;
+    for (let i = 0; i < used; i++) {
+      const value = (groups[i] as number) * base + carry;
+      carry = Math.floor(value / stepBase);
+      groups[i] = value - carry * stepBase;
+    }
+    // Three bytes can hold more than four characters do.
+    for (; carry > 0; carry = Math.floor(carry / stepBase)) groups[used++] = carry % stepBase;
+  }
+  return groups.subarray(0, used);
+}
+
+function leadingOneCount(text: string): number {
+  let count = 0;
+  while (count < text.length && text.charCodeAt(count) === one) count++;
+  return count;
+}
+
+/** How many bytes valid text of at most 88 characters holds. */
+function byteLengthOf(text: string): number {
+  const zeroCount = leadingOneCount(text);
+  const rest = zeroCount === 0 ? text : text.slice(zeroCount);
+  if (rest.length === 0) return zeroCount;
+  // The first that is not smaller than the text, among at most two of its length.
+  for (let byteCount = Math.floor((rest.length - 1) * 0.7322) || 1; ; byteCount++) {
+    const greatest = greatestOf(byteCount);
+    if (rest.length < greatest.length || (rest.length === greatest.length && rest <= greatest)) {
+      return zeroCount + byteCount;
+    }
+  }
+}
+
+const greatestTexts: string[] = [];
+
+/** The text of the greatest number of so many bytes. */
+function greatestOf(byteCount: number): string {
+  let text = greatestTexts[byteCount];
+  if (text === undefined) {
+    text = encodeBase58(new Uint8Array(byteCount).fill(0xff));
+    greatestTexts[byteCount] = text;
+  }
+  return text;
+}
+
+const greatest32 = greatestOf(32);

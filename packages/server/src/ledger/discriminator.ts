@@ -1,0 +1,14 @@
+import { decodeBase58 } from '../base/base58.ts';
+
+const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+/** The first `byteCount` bytes of base58 data as `0x` and lower-case hex, or null if the data is shorter. */
+export function discriminator(data: string, byteCount: number): string | null {
+  // Each character holds less than a byte, so shorter text cannot hold enough.
+  if (data.length < byteCount) return null;
+  const bytes = decodeBase58(data);
+  if (bytes === undefined || bytes.length < byteCount) return null;
+  let text = '0x';
+  for (let i = 0; i < byteCount; i++) text += hexPairs[bytes[i] as number] as string;
+  return text;
+}

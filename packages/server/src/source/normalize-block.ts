@@ -1,0 +1,133 @@
+/**
+ * From the bytes of a `getBlock` result to records.
+ *
+ *   bytes ─► size, depth, UTF-8, exact integers ─► header
+ *                                                  rewards
+ *                                                  per transaction: vote? ─► dropped
+ *                                                    message, keys ─► calls ─► log ─► instructions, logs
+ *                                                    balances, token balances
+ *
+ * Structural damage refuses the block with a coded error that names slot, transaction and field. A log that contradicts
+ * its calls costs that transaction its log, never the block. The same bytes give the same records.
+ */
+import { CodedError } from '../base/errors.ts';
+import type { Block, BlockHeader, Log } from '../ledger/block.ts';
+import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import { BlockReader, type Raw } from './block-reader.ts';
+import { type NormalizeCounts, newCounts } from './normalize-counts.ts';
+import { type NormalizeOptions, normalizeDefaults } from './normalize-options.ts';
+import { type BlockDraft, normalizeTransaction } from './normalize-transaction.ts';
+import { type JsonRefusal, parseExactJson } from './parse-exact-json.ts';
+import { LogParser } from './parse-log.ts';
+import { readRewards } from './read-rewards.ts';
+
+export interface NormalizedBlock {
+  readonly block: Block;
+  readonly counts: NormalizeCounts;
+}
+
+type RawBlock = Raw<
+  | 'blockhash'
+  | 'previousBlockhash'
+  | 'parentSlot'
+  | 'blockTime'
+  | 'blockHeight'
+  | 'transactions'
+  | 'rewards'
+>;
+
+/** What a server writes that does not know the parent's hash: 32 zero bytes. */
+const unknownHash = '1'.repeat(32);
+
+const refusalCodes = {
+  'not-utf8': 'block-not-utf8',
+  'lone-surrogate': 'block-lone-surrogate',
+  'too-deep': 'block-too-deep',
+  'not-json': 'block-not-json',
+} as const satisfies Record<JsonRefusal, string>;
+
+/** `slot` is the one that was asked for: a block does not name its own. */
+export function normalizeBlock(
+  slot: Slot,
+  bytes: Uint8Array,
+  options: Partial<NormalizeOptions> = {},
+): NormalizedBlock {
+  const settings: NormalizeOptions = { ...normalizeDefaults, ...options };
+  const { bytesMax, depthMax } = settings;
+  if (bytes.length > bytesMax) {
+    throw new CodedError('block-too-large', { slot, bytes: bytes.length, bytesMax });
+  }
+  const json = parseExactJson(bytes, depthMax);
+  if (json.kind === 'refused') throw new CodedError(refusalCodes[json.reason], { slot });
+  const reader = new BlockReader(slot, json.isMarkAmbiguous);
+  const raw: RawBlock = reader.object(json.value, 'block');
+  const header = readHeader(reader, raw);
+  const entries = reader.array(raw.transactions, 'transactions');
+  const draft = newDraft(reader, settings);
+  const rewards = readRewards(reader, raw.rewards) ?? noteMissingRewards(draft);
+  for (let i = 0; i < entries.length; i++) normalizeTransaction(draft, entries[i], i);
+  const { transactions, instructions, logs, balances, tokenBalances } = draft;
+  return {
+    block: { header, transactions, instructions, logs, balances, tokenBalances, rewards },
+    counts: draft.counts,
+  };
+}
+
+function newDraft(reader: BlockReader, options: NormalizeOptions): BlockDraft {
+  const logs: Log[] = [];
+  return {
+    reader,
+    options,
+    counts: newCounts(),
+    logParser: new LogParser(new Set(options.excusedPrograms), logs),
+    transactions: [],
+    instructions: [],
+    logs,
+    balances: [],
+    tokenBalances: [],
+  };
+}
+
+/** A kind that did not arrive is not an empty one. */
+function noteMissingRewards(draft: BlockDraft): [] {
+  if (!draft.options.allowMissing.includes('rewards')) {
+    throw new CodedError('block-kind-missing', { slot: draft.reader.slot, kind: 'rewards' });
+  }
+  draft.counts.missingRewards++;
+  return [];
+}
+
+function readHeader(reader: BlockReader, raw: RawBlock): BlockHeader {
+  const { slot } = reader;
+  const parentSlot = reader.count(raw.parentSlot, Number.MAX_SAFE_INTEGER, 'parentSlot') as Slot;
+  if (slot === 0 ? parentSlot !== 0 : parentSlot >= slot) {
+    throw new CodedError('block-parent-not-below', { slot, parentSlot });
+  }
+  return {
+    number: slot,
+    hash: reader.address(raw.blockhash, 'blockhash') as string as BlockHash,
+    parentSlot,
+    parentHash: readParentHash(reader, raw.previousBlockhash),
+    height: readHeight(reader, raw.blockHeight),
+    timestamp:
+      raw.blockTime === undefined || raw.blockTime === null
+        ? null
+        : reader.i64(raw.blockTime, 'blockTime'),
+  };
+}
+
+function readParentHash(reader: BlockReader, value: unknown): BlockHash | null {
+  // Slot 0 has no parent, whatever is written there.
+  if (reader.slot === 0 || value === undefined || value === null || value === unknownHash) {
+    return null;
+  }
+  return reader.address(value, 'previousBlockhash') as string as BlockHash;
+}
+
+/** Where the source did not record it, it is known only once the block is linked. */
+function readHeight(reader: BlockReader, value: unknown): number | null {
+  if (value !== undefined && value !== null) {
+    return reader.count(value, Number.MAX_SAFE_INTEGER, 'blockHeight');
+  }
+  return reader.slot === 0 ? 0 : null;
+}

@@ -1,0 +1,62 @@
+/** Integers of parsed JSON: short ones are numbers, those of 16 digits or more are marked text (`parse-exact-json.ts`). */
+import { integerMark } from './parse-exact-json.ts';
+
+const u64Max = 2n ** 64n - 1n;
+const i64Min = -(2n ** 63n);
+const i64Max = 2n ** 63n - 1n;
+// A longer integer would have come as text, so a number beyond this was written as a fraction or with an exponent.
+const numberMax = 999_999_999_999_999;
+
+/** The text of a long integer without its mark. */
+export function markedDigits(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.charCodeAt(0) !== integerMark) return undefined;
+  const digits = value.slice(1);
+  return isInteger(digits) && digits.length >= 16 ? digits : undefined;
+}
+
+export function readU64(value: unknown): bigint | undefined {
+  if (typeof value === 'number') return isCount(value) ? BigInt(value) : undefined;
+  const digits = markedDigits(value);
+  return digits === undefined ? undefined : within(digits, 0n, u64Max);
+}
+
+export function readI64(value: unknown): bigint | undefined {
+  if (typeof value === 'number') {
+    return isCount(Math.abs(value)) ? BigInt(value) : undefined;
+  }
+  const digits = markedDigits(value);
+  return digits === undefined ? undefined : within(digits, i64Min, i64Max);
+}
+
+/** A u64 written as decimal text by the source itself, as token amounts are. */
+export function readU64Text(value: unknown): bigint | undefined {
+  if (typeof value !== 'string' || value.length > 20 || !isDigits(value)) return undefined;
+  if (value.length > 1 && value.charCodeAt(0) === 0x30) return undefined;
+  // Fifteen digits always fit a number, and that way is much the faster.
+  if (value.length <= 15) return BigInt(Number(value));
+  return within(value, 0n, u64Max);
+}
+
+/** Whether the number is a whole one from 0 up, small enough to be exact. */
+export function isCount(value: number): boolean {
+  return value >= 0 && value <= numberMax && Math.floor(value) === value;
+}
+
+function within(digits: string, min: bigint, max: bigint): bigint | undefined {
+  // Longer than any 64-bit number with its sign: not worth a conversion, which is quadratic.
+  if (digits.length > 20) return undefined;
+  const value = BigInt(digits);
+  return value >= min && value <= max ? value : undefined;
+}
+
+function isInteger(text: string): boolean {
+  return isDigits(text.charCodeAt(0) === 0x2d ? text.slice(1) : text);
+}
+
+function isDigits(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x30 || code > 0x39) return false;
+  }
+  return text.length > 0;
+}
