@@ -48,6 +48,9 @@ function linkPackages(root: string): void {
   mkdirSync(join(modules, '@sluice'));
   for (const name of readdirSync(join(root, 'packages'))) {
     symlinkSync(join('..', '..', 'packages', name), join(modules, '@sluice', name));
+    // Where two packages need two versions of a third, npm installs one of them here.
+    const nested = join(repositoryRoot, 'packages', name, 'node_modules');
+    if (existsSync(nested)) symlinkSync(nested, join(root, 'packages', name, 'node_modules'));
   }
   symlinkSync(join('..', '@sluice', 'server', 'bin', 'sluice.js'), join(modules, '.bin', 'sluice'));
 }

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { parseSource } from '../source-file.ts';
+import { findLayerBreaches } from './layers.ts';
+
+function judge(path: string, specifier: string): string[] {
+  const text = `import { x } from '${specifier}';`;
+  return findLayerBreaches([parseSource({ path, text })]).map(({ message }) => message);
+}
+
+const server = 'packages/server/src';
+
+test('default: an import of a lower layer or of the own folder is fine', () => {
+  expect(judge(`${server}/engine/plan.ts`, '../segment/read-segment.ts')).toEqual([]);
+  expect(judge(`${server}/engine/plan.ts`, './select.ts')).toEqual([]);
+  expect(judge(`${server}/kernels/load-kernel.ts`, '../base/worker-url.ts')).toEqual([]);
+  expect(judge(`${server}/query/parse-query.ts`, '@sluice/protocol/fields')).toEqual([]);
+});
+
+test('error: an import of a higher layer says how to do without', () => {
+  expect(judge(`${server}/engine/plan.ts`, '../http/routes.ts')).toEqual([
+    'engine must not import http: take a function in modules',
+  ]);
+});
+
+test('error: an import type or a dynamic import counts as an import', () => {
+  const path = `${server}/base/assert.ts`;
+  const text =
+    "type A = import('../ledger/block.ts').Block; const b = await import('../http/a.ts');";
+  expect(findLayerBreaches([parseSource({ path, text })])).toHaveLength(2);
+});
+
+test('error: folders of one layer do not know each other, but their tests may', () => {
+  expect(judge(`${server}/segment/a.ts`, '../simulator/b.ts')).toEqual([
+    'segment must not import simulator: move what both need to a layer below',
+  ]);
+  expect(judge(`${server}/segment/a.test.ts`, '../simulator/b.ts')).toEqual([]);
+  expect(judge(`${server}/segment/a.test.ts`, '../engine/b.ts')).toHaveLength(1);
+});
+
+test('error: a file outside the layers is refused', () => {
+  expect(judge(`${server}/stuff/a.ts`, '../base/assert.ts')).toEqual([
+    'stuff is no layer: add it to the table, or use a folder that is there',
+  ]);
+});
+
+test('error: packages import only what they stand on', () => {
+  expect(judge('packages/client/src/client.ts', '@sluice/server/base/assert')).toEqual([
+    'packages/client must not import packages/server: it may import protocol',
+  ]);
+  expect(judge('packages/web/src/page.ts', '../../client/src/client.ts')).toEqual([]);
+  expect(judge('packages/web/src/page.ts', '@sluice/protocol/fields')).toHaveLength(1);
+  expect(judge(`${server}/cli/main.ts`, '../../../../bench/run.ts')).toHaveLength(1);
+  expect(judge('bench/run.ts', '../packages/server/src/http/a.ts')).toEqual([]);
+});
+
+test('error: only tests import what is made for tests', () => {
+  expect(judge(`${server}/chain/a.ts`, './testing/b.ts')).toHaveLength(1);
+  expect(judge(`${server}/chain/a.test.ts`, './testing/b.ts')).toEqual([]);
+  expect(judge('bench/run.ts', '../packages/server/src/chain/testing/b.ts')).toHaveLength(1);
+});
+
+test('error: what decides does not open files or sockets itself', () => {
+  expect(judge(`${server}/chain/a.ts`, 'node:fs')).toEqual([
+    'chain must not import node:fs: take what reads and writes in modules',
+  ]);
+  expect(judge(`${server}/chain/a.test.ts`, 'node:fs')).toEqual([]);
+  expect(judge(`${server}/storage/a.ts`, 'node:fs')).toEqual([]);
+  expect(judge(`${server}/chain/a.ts`, 'node:events')).toEqual([]);
+});

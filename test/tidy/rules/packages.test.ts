@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { findDependencyFaults, findLockFaults } from './packages.ts';
+
+function judgeLock(packages: object): string[] {
+  const text = JSON.stringify({ packages }, null, 2);
+  return findLockFaults({ path: 'package-lock.json', text }).map(({ message }) => message);
+}
+
+function manifest(dependencies: object) {
+  return { path: 'packages/server/package.json', text: JSON.stringify({ dependencies }) };
+}
+
+test('default: development packages may do as they like', () => {
+  const dev = { dev: true, hasInstallScript: true, os: ['linux'] };
+  expect(judgeLock({ 'node_modules/a': dev, 'node_modules/b': { version: '1.0.0' } })).toEqual([]);
+});
+
+test('error: a registry address, an install script or a platform is found', () => {
+  expect(judgeLock({ a: { resolved: 'https://registry.example/a.tgz' } })).toEqual([
+    'holds a registry address: install with the .npmrc of this repository',
+  ]);
+  expect(judgeLock({ 'node_modules/a': { hasInstallScript: true } })).toHaveLength(1);
+  expect(judgeLock({ 'node_modules/a': { cpu: ['x64'] } })).toHaveLength(1);
+});
+
+test('limit: at most 24 direct runtime dependencies, counted over all packages', () => {
+  const names = Array.from({ length: 24 }, (_, i) => [`package-${i}`, '1.0.0']);
+  const full = manifest(Object.fromEntries(names));
+  expect(findDependencyFaults([full, manifest({ 'package-0': '1.0.0' })])).toEqual([]);
+  expect(findDependencyFaults([full, manifest({ another: '1.0.0' })])).toHaveLength(1);
+});
+
+test('error: a version that may float is found', () => {
+  expect(findDependencyFaults([manifest({ ws: '^8.0.0' })])).toHaveLength(1);
+});

@@ -1,0 +1,64 @@
+import { posix } from 'node:path';
+import type { Finding, RepositoryFile } from '../source-file.ts';
+import { isTestOnly } from '../source-file.ts';
+
+// Put together from halves, so that this file does not hold what it looks for.
+const mark = new RegExp(`\\b(${['TO|DO', 'FIX|ME', 'XX|X', 'HA|CK'].map(join).join('|')})\\b`);
+const dataFolder = `..${'/shared'}`;
+
+function join(halves: string): string {
+  return halves.replace('|', '');
+}
+
+export function findMarks(files: readonly RepositoryFile[]): Finding[] {
+  return findLines(files, (line, path) => {
+    const found = path === 'package-lock.json' ? undefined : mark.exec(line)?.[0];
+    return found && `${found}: do it now, or write it down where work is planned`;
+  });
+}
+
+/** The project speaks only of itself. Tests and benchmarks may look for ledger data beside the repository. */
+export function findOutsidePaths(files: readonly RepositoryFile[]): Finding[] {
+  return findLines(files, (line, path) => {
+    if (isTestOnly(path) || path.startsWith('bench/') || !line.includes(dataFolder))
+      return undefined;
+    return `mentions ${dataFolder}: only tests and benchmarks may look outside the repository`;
+  });
+}
+
+type JudgeLine = (line: string, path: string) => string | undefined;
+
+function findLines(files: readonly RepositoryFile[], judge: JudgeLine): Finding[] {
+  return files.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, i) => {
+      const message = judge(line, path);
+      return message === undefined ? [] : [{ path, line: i + 1, message }];
+    }),
+  );
+}
+
+const fileBytesMax = 512 * 1024;
+
+export function findLargeFiles(files: readonly RepositoryFile[]): Finding[] {
+  return files
+    .filter(({ text }) => Buffer.byteLength(text) > fileBytesMax)
+    .map(({ path }) => ({ path, message: 'larger than 512 KiB: generate it from a seed instead' }));
+}
+
+const vagueNames = new Set(['util', 'utils', 'helper', 'helpers', 'misc', 'common', 'index']);
+
+export function findBadNames(files: readonly RepositoryFile[]): Finding[] {
+  return files.flatMap(({ path }) => {
+    const message = judgeName(path);
+    return message === undefined ? [] : [{ path, message }];
+  });
+}
+
+function judgeName(path: string): string | undefined {
+  if (!/\.(ts|js)$/.test(path)) return undefined;
+  const name = posix.basename(path).split('.')[0] ?? '';
+  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) return 'name files in kebab-case';
+  if (vagueNames.has(name)) return `${name} says nothing: name the file after its main export`;
+  if (/(^|-)v1(-|$)/.test(name)) return 'v1 as a name of ours: say what it is';
+  return undefined;
+}
