@@ -85,6 +85,14 @@ export const ERRORS = {
   'query-values-too-many': { status: 400, text: 'the query has too many values; split it' },
   'range-reversed': { status: 400, text: 'toBlock is below fromBlock' },
   'range-unavailable': { status: 400, text: 'fromBlock is below start_block; ask from there' },
+  // Segments.
+  'segment-not-one': { text: 'this is not a segment: it does not begin as one' },
+  'segment-version-unknown': {
+    text: 'this segment has a format version that this program does not know; use the one that wrote it, or a newer one',
+  },
+  'segment-damaged': {
+    text: 'a part of this segment is damaged; restore the file from a copy or fetch its blocks again',
+  },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -1,0 +1,174 @@
+// The LZ4 block format, compressed greedily. Deterministic: the same input gives the same bytes on every machine, which
+// zlib does not promise across its builds.
+
+const HASH_BITS: u32 = 15;
+/** Bytes of the table that `lzCompress` needs. */
+export const LZ_TABLE_BYTES: u32 = (1 << HASH_BITS) * 4;
+const MATCH_MIN: u32 = 4;
+/** The format ends every block with at least this many literals… */
+const LAST_LITERALS: u32 = 5;
+/** …and starts no match this close to the end. */
+const MATCH_LIMIT: u32 = 12;
+const OFFSET_MAX: u32 = 65535;
+
+// @ts-ignore: decorator
+@inline
+function hash(value: u32): u32 {
+  return (value * 2654435761) >> (32 - HASH_BITS);
+}
+
+// @ts-ignore: decorator
+@inline
+function writeLength(at: usize, rest: u32): usize {
+  while (rest >= 255) {
+    store<u8>(at++, 255);
+    rest -= 255;
+  }
+  store<u8>(at++, <u8>rest);
+  return at;
+}
+
+function writeSequence(out: usize, literals: usize, literalCount: u32, offset: u32, matchLength: u32): usize {
+  const token = out++;
+  const high: u32 = literalCount < 15 ? literalCount : 15;
+  if (high == 15) out = writeLength(out, literalCount - 15);
+  memory.copy(out, literals, literalCount);
+  out += literalCount;
+  if (matchLength == 0) {
+    store<u8>(token, <u8>(high << 4));
+    return out;
+  }
+  store<u16>(out, <u16>offset);
+  out += 2;
+  const rest = matchLength - MATCH_MIN;
+  const low: u32 = rest < 15 ? rest : 15;
+  if (low == 15) out = writeLength(out, rest - 15);
+  store<u8>(token, <u8>((high << 4) | low));
+  return out;
+}
+
+// @ts-ignore: decorator
+@inline
+function matchLengthAt(a: usize, b: usize, limit: usize): u32 {
+  const start = b;
+  while (b + 8 <= limit) {
+    const difference = load<u64>(a) ^ load<u64>(b);
+    if (difference != 0) return <u32>(b - start + (ctz(difference) >> 3));
+    a += 8;
+    b += 8;
+  }
+  while (b < limit && load<u8>(a) == load<u8>(b)) {
+    a++;
+    b++;
+  }
+  return <u32>(b - start);
+}
+
+/** Compresses `length` bytes; `out` must hold length + length / 255 + 16. Answers the compressed length. */
+export function lzCompress(input: usize, length: u32, out: usize, table: usize): u32 {
+  const outStart = out;
+  const end = input + length;
+  let anchor = input;
+  if (length > MATCH_LIMIT) {
+    memory.fill(table, 0, LZ_TABLE_BYTES);
+    const matchStartLimit = end - MATCH_LIMIT;
+    const matchEndLimit = end - LAST_LITERALS;
+    let at = input;
+    let misses: u32 = 0;
+    while (at < matchStartLimit) {
+      const word = load<u32>(at);
+      const slot = table + (hash(word) << 2);
+      // Positions are stored plus one, so that zero means empty.
+      const stored = load<u32>(slot);
+      store<u32>(slot, <u32>(at - input) + 1);
+      if (stored != 0) {
+        let candidate = input + (stored - 1);
+        if (at - candidate <= OFFSET_MAX && load<u32>(candidate) == word) {
+          // A match often begins earlier than where it was noticed.
+          while (at > anchor && candidate > input && load<u8>(at - 1) == load<u8>(candidate - 1)) {
+            at--;
+            candidate--;
+          }
+          const matched = MATCH_MIN + matchLengthAt(candidate + MATCH_MIN, at + MATCH_MIN, matchEndLimit);
+          out = writeSequence(out, anchor, <u32>(at - anchor), <u32>(at - candidate), matched);
+          at += matched;
+          anchor = at;
+          misses = 0;
+          if (at < matchStartLimit) {
+            store<u32>(table + (hash(load<u32>(at - 2)) << 2), <u32>(at - 2 - input) + 1);
+          }
+          continue;
+        }
+      }
+      // What does not compress is passed over in growing steps.
+      at += 1 + (misses++ >> 6);
+    }
+  }
+  out = writeSequence(out, anchor, <u32>(end - anchor), 0, 0);
+  return <u32>(out - outStart);
+}
+
+/** Answers the decoded length, or -1 if the input is malformed or does not fit. Never writes past `outEnd + 32`. */
+export function lzDecompress(input: usize, length: u32, out: usize, capacity: u32): i32 {
+  const outStart = out;
+  const end = input + length;
+  const outEnd = out + capacity;
+  while (input < end) {
+    const token: u32 = load<u8>(input++);
+    let literals = token >> 4;
+    if (literals == 15) {
+      let more: u32;
+      do {
+        if (input >= end) return -1;
+        more = load<u8>(input++);
+        literals += more;
+      } while (more == 255);
+    }
+    if (input + literals > end || out + literals > outEnd) return -1;
+    if (literals <= 32) {
+      // Short runs are copied whole; callers leave 32 spare bytes after both buffers.
+      v128.store(out, v128.load(input));
+      v128.store(out + 16, v128.load(input + 16));
+    } else {
+      memory.copy(out, input, literals);
+    }
+    input += literals;
+    out += literals;
+    if (input >= end) break;
+    if (input + 2 > end) return -1;
+    const offset: u32 = load<u16>(input);
+    input += 2;
+    let matched = token & 15;
+    if (matched == 15) {
+      let more: u32;
+      do {
+        if (input >= end) return -1;
+        more = load<u8>(input++);
+        matched += more;
+      } while (more == 255);
+    }
+    matched += MATCH_MIN;
+    if (offset == 0 || out - outStart < <usize>offset || out + matched > outEnd) return -1;
+    copyMatch(out, out - offset, matched, offset);
+    out += matched;
+  }
+  return <i32>(out - outStart);
+}
+
+// @ts-ignore: decorator
+@inline
+function copyMatch(out: usize, from: usize, count: u32, offset: u32): void {
+  if (offset >= 16) {
+    let copied: u32 = 0;
+    do {
+      v128.store(out + copied, v128.load(from + copied));
+      copied += 16;
+    } while (copied < count);
+    return;
+  }
+  if (offset == 1) {
+    memory.fill(out, load<u8>(from), count);
+    return;
+  }
+  for (let i: u32 = 0; i < count; i++) store<u8>(out + i, load<u8>(from + i));
+}

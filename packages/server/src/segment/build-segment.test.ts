@@ -1,0 +1,74 @@
+import { crc32 } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { isCodedError } from '../base/errors.ts';
+import { buildSegment } from './build-segment.ts';
+import { decodeBlocks } from './decode-blocks.ts';
+import { openSegment } from './open-segment.ts';
+import { sampleBlock } from './testing/sample-block.ts';
+
+const slots = [5, 6, 9, 10, 11, 300];
+
+test('default: what was built is read back, every digit and text', () => {
+  const blocks = slots.map(sampleBlock);
+  expect(decodeBlocks(openSegment(buildSegment(blocks)))).toEqual(blocks);
+});
+
+test('behavior: an empty block and no block at all are segments too', () => {
+  const empty = {
+    ...sampleBlock(7),
+    transactions: [],
+    instructions: [],
+    logs: [],
+    balances: [],
+    tokenBalances: [],
+    rewards: [],
+  };
+  expect(decodeBlocks(openSegment(buildSegment([empty])))).toEqual([empty]);
+  expect(decodeBlocks(openSegment(buildSegment([])))).toEqual([]);
+});
+
+test('behavior: many small blocks fill several row groups and come back in order', () => {
+  const blocks = Array.from({ length: 1_500 }, (_, slot) => sampleBlock(slot));
+  const segment = openSegment(buildSegment(blocks));
+  expect(segment.directory.groups.length).toBeGreaterThan(1);
+  expect(decodeBlocks(segment)).toEqual(blocks);
+});
+
+test('behavior: a flipped bit anywhere is noticed', () => {
+  const bytes = buildSegment(slots.map(sampleBlock));
+  for (let at = 0; at < bytes.length; at++) {
+    const damaged = bytes.slice();
+    damaged[at] = (damaged[at] as number) ^ (1 << (at % 8));
+    expect(readWhole(damaged), `byte ${at}`).toMatch(/^segment-/);
+  }
+});
+
+test('error: segment-damaged when cut anywhere', () => {
+  const bytes = buildSegment(slots.map(sampleBlock));
+  for (let length = 0; length < bytes.length; length += 17) {
+    expect(readWhole(bytes.slice(0, length)), `length ${length}`).toMatch(/^segment-/);
+  }
+});
+
+test('error: segment-version-unknown names the version', () => {
+  const bytes = buildSegment([sampleBlock(5)]);
+  const other = bytes.slice();
+  const view = new DataView(other.buffer);
+  view.setUint32(8, 9, true);
+  view.setUint32(12, crc32(other.subarray(0, 12)), true);
+  expect(readWhole(other)).toBe('segment-version-unknown');
+});
+
+/** Reads every unit; answers the error's code, or what is wrong with there being none. */
+function readWhole(bytes: Uint8Array): string {
+  try {
+    const segment = openSegment(bytes);
+    decodeBlocks(segment);
+    segment.readFilter();
+    segment.readIndexIds();
+    for (const page of segment.directory.postingsPages.keys()) segment.readPostingsPage(page);
+    return 'no error';
+  } catch (error) {
+    return isCodedError(error) ? error.code : String(error);
+  }
+}

@@ -1,0 +1,25 @@
+import type { Block } from '../ledger/block.ts';
+import { SegmentWriter } from './segment-writer.ts';
+
+/** A segment of these blocks, which must ascend by slot, in memory. Same blocks, same bytes, on every machine. */
+export function buildSegment(blocks: readonly Block[]): Uint8Array {
+  return collect((writer) => {
+    for (const block of blocks) writer.append(block);
+  });
+}
+
+/** The bytes of the segment that `fill` makes. */
+export function collect(fill: (writer: SegmentWriter) => void): Uint8Array {
+  const pieces: Uint8Array[] = [];
+  const writer = new SegmentWriter((bytes) => pieces.push(bytes));
+  fill(writer);
+  writer.finish();
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}

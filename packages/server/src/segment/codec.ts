@@ -1,0 +1,83 @@
+import { assert } from '../base/assert.ts';
+import { ensureMemory, type Kernel, loadKernel } from '../kernels/load-kernel.ts';
+
+interface CodecExports {
+  readonly LZ_TABLE_BYTES: { readonly value: number };
+  lzCompress(input: number, length: number, out: number, table: number): number;
+  lzDecompress(input: number, length: number, out: number, capacity: number): number;
+  splitPlanes(input: number, width: number, count: number, planes: number, out: number): void;
+  joinPlanes(input: number, planes: number, count: number, width: number, out: number): void;
+}
+
+/** Kernels keep their own constants below this address. */
+const scratchStart = 65_536;
+/** Decompression copies in steps of 32 bytes and may touch that much past either end. */
+const slackBytes = 64;
+
+let kernel: Kernel<CodecExports> | undefined;
+
+function codec(): Kernel<CodecExports> {
+  kernel ??= loadKernel<CodecExports>('codec', 1 << 20);
+  return kernel;
+}
+
+/** The compressed bytes, or undefined if they would not be smaller. */
+export function compress(bytes: Uint8Array): Uint8Array | undefined {
+  const { memory, exports } = codec();
+  const table = scratchStart;
+  const input = table + exports.LZ_TABLE_BYTES.value;
+  const out = input + bytes.length + slackBytes;
+  ensureMemory(memory, out + bytes.length + Math.ceil(bytes.length / 255) + slackBytes);
+  new Uint8Array(memory.buffer, input, bytes.length).set(bytes);
+  const length = exports.lzCompress(input, bytes.length, out, table);
+  if (length >= bytes.length) return undefined;
+  return new Uint8Array(memory.buffer, out, length).slice();
+}
+
+/** The original bytes, or undefined if the input is damaged. */
+export function decompress(bytes: Uint8Array, rawLength: number): Uint8Array | undefined {
+  const { memory, exports } = codec();
+  const out = scratchStart + bytes.length + slackBytes;
+  ensureMemory(memory, out + rawLength + slackBytes);
+  new Uint8Array(memory.buffer, scratchStart, bytes.length).set(bytes);
+  const length = exports.lzDecompress(scratchStart, bytes.length, out, rawLength);
+  if (length !== rawLength) return undefined;
+  return new Uint8Array(memory.buffer, out, length).slice();
+}
+
+/** The lowest `planes` bytes of each integer, all lowest bytes first. */
+export function splitPlanes(values: Uint32Array | BigUint64Array, planes: number): Uint8Array {
+  const { memory, exports } = codec();
+  const width = values.BYTES_PER_ELEMENT;
+  const out = scratchStart + values.byteLength + slackBytes;
+  ensureMemory(memory, out + values.length * planes + slackBytes);
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  new Uint8Array(memory.buffer, scratchStart, bytes.length).set(bytes);
+  exports.splitPlanes(scratchStart, width, values.length, planes, out);
+  return new Uint8Array(memory.buffer, out, values.length * planes).slice();
+}
+
+export function joinInts(bytes: Uint8Array, planes: number, count: number): Uint32Array {
+  assert(planes <= 4, 'an int column has at most four planes');
+  if (planes < 3)
+    return Uint32Array.from({ length: count }, (_, i) => joinSmall(bytes, planes, count, i));
+  return new Uint32Array(join(bytes, planes, count, 4));
+}
+
+export function joinLongs(bytes: Uint8Array, planes: number, count: number): BigUint64Array {
+  return new BigUint64Array(join(bytes, planes, count, 8));
+}
+
+function joinSmall(bytes: Uint8Array, planes: number, count: number, i: number): number {
+  const low = bytes[i] as number;
+  return planes === 1 ? low : low | ((bytes[count + i] as number) << 8);
+}
+
+function join(bytes: Uint8Array, planes: number, count: number, width: number): ArrayBuffer {
+  const { memory, exports } = codec();
+  const out = scratchStart + bytes.length + slackBytes;
+  ensureMemory(memory, out + count * width + slackBytes);
+  new Uint8Array(memory.buffer, scratchStart, bytes.length).set(bytes);
+  exports.joinPlanes(scratchStart, planes, count, width, out);
+  return new Uint8Array(memory.buffer, out, count * width).slice().buffer;
+}

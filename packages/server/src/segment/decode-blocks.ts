@@ -1,0 +1,284 @@
+import { encodeBase58 } from '../base/base58.ts';
+import type {
+  Balance,
+  Block,
+  Instruction,
+  Log,
+  LogKind,
+  Reward,
+  TokenBalance,
+  Transaction,
+} from '../ledger/block.ts';
+import type { Address, Signature } from '../ledger/primitives.ts';
+import { keyBytes } from './dictionary.ts';
+import { pageKeyCount } from './limits.ts';
+import type { Segment } from './open-segment.ts';
+import type { GroupRows } from './row-buffer.ts';
+import type { BlockCounts } from './segment-writer.ts';
+import { unzigzag } from './zigzag.ts';
+
+const kinds: readonly LogKind[] = ['log', 'data', 'other'];
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** The blocks of a segment as objects: for tools, tests and the reference engine, not for queries. */
+export function decodeBlocks(segment: Segment): Block[] {
+  return segment.directory.groups.flatMap(({ firstBlock, blockCount }, group) => {
+    const rows = new GroupDecoder(segment, segment.readGroup(group));
+    return Array.from({ length: blockCount }, (_, i) => rows.nextBlock(firstBlock + i));
+  });
+}
+
+type IntName = {
+  [Name in keyof GroupRows]: GroupRows[Name] extends { push(value: number): void } ? Name : never;
+}[keyof GroupRows];
+type LongName = {
+  [Name in keyof GroupRows]: GroupRows[Name] extends { push(value: bigint): void } ? Name : never;
+}[keyof GroupRows];
+
+/** Walks a group's columns front to back, one cursor a column. */
+class GroupDecoder {
+  readonly #segment: Segment;
+  readonly #rows: GroupRows;
+  readonly #cursors = new Map<string, number>();
+  readonly #texts: (string | null)[] = [];
+  readonly #pages = new Map<number, Uint8Array>();
+  #keys: Address[] = [];
+
+  constructor(segment: Segment, rows: GroupRows) {
+    this.#segment = segment;
+    this.#rows = rows;
+    let at = 0;
+    for (const length of rows.textLength.values) {
+      this.#texts.push(decoder.decode(rows.textBytes.values.subarray(at, at + length)));
+      at += length;
+    }
+  }
+
+  nextBlock(number: number): Block {
+    const counts = this.#segment.counts[number] as BlockCounts;
+    const block = {
+      header: this.#segment.headers[number] as Block['header'],
+      transactions: [] as Transaction[],
+      instructions: [] as Instruction[],
+      logs: [] as Log[],
+      balances: [] as Balance[],
+      tokenBalances: [] as TokenBalance[],
+      rewards: [] as Reward[],
+    };
+    let transactionIndex = 0;
+    for (let i = 0; i < counts.transactions; i++) {
+      transactionIndex += this.#int('txIndex');
+      block.transactions.push(this.#transaction(transactionIndex));
+      const instructions = this.#instructions(transactionIndex);
+      block.instructions.push(...instructions);
+      this.#logs(transactionIndex, instructions, block.logs);
+      this.#balances(transactionIndex, block.balances);
+      for (let n = this.#int('txTokenBalanceCount'); n > 0; n--) {
+        block.tokenBalances.push(this.#tokenBalance(transactionIndex));
+      }
+    }
+    for (let i = 0; i < counts.rewards; i++) block.rewards.push(this.#reward());
+    return block;
+  }
+
+  #transaction(transactionIndex: number): Transaction {
+    const [staticCount, writableCount] = [this.#int('txStaticCount'), this.#int('txWritableCount')];
+    const [readonlyCount, otherCount] = [this.#int('txReadonlyCount'), this.#int('txOtherCount')];
+    const loadedEnd = staticCount + writableCount + readonlyCount;
+    this.#keys = this.#many(loadedEnd + otherCount, () => this.#address(this.#int('txKeys')));
+    const fee = this.#long('txFee');
+    const units = this.#long('txUnits');
+    return {
+      transactionIndex,
+      version: this.#int('txVersion') - 1,
+      accountKeys: this.#keys.slice(0, staticCount),
+      addressTableLookups: this.#many(this.#int('txLookupCount'), () => this.#lookup()),
+      numReadonlySignedAccounts: this.#int('txReadonlySigned'),
+      numReadonlyUnsignedAccounts: this.#int('txReadonlyUnsigned'),
+      numRequiredSignatures: this.#int('txRequiredSignatures'),
+      recentBlockhash: this.#key('txBlockhash') as string,
+      signatures: this.#many(
+        this.#int('txSignatureCount'),
+        () => encodeBase58(this.#bytes('txSignatures', 64)) as Signature,
+      ),
+      err: this.#json('txErr'),
+      fee: this.#int('txFeeNull') === 1 ? null : fee,
+      computeUnitsConsumed: this.#int('txUnitsNull') === 1 ? null : units,
+      loadedAddresses: {
+        readonly: this.#keys.slice(staticCount + writableCount, loadedEnd),
+        writable: this.#keys.slice(staticCount, staticCount + writableCount),
+      },
+      hasDroppedLogMessages: this.#int('txDropped') === 1,
+    };
+  }
+
+  #lookup(): Transaction['addressTableLookups'][number] {
+    const accountKey = this.#key('lookupKey');
+    const [readonlyCount, writableCount] = [
+      this.#int('lookupReadonlyCount'),
+      this.#int('lookupWritableCount'),
+    ];
+    const readonlyIndexes = this.#many(readonlyCount, () => this.#int('lookupIndexes'));
+    return {
+      accountKey,
+      readonlyIndexes,
+      writableIndexes: this.#many(writableCount, () => this.#int('lookupIndexes')),
+    };
+  }
+
+  #instructions(transactionIndex: number): Instruction[] {
+    let address: readonly number[] = [];
+    return this.#many(this.#int('txInstructionCount'), () => {
+      const depth = this.#int('insDepth');
+      address =
+        this.#int('insOdd') === 1
+          ? this.#many(depth, () => this.#int('insOddSteps'))
+          : nextAddress(address, depth);
+      const programId = this.#key('insProgram');
+      const accounts = this.#many(this.#int('insAccountCount'), () => this.#key('insAccounts'));
+      const data = encodeBase58(this.#bytes('insData', this.#int('insDataLength')));
+      const error = this.#json('insError');
+      const units = this.#long('insUnits');
+      const flags = this.#int('insFlags');
+      return {
+        transactionIndex,
+        instructionAddress: address,
+        programId,
+        accounts,
+        data,
+        error: error === null ? null : (JSON.parse(error) as string),
+        computeUnitsConsumed: this.#int('insUnitsNull') === 1 ? null : units,
+        isCommitted: (flags & 3) === 2 ? null : (flags & 3) === 1,
+        hasDroppedLogMessages: (flags & 4) !== 0,
+      };
+    });
+  }
+
+  #logs(transactionIndex: number, instructions: readonly Instruction[], out: Log[]): void {
+    let logIndex = 0;
+    for (let n = this.#int('txLogCount'); n > 0; n--) {
+      logIndex += this.#int('logIndex');
+      const instruction = instructions[this.#int('logInstruction')] as Instruction;
+      out.push({
+        transactionIndex,
+        logIndex,
+        instructionAddress: instruction.instructionAddress,
+        programId: this.#key('logProgram'),
+        kind: kinds[this.#int('logKind')] as LogKind,
+        message: JSON.parse(
+          `"${decoder.decode(this.#bytes('logText', this.#int('logLength')))}"`,
+        ) as string,
+      });
+    }
+  }
+
+  #balances(transactionIndex: number, out: Balance[]): void {
+    for (let n = this.#int('txBalanceCount'); n > 0; n--) {
+      const account = this.#key('balAccount');
+      const pre = this.#long('balPre');
+      out.push({
+        transactionIndex,
+        account,
+        pre,
+        post: BigInt.asUintN(64, pre + unzigzag(this.#long('balChange'))),
+      });
+    }
+  }
+
+  #tokenBalance(transactionIndex: number): TokenBalance {
+    const account = this.#key('tokAccount');
+    const key = (position: number | null): Address | null =>
+      position === null ? null : (this.#keys[position] as Address);
+    const [preMint, postMint] = this.#sides('tokPreMint', 'tokPostMint');
+    const [preDecimals, postDecimals] = this.#sides('tokPreDecimals', 'tokPostDecimals');
+    const [preProgram, postProgram] = this.#sides('tokPreProgram', 'tokPostProgram');
+    const [preOwner, postOwner] = this.#sides('tokPreOwner', 'tokPostOwner');
+    const nulls = this.#int('tokAmountNull');
+    const pre = this.#long('tokPreAmount');
+    const post = BigInt.asUintN(64, pre + unzigzag(this.#long('tokChange')));
+    return {
+      transactionIndex,
+      account,
+      preMint: key(preMint),
+      postMint: key(postMint),
+      preDecimals,
+      postDecimals,
+      preProgramId: key(preProgram),
+      postProgramId: key(postProgram),
+      preOwner: key(preOwner),
+      postOwner: key(postOwner),
+      preAmount: (nulls & 1) === 1 ? null : pre,
+      postAmount: (nulls & 2) === 2 ? null : post,
+    };
+  }
+
+  #sides(preName: IntName, postName: IntName): [number | null, number | null] {
+    const preCode = this.#int(preName);
+    const pre = preCode === 0 ? null : preCode - 1;
+    const postCode = this.#int(postName);
+    return [pre, postCode === 0 ? null : postCode === 1 ? pre : postCode - 2];
+  }
+
+  #reward(): Reward {
+    const commission = this.#int('rewCommission');
+    const rewardType = this.#json('rewType');
+    return {
+      pubKey: this.#address(this.#int('rewKey')),
+      lamports: BigInt.asIntN(64, unzigzag(this.#long('rewLamports'))),
+      postBalance: this.#long('rewPostBalance'),
+      rewardType: rewardType === null ? null : (JSON.parse(rewardType) as string),
+      commission: commission === 0 ? null : commission - 1,
+    };
+  }
+
+  #many<Value>(count: number, next: () => Value): Value[] {
+    return Array.from({ length: count }, next);
+  }
+
+  #advance(name: string, count: number): number {
+    const at = this.#cursors.get(name) ?? 0;
+    this.#cursors.set(name, at + count);
+    return at;
+  }
+
+  #int(name: IntName): number {
+    return this.#rows[name].values[this.#advance(name, 1)] as number;
+  }
+
+  #long(name: LongName): bigint {
+    return this.#rows[name].values[this.#advance(name, 1)] as bigint;
+  }
+
+  #bytes(name: 'txSignatures' | 'insData' | 'logText', count: number): Uint8Array {
+    const at = this.#advance(name, count);
+    return this.#rows[name].values.subarray(at, at + count);
+  }
+
+  #json(name: IntName): string | null {
+    const text = this.#texts[this.#int(name)] as string;
+    return text === 'null' ? null : text;
+  }
+
+  #key(name: IntName): Address {
+    return this.#keys[this.#int(name)] as Address;
+  }
+
+  #address(id: number): Address {
+    const number = Math.floor(id / pageKeyCount);
+    let page = this.#pages.get(number);
+    if (page === undefined) {
+      page = this.#segment.readDictionaryPage(number);
+      this.#pages.set(number, page);
+    }
+    const at = (id % pageKeyCount) * keyBytes;
+    return encodeBase58(page.subarray(at, at + keyBytes)) as Address;
+  }
+}
+
+/** Pre-order: cut the address before to the depth, then step; one deeper than it starts at 0. */
+function nextAddress(before: readonly number[], depth: number): readonly number[] {
+  if (depth > before.length) return [...before, 0];
+  const address = before.slice(0, depth);
+  address[depth - 1] = (address[depth - 1] as number) + 1;
+  return address;
+}

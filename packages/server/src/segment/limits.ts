@@ -1,0 +1,19 @@
+/** Where one segment, and one row group in it, ends. */
+export const SEGMENT_LIMITS = {
+  /** A range of this many blocks is about an hour of the ledger: small enough to build in memory and to lose to a trim. */
+  blockCountMax: 8_192,
+  /** 32 MB of keys: what the builder's tables and a reader's address index are sized by. */
+  addressCountMax: 1 << 20,
+  /** 2^24 transactions keep a posting's distances within three bytes. */
+  transactionCountMax: 1 << 24,
+} as const;
+
+export const GROUP_LIMITS = {
+  /** A selective query inflates whole groups: a few thousand transactions is a few hundred kilobytes a column. */
+  transactionCountMax: 2_048,
+  blockCountMax: 512,
+  instructionCountMax: 32_768,
+} as const;
+
+/** Keys a page of the dictionary, and addresses a page of the postings. */
+export const pageKeyCount = 4_096;

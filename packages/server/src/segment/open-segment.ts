@@ -1,0 +1,177 @@
+import { encodeBase58 } from '../base/base58.ts';
+import type { BlockHeader } from '../ledger/block.ts';
+import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import { BLOCK_COLUMN_NAMES, BLOCK_COLUMNS, type BlockColumnName } from './block-columns.ts';
+import { COLUMN_NAMES, COLUMNS } from './columns.ts';
+import { keyBytes } from './dictionary.ts';
+import {
+  checkHeader,
+  type Directory,
+  decodeDirectory,
+  decodeFooter,
+  footerBytes,
+  headerBytes,
+} from './directory.ts';
+import { decodeKeys } from './key-codes.ts';
+import { emptyGroupRows, type GroupRows } from './row-buffer.ts';
+import type { BlockCounts } from './segment-writer.ts';
+import { damaged, decodeIntUnit, decodeLongUnit, decodeUnit, type UnitEntry } from './unit.ts';
+
+/** Where a segment's bytes come from: memory, or a file read by range. Synchronous, for use in worker threads. */
+export interface SegmentBytes {
+  readonly length: number;
+  read(offset: number, length: number): Uint8Array;
+}
+
+export function bytesInMemory(bytes: Uint8Array): SegmentBytes {
+  return {
+    length: bytes.length,
+    read: (offset, length) => bytes.subarray(offset, offset + length),
+  };
+}
+
+/** Opens a segment with three range reads: footer, directory, and the block table when headers are first asked for. */
+export function openSegment(bytes: Uint8Array | SegmentBytes): Segment {
+  const source = bytes instanceof Uint8Array ? bytesInMemory(bytes) : bytes;
+  checkHeader(source.read(0, headerBytes));
+  if (source.length < headerBytes + footerBytes) throw damaged('footer', 'it is cut short');
+  const footer = decodeFooter(source.read(source.length - footerBytes, footerBytes), source.length);
+  const stored = source.read(footer.offset, footer.storedLength);
+  return new Segment(source, decodeDirectory(stored, footer, source.length));
+}
+
+export class Segment {
+  readonly bytes: SegmentBytes;
+  readonly directory: Directory;
+  #headers: readonly BlockHeader[] | undefined;
+  #counts: readonly BlockCounts[] | undefined;
+
+  constructor(bytes: SegmentBytes, directory: Directory) {
+    this.bytes = bytes;
+    this.directory = directory;
+  }
+
+  get blockCount(): number {
+    return this.directory.blockCount;
+  }
+
+  get headers(): readonly BlockHeader[] {
+    this.#headers ??= readHeaders(this);
+    return this.#headers;
+  }
+
+  get counts(): readonly BlockCounts[] {
+    this.#counts ??= readCounts(this);
+    return this.#counts;
+  }
+
+  /** All rows of a group as they were appended. */
+  readGroup(number: number): GroupRows {
+    const group = this.directory.groups[number];
+    if (group === undefined) throw damaged(`group ${number}`, 'the directory does not list it');
+    const rows = emptyGroupRows();
+    COLUMN_NAMES.forEach((name, column) => {
+      const entry = group.units[column] as UnitEntry;
+      const stored = this.#stored(entry);
+      const label = `group ${number}.${name}`;
+      const type = COLUMNS[name];
+      if (type === 'bytes') rows[name as 'insData'].append(decodeUnit(stored, entry, label));
+      else if (type === 'long') rows[name as 'txFee'].append(decodeLongUnit(stored, entry, label));
+      else {
+        const values = decodeIntUnit(stored, entry, label);
+        const isKeys = name === 'txKeys';
+        rows[name as 'txErr'].append(isKeys ? decodeKeys(values, group.highestBefore) : values);
+      }
+    });
+    return rows;
+  }
+
+  /** The dictionary page, 32 bytes a key. */
+  readDictionaryPage(page: number): Uint8Array {
+    return this.#page(this.directory.dictionaryPages[page], `dictionary page ${page}`);
+  }
+
+  readPostingsPage(page: number): Uint8Array {
+    return this.#page(this.directory.postingsPages[page], `postings page ${page}`);
+  }
+
+  readFilter(): { bucketCounts: Uint8Array; fingerprints: Uint8Array } {
+    return {
+      bucketCounts: this.#page(this.directory.bucketCounts, 'filter.buckets'),
+      fingerprints: this.#page(this.directory.fingerprints, 'filter.fingerprints'),
+    };
+  }
+
+  readIndexIds(): Uint32Array {
+    return decodeIntUnit(this.#stored(this.directory.ids), this.directory.ids, 'index.ids');
+  }
+
+  readBlockColumn(name: BlockColumnName): Uint32Array | BigUint64Array | Uint8Array {
+    const entry = this.directory.blockUnits[BLOCK_COLUMN_NAMES.indexOf(name)] as UnitEntry;
+    const label = `blocks.${name}`;
+    const type = BLOCK_COLUMNS[name];
+    if (type === 'int') return decodeIntUnit(this.#stored(entry), entry, label);
+    if (type === 'long') return decodeLongUnit(this.#stored(entry), entry, label);
+    return decodeUnit(this.#stored(entry), entry, label);
+  }
+
+  #page(entry: UnitEntry | undefined, name: string): Uint8Array {
+    if (entry === undefined) throw damaged(name, 'the directory does not list it');
+    return decodeUnit(this.#stored(entry), entry, name);
+  }
+
+  #stored(entry: UnitEntry): Uint8Array {
+    return this.bytes.read(entry.offset, entry.storedLength);
+  }
+}
+
+function readHeaders(segment: Segment): BlockHeader[] {
+  const longs = (name: BlockColumnName) => segment.readBlockColumn(name) as BigUint64Array;
+  const ints = (name: BlockColumnName) => segment.readBlockColumn(name) as Uint32Array;
+  const [numbers, distances] = [longs('number'), longs('parentDistance')];
+  const [heights, heightNull] = [longs('height'), ints('heightNull')];
+  const [times, timeNull] = [longs('timestamp'), ints('timestampNull')];
+  const hashes = segment.readBlockColumn('hash') as Uint8Array;
+  const parentKinds = ints('parentHashKind');
+  const parents = segment.readBlockColumn('parentHash') as Uint8Array;
+  let number = 0;
+  let parentAt = 0;
+  let before = '';
+  const text = (bytes: Uint8Array, row: number) =>
+    encodeBase58(bytes.subarray(row * keyBytes, (row + 1) * keyBytes));
+  return Array.from({ length: segment.blockCount }, (_, row) => {
+    number += Number(numbers[row]);
+    const hash = text(hashes, row);
+    const kind = parentKinds[row];
+    const parentHash = kind === 0 ? null : kind === 1 ? before : text(parents, parentAt++);
+    before = hash;
+    return {
+      number: number as Slot,
+      hash: hash as BlockHash,
+      parentSlot: (number - Number(distances[row])) as Slot,
+      parentHash: parentHash as BlockHash | null,
+      height: heightNull[row] === 1 ? null : Number(heights[row]),
+      timestamp: timeNull[row] === 1 ? null : BigInt.asIntN(64, times[row] as bigint),
+    };
+  });
+}
+
+function readCounts(segment: Segment): BlockCounts[] {
+  const ints = (name: BlockColumnName) => segment.readBlockColumn(name) as Uint32Array;
+  const columns = {
+    transactions: ints('transactions'),
+    instructions: ints('instructions'),
+    logs: ints('logs'),
+    balances: ints('balances'),
+    tokenBalances: ints('tokenBalances'),
+    rewards: ints('rewards'),
+  };
+  return Array.from({ length: segment.blockCount }, (_, row) => ({
+    transactions: columns.transactions[row] as number,
+    instructions: columns.instructions[row] as number,
+    logs: columns.logs[row] as number,
+    balances: columns.balances[row] as number,
+    tokenBalances: columns.tokenBalances[row] as number,
+    rewards: columns.rewards[row] as number,
+  }));
+}

@@ -1,0 +1,146 @@
+/**
+ * A unit is the smallest thing read from a segment: one column of one row group, one page of the dictionary, … Its entry
+ * in the directory says where it is, how it is coded, and guards it.
+ *
+ *   offset u64 · stored length u32 · raw length u32 · count u32 · checksum u32 · codec u8 · planes u8 · zero u16
+ *
+ * Codec 0 is raw, 1 is LZ4, 2 is constant: every byte plane holds one value only, stored once, which leaves most flags
+ * and many counts with next to nothing.
+ */
+import { crc32 } from 'node:zlib';
+import { CodedError } from '../base/errors.ts';
+import { compress, decompress, joinInts, joinLongs, splitPlanes } from './codec.ts';
+
+export const unitEntryBytes = 28;
+
+export const CODEC = { raw: 0, lz4: 1, constant: 2 } as const;
+
+export interface UnitEntry {
+  readonly offset: number;
+  readonly storedLength: number;
+  readonly rawLength: number;
+  /** How many values: integers, or bytes where the unit holds bytes. */
+  readonly count: number;
+  readonly checksum: number;
+  readonly codec: number;
+  /** Bytes an integer; 0 where the unit holds bytes. */
+  readonly planes: number;
+}
+
+export interface EncodedUnit extends UnitEntry {
+  readonly stored: Uint8Array;
+}
+
+const noBytes = new Uint8Array(0);
+
+export function encodeBytesUnit(bytes: Uint8Array): EncodedUnit {
+  return seal(bytes, bytes.length, 0);
+}
+
+export function encodeIntUnit(values: Uint32Array | BigUint64Array): EncodedUnit {
+  const planes = planesFor(values);
+  if (values.length > 0 && isConstant(values)) {
+    const one = splitPlanes(values.subarray(0, 1) as typeof values, planes);
+    return guard(one, {
+      rawLength: values.length * planes,
+      count: values.length,
+      planes,
+      codec: CODEC.constant,
+    });
+  }
+  return seal(splitPlanes(values, planes), values.length, planes);
+}
+
+function seal(raw: Uint8Array, count: number, planes: number): EncodedUnit {
+  const packed = raw.length > 32 ? compress(raw) : undefined;
+  const codec = packed === undefined ? CODEC.raw : CODEC.lz4;
+  return guard(packed ?? raw, { rawLength: raw.length, count, planes, codec });
+}
+
+function guard(
+  stored: Uint8Array,
+  shape: Pick<UnitEntry, 'rawLength' | 'count' | 'planes' | 'codec'>,
+): EncodedUnit {
+  return { ...shape, offset: 0, storedLength: stored.length, checksum: crc32(stored), stored };
+}
+
+function isConstant(values: Uint32Array | BigUint64Array): boolean {
+  const first = values[0];
+  for (let i = 1; i < values.length; i++) if (values[i] !== first) return false;
+  return true;
+}
+
+function planesFor(values: Uint32Array | BigUint64Array): number {
+  if (values instanceof Uint32Array) {
+    let bits = 0;
+    for (let i = 0; i < values.length; i++) bits |= values[i] as number;
+    return Math.max(1, Math.ceil((32 - Math.clz32(bits)) / 8));
+  }
+  const halves = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+  let low = 0;
+  let high = 0;
+  for (let i = 0; i < halves.length; i += 2) {
+    low |= halves[i] as number;
+    high |= halves[i + 1] as number;
+  }
+  const bits = high === 0 ? 32 - Math.clz32(low) : 64 - Math.clz32(high);
+  return Math.max(1, Math.ceil(bits / 8));
+}
+
+/** Verifies a unit as read and undoes its compression. `name` is what an error calls it. */
+export function decodeUnit(stored: Uint8Array, entry: UnitEntry, name: string): Uint8Array {
+  verifyUnit(stored, entry, name);
+  if (entry.codec === CODEC.raw) return stored;
+  const raw =
+    entry.codec === CODEC.lz4
+      ? decompress(stored, entry.rawLength)
+      : entry.codec === CODEC.constant
+        ? repeatPlanes(stored, entry)
+        : undefined;
+  if (raw === undefined) throw damaged(name, 'it does not decode');
+  return raw;
+}
+
+export function verifyUnit(stored: Uint8Array, entry: UnitEntry, name: string): void {
+  if (stored.length !== entry.storedLength) throw damaged(name, 'it is cut short');
+  if (crc32(stored) !== entry.checksum) throw damaged(name, 'its checksum does not match');
+}
+
+export function decodeIntUnit(stored: Uint8Array, entry: UnitEntry, name: string): Uint32Array {
+  return joinInts(decodeUnit(stored, entry, name), entry.planes, entry.count);
+}
+
+export function decodeLongUnit(stored: Uint8Array, entry: UnitEntry, name: string): BigUint64Array {
+  return joinLongs(decodeUnit(stored, entry, name), entry.planes, entry.count);
+}
+
+function repeatPlanes(stored: Uint8Array, entry: UnitEntry): Uint8Array {
+  const raw = new Uint8Array(entry.rawLength);
+  for (let plane = 0; plane < stored.length; plane++) {
+    raw.fill(stored[plane] as number, plane * entry.count, (plane + 1) * entry.count);
+  }
+  return raw;
+}
+
+export function damaged(unit: string, reason: string): CodedError {
+  return new CodedError('segment-damaged', { unit, reason });
+}
+
+export const emptyUnit: EncodedUnit = guard(noBytes, {
+  rawLength: 0,
+  count: 0,
+  planes: 0,
+  codec: CODEC.raw,
+});
+
+/** Whether an entry read from a directory can be one of a file of that length. */
+export function checkEntry(entry: UnitEntry, fileLength: number, name: string): UnitEntry {
+  const isInside = entry.offset + entry.storedLength <= fileLength;
+  const isShaped =
+    entry.planes === 0
+      ? entry.rawLength === entry.count
+      : entry.rawLength === entry.count * entry.planes;
+  if (!isInside || !isShaped || entry.planes > 8)
+    throw damaged(name, 'its directory entry is impossible');
+  return entry;
+}

@@ -1,0 +1,12 @@
+const mask64 = 0xffff_ffff_ffff_ffffn;
+
+/** Folds a difference modulo 2^64 so that small ones of either sign are small. */
+export function zigzag(difference: bigint): bigint {
+  const signed = BigInt.asIntN(64, difference);
+  return signed < 0n ? ((-signed << 1n) - 1n) & mask64 : (signed << 1n) & mask64;
+}
+
+/** The reverse, as a two's complement value of 64 bits. */
+export function unzigzag(folded: bigint): bigint {
+  return (folded & 1n) === 0n ? folded >> 1n : BigInt.asUintN(64, -((folded >> 1n) + 1n));
+}
