@@ -1,0 +1,188 @@
+/** Random queries over given blocks: filters on values that the blocks hold and on values they do not. */
+import { base58 } from '@scure/base';
+import { DIALECTS } from '@sluice/protocol/dialect';
+import {
+  fieldNames,
+  KINDS,
+  LOG_KINDS,
+  RECORD_ARRAY_NAMES,
+  type RecordArray,
+} from '@sluice/protocol/field-table';
+import type { QueryBody } from '@sluice/protocol/query-body';
+import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
+import fc, { type Arbitrary } from 'fast-check';
+import type { Block } from '../../ledger/block.ts';
+import { parseQuery } from '../../query/parse-query.ts';
+import type { Query } from '../../query/query.ts';
+import { arbitraryBlocks } from './arbitrary-block.ts';
+import { ABSENT_ADDRESS, ADDRESS_POOL, bytesToHex } from './arbitrary-values.ts';
+
+type AnyRecord = Readonly<Record<string, unknown>>;
+
+/** What a record holds where a filter looks; a discriminator is cut from the data. */
+function filteredValues(record: AnyRecord, name: string, row: FilterRow): readonly string[] {
+  if ('bytes' in row) {
+    const bytes = base58.decode(String(record['data']));
+    if (row.value === 'prefix') return [0, 1, 5, 16].map((end) => bytesToHex(bytes.slice(0, end)));
+    return bytes.length < row.bytes ? [] : [bytesToHex(bytes.slice(0, row.bytes))];
+  }
+  if (name === 'feePayer') return (record['accountKeys'] as string[]).slice(0, 1);
+  if (name === 'pubkey') return [String(record['pubKey'])];
+  if (name === 'mentionsAccount') return mentionedAddresses(record);
+  const position = /^a(\d+)$/.exec(name)?.[1];
+  if (position !== undefined) {
+    return (record['accounts'] as string[]).slice(Number(position), Number(position) + 1);
+  }
+  return typeof record[name] === 'string' ? [record[name]] : [];
+}
+
+function mentionedAddresses(record: AnyRecord): readonly string[] {
+  if ('accounts' in record) return record['accounts'] as string[];
+  const loaded = record['loadedAddresses'] as { writable: string[]; readonly: string[] };
+  return [...(record['accountKeys'] as string[]), ...loaded.writable, ...loaded.readonly];
+}
+
+function absentValues(row: FilterRow): readonly string[] {
+  if (row.value === 'logKind') return LOG_KINDS;
+  if ('bytes' in row) return [`0x${'5A'.repeat(row.bytes)}`, `0x${'00'.repeat(row.bytes)}`];
+  return [ABSENT_ADDRESS, ...ADDRESS_POOL.slice(0, 3)];
+}
+
+/** A list, a bare value, an empty list or null; the record it is made for matches most of them. */
+function arbitraryList(record: AnyRecord | undefined, name: string, row: FilterRow) {
+  const present = record === undefined ? [] : filteredValues(record, name, row);
+  const others = fc.array(fc.constantFrom(...absentValues(row)), { maxLength: 3 });
+  const misses: Arbitrary<unknown> = others;
+  const rare = fc.constantFrom<unknown>([], null);
+  if (present.length === 0) {
+    return fc.oneof({ weight: 4, arbitrary: misses }, { weight: 1, arbitrary: rare });
+  }
+  const value = fc
+    .tuple(fc.constantFrom(...present), fc.boolean())
+    .map(([text, isUpper]) =>
+      isUpper && 'bytes' in row ? `0x${text.slice(2).toUpperCase()}` : text,
+    );
+  const hits: Arbitrary<unknown> = fc.oneof(
+    value,
+    fc.tuple(value, others).map(([text, more]) => [...more, text, ...more.slice(1)]),
+  );
+  return fc.oneof(
+    { weight: 12, arbitrary: hits },
+    { weight: 1, arbitrary: misses },
+    { weight: 1, arbitrary: rare },
+  );
+}
+
+/** An item made for one record of the blocks, or for none: some filters that mostly fit it, some flags. */
+function arbitraryItem(array: RecordArray, records: readonly AnyRecord[]) {
+  const filters = filterRows(array) as readonly (readonly [string, FilterRow])[];
+  const relations = relationRows(array).map(([name]) => name as string);
+  const record = records.length === 0 ? fc.constant(undefined) : fc.constantFrom(...records);
+  const flags = fc.record(Object.fromEntries(relations.map((name) => [name, fc.boolean()])), {
+    requiredKeys: [],
+  });
+  return fc
+    .tuple(record, fc.subarray([...filters], { maxLength: Math.min(3, filters.length) }))
+    .chain(([match, chosen]) => {
+      const values = chosen.map(([name, row]) => [
+        name,
+        row.value === 'boolean'
+          ? fc.constantFrom(true, false, null)
+          : arbitraryList(match, name, row),
+      ]);
+      return fc.tuple(
+        fc.record(Object.fromEntries(values) as Record<string, Arbitrary<unknown>>),
+        flags,
+      );
+    })
+    .map(([values, wanted]) => ({ ...values, ...wanted }));
+}
+
+function arbitraryItems(array: RecordArray, blocks: readonly Block[]) {
+  const records = blocks.flatMap((block) => block[array] as readonly unknown[]) as AnyRecord[];
+  const items = fc.array(arbitraryItem(array, records), { minLength: 1, maxLength: 3 });
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.constant(undefined) },
+    { weight: 2, arbitrary: items },
+    { weight: 1, arbitrary: fc.constant([]) },
+  );
+}
+
+function arbitraryFields(dialect: (typeof DIALECTS)[number]) {
+  const selector = (kind: (typeof KINDS)[number]) =>
+    fc.record(Object.fromEntries(fieldNames(kind, dialect).map((name) => [name, fc.boolean()])), {
+      requiredKeys: [],
+    });
+  const everything = Object.fromEntries(
+    KINDS.map((kind) => [
+      kind,
+      Object.fromEntries(fieldNames(kind, dialect).map((name) => [name, true])),
+    ]),
+  );
+  return fc.oneof(
+    fc.constant(undefined),
+    fc.constant(everything),
+    fc.record(Object.fromEntries(KINDS.map((kind) => [kind, selector(kind)])), {
+      requiredKeys: [],
+    }),
+  );
+}
+
+function arbitraryRange(blocks: readonly Block[]) {
+  const numbers = blocks.map((block) => block.header.number as number);
+  const bounds = [0, ...numbers.flatMap((number) => [Math.max(0, number - 1), number, number + 1])];
+  const some = fc
+    .tuple(fc.constantFrom(...bounds), fc.constantFrom(undefined, ...bounds))
+    .map(([a, b]) => ({
+      fromBlock: Math.min(a, b ?? a),
+      toBlock: b === undefined ? undefined : Math.max(a, b),
+    }));
+  const all = fc.constant({ fromBlock: 0, toBlock: undefined });
+  return fc.oneof({ weight: 3, arbitrary: all }, { weight: 1, arbitrary: some });
+}
+
+/** A legal body, as a client might write it. */
+export function arbitraryQueryBody(blocks: readonly Block[]): Arbitrary<QueryBody> {
+  return fc
+    .constantFrom(...DIALECTS)
+    .chain((dialect) =>
+      fc.record({
+        type: dialect === 'ledger' ? fc.constantFrom(undefined, dialect) : fc.constant(dialect),
+        range: arbitraryRange(blocks),
+        includeAllBlocks: fc.constantFrom(undefined, undefined, false, true),
+        fields: arbitraryFields(dialect),
+        ...(Object.fromEntries(
+          RECORD_ARRAY_NAMES.map((array) => [array, arbitraryItems(array, blocks)]),
+        ) as Record<RecordArray, Arbitrary<unknown>>),
+      }),
+    )
+    .map(({ range, ...rest }) => {
+      const entries = Object.entries({ ...range, ...rest });
+      return Object.fromEntries(
+        entries.filter(([, value]) => value !== undefined),
+      ) as unknown as QueryBody;
+    });
+}
+
+export const parseTestQuery = (body: QueryBody): Query =>
+  parseQuery(body, { limits: QUERY_LIMITS, dialects: DIALECTS });
+
+export function arbitraryQuery(blocks: readonly Block[]): Arbitrary<Query> {
+  return arbitraryQueryBody(blocks).map(parseTestQuery);
+}
+
+/** Blocks and a query made for them: what a comparison of two engines starts from. */
+export interface QueryCase {
+  readonly blocks: readonly Block[];
+  readonly body: QueryBody;
+  readonly query: Query;
+}
+
+export function arbitraryQueryCase(
+  options?: Parameters<typeof arbitraryBlocks>[0],
+): Arbitrary<QueryCase> {
+  return arbitraryBlocks(options).chain((blocks) =>
+    arbitraryQueryBody(blocks).map((body) => ({ blocks, body, query: parseTestQuery(body) })),
+  );
+}
