@@ -1,28 +1,52 @@
 import { PassThrough } from 'node:stream';
+import { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { CodedError } from '../base/errors.ts';
 import { buildProgram, main } from './main.ts';
 
-async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+interface RunResult {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function run(args: string[], commands?: Parameters<typeof main>[2]): Promise<RunResult> {
   const out = new PassThrough();
   const err = new PassThrough();
-  const code = await main(args, { out, err });
+  const code = await main(args, { out, err }, commands);
   return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
 }
 
+/** A program with commands made up for the test. */
+function runSample(...args: string[]): Promise<RunResult> {
+  const list = () => new Command('list').option('--long', 'more of it').action(() => {});
+  return run(args, [
+    () => new Command('sample').addCommand(list()),
+    () =>
+      new Command('read').argument('<file>').action((path: string) => {
+        throw new CodedError('cli-file-unreadable', { path });
+      }),
+    () =>
+      new Command('crash').action(() => {
+        throw new TypeError('x is not a function');
+      }),
+  ]);
+}
+
 test('default: --version prints the version alone', async () => {
-  const { code, out } = await run('--version');
+  const { code, out } = await run(['--version']);
   expect(code).toBe(0);
   expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
 test('behavior: --help lists the exit codes', async () => {
-  const { code, out } = await run('--help');
+  const { code, out } = await run(['--help']);
   expect(code).toBe(0);
   expect(out).toContain('Exit codes:');
 });
 
 test('error: an unknown option is refused with the nearest name', async () => {
-  const { code, err } = await run('--versio');
+  const { code, err } = await run(['--versio']);
   expect(code).toBe(2);
   expect(err).toContain('Did you mean --version?');
 });
@@ -30,8 +54,65 @@ test('error: an unknown option is refused with the nearest name', async () => {
 test('behavior: every command has a help with an example', async () => {
   const program = buildProgram({ out: new PassThrough(), err: new PassThrough() });
   for (const command of program.commands) {
-    const { code, out } = await run(command.name(), '--help');
+    const { code, out } = await run([command.name(), '--help']);
     expect(code).toBe(0);
     expect(out, command.name()).toMatch(/Examples?:/);
   }
+});
+
+test('error: an unknown command is refused with the nearest name', async () => {
+  const { code, out, err } = await runSample('sampel');
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toBe(
+    "error: unknown command 'sampel'\n(Did you mean sample?)\n(see sluice --help)\n",
+  );
+});
+
+test.each([[['help', 'sampel']], [['sampel', '--help']]])(
+  'error: %s, the help of an unknown command, is refused with the nearest name',
+  async (args) => {
+    const { code, out, err } = await runSample(...args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('(Did you mean sample?)');
+  },
+);
+
+test('behavior: help, the command and the option, show the same', async () => {
+  const { code, out } = await runSample('help', 'sample', 'list');
+  expect(code).toBe(0);
+  expect(out).toContain('--long');
+  expect(out).toBe((await runSample('sample', 'list', '--help')).out);
+  expect((await runSample('help')).out).toBe((await runSample('--help')).out);
+});
+
+test('error: an unknown option of a command below a command says where its help is', async () => {
+  const { code, err } = await runSample('sample', 'list', '--log');
+  expect(code).toBe(2);
+  expect(err).toContain('(Did you mean --long?)');
+  expect(err).toContain('(see sluice sample list --help)');
+});
+
+test('error: an argument too many or too few is refused', async () => {
+  expect((await runSample('sample', 'list', 'more')).code).toBe(2);
+  expect((await runSample('read')).code).toBe(2);
+});
+
+test('error: no command at all shows the help on stderr', async () => {
+  const { code, out, err } = await runSample();
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain('Usage: sluice');
+});
+
+test('error: a fault of the world is one line with its code, and exit code 1', async () => {
+  const { code, out, err } = await runSample('read', 'a.jsonl');
+  expect({ code, out }).toEqual({ code: 1, out: '' });
+  expect(err).toBe('sluice: the file cannot be read (path a.jsonl) [cli-file-unreadable]\n');
+});
+
+test('error: a bug shows where it is, and exit code 70', async () => {
+  const { code, err } = await runSample('crash');
+  expect(code).toBe(70);
+  expect(err).toMatch(
+    /^sluice: internal error, please report it:\nTypeError: x is not a function\n\s+at /,
+  );
 });

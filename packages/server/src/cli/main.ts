@@ -14,16 +14,18 @@ const systemContext: CommandContext = {
 export async function main(
   args: string[],
   context: CommandContext = systemContext,
+  commands = COMMANDS,
 ): Promise<number> {
   try {
-    await buildProgram(context).parseAsync(args, { from: 'user' });
+    const program = buildProgram(context, commands);
+    await program.parseAsync(rewriteHelp(program, args), { from: 'user' });
     return EXIT.ok;
   } catch (error) {
     return report(error, context);
   }
 }
 
-export function buildProgram(context: CommandContext): Command {
+export function buildProgram(context: CommandContext, commands = COMMANDS): Command {
   const program = new Command('sluice')
     .description(
       'Follow a Solana-type ledger, keep it in columns, stream exactly the slice you need.',
@@ -31,25 +33,31 @@ export function buildProgram(context: CommandContext): Command {
     .version(readVersion(), '-V, --version', 'print the version')
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', `\n${exitCodeHelp()}`);
-  for (const build of COMMANDS) program.addCommand(build(context));
-  for (const command of [program, ...program.commands]) harden(command, context);
+  for (const build of commands) program.addCommand(build(context));
+  harden(program, program.name(), context);
   return program;
 }
 
-/** Every command refuses what it does not know, and says so the same way. */
-function harden(command: Command, context: CommandContext): void {
+/** `help x` is `x --help`. For an x that is not there the parser would show the general help: let it see the x alone. */
+function rewriteHelp(program: Command, args: string[]): string[] {
+  const rewritten = args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : args;
+  const [name = ''] = rewritten;
+  const isKnown = program.commands.some((command) => command.name() === name);
+  return isKnown || !/^\w/.test(name) || name === 'help' ? rewritten : [name];
+}
+
+/** Every command refuses what it does not know, and says so the same way. `path` is how a person calls it. */
+function harden(command: Command, path: string, context: CommandContext): void {
   command
     .exitOverride()
     .allowExcessArguments(false)
     .showSuggestionAfterError(true)
-    .showHelpAfterError(
-      `(see sluice ${command.name() === 'sluice' ? '' : `${command.name()} `}--help)`,
-    )
+    .showHelpAfterError(`(see ${path} --help)`)
     .configureOutput({
       writeOut: (text) => context.out.write(text),
       writeErr: (text) => context.err.write(text),
     });
-  for (const child of command.commands) harden(child, context);
+  for (const child of command.commands) harden(child, `${path} ${child.name()}`, context);
 }
 
 function report(error: unknown, context: CommandContext): number {
