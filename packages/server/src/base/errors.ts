@@ -14,6 +14,14 @@ export const ERRORS = {
   'cli-usage': { text: 'the command line is wrong' },
   'cli-file-unreadable': { text: 'the file cannot be read' },
 
+  // The simulated node.
+  'simulator-option-invalid': {
+    text: 'an option of the simulated ledger has a value it cannot have',
+  },
+  'simulator-fault-invalid': { text: 'a fault cannot be set like that', status: 400 },
+  'simulator-time-invalid': { text: 'the time cannot be changed like that', status: 400 },
+  'listen-failed': { text: 'the address cannot be listened on; choose another port or host' },
+
   // A block as a source delivered it: refused whole, never stored in part.
   'block-not-utf8': { text: 'the block is not valid UTF-8; ask another source' },
   'block-not-json': { text: 'the block is not valid JSON; ask another source' },

@@ -1,0 +1,247 @@
+import { CodedError } from '../base/errors.ts';
+import { Draws } from './draws.ts';
+import {
+  FAULT_KINDS,
+  type FaultKind,
+  type FaultSpec,
+  OPTIONAL_PARAMETERS,
+  type ParameterSpec,
+} from './fault-kinds.ts';
+
+/** A forgotten script must not fill the memory with faults. */
+const faultCountMax = 100;
+const methodCountMax = 50;
+
+export interface FaultScope {
+  readonly fromSlot?: number;
+  readonly toSlot?: number;
+  /** Names of JSON-RPC methods; for notifications the subscribe method's. */
+  readonly methods?: readonly string[];
+  /** After so many effects the fault is over. */
+  readonly times?: number;
+  /** Of an effect each time it could have one, drawn from the chain's seed. */
+  readonly probability?: number;
+}
+
+/** A fault as code and the control port state it: a kind, its parameters, its scope. */
+export type FaultRequest = { readonly kind: FaultKind } & FaultScope &
+  Readonly<Record<string, unknown>>;
+
+export interface Fault {
+  readonly id: number;
+  readonly kind: FaultKind;
+  readonly parameters: Readonly<Record<string, number | string>>;
+  readonly scope: FaultScope;
+  /** Ledger time at which it was set. */
+  readonly sinceMs: number;
+  /** How often it had an effect. */
+  hits: number;
+  /** How often it could have had one. */
+  chances: number;
+}
+
+/** What a fault may or may not apply to. */
+export interface FaultSubject {
+  readonly method?: string | undefined;
+  readonly slot?: number | undefined;
+}
+
+/** The faults of one node: set, found where they apply, counted, removed. */
+export class Faults {
+  readonly #seed: number;
+  readonly #nowMs: () => number;
+  readonly #faults = new Map<number, Fault>();
+  readonly #listeners = new Set<() => void>();
+  #nextId = 1;
+
+  constructor(options: { seed: number }, modules: { nowMs: () => number }) {
+    this.#seed = options.seed;
+    this.#nowMs = modules.nowMs;
+  }
+
+  /** Starts a fault, or refuses the request naming what it could have said. */
+  set(request: FaultRequest): Fault {
+    return this.setUnknown(request);
+  }
+
+  setUnknown(request: unknown): Fault {
+    const parsed = parseFault(request);
+    if (this.#faults.size >= faultCountMax) {
+      throw refuse('', `${this.#faults.size} faults`, `at most ${faultCountMax} at a time`);
+    }
+    const fault: Fault = {
+      id: this.#nextId++,
+      ...parsed,
+      sinceMs: this.#nowMs(),
+      hits: 0,
+      chances: 0,
+    };
+    this.#faults.set(fault.id, fault);
+    this.#notify();
+    return fault;
+  }
+
+  list(): Fault[] {
+    return [...this.#faults.values()];
+  }
+
+  /** Ends all faults, those of a kind, or one; answers how many there were. */
+  clear(which: { kind?: FaultKind; id?: number } = {}): number {
+    const ended = this.list().filter(
+      (fault) =>
+        (which.kind === undefined || fault.kind === which.kind) &&
+        (which.id === undefined || fault.id === which.id),
+    );
+    for (const fault of ended) this.#faults.delete(fault.id);
+    this.#notify();
+    return ended.length;
+  }
+
+  /** The oldest fault of the kind that is not over, if it applies here; this counts as its effect. */
+  take(kind: FaultKind, subject: FaultSubject = {}): Fault | undefined {
+    for (const fault of this.#faults.values()) {
+      if (fault.kind === kind && this.#applies(fault, subject)) {
+        fault.hits += 1;
+        return fault;
+      }
+    }
+    return undefined;
+  }
+
+  /** As `take`, without counting: for faults that describe a state and not an event. */
+  find(kind: FaultKind, subject: FaultSubject = {}): Fault | undefined {
+    for (const fault of this.#faults.values()) {
+      if (fault.kind === kind && !isOver(fault) && isInScope(fault.scope, subject)) return fault;
+    }
+    return undefined;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #applies(fault: Fault, subject: FaultSubject): boolean {
+    if (isOver(fault) || !isInScope(fault.scope, subject)) return false;
+    fault.chances += 1;
+    const { probability } = fault.scope;
+    if (probability === undefined) return true;
+    const draws = new Draws(this.#seed, `fault ${fault.id}`, fault.chances);
+    return draws.chance(probability);
+  }
+
+  #notify(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+export function numberOf(fault: Fault, name: string): number {
+  return fault.parameters[name] as number;
+}
+
+export function textOf(fault: Fault, name: string): string | undefined {
+  return fault.parameters[name] as string | undefined;
+}
+
+function isOver({ hits, scope }: Fault): boolean {
+  return scope.times !== undefined && hits >= scope.times;
+}
+
+function isInScope(scope: FaultScope, { method, slot }: FaultSubject): boolean {
+  if (scope.methods !== undefined && (method === undefined || !scope.methods.includes(method))) {
+    return false;
+  }
+  if (scope.fromSlot !== undefined && (slot === undefined || slot < scope.fromSlot)) return false;
+  return scope.toSlot === undefined || (slot !== undefined && slot <= scope.toSlot);
+}
+
+const scopeSpecs: Readonly<Record<'fromSlot' | 'toSlot' | 'times', ParameterSpec>> = {
+  fromSlot: { type: 'integer', min: 0, max: Number.MAX_SAFE_INTEGER },
+  toSlot: { type: 'integer', min: 0, max: Number.MAX_SAFE_INTEGER },
+  times: { type: 'integer', min: 1, max: 1_000_000_000 },
+};
+
+export function parseFault(request: unknown): Pick<Fault, 'kind' | 'parameters' | 'scope'> {
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) {
+    throw refuse('', request, 'an object such as {"kind":"lag","bySlots":10}');
+  }
+  const entries = new Map<string, unknown>(Object.entries(request));
+  const kind = entries.get('kind');
+  const kinds = Object.keys(FAULT_KINDS);
+  if (typeof kind !== 'string' || !kinds.includes(kind)) {
+    throw refuse('kind', kind, `one of ${kinds.join(', ')}`);
+  }
+  entries.delete('kind');
+  const scope = takeScope(entries);
+  const spec: FaultSpec = FAULT_KINDS[kind as FaultKind];
+  const parameters: Record<string, number | string> = {};
+  for (const [name, parameter] of Object.entries(spec.parameters)) {
+    const value = entries.get(name) ?? parameter.default;
+    entries.delete(name);
+    if (value === undefined && OPTIONAL_PARAMETERS.has(`${kind}.${name}`)) continue;
+    parameters[name] = parseParameter(name, value, parameter);
+  }
+  for (const name of entries.keys()) {
+    const allowed = [...Object.keys(spec.parameters), ...Object.keys(scopeSpecs)];
+    throw refuse(name, entries.get(name), `only ${allowed.join(', ')}, methods, probability`);
+  }
+  return { kind: kind as FaultKind, parameters, scope };
+}
+
+function takeScope(entries: Map<string, unknown>): FaultScope {
+  const scope: Record<string, unknown> = {};
+  for (const [name, spec] of Object.entries(scopeSpecs)) {
+    if (entries.has(name)) scope[name] = parseParameter(name, entries.get(name), spec);
+    entries.delete(name);
+  }
+  if (entries.has('methods')) scope['methods'] = parseMethods(entries.get('methods'));
+  if (entries.has('probability'))
+    scope['probability'] = parseProbability(entries.get('probability'));
+  entries.delete('methods');
+  entries.delete('probability');
+  return scope;
+}
+
+function parseMethods(value: unknown): string[] {
+  const isList = Array.isArray(value) && value.length > 0 && value.length <= methodCountMax;
+  if (!isList || !value.every((name) => typeof name === 'string')) {
+    throw refuse('methods', value, `a list of 1 to ${methodCountMax} method names`);
+  }
+  return value as string[];
+}
+
+function parseProbability(value: unknown): number {
+  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) {
+    throw refuse('probability', value, 'a number from 0 to 1');
+  }
+  return value;
+}
+
+function parseParameter(name: string, value: unknown, spec: ParameterSpec): number | string {
+  switch (spec.type) {
+    case 'integer':
+      if (Number.isSafeInteger(value) && isBetween(value as number, spec)) return value as number;
+      throw refuse(name, value, `an integer from ${spec.min} to ${spec.max}`);
+    case 'choice':
+      if (typeof value === 'string' && spec.values.includes(value)) return value;
+      throw refuse(name, value, `one of ${spec.values.join(', ')}`);
+    default:
+      if (typeof value === 'string' && value.length <= spec.lengthMax) return value;
+      throw refuse(name, value, `a text of at most ${spec.lengthMax} characters`);
+  }
+}
+
+function isBetween(value: number, { min, max }: { min: number; max: number }): boolean {
+  return value >= min && value <= max;
+}
+
+const foundLengthMax = 100;
+
+function refuse(path: string, found: unknown, expected: string): CodedError {
+  const text = found === undefined ? 'nothing' : (JSON.stringify(found) ?? typeof found);
+  return new CodedError('simulator-fault-invalid', {
+    path: path === '' ? 'request' : path,
+    found: text.slice(0, foundLengthMax),
+    expected,
+  });
+}

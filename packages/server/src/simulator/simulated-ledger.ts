@@ -1,0 +1,43 @@
+import type { Clock } from '../base/clock.ts';
+import { CodedError } from '../base/errors.ts';
+import { SimulatedChain } from './chain.ts';
+import { type ChainOptions, describeRange, isInRange } from './chain-options.ts';
+import type { RenderBlock } from './rendered-blocks.ts';
+import { SimulatedTime } from './simulated-time.ts';
+
+export interface LedgerOptions {
+  readonly chain?: Partial<ChainOptions>;
+  /** Ledger time per time of the clock; default 1. */
+  readonly speed?: number;
+  /** Time then moves by `time.advance` alone; default false. */
+  readonly paused?: boolean;
+  /** Where the clock starts, if not at the chain's start slot: the ledger goes on where an earlier run stopped. */
+  readonly resumeAtSlot?: number;
+}
+
+/** One chain and its time, shared by every node that serves it. */
+export interface SimulatedLedger {
+  readonly chain: SimulatedChain;
+  readonly time: SimulatedTime;
+  readonly render: RenderBlock;
+  readonly clock: Clock;
+}
+
+export const SPEED_RANGE = { min: 0.001, max: 10_000, integer: false };
+
+export function createLedger(
+  options: LedgerOptions,
+  modules: { clock: Clock; render: RenderBlock },
+): SimulatedLedger {
+  const chain = new SimulatedChain(options.chain ?? {});
+  const speed = options.speed ?? 1;
+  if (!isInRange(speed, SPEED_RANGE)) {
+    const expected = describeRange(SPEED_RANGE);
+    throw new CodedError('simulator-option-invalid', { option: 'speed', found: speed, expected });
+  }
+  // The start slot is confirmed when the ledger begins: the clock starts just before the next one.
+  const slot = (options.resumeAtSlot ?? chain.options.startSlot) + 1;
+  const startMs = chain.processedAtMs(slot) - chain.options.slotMs / 100;
+  const time = new SimulatedTime({ startMs, speed, paused: options.paused ?? false }, modules);
+  return { chain, time, render: modules.render, clock: modules.clock };
+}

@@ -1,0 +1,116 @@
+import { createServer, type Server } from 'node:http';
+import { WebSocketServer } from 'ws';
+import { createControlServer } from './control-server.ts';
+import { Faults } from './faults.ts';
+import { NODE_LIMITS, type NodeLimits } from './limits.ts';
+import { listen, stopServer } from './listen.ts';
+import { createNodeServer } from './node-server.ts';
+import { type NodeState, NodeView } from './node-view.ts';
+import { Notifier } from './notifier.ts';
+import { RenderedBlocks } from './rendered-blocks.ts';
+import type { SimulatedLedger } from './simulated-ledger.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+export interface NodeOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Ports; 0, the default, takes any free one. */
+  readonly port?: number;
+  readonly wsPort?: number;
+  readonly controlPort?: number;
+  /** How far this node is behind the ledger. */
+  readonly lagSlots?: number;
+  readonly limits?: Partial<NodeLimits>;
+}
+
+export interface SimulatedNode {
+  readonly rpcUrl: string;
+  readonly wsUrl: string;
+  readonly controlUrl: string;
+  readonly ledger: SimulatedLedger;
+  readonly faults: Faults;
+  /** What the node would answer now. */
+  state(): NodeState;
+  close(): Promise<void>;
+}
+
+/** Starts one node that serves the ledger; several may serve the same one, each with its own lag and faults. */
+export async function startNode(
+  options: NodeOptions,
+  modules: { ledger: SimulatedLedger },
+): Promise<SimulatedNode> {
+  const { ledger } = modules;
+  const { chain, time, clock } = ledger;
+  const limits = { ...NODE_LIMITS, ...options.limits };
+  const { slotMs, seed } = chain.options;
+  const faults = new Faults({ seed }, { nowMs: () => time.nowMs() });
+  const view = new NodeView({ lagSlots: options.lagSlots ?? 0 }, { chain, time, faults });
+  const blocks = new RenderedBlocks({ bytesMax: limits.renderedBytesMax }, ledger);
+  const rpc = { chain, view, faults, blocks };
+  const subscriptions = new Subscriptions({ limits }, rpc);
+  const servers = {
+    rpc: createNodeServer({ limits }, { ...rpc, clock }),
+    ws: createSocketOnlyServer(),
+    control: createControlServer({ faults, time, view, slotMs }),
+  };
+  acceptSockets([servers.rpc, servers.ws], subscriptions, limits);
+  const urls = await listenAll(servers, options);
+  const stop = new AbortController();
+  const onChange = subscriptions.publish.bind(subscriptions);
+  const running = new Notifier({ slotMs }, { view, time, faults, onChange }).run(stop.signal);
+  faults.onChange(() => subscriptions.closeByFault());
+  return {
+    ...urls,
+    ledger,
+    faults,
+    state: () => view.stateAt(),
+    close: async () => {
+      stop.abort();
+      subscriptions.terminate();
+      await Promise.all([running, ...Object.values(servers).map(stopServer)]);
+    },
+  };
+}
+
+function createSocketOnlyServer(): Server {
+  return createServer((_request, response) => {
+    response.writeHead(426, { 'Content-Type': 'text/plain', Upgrade: 'websocket' });
+    response.end('this port speaks WebSocket\n');
+  });
+}
+
+function acceptSockets(
+  servers: readonly Server[],
+  subscriptions: Subscriptions,
+  limits: NodeLimits,
+): void {
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.bodyBytesMax });
+  for (const server of servers) {
+    server.on('upgrade', (request, socket, head) => {
+      socket.on('error', () => socket.destroy());
+      sockets.handleUpgrade(request, socket, head, (webSocket) => subscriptions.add(webSocket));
+    });
+  }
+}
+
+async function listenAll(
+  servers: { rpc: Server; ws: Server; control: Server },
+  options: NodeOptions,
+): Promise<Pick<SimulatedNode, 'rpcUrl' | 'wsUrl' | 'controlUrl'>> {
+  const host = options.host ?? '127.0.0.1';
+  const name = host.includes(':') ? `[${host}]` : host;
+  try {
+    const port = await listen(servers.rpc, { host, port: options.port ?? 0 });
+    const wsPort = await listen(servers.ws, { host, port: options.wsPort ?? 0 });
+    const controlPort = await listen(servers.control, { host, port: options.controlPort ?? 0 });
+    return {
+      rpcUrl: `http://${name}:${port}`,
+      wsUrl: `ws://${name}:${wsPort}`,
+      controlUrl: `http://${name}:${controlPort}`,
+    };
+  } catch (error) {
+    // A node that cannot have all its ports has none.
+    await Promise.all(Object.values(servers).map(stopServer));
+    throw error;
+  }
+}
