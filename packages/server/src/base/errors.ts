@@ -101,6 +101,18 @@ export const ERRORS = {
   'segment-damaged': {
     text: 'a part of this segment is damaged; restore the file from a copy or fetch its blocks again',
   },
+
+  // The disk.
+  'storage-missing': { text: 'a file or folder is not there' },
+  'storage-full': { text: 'the disk is full; make room, writing goes on by itself' },
+  'storage-failed': { text: 'the disk refused an operation; see the log of the machine' },
+  'data-folder-locked': {
+    text: 'another process writes to this data folder; stop it, or choose another folder',
+  },
+  'journal-damaged': {
+    text: 'the journal is damaged in its middle; restore the dataset from a copy, or fetch it again',
+  },
+  'payload-damaged': { text: 'the stored bytes of a block do not match their checksum' },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -1,0 +1,124 @@
+import {
+  constants,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  statfs,
+  unlink,
+} from 'node:fs/promises';
+import { CodedError } from '../base/errors.ts';
+import type { DiskSpace, Fs, FsFile, OpenMode } from './fs.ts';
+
+/** The machine's disk. */
+export const nodeFs: Fs = {
+  makeFolder: (path) =>
+    guard('make folder', async () => void (await mkdir(path, { recursive: true }))),
+  list: (path) => guard('list folder', async () => (await readdir(path)).sort()),
+  openFile: (path, mode) =>
+    guard('open file', async () => new NodeFile(await open(path, flagsOf(mode), 0o640))),
+  rename: (from, to) => guard('rename', () => rename(from, to)),
+  remove: (path) => guard('remove file', () => unlink(path)),
+  removeFolder: (path) => guard('remove folder', () => rm(path, { recursive: true, force: true })),
+  syncFolder: (path) => guard('sync folder', () => syncFolder(path)),
+  space: (path) => guard('read free space', () => readSpace(path)),
+};
+
+class NodeFile implements FsFile {
+  readonly #handle: FileHandle;
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  size(): Promise<number> {
+    return guard('stat file', async () => (await this.#handle.stat()).size);
+  }
+
+  read(offset: number, length: number): Promise<Uint8Array> {
+    return guard('read file', async () => {
+      const bytes = new Uint8Array(length);
+      let filled = 0;
+      while (filled < length) {
+        const { bytesRead } = await this.#handle.read(
+          bytes,
+          filled,
+          length - filled,
+          offset + filled,
+        );
+        if (bytesRead === 0) break;
+        filled += bytesRead;
+      }
+      return bytes.subarray(0, filled);
+    });
+  }
+
+  write(offset: number, parts: readonly Uint8Array[]): Promise<void> {
+    return guard('write file', async () => {
+      let position = offset;
+      for (const part of parts) {
+        let written = 0;
+        while (written < part.byteLength) {
+          const rest = part.byteLength - written;
+          const { bytesWritten } = await this.#handle.write(part, written, rest, position);
+          written += bytesWritten;
+          position += bytesWritten;
+        }
+      }
+    });
+  }
+
+  truncate(length: number): Promise<void> {
+    return guard('truncate file', () => this.#handle.truncate(length));
+  }
+
+  sync(): Promise<void> {
+    return guard('sync file', () => this.#handle.datasync());
+  }
+
+  close(): Promise<void> {
+    return guard('close file', () => this.#handle.close());
+  }
+}
+
+function flagsOf(mode: OpenMode): number {
+  if (mode === 'read') return constants.O_RDONLY;
+  if (mode === 'write') return constants.O_RDWR;
+  return constants.O_RDWR | constants.O_CREAT | constants.O_EXCL;
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readSpace(path: string): Promise<DiskSpace> {
+  const { bavail, blocks, bsize } = await statfs(path);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+}
+
+async function guard<T>(operation: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw storageError(operation, error);
+  }
+}
+
+/** The path stays in the cause: it is for the log of the machine's owner, never for a client. */
+function storageError(operation: string, cause: unknown): CodedError {
+  const errno = (cause as NodeJS.ErrnoException).code ?? 'unknown';
+  if (errno === 'ENOENT') return new CodedError('storage-missing', { operation }, { cause });
+  const isFull = errno === 'ENOSPC' || errno === 'EDQUOT' || errno === 'EFBIG';
+  return new CodedError(
+    isFull ? 'storage-full' : 'storage-failed',
+    { operation, errno },
+    { cause },
+  );
+}

@@ -1,0 +1,245 @@
+/**
+ * A disk in memory that forgets what was not synced, tears what was half written, and fails on demand. Everything random
+ * comes from the caller, so that a seed replays a run.
+ */
+import { assert } from '../../base/assert.ts';
+import { CodedError } from '../../base/errors.ts';
+import type { DiskSpace, Fs, FsFile, OpenMode } from '../fs.ts';
+
+export type SimFault = 'EIO' | 'ENOSPC' | 'kill';
+
+export interface SimOperation {
+  readonly name: string;
+  readonly path: string;
+  /** 0 for the first operation since the disk was made or restarted. */
+  readonly index: number;
+}
+
+/** The process that used the disk is gone: nothing it does reaches it any more. */
+export class SimKilled extends Error {}
+
+interface Inode {
+  current: Uint8Array;
+  durable: Uint8Array;
+  /** Written since the last sync: [start, end). */
+  dirty: [number, number][];
+}
+
+type FolderOperation = (entries: Map<string, Inode>) => void;
+
+const sectorBytes = 512;
+
+export class SimFs implements Fs {
+  #entries = new Map<string, Inode>();
+  #durableEntries = new Map<string, Inode>();
+  #unsyncedFolderOperations: FolderOperation[] = [];
+  #operationCount = 0;
+  #killed = false;
+  #epoch = 0;
+  /** Decides the fate of each operation; `undefined` lets it through. */
+  fault: (operation: SimOperation) => SimFault | undefined = () => undefined;
+  diskSpace: DiskSpace = { freeBytes: 1e12, totalBytes: 2e12 };
+
+  get operationCount(): number {
+    return this.#operationCount;
+  }
+
+  /** The process died; what it wrote is in the system's cache and survives. */
+  restart(): void {
+    this.#killed = false;
+    this.#epoch++;
+    this.#operationCount = 0;
+    this.fault = () => undefined;
+  }
+
+  /** The machine lost power. Of what was not synced any part may survive: some sectors, some names. */
+  powerLoss(random: () => number): void {
+    const entries = new Map(this.#durableEntries);
+    for (const operation of this.#unsyncedFolderOperations) {
+      if (random() < 0.5) operation(entries);
+    }
+    for (const inode of new Set([...entries.values(), ...this.#durableEntries.values()])) {
+      tear(inode, random);
+    }
+    this.#entries = new Map(entries);
+    this.#durableEntries = entries;
+    this.#unsyncedFolderOperations = [];
+    this.restart();
+  }
+
+  paths(): string[] {
+    return [...this.#entries.keys()].sort();
+  }
+
+  readRaw(path: string): Uint8Array {
+    return this.#inode(path).current.slice();
+  }
+
+  /** Puts bytes there, durable at once: rot, or what an earlier run left. */
+  writeRaw(path: string, bytes: Uint8Array): void {
+    const inode = { current: bytes.slice(), durable: bytes.slice(), dirty: [] };
+    this.#entries.set(path, inode);
+    this.#durableEntries.set(path, inode);
+  }
+
+  /** A disk with the same content, all of it durable. */
+  copy(): SimFs {
+    const copy = new SimFs();
+    for (const [path, { current }] of this.#entries) copy.writeRaw(path, current);
+    return copy;
+  }
+
+  async makeFolder(path: string): Promise<void> {
+    this.#step('makeFolder', path);
+  }
+
+  async list(path: string): Promise<string[]> {
+    this.#step('list', path);
+    const names = this.paths().filter((name) => name.startsWith(`${path}/`));
+    return [...new Set(names.map((name) => name.slice(path.length + 1).split('/')[0] as string))];
+  }
+
+  async openFile(path: string, mode: OpenMode): Promise<FsFile> {
+    this.#step('openFile', path);
+    const existing = this.#entries.get(path);
+    if (mode === 'create') {
+      if (existing !== undefined) throw new CodedError('storage-failed', { errno: 'EEXIST' });
+      const inode: Inode = { current: new Uint8Array(), durable: new Uint8Array(), dirty: [] };
+      this.#changeFolder((entries) => entries.set(path, inode));
+      return this.#openInode(inode, path);
+    }
+    return this.#openInode(this.#inode(path), path);
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    this.#step('rename', from);
+    const inode = this.#inode(from);
+    this.#changeFolder((entries) => {
+      entries.delete(from);
+      entries.set(to, inode);
+    });
+  }
+
+  async remove(path: string): Promise<void> {
+    this.#step('remove', path);
+    this.#inode(path);
+    this.#changeFolder((entries) => entries.delete(path));
+  }
+
+  async removeFolder(path: string): Promise<void> {
+    this.#step('removeFolder', path);
+    for (const name of this.paths().filter((name) => name.startsWith(`${path}/`))) {
+      this.#changeFolder((entries) => entries.delete(name));
+    }
+  }
+
+  async syncFolder(path: string): Promise<void> {
+    this.#step('syncFolder', path);
+    this.#durableEntries = new Map(this.#entries);
+    this.#unsyncedFolderOperations = [];
+  }
+
+  async space(path: string): Promise<DiskSpace> {
+    this.#step('space', path);
+    return this.diskSpace;
+  }
+
+  #changeFolder(operation: FolderOperation): void {
+    operation(this.#entries);
+    this.#unsyncedFolderOperations.push(operation);
+  }
+
+  #inode(path: string): Inode {
+    const inode = this.#entries.get(path);
+    if (inode === undefined) throw new CodedError('storage-missing', { path });
+    return inode;
+  }
+
+  #openInode(inode: Inode, path: string): FsFile {
+    const epoch = this.#epoch;
+    const step = (name: string) => {
+      if (epoch !== this.#epoch) throw new SimKilled('a handle of a process that is gone');
+      return this.#step(name, path);
+    };
+    return {
+      size: async () => {
+        step('size');
+        return inode.current.byteLength;
+      },
+      read: async (offset, length) => {
+        step('read');
+        return inode.current.slice(offset, offset + length);
+      },
+      write: async (offset, parts) => {
+        const bytes = Buffer.concat(parts);
+        const fate = this.#peek('write', path);
+        // A full disk takes a part; so does a kill in mid-write.
+        writeInode(inode, offset, fate === undefined ? bytes : bytes.subarray(0, bytes.length / 2));
+        step('write');
+      },
+      truncate: async (length) => {
+        step('truncate');
+        inode.current = inode.current.slice(0, length);
+      },
+      sync: async () => {
+        // A failed sync drops what was dirty: the next one has nothing left to do and says so gladly.
+        if (this.#peek('sync', path) === 'EIO') inode.dirty = [];
+        step('sync');
+        syncInode(inode);
+      },
+      close: async () => {
+        if (epoch === this.#epoch) this.#step('close', path);
+      },
+    };
+  }
+
+  #peek(name: string, path: string): SimFault | undefined {
+    return this.#killed ? 'kill' : this.fault({ name, path, index: this.#operationCount });
+  }
+
+  #step(name: string, path: string): void {
+    const fate = this.#peek(name, path);
+    this.#operationCount++;
+    if (fate === 'kill') {
+      this.#killed = true;
+      throw new SimKilled(`killed in ${name}`);
+    }
+    if (fate === 'ENOSPC') throw new CodedError('storage-full', { operation: name });
+    if (fate === 'EIO') throw new CodedError('storage-failed', { operation: name, errno: 'EIO' });
+  }
+}
+
+function writeInode(inode: Inode, offset: number, bytes: Uint8Array): void {
+  assert(offset <= inode.current.byteLength, 'no writer leaves holes');
+  const grown = new Uint8Array(Math.max(inode.current.byteLength, offset + bytes.byteLength));
+  grown.set(inode.current);
+  grown.set(bytes, offset);
+  inode.current = grown;
+  inode.dirty.push([offset, offset + bytes.byteLength]);
+}
+
+function syncInode(inode: Inode): void {
+  const durable = new Uint8Array(inode.current.byteLength);
+  durable.set(inode.durable.subarray(0, durable.byteLength));
+  for (const [start, end] of inode.dirty) durable.set(inode.current.subarray(start, end), start);
+  inode.durable = durable;
+  inode.dirty = [];
+}
+
+function tear(inode: Inode, random: () => number): void {
+  const { current, durable } = inode;
+  const shorter = Math.min(current.byteLength, durable.byteLength);
+  const longer = Math.max(current.byteLength, durable.byteLength);
+  const length = shorter + Math.floor(random() * (longer - shorter + 1));
+  const torn = new Uint8Array(length);
+  torn.set(durable.subarray(0, length));
+  for (const [start, end] of inode.dirty) {
+    for (let at = start; at < Math.min(end, length); at += sectorBytes - (at % sectorBytes)) {
+      const sectorEnd = Math.min(end, length, at + sectorBytes - (at % sectorBytes));
+      if (random() < 0.5) torn.set(current.subarray(at, sectorEnd), at);
+    }
+  }
+  inode.current = torn;
+  inode.durable = torn.slice();
+  inode.dirty = [];
+}

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { workerUrl } from '../base/worker-url.ts';
+import { socketPath, WriterLock } from './writer-lock.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-lock-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A process that holds the lock until it is killed. */
+async function startOwner(): Promise<{ kill(): Promise<void> }> {
+  const url = workerUrl(import.meta.url, './writer-lock.ts').href;
+  const script = `const { WriterLock } = await import(${JSON.stringify(url)});
+    await WriterLock.acquire(${JSON.stringify(folder)}); process.stdout.write('held');
+    setInterval(() => undefined, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script]);
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  return {
+    kill: async () => {
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+test('error: F-26 data-folder-locked: a second process is refused while the first lives', async () => {
+  const owner = await startOwner();
+  await expect(WriterLock.acquire(folder)).rejects.toMatchObject({ code: 'data-folder-locked' });
+  await owner.kill();
+});
+
+test('behavior: F-26 the lock of a process that was killed is taken over', async () => {
+  await (await startOwner()).kill();
+  const lock = await WriterLock.acquire(folder);
+  expect(lock.isHeld).toBe(true);
+  await expect(WriterLock.acquire(folder)).rejects.toMatchObject({ code: 'data-folder-locked' });
+  await lock.release();
+  const next = await WriterLock.acquire(folder);
+  await next.release();
+});
+
+test('behavior: of many that find a dead lock at once, one takes it', async () => {
+  await (await startOwner()).kill();
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 8 }, () => WriterLock.acquire(folder)),
+  );
+  const held = outcomes.flatMap((one) =>
+    one.status === 'fulfilled' && one.value.isHeld ? [one.value] : [],
+  );
+  expect(held).toHaveLength(1);
+  for (const one of outcomes) if (one.status === 'fulfilled') await one.value.release();
+});
+
+test('behavior: I-16 an owner whose socket was taken away knows that it lost the lock', async () => {
+  const lock = await WriterLock.acquire(folder);
+  rmSync(socketPath(folder));
+  expect(lock.isHeld).toBe(false);
+  await lock.release();
+});
+
+test('limit: a folder with a long path is locked by a socket with a short one', async () => {
+  const deep = join(folder, 'a'.repeat(90), 'b'.repeat(90));
+  mkdirSync(deep, { recursive: true });
+  expect(Buffer.byteLength(socketPath(deep))).toBeLessThan(100);
+  const lock = await WriterLock.acquire(deep);
+  await expect(WriterLock.acquire(deep)).rejects.toMatchObject({ code: 'data-folder-locked' });
+  await lock.release();
+});
