@@ -1,0 +1,134 @@
+/**
+ * What a simulated ledger contains. A caller states what it cares about (`ContentInput`); `parseContentOptions` checks it
+ * and fills in the rest from the profile.
+ */
+import { CodedError } from '../../base/errors.ts';
+import { ERAS, type Era } from './eras.ts';
+
+export type Profile = 'demo' | '2025' | 'busy';
+
+export interface ContentInput {
+  /** Default 1. The same seed and options give the same blocks on every machine. */
+  readonly seed?: number | undefined;
+  /** Default `demo`. */
+  readonly profile?: Profile | undefined;
+  /** Default: the profile's; `2025` for the profile of that name, else `2026`. */
+  readonly era?: Era | undefined;
+  /** Mean number of non-vote transactions. Default: the profile's. */
+  readonly transactionsPerBlock?: number | undefined;
+  /** Default true, as many as the profile has; false for none; a number for that mean. */
+  readonly votes?: boolean | number | undefined;
+  /** Share of the non-vote transactions that fail. Default 0.25. */
+  readonly failureRate?: number | undefined;
+  /** Share of the non-vote transactions in the format of version 1. Default 0; needs the era `2025` or `2026`. */
+  readonly version1Rate?: number | undefined;
+  /** Default 432,000. The first 300 slots of an epoch pay its rewards. */
+  readonly slotsPerEpoch?: number | undefined;
+  /** Staking and voting rewards in each of those blocks. Default: the profile's. */
+  readonly epochRewardsPerBlock?: number | undefined;
+  /**
+   * Default false. Everything rare becomes frequent: calls nest up to nine deep, logs overflow, messages hold line breaks
+   * and imitate other lines, programs print nothing, amounts reach 2^53 + 1 and 2^64 - 1.
+   */
+  readonly stress?: boolean | undefined;
+}
+
+export interface ContentOptions {
+  readonly seed: number;
+  readonly profile: Profile;
+  readonly era: Era;
+  readonly transactionsPerBlock: number;
+  /** Mean; 0 for none. */
+  readonly votesPerBlock: number;
+  readonly failureRate: number;
+  readonly version1Rate: number;
+  readonly slotsPerEpoch: number;
+  readonly epochRewardsPerBlock: number;
+  readonly stress: boolean;
+}
+
+interface ProfileRow {
+  readonly era: Era;
+  readonly transactionsPerBlock: number;
+  readonly votesPerBlock: number;
+  readonly epochRewardsPerBlock: number;
+}
+
+export const PROFILES: Readonly<Record<Profile, ProfileRow>> = {
+  demo: { era: '2026', transactionsPerBlock: 8, votesPerBlock: 3, epochRewardsPerBlock: 40 },
+  '2025': {
+    era: '2025',
+    transactionsPerBlock: 389,
+    votesPerBlock: 900,
+    epochRewardsPerBlock: 4000,
+  },
+  busy: { era: '2026', transactionsPerBlock: 976, votesPerBlock: 1000, epochRewardsPerBlock: 4000 },
+};
+
+/** A block of more than this is cut, as the ledger itself would. */
+export const TRANSACTION_COUNT_MAX = 4000;
+
+/** Odd ledgers for the tests of whatever reads blocks: everything rare is frequent, in every era. */
+export const STRESS_PRESETS: readonly ContentInput[] = ERAS.map((era) => ({
+  profile: 'demo',
+  era,
+  transactionsPerBlock: 16,
+  votes: 4,
+  failureRate: 0.5,
+  version1Rate: era === '2025' || era === '2026' ? 0.02 : 0,
+  slotsPerEpoch: 2000,
+  stress: true,
+}));
+
+export function parseContentOptions(input: ContentInput = {}): ContentOptions {
+  const profile = input.profile ?? 'demo';
+  const row = Object.hasOwn(PROFILES, profile) ? PROFILES[profile] : undefined;
+  if (row === undefined) throw invalid('profile', profile, Object.keys(PROFILES).join(', '));
+  const era = input.era ?? row.era;
+  if (!ERAS.includes(era)) throw invalid('era', era, ERAS.join(', '));
+  const votes = input.votes ?? true;
+  const votesPerBlock = typeof votes === 'number' ? votes : votes ? row.votesPerBlock : 0;
+  const options: ContentOptions = {
+    seed: input.seed ?? 1,
+    profile,
+    era,
+    transactionsPerBlock: input.transactionsPerBlock ?? row.transactionsPerBlock,
+    votesPerBlock,
+    failureRate: input.failureRate ?? 0.25,
+    version1Rate: input.version1Rate ?? 0,
+    slotsPerEpoch: input.slotsPerEpoch ?? 432_000,
+    epochRewardsPerBlock: input.epochRewardsPerBlock ?? row.epochRewardsPerBlock,
+    stress: input.stress ?? false,
+  };
+  check(options);
+  return options;
+}
+
+function check(options: ContentOptions): void {
+  checkInteger('seed', options.seed, Number.MAX_SAFE_INTEGER);
+  checkNumber('transactionsPerBlock', options.transactionsPerBlock, TRANSACTION_COUNT_MAX);
+  checkNumber('votes', options.votesPerBlock, TRANSACTION_COUNT_MAX);
+  checkNumber('failureRate', options.failureRate, 1);
+  checkNumber('version1Rate', options.version1Rate, 1);
+  checkInteger('slotsPerEpoch', options.slotsPerEpoch, Number.MAX_SAFE_INTEGER);
+  checkInteger('epochRewardsPerBlock', options.epochRewardsPerBlock, 100_000);
+  if (options.slotsPerEpoch < 1)
+    throw invalid('slotsPerEpoch', options.slotsPerEpoch, 'at least 1');
+  if (options.version1Rate > 0 && options.era !== '2025' && options.era !== '2026') {
+    throw invalid('version1Rate', options.version1Rate, `0 in the era ${options.era}`);
+  }
+}
+
+function checkNumber(option: string, value: number, max: number): void {
+  if (!(value >= 0 && value <= max)) throw invalid(option, value, `a number from 0 to ${max}`);
+}
+
+function checkInteger(option: string, value: number, max: number): void {
+  if (!Number.isSafeInteger(value) || value < 0 || value > max) {
+    throw invalid(option, value, `a whole number from 0 to ${max}`);
+  }
+}
+
+function invalid(option: string, found: string | number, expected: string): CodedError {
+  return new CodedError('simulator-option-invalid', { option, found, expected });
+}

@@ -1,0 +1,148 @@
+/**
+ * The distributions of simulated content, each a table made once and drawn from with one 32-bit number. All arithmetic is
+ * addition, multiplication and division of IEEE doubles, so tables and draws are the same on every machine.
+ */
+import { assert } from '../../base/assert.ts';
+import type { Random } from '../../base/random.ts';
+
+const LN_2 = Math.LN2;
+
+/** The natural logarithm by series: the engine's own may differ in the last digit from machine to machine. */
+export function portableLn(value: number): number {
+  assert(value > 0 && value < Number.MAX_VALUE, 'a logarithm needs a positive finite number');
+  let mantissa = value;
+  let exponent = 0;
+  for (; mantissa >= 2; mantissa /= 2) exponent++;
+  for (; mantissa < 1; mantissa *= 2) exponent--;
+  const ratio = (mantissa - 1) / (mantissa + 1);
+  let power = ratio;
+  let sum = 0;
+  for (let i = 1; i < 60; i += 2) {
+    sum += power / i;
+    power *= ratio * ratio;
+  }
+  return 2 * sum + exponent * LN_2;
+}
+
+/** e to the power of `value` by series, portable as `portableLn` is. */
+export function portableExp(value: number): number {
+  assert(value > -700 && value < 700, 'the exponential stays in the range of a double');
+  const halvings = Math.round(value / LN_2);
+  const rest = value - halvings * LN_2;
+  let term = 1;
+  let sum = 1;
+  for (let i = 1; i < 24; i++) {
+    term = (term * rest) / i;
+    sum += term;
+  }
+  for (let i = 0; i < halvings; i++) sum *= 2;
+  for (let i = 0; i > halvings; i--) sum /= 2;
+  return sum;
+}
+
+/** Draws an index with the given weights, by its cumulative share and a guide that says where to start looking. */
+export class WeightedTable {
+  readonly #ends: Float64Array;
+  readonly #guide: Uint32Array;
+
+  constructor(weights: readonly number[] | Float64Array) {
+    assert(weights.length > 0, 'a table has entries');
+    let total = 0;
+    for (const weight of weights) total += weight;
+    this.#ends = new Float64Array(weights.length);
+    let sum = 0;
+    for (let i = 0; i < weights.length; i++) {
+      sum += weights[i] as number;
+      this.#ends[i] = sum / total;
+    }
+    this.#ends[weights.length - 1] = 1;
+    this.#guide = new Uint32Array(Math.min(4096, weights.length * 2));
+    let index = 0;
+    for (let i = 0; i < this.#guide.length; i++) {
+      while ((this.#ends[index] as number) <= i / this.#guide.length) index++;
+      this.#guide[i] = index;
+    }
+  }
+
+  draw(random: Random): number {
+    const unit = random.unit();
+    let index = this.#guide[Math.floor(unit * this.#guide.length)] as number;
+    while ((this.#ends[index] as number) <= unit) index++;
+    return index;
+  }
+}
+
+/** Ranks 0 to count - 1, the share of rank r proportional to (r + 1) to the power of -exponent. */
+export function buildZipfTable(count: number, exponent: number): WeightedTable {
+  const weights = new Float64Array(count);
+  for (let rank = 0; rank < count; rank++) {
+    weights[rank] = portableExp(-exponent * portableLn(rank + 1));
+  }
+  return new WeightedTable(weights);
+}
+
+/** Values of any kind with weights. */
+export class Choice<Value> {
+  readonly #values: readonly Value[];
+  readonly #table: WeightedTable;
+
+  constructor(entries: readonly (readonly [value: Value, weight: number])[]) {
+    this.#values = entries.map(([value]) => value);
+    this.#table = new WeightedTable(entries.map(([, weight]) => weight));
+  }
+
+  draw(random: Random): Value {
+    return this.#values[this.#table.draw(random)] as Value;
+  }
+}
+
+/** Whole numbers by their quantiles, `[share below, value]` ascending from 0 to 1, straight lines in between. */
+export class Quantiles {
+  readonly #points: readonly (readonly [share: number, value: number])[];
+
+  constructor(points: readonly (readonly [share: number, value: number])[]) {
+    assert(points[0]?.[0] === 0 && points.at(-1)?.[0] === 1, 'quantiles span from 0 to 1');
+    this.#points = points;
+  }
+
+  draw(random: Random): number {
+    const unit = random.unit();
+    let index = 1;
+    while ((this.#points[index] as readonly [number, number])[0] <= unit) index++;
+    const [lowShare, lowValue] = this.#points[index - 1] as readonly [number, number];
+    const [highShare, highValue] = this.#points[index] as readonly [number, number];
+    const part = (unit - lowShare) / (highShare - lowShare);
+    return Math.floor(lowValue + (highValue - lowValue) * part);
+  }
+}
+
+/** Whole numbers in bands, `[first, last, weight]`, evenly spread inside a band. */
+export class Bands {
+  readonly #bands: readonly (readonly [first: number, last: number, weight: number])[];
+  readonly #table: WeightedTable;
+
+  constructor(bands: readonly (readonly [first: number, last: number, weight: number])[]) {
+    this.#bands = bands;
+    this.#table = new WeightedTable(bands.map(([, , weight]) => weight));
+  }
+
+  draw(random: Random): number {
+    const [first, last] = this.#bands[this.#table.draw(random)] as readonly [
+      number,
+      number,
+      number,
+    ];
+    return first === last ? first : random.between(first, last);
+  }
+}
+
+/** A lognormal count with the given mean, cut to 0…max. The normal value is the sum of twelve even ones less six. */
+export function drawLognormal(
+  random: Random,
+  shape: { readonly mean: number; readonly sigma: number; readonly max: number },
+): number {
+  let normal = -6;
+  for (let i = 0; i < 12; i++) normal += random.unit();
+  const factor = portableExp(shape.sigma * normal - (shape.sigma * shape.sigma) / 2);
+  return Math.min(shape.max, Math.max(0, Math.round(shape.mean * factor)));
+}

@@ -1,0 +1,215 @@
+/**
+ * The records of a simulated block, derived from what happened in it and never from its JSON: an independent answer to
+ * the question what a normalizer should make of that JSON. Where an era did not record something the records say what can
+ * still be known.
+ */
+import type {
+  Balance,
+  Block,
+  Instruction,
+  Log,
+  Reward,
+  TokenBalance,
+  Transaction,
+} from '../../ledger/block.ts';
+import type { Address } from '../../ledger/primitives.ts';
+import type { EraRules } from './eras.ts';
+import { buildInstructionAddresses } from './instruction-addresses.ts';
+import { type Observed, observeLog } from './observe-log.ts';
+import type {
+  HoldingSide,
+  SimulatedBlock,
+  SimulatedReward,
+  SimulatedTransaction,
+} from './simulated-block.ts';
+
+const VOTE_ID = 'Vote111111111111111111111111111111111111111';
+
+interface Records {
+  readonly transactions: Transaction[];
+  readonly instructions: Instruction[];
+  readonly logs: Log[];
+  readonly balances: Balance[];
+  readonly tokenBalances: TokenBalance[];
+}
+
+export function expectedBlock(
+  block: SimulatedBlock,
+  options: { readonly votes: 'drop' | 'keep' },
+): Block {
+  const records: Records = {
+    transactions: [],
+    instructions: [],
+    logs: [],
+    balances: [],
+    tokenBalances: [],
+  };
+  block.transactions.forEach((transaction, transactionIndex) => {
+    if (options.votes === 'drop' && isVote(transaction)) return;
+    addTransaction(transaction, transactionIndex, block.era, records);
+  });
+  const rewards = block.rewards.map(expectReward).sort(compareRewards);
+  return { header: expectHeader(block), ...records, rewards };
+}
+
+function expectHeader({ chainBlock, era }: SimulatedBlock): Block['header'] {
+  const { slot } = chainBlock;
+  const unknownHeight = slot === 0 ? 0 : null;
+  return {
+    number: slot,
+    hash: chainBlock.blockhash,
+    parentSlot: chainBlock.parentSlot,
+    parentHash: slot === 0 ? null : chainBlock.previousBlockhash,
+    height: era.hasHeight ? chainBlock.height : unknownHeight,
+    timestamp: era.hasTime ? BigInt(chainBlock.blockTime) : null,
+  };
+}
+
+function isVote({ calls }: SimulatedTransaction): boolean {
+  return calls.length === 1 && calls[0]?.programId === VOTE_ID;
+}
+
+function addTransaction(
+  transaction: SimulatedTransaction,
+  transactionIndex: number,
+  era: EraRules,
+  records: Records,
+): void {
+  const observed = observeLog(transaction, era);
+  records.transactions.push(expectTransaction(transaction, transactionIndex, era, observed));
+  const addresses = buildInstructionAddresses(transaction.calls, era, observed);
+  for (const [call, instructionAddress] of addresses) {
+    records.instructions.push({
+      transactionIndex,
+      instructionAddress,
+      programId: call.programId,
+      accounts: call.accounts.map((index) => transaction.keys[index] as Address),
+      data: call.data,
+      error: observed.errors.get(call) ?? null,
+      computeUnitsConsumed: observed.units.get(call) ?? null,
+      isCommitted: era.hasMeta ? transaction.error === null : null,
+      hasDroppedLogMessages: observed.dropped.has(call),
+    });
+  }
+  for (const log of observed.logs) {
+    records.logs.push({
+      transactionIndex,
+      logIndex: log.logIndex,
+      instructionAddress: addresses.get(log.call) as readonly number[],
+      programId: log.call.programId,
+      kind: log.kind,
+      message: log.message,
+    });
+  }
+  if (!era.hasMeta) return;
+  records.balances.push(...expectBalances(transaction, transactionIndex));
+  if (era.hasInner)
+    records.tokenBalances.push(...expectHoldings(transaction, transactionIndex, era));
+}
+
+function expectTransaction(
+  transaction: SimulatedTransaction,
+  transactionIndex: number,
+  era: EraRules,
+  observed: Observed,
+): Transaction {
+  const { keys, staticCount, loadedWritableCount, version, error } = transaction;
+  const writableEnd = staticCount + loadedWritableCount;
+  const err = error === null ? null : `{"${error.variant}":${error.detail}}`;
+  return {
+    transactionIndex,
+    version: version === 'legacy' ? -1 : version,
+    accountKeys: keys.slice(0, staticCount),
+    addressTableLookups: transaction.lookups.map((lookup) => ({ ...lookup })),
+    numReadonlySignedAccounts: transaction.readonlySignedCount,
+    numReadonlyUnsignedAccounts: transaction.readonlyUnsignedCount,
+    numRequiredSignatures: transaction.requiredSignatureCount,
+    recentBlockhash: transaction.recentBlockhash,
+    signatures: transaction.signatures,
+    err: era.hasMeta ? err : null,
+    fee: era.hasMeta ? BigInt(transaction.fee) : null,
+    computeUnitsConsumed: era.hasMeta && era.isModern ? BigInt(transaction.computeUnits) : null,
+    loadedAddresses: {
+      writable: keys.slice(staticCount, writableEnd),
+      readonly: keys.slice(writableEnd),
+    },
+    hasDroppedLogMessages: observed.isIncomplete,
+  };
+}
+
+function expectBalances(transaction: SimulatedTransaction, transactionIndex: number): Balance[] {
+  const balances: Balance[] = [];
+  transaction.keys.forEach((account, index) => {
+    const pre = BigInt(transaction.preBalances[index] as string);
+    const post = BigInt(transaction.postBalances[index] as string);
+    if (pre !== post) balances.push({ transactionIndex, account, pre, post });
+  });
+  return balances.sort((a, b) => compareTexts(a.account, b.account));
+}
+
+function expectHoldings(
+  transaction: SimulatedTransaction,
+  transactionIndex: number,
+  era: EraRules,
+): TokenBalance[] {
+  const balances = transaction.holdings.map((holding) => {
+    const account = transaction.keys[holding.accountIndex] as Address;
+    const pre = expectSide(holding.pre, era);
+    const post = expectSide(holding.post, era);
+    return {
+      transactionIndex,
+      account,
+      preMint: pre.mint,
+      postMint: post.mint,
+      preDecimals: pre.decimals,
+      postDecimals: post.decimals,
+      preProgramId: pre.programId,
+      postProgramId: post.programId,
+      preOwner: pre.owner,
+      postOwner: post.owner,
+      preAmount: pre.amount,
+      postAmount: post.amount,
+    };
+  });
+  return balances.sort((a, b) => compareTexts(a.account, b.account));
+}
+
+function expectSide(side: HoldingSide | null, era: EraRules) {
+  if (side === null) {
+    return { mint: null, decimals: null, programId: null, owner: null, amount: null };
+  }
+  return {
+    mint: side.mint,
+    decimals: side.decimals,
+    programId: era.isModern ? side.programId : null,
+    owner: era.isModern ? side.owner : null,
+    amount: BigInt(side.amount),
+  };
+}
+
+function expectReward(reward: SimulatedReward): Reward {
+  return {
+    pubKey: reward.pubkey,
+    lamports: BigInt(reward.lamports),
+    postBalance: BigInt(reward.postBalance),
+    rewardType: reward.rewardType,
+    commission: reward.commission,
+  };
+}
+
+function compareRewards(a: Reward, b: Reward): number {
+  return (
+    compareTexts(a.pubKey, b.pubKey) ||
+    compareTexts(a.rewardType ?? '', b.rewardType ?? '') ||
+    compareBigints(a.lamports, b.lamports) ||
+    compareBigints(a.postBalance, b.postBalance)
+  );
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function compareBigints(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

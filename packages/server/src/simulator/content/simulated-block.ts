@@ -1,0 +1,111 @@
+/**
+ * A simulated block as what happened in it: the call tree of every transaction, the lines each call printed, the amounts
+ * before and after. The raw JSON and the expected records are both rendered from this.
+ *
+ *   SimulatedBlock
+ *   ├─ transactions ─ calls (top-level) ─ calls (made by them) ─ …
+ *   │               ├ lines: what was printed and kept, in order, each with the call that printed it
+ *   │               ├ preBalances, postBalances: one per key
+ *   │               └ holdings: token accounts, before and after
+ *   └─ rewards
+ *
+ * Quantities of 64 bits are decimal texts. All texts but log lines are plain ASCII that JSON prints as it is.
+ */
+import type { Address, Signature } from '../../ledger/primitives.ts';
+import type { ChainBlock } from '../chain-block.ts';
+import type { EraRules } from './eras.ts';
+
+export interface SimulatedBlock {
+  readonly chainBlock: ChainBlock;
+  readonly era: EraRules;
+  readonly transactions: readonly SimulatedTransaction[];
+  readonly rewards: readonly SimulatedReward[];
+}
+
+export interface SimulatedTransaction {
+  readonly version: 'legacy' | 0 | 1;
+  readonly signatures: readonly Signature[];
+  /** Static keys, then loaded writable ones, then loaded read-only ones. */
+  readonly keys: readonly Address[];
+  readonly staticCount: number;
+  readonly loadedWritableCount: number;
+  readonly requiredSignatureCount: number;
+  readonly readonlySignedCount: number;
+  readonly readonlyUnsignedCount: number;
+  readonly recentBlockhash: string;
+  readonly lookups: readonly SimulatedLookup[];
+  readonly calls: readonly Call[];
+  readonly error: SimulatedError | null;
+  readonly fee: string;
+  readonly computeUnits: string;
+  readonly preBalances: readonly string[];
+  readonly postBalances: readonly string[];
+  readonly holdings: readonly Holding[];
+  readonly log: SimulatedLog;
+}
+
+export interface SimulatedLookup {
+  readonly accountKey: Address;
+  readonly writableIndexes: readonly number[];
+  readonly readonlyIndexes: readonly number[];
+}
+
+/** One execution of an instruction, or one that was never reached. */
+export interface Call {
+  readonly programId: Address;
+  readonly programIndex: number;
+  readonly accounts: readonly number[];
+  /** Base58. */
+  readonly data: string;
+  /** 1 for a top-level instruction. */
+  readonly depth: number;
+  readonly calls: readonly Call[];
+  /** False for what stands after the instruction that failed, and where nothing ran at all. */
+  readonly ran: boolean;
+}
+
+/** `"Variant"` on the ledger if there is no detail, else `{"Variant":detail}`; the detail is JSON text. */
+export interface SimulatedError {
+  readonly variant: string;
+  readonly detail: string | null;
+}
+
+export interface SimulatedLog {
+  /** `none`: not recorded. `old`: in the forms of 2020, which tell calls from lines no more. */
+  readonly form: 'modern' | 'old' | 'none';
+  readonly lines: readonly LogLine[];
+  /** The position of the truncation mark among the lines, or their number if there is none. */
+  readonly markIndex: number;
+  /** Whether some line needs escapes in JSON, or is not ASCII. */
+  readonly isPlain: boolean;
+}
+
+export interface LogLine {
+  readonly role: 'invoke' | 'log' | 'data' | 'other' | 'consumed' | 'success' | 'failed' | 'mark';
+  readonly text: string;
+  /** Who printed it; null for the mark. */
+  readonly call: Call | null;
+}
+
+/** A token account in a transaction; a side that is null did not exist. */
+export interface Holding {
+  readonly accountIndex: number;
+  readonly pre: HoldingSide | null;
+  readonly post: HoldingSide | null;
+}
+
+export interface HoldingSide {
+  readonly mint: Address;
+  readonly decimals: number;
+  readonly owner: Address;
+  readonly programId: Address;
+  readonly amount: string;
+}
+
+export interface SimulatedReward {
+  readonly pubkey: Address;
+  readonly lamports: string;
+  readonly postBalance: string;
+  readonly rewardType: string | null;
+  readonly commission: number | null;
+}

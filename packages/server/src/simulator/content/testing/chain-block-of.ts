@@ -1,0 +1,15 @@
+import type { BlockHash, Slot } from '../../../ledger/primitives.ts';
+import type { ChainBlock } from '../../chain-block.ts';
+
+/** A place in a chain for tests of content, which only looks at slot and branch. */
+export function chainBlockOf(slot: number, branch = 0): ChainBlock {
+  return {
+    slot: slot as Slot,
+    branch,
+    parentSlot: Math.max(0, slot - 1) as Slot,
+    blockhash: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' as BlockHash,
+    previousBlockhash: 'SysvarC1ock11111111111111111111111111111111' as BlockHash,
+    height: slot,
+    blockTime: 1_740_000_000 + Math.floor(slot * 0.4),
+  };
+}
