@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { repositoryRoot } from './make-fresh-copy.ts';
+import { repositoryRoot } from '../repository-files.ts';
 import { runCommand } from './run-command.ts';
 
 let folder: string;

@@ -10,13 +10,17 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeFreshCopy, repositoryRoot } from './make-fresh-copy.ts';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { repositoryRoot } from '../repository-files.ts';
+import { makeFreshCopy } from './make-fresh-copy.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
 
 const versionOnly = /^\d+\.\d+\.\d+\n$/;
 const exitCodesFile = 'packages/server/src/cli/exit-codes.ts';
 const stampFile = 'packages/server/dist/.stamp';
+
+// Each of these builds the whole repository, beside whatever else the machine does.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let fresh: string;
 let freshResult: CommandResult;
@@ -26,7 +30,7 @@ beforeAll(async () => {
   fresh = makeFreshCopy();
   folders.push(fresh);
   freshResult = await runCommand('npx', ['sluice', '--version'], fresh);
-}, 180_000);
+});
 
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -9,9 +8,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-export const repositoryRoot = fileURLToPath(new URL('../../', import.meta.url));
+import { listRepositoryFiles, repositoryRoot } from '../repository-files.ts';
 
 /**
  * The repository as a stranger has it after `git clone` and `npm ci`: what git would hand over, nothing that is built.
@@ -27,14 +24,6 @@ export function makeFreshCopy(): string {
   }
   linkPackages(root);
   return root;
-}
-
-/** Tracked files and those that would be tracked; deleted ones are left out. */
-export function listRepositoryFiles(): string[] {
-  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
-  const text = execFileSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' });
-  const files = text.split('\0').filter((file) => file !== '');
-  return files.filter((file) => existsSync(join(repositoryRoot, file)));
 }
 
 function linkPackages(root: string): void {

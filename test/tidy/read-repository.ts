@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listRepositoryFiles, repositoryRoot } from '../command/make-fresh-copy.ts';
+import { listRepositoryFiles, repositoryRoot } from '../repository-files.ts';
 import type { RepositoryFile } from './source-file.ts';
 
 /** Every file that git holds or would hold. */

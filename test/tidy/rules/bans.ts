@@ -12,6 +12,9 @@ interface Ban {
 const nowhere = () => false;
 const isClock = (path: string) => path === 'packages/server/src/base/clock.ts';
 const isBin = (path: string) => path.startsWith('packages/server/bin/');
+/** What runs in a service. Tests, benchmarks and the build measure and wait by themselves. */
+const isOutsideService = (path: string) =>
+  isClock(path) || isTestOnly(path) || !/^packages\/[^/]+\/src\//.test(path);
 
 const bans: readonly Ban[] = [
   {
@@ -34,6 +37,16 @@ const bans: readonly Ban[] = [
       node.expression.getText() === 'Date' &&
       (node.arguments ?? []).length === 0,
     spares: isClock,
+  },
+  {
+    message: 'performance.now: take a Clock, and call its nowMs',
+    matches: (node) => isMember(node, 'performance', 'now'),
+    spares: isOutsideService,
+  },
+  {
+    message: 'setTimeout: take a Clock, and await its sleep',
+    matches: (node) => ts.isCallExpression(node) && node.expression.getText() === 'setTimeout',
+    spares: isOutsideService,
   },
   {
     message: 'Math.random: take a seeded generator, so that a run can be replayed',

@@ -43,6 +43,13 @@ test('error: a re-export is found', () => {
   ]);
 });
 
+test('behavior: the first file of a kernel may pass on, the files it shares may not', () => {
+  const text = "export { pack } from './lz';";
+  const assembly = 'packages/server/src/kernels/assembly';
+  expect(findBarrels([parseSource({ path: `${assembly}/codec.ts`, text })])).toEqual([]);
+  expect(findBarrels([parseSource({ path: `${assembly}/shared/a.ts`, text })])).toHaveLength(1);
+});
+
 test('error: a file that nobody imports is dead', () => {
   const files = parse({ 'a.ts': '', 'b.ts': '', 'c.test.ts': "import { b } from './b.ts';" });
   expect(findDeadFiles(files).map(({ path }) => path)).toEqual([`${base}/a.ts`]);

@@ -26,10 +26,13 @@ export function findCycles(files: readonly SourceFile[]): Finding[] {
   return findings;
 }
 
+/** What the first file of a kernel exports is the surface of its WASM module, so there a re-export is no detour. */
+const kernelEntry = /^packages\/server\/src\/kernels\/assembly\/[^/]+\.ts$/;
+
 export function findBarrels(files: readonly SourceFile[]): Finding[] {
   return files.flatMap(({ path, imports }) =>
     imports
-      .filter(({ isReExport }) => isReExport)
+      .filter(({ isReExport }) => isReExport && !kernelEntry.test(path))
       .map(({ line, specifier }) => ({
         path,
         line,
@@ -43,7 +46,7 @@ const entryPoints = [
   /^packages\/(protocol|client)\/src\/[^/]+\.ts$/,
   /^packages\/server\/bin\/[^/]+$/,
   /^packages\/server\/src\/cli\/main\.ts$/,
-  /^packages\/server\/src\/kernels\/assembly\/[^/]+\.ts$/,
+  kernelEntry,
   /^packages\/web\/src\/page\.ts$/,
   /^bench\/run\.ts$/,
   /^vitest\.config\.ts$/,
