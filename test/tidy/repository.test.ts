@@ -8,6 +8,7 @@ import { findBans } from './rules/bans.ts';
 import {
   type CommandEntry,
   findBrokenLinks,
+  findBrokenReferences,
   findCommandFaults,
   findErrorFaults,
 } from './rules/docs.ts';
@@ -52,6 +53,10 @@ test('behavior: the project speaks of itself', () => expectNone(findOutsidePaths
 test('behavior: files have names that say something', () => expectNone(findBadNames(files)));
 test('limit: no file is large', () => expectNone(findLargeFiles(files)));
 test('behavior: pages name only what is there', () => expectNone(findBrokenLinks(files)));
+
+test('behavior: sources name only pages that are there', () => {
+  expectNone(findBrokenReferences(files));
+});
 
 test('behavior: the lock file works with any registry and installs nothing native to run', () => {
   expectNone(findLockFaults(fileAt('package-lock.json')));

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { findBrokenLinks, findCommandFaults, findErrorFaults } from './docs.ts';
+import {
+  findBrokenLinks,
+  findBrokenReferences,
+  findCommandFaults,
+  findErrorFaults,
+} from './docs.ts';
 
 const errors = { 'cli-usage': { text: 'wrong' }, 'waiters-full': { text: 'busy', status: 503 } };
 
@@ -49,4 +54,12 @@ test('error: a link or a path to nowhere is found', () => {
     { path: 'docs/a.md', message: 'names cli.md, which is not there' },
   ]);
   expect(judge('see `packages/server/src/gone.ts`')).toHaveLength(1);
+});
+
+test('error: a source that names a page which is not there is found', () => {
+  const page = { path: 'docs/errors.md', text: '' };
+  const source = { path: 'packages/server/src/base/a.ts', text: '// docs/errors.md, docs/gone.md' };
+  expect(findBrokenReferences([page, source])).toEqual([
+    { path: source.path, message: 'names docs/gone.md, which is not there' },
+  ]);
 });

@@ -74,10 +74,7 @@ const link = /\]\(([^)#\s]+)(?:#[^)]*)?\)/g;
 
 /** What a page links to or names as a path must be there; a path may name a folder. */
 export function findBrokenLinks(files: readonly RepositoryFile[]): Finding[] {
-  const known = new Set<string>();
-  for (const { path } of files) {
-    for (let at = path; at !== '.'; at = posix.dirname(at)) known.add(at);
-  }
+  const known = knownPaths(files);
   return files
     .filter(({ path }) => path.endsWith('.md'))
     .flatMap(({ path, text }) => {
@@ -90,4 +87,25 @@ export function findBrokenLinks(files: readonly RepositoryFile[]): Finding[] {
         .filter((target) => !known.has(target))
         .map((target) => ({ path, message: `names ${target}, which is not there` }));
     });
+}
+
+/** A source that sends its reader to a page must send him to one that is there. */
+export function findBrokenReferences(files: readonly RepositoryFile[]): Finding[] {
+  const known = knownPaths(files);
+  return files
+    .filter(({ path }) => /^(packages|bench)\/.*\.(ts|js)$/.test(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/\bdocs\/[\w/-]+\.md\b/g)]
+        .filter(([page]) => !known.has(page))
+        .map(([page]) => ({ path, message: `names ${page}, which is not there` })),
+    );
+}
+
+/** Every file and every folder that holds one. */
+function knownPaths(files: readonly RepositoryFile[]): Set<string> {
+  const known = new Set<string>();
+  for (const { path } of files) {
+    for (let at = path; at !== '.'; at = posix.dirname(at)) known.add(at);
+  }
+  return known;
 }
