@@ -1,7 +1,7 @@
 import { assert } from '../base/assert.ts';
+import type { Random } from '../base/random.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import type { ChainOptions } from './chain-options.ts';
-import { Draws } from './draws.ts';
 
 /**
  * The chain's shape, derived cell by cell of 16,384 slots, in any order:
@@ -42,13 +42,13 @@ export class ChainCell {
   readonly #skippedThrough: readonly number[];
   readonly forks: readonly Fork[];
 
-  constructor(options: ChainOptions, index: number) {
+  constructor(options: ChainOptions, random: Random, index: number) {
     this.#options = options;
     this.first = index * cellSlots;
-    this.#skippedBefore = skippedBeforeCell(options, index);
-    const skipped = skippedBeforeCell(options, index + 1) - this.#skippedBefore;
-    [this.#runStarts, this.#skippedThrough] = placeRuns(options.seed, index, skipped);
-    this.forks = this.#deriveForks(index);
+    this.#skippedBefore = skippedBeforeCell(options.skipRate, random, index);
+    const skipped = skippedBeforeCell(options.skipRate, random, index + 1) - this.#skippedBefore;
+    [this.#runStarts, this.#skippedThrough] = placeRuns(random.fork('runs', index), skipped);
+    this.forks = this.#deriveForks(random.fork('forks', index));
   }
 
   get last(): number {
@@ -100,32 +100,31 @@ export class ChainCell {
     return run === 0 ? through : through - (this.#skippedThrough[run - 1] as number);
   }
 
-  #deriveForks(index: number): Fork[] {
-    const { seed, forkRate } = this.#options;
+  #deriveForks(random: Random): Fork[] {
+    const { forkRate } = this.#options;
     const forks: Fork[] = [];
     if (forkRate === 0) return forks;
-    const draws = new Draws(seed, 'forks', index);
     let start = this.first - 1;
     let free = this.first;
     for (;;) {
-      start = Math.max(start + draws.firstSuccess(forkRate, cellSlots), free);
+      start = Math.max(start + firstSuccess(random, forkRate, cellSlots), free);
       if (start >= this.last) return forks;
-      const fork = this.#deriveFork(this.nextBlock(start), draws);
+      const fork = this.#deriveFork(this.nextBlock(start), random);
       if (fork === undefined) return forks;
       forks.push(fork);
       free = fork.decidedBy;
     }
   }
 
-  #deriveFork(ancestor: number, draws: Draws): Fork | undefined {
-    const depth = draws.firstSuccess(forkStopProbability, this.#options.forkDepthMax);
-    const sameSlots = draws.chance(sameSlotsProbability);
-    const lowersHead = draws.chance(lowersHeadProbability);
+  #deriveFork(ancestor: number, random: Random): Fork | undefined {
+    const depth = firstSuccess(random, forkStopProbability, this.#options.forkDepthMax);
+    const sameSlots = random.chance(sameSlotsProbability);
+    const lowersHead = random.chance(lowersHeadProbability);
     const slots: number[] = [];
     let slot = ancestor;
     for (let count = 0; count < depth; count++) {
       slot += 1;
-      if (!sameSlots && draws.chance(0.3)) slot += 1 + draws.below(3);
+      if (!sameSlots && random.chance(0.3)) slot += 1 + random.below(3);
       if (slot >= this.last) return undefined;
       if (sameSlots) slot = this.nextBlock(slot);
       if (slot >= this.last) return undefined;
@@ -142,22 +141,21 @@ export class ChainCell {
 }
 
 /** Rises with the cells by their share of skips, give or take what chance would. */
-function skippedBeforeCell({ seed, skipRate }: ChainOptions, index: number): number {
+function skippedBeforeCell(skipRate: number, random: Random, index: number): number {
   if (index === 0) return 0;
   const perCell = cellSlots * skipRate;
-  const jitter = Math.min(perCell, Math.sqrt(perCell)) * new Draws(seed, 'skips', index).fraction();
+  const jitter = Math.min(perCell, Math.sqrt(perCell)) * random.fork('skips', index).unit();
   return Math.floor(index * perCell + jitter);
 }
 
-function placeRuns(seed: number, index: number, skipped: number): [number[], number[]] {
-  const draws = new Draws(seed, 'runs', index);
+function placeRuns(random: Random, skipped: number): [number[], number[]] {
   const lengths: number[] = [];
   for (let left = skipped; left > 0; left -= lengths.at(-1) as number) {
-    lengths.push(Math.min(left, 1 + draws.below(skipRunMax)));
+    lengths.push(Math.min(left, 1 + random.below(skipRunMax)));
   }
   const blocks = cellSlots - skipped;
   assert(lengths.length < blocks, 'every run of skips has a block before and after it');
-  const afterBlocks = drawDistinct(draws, lengths.length, blocks - 1);
+  const afterBlocks = drawDistinct(random, lengths.length, blocks - 1);
   const starts: number[] = [];
   const through: number[] = [];
   let sum = 0;
@@ -170,13 +168,20 @@ function placeRuns(seed: number, index: number, skipped: number): [number[], num
 }
 
 /** `count` different integers of [0, end), ascending. */
-function drawDistinct(draws: Draws, count: number, end: number): number[] {
+function drawDistinct(random: Random, count: number, end: number): number[] {
   const drawn = new Set<number>();
   for (let top = end - count; top < end; top++) {
-    const value = draws.below(top + 1);
+    const value = random.below(top + 1);
     drawn.add(drawn.has(value) ? top : value);
   }
   return [...drawn].sort((a, b) => a - b);
+}
+
+/** 1, 2, 3 … : the try that succeeds first, or the last one allowed. By trials, since logarithms differ by engine. */
+function firstSuccess(random: Random, probability: number, max: number): number {
+  let tries = 1;
+  while (tries < max && !random.chance(probability)) tries += 1;
+  return tries;
 }
 
 /** How many of the first `length` indexes satisfy a condition that holds for a prefix only. */

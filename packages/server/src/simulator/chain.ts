@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { base58 } from '@scure/base';
+import { Random } from '../base/random.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import type { ChainBlock } from './chain-block.ts';
 import { ChainCell, cellSlots, type Fork } from './chain-cell.ts';
 import { type ChainOptions, parseChainOptions } from './chain-options.ts';
-import { Draws } from './draws.ts';
 
 const confirmMsMin = 50;
 const confirmMsSpan = 140;
@@ -45,10 +45,13 @@ export interface ChainState {
 export class SimulatedChain implements Branch {
   readonly options: ChainOptions;
   readonly genesisHash: BlockHash;
+  /** Where everything random of this chain grows from. */
+  readonly random: Random;
   readonly #cells = new Map<number, ChainCell>();
 
   constructor(options: Partial<ChainOptions>) {
     this.options = parseChainOptions(options);
+    this.random = Random.fromSeed(this.options.seed).fork('chain');
     this.genesisHash = this.hash('genesis');
   }
 
@@ -92,8 +95,8 @@ export class SimulatedChain implements Branch {
   }
 
   confirmedAtMs(slot: number): number {
-    const { seed, slotMs } = this.options;
-    const waitMs = confirmMsMin + confirmMsSpan * new Draws(seed, 'confirm', slot).fraction();
+    const { slotMs } = this.options;
+    const waitMs = confirmMsMin + confirmMsSpan * this.random.fork('confirm', slot).unit();
     return slot * slotMs + waitMs * Math.min(1, slotMs / nominalSlotMs);
   }
 
@@ -198,11 +201,11 @@ export class SimulatedChain implements Branch {
   #stepFloor(slot: number): number {
     const group = Math.floor(slot / finalityStepSlots);
     if (group < 0) return 0;
-    const draws = new Draws(this.options.seed, 'finality', group);
+    const random = this.random.fork('finality', group);
     let floor = group * finalityStepSlots - 1;
     for (let at = group * finalityStepSlots; at <= slot; at++) {
       const isLast = at % finalityStepSlots === finalityStepSlots - 1;
-      if (draws.chance(finalityStepSplitProbability) || isLast) floor = at;
+      if (random.chance(finalityStepSplitProbability) || isLast) floor = at;
     }
     return floor;
   }
@@ -212,7 +215,7 @@ export class SimulatedChain implements Branch {
     const known = this.#cells.get(index);
     if (known !== undefined) return known;
     if (this.#cells.size >= cellCountMax) this.#cells.clear();
-    const cell = new ChainCell(this.options, index);
+    const cell = new ChainCell(this.options, this.random, index);
     this.#cells.set(index, cell);
     return cell;
   }

@@ -1,5 +1,5 @@
 import { CodedError } from '../base/errors.ts';
-import { Draws } from './draws.ts';
+import type { Random } from '../base/random.ts';
 import {
   FAULT_KINDS,
   type FaultKind,
@@ -48,14 +48,14 @@ export interface FaultSubject {
 
 /** The faults of one node: set, found where they apply, counted, removed. */
 export class Faults {
-  readonly #seed: number;
+  readonly #random: Random;
   readonly #nowMs: () => number;
   readonly #faults = new Map<number, Fault>();
   readonly #listeners = new Set<() => void>();
   #nextId = 1;
 
-  constructor(options: { seed: number }, modules: { nowMs: () => number }) {
-    this.#seed = options.seed;
+  constructor(modules: { random: Random; nowMs: () => number }) {
+    this.#random = modules.random;
     this.#nowMs = modules.nowMs;
   }
 
@@ -126,8 +126,7 @@ export class Faults {
     fault.chances += 1;
     const { probability } = fault.scope;
     if (probability === undefined) return true;
-    const draws = new Draws(this.#seed, `fault ${fault.id}`, fault.chances);
-    return draws.chance(probability);
+    return this.#random.fork('fault', fault.id, fault.chances).chance(probability);
   }
 
   #notify(): void {

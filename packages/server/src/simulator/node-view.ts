@@ -1,6 +1,5 @@
 import type { Slot } from '../ledger/primitives.ts';
 import type { Branch, ChainState, SimulatedChain } from './chain.ts';
-import { Draws } from './draws.ts';
 import { FaultBranch } from './fault-branch.ts';
 import { type Fault, type Faults, numberOf } from './faults.ts';
 import type { SimulatedTime } from './simulated-time.ts';
@@ -94,8 +93,8 @@ export class NodeView {
 
   #stormBranch(fault: Fault, state: ChainState, ms: number): Branch {
     const reached = this.#chain.confirmedIndex(ms);
-    const draws = new Draws(this.#chain.options.seed, `storm ${fault.id}`, reached);
-    const depth = 1 + draws.below(numberOf(fault, 'depth'));
+    const random = this.#chain.random.fork('storm', fault.id, reached);
+    const depth = 1 + random.below(numberOf(fault, 'depth'));
     const head = this.#chain.previousBlock(reached);
     const ancestor = this.#blocksBelow(head, depth, state.finalizedSlot);
     const branch = stormBranchFirst * (1 + (fault.id % stormBranchesMax)) + reached;

@@ -1,11 +1,5 @@
 import type { ChainBlock } from './chain-block.ts';
-
-export type TransactionDetails = 'full' | 'accounts' | 'signatures' | 'none';
-
-export interface RenderOptions {
-  readonly transactionDetails: TransactionDetails;
-  readonly rewards: boolean;
-}
+import type { RenderOptions } from './content/render-raw-block.ts';
 
 /** The JSON of a getBlock result. */
 export interface RenderedBlock {

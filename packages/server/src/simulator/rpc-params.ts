@@ -1,5 +1,5 @@
+import type { RenderOptions, TransactionDetails } from './content/render-raw-block.ts';
 import type { NodeState } from './node-view.ts';
-import type { RenderOptions, TransactionDetails } from './rendered-blocks.ts';
 import { failure, invalidParams, RpcFailure } from './rpc-failure.ts';
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized';

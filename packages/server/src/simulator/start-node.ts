@@ -42,8 +42,8 @@ export async function startNode(
   const { ledger } = modules;
   const { chain, time, clock } = ledger;
   const limits = { ...NODE_LIMITS, ...options.limits };
-  const { slotMs, seed } = chain.options;
-  const faults = new Faults({ seed }, { nowMs: () => time.nowMs() });
+  const { slotMs } = chain.options;
+  const faults = new Faults({ random: chain.random, nowMs: () => time.nowMs() });
   const view = new NodeView({ lagSlots: options.lagSlots ?? 0 }, { chain, time, faults });
   const blocks = new RenderedBlocks({ bytesMax: limits.renderedBytesMax }, ledger);
   const rpc = { chain, view, faults, blocks };

@@ -1,0 +1,116 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import fc from 'fast-check';
+import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import type { SimulatedNode } from './start-node.ts';
+import { startNode } from './start-node.ts';
+import {
+  createSimulatedLedger,
+  type SimulatedLedgerOptions,
+  startSimulatedNode,
+} from './start-simulated-node.ts';
+import { blockConfig, call, getBlock, post } from './testing/start-test-node.ts';
+
+const nodes: SimulatedNode[] = [];
+afterEach(async () => {
+  for (const node of nodes.splice(0)) await node.close();
+});
+
+async function start(options: SimulatedLedgerOptions): Promise<SimulatedNode> {
+  const node = await startSimulatedNode({ paused: true, ...options }, { clock: systemClock });
+  nodes.push(node);
+  return node;
+}
+
+async function bytesOf(node: SimulatedNode, slot: number): Promise<string> {
+  const body = { jsonrpc: '2.0', id: 1, method: 'getBlock', params: [slot, blockConfig] };
+  return (await post(node, body)).text();
+}
+
+test('default: blocks have transactions, and a header is the same without them', async () => {
+  const node = await start({ chain: { skipRate: 0 } });
+  const block = await getBlock(node, 1_000);
+  expect(block.transactions?.length).toBeGreaterThan(0);
+  expect(block.rewards?.length).toBeGreaterThan(0);
+  const headerConfig = { ...blockConfig, transactionDetails: 'none', rewards: false };
+  const header = (await call(node, 'getBlock', 1_000, headerConfig)).result;
+  const { transactions: _, rewards: __, ...expected } = block;
+  expect(header).toEqual(expected);
+  const listed = (await call(node, 'getBlock', 1_000, { ...headerConfig, rewards: true })).result;
+  expect(listed).toEqual({ ...expected, rewards: block.rewards });
+});
+
+test('error: -32015 if the version limit is too low for the block', async () => {
+  const node = await start({
+    content: { version1Rate: 1, votes: false, transactionsPerBlock: 20 },
+  });
+  const config = { ...blockConfig, maxSupportedTransactionVersion: 0 };
+  const answer = await call(node, 'getBlock', node.state().confirmedSlot, config);
+  expect(answer.error).toMatchObject({ code: -32015 });
+  expect(answer.error?.message).toContain('Transaction version (1)');
+});
+
+test('property: the same seed gives the same bytes, over the wire of two nodes', async () => {
+  const chain = { skipRate: 0.05, forkRate: 0.05 };
+  await fc.assert(
+    fc.asyncProperty(fc.nat(), fc.integer({ min: 0, max: 999 }), async (seed, slot) => {
+      const one = await start({ chain: { ...chain, seed } });
+      const two = await start({ chain: { ...chain, seed } });
+      const other = await start({ chain: { ...chain, seed: seed + 1 } });
+      const existing = one.ledger.chain.previousBlock(slot);
+      const bytes = await bytesOf(one, existing);
+      expect(bytes).toContain('"result":{');
+      await bytesOf(two, two.ledger.chain.previousBlock(500));
+      expect(await bytesOf(two, existing)).toBe(bytes);
+      expect(await bytesOf(other, existing)).not.toBe(bytes);
+      for (const node of nodes.splice(0)) await node.close();
+    }),
+    { numRuns: 6 },
+  );
+});
+
+test('behavior: a ledger that resumes goes on with the same blocks', async () => {
+  const chain = { skipRate: 0.05, startSlot: 1_000, startSeconds: 1_800_000_000 };
+  const first = await start({ chain });
+  first.ledger.time.advance(500 * 400);
+  const head = first.state().processedSlot;
+  const bytes = await bytesOf(first, head);
+  const again = await start({ chain, resumeAtSlot: head });
+  expect(again.state().processedSlot).toBe(head);
+  expect(await bytesOf(again, head)).toBe(bytes);
+  again.ledger.time.advance(400 * 10);
+  first.ledger.time.advance(400 * 10);
+  expect(await bytesOf(again, again.state().confirmedSlot)).toBe(
+    await bytesOf(first, first.state().confirmedSlot),
+  );
+});
+
+test('behavior: time runs by itself, faster by the speed', async () => {
+  const node = await start({ paused: false, speed: 400, chain: { slotMs: 400, skipRate: 0 } });
+  const before = node.state().processedSlot;
+  await systemClock.sleep(60);
+  const slots = node.state().processedSlot - before;
+  expect(slots).toBeGreaterThanOrEqual(59);
+});
+
+test('error: simulator-option-invalid for a speed of 0', () => {
+  expect(() => createSimulatedLedger({ speed: 0 }, { clock: systemClock })).toThrow(/speed/);
+});
+
+test('error: listen-failed if a port is taken, and no port stays open', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const { port } = taken.address() as AddressInfo;
+  const free = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => free.once('listening', resolve));
+  const freePort = (free.address() as AddressInfo).port;
+  await new Promise((resolve) => free.close(resolve));
+  const ledger = createSimulatedLedger({ paused: true }, { clock: systemClock });
+  await expect(startNode({ port: freePort, wsPort: port }, { ledger })).rejects.toMatchObject({
+    code: 'listen-failed',
+    detail: { port, reason: 'EADDRINUSE' },
+  });
+  await expect(fetch(`http://127.0.0.1:${freePort}/health`)).rejects.toThrow();
+  taken.close();
+});

@@ -1,0 +1,30 @@
+import type { Clock } from '../base/clock.ts';
+import { type ContentInput, parseContentOptions } from './content/content-options.ts';
+import { renderContent } from './render-content.ts';
+import { createLedger, type LedgerOptions, type SimulatedLedger } from './simulated-ledger.ts';
+import { type NodeOptions, type SimulatedNode, startNode } from './start-node.ts';
+
+export interface SimulatedLedgerOptions extends LedgerOptions {
+  /** What blocks contain; the seed is the chain's unless it is given. */
+  readonly content?: ContentInput;
+}
+
+/** A ledger of realistic blocks, for one node or several (`startNode`). */
+export function createSimulatedLedger(
+  options: SimulatedLedgerOptions,
+  modules: { clock: Clock },
+): SimulatedLedger {
+  const content = parseContentOptions({
+    ...options.content,
+    seed: options.content?.seed ?? options.chain?.seed,
+  });
+  return createLedger(options, { ...modules, render: renderContent(content) });
+}
+
+/** A ledger and a node that serves it. */
+export function startSimulatedNode(
+  options: SimulatedLedgerOptions & NodeOptions,
+  modules: { clock: Clock },
+): Promise<SimulatedNode> {
+  return startNode(options, { ledger: createSimulatedLedger(options, modules) });
+}
