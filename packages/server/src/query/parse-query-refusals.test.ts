@@ -1,5 +1,7 @@
 import type { Dialect } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { buildQuerySchema } from '@sluice/protocol/query-schema';
+import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
 import { type CodedError, type ErrorCode, isCodedError } from '../base/errors.ts';
 import { parseQueryBody } from './parse-query.ts';
@@ -420,6 +422,30 @@ const refusals: readonly Row[] = [
   ],
 ];
 
+const schema = Compile(buildQuerySchema(['ledger'], QUERY_LIMITS));
+
+/** What a schema cannot say, or what `JSON.parse` has lost before it is asked. */
+const beyondSchema = new Set([
+  'fromBlock too small to see',
+  'fromBlock nearly 1',
+  'toBlock below',
+  'toBlock below, beyond 2^53, by one',
+  'a key twice',
+  'a key twice, once escaped',
+  'a filter twice',
+  'an address of 33 bytes',
+  'an address above 2^256',
+]);
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 describe('refusals', () => {
   for (const [about, body, code, path, more = {}] of refusals) {
     test(`error: ${code} for ${about}`, () => {
@@ -429,6 +455,8 @@ describe('refusals', () => {
       expect(error.detail).toMatchObject({ path, ...rest });
       if (found !== undefined) expect(String(error.detail['found'])).toBe(found);
       expect(error.message).toContain(path);
+      if (isJson(body) && !beyondSchema.has(about))
+        expect(schema.Check(JSON.parse(body))).toBe(false);
     });
   }
 
