@@ -113,6 +113,72 @@ export const ERRORS = {
     text: 'the journal is damaged in its middle; restore the dataset from a copy, or fetch it again',
   },
   'payload-damaged': { text: 'the stored bytes of a block do not match their checksum' },
+
+  // The listeners.
+  'listen-failed': { text: 'the address cannot be listened on' },
+  'keys-invalid': { text: 'a line of the key file is not a SHA-256 in hex with an optional name' },
+  'auth-undecided': {
+    text: 'an address beyond loopback needs a decision: --auth none (SLUICE_AUTH=none) or --keys FILE (SLUICE_KEYS=FILE)',
+  },
+
+  // Requests: what a client can meet beside a refused query, by status.
+  'request-malformed': { status: 400, text: 'the request is not valid HTTP' },
+  'body-not-gzip': { status: 400, text: 'the body is not a whole gzip stream' },
+  'time-invalid': { status: 400, text: 'a time is a whole number of unix seconds' },
+  'key-wrong': {
+    status: 401,
+    text: 'a key is needed: send it as Authorization: Bearer or X-API-Key',
+  },
+  'dataset-unknown': {
+    status: 404,
+    text: 'there is no dataset of this name; GET /datasets lists them',
+  },
+  'path-unknown': {
+    status: 404,
+    text: 'there is nothing at this path; GET /docs describes the interface',
+  },
+  'time-not-reached': { status: 404, text: 'no stored block has this time or a later one yet' },
+  'method-wrong': { status: 405, text: 'this path does not take that method' },
+  'body-too-slow': { status: 408, text: 'the request did not arrive in time; send it faster' },
+  'body-too-large': {
+    status: 413,
+    text: 'the body is larger than the limit, on the wire or decompressed',
+  },
+  'content-type-wrong': { status: 415, text: 'send Content-Type: application/json' },
+  'content-encoding-wrong': {
+    status: 415,
+    text: 'send the body as it is, or with Content-Encoding: gzip',
+  },
+  'key-limit-reached': {
+    status: 429,
+    retryAfterSeconds: 1,
+    text: 'this key is over its limit; come back later',
+  },
+  'headers-too-large': { status: 431, text: 'the headers are larger than the limit' },
+  'internal-error': {
+    status: 500,
+    text: 'a fault of the service; its log has more under the requestId',
+  },
+  'dataset-starting': {
+    status: 503,
+    retryAfterSeconds: 2,
+    text: 'the dataset does not know yet where it starts; come back in a moment',
+  },
+  'service-closing': {
+    status: 503,
+    retryAfterSeconds: 5,
+    text: 'the service is shutting down; come back in a moment',
+  },
+  'streams-full': {
+    status: 503,
+    retryAfterSeconds: 2,
+    text: 'too many streams are open; come back in a moment',
+  },
+  'waiters-full': {
+    status: 503,
+    retryAfterSeconds: 2,
+    text: 'too many readers wait at the head; come back in a moment',
+  },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -1,0 +1,56 @@
+/**
+ * Keys that clients show. The file holds one SHA-256 a line, in hex, with an optional name after it; `#` begins a comment.
+ * The keys themselves are nowhere.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { CodedError } from '../base/errors.ts';
+
+export interface ApiKey {
+  /** For logs and metrics: the name in the file, or the start of the hash. */
+  readonly name: string;
+  readonly hash: Uint8Array;
+}
+
+export function readKeyFile(file: string): readonly ApiKey[] {
+  return parseKeys(readText(file));
+}
+
+function readText(file: string): string {
+  const unreadable = (cause: unknown) => new CodedError('cli-file-unreadable', { file }, { cause });
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+export function parseKeys(text: string): readonly ApiKey[] {
+  const keys: ApiKey[] = [];
+  for (const [index, line] of text.split('\n').entries()) {
+    const content = line.replace(/#.*/, '').trim();
+    if (content === '') continue;
+    const [hash = '', name] = content.split(/\s+/, 2);
+    if (!/^[0-9a-fA-F]{64}$/.test(hash)) throw new CodedError('keys-invalid', { line: index + 1 });
+    keys.push({ name: name ?? hash.slice(0, 8), hash: Buffer.from(hash, 'hex') });
+  }
+  return keys;
+}
+
+/** The key that a request shows, if it is one of ours. Takes the same time for every wrong one. */
+export function findKey(headers: IncomingHttpHeaders, keys: readonly ApiKey[]): ApiKey | undefined {
+  const shown = shownKey(headers);
+  if (shown === undefined) return undefined;
+  const hash = createHash('sha256').update(shown).digest();
+  let found: ApiKey | undefined;
+  for (const key of keys) {
+    if (timingSafeEqual(hash, key.hash)) found = key;
+  }
+  return found;
+}
+
+function shownKey({ authorization, 'x-api-key': apiKey }: IncomingHttpHeaders): string | undefined {
+  if (typeof apiKey === 'string') return apiKey;
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+}

@@ -1,0 +1,41 @@
+/**
+ * The CRC-32 of two texts in a row from the CRCs of each: appending n bytes multiplies the first by x^(8n) in the field of
+ * the polynomial. So a piece that thousands of responses send is summed once.
+ */
+const polynomial = 0xedb88320;
+const one = 0x80000000;
+
+export function combineCrc(first: number, second: number, secondLength: number): number {
+  return (multiply(first, powerOfBytes(secondLength)) ^ second) >>> 0;
+}
+
+/** Polynomials in reflected order: the highest bit is x^0. */
+function multiply(a: number, b: number): number {
+  let product = 0;
+  let factor = b;
+  for (let mask = one; mask !== 0; mask >>>= 1) {
+    if ((a & mask) !== 0) product ^= factor;
+    factor = (factor & 1) !== 0 ? (factor >>> 1) ^ polynomial : factor >>> 1;
+  }
+  return product;
+}
+
+/** x^(8 · 2^k) for each k. */
+const powers: number[] = [0x00800000];
+
+function powerOfBytes(length: number): number {
+  let result = one;
+  for (let rest = length, k = 0; rest > 0; rest = Math.floor(rest / 2), k++) {
+    const power = powerAt(k);
+    if (rest % 2 === 1) result = multiply(result, power);
+  }
+  return result;
+}
+
+function powerAt(k: number): number {
+  while (powers.length <= k) {
+    const last = powers[powers.length - 1] as number;
+    powers.push(multiply(last, last));
+  }
+  return powers[k] as number;
+}

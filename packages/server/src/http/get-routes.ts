@@ -1,0 +1,139 @@
+/** The small answers: heads, metadata, status, time, the description and the pages. */
+import type { QueryLimits } from '@sluice/protocol/query-limits';
+import { assert } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import { CodedError } from '../base/errors.ts';
+import { findBlockAtTime } from '../chain/find-blocks.ts';
+import { buildMetadata, buildStatus } from './describe-dataset.ts';
+import { buildDocsPage } from './docs-page.ts';
+import type { HttpLimits } from './http-limits.ts';
+import { livePage, readPageScript } from './live-page.ts';
+import { buildOpenApi } from './openapi.ts';
+import type { RouteRow } from './request-checks.ts';
+import type { DatasetDirectory, ServedDataset } from './served-dataset.ts';
+
+export interface GetContext {
+  readonly datasets: DatasetDirectory;
+  readonly clock: Clock;
+  readonly limits: HttpLimits;
+  readonly queryLimits: QueryLimits;
+  readonly version: string;
+}
+
+export interface GetRequest {
+  readonly dataset: ServedDataset | null;
+  readonly params: unknown;
+}
+
+export interface GetAnswer {
+  readonly type: string;
+  readonly body: string;
+}
+
+type Answer = (request: GetRequest) => GetAnswer | Promise<GetAnswer>;
+
+export interface GetRoute extends RouteRow {
+  readonly method: 'GET';
+  readonly build: (context: GetContext) => Answer;
+}
+
+export const GET_ROUTES: readonly GetRoute[] = [
+  { method: 'GET', url: '/', isOpen: true, build: () => () => html(livePage) },
+  { method: 'GET', url: '/page.js', isOpen: true, build: servePageScript },
+  { method: 'GET', url: '/docs', isOpen: true, build: serveDocs },
+  { method: 'GET', url: '/openapi.json', build: serveOpenApi },
+  { method: 'GET', url: '/datasets', build: serveList },
+  { method: 'GET', url: '/datasets/:name/metadata', build: ofDataset(serveMetadata) },
+  { method: 'GET', url: '/datasets/:name/head', build: ofDataset(serveHead) },
+  { method: 'GET', url: '/datasets/:name/finalized-head', build: ofDataset(serveFinalizedHead) },
+  { method: 'GET', url: '/datasets/:name/status', build: ofDataset(serveStatus) },
+  {
+    method: 'GET',
+    url: '/datasets/:name/timestamps/:seconds/block',
+    build: ofDataset(serveBlockAtTime),
+  },
+];
+
+function html(body: string): GetAnswer {
+  return { type: 'text/html; charset=utf-8', body };
+}
+
+function json(value: unknown): GetAnswer {
+  return { type: 'application/json; charset=utf-8', body: JSON.stringify(value) };
+}
+
+type DatasetAnswer = (
+  dataset: ServedDataset,
+  request: GetRequest,
+  context: GetContext,
+) => GetAnswer | Promise<GetAnswer>;
+
+function ofDataset(answer: DatasetAnswer): (context: GetContext) => Answer {
+  return (context) => (request) => {
+    assert(request.dataset !== null, 'the checks resolve the dataset of a path');
+    return answer(request.dataset, request, context);
+  };
+}
+
+function servePageScript(): Answer {
+  const body = readPageScript();
+  return () => ({ type: 'text/javascript; charset=utf-8', body });
+}
+
+function serveDocs(context: GetContext): Answer {
+  const page = buildDocsPage(context);
+  return () => html(page);
+}
+
+function serveOpenApi(context: GetContext): Answer {
+  const answer = json(buildOpenApi(context));
+  return () => answer;
+}
+
+function serveList({ datasets }: GetContext): Answer {
+  return () =>
+    json(
+      datasets.all
+        .map(({ reader }) => buildMetadata(reader))
+        .filter((metadata) => metadata !== undefined),
+    );
+}
+
+function serveMetadata({ reader }: ServedDataset): GetAnswer {
+  const metadata = buildMetadata(reader);
+  if (metadata === undefined) throw new CodedError('dataset-starting');
+  return json(metadata);
+}
+
+function serveHead({ reader }: ServedDataset): GetAnswer {
+  return json(reader.snapshot().head);
+}
+
+function serveFinalizedHead({ reader }: ServedDataset): GetAnswer {
+  return json(reader.snapshot().finalized);
+}
+
+function serveStatus(
+  dataset: ServedDataset,
+  _request: GetRequest,
+  { clock }: GetContext,
+): GetAnswer {
+  return json(buildStatus(dataset, clock.unixMs()));
+}
+
+async function serveBlockAtTime(
+  { reader }: ServedDataset,
+  { params }: GetRequest,
+): Promise<GetAnswer> {
+  const { seconds } = params as { readonly seconds: string };
+  if (!/^-?\d{1,18}$/.test(seconds)) throw new CodedError('time-invalid', { path: 'seconds' });
+  const lease = reader.acquire();
+  try {
+    const readHeaders = reader.readHeaders.bind(reader);
+    const header = await findBlockAtTime(lease.snapshot, BigInt(seconds), readHeaders);
+    if (header === undefined) throw new CodedError('time-not-reached', { path: 'seconds' });
+    return json({ block_number: header.number });
+  } finally {
+    lease.release();
+  }
+}

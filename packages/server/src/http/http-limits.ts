@@ -1,0 +1,33 @@
+/** What a client may cost. `docs/http.md` lists the same numbers. */
+export interface HttpLimits {
+  /** Past these a connection is closed unanswered; ten thousand followers and their neighbours fit. */
+  readonly connectionCountMax: number;
+  readonly streamCountMax: number;
+  readonly headersMsMax: number;
+  readonly requestMsMax: number;
+  readonly keepAliveMs: number;
+  /** How often the two limits above are looked at. */
+  readonly timeoutCheckMs: number;
+  readonly headerBytesMax: number;
+  /** A reader that takes no byte for so long is cut. */
+  readonly stallMsMax: number;
+  readonly stallCheckMs: number;
+  /** In the dialect `solana`, whose clients ask again at once, an empty answer is held back. */
+  readonly emptyHoldMs: number;
+  /** From the signal to end to the end of the last connection. */
+  readonly closeMsMax: number;
+}
+
+export const HTTP_LIMITS: HttpLimits = {
+  connectionCountMax: 12_500,
+  streamCountMax: 11_000,
+  headersMsMax: 5_000,
+  requestMsMax: 10_000,
+  keepAliveMs: 15_000,
+  timeoutCheckMs: 1_000,
+  headerBytesMax: 16 * 1024,
+  stallMsMax: 15_000,
+  stallCheckMs: 500,
+  emptyHoldMs: 1_000,
+  closeMsMax: 5_000,
+};

@@ -1,0 +1,90 @@
+/**
+ * Pieces of lines in the encoding of a response. Every piece can be decoded as soon as it arrived, and `end` closes the
+ * compression properly.
+ */
+import { once } from 'node:events';
+import * as zlib from 'node:zlib';
+import { assert } from '../base/assert.ts';
+import type { LinePiece } from '../stream/line-piece.ts';
+import { combineCrc } from './combine-crc.ts';
+import type { Encoding } from './negotiate-encoding.ts';
+
+export interface LineEncoder {
+  encode(piece: LinePiece): Promise<Uint8Array>;
+  end(): Promise<Uint8Array>;
+}
+
+const nothing = new Uint8Array(0);
+
+export function createLineEncoder(encoding: Encoding): LineEncoder {
+  switch (encoding) {
+    case 'gzip':
+      return new GzipEncoder();
+    case 'zstd':
+      return createZstdEncoder();
+    default:
+      return {
+        encode: (piece) => Promise.resolve(piece.bytes),
+        end: () => Promise.resolve(nothing),
+      };
+  }
+}
+
+/** No name, no time, no hints. */
+const gzipHeader = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255);
+
+/** One gzip member out of pieces that were compressed apart: its own are only the header, the last block and the sum. */
+class GzipEncoder implements LineEncoder {
+  #crc = 0;
+  #byteCount = 0;
+  #isStarted = false;
+
+  async encode(piece: LinePiece): Promise<Uint8Array> {
+    if (piece.bytes.length === 0) return nothing;
+    const { bytes, crc } = await piece.deflated();
+    this.#crc = combineCrc(this.#crc, crc, piece.bytes.length);
+    this.#byteCount += piece.bytes.length;
+    return this.#started(bytes);
+  }
+
+  end(): Promise<Uint8Array> {
+    const tail = new Uint8Array(10);
+    // An empty last block of fixed codes.
+    tail[0] = 3;
+    const view = new DataView(tail.buffer);
+    view.setUint32(2, this.#crc, true);
+    view.setUint32(6, this.#byteCount % 2 ** 32, true);
+    return Promise.resolve(this.#started(tail));
+  }
+
+  #started(bytes: Uint8Array): Uint8Array {
+    if (this.#isStarted) return bytes;
+    this.#isStarted = true;
+    return Buffer.concat([gzipHeader, bytes]);
+  }
+}
+
+type Compressor = zlib.Gzip;
+
+/** Newer runtimes only, whose types this build does not have. */
+function createZstdEncoder(): LineEncoder {
+  const create = (zlib as { createZstdCompress?: () => Compressor }).createZstdCompress;
+  assert(create !== undefined, 'zstd is offered only where the runtime has it');
+  const compressor = create();
+  const output: Uint8Array[] = [];
+  compressor.on('data', (bytes: Uint8Array) => output.push(bytes));
+  const take = () => Buffer.concat(output.splice(0));
+  return {
+    encode: async (piece) => {
+      if (piece.bytes.length === 0) return nothing;
+      compressor.write(piece.bytes);
+      await new Promise<void>((resolve) => compressor.flush(() => resolve()));
+      return take();
+    },
+    end: async () => {
+      compressor.end();
+      await once(compressor, 'end');
+      return take();
+    },
+  };
+}

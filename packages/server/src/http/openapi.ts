@@ -1,0 +1,134 @@
+/** The interface described by itself, from the same tables and schemas that validate and write. */
+import { DIALECTS } from '@sluice/protocol/dialect';
+import { buildLineSchema } from '@sluice/protocol/line-schema';
+import type { QueryLimits } from '@sluice/protocol/query-limits';
+import { buildQuerySchema } from '@sluice/protocol/query-schema';
+import Type, { type TSchema } from 'typebox';
+import { DATASET_NAME_PATTERN } from './served-dataset.ts';
+
+export interface OpenApiContext {
+  readonly queryLimits: QueryLimits;
+  readonly version: string;
+}
+
+const blockRef = Type.Object({ number: Type.Integer(), hash: Type.String() });
+const metadata = Type.Object({
+  dataset: Type.String(),
+  aliases: Type.Array(Type.String()),
+  real_time: Type.Boolean({ description: 'Whether a live source feeds it.' }),
+  start_block: Type.Integer({ description: 'The lowest slot that can be asked for.' }),
+});
+const conflict = Type.Object({
+  previousBlocks: Type.Array(blockRef, { minItems: 1, maxItems: 100 }),
+});
+const failure = Type.Object({
+  error: Type.Object({
+    code: Type.String(),
+    message: Type.String(),
+    path: Type.Optional(Type.String({ description: 'The place of the offending value.' })),
+    requestId: Type.String(),
+  }),
+});
+
+export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
+  const stream = (summary: string) => ({ post: describeStream(summary) });
+  const get = (summary: string, schema: TSchema) => ({ get: describeGet(summary, schema) });
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Sluice', version, description: 'Blocks of a ledger, filtered, as JSON lines.' },
+    paths: {
+      '/datasets': get('All datasets.', Type.Array(metadata)),
+      '/datasets/{name}/stream': stream('Blocks that match a query, the newest included.'),
+      '/datasets/{name}/finalized-stream': stream('The same, finalized blocks only.'),
+      '/datasets/{name}/metadata': get('What the dataset is.', metadata),
+      '/datasets/{name}/head': get('The highest block.', orNull(blockRef)),
+      '/datasets/{name}/finalized-head': get('The highest finalized block.', orNull(blockRef)),
+      '/datasets/{name}/status': get('What is stored, and how it is doing.', Type.Object({})),
+      '/datasets/{name}/timestamps/{seconds}/block': get(
+        'The first block whose time is at or after a unix second.',
+        Type.Object({ block_number: Type.Integer() }),
+      ),
+      '/openapi.json': get('This description.', Type.Object({})),
+      '/docs': { get: { summary: 'The interface for people.', responses: page } },
+      '/': { get: { summary: 'A page that shows the datasets live.', responses: page } },
+      '/page.js': { get: { summary: 'The script of that page.', responses: page } },
+    },
+    components: {
+      schemas: {
+        Query: buildQuerySchema(DIALECTS, queryLimits),
+        ...Object.fromEntries(DIALECTS.map((name) => [`Line-${name}`, buildLineSchema(name)])),
+        Conflict: conflict,
+        Error: failure,
+      },
+      parameters: {
+        name: parameter('name', Type.String({ pattern: DATASET_NAME_PATTERN.source })),
+        seconds: parameter('seconds', Type.Integer()),
+      },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        key: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+      },
+    },
+    security: [{}, { bearer: [] }, { key: [] }],
+  };
+}
+
+const page = { 200: { description: 'The page.' } };
+
+function orNull(schema: TSchema): TSchema {
+  return Type.Union([schema, Type.Null()]);
+}
+
+function parameter(name: string, schema: TSchema): object {
+  return { name, in: 'path', required: true, schema };
+}
+
+function reference(kind: string, name: string): object {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+function describeGet(summary: string, schema: TSchema): object {
+  return {
+    summary,
+    responses: {
+      200: { description: 'The answer.', content: { 'application/json': { schema } } },
+      default: failureResponse,
+    },
+  };
+}
+
+const failureResponse = {
+  description: 'Refused; see the table of errors.',
+  content: { 'application/json': { schema: reference('schemas', 'Error') } },
+};
+
+function describeStream(summary: string): object {
+  const lines = DIALECTS.map((name) => reference('schemas', `Line-${name}`));
+  return {
+    summary,
+    parameters: [reference('parameters', 'name')],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: reference('schemas', 'Query') } },
+    },
+    responses: {
+      200: {
+        description: 'One block a line. Empty if every slot of a bounded range was skipped.',
+        headers: headHeaders,
+        content: { 'application/jsonl': { schema: { anyOf: lines } } },
+      },
+      204: { description: 'The range is above the data.', headers: headHeaders },
+      409: {
+        description: 'The parent hash is proved wrong; blocks of the chain below fromBlock.',
+        content: { 'application/json': { schema: reference('schemas', 'Conflict') } },
+      },
+      default: failureResponse,
+    },
+  };
+}
+
+const headHeaders = {
+  'X-Ledger-Finalized-Head-Number': { schema: Type.Integer() },
+  'X-Ledger-Finalized-Head-Hash': { schema: Type.String() },
+  'X-Ledger-Head-Number': { schema: Type.Integer() },
+};

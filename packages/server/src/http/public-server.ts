@@ -1,0 +1,242 @@
+/**
+ * The public listener. Nothing here changes state.
+ *
+ *   bytes ─► parser (400, 408, 431) ─► checks (401, 404, 405, 429, 415) ─► body (413, 400) ─► answer (200, 204, 409, 503)
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { QueryLimits } from '@sluice/protocol/query-limits';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Clock } from '../base/clock.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
+import type { ApiKey } from './api-keys.ts';
+import { answerClientError } from './client-error.ts';
+import { buildErrorReply } from './error-reply.ts';
+import { GET_ROUTES } from './get-routes.ts';
+import type { HttpLimits } from './http-limits.ts';
+import { buildHttpMetrics, type HttpMetrics } from './http-metrics.ts';
+import { KeyBudgets, type KeyLimits } from './key-budgets.ts';
+import { describeListenFailure } from './listen-failure.ts';
+import type { Metrics } from './metrics.ts';
+import {
+  type CheckedRequest,
+  checkKey,
+  checkRequest,
+  type RequestChecksModules,
+  type RouteRow,
+} from './request-checks.ts';
+import type { DatasetDirectory } from './served-dataset.ts';
+import { StreamPlaces } from './stream-places.ts';
+import { answerStream, type StreamRouteModules } from './stream-route.ts';
+
+export interface PublicServerOptions {
+  readonly limits: HttpLimits;
+  readonly queryLimits: QueryLimits;
+  readonly keyLimits: KeyLimits;
+  /** Exact origins of pages that may read answers; none by default. */
+  readonly corsOrigins: readonly string[];
+  readonly version: string;
+}
+
+export interface PublicServerModules {
+  readonly datasets: DatasetDirectory;
+  /** `null` where none are configured. */
+  readonly keys: () => readonly ApiKey[] | null;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly newRequestId: () => string;
+}
+
+export const STREAM_ROUTES: readonly RouteRow[] = [
+  { method: 'POST', url: '/datasets/:name/stream' },
+  { method: 'POST', url: '/datasets/:name/finalized-stream' },
+];
+
+/** Every route there is; the description is checked against it. */
+export const ROUTES: readonly RouteRow[] = [...STREAM_ROUTES, ...GET_ROUTES];
+
+export class PublicServer {
+  readonly #options: PublicServerOptions;
+  readonly #modules: PublicServerModules;
+  readonly #app: FastifyInstance;
+  readonly #places: StreamPlaces;
+  readonly #checks: RequestChecksModules;
+  readonly #metrics: HttpMetrics;
+  readonly #checked = new WeakMap<FastifyRequest, CheckedRequest>();
+  #isClosing = false;
+
+  constructor(options: PublicServerOptions, modules: PublicServerModules) {
+    this.#options = options;
+    this.#modules = modules;
+    const budgets = new KeyBudgets(options.keyLimits, modules.clock);
+    this.#places = new StreamPlaces(options.limits, budgets);
+    this.#metrics = buildHttpMetrics(modules.metrics, this.#places);
+    this.#checks = { ...modules, routes: ROUTES, budgets };
+    this.#app = this.#buildApp();
+  }
+
+  /** Resolves with the port, which differs from the one asked for if that was 0. */
+  async listen(host: string, port: number): Promise<number> {
+    try {
+      await this.#app.listen({ host, port });
+    } catch (error) {
+      throw describeListenFailure(error, { host, port });
+    }
+    return (this.#app.server.address() as AddressInfo).port;
+  }
+
+  /** Ends every stream on a line, answers who waits, and cuts what is left after the limit. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#places.close();
+    const closed = this.#app.close();
+    const over = new AbortController();
+    const cut = this.#modules.clock.sleep(this.#options.limits.closeMsMax, over.signal).then(() => {
+      if (!over.signal.aborted) this.#app.server.closeAllConnections();
+    });
+    await closed;
+    over.abort();
+    await cut;
+  }
+
+  #buildApp(): FastifyInstance {
+    const { limits } = this.#options;
+    const app = Fastify({
+      http: {
+        headersTimeout: limits.headersMsMax,
+        connectionsCheckingInterval: limits.timeoutCheckMs,
+        maxHeaderSize: limits.headerBytesMax,
+      },
+      requestTimeout: limits.requestMsMax,
+      keepAliveTimeout: limits.keepAliveMs,
+      return503OnClosing: false,
+      // A longer name is unknown like any other; the parser bounds it.
+      routerOptions: { maxParamLength: limits.headerBytesMax },
+      genReqId: (raw) => this.#requestId(raw),
+      frameworkErrors: (error, request, reply) => this.#answerFrameworkError(error, request, reply),
+      clientErrorHandler: (error, socket) =>
+        answerClientError(error, socket, this.#modules.newRequestId()),
+    });
+    app.server.maxConnections = limits.connectionCountMax;
+    app.removeAllContentTypeParsers();
+    // A body is read where its query is parsed, under that route's own limits.
+    app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    app.addHook('onRequest', (request, reply, done) => {
+      this.#begin(request, reply);
+      this.#checked.set(request, checkRequest(request, this.#checks));
+      done();
+    });
+    app.setErrorHandler((error, request, reply) => this.#answerError(error, request, reply));
+    // The checks above refuse such a request before this is reached.
+    app.setNotFoundHandler((request, reply) =>
+      this.#answerError(new CodedError('path-unknown'), request, reply),
+    );
+    this.#addRoutes(app);
+    return app;
+  }
+
+  #addRoutes(app: FastifyInstance): void {
+    const modules: StreamRouteModules = {
+      ...this.#options,
+      ...this.#modules,
+      places: this.#places,
+      metrics: this.#metrics,
+    };
+    for (const { url } of STREAM_ROUTES) {
+      const finalizedOnly = url.endsWith('/finalized-stream');
+      app.post(url, async (request, reply) => {
+        const checked = this.#checkedOf(request);
+        await answerStream({ request, reply, checked, finalizedOnly }, modules);
+      });
+    }
+    const context = { ...this.#options, ...this.#modules, routes: ROUTES };
+    for (const route of GET_ROUTES) {
+      const answer = route.build(context);
+      app.get(route.url, async (request, reply) => {
+        const { dataset } = this.#checkedOf(request);
+        const { type, body } = await answer({ dataset, params: request.params });
+        reply.header('content-type', type);
+        reply.send(body);
+      });
+    }
+  }
+
+  #checkedOf(request: FastifyRequest): CheckedRequest {
+    return this.#checked.get(request) ?? { key: null, dataset: null };
+  }
+
+  #requestId(raw: IncomingMessage): string {
+    const sent = raw.headers['x-request-id'];
+    if (typeof sent === 'string' && /^[\w-]{1,64}$/.test(sent)) return sent;
+    return this.#modules.newRequestId();
+  }
+
+  /** The headers of every answer. */
+  #begin(request: FastifyRequest, reply: FastifyReply): void {
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+    reply.header('cache-control', 'no-store');
+    if (this.#isClosing) reply.header('connection', 'close');
+    this.#allowOrigin(request, reply);
+    reply.raw.once('close', () => this.#countResponse(reply.raw));
+  }
+
+  #allowOrigin(request: FastifyRequest, reply: FastifyReply): void {
+    const { corsOrigins } = this.#options;
+    if (corsOrigins.length === 0) return;
+    reply.header('vary', 'Origin');
+    const { origin } = request.headers;
+    if (origin === undefined || !corsOrigins.includes(origin)) return;
+    reply.header('access-control-allow-origin', origin);
+    reply.header('access-control-expose-headers', exposedHeaders);
+    reply.header('access-control-allow-headers', 'content-type, authorization, x-api-key');
+    reply.header('access-control-allow-methods', 'GET, HEAD, POST');
+  }
+
+  #countResponse(raw: ServerResponse): void {
+    if (raw.headersSent) this.#metrics.responses.add({ status: String(raw.statusCode) });
+  }
+
+  #answerFrameworkError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+    this.#begin(request, reply);
+    try {
+      checkKey(request, this.#modules);
+      throw new CodedError('request-malformed', {}, { cause: error });
+    } catch (refusal) {
+      this.#answerError(refusal, request, reply);
+    }
+  }
+
+  #answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const known = isCodedError(error) ? error : translate(error);
+    const { status, headers, body } = buildErrorReply(known, request.id);
+    if (status >= 500 && status !== 503) {
+      this.#modules.log.error({ err: error, requestId: request.id }, 'a request failed');
+    }
+    const allow = isCodedError(known, 'method-wrong')
+      ? { allow: String(known.detail['allowed']) }
+      : {};
+    reply
+      .code(status)
+      .headers({ ...headers, ...allow })
+      .send(body);
+  }
+}
+
+const exposedHeaders = ['X-Ledger', 'X-Sqd']
+  .flatMap((prefix) =>
+    ['Finalized-Head-Number', 'Finalized-Head-Hash', 'Head-Number'].map((n) => `${prefix}-${n}`),
+  )
+  .concat('X-Request-Id', 'Retry-After')
+  .join(', ');
+
+/** What the framework refuses by itself, in the words of our catalogue. */
+function translate(error: unknown): unknown {
+  const status = (error as { statusCode?: number } | null)?.statusCode;
+  if (status === 415) return new CodedError('content-type-wrong', {}, { cause: error });
+  if (status === 413) return new CodedError('body-too-large', {}, { cause: error });
+  if (status === 400) return new CodedError('request-malformed', {}, { cause: error });
+  return error;
+}

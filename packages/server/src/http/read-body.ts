@@ -1,0 +1,97 @@
+import type { IncomingMessage } from 'node:http';
+import { createGunzip, type Gunzip } from 'node:zlib';
+import { CodedError } from '../base/errors.ts';
+
+export interface ReadBodyOptions {
+  /** On the wire and decoded; both are counted while reading. */
+  readonly bodyBytesMax: number;
+}
+
+/** Refuses what is no JSON by its headers, before any of it is read. */
+export function checkBodyHeaders(request: IncomingMessage): void {
+  const { 'content-type': type, 'content-encoding': encoding } = request.headers;
+  if (type === undefined || !/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) {
+    throw new CodedError('content-type-wrong', { found: describeHeader(type) });
+  }
+  if (!/^(gzip|x-gzip|identity)?$/i.test(encoding?.trim() ?? '')) {
+    throw new CodedError('content-encoding-wrong', { found: describeHeader(encoding) });
+  }
+}
+
+const headerLengthMax = 64;
+
+function describeHeader(value: string | undefined): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value.slice(0, headerLengthMax));
+}
+
+/** The decoded body; `null` if the client left before its end, so that there is nobody to tell. */
+export function readBody(
+  request: IncomingMessage,
+  options: ReadBodyOptions,
+): Promise<Uint8Array | null> {
+  const { bodyBytesMax } = options;
+  const tooLarge = () => new CodedError('body-too-large', { bytesMax: bodyBytesMax });
+  if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) {
+    return Promise.reject(tooLarge());
+  }
+  return new Promise<Uint8Array | null>((resolve, reject) => {
+    const decoded = new ByteCollector(bodyBytesMax);
+    const gunzip = /gzip/i.test(request.headers['content-encoding'] ?? '') ? createGunzip() : null;
+    let wireBytes = 0;
+    const settle = (act: () => void) => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose);
+      gunzip?.destroy();
+      act();
+    };
+    const refuse = (error: unknown) => settle(() => reject(error));
+    const keep = (chunk: Uint8Array) => {
+      if (!decoded.add(chunk)) refuse(tooLarge());
+    };
+    const finish = () => settle(() => resolve(decoded.take()));
+    const onData = (chunk: Uint8Array) => {
+      wireBytes += chunk.length;
+      if (wireBytes > bodyBytesMax) refuse(tooLarge());
+      else if (gunzip === null) keep(chunk);
+      else gunzip.write(chunk);
+    };
+    const onEnd = () => (gunzip === null ? finish() : void gunzip.end());
+    const onClose = () => {
+      if (!request.readableEnded) settle(() => resolve(null));
+    };
+    if (gunzip !== null) listenToGunzip(gunzip, { keep, finish, refuse });
+    request.on('data', onData).on('end', onEnd).on('close', onClose);
+  });
+}
+
+interface GunzipListeners {
+  readonly keep: (chunk: Uint8Array) => void;
+  readonly finish: () => void;
+  readonly refuse: (error: unknown) => void;
+}
+
+function listenToGunzip(gunzip: Gunzip, { keep, finish, refuse }: GunzipListeners): void {
+  gunzip.on('data', keep).on('end', finish);
+  gunzip.on('error', (cause) => refuse(new CodedError('body-not-gzip', {}, { cause })));
+}
+
+/** Refuses the byte above the limit instead of keeping it. */
+class ByteCollector {
+  readonly #bytesMax: number;
+  readonly #chunks: Uint8Array[] = [];
+  #byteCount = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  add(chunk: Uint8Array): boolean {
+    this.#byteCount += chunk.length;
+    if (this.#byteCount > this.#bytesMax) return false;
+    this.#chunks.push(chunk);
+    return true;
+  }
+
+  take(): Uint8Array {
+    return Buffer.concat(this.#chunks);
+  }
+}

@@ -1,0 +1,183 @@
+/** POST of a query: the life of a stream from its body to the last byte. */
+
+import type { Dialect } from '@sluice/protocol/dialect';
+import type { QueryLimits } from '@sluice/protocol/query-limits';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { unreachable } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import { CodedError } from '../base/errors.ts';
+import { parseQueryBody } from '../query/parse-query.ts';
+import type { Query } from '../query/query.ts';
+import type { Lines, OpenedStream, StreamHeads } from '../stream/open-stream.ts';
+import type { HttpLimits } from './http-limits.ts';
+import type { HttpMetrics } from './http-metrics.ts';
+import { createLineEncoder } from './line-encoder.ts';
+import { type Encoding, negotiateEncoding } from './negotiate-encoding.ts';
+import { readBody } from './read-body.ts';
+import type { CheckedRequest } from './request-checks.ts';
+import { ResponseWriter } from './response-writer.ts';
+import type { StreamPlaces } from './stream-places.ts';
+
+export interface StreamRouteModules {
+  readonly limits: HttpLimits;
+  readonly queryLimits: QueryLimits;
+  readonly clock: Clock;
+  readonly places: StreamPlaces;
+  readonly metrics: HttpMetrics;
+  readonly log: Logger;
+}
+
+export interface StreamRequest {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly checked: CheckedRequest;
+  readonly finalizedOnly: boolean;
+}
+
+export async function answerStream(
+  { request, reply, checked, finalizedOnly }: StreamRequest,
+  modules: StreamRouteModules,
+): Promise<void> {
+  const { dataset, key } = checked;
+  if (dataset === null) throw new CodedError('dataset-unknown');
+  const body = await readBody(request.raw, modules.queryLimits);
+  // The client left in the middle of its request.
+  if (body === null) return void reply.hijack();
+  const query = parseQueryBody(body, { limits: modules.queryLimits, dialects: dataset.dialects });
+  const place = modules.places.take(key?.name ?? null);
+  reply.raw.once('close', place.leave);
+  try {
+    const opened = await dataset.streams.open({ query, finalizedOnly, signal: place.signal });
+    if (reply.raw.destroyed) return void reply.hijack();
+    const sender = new StreamSender(reply, query, modules);
+    await sender.send(opened, place.signal);
+  } finally {
+    place.leave();
+  }
+}
+
+const HEADER_PREFIXES: Readonly<Record<Dialect, string>> = { ledger: 'x-ledger', solana: 'x-sqd' };
+
+/** Makes an answer of what a stream turned out to be. */
+class StreamSender {
+  readonly #reply: FastifyReply;
+  readonly #query: Query;
+  readonly #modules: StreamRouteModules;
+
+  constructor(reply: FastifyReply, query: Query, modules: StreamRouteModules) {
+    this.#reply = reply;
+    this.#query = query;
+    this.#modules = modules;
+  }
+
+  async send(opened: OpenedStream, signal: AbortSignal): Promise<void> {
+    switch (opened.kind) {
+      case 'lines':
+        this.#writeHeads(opened.heads);
+        return this.#sendLines(opened.lines);
+      case 'empty':
+        this.#writeHeads(opened.heads);
+        return this.#sendEmpty(signal);
+      case 'above-data':
+        this.#writeHeads(opened.heads);
+        return void this.#reply.code(204).send();
+      case 'conflict':
+        return void this.#reply.code(409).send({ previousBlocks: opened.previousBlocks });
+      case 'below-start':
+        throw new CodedError('range-unavailable', {
+          path: 'fromBlock',
+          found: this.#query.fromBlock,
+          allowed: `${opened.startBlock} or more`,
+        });
+      case 'starting':
+        throw new CodedError('dataset-starting');
+      case 'closing':
+        throw new CodedError('service-closing');
+      default:
+        return unreachable(opened);
+    }
+  }
+
+  /** Both of the finalized head's or neither, of the state the answer began with. */
+  #writeHeads({ head, finalized }: StreamHeads): void {
+    const prefix = HEADER_PREFIXES[this.#query.dialect];
+    if (head !== null) this.#reply.header(`${prefix}-head-number`, String(head.number));
+    if (finalized === null) return;
+    this.#reply.header(`${prefix}-finalized-head-number`, String(finalized.number));
+    this.#reply.header(`${prefix}-finalized-head-hash`, finalized.hash);
+  }
+
+  async #sendEmpty(signal: AbortSignal): Promise<void> {
+    const { clock, limits } = this.#modules;
+    if (this.#query.dialect === 'solana') await clock.sleep(limits.emptyHoldMs, signal);
+    this.#reply.header('content-type', 'application/jsonl').header('vary', varyOf(this.#reply));
+    this.#reply.code(200).send('');
+  }
+
+  async #sendLines(lines: Lines): Promise<void> {
+    const reply = this.#reply;
+    const encoding = negotiateEncoding(reply.request.headers['accept-encoding']);
+    reply.hijack();
+    const { raw } = reply;
+    for (const [name, value] of Object.entries(reply.getHeaders())) {
+      if (value !== undefined) raw.setHeader(name, value);
+    }
+    raw.setHeader('content-type', 'application/jsonl');
+    raw.setHeader('vary', varyOf(reply));
+    if (encoding !== 'identity') raw.setHeader('content-encoding', encoding);
+    // A proxy that gathers the answer would keep new blocks from the reader.
+    raw.setHeader('x-accel-buffering', 'no');
+    raw.writeHead(200);
+    raw.flushHeaders();
+    const end = await this.#pump(lines, encoding);
+    this.#modules.metrics.streamEnds.add({ reason: end });
+  }
+
+  /** After the status there are no errors, only an early end: the reasons are ours to count. */
+  async #pump(lines: Lines, encoding: Encoding): Promise<string> {
+    const { limits, clock, metrics, log } = this.#modules;
+    const encoder = createLineEncoder(encoding);
+    const writer = new ResponseWriter(this.#reply.raw, limits, clock);
+    let next = pull(lines, encoding);
+    try {
+      for (;;) {
+        const result = await next;
+        if (result.done === true) {
+          const outcome = await writer.end(await encoder.end());
+          return outcome === 'written' ? result.value : outcome;
+        }
+        // The next piece is made while this one is compressed and sent.
+        next = pull(lines, encoding);
+        const bytes = await encoder.encode(result.value);
+        metrics.streamBytes.add({ encoding }, bytes.length);
+        const outcome = await writer.write(bytes);
+        if (outcome !== 'written') return outcome;
+      }
+    } catch (error) {
+      log.error({ err: error, requestId: this.#reply.request.id }, 'a stream broke');
+      this.#reply.raw.destroy();
+      return 'bug';
+    } finally {
+      next.catch(() => undefined);
+      // Its signal wakes it if it waits; the place is given back by then.
+      void lines.return('closing').catch(() => undefined);
+    }
+  }
+}
+
+function varyOf(reply: FastifyReply): string {
+  const known = reply.getHeader('vary');
+  return known === undefined ? 'Accept-Encoding' : `${String(known)}, Accept-Encoding`;
+}
+
+function pull(lines: Lines, encoding: Encoding): ReturnType<Lines['next']> {
+  const next = lines.next();
+  if (encoding === 'gzip') {
+    next.then(
+      (result) => (result.done === true ? undefined : result.value.deflated()),
+      () => undefined,
+    );
+  }
+  return next;
+}

@@ -1,0 +1,40 @@
+import type { Clock } from '../base/clock.ts';
+import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import type { BlockEvaluator } from './block-evaluator.ts';
+import { Followers } from './followers.ts';
+import { type OpenedStream, type OpenStreamOptions, openStream } from './open-stream.ts';
+import { SharedEvaluations } from './shared-evaluations.ts';
+import type { StreamLimits } from './stream-limits.ts';
+import type { StreamModules } from './stream-lines.ts';
+
+export interface DatasetStreamsModules {
+  readonly dataset: DatasetReader;
+  readonly evaluator: BlockEvaluator;
+  readonly clock: Clock;
+  readonly reportFault: (error: unknown) => void;
+}
+
+/** The streams of one dataset and what they share. */
+export class DatasetStreams {
+  readonly #modules: StreamModules;
+
+  constructor(limits: StreamLimits, modules: DatasetStreamsModules) {
+    const { dataset, evaluator, clock } = modules;
+    const followers = new Followers(limits, { dataset, clock });
+    const shared = new SharedEvaluations({ bytesMax: limits.sharedBytesMax }, evaluator);
+    this.#modules = { ...modules, followers, shared, limits };
+  }
+
+  get waiterCount(): number {
+    return this.#modules.followers.count;
+  }
+
+  open(options: OpenStreamOptions): Promise<OpenedStream> {
+    return openStream(options, this.#modules);
+  }
+
+  /** Wakes followers until the signal aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#modules.followers.run(signal);
+  }
+}

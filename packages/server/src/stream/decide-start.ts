@@ -1,0 +1,55 @@
+import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import { findPreviousBlocks, type ReadHeaders } from '../chain/find-blocks.ts';
+import type { BlockRef } from '../ledger/block.ts';
+import type { BlockHash, Slot } from '../ledger/primitives.ts';
+
+/** Where a request wants to read. */
+export interface StreamRange {
+  readonly fromBlock: number;
+  /** Inclusive; `undefined` follows the head. */
+  readonly toBlock: number | undefined;
+  readonly parentBlockHash: string | undefined;
+  readonly finalizedOnly: boolean;
+}
+
+export type StartDecision =
+  | { readonly kind: 'scan' }
+  | { readonly kind: 'above-data' }
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'below-start'; readonly startBlock: Slot }
+  | { readonly kind: 'conflict'; readonly previousBlocks: readonly BlockRef[] };
+
+/** The block that ends what a request may read: the head, or the finalized head. */
+export function tipOf(snapshot: ChainSnapshot, finalizedOnly: boolean): BlockRef | null {
+  return finalizedOnly ? snapshot.finalized : snapshot.head;
+}
+
+/** Judges a request against one state. Unknown is not wrong: a hash is refused only where the chain proves it so. */
+export async function decideStart(
+  snapshot: ChainSnapshot,
+  range: StreamRange,
+  readHeaders: ReadHeaders,
+): Promise<StartDecision> {
+  const { start } = snapshot;
+  if (start === null) return { kind: 'starting' };
+  if (range.fromBlock < start) return { kind: 'below-start', startBlock: start };
+  const tip = tipOf(snapshot, range.finalizedOnly);
+  const isAbove = tip === null || range.fromBlock > tip.number;
+  const decision: StartDecision = isAbove ? { kind: 'above-data' } : { kind: 'scan' };
+  if (range.parentBlockHash === undefined) return decision;
+  // Above the data the newest block is the last one that could be the parent; with none stored, the anchor.
+  const end = tip === null ? start : tip.number + 1;
+  const below = Math.min(range.fromBlock, end);
+  const previousBlocks = await findPreviousBlocks(snapshot, below, readHeaders);
+  const parent = previousBlocks.at(-1);
+  if (parent === undefined || parent.hash === range.parentBlockHash) return decision;
+  const isProved = range.fromBlock <= end || isOrphan(snapshot, range);
+  return isProved ? { kind: 'conflict', previousBlocks } : decision;
+}
+
+/** A block that a fork of ours took away is wrong at any height; on the finalized stream, once its slot is final. */
+function isOrphan(snapshot: ChainSnapshot, range: StreamRange): boolean {
+  const slot = snapshot.replaced.get(range.parentBlockHash as BlockHash);
+  if (slot === undefined) return false;
+  return !range.finalizedOnly || (snapshot.finalized !== null && slot <= snapshot.finalized.number);
+}

@@ -1,0 +1,231 @@
+import { afterEach, expect, test } from 'vitest';
+import { isCodedError } from '../base/errors.ts';
+import { makeHash } from './testing/make-block.ts';
+import { settle } from './testing/manual-clock.ts';
+import { MemoryDataset } from './testing/memory-dataset.ts';
+import { Reading, StreamFixture } from './testing/stream-fixture.ts';
+
+let fixture: StreamFixture;
+afterEach(() => fixture.close());
+
+/** Slots 100 to 110 without 104 and 105, on the anchor 98; 99 is skipped. */
+function smallChain(): MemoryDataset {
+  const dataset = new MemoryDataset({ anchor: 98 });
+  dataset.extend([100, 101, 102, 103, 106, 107, 108, 109, 110]);
+  return dataset;
+}
+
+const wrong = makeHash('wrong', 1);
+
+async function conflict(body: Record<string, unknown>, finalizedOnly = false) {
+  const opened = await fixture.open(body, { finalizedOnly });
+  return opened.kind === 'conflict'
+    ? opened.previousBlocks.map(({ number }) => number)
+    : opened.kind;
+}
+
+test('default: a bounded range gives its matching blocks and the last one', async () => {
+  fixture = new StreamFixture(smallChain());
+  const reading = await fixture.follow({ fromBlock: 99, toBlock: 109 });
+  expect([reading.slots, reading.end]).toEqual([[102, 108, -109], 'complete']);
+});
+
+test('behavior: a range that ends in skipped slots ends with the block before them (I-36, I-38)', async () => {
+  fixture = new StreamFixture(smallChain());
+  const reading = await fixture.follow({ fromBlock: 100, toBlock: 105 });
+  expect([reading.slots, reading.end]).toEqual([[102, -103], 'complete']);
+});
+
+test('behavior: only skipped slots give an empty answer (I-38)', async () => {
+  fixture = new StreamFixture(smallChain());
+  expect((await fixture.open({ fromBlock: 104, toBlock: 105 })).kind).toBe('empty');
+});
+
+test('behavior: includeAllBlocks adds header-only lines and nothing else (I-51)', async () => {
+  fixture = new StreamFixture(smallChain());
+  const reading = await fixture.follow({ fromBlock: 100, toBlock: 103, includeAllBlocks: true });
+  expect(reading.slots).toEqual([-100, -101, 102, -103]);
+});
+
+test('behavior: sealed and hot blocks give the lines of hot ones (I-35)', async () => {
+  fixture = new StreamFixture(smallChain());
+  const before = await fixture.follow({ fromBlock: 99, toBlock: 110 });
+  fixture.dataset.finalize(107);
+  fixture.dataset.seal(106);
+  const after = await fixture.follow({ fromBlock: 99, toBlock: 110 });
+  expect(after.text).toBe(before.text);
+  expect(after.slots).toEqual([102, 108, -110]);
+});
+
+test('error: below the start is told with the lowest slot', async () => {
+  fixture = new StreamFixture(smallChain());
+  expect(await fixture.open({ fromBlock: 98 })).toEqual({ kind: 'below-start', startBlock: 99 });
+});
+
+test('error: a dataset that does not know its start is starting', async () => {
+  fixture = new StreamFixture(new MemoryDataset({ isStarted: false }));
+  expect((await fixture.open({ fromBlock: 0 })).kind).toBe('starting');
+});
+
+test('behavior: above the head waits five seconds, then says so with the heads (I-39)', async () => {
+  fixture = new StreamFixture(smallChain());
+  const opened = fixture.open({ fromBlock: 111 });
+  let isDone = false;
+  void opened.then(() => (isDone = true));
+  await fixture.clock.advance(4_900);
+  expect(isDone).toBe(false);
+  await fixture.clock.advance(200);
+  expect(await opened).toMatchObject({ kind: 'above-data', heads: { head: { number: 110 } } });
+});
+
+test('behavior: a block that comes while a request waits is answered at once', async () => {
+  fixture = new StreamFixture(smallChain());
+  const opened = fixture.open({ fromBlock: 111, toBlock: 111 });
+  await fixture.clock.advance(1_000);
+  fixture.dataset.extend([111]);
+  await settle();
+  expect(new Reading(await opened).kind).toBe('lines');
+});
+
+test('behavior: a bounded range above the head ends empty when a later block comes (I-47)', async () => {
+  fixture = new StreamFixture(smallChain());
+  const opened = fixture.open({ fromBlock: 111, toBlock: 112 });
+  await fixture.clock.advance(100);
+  fixture.dataset.extend([113]);
+  await settle();
+  expect((await opened).kind).toBe('empty');
+});
+
+test('behavior: a slot beyond every number is above the data (F-67)', async () => {
+  fixture = new StreamFixture(smallChain());
+  const opened = fixture.open({ fromBlock: 2 ** 60 });
+  await fixture.clock.advance(5_100);
+  expect((await opened).kind).toBe('above-data');
+});
+
+test('behavior: a wait that the signal ends is told to come back', async () => {
+  fixture = new StreamFixture(smallChain());
+  const controller = new AbortController();
+  const opened = fixture.open({ fromBlock: 111 }, { signal: controller.signal });
+  await fixture.clock.advance(100);
+  controller.abort();
+  expect((await opened).kind).toBe('closing');
+});
+
+test('limit: too many waiters are refused', async () => {
+  fixture = new StreamFixture(smallChain(), { waiterCountMax: 1 });
+  const first = fixture.open({ fromBlock: 111 });
+  await settle();
+  const refusal = await fixture.open({ fromBlock: 111 }).catch((error: unknown) => error);
+  expect(isCodedError(refusal, 'waiters-full')).toBe(true);
+  await fixture.clock.advance(5_100);
+  await first;
+});
+
+test('behavior: the true parent is accepted, over a hole too (I-40)', async () => {
+  fixture = new StreamFixture(smallChain());
+  for (const [fromBlock, parent] of [
+    [101, 100],
+    [104, 103],
+    [106, 103],
+    [99, 98],
+  ] as const) {
+    const parentBlockHash = makeHash('a', parent);
+    expect((await fixture.open({ fromBlock, parentBlockHash, toBlock: 110 })).kind).toBe('lines');
+  }
+});
+
+test('behavior: a wrong parent lists the chain below, the last just below fromBlock (I-41)', async () => {
+  fixture = new StreamFixture(smallChain());
+  const parentBlockHash = wrong;
+  expect(await conflict({ fromBlock: 102, parentBlockHash })).toEqual([98, 100, 101]);
+  expect(await conflict({ fromBlock: 105, parentBlockHash })).toEqual([98, 100, 101, 102, 103]);
+  expect(await conflict({ fromBlock: 99, parentBlockHash })).toEqual([98]);
+});
+
+test('limit: a conflict lists at most 100 blocks, and the loop descends to the anchor (I-41)', async () => {
+  const dataset = new MemoryDataset({ anchor: 9 });
+  dataset.extend(Array.from({ length: 250 }, (_, i) => 10 + i));
+  fixture = new StreamFixture(dataset);
+  const lists: number[][] = [];
+  for (let fromBlock = 260; fromBlock >= 10; ) {
+    const list = await conflict({ fromBlock, parentBlockHash: wrong });
+    if (typeof list === 'string') break;
+    lists.push(list);
+    fromBlock = list[0] as number;
+  }
+  expect(lists.map((list) => [list[0], list.at(-1), list.length])).toEqual([
+    [160, 259, 100],
+    [60, 159, 100],
+    [9, 59, 51],
+  ]);
+});
+
+test('behavior: at head + 1 another hash than the head is a conflict at once, without a wait (I-40)', async () => {
+  fixture = new StreamFixture(smallChain());
+  const list = await conflict({ fromBlock: 111, parentBlockHash: wrong });
+  expect(list.at(-1)).toBe(110);
+});
+
+test('behavior: above head + 1 an unknown hash proves nothing (I-40)', async () => {
+  fixture = new StreamFixture(smallChain());
+  const opened = fixture.open({ fromBlock: 112, parentBlockHash: wrong });
+  await fixture.clock.advance(5_100);
+  expect((await opened).kind).toBe('above-data');
+});
+
+test('behavior: a waiting reader is judged again when the head moves (I-40)', async () => {
+  fixture = new StreamFixture(smallChain());
+  const opened = fixture.open({ fromBlock: 112, parentBlockHash: wrong });
+  await fixture.clock.advance(100);
+  fixture.dataset.extend([111]);
+  await settle();
+  expect((await opened).kind).toBe('conflict');
+});
+
+test('behavior: a hash that a fork took away is a conflict far above the head (I-43)', async () => {
+  fixture = new StreamFixture(smallChain());
+  fixture.dataset.fork(106, [107], 'b');
+  expect(await conflict({ fromBlock: 111, parentBlockHash: makeHash('a', 110) })).toContain(107);
+});
+
+test('behavior: an adopted hash is no orphan any more (I-43)', async () => {
+  fixture = new StreamFixture(smallChain());
+  fixture.dataset.fork(106, [107], 'b');
+  fixture.dataset.fork(106, [107, 108, 109, 110], 'a');
+  const parentBlockHash = makeHash('a', 110);
+  const opened = fixture.open({ fromBlock: 111, parentBlockHash });
+  await fixture.clock.advance(5_100);
+  expect((await opened).kind).toBe('above-data');
+});
+
+test('behavior: slot 0 has no parent and is not judged (I-40)', async () => {
+  const dataset = new MemoryDataset();
+  dataset.extend([0, 1, 2]);
+  fixture = new StreamFixture(dataset);
+  const opened = await fixture.open({ fromBlock: 0, toBlock: 2, parentBlockHash: wrong });
+  expect(opened.kind).toBe('lines');
+});
+
+test('behavior: the finalized stream ends at the finalized head and judges by it alone (I-31, I-40)', async () => {
+  fixture = new StreamFixture(smallChain());
+  fixture.dataset.finalize(106);
+  const reading = await fixture.follow({ fromBlock: 100 }, { finalizedOnly: true });
+  expect(reading.slots).toEqual([102]);
+  await fixture.clock.advance(5_100);
+  expect(reading.slots).toEqual([102, -106]);
+  expect(await conflict({ fromBlock: 107, parentBlockHash: wrong }, true)).toEqual([
+    98, 100, 101, 102, 103, 106,
+  ]);
+  const above = fixture.open({ fromBlock: 109, parentBlockHash: wrong }, { finalizedOnly: true });
+  await fixture.clock.advance(5_100);
+  expect((await above).kind).toBe('above-data');
+});
+
+test('behavior: no answer leaves a snapshot behind', async () => {
+  fixture = new StreamFixture(smallChain());
+  await fixture.follow({ fromBlock: 100, toBlock: 110 });
+  await conflict({ fromBlock: 102, parentBlockHash: wrong });
+  await fixture.open({ fromBlock: 3 });
+  expect(fixture.dataset.leaseCount).toBe(0);
+});

@@ -1,0 +1,105 @@
+import { CodedError } from '../base/errors.ts';
+import type { DatasetReader, SnapshotLease } from '../dataset/dataset-reader.ts';
+import type { BlockRef } from '../ledger/block.ts';
+import type { Slot } from '../ledger/primitives.ts';
+import type { Query } from '../query/query.ts';
+import { decideStart, type StartDecision, type StreamRange } from './decide-start.ts';
+import type { LinePiece } from './line-piece.ts';
+import { type StreamEnd, type StreamModules, streamLines } from './stream-lines.ts';
+
+/** The heads of the state that a response began with. */
+export interface StreamHeads {
+  readonly head: BlockRef | null;
+  readonly finalized: BlockRef | null;
+}
+
+export interface OpenStreamOptions {
+  readonly query: Query;
+  readonly finalizedOnly: boolean;
+  /** Ends the response after a whole line; before the first one the request is told to come back. */
+  readonly signal: AbortSignal;
+}
+
+/** What a request turned out to be; the caller makes a status of it. */
+export type OpenedStream =
+  | { readonly kind: 'lines'; readonly heads: StreamHeads; readonly lines: Lines }
+  /** A bounded range, wholly covered, in which every slot was skipped. */
+  | { readonly kind: 'empty'; readonly heads: StreamHeads }
+  | { readonly kind: 'above-data'; readonly heads: StreamHeads }
+  | { readonly kind: 'below-start'; readonly startBlock: Slot }
+  | { readonly kind: 'conflict'; readonly previousBlocks: readonly BlockRef[] }
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'closing' };
+
+export type Lines = AsyncGenerator<LinePiece, StreamEnd>;
+
+/** Finds where a request starts, waiting a moment for it if need be, and reads its first piece before promising anything. */
+export async function openStream(
+  options: OpenStreamOptions,
+  modules: StreamModules,
+): Promise<OpenedStream> {
+  const { query, finalizedOnly, signal } = options;
+  const { fromBlock, toBlock, parentBlockHash } = query;
+  const range: StreamRange = { fromBlock, toBlock, parentBlockHash, finalizedOnly };
+  const { lease, decision } = await judgeAndWait(range, modules, signal);
+  const { head, finalized } = lease.snapshot;
+  const heads: StreamHeads = { head, finalized };
+  if (decision.kind === 'scan' && !signal.aborted) {
+    const lines = streamLines({ selection: query, range, lease, signal }, modules);
+    return startLines(lines, heads);
+  }
+  lease.release();
+  if (decision.kind === 'above-data') return { kind: 'above-data', heads };
+  return decision.kind === 'scan' ? { kind: 'closing' } : decision;
+}
+
+interface Judged {
+  readonly lease: SnapshotLease;
+  readonly decision: StartDecision | { readonly kind: 'closing' };
+}
+
+async function judgeAndWait(
+  range: StreamRange,
+  modules: StreamModules,
+  signal: AbortSignal,
+): Promise<Judged> {
+  const { dataset, clock, followers, limits } = modules;
+  const deadlineMs = clock.nowMs() + limits.waitMsMax;
+  for (;;) {
+    const judged = await judgeNewest(range, dataset);
+    if (judged.decision.kind !== 'above-data') return judged;
+    if (signal.aborted) return { lease: judged.lease, decision: { kind: 'closing' } };
+    if (clock.nowMs() >= deadlineMs) return judged;
+    judged.lease.release();
+    if (followers.count >= limits.waiterCountMax) throw new CodedError('waiters-full');
+    const { version } = judged.lease.snapshot;
+    await followers.wait({ version, deadlineMs, signal });
+  }
+}
+
+async function judgeNewest(range: StreamRange, dataset: DatasetReader): Promise<Judged> {
+  const lease = dataset.acquire();
+  try {
+    const readHeaders = dataset.readHeaders.bind(dataset);
+    return { lease, decision: await decideStart(lease.snapshot, range, readHeaders) };
+  } catch (error) {
+    lease.release();
+    throw error;
+  }
+}
+
+/** Reads the first piece, so that what fails before it can still be told by a status. */
+async function startLines(lines: Lines, heads: StreamHeads): Promise<OpenedStream> {
+  const first = await lines.next();
+  if (first.done !== true) return { kind: 'lines', heads, lines: startingWith(first.value, lines) };
+  return first.value === 'complete' ? { kind: 'empty', heads } : { kind: 'closing' };
+}
+
+async function* startingWith(first: LinePiece, rest: Lines): Lines {
+  try {
+    yield first;
+    return yield* rest;
+  } finally {
+    await rest.return('closing');
+  }
+}

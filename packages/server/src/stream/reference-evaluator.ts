@@ -1,0 +1,87 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { assert } from '../base/assert.ts';
+import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
+import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import { answerBlock, headerLine } from '../engine/reference/answer-query.ts';
+import type { Block } from '../ledger/block.ts';
+import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
+import { LinePiece } from './line-piece.ts';
+
+export interface ReferenceEvaluatorModules {
+  readonly dataset: DatasetReader;
+  /** The blocks of a sealed segment's file. */
+  readonly decodeSegment: (bytes: Uint8Array) => readonly Block[];
+}
+
+/** A run ends when its lines reach this, so that answers flow and other requests get their turn. */
+const runBytesMax = 256 * 1024;
+const runBlockCountMax = 16;
+
+/** Answers from decoded blocks. */
+export class ReferenceEvaluator implements BlockEvaluator {
+  readonly #modules: ReferenceEvaluatorModules;
+
+  constructor(modules: ReferenceEvaluatorModules) {
+    this.#modules = modules;
+  }
+
+  async *evaluate(job: EvaluationJob): AsyncGenerator<EvaluatedBlocks> {
+    let run: Block[] = [];
+    let lines: string[] = [];
+    let byteCount = 0;
+    let endsWithLine = false;
+    const finish = (): EvaluatedBlocks => {
+      const evaluated = buildRun(job, run, lines, endsWithLine);
+      [run, lines, byteCount] = [[], [], 0];
+      return evaluated;
+    };
+    for await (const block of this.#readBlocks(job.snapshot, job.first, job.last)) {
+      if (job.signal.aborted) break;
+      const line = answerBlock(job.selection, block);
+      run.push(block);
+      endsWithLine = line !== undefined;
+      if (line !== undefined) lines.push(line);
+      byteCount += line?.length ?? 0;
+      if (byteCount < runBytesMax && run.length < runBlockCountMax) continue;
+      yield finish();
+      await nextTurn();
+    }
+    if (run.length > 0) yield finish();
+  }
+
+  async *#readBlocks(snapshot: ChainSnapshot, first: number, last: number): AsyncGenerator<Block> {
+    const { dataset, decodeSegment } = this.#modules;
+    const { segments, hot } = snapshot;
+    for (let i = firstSegmentEndingAtOrAfter(snapshot, first); i < segments.length; i++) {
+      const segment = segments[i];
+      if (segment === undefined || segment.first.number > last) return;
+      for (const block of decodeSegment(await dataset.readSegment(segment))) {
+        const { number } = block.header;
+        if (number >= first && number <= last) yield block;
+      }
+    }
+    for (let i = firstHotAtOrAfter(snapshot, first); i < hot.length; i++) {
+      const block = hot[i];
+      if (block === undefined || block.header.number > last) return;
+      yield await dataset.decodeHotBlock(block);
+    }
+  }
+}
+
+function buildRun(
+  { selection }: EvaluationJob,
+  run: readonly Block[],
+  lines: readonly string[],
+  endsWithLine: boolean,
+): EvaluatedBlocks {
+  const last = run.at(-1);
+  assert(last !== undefined, 'a run has a block');
+  const { number, hash } = last.header;
+  return {
+    piece: lines.length === 0 ? null : new LinePiece(Buffer.from(lines.join(''))),
+    lastCovered: { number, hash },
+    endsWithLine,
+    headerLine: () => new LinePiece(Buffer.from(headerLine(selection, last))),
+  };
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { base58 } from '@scure/base';
+import type { Block, BlockHeader } from '../../ledger/block.ts';
+import type { Address, BlockHash, Slot } from '../../ledger/primitives.ts';
+
+/** The account that matching blocks reward. */
+export const MATCH = base58.encode(createHash('sha256').update('match').digest()) as Address;
+
+export function makeHash(branch: string, slot: number): BlockHash {
+  const digest = createHash('sha256').update(`${branch}${slot}`).digest();
+  return base58.encode(digest) as BlockHash;
+}
+
+/** A block with one reward, which matches or does not. */
+export function makeBlock(
+  slot: number,
+  parent: BlockHeader | null,
+  { branch = 'a', hasMatch = false }: { branch?: string; hasMatch?: boolean } = {},
+): Block {
+  const header: BlockHeader = {
+    number: slot as Slot,
+    hash: makeHash(branch, slot),
+    parentSlot: parent?.number ?? (0 as Slot),
+    parentHash: parent?.hash ?? null,
+    height: heightAbove(parent, slot),
+    timestamp: BigInt(1_738_368_000 + slot),
+  };
+  const other = base58.encode(createHash('sha256').update('other').digest()) as Address;
+  return {
+    header,
+    transactions: [],
+    instructions: [],
+    logs: [],
+    balances: [],
+    tokenBalances: [],
+    rewards: [
+      {
+        pubKey: hasMatch ? MATCH : other,
+        lamports: 2n ** 53n + 1n,
+        postBalance: 2n ** 64n - 1n,
+        rewardType: 'Fee',
+        commission: null,
+      },
+    ],
+  };
+}
+
+/** Known from the beginning of the ledger on. */
+function heightAbove(parent: BlockHeader | null, slot: number): number | null {
+  if (parent === null) return slot === 0 ? 0 : null;
+  return parent.height === null ? null : parent.height + 1;
+}
