@@ -93,6 +93,7 @@ export const ERRORS = {
   'query-values-too-many': { status: 400, text: 'the query has too many values; split it' },
   'range-reversed': { status: 400, text: 'toBlock is below fromBlock' },
   'range-unavailable': { status: 400, text: 'fromBlock is below start_block; ask from there' },
+
   // Segments.
   'segment-not-one': { text: 'this is not a segment: it does not begin as one' },
   'segment-version-unknown': {
@@ -115,7 +116,6 @@ export const ERRORS = {
   'payload-damaged': { text: 'the stored bytes of a block do not match their checksum' },
 
   // The listeners.
-  'listen-failed': { text: 'the address cannot be listened on' },
   'keys-invalid': { text: 'a line of the key file is not a SHA-256 in hex with an optional name' },
   'auth-undecided': {
     text: 'an address beyond loopback needs a decision: --auth none (SLUICE_AUTH=none) or --keys FILE (SLUICE_KEYS=FILE)',

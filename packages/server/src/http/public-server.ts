@@ -124,7 +124,9 @@ export class PublicServer {
     // A body is read where its query is parsed, under that route's own limits.
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.addHook('onRequest', (request, reply, done) => {
-      this.#begin(request, reply);
+      const isAllowedOrigin = this.#begin(request, reply);
+      // A browser asks so before it posts; where no origin is listed this is a method like any other.
+      if (isAllowedOrigin && request.method === 'OPTIONS') return void reply.code(204).send();
       this.#checked.set(request, checkRequest(request, this.#checks));
       done();
     });
@@ -173,26 +175,27 @@ export class PublicServer {
     return this.#modules.newRequestId();
   }
 
-  /** The headers of every answer. */
-  #begin(request: FastifyRequest, reply: FastifyReply): void {
+  /** The headers of every answer; tells whether a listed page of another origin asks. */
+  #begin(request: FastifyRequest, reply: FastifyReply): boolean {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     reply.header('cache-control', 'no-store');
     if (this.#isClosing) reply.header('connection', 'close');
-    this.#allowOrigin(request, reply);
     reply.raw.once('close', () => this.#countResponse(reply.raw));
+    return this.#allowOrigin(request, reply);
   }
 
-  #allowOrigin(request: FastifyRequest, reply: FastifyReply): void {
+  #allowOrigin(request: FastifyRequest, reply: FastifyReply): boolean {
     const { corsOrigins } = this.#options;
-    if (corsOrigins.length === 0) return;
+    if (corsOrigins.length === 0) return false;
     reply.header('vary', 'Origin');
     const { origin } = request.headers;
-    if (origin === undefined || !corsOrigins.includes(origin)) return;
+    if (origin === undefined || !corsOrigins.includes(origin)) return false;
     reply.header('access-control-allow-origin', origin);
     reply.header('access-control-expose-headers', exposedHeaders);
     reply.header('access-control-allow-headers', 'content-type, authorization, x-api-key');
     reply.header('access-control-allow-methods', 'GET, HEAD, POST');
+    return true;
   }
 
   #countResponse(raw: ServerResponse): void {

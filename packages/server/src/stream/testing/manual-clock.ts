@@ -15,6 +15,10 @@ export class ManualClock implements Clock {
     return this.#nowMs;
   }
 
+  get sleeperCount(): number {
+    return this.#sleepers.size;
+  }
+
   unixMs(): number {
     return 1_738_368_000_000 + this.#nowMs;
   }

@@ -1,0 +1,484 @@
+import { createHash } from 'node:crypto';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { makeHash } from '../stream/testing/make-block.ts';
+import { settle } from '../stream/testing/manual-clock.ts';
+import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
+import { ROUTES } from './public-server.ts';
+import { type Answer, errorOf, HttpFixture, matchBody } from './testing/http-fixture.ts';
+
+let fixture: HttpFixture;
+beforeEach(async () => {
+  fixture = await HttpFixture.start();
+});
+afterEach(() => fixture.close());
+
+async function restart(options: Parameters<typeof HttpFixture.start>[0]): Promise<void> {
+  await fixture.close();
+  fixture = await HttpFixture.start(options);
+}
+
+function numbers(answer: Answer): number[] {
+  const lines = answer.body.toString().split('\n').slice(0, -1);
+  return lines.map((line) => (JSON.parse(line) as { header: { number: number } }).header.number);
+}
+
+describe('heads and metadata', () => {
+  test('default: the dataset is found by name and by alias', async () => {
+    const expected = {
+      dataset: 'ledger-test',
+      aliases: ['ledger-alias'],
+      real_time: true,
+      start_block: 99,
+    };
+    for (const name of ['ledger-test', 'ledger-alias']) {
+      const answer = await fixture.get(`/datasets/${name}/metadata?x=1`);
+      expect([answer.status, JSON.parse(answer.body.toString())]).toEqual([200, expected]);
+    }
+    expect(JSON.parse((await fixture.get('/datasets')).body.toString())).toEqual([expected]);
+  });
+
+  test('default: heads are number and hash', async () => {
+    const head = await fixture.get('/datasets/ledger-test/head');
+    expect(JSON.parse(head.body.toString())).toEqual({ number: 110, hash: makeHash('a', 110) });
+    const finalized = await fixture.get('/datasets/ledger-test/finalized-head');
+    expect(JSON.parse(finalized.body.toString())).toEqual({
+      number: 103,
+      hash: makeHash('a', 103),
+    });
+    expect(head.headers['content-type']).toMatch(/^application\/json/);
+  });
+
+  test('behavior: a dataset without a start has null heads, is not listed, and is 503 else', async () => {
+    await restart({ dataset: new MemoryDataset({ isStarted: false }) });
+    expect((await fixture.get('/datasets/ledger-test/head')).body.toString()).toBe('null');
+    expect((await fixture.get('/datasets')).body.toString()).toBe('[]');
+    const metadata = await fixture.get('/datasets/ledger-test/metadata');
+    expect([metadata.status, errorOf(metadata).code]).toEqual([503, 'dataset-starting']);
+    expect(metadata.headers['retry-after']).toBe('2');
+    expect((await fixture.query({ fromBlock: 0 })).status).toBe(503);
+  });
+
+  test('behavior: a time finds the first block at or after it', async () => {
+    const at = (seconds: number | string) =>
+      fixture.get(`/datasets/ledger-test/timestamps/${seconds}/block`);
+    const base = 1_738_368_000;
+    expect(JSON.parse((await at(base + 104)).body.toString())).toEqual({ block_number: 106 });
+    expect(JSON.parse((await at(0)).body.toString())).toEqual({ block_number: 100 });
+    expect((await at(base + 111)).status).toBe(404);
+    expect((await at('soon')).status).toBe(400);
+  });
+
+  test('behavior: the status shows what is stored and no path', async () => {
+    const answer = await fixture.get('/datasets/ledger-test/status');
+    expect(JSON.parse(answer.body.toString())).toMatchObject({
+      votes: 'drop',
+      start_block: 99,
+      block_count: 9,
+      head: { number: 110 },
+      storage: { kind: 'open' },
+    });
+  });
+});
+
+describe('streams', () => {
+  test('default: a bounded range, with the head headers of its state (I-45)', async () => {
+    const answer = await fixture.query({ fromBlock: 99, toBlock: 110 });
+    expect([answer.status, numbers(answer)]).toEqual([200, [102, 108, 110]]);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/jsonl',
+      'x-ledger-finalized-head-number': '103',
+      'x-ledger-finalized-head-hash': makeHash('a', 103),
+      'x-ledger-head-number': '110',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      vary: 'Accept-Encoding',
+    });
+    expect(answer.headers['content-encoding']).toBeUndefined();
+    expect(answer.body.toString().endsWith('}\n')).toBe(true);
+  });
+
+  test('behavior: the finalized stream stops at the finalized head', async () => {
+    const path = '/datasets/ledger-test/finalized-stream';
+    const answer = await fixture.query({ fromBlock: 99, toBlock: 103 }, { path });
+    expect(numbers(answer)).toEqual([102, 103]);
+  });
+
+  test('behavior: gzip decodes to the same bytes, however the pieces were made (I-50)', async () => {
+    const plain = await fixture.query({ fromBlock: 99, toBlock: 110 });
+    const headers = { 'accept-encoding': 'gzip' };
+    const zipped = await fixture.query({ fromBlock: 99, toBlock: 110 }, { headers });
+    expect(zipped.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(zipped.body).equals(plain.body)).toBe(true);
+  });
+
+  test('behavior: only skipped slots are an empty 200 with the heads (I-38)', async () => {
+    const headers = { 'accept-encoding': 'gzip' };
+    const answer = await fixture.query({ fromBlock: 104, toBlock: 105 }, { headers });
+    expect([answer.status, answer.body.length, answer.isComplete]).toEqual([200, 0, true]);
+    expect(answer.headers['x-ledger-head-number']).toBe('110');
+  });
+
+  test('behavior: above the data is a 204 with the heads and no body (I-39)', async () => {
+    const pending = fixture.query({ fromBlock: 111 });
+    await waitForWaiters(1);
+    await fixture.manualClock.advance(5_200);
+    const answer = await pending;
+    expect([answer.status, answer.body.length]).toEqual([204, 0]);
+    expect(answer.headers).toMatchObject({
+      'x-ledger-head-number': '110',
+      'x-ledger-finalized-head-number': '103',
+    });
+  });
+
+  test('behavior: 2^63-1 and beyond are above the data (F-67)', async () => {
+    const pending = fixture.send({
+      method: 'POST',
+      path: '/datasets/ledger-test/stream',
+      headers: { 'content-type': 'application/json' },
+      body: '{"fromBlock":9223372036854775807}',
+    });
+    await waitForWaiters(1);
+    await fixture.manualClock.advance(5_200);
+    expect((await pending).status).toBe(204);
+  });
+
+  test('behavior: a wrong parent is 409 with the blocks below alone', async () => {
+    const answer = await fixture.query({ fromBlock: 101, parentBlockHash: 'wrong' });
+    expect([answer.status, JSON.parse(answer.body.toString())]).toEqual([
+      409,
+      {
+        previousBlocks: [
+          { number: 98, hash: makeHash('a', 98) },
+          { number: 100, hash: makeHash('a', 100) },
+        ],
+      },
+    ]);
+  });
+
+  test('behavior: a followed response pushes new blocks, each decodable at once', async () => {
+    for (const encoding of ['identity', 'gzip']) {
+      const socket = await fixture.connect();
+      const body = JSON.stringify(matchBody({ fromBlock: 108 }));
+      const received: Buffer[] = [];
+      socket.on('data', (chunk: Buffer) => received.push(chunk));
+      const text = () => Buffer.concat(received).toString('latin1');
+      socket.write(post(body, `accept-encoding: ${encoding}\r\n`));
+      await until(() => text().includes('\r\n\r\n') && fixture.streams.waiterCount === 1);
+      const before = text().length;
+      const next = (fixture.dataset.snapshot().head?.number ?? 0) + 1;
+      fixture.dataset.extend([next, next + 1], 'a', () => true);
+      await until(() => text().length > before + 20);
+      socket.destroy();
+      await until(() => fixture.streams.waiterCount === 0);
+    }
+  });
+
+  test('behavior: the dialect solana has its own header names and holds an empty answer back', async () => {
+    await restart({ dialects: ['ledger', 'solana'] });
+    const answer = await fixture.query({ type: 'solana', fromBlock: 99, toBlock: 101, fields: {} });
+    expect(answer.headers).toMatchObject({
+      'x-sqd-finalized-head-number': '103',
+      'x-sqd-finalized-head-hash': makeHash('a', 103),
+      'x-sqd-head-number': '110',
+    });
+    expect(Object.keys(answer.headers).some((name) => name.startsWith('x-ledger'))).toBe(false);
+    let isDone = false;
+    const empty = fixture
+      .query({ type: 'solana', fromBlock: 104, toBlock: 105, fields: {} })
+      .finally(() => {
+        isDone = true;
+      });
+    await until(() => fixture.manualClock.sleeperCount >= 2);
+    await fixture.manualClock.advance(900);
+    expect(isDone).toBe(false);
+    await fixture.manualClock.advance(200);
+    expect((await empty).status).toBe(200);
+  });
+});
+
+describe('refusals', () => {
+  test('error: a query is refused with the path of the value (I-94)', async () => {
+    const answer = await fixture.query({ fromBlock: 1, toBlok: 2 });
+    expect([answer.status, errorOf(answer).code, errorOf(answer).path]).toEqual([
+      400,
+      'query-key-unknown',
+      'toBlok',
+    ]);
+    expect(answer.headers['content-type']).toMatch(/^application\/json/);
+    expect(fixture.dataset.leaseCount).toBe(0);
+  });
+
+  test('error: range-unavailable names the lowest slot', async () => {
+    const error = errorOf(await fixture.query({ fromBlock: 98 }));
+    expect([error.code, error.path, error.message]).toEqual([
+      'range-unavailable',
+      'fromBlock',
+      expect.stringContaining('99'),
+    ]);
+  });
+
+  test('error: solana is refused where the dataset does not allow it', async () => {
+    const answer = await fixture.query({ type: 'solana', fromBlock: 99 });
+    expect([answer.status, errorOf(answer).code]).toEqual([400, 'query-type-not-allowed']);
+  });
+
+  test('error: unknown paths and datasets are 404, however they are spelled (F-64)', async () => {
+    const names = ['nope', '..%2f..%2fetc', '%00', 'a'.repeat(200), 'LEDGER-TEST', '__proto__'];
+    for (const name of names) {
+      const answer = await fixture.get(`/datasets/${name}/head`);
+      expect([name, answer.status]).toEqual([name, 404]);
+      expect(errorOf(answer).code).toBe('dataset-unknown');
+    }
+    expect(errorOf(await fixture.get('/nope')).code).toBe('path-unknown');
+    const broken = await fixture.get('/datasets/%zz/head');
+    expect([broken.status, errorOf(broken).code]).toEqual([400, 'request-malformed']);
+  });
+
+  test('error: a wrong method is 405 with Allow, on an unknown dataset 404', async () => {
+    const get = await fixture.get('/datasets/ledger-test/stream');
+    expect([get.status, get.headers.allow, errorOf(get).code]).toEqual([
+      405,
+      'POST',
+      'method-wrong',
+    ]);
+    for (const method of ['POST', 'DELETE', 'PROPFIND', 'OPTIONS']) {
+      const answer = await fixture.send({ method, path: '/datasets/ledger-test/head' });
+      expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, 'GET, HEAD']);
+    }
+    expect((await fixture.get('/datasets/nope/stream')).status).toBe(404);
+  });
+
+  test('error: only JSON is taken, and says so (trap: text/plain)', async () => {
+    const types = ['text/plain', 'application/jsonl', 'application/json; charset=latin1', ';;'];
+    for (const type of types) {
+      const answer = await fixture.query({ fromBlock: 99 }, { headers: { 'content-type': type } });
+      expect([type, answer.status, errorOf(answer).code]).toEqual([
+        type,
+        415,
+        'content-type-wrong',
+      ]);
+    }
+    for (const type of ['application/json;charset=UTF-8', 'Application/JSON; charset="utf-8"']) {
+      const headers = { 'content-type': type };
+      const answer = await fixture.query({ fromBlock: 99, toBlock: 100 }, { headers });
+      expect([type, answer.status]).toEqual([type, 200]);
+    }
+  });
+
+  test('error: a body is plain or gzip; anything else is 415 (F-58)', async () => {
+    for (const encoding of ['gzip, gzip', 'br', 'deflate']) {
+      const headers = { 'content-encoding': encoding };
+      const answer = await fixture.query({ fromBlock: 99 }, { headers });
+      expect([encoding, answer.status]).toEqual([encoding, 415]);
+    }
+  });
+
+  test('behavior: a gzipped body is read', async () => {
+    const body = gzipSync(JSON.stringify(matchBody({ fromBlock: 99, toBlock: 102 })));
+    expect(numbers(await postGzip(body))).toEqual([102]);
+  });
+
+  test('error: a cut or damaged gzip body is 400 (F-58)', async () => {
+    const body = gzipSync(JSON.stringify(matchBody({ fromBlock: 99, toBlock: 102 })));
+    const damaged = Buffer.from(body);
+    damaged[body.length - 6] = (damaged[body.length - 6] as number) ^ 0xff;
+    for (const broken of [body.subarray(0, -4), damaged, Buffer.from('{}'), Buffer.alloc(0)]) {
+      const answer = await postGzip(broken);
+      expect([answer.status, errorOf(answer).code]).toEqual([400, 'body-not-gzip']);
+    }
+  });
+
+  test('limit: a body above 1 MiB is 413, on the wire, chunked, or decompressed (trap: maxOutputLength)', async () => {
+    const big = `{"fromBlock":99,"x":"${'x'.repeat(1_048_576)}"}`;
+    const headers = { 'content-type': 'application/json' };
+    const path = '/datasets/ledger-test/stream';
+    const sent = await fixture.send({ method: 'POST', path, headers, body: big });
+    const chunked = { ...headers, 'transfer-encoding': 'chunked' };
+    const inChunks = await fixture.send({ method: 'POST', path, headers: chunked, body: big });
+    const bomb = await postGzip(gzipSync(Buffer.alloc(64 * 1024 * 1024, ' ')));
+    for (const answer of [sent, inChunks, bomb]) {
+      expect([answer.status, errorOf(answer).code]).toEqual([413, 'body-too-large']);
+    }
+  });
+
+  test('error: prototype names are plain unknown keys (F-61)', async () => {
+    for (const key of ['__proto__', 'constructor', 'toString']) {
+      const answer = await fixture.send({
+        method: 'POST',
+        path: '/datasets/ledger-test/stream',
+        headers: { 'content-type': 'application/json' },
+        body: `{"fromBlock":99,"${key}":{}}`,
+      });
+      expect([key, answer.status]).toEqual([key, 400]);
+    }
+  });
+
+  test('error: internal-error says nothing of the inside and is logged (I-95)', async () => {
+    fixture.dataset.fault = new TypeError('/secret/path');
+    const answer = await fixture.query({ fromBlock: 100, toBlock: 102 });
+    expect([answer.status, errorOf(answer).code]).toEqual([500, 'internal-error']);
+    expect(answer.body.toString()).not.toContain('secret');
+    expect(fixture.errors.join()).toContain('/secret/path');
+  });
+
+  test('behavior: the request id is ours unless the client sent a plain one', async () => {
+    const mine = await fixture.get('/datasets', { 'x-request-id': 'abc_1-2' });
+    expect(mine.headers['x-request-id']).toBe('abc_1-2');
+    const odd = await fixture.get('/nope', { 'x-request-id': 'a b' });
+    expect(odd.headers['x-request-id']).toMatch(/^r\d+$/);
+    expect(JSON.parse(odd.body.toString())).toMatchObject({
+      error: { requestId: odd.headers['x-request-id'] },
+    });
+  });
+
+  test('behavior: no answer names the software', async () => {
+    const { headers } = await fixture.get('/datasets');
+    expect([headers['server'], headers['x-powered-by']]).toEqual([undefined, undefined]);
+  });
+
+  test('limit: streams beyond the places are 503 with Retry-After; a place comes back (F-56)', async () => {
+    await restart({ limits: { streamCountMax: 1 } });
+    const socket = await fixture.connect();
+    socket.write(post(JSON.stringify(matchBody({ fromBlock: 108 }))));
+    await until(() => fixture.streams.waiterCount === 1);
+    const refused = await fixture.query({ fromBlock: 99, toBlock: 100 });
+    expect([refused.status, errorOf(refused).code]).toEqual([503, 'streams-full']);
+    expect(refused.headers['retry-after']).toBe('2');
+    socket.destroy();
+    await until(() => fixture.streams.waiterCount === 0);
+    expect((await fixture.query({ fromBlock: 99, toBlock: 100 })).status).toBe(200);
+  });
+});
+
+describe('keys', () => {
+  const key = 'k'.repeat(32);
+  const keys = [{ name: 'one', hash: createHash('sha256').update(key).digest() }];
+
+  test('error: without a key everything but the pages is 401, before anything else', async () => {
+    await restart({ keys });
+    const paths = ['/datasets', '/nope', '/datasets/nope/head', '/datasets/%zz/head'];
+    for (const path of paths) expect([path, (await fixture.get(path)).status]).toEqual([path, 401]);
+    const wrong = await fixture.get('/datasets', { authorization: 'Bearer wrong' });
+    expect([wrong.status, errorOf(wrong).code]).toEqual([401, 'key-wrong']);
+    expect((await fixture.get('/')).status).toBe(200);
+    expect((await fixture.get(`/datasets?key=${key}`)).status).toBe(401);
+  });
+
+  test('behavior: a key goes in either header', async () => {
+    await restart({ keys });
+    expect((await fixture.get('/datasets', { authorization: `Bearer ${key}` })).status).toBe(200);
+    expect((await fixture.get('/datasets', { 'x-api-key': key })).status).toBe(200);
+  });
+
+  test('limit: a key over its rate is 429 with Retry-After, before the body is looked at', async () => {
+    await restart({ keys, keyLimits: { requestsPerSecond: 1, requestBurst: 2 } });
+    const headers = { 'x-api-key': key, 'content-type': 'text/plain' };
+    const statuses: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      statuses.push((await fixture.query({ fromBlock: 0 }, { headers })).status);
+    }
+    expect(statuses).toEqual([415, 415, 429]);
+    expect((await fixture.get('/datasets', headers)).headers['retry-after']).toBe('1');
+    expect((await fixture.get('/datasets/nope/head', headers)).status).toBe(404);
+    await fixture.manualClock.advance(1_000);
+    expect((await fixture.get('/datasets', headers)).status).toBe(200);
+  });
+});
+
+describe('cross-origin', () => {
+  test('behavior: no page may read answers unless its exact origin is listed', async () => {
+    const origin = 'https://a.example';
+    expect((await fixture.get('/datasets', { origin })).headers).not.toHaveProperty(
+      'access-control-allow-origin',
+    );
+    await restart({ corsOrigins: [origin] });
+    const allowed = await fixture.get('/datasets', { origin });
+    expect(allowed.headers['access-control-allow-origin']).toBe(origin);
+    expect(allowed.headers['access-control-expose-headers']).toContain(
+      'X-Ledger-Finalized-Head-Number',
+    );
+    const other = await fixture.get('/datasets', { origin: 'https://a.example.evil' });
+    expect(other.headers).not.toHaveProperty('access-control-allow-origin');
+  });
+
+  test('behavior: a listed origin may ask before it posts', async () => {
+    await restart({ corsOrigins: ['https://a.example'] });
+    const answer = await fixture.send({
+      method: 'OPTIONS',
+      path: '/datasets/ledger-test/stream',
+      headers: { origin: 'https://a.example', 'access-control-request-method': 'POST' },
+    });
+    expect([answer.status, answer.headers['access-control-allow-methods']]).toEqual([
+      204,
+      'GET, HEAD, POST',
+    ]);
+  });
+});
+
+describe('pages', () => {
+  test('default: the root, the docs and the description are there', async () => {
+    const root = await fixture.get('/');
+    expect([root.status, root.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    const docs = (await fixture.get('/docs')).body.toString();
+    for (const text of ['mentionsAccount', 'transactionIndex', 'range-unavailable', '1048576']) {
+      expect(docs).toContain(text);
+    }
+    // Everything a page needs comes from this service.
+    expect(docs + root.body.toString()).not.toMatch(/(src|href)="(https?:)?\/\//);
+  });
+
+  test('behavior: the description names exactly the routes there are', async () => {
+    const answer = await fixture.get('/openapi.json');
+    const { paths, openapi } = JSON.parse(answer.body.toString()) as {
+      paths: Record<string, object>;
+      openapi: string;
+    };
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const routed = ROUTES.map(
+      ({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`,
+    );
+    expect(openapi).toBe('3.1.0');
+    expect(described.sort()).toEqual(routed.sort());
+  });
+});
+
+describe('closing', () => {
+  test('behavior: streams end on a line with valid compression, waiters get 503 (L-15, F-42)', async () => {
+    const headers = { 'accept-encoding': 'gzip' };
+    const followed = fixture.query({ fromBlock: 106 }, { headers });
+    const waiting = fixture.query({ fromBlock: 111 });
+    await until(() => fixture.streams.waiterCount === 2);
+    await fixture.server.close();
+    const stream = await followed;
+    expect([stream.status, stream.isComplete]).toEqual([200, true]);
+    expect(gunzipSync(stream.body).toString()).toMatch(/"number":110,[^\n]*\n$/);
+    const refused = await waiting;
+    expect([refused.status, errorOf(refused).code]).toEqual([503, 'service-closing']);
+    expect(refused.headers['retry-after']).toBe('5');
+  });
+});
+
+function postGzip(body: Uint8Array): Promise<Answer> {
+  return fixture.send({
+    method: 'POST',
+    path: '/datasets/ledger-test/stream',
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    body,
+  });
+}
+
+function post(body: string, headers = ''): string {
+  return `POST /datasets/ledger-test/stream HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** Real sockets take real time: this looks again each turn, and the test's own timeout bounds it. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await settle();
+}
+
+function waitForWaiters(count: number): Promise<void> {
+  return until(() => fixture.streams.waiterCount === count);
+}
