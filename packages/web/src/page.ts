@@ -23,15 +23,14 @@ async function fetchJson<Body>(path: string): Promise<Body> {
 const seen = new Map<string, { readonly number: number; readonly atMs: number }>();
 
 /** Slots a second since this dataset was first seen. */
-function rateOf(name: string, number: number): string {
+function rateOf(name: string, number: number, atMs: number): string {
   const first = seen.get(name);
-  const atMs = performance.now();
   if (first === undefined) seen.set(name, { number, atMs });
   if (first === undefined || atMs - first.atMs < refreshMs) return '…';
   return (((number - first.number) * 1000) / (atMs - first.atMs)).toFixed(1);
 }
 
-async function refresh(): Promise<void> {
+async function refresh(atMs: number): Promise<void> {
   const datasets = await fetchJson<readonly DatasetRow[]>('/datasets');
   const table = element<HTMLTableElement>('datasets');
   while (table.rows.length > datasets.length + 1) table.deleteRow(-1);
@@ -40,7 +39,7 @@ async function refresh(): Promise<void> {
     const head = await fetchJson<BlockRef | null>(`${base}/head`);
     const finalized = await fetchJson<BlockRef | null>(`${base}/finalized-head`);
     const row = table.rows[i + 1] ?? table.insertRow();
-    const rate = head === null ? '…' : rateOf(dataset, head.number);
+    const rate = head === null ? '…' : rateOf(dataset, head.number, atMs);
     const cells = [dataset, start_block, head?.number ?? '–', finalized?.number ?? '–', rate];
     row.replaceChildren(
       ...cells.map((cell) =>
@@ -103,9 +102,20 @@ element('ask').addEventListener('submit', (event) => {
   ask().catch(show);
 });
 element('stop').addEventListener('click', () => running.abort());
-const tick = () => {
-  refresh()
-    .catch(() => undefined)
-    .finally(() => setTimeout(tick, refreshMs));
+
+/** With the frames, so that a page nobody looks at asks for nothing. */
+let refreshedMs = Number.NEGATIVE_INFINITY;
+let isRefreshing = false;
+const frame = (atMs: number) => {
+  if (!isRefreshing && atMs - refreshedMs >= refreshMs) {
+    refreshedMs = atMs;
+    isRefreshing = true;
+    refresh(atMs)
+      .catch(() => undefined)
+      .finally(() => {
+        isRefreshing = false;
+      });
+  }
+  requestAnimationFrame(frame);
 };
-tick();
+requestAnimationFrame(frame);
