@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseExactJson } from './parse-exact-json.ts';
+
+const parse = (text: string) => parseExactJson(new TextEncoder().encode(text), 64);
+
+function parsed(text: string): unknown {
+  const json = parse(text);
+  expect(json.kind).toBe('parsed');
+  return json.kind === 'parsed' ? json.value : undefined;
+}
+
+test('behavior: integers of 16 digits and more come as marked text, shorter ones as numbers', () => {
+  expect(
+    parsed('[999999999999999,1000000000000000,18446744073709551615,-9007199254740993]'),
+  ).toEqual([
+    999999999999999,
+    '\u007f1000000000000000',
+    '\u007f18446744073709551615',
+    '\u007f-9007199254740993',
+  ]);
+  expect(parsed('12345678901234567')).toBe('\u007f12345678901234567');
+  expect(parsed('{"a" : 12345678901234567\n}')).toEqual({ a: '\u007f12345678901234567' });
+});
+
+test('behavior: edge case 1: digits in strings, floats and exponents are untouched', () => {
+  expect(parsed('["12345678901234567890","\\"12345678901234567890"]')).toEqual([
+    '12345678901234567890',
+    '"12345678901234567890',
+  ]);
+  for (const text of [
+    '[0.12345678901234567,12345678901234567.5,12345678901234567e2,1e1234567890123456]',
+    '[1e+0000000000000001,12345678901234567E1,-12345678901234567.25,1E-1234567890123456]',
+  ]) {
+    expect(parsed(text)).toEqual(JSON.parse(text));
+  }
+});
+
+test('error: what is no JSON stays none when its digits are long', () => {
+  for (const text of [
+    '[00000000000000001234]',
+    '[--12345678901234567]',
+    '[1-12345678901234567]',
+    '[12345678901234567 12345678901234567]',
+    '[12345678901234567a]',
+    '{12345678901234567:1}',
+    '[+12345678901234567]',
+    '[a12345678901234567]',
+    '12345678901234567"',
+    '',
+    ' ',
+    '[1,]',
+    '\ufeff[]',
+    '{"a":1',
+    'nul',
+    '"a\nb"',
+  ]) {
+    expect(parse(text), text).toEqual({ kind: 'refused', reason: 'not-json' });
+  }
+});
+
+test('property: whatever JSON.parse refuses is refused, and what it takes is the same but for long integers', () => {
+  const scrap = fc.constantFrom(
+    '1234567890123456',
+    '0',
+    '-',
+    '.',
+    'e',
+    '"',
+    '\\',
+    ',',
+    '[',
+    ']',
+    ':',
+    '{',
+    '}',
+    ' ',
+    'é',
+  );
+  fc.assert(
+    fc.property(fc.array(scrap, { maxLength: 12 }), (parts) => {
+      const text = parts.join('');
+      let expected: unknown;
+      try {
+        expected = JSON.parse(text);
+      } catch {
+        expect(parse(text).kind).toBe('refused');
+        return;
+      }
+      expect(JSON.stringify(expected)).toBe(JSON.stringify(revive(parsed(text))));
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+/** Marked integers as the numbers that JSON.parse makes of them. */
+function revive(value: unknown): unknown {
+  if (typeof value === 'string' && /^\u007f-?\d{16,}$/.test(value)) return Number(value.slice(1));
+  if (Array.isArray(value)) return value.map(revive);
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, revive(member)]));
+  }
+  return value;
+}
+
+test('error: I-05: halves of surrogate pairs are refused, whole pairs are text', () => {
+  for (const text of [
+    '"\\ud800"',
+    '"\\udc00"',
+    '"\\ud83dx\\ude00"',
+    '"\\ud83d\\ud83d\\ude00"',
+    '"\\ude00\\ud83d"',
+    '"\\uDBFF\\n"',
+  ]) {
+    expect(parse(text), text).toEqual({ kind: 'refused', reason: 'lone-surrogate' });
+  }
+  expect(parsed('"\\ud83d\\ude00 \\u0000 \\u2028 \\\\ud800"')).toBe('😀 \u0000 \u2028 \\ud800');
+  expect(parsed('"😀\\ud83d\\ude00\\ud83d\\ude00"')).toBe('😀😀😀');
+});
+
+test('error: I-05: bytes that are not UTF-8 are refused, never replaced', () => {
+  const bad = [
+    [0x80],
+    [0xc0, 0x80],
+    [0xe2, 0x80],
+    [0xed, 0xa0, 0x80],
+    [0xf4, 0x90, 0x80, 0x80],
+    [0xff],
+  ];
+  for (const bytes of bad) {
+    const text = Uint8Array.from([0x22, ...bytes, 0x22]);
+    expect(parseExactJson(text, 64)).toEqual({ kind: 'refused', reason: 'not-utf8' });
+  }
+});
+
+test('limit: depth is counted on the bytes, before anything is parsed', () => {
+  expect(parse('['.repeat(65))).toEqual({ kind: 'refused', reason: 'too-deep' });
+  expect(parse('['.repeat(64))).toEqual({ kind: 'refused', reason: 'not-json' });
+  const million = '{"a":'.repeat(1_000_000);
+  expect(parse(million)).toEqual({ kind: 'refused', reason: 'too-deep' });
+});
+
+test('behavior: a text of the source that holds the mark is told', () => {
+  expect(parse('["\u007f1"]')).toMatchObject({ kind: 'parsed', isMarkAmbiguous: true });
+  expect(parse('["\\u007F1"]')).toMatchObject({ kind: 'parsed', isMarkAmbiguous: true });
+  expect(parse('["\\\\u007f"]')).toMatchObject({ kind: 'parsed', isMarkAmbiguous: false });
+});
