@@ -1,0 +1,247 @@
+/**
+ * Transactions of real programs, executed here, become blocks as a node would answer them; the records made of the blocks
+ * must tell what was executed. Two steps: the plans are proved to be what ran, then the mapping is held to the plans.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import type { Address } from '@solana/kit';
+import { describe, expect, test } from 'vitest';
+import type { Block } from '../../packages/server/src/ledger/block.ts';
+import type { Slot } from '../../packages/server/src/ledger/primitives.ts';
+import { normalizeBlock } from '../../packages/server/src/source/normalize-block.ts';
+import { newCounts } from '../../packages/server/src/source/normalize-counts.ts';
+import type { ExecutedTransaction } from './bank.ts';
+import { buildNodeBlock } from './build-node-block.ts';
+import { executeScenarios } from './execute-scenarios.ts';
+import { accountsOf, type ExpectedRecords, expectRecords } from './expected-records.ts';
+import { type LiteSvmModule, loadLiteSvm } from './load-litesvm.ts';
+import { toNodeError } from './node-error.ts';
+import { toBase58 } from './to-base58.ts';
+import { type Trace, traceCalls } from './trace-calls.ts';
+import { truncateLog } from './truncate-log.ts';
+
+const NATIVE_CALL_UNITS = 150n;
+
+const litesvm = await loadLiteSvm();
+const executed = typeof litesvm === 'string' ? [] : await executeScenarios(litesvm);
+const cases = executed.map((one): [string, ExecutedTransaction] => [one.plan.title, one]);
+
+const missing = typeof litesvm === 'string' ? litesvm : '';
+if (missing) process.stderr.write(`authentic transactions are skipped: ${missing}\n`);
+
+describe.skipIf(missing)('what was planned is what ran', () => {
+  test.each(cases)('default: %s', (_, one) => {
+    const trace = traceCalls(one.plan, one.wholeLog);
+    expect(readInnerCalls(one)).toEqual(planInnerCalls(trace));
+    expect(showError(one)).toBe(one.plan.err);
+    expect(one.meta.logs()).toEqual(truncateLog(one.wholeLog));
+    expect(isCut(one)).toBe(one.plan.overflows === true);
+    expect(sumLamports(one, 'before') - sumLamports(one, 'after')).toBe(one.fee);
+    if (one.plan.err === undefined) expect(one.meta.computeUnitsConsumed()).toBe(sumUnits(trace));
+  });
+});
+
+const SLOT = 400_000_003 as Slot;
+const PLACE = {
+  blockhash: 'CmpNeggWJ4JaWJeJ8YKN1Zypmk7uvQq3PECGUCAEMbky',
+  previousBlockhash: 'SysvarS1otHashes111111111111111111111111111',
+  parentSlot: 400_000_001,
+  blockHeight: 378_000_000,
+  blockTime: 1_775_000_000,
+  rewards: [
+    {
+      pubkey: 'Stake11111111111111111111111111111111111111',
+      lamports: 2n ** 53n + 5n,
+      postBalance: 2n ** 64n - 1n,
+      rewardType: 'Fee',
+      commission: null,
+    },
+  ],
+};
+const DATA = '../shared/data/chain-node-3.1.5.jsonl.gz';
+// What no transaction of the real blocks had: version 1, return data, readonly lookups, other errors.
+const FORMS_NOT_IN_DATA =
+  /\.(transactionConfig|returnData|loadedAddresses\.readonly|addressTableLookups\[\]\.readonlyIndexes|err|Err)\b/;
+const VOTE_TITLE = 'a vote, failed';
+
+const isVote = ({ plan }: ExecutedTransaction): boolean => plan.title === VOTE_TITLE;
+const isCut = (one: ExecutedTransaction): boolean => findMark(one) !== null;
+
+describe.skipIf(missing)('a block of what ran', () => {
+  const bytes = buildNodeBlock(PLACE, executed);
+  const { block, counts } = normalizeBlock(SLOT, bytes);
+
+  test.each(cases.filter(([, one]) => !isVote(one)))('default: %s', (_, one) => {
+    expect(selectRecords(block, executed.indexOf(one))).toEqual(expectOne(one));
+  });
+
+  test('default: the header and the rewards', () => {
+    expect(block.header).toEqual({
+      number: SLOT,
+      hash: PLACE.blockhash,
+      parentSlot: PLACE.parentSlot,
+      parentHash: PLACE.previousBlockhash,
+      height: PLACE.blockHeight,
+      timestamp: BigInt(PLACE.blockTime),
+    });
+    const [{ pubkey, ...reward }] = PLACE.rewards as [(typeof PLACE.rewards)[0]];
+    expect(block.rewards).toEqual([{ pubKey: pubkey, ...reward }]);
+  });
+
+  test('behavior: nothing is counted but the vote and the logs that were cut', () => {
+    const truncatedLogs = executed.filter(({ plan }) => plan.overflows).length;
+    expect(truncatedLogs).toBe(5);
+    expect(counts).toEqual({ ...newCounts(), votesDropped: 1, truncatedLogs });
+  });
+
+  test('property: executing everything again gives the same bytes', async () => {
+    const again = await executeScenarios(litesvm as LiteSvmModule);
+    expect(Buffer.compare(buildNodeBlock(PLACE, again), bytes)).toBe(0);
+  });
+
+  const realBlocks = readRealBlocks();
+  test.skipIf(!realBlocks)(
+    `behavior: it has the form of a real node's blocks${realBlocks ? '' : ` (skipped: no ${DATA})`}`,
+    () => {
+      const real = collectForms(realBlocks ?? []);
+      const built = collectForms([JSON.parse(new TextDecoder().decode(bytes))]);
+      const strange = [...built].filter((form) => !real.has(form) && !FORMS_NOT_IN_DATA.test(form));
+      expect(strange).toEqual([]);
+    },
+  );
+
+  test('behavior: a vote leaves a gap, or stays if votes are kept', () => {
+    const index = executed.findIndex(isVote);
+    expect(selectRecords(block, index)).toEqual({
+      transaction: undefined,
+      instructions: [],
+      logs: [],
+      balances: [],
+      tokenBalances: [],
+    });
+    const kept = normalizeBlock(SLOT, bytes, { votes: 'keep' });
+    const vote = executed[index] as ExecutedTransaction;
+    expect(selectRecords(kept.block, index)).toEqual(expectOne(vote));
+  });
+
+  test('behavior: without recorded heights the lines of a whole log give the same records', () => {
+    const flat = normalizeBlock(SLOT, buildNodeBlock(PLACE, executed, { stackHeights: true }));
+    expect(flat.counts.degraded).toEqual({});
+    for (const one of executed.filter((one) => !isVote(one) && !isCut(one))) {
+      const records = selectRecords(flat.block, executed.indexOf(one));
+      expect(records, one.plan.title).toEqual(expectOne(one));
+    }
+  });
+
+  test('behavior: without logs the recorded heights give the same addresses', () => {
+    const mute = buildNodeBlock(PLACE, executed, { logs: true });
+    const { block } = normalizeBlock(SLOT, mute, { allowMissing: ['logs'] });
+    for (const one of executed.filter((one) => !isVote(one))) {
+      const expected = expectOne(one);
+      const records = selectRecords(block, executed.indexOf(one));
+      const addressesOf = (of: Pick<ExpectedRecords, 'instructions'>): unknown[] =>
+        of.instructions.map(({ instructionAddress, programId }) => [instructionAddress, programId]);
+      expect(addressesOf(records), one.plan.title).toEqual(addressesOf(expected));
+      expect(records.logs).toEqual([]);
+      expect(records.balances).toEqual(expected.balances);
+      expect(records.tokenBalances).toEqual(expected.tokenBalances);
+    }
+  });
+});
+
+function readRealBlocks(): unknown[] | undefined {
+  const path = new URL(`../../${DATA}`, import.meta.url);
+  if (!existsSync(path)) return undefined;
+  const lines = gunzipSync(readFileSync(path)).toString().trim().split('\n');
+  return lines.map((line) => JSON.parse(line).block);
+}
+
+/** Which types stand where: `.transactions[].meta.fee: number`. */
+function collectForms(values: readonly unknown[]): ReadonlySet<string> {
+  const forms = new Set<string>();
+  const collect = (value: unknown, path: string): void => {
+    if (Array.isArray(value)) {
+      for (const one of value) collect(one, `${path}[]`);
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, one] of Object.entries(value)) collect(one, `${path}.${key}`);
+    } else {
+      forms.add(`${path}: ${value === null ? 'null' : typeof value}`);
+    }
+  };
+  for (const value of values) collect(value, '');
+  return forms;
+}
+
+function expectOne(one: ExecutedTransaction): ExpectedRecords {
+  const trace = traceCalls(one.plan, one.wholeLog);
+  const place = { transactionIndex: executed.indexOf(one), markLine: findMark(one) };
+  return expectRecords(one, trace, place);
+}
+
+/** The first line that the runtime's limit took away. */
+function findMark({ meta, wholeLog }: ExecutedTransaction): number | null {
+  const logs = meta.logs();
+  const line = wholeLog.findIndex((text, i) => logs[i] !== text);
+  return line === -1 ? null : line;
+}
+
+function selectRecords(block: Block, transactionIndex: number) {
+  const isOfOne = (record: { readonly transactionIndex: number }): boolean =>
+    record.transactionIndex === transactionIndex;
+  return {
+    transaction: block.transactions.find(isOfOne),
+    instructions: block.instructions.filter(isOfOne),
+    logs: block.logs.filter(isOfOne),
+    balances: block.balances.filter(isOfOne),
+    tokenBalances: block.tokenBalances.filter(isOfOne),
+  };
+}
+
+/** The calls as LiteSVM recorded them. */
+function readInnerCalls({ meta, keys }: ExecutedTransaction): unknown[] {
+  return meta.innerInstructions().flatMap((group, index) =>
+    group.map((inner) => {
+      const instruction = inner.instruction();
+      return {
+        index,
+        height: inner.stackHeight(),
+        program: keys[instruction.programIdIndex()],
+        accounts: [...instruction.accounts()].map((key) => keys[key]),
+        data: toBase58(instruction.data()),
+      };
+    }),
+  );
+}
+
+function planInnerCalls(trace: Trace): unknown[] {
+  return trace.calls
+    .filter(({ address }) => address.length > 1)
+    .map(({ address, call: { instruction } }) => ({
+      index: address[0],
+      height: address.length,
+      program: instruction.programAddress,
+      accounts: accountsOf(instruction),
+      data: toBase58(instruction.data),
+    }));
+}
+
+function showError({ result }: ExecutedTransaction): string | undefined {
+  const error = toNodeError(result);
+  if (error === null) return undefined;
+  return JSON.stringify(typeof error === 'string' ? { [error]: null } : error);
+}
+
+function sumLamports({ keys, ...states }: ExecutedTransaction, side: 'before' | 'after'): bigint {
+  const lamportsOf = (key: Address): bigint => states[side].get(key)?.lamports ?? 0n;
+  return keys.map(lamportsOf).reduce((sum, one) => sum + one, 0n);
+}
+
+/** A program's units include those of its calls; a native one prints none and takes the same each time. */
+function sumUnits(trace: Trace): bigint {
+  const top = trace.calls.filter(({ address }) => address.length === 1);
+  const units = top.map(({ call, units }) => {
+    if (units) return units.consumed;
+    return call.prints === 'no units' ? NATIVE_CALL_UNITS : 0n;
+  });
+  return units.reduce((sum, one) => sum + one, 0n);
+}

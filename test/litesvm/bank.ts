@@ -1,0 +1,198 @@
+/** Executes planned transactions in LiteSVM and keeps what the bank held before and after each. */
+import assert from 'node:assert/strict';
+import {
+  type Address,
+  appendTransactionMessageInstructions,
+  type CompiledTransactionMessage,
+  compressTransactionMessageUsingAddressLookupTables,
+  createTransactionMessage,
+  getBase58Decoder,
+  getCompiledTransactionMessageDecoder,
+  lamports,
+  setTransactionMessageConfig,
+  setTransactionMessageFeePayerSigner,
+  signTransactionMessageWithSigners,
+  type Transaction,
+  type TransactionMessage,
+} from '@solana/kit';
+import type { FailedTransactionMetadata, LiteSVM, TransactionMetadata } from 'litesvm';
+import { type AccountState, type AccountStates, readTokenHolding } from './account-state.ts';
+import type { LiteSvmModule } from './load-litesvm.ts';
+import type { PlannedTransaction } from './planned-transaction.ts';
+
+const SYSTEM_PROGRAM = '11111111111111111111111111111111' as Address;
+const FEE_PER_SIGNATURE = 5_000n;
+
+export interface ExecutedTransaction {
+  readonly plan: PlannedTransaction;
+  readonly signatures: readonly string[];
+  readonly message: CompiledTransactionMessage & { readonly lifetimeToken: string };
+  readonly loaded: { readonly writable: readonly Address[]; readonly readonly: readonly Address[] };
+  /** Static keys, then loaded ones: what every index points into. */
+  readonly keys: readonly Address[];
+  readonly fee: bigint;
+  readonly result: TransactionMetadata | FailedTransactionMetadata;
+  readonly meta: TransactionMetadata;
+  /** The log before truncation. */
+  readonly wholeLog: readonly string[];
+  readonly before: AccountStates;
+  readonly after: AccountStates;
+}
+
+export class Bank {
+  readonly #svm: LiteSVM;
+  /** Executes the same without a limit on the log, to know what a truncated one lost. */
+  readonly #twin: LiteSVM;
+
+  constructor({ LiteSVM, FeatureSet }: LiteSvmModule) {
+    // All features: calls nest nine deep, as announced for the ledger.
+    const open = (): LiteSVM =>
+      new LiteSVM()
+        .withFeatureSet(FeatureSet.allEnabled())
+        .withBuiltins()
+        .withPrecompiles()
+        .withSysvars()
+        .withDefaultPrograms();
+    this.#svm = open();
+    this.#twin = open().withLogBytesLimit();
+  }
+
+  addProgram(address: Address, bytes: Uint8Array): void {
+    for (const svm of this.#both) svm.addProgram(address, bytes);
+  }
+
+  setAccount(address: Address, state: AccountState): void {
+    for (const svm of this.#both) {
+      svm.setAccount({
+        address,
+        lamports: lamports(state.lamports),
+        data: state.data,
+        programAddress: state.owner,
+        executable: false,
+        space: BigInt(state.data.length),
+      });
+    }
+  }
+
+  rentOf(dataBytes: number): bigint {
+    return this.#svm.minimumBalanceForRentExemption(BigInt(dataBytes));
+  }
+
+  /** Moves to a slot whose predecessor the slot-hashes account knows, as making a lookup table demands. */
+  warpTo(slot: bigint): void {
+    for (const svm of this.#both) {
+      svm.warpToSlot(slot);
+      const slotHash = svm.getSlotHashes()[0];
+      assert(slotHash !== undefined);
+      slotHash.slot = slot - 1n;
+      slotHash.hash = svm.latestBlockhash();
+      svm.setSlotHashes([slotHash]);
+    }
+  }
+
+  async execute(plan: PlannedTransaction): Promise<ExecutedTransaction> {
+    const transaction = await this.#sign(plan);
+    const message = getCompiledTransactionMessageDecoder().decode(
+      transaction.messageBytes,
+    ) as ExecutedTransaction['message'];
+    const signatures = Object.values(transaction.signatures).map((bytes) => {
+      assert(bytes !== null, 'every signer signed');
+      return getBase58Decoder().decode(bytes);
+    });
+    const loaded = loadAddresses(message, plan);
+    const keys = [...message.staticAccounts, ...loaded.writable, ...loaded.readonly];
+    const fee = plan.fee ?? FEE_PER_SIGNATURE * BigInt(signatures.length);
+    const before = this.#read(keys);
+    const twinMeta = metaOf(this.#twin.sendTransaction(transaction));
+    const result = this.#svm.sendTransaction(transaction);
+    // LiteSVM takes no fee from a transaction that it does not begin; the ledger does.
+    if (plan.nothingRuns) this.#debit(plan.payer.address, fee);
+    const meta = metaOf(result);
+    assert.equal(meta.computeUnitsConsumed(), twinMeta.computeUnitsConsumed());
+    const after = this.#read(keys);
+    const wholeLog = twinMeta.logs();
+    return { plan, signatures, message, loaded, keys, fee, result, meta, wholeLog, before, after };
+  }
+
+  get #both(): readonly LiteSVM[] {
+    return [this.#svm, this.#twin];
+  }
+
+  async #sign(plan: PlannedTransaction): Promise<Transaction> {
+    const paid = setTransactionMessageFeePayerSigner(plan.payer, buildMessage(plan));
+    return await signTransactionMessageWithSigners(
+      this.#svm.setTransactionMessageLifetimeUsingLatestBlockhash(paid),
+    );
+  }
+
+  #debit(address: Address, fee: bigint): void {
+    const state = this.#readOne(address);
+    this.setAccount(address, { ...state, lamports: state.lamports - fee });
+  }
+
+  #read(keys: readonly Address[]): AccountStates {
+    const states = new Map(keys.map((key) => [key, this.#readOne(key)]));
+    for (const state of [...states.values()]) {
+      const holding = readTokenHolding(state);
+      if (holding) states.set(holding.mint, this.#readOne(holding.mint));
+    }
+    return states;
+  }
+
+  #readOne(address: Address): AccountState {
+    const account = this.#svm.getAccount(address);
+    if (!account.exists) return { lamports: 0n, owner: SYSTEM_PROGRAM, data: new Uint8Array(0) };
+    return {
+      lamports: account.lamports,
+      owner: account.programAddress,
+      data: Uint8Array.from(account.data),
+    };
+  }
+}
+
+function buildMessage(plan: PlannedTransaction): TransactionMessage {
+  const instructions = plan.calls.map((call) => call.instruction);
+  switch (plan.version) {
+    case 'legacy': {
+      const message = createTransactionMessage({ version: 'legacy' });
+      return appendTransactionMessageInstructions(instructions, message);
+    }
+    case 1: {
+      const message = createTransactionMessage({ version: 1 });
+      const configured = setTransactionMessageConfig(plan.config ?? {}, message);
+      return appendTransactionMessageInstructions(instructions, configured);
+    }
+    default: {
+      const message = createTransactionMessage({ version: 0 });
+      const filled = appendTransactionMessageInstructions(instructions, message);
+      return compressTransactionMessageUsingAddressLookupTables(filled, plan.tables ?? {});
+    }
+  }
+}
+
+export function isFailed(
+  result: TransactionMetadata | FailedTransactionMetadata,
+): result is FailedTransactionMetadata {
+  return 'err' in result;
+}
+
+function metaOf(result: TransactionMetadata | FailedTransactionMetadata): TransactionMetadata {
+  return isFailed(result) ? result.meta() : result;
+}
+
+function loadAddresses(
+  message: CompiledTransactionMessage,
+  plan: PlannedTransaction,
+): ExecutedTransaction['loaded'] {
+  const lookups = ('addressTableLookups' in message && message.addressTableLookups) || [];
+  const load = (table: Address, indexes: readonly number[]): Address[] =>
+    indexes.map((index) => {
+      const address = plan.tables?.[table]?.[index];
+      assert(address !== undefined, 'lookups point into a table of the plan');
+      return address;
+    });
+  return {
+    writable: lookups.flatMap((one) => load(one.lookupTableAddress, one.writableIndexes)),
+    readonly: lookups.flatMap((one) => load(one.lookupTableAddress, one.readonlyIndexes)),
+  };
+}

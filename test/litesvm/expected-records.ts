@@ -1,0 +1,187 @@
+/**
+ * The records that a planned and executed transaction must become. They come from the plan, from the trace that proved it,
+ * and from the bank; never from the raw block nor from the log's text.
+ */
+import type { Address, Instruction as PlannedInstruction } from '@solana/kit';
+import { getMintDecoder, getTokenDecoder } from '@solana-program/token';
+import type {
+  Balance,
+  Instruction,
+  Log,
+  TokenBalance,
+  Transaction,
+} from '../../packages/server/src/ledger/block.ts';
+import { type AccountState, type AccountStates, TOKEN_PROGRAMS } from './account-state.ts';
+import type { ExecutedTransaction } from './bank.ts';
+import { toBase58 } from './to-base58.ts';
+import type { Trace, TracedCall } from './trace-calls.ts';
+
+/** A record with its branded texts as plain ones. */
+type Plain<Value> = Value extends string
+  ? string
+  : Value extends number
+    ? number
+    : Value extends bigint | boolean | null
+      ? Value
+      : { readonly [Key in keyof Value]: Plain<Value[Key]> };
+
+export interface ExpectedRecords {
+  readonly transaction: Plain<Transaction>;
+  readonly instructions: readonly Plain<Instruction>[];
+  readonly logs: readonly Plain<Log>[];
+  readonly balances: readonly Plain<Balance>[];
+  readonly tokenBalances: readonly Plain<TokenBalance>[];
+}
+
+/** `markLine` is where the log was cut, if it was. */
+export function expectRecords(
+  executed: ExecutedTransaction,
+  trace: Trace,
+  place: { readonly transactionIndex: number; readonly markLine: number | null },
+): ExpectedRecords {
+  const seen = (line: number | null): line is number =>
+    line !== null && (place.markLine === null || line < place.markLine);
+  const { transactionIndex } = place;
+  return {
+    transaction: expectTransaction(executed, place),
+    instructions: trace.calls.map((traced) => ({
+      transactionIndex,
+      ...expectInstruction(traced, seen),
+      isCommitted: executed.plan.err === undefined,
+    })),
+    logs: trace.lines
+      .filter(({ line }) => seen(line))
+      .map(({ line, address, program, kind, message }) => ({
+        transactionIndex,
+        logIndex: line,
+        instructionAddress: address,
+        programId: program,
+        kind,
+        message,
+      })),
+    balances: expectBalances(executed).map((balance) => ({ transactionIndex, ...balance })),
+    tokenBalances: expectTokenBalances(executed).map((balance) => ({
+      transactionIndex,
+      ...balance,
+    })),
+  };
+}
+
+function expectTransaction(
+  { plan, message, loaded, signatures, fee, meta }: ExecutedTransaction,
+  place: { readonly transactionIndex: number; readonly markLine: number | null },
+): Plain<Transaction> {
+  const lookups = ('addressTableLookups' in message && message.addressTableLookups) || [];
+  return {
+    transactionIndex: place.transactionIndex,
+    version: plan.version === 'legacy' ? -1 : (plan.version ?? 0),
+    accountKeys: message.staticAccounts,
+    addressTableLookups: lookups.map((lookup) => ({
+      accountKey: lookup.lookupTableAddress,
+      readonlyIndexes: lookup.readonlyIndexes,
+      writableIndexes: lookup.writableIndexes,
+    })),
+    numReadonlySignedAccounts: message.header.numReadonlySignerAccounts,
+    numReadonlyUnsignedAccounts: message.header.numReadonlyNonSignerAccounts,
+    numRequiredSignatures: message.header.numSignerAccounts,
+    recentBlockhash: message.lifetimeToken,
+    signatures,
+    err: plan.err ?? null,
+    fee,
+    computeUnitsConsumed: meta.computeUnitsConsumed(),
+    loadedAddresses: loaded,
+    hasDroppedLogMessages: place.markLine !== null,
+  };
+}
+
+function expectInstruction(
+  { address, call, ran, units, resultLine }: TracedCall,
+  seen: (line: number | null) => line is number,
+): Omit<Plain<Instruction>, 'transactionIndex' | 'isCommitted'> {
+  return {
+    instructionAddress: address,
+    programId: call.instruction.programAddress,
+    accounts: accountsOf(call.instruction),
+    data: toBase58(call.instruction.data),
+    error: seen(resultLine) ? (call.error ?? null) : null,
+    computeUnitsConsumed: units && seen(units.line) ? units.consumed : null,
+    hasDroppedLogMessages: ran && !seen(resultLine),
+  };
+}
+
+export function accountsOf(instruction: PlannedInstruction): readonly Address[] {
+  return (instruction.accounts ?? []).map((account) => account.address);
+}
+
+function expectBalances(
+  executed: ExecutedTransaction,
+): { account: Address; pre: bigint; post: bigint }[] {
+  return [...executed.keys].sort(byText).flatMap((account) => {
+    const pre = executed.before.get(account)?.lamports ?? 0n;
+    const post = executed.after.get(account)?.lamports ?? 0n;
+    return pre === post ? [] : [{ account, pre, post }];
+  });
+}
+
+interface Holding {
+  readonly mint: Address | null;
+  readonly decimals: number | null;
+  readonly programId: Address | null;
+  readonly owner: Address | null;
+  readonly amount: bigint | null;
+}
+
+const NOTHING: Holding = { mint: null, decimals: null, programId: null, owner: null, amount: null };
+
+function expectTokenBalances({
+  keys,
+  before,
+  after,
+}: ExecutedTransaction): Omit<Plain<TokenBalance>, 'transactionIndex'>[] {
+  if (!keys.some((key) => TOKEN_PROGRAMS.has(key))) return [];
+  return [...keys].sort(byText).flatMap((account) => {
+    const pre = readHolding(before, account);
+    const post = readHolding(after, account);
+    if (pre === NOTHING && post === NOTHING) return [];
+    return [
+      {
+        account,
+        preMint: pre.mint,
+        postMint: post.mint,
+        preDecimals: pre.decimals,
+        postDecimals: post.decimals,
+        preProgramId: pre.programId,
+        postProgramId: post.programId,
+        preOwner: pre.owner,
+        postOwner: post.owner,
+        preAmount: pre.amount,
+        postAmount: post.amount,
+      },
+    ];
+  });
+}
+
+/** The token library's own decoders, where the raw block's builder reads the bytes itself. */
+function readHolding(states: AccountStates, account: Address): Holding {
+  const state = states.get(account);
+  if (!state || !holdsTokens(state)) return NOTHING;
+  const token = getTokenDecoder().decode(state.data);
+  const mint = states.get(token.mint);
+  return {
+    mint: token.mint,
+    decimals: mint ? getMintDecoder().decode(mint.data).decimals : null,
+    programId: state.owner,
+    owner: token.owner,
+    amount: token.amount,
+  };
+}
+
+/** A mint is 82 bytes long, or says that it is one after byte 165. */
+function holdsTokens({ owner, data }: AccountState): boolean {
+  if (!TOKEN_PROGRAMS.has(owner) || data.length < 165 || data[165] === 1) return false;
+  return getTokenDecoder().decode(data).state !== 0;
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

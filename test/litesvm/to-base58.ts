@@ -1,0 +1,13 @@
+import { getBase58Decoder, type ReadonlyUint8Array } from '@solana/kit';
+
+const texts = new Map<string, string>();
+
+/** Base58 of instruction data. Long data takes long (the square of its length) and is asked for again and again. */
+export function toBase58(bytes: ReadonlyUint8Array | undefined): string {
+  const key = Buffer.from((bytes ?? []) as Uint8Array).toString('latin1');
+  const known = texts.get(key);
+  if (known !== undefined) return known;
+  const text = bytes === undefined ? '' : getBase58Decoder().decode(bytes);
+  texts.set(key, text);
+  return text;
+}
