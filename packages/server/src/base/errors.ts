@@ -113,7 +113,29 @@ export const ERRORS = {
   'journal-damaged': {
     text: 'the journal is damaged in its middle; restore the dataset from a copy, or fetch it again',
   },
+  'payload-gone': { text: 'the stored bytes of a block are gone; read again from a new snapshot' },
   'payload-damaged': { text: 'the stored bytes of a block do not match their checksum' },
+
+  // A dataset.
+  'dataset-version-unknown': {
+    text: 'the dataset was written in a format that this program does not know; use the program that wrote it, or a newer one',
+  },
+  'dataset-manifest-damaged': {
+    text: 'the manifest of the dataset is damaged; restore it from a copy',
+  },
+  'dataset-name-invalid': {
+    text: 'the name of a dataset must be 1 to 64 of a-z, 0-9 and -, not beginning with -',
+  },
+  'dataset-genesis-differs': {
+    text: 'the source serves another ledger than the one this dataset holds',
+  },
+  'dataset-write-failed': {
+    text: 'the dataset could not be written; it serves what is durable and opens its journal again',
+  },
+  'dataset-closed': { text: 'the dataset is closed' },
+  'disk-floor-reached': {
+    text: 'too little of the disk is free; writing goes on by itself once there is room',
+  },
 
   // The listeners.
   'keys-invalid': { text: 'a line of the key file is not a SHA-256 in hex with an optional name' },

@@ -4,6 +4,7 @@
  */
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
+import type { MissingKind, NormalizeOptions } from '../source/normalize-options.ts';
 
 export interface DatasetReader {
   readonly description: DatasetDescription;
@@ -38,19 +39,16 @@ export interface SnapshotLease {
   release(): void;
 }
 
-export type VotePolicy = 'drop' | 'keep';
-
-/** Kinds of records that a dataset may be allowed to lack where the source has none. */
-export type OptionalKind = 'logs' | 'rewards' | 'meta';
-
 /** What stays the same while the dataset is open. */
 export interface DatasetDescription {
   readonly name: string;
   readonly aliases: readonly string[];
   /** Whether a live source feeds it. */
   readonly realTime: boolean;
-  readonly votes: VotePolicy;
-  readonly allowMissing: readonly OptionalKind[];
+  /** What the dataset keeps, fixed when it is made. */
+  readonly votes: NormalizeOptions['votes'];
+  readonly metaOptional: boolean;
+  readonly allowMissing: readonly MissingKind[];
   readonly genesisHash: string | null;
 }
 

@@ -168,6 +168,7 @@ test('error: I-77 a failed write or sync ends the journal, and what nobody was t
       await expect(journal.append('[99]', [])).rejects.toThrow();
       await expect(journal.append('[7]', [])).rejects.toThrow('one write at a time');
       fs.fault = () => undefined;
+      await journal.cut();
       expect(await journal.read(4)).toEqual(payloadOf(4));
       await journal.close();
       await expectState(fs, [[1, 2, 3, 4, 5, 6]]);

@@ -184,7 +184,9 @@ export class Journal {
 
   /** The bytes of a payload, checked. Reading goes on after a failed write. */
   async read(id: number): Promise<Uint8Array> {
-    const { fileNumber, offset, length, crc } = this.#placeOf(id);
+    const place = this.#places.get(id);
+    if (place === undefined) throw new CodedError('payload-gone');
+    const { fileNumber, offset, length, crc } = place;
     let reader = this.#readers.get(fileNumber);
     if (reader === undefined) {
       reader = this.#fs.openFile(this.#path(fileNumber), 'read');
@@ -199,21 +201,20 @@ export class Journal {
   }
 
   /**
-   * After a failed write: cuts what nobody was told of, so that no later reader takes it for durable. Done as well as the
-   * disk allows; the journal stays failed.
+   * After a failed write: cuts what nobody was told of, so that no later reader takes it for durable. Reading goes on.
+   * May be called again if the disk refuses.
    */
+  async cut(): Promise<void> {
+    assert(this.#state === 'failed', 'only what failed is cut');
+    await this.#file?.truncate(this.#end);
+  }
+
   async close(): Promise<void> {
-    const failed = this.#state === 'failed';
     this.#state = 'closed';
     for (const number of [...this.#readers.keys()]) await this.#closeReader(number);
     const file = this.#file;
     this.#file = undefined;
-    if (file === undefined) return;
-    try {
-      if (failed) await file.truncate(this.#end);
-    } finally {
-      await file.close();
-    }
+    await file?.close();
   }
 
   #beginWrite(): FsFile {
@@ -242,7 +243,7 @@ export class Journal {
 
   #placeOf(id: number): PayloadPlace {
     const place = this.#places.get(id);
-    assert(place !== undefined, 'a payload is read while a snapshot that names it is held');
+    assert(place !== undefined, 'what the state names was appended');
     return place;
   }
 

@@ -1,0 +1,316 @@
+/**
+ * One dataset: its chain, durable in a folder of its own, one writer, any number of readers.
+ *
+ *   DIR/<dataset>/manifest.json   what it is
+ *   DIR/<dataset>/journal/        hot blocks and every change of the chain
+ *   DIR/<dataset>/segments/       sealed blocks
+ */
+import { assert } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
+import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
+import type { Block, BlockHeader } from '../ledger/block.ts';
+import { decodeBlocks } from '../segment/decode-blocks.ts';
+import { openSegment } from '../segment/open-segment.ts';
+import { type Fs, readWholeFile } from '../storage/fs.ts';
+import { AlarmBoard } from './alarm-board.ts';
+import { ByteCache } from './byte-cache.ts';
+import { ChainWriter, hotPayloads, type NewChange } from './chain-writer.ts';
+import { ChangeWaiters } from './change-waiters.ts';
+import { type DatasetLimits, datasetLimits } from './dataset-limits.ts';
+import type {
+  DatasetDescription,
+  DatasetReader,
+  DatasetStatus,
+  SnapshotLease,
+  StorageStatus,
+} from './dataset-reader.ts';
+import {
+  datasetNamePattern,
+  type Manifest,
+  manifestName,
+  readManifest,
+  writeManifest,
+} from './manifest.ts';
+
+export interface DatasetOptions {
+  readonly folder: string;
+  /** Whether a live source feeds it. */
+  readonly realTime: boolean;
+  readonly limits?: Partial<DatasetLimits>;
+}
+
+export interface DatasetModules {
+  readonly fs: Fs;
+  readonly clock: Clock;
+  /** Whether this process still owns the data folder. */
+  readonly isLockHeld: () => boolean;
+}
+
+export class Dataset implements DatasetReader {
+  readonly alarms: AlarmBoard;
+  readonly #folder: string;
+  readonly #realTime: boolean;
+  readonly #limits: DatasetLimits;
+  readonly #modules: DatasetModules;
+  readonly #waiters: ChangeWaiters;
+  readonly #payloads: ByteCache<number, Uint8Array>;
+  readonly #blocks: ByteCache<number, { readonly block: Block; readonly bytes: number }>;
+  readonly #headers: ByteCache<string, readonly BlockHeader[]>;
+  readonly #leases = new Map<ChainSnapshot, number>();
+  readonly #counters = { commits: 0, forks: 0, replacedBlocks: 0, writeFailures: 0 };
+  #manifest: Manifest;
+  #writer: ChainWriter | undefined;
+  #floor: Extract<StorageStatus, { kind: 'disk-floor' }> | undefined;
+  #spaceCheckedMs = Number.NEGATIVE_INFINITY;
+  #spaceCheck: Promise<void> | undefined;
+  #closed = false;
+
+  private constructor(options: DatasetOptions, modules: DatasetModules, manifest: Manifest) {
+    this.#folder = options.folder;
+    this.#realTime = options.realTime;
+    this.#limits = { ...datasetLimits, ...options.limits };
+    this.#modules = modules;
+    this.#manifest = manifest;
+    this.alarms = new AlarmBoard(modules.clock);
+    this.#waiters = new ChangeWaiters(this.#limits.waiterCountMax);
+    this.#payloads = new ByteCache(this.#limits.payloadCacheBytesMax, (bytes) => bytes.byteLength);
+    this.#blocks = new ByteCache(this.#limits.blockCacheBytesMax, ({ bytes }) => bytes);
+    this.#headers = new ByteCache(
+      this.#limits.headerCacheBytesMax,
+      (headers) => headers.length * headerBytes,
+    );
+  }
+
+  /** Makes the folder and manifest of a dataset that is not there yet. */
+  static async create(folder: string, manifest: Manifest, { fs }: DatasetModules): Promise<void> {
+    if (!datasetNamePattern.test(manifest.name)) {
+      throw new CodedError('dataset-name-invalid', { name: manifest.name });
+    }
+    await fs.makeFolder(folder);
+    await writeManifest(fs, folder, manifest);
+    await fs.syncFolder(folder.slice(0, Math.max(folder.lastIndexOf('/'), 1)));
+  }
+
+  static async isThere(folder: string, fs: Fs): Promise<boolean> {
+    try {
+      return (await fs.list(folder)).includes(manifestName);
+    } catch (error) {
+      if (isCodedError(error, 'storage-missing')) return false;
+      throw error;
+    }
+  }
+
+  /** Opens a dataset and brings back the last committed state. Refuses, touching nothing, what it cannot read. */
+  static async open(options: DatasetOptions, modules: DatasetModules): Promise<Dataset> {
+    const manifest = await readManifest(modules.fs, options.folder);
+    const dataset = new Dataset(options, modules, manifest);
+    const { fs, isLockHeld } = modules;
+    dataset.#writer = await ChainWriter.open(
+      {
+        journal: {
+          folder: `${options.folder}/journal`,
+          fileBytesMax: dataset.#limits.journalFileBytesMax,
+        },
+        groupBytesMax: dataset.#limits.groupBytesMax,
+      },
+      {
+        fs,
+        isLockHeld,
+        onVisible: (snapshot, payloads) => {
+          for (const { id, bytes } of payloads) dataset.#payloads.set(id, bytes);
+          dataset.#waiters.announce(snapshot.version);
+        },
+        leasedPayloads: () => dataset.#leasedPayloads(),
+      },
+    );
+    dataset.#waiters.announce(dataset.snapshot().version);
+    return dataset;
+  }
+
+  get description(): DatasetDescription {
+    const { name, aliases, votes, metaOptional, allowMissing, genesisHash } = this.#manifest;
+    const realTime = this.#realTime;
+    return { name, aliases, realTime, votes, metaOptional, allowMissing, genesisHash };
+  }
+
+  snapshot(): ChainSnapshot {
+    return this.#openWriter.visible;
+  }
+
+  /** The state after all commits that are on their way to the disk. For the writer, which builds on it. */
+  pendingSnapshot(): ChainSnapshot {
+    return this.#openWriter.pending;
+  }
+
+  async changed(sinceVersion: number, signal: AbortSignal): Promise<ChainSnapshot> {
+    await this.#waiters.wait(sinceVersion, signal);
+    return this.snapshot();
+  }
+
+  acquire(): SnapshotLease {
+    const snapshot = this.snapshot();
+    this.#leases.set(snapshot, (this.#leases.get(snapshot) ?? 0) + 1);
+    let held = true;
+    return {
+      snapshot,
+      release: () => {
+        if (!held) return;
+        held = false;
+        const left = (this.#leases.get(snapshot) ?? 1) - 1;
+        if (left === 0) this.#leases.delete(snapshot);
+        else this.#leases.set(snapshot, left);
+      },
+    };
+  }
+
+  async readHotBlock({ payload }: HotBlock): Promise<Uint8Array> {
+    const cached = this.#payloads.get(payload);
+    if (cached !== undefined) return cached;
+    const bytes = await this.#openWriter.readPayload(payload);
+    this.#payloads.set(payload, bytes);
+    return bytes;
+  }
+
+  async decodeHotBlock(hot: HotBlock): Promise<Block> {
+    const cached = this.#blocks.get(hot.payload);
+    if (cached !== undefined) return cached.block;
+    const bytes = await this.readHotBlock(hot);
+    const [block] = decodeBlocks(openSegment(bytes));
+    assert(block !== undefined, 'a hot block is stored as a segment of one block');
+    this.#blocks.set(hot.payload, { block, bytes: bytes.byteLength * decodedGrowth });
+    return block;
+  }
+
+  readSegment(segment: SealedSegment): Promise<Uint8Array> {
+    return readWholeFile(this.#modules.fs, this.segmentPath(segment));
+  }
+
+  segmentPath(segment: SealedSegment): string {
+    return `${this.#folder}/segments/${segment.id}`;
+  }
+
+  async readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {
+    const cached = this.#headers.get(segment.id);
+    if (cached !== undefined) return cached;
+    const { headers } = openSegment(await this.readSegment(segment));
+    this.#headers.set(segment.id, headers);
+    return headers;
+  }
+
+  /**
+   * Makes changes durable and visible as one commit. Refused, with nothing changed, where a rule of the chain forbids
+   * them, the disk has too little room, or an earlier write failed.
+   */
+  async commit(changes: readonly NewChange[]): Promise<ChainSnapshot> {
+    await this.#checkSpace();
+    const before = this.pendingSnapshot();
+    const durable = this.#openWriter.commit(changes);
+    this.#count(before, this.pendingSnapshot(), changes);
+    try {
+      return await durable;
+    } catch (error) {
+      this.#counters.writeFailures++;
+      this.alarms.raise('dataset-write-failed', describeCause(error));
+      throw error;
+    }
+  }
+
+  /** After `dataset-write-failed`: reads the journal back, so that writing can go on. Throws if the disk still refuses. */
+  async reopen(): Promise<void> {
+    await this.#openWriter.reopen();
+    this.alarms.clear('dataset-write-failed');
+  }
+
+  /** Remembers which ledger this is. Another one is refused from then on. */
+  async adoptGenesis(genesisHash: string): Promise<void> {
+    const known = this.#manifest.genesisHash;
+    if (known === genesisHash) return;
+    if (known !== null) throw new CodedError('dataset-genesis-differs', { genesisHash, known });
+    const manifest = { ...this.#manifest, genesisHash };
+    await writeManifest(this.#modules.fs, this.#folder, manifest);
+    this.#manifest = manifest;
+  }
+
+  status(): DatasetStatus {
+    return {
+      storage: this.#storageStatus(),
+      counters: { ...this.#counters, waiters: this.#waiters.count, leases: this.#leases.size },
+      alarms: this.alarms.list(),
+    };
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#waiters.close();
+    await this.#openWriter.close();
+  }
+
+  get #openWriter(): ChainWriter {
+    assert(this.#writer !== undefined, 'a dataset is handed out once it is open');
+    return this.#writer;
+  }
+
+  #storageStatus(): StorageStatus {
+    if (this.#closed) return { kind: 'closed' };
+    if (this.#openWriter.isFailed) return { kind: 'failed', code: 'dataset-write-failed' };
+    return this.#floor ?? { kind: 'open' };
+  }
+
+  #count(before: ChainSnapshot, after: ChainSnapshot, changes: readonly NewChange[]): void {
+    if (after === before) return;
+    this.#counters.commits++;
+    if (!changes.some(({ kind }) => kind === 'replace')) return;
+    this.#counters.forks++;
+    const kept = new Set(after.hot.map(({ header }) => header.hash));
+    const gone = before.hot.filter(({ header }) => !kept.has(header.hash));
+    this.#counters.replacedBlocks += gone.length;
+  }
+
+  /** Commits wait for one look together, so that they stay in order. */
+  async #checkSpace(): Promise<void> {
+    const { spaceCheckEveryMs } = this.#limits;
+    const isDue = this.#modules.clock.nowMs() - this.#spaceCheckedMs >= spaceCheckEveryMs;
+    if (isDue) {
+      this.#spaceCheck ??= this.#readSpace().finally(() => {
+        this.#spaceCheck = undefined;
+      });
+    }
+    await this.#spaceCheck;
+    if (this.#floor === undefined) return;
+    const { freeBytes, floorBytes } = this.#floor;
+    const error = new CodedError('disk-floor-reached', { freeBytes, floorBytes });
+    this.alarms.raise(error.code, error.message);
+    throw error;
+  }
+
+  /** Once in a while is enough: a floor that is a little late is still a floor. */
+  async #readSpace(): Promise<void> {
+    const { freeBytes, totalBytes } = await this.#modules.fs.space(this.#folder);
+    this.#spaceCheckedMs = this.#modules.clock.nowMs();
+    const { diskFloorBytes, diskFloorShare } = this.#limits;
+    const floorBytes = Math.min(diskFloorBytes, totalBytes * diskFloorShare);
+    this.#floor = undefined;
+    if (freeBytes < floorBytes) this.#floor = { kind: 'disk-floor', freeBytes, floorBytes };
+    else this.alarms.clear('disk-floor-reached');
+  }
+
+  #leasedPayloads(): Set<number> {
+    const leased = new Set<number>();
+    for (const snapshot of this.#leases.keys()) {
+      for (const id of hotPayloads(snapshot)) leased.add(id);
+    }
+    return leased;
+  }
+}
+
+/** About what a header takes in memory, and how much a block grows when it becomes objects. */
+const headerBytes = 400;
+const decodedGrowth = 12;
+
+function describeCause(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (isCodedError(cause)) return cause.message;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,85 @@
+/** The chain as JSON text, for the journal. A time of 64 bits is written as text; everything else is safe as it is. */
+import { assert } from '../base/assert.ts';
+import type { ChainChange } from '../chain/chain-change.ts';
+import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
+import { checkLink, headLinkPoint, type ParentPoint } from '../chain/link-block.ts';
+import type { BlockHash, Slot } from '../ledger/primitives.ts';
+
+export type Commit = readonly ChainChange[];
+
+export function encodeCheckpoint(snapshot: ChainSnapshot): string {
+  return encode({ ...snapshot, replaced: [...snapshot.replaced] });
+}
+
+/** What comes back is checked as if a source had sent it: a checksum tells of rot, not of mistakes. */
+export function decodeCheckpoint(body: unknown): ChainSnapshot {
+  const raw = body as Omit<ChainSnapshot, 'replaced'> & { replaced: [BlockHash, Slot][] };
+  const snapshot: ChainSnapshot = {
+    ...raw,
+    segments: raw.segments.map(decodeSegment),
+    hot: raw.hot.map(decodeHotBlock),
+    replaced: new Map(raw.replaced),
+  };
+  checkSnapshot(snapshot);
+  return snapshot;
+}
+
+export function encodeCommits(commits: readonly Commit[]): string {
+  return encode(commits);
+}
+
+export function decodeCommits(body: unknown): Commit[] {
+  return (body as Commit[]).map((commit) => commit.map(decodeChange));
+}
+
+function decodeChange(change: ChainChange): ChainChange {
+  switch (change.kind) {
+    case 'extend':
+    case 'replace':
+      return { ...change, blocks: change.blocks.map(decodeHotBlock) };
+    case 'append-sealed':
+    case 'prepend':
+    case 'seal':
+      return { ...change, segments: change.segments.map(decodeSegment) };
+    default:
+      return change;
+  }
+}
+
+function decodeHotBlock({ header, payload }: HotBlock): HotBlock {
+  return { header: { ...header, timestamp: decodeTime(header.timestamp) }, payload };
+}
+
+function decodeSegment(segment: SealedSegment): SealedSegment {
+  return { ...segment, timestampMax: decodeTime(segment.timestampMax) };
+}
+
+function decodeTime(time: unknown): bigint | null {
+  return time === null ? null : BigInt(time as string);
+}
+
+function encode(value: object): string {
+  return JSON.stringify(value, (_key, one: unknown) =>
+    typeof one === 'bigint' ? one.toString() : one,
+  );
+}
+
+function checkSnapshot(snapshot: ChainSnapshot): void {
+  const { anchor, segments, hot, head, finalized } = snapshot;
+  let below: ParentPoint = anchor === null ? null : { ...anchor, height: null };
+  for (const { first, last, parentSlot, parentHash, lastHeight } of segments) {
+    const linked = below === null || (below.number === parentSlot && below.hash === parentHash);
+    assert(linked && first.number <= last.number, 'stored segments are linked');
+    below = { ...last, height: lastHeight };
+  }
+  for (const { header } of hot) {
+    checkLink(below, header);
+    below = header;
+  }
+  const tip = headLinkPoint(snapshot);
+  assert(head === null || tip?.hash === head.hash, 'the stored head is the last stored block');
+  assert(
+    finalized === null || (head !== null && finalized.number <= head.number),
+    'the stored finalized head is not above the head',
+  );
+}
