@@ -39,6 +39,9 @@ export interface SnapshotLease {
   release(): void;
 }
 
+/** Kinds of records that a dataset may be allowed to lack where the source has none. */
+export type OptionalKind = MissingKind | 'meta';
+
 /** What stays the same while the dataset is open. */
 export interface DatasetDescription {
   readonly name: string;
@@ -47,8 +50,7 @@ export interface DatasetDescription {
   readonly realTime: boolean;
   /** What the dataset keeps, fixed when it is made. */
   readonly votes: NormalizeOptions['votes'];
-  readonly metaOptional: boolean;
-  readonly allowMissing: readonly MissingKind[];
+  readonly allowMissing: readonly OptionalKind[];
   readonly genesisHash: string | null;
 }
 

@@ -22,6 +22,7 @@ import type {
   DatasetDescription,
   DatasetReader,
   DatasetStatus,
+  OptionalKind,
   SnapshotLease,
   StorageStatus,
 } from './dataset-reader.ts';
@@ -129,9 +130,10 @@ export class Dataset implements DatasetReader {
   }
 
   get description(): DatasetDescription {
-    const { name, aliases, votes, metaOptional, allowMissing, genesisHash } = this.#manifest;
-    const realTime = this.#realTime;
-    return { name, aliases, realTime, votes, metaOptional, allowMissing, genesisHash };
+    const { name, aliases, votes, metaOptional, genesisHash } = this.#manifest;
+    const allowMissing: OptionalKind[] = [...this.#manifest.allowMissing];
+    if (metaOptional) allowMissing.push('meta');
+    return { name, aliases, realTime: this.#realTime, votes, allowMissing, genesisHash };
   }
 
   snapshot(): ChainSnapshot {
