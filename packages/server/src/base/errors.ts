@@ -45,6 +45,11 @@ export const ERRORS = {
     text: 'the source lacks a kind of records of this block; ask another source, or allow it to be missing',
   },
   'block-parent-not-below': { text: 'the parent of a block must have a lower slot' },
+  'block-pool-full': { text: 'too many blocks wait to be normalized; deliver them more slowly' },
+  'block-pool-closed': { text: 'the block was not normalized because the service is stopping' },
+  'block-worker-died': {
+    text: 'the thread that normalized this block ended; ask for the block again',
+  },
 
   // A chain: what a source offers is checked against what is stored, and refused whole.
   'chain-not-linked': { text: 'the block is no child of the block below it' },
