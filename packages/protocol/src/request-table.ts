@@ -48,17 +48,17 @@ const transaction = {
 
 const transactionInstructions = {
   brings: 'instructions',
-  text: 'All instructions of its transaction.',
+  text: 'All instructions of the transaction.',
 } as const satisfies RelationRow;
 
 const transactionBalances = {
   brings: 'balances',
-  text: 'All native balance updates of its transaction.',
+  text: 'All native balance updates of the transaction.',
 } as const satisfies RelationRow;
 
 const transactionTokenBalances = {
   brings: 'tokenBalances',
-  text: 'All token balance updates of its transaction.',
+  text: 'All token balance updates of the transaction.',
 } as const satisfies RelationRow;
 
 export const ITEMS = {
@@ -130,7 +130,7 @@ export const ITEMS = {
   logs: {
     filters: {
       programId: address('The program that wrote the line.'),
-      kind: { value: 'logKind', text: '`log`, `data` or `other`.' },
+      kind: { value: 'logKind', text: 'What sort of line it is.' },
     },
     relations: {
       instruction: { brings: 'instructions', text: 'The instruction that wrote the line.' },

@@ -2,6 +2,7 @@
 import { LOG_KINDS, type LogKind, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
+import { assert } from '../base/assert.ts';
 import { decodeBase58, isBase58Of32 } from '../base/base58.ts';
 import type { Address } from '../ledger/primitives.ts';
 import type { AddressList, Hex, Item } from './query.ts';
@@ -107,60 +108,69 @@ function parseFilter(value: unknown, row: FilterRow, { path, budget }: Place): u
   }
   const members: readonly unknown[] = isBare ? [value] : (value as unknown[]);
   budget.takeValues(members.length, path);
+  // A path is put together only for a refusal: there may be thousands of values.
+  const pathOf: PathOf = (index) => (isBare ? path : joinPath(path, index));
   const texts = members.map((member, index) => {
-    const memberPath = isBare ? path : joinPath(path, index);
-    if (typeof member !== 'string') {
-      refuse('query-value-invalid', { path: memberPath, found: member, allowed: 'a string' });
-    }
-    return { text: member, path: memberPath };
+    if (typeof member === 'string') return member;
+    return refuse('query-value-invalid', {
+      path: pathOf(index),
+      found: member,
+      allowed: 'a string',
+    });
   });
-  if ('bytes' in row) {
-    return sortUnique(texts.map((text) => parseHex(text, row.bytes, row.value === 'prefix')));
+  if ('bytes' in row) return parseHexes(texts, row, pathOf);
+  return row.value === 'address' ? parseAddresses(texts, pathOf) : parseLogKinds(texts, pathOf);
+}
+
+type PathOf = (index: number) => QueryPath;
+
+const addressByteCount = 32;
+
+function parseAddresses(values: readonly string[], pathOf: PathOf): AddressList {
+  for (const [index, text] of values.entries()) {
+    if (isBase58Of32(text)) continue;
+    const allowed = 'base58 of 32 bytes';
+    refuse('query-address-invalid', { path: pathOf(index), found: text, allowed });
   }
-  return row.value === 'address' ? parseAddresses(texts) : sortUnique(texts.map(parseLogKind));
+  const texts = sortUnique(values);
+  // One buffer for all: a query may bring thousands of addresses, and may be sent to another thread.
+  const bytes = new Uint8Array(texts.length * addressByteCount);
+  const keys = texts.map((text, index) => {
+    const key = decodeBase58(text);
+    assert(key?.length === addressByteCount, 'the text was checked above');
+    bytes.set(key, index * addressByteCount);
+    return bytes.subarray(index * addressByteCount, (index + 1) * addressByteCount);
+  });
+  return { texts: texts as readonly Address[], keys };
 }
 
-interface TextAt {
-  readonly text: string;
-  readonly path: QueryPath;
+function parseLogKinds(values: readonly string[], pathOf: PathOf): readonly LogKind[] {
+  const kinds = values.map((text, index) => {
+    const kind = LOG_KINDS.find((name) => name === text);
+    if (kind !== undefined) return kind;
+    const allowed = LOG_KINDS.join(', ');
+    return refuse('query-log-kind-invalid', { path: pathOf(index), found: text, allowed });
+  });
+  return sortUnique(kinds);
 }
 
-function parseAddresses(values: readonly TextAt[]): AddressList {
-  const keys = new Map<string, Uint8Array>();
-  for (const { text, path } of values) {
-    const key = isBase58Of32(text) ? decodeBase58(text) : undefined;
-    if (key === undefined) {
-      const allowed = 'base58 of 32 bytes';
-      refuse('query-address-invalid', { path, found: text, allowed });
-    }
-    // A copy of its own 32 bytes, so that a query sent to another thread takes no larger buffer along.
-    keys.set(text, key.slice());
-  }
-  const texts = [...keys.keys()].sort();
-  return {
-    texts: texts as Address[],
-    keys: texts.map((text) => keys.get(text) as Uint8Array),
-  };
-}
-
-function parseLogKind({ text, path }: TextAt): LogKind {
-  const kind = LOG_KINDS.find((name) => name === text);
-  if (kind === undefined) {
-    refuse('query-log-kind-invalid', { path, found: text, allowed: LOG_KINDS.join(', ') });
-  }
-  return kind;
-}
-
-function parseHex({ text, path }: TextAt, bytes: number, isPrefix: boolean): Hex {
-  const length = text.length - 2;
-  const fits = isPrefix ? length % 2 === 0 && length <= 2 * bytes : length === 2 * bytes;
-  if (!fits || !/^0x[0-9a-fA-F]*$/.test(text)) {
+function parseHexes(
+  values: readonly string[],
+  { value, bytes }: Extract<FilterRow, { readonly bytes: number }>,
+  pathOf: PathOf,
+): readonly Hex[] {
+  const isPrefix = value === 'prefix';
+  const hexes = values.map((text, index) => {
+    const length = text.length - '0x'.length;
+    const fits = isPrefix ? length % 2 === 0 && length <= 2 * bytes : length === 2 * bytes;
+    if (fits && /^0x[0-9a-fA-F]*$/.test(text)) return text.toLowerCase() as Hex;
     const digits = isPrefix
       ? `an even number of hex digits, 0 to ${2 * bytes}`
       : `${2 * bytes} hex digits`;
-    refuse('query-discriminator-invalid', { path, found: text, allowed: `0x and ${digits}` });
-  }
-  return text.toLowerCase() as Hex;
+    const allowed = `0x and ${digits}`;
+    return refuse('query-discriminator-invalid', { path: pathOf(index), found: text, allowed });
+  });
+  return sortUnique(hexes);
 }
 
 function sortUnique<Text extends string>(texts: readonly Text[]): readonly Text[] {
