@@ -158,10 +158,10 @@ async function compile() {
 async function buildLocked(force) {
   const digest = sourceDigest();
   if (!force && isBuilt(digest)) return;
-  process.stderr.write('sluice: building\n');
-  const startMs = performance.now();
   // From here on the output is of no known sources: a build that fails or is killed must not look like the one before.
   rmSync(stampFile, { force: true });
+  process.stderr.write('sluice: building\n');
+  const startMs = performance.now();
   await compile();
   writeFileSync(stampFile, digest);
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
