@@ -90,8 +90,23 @@ describe.skipIf(missing)('a block of what ran', () => {
 
   test('behavior: nothing is counted but the vote and the logs that were cut', () => {
     const truncatedLogs = executed.filter(({ plan }) => plan.overflows).length;
-    expect(truncatedLogs).toBe(5);
     expect(counts).toEqual({ ...newCounts(), votesDropped: 1, truncatedLogs });
+  });
+
+  test('limit: the end of a log falls on every kind of line', () => {
+    const lost = executed.filter(isCut).map((one) => one.wholeLog[findMark(one) ?? 0] ?? '');
+    const classes = /^Program (?:log|data|return)|(?:invoke|consumed|success|failed)/;
+    expect(new Set(lost.map((line) => classes.exec(line)?.[0]))).toEqual(
+      new Set([
+        'Program log',
+        'Program data',
+        'Program return',
+        'invoke',
+        'consumed',
+        'success',
+        'failed',
+      ]),
+    );
   });
 
   test('property: executing everything again gives the same bytes', async () => {

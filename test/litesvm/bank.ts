@@ -1,4 +1,7 @@
-/** Executes planned transactions in LiteSVM and keeps what the bank held before and after each. */
+/**
+ * Executes planned transactions in LiteSVM and keeps what the bank held before and after each. LiteSVM does not limit the
+ * size of a transaction: some that overflow their log are larger than the ledger takes.
+ */
 import assert from 'node:assert/strict';
 import {
   type Address,

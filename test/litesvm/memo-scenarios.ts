@@ -4,7 +4,8 @@ import { getAddMemoInstruction } from '@solana-program/memo';
 import { type Call, call } from './planned-transaction.ts';
 import { MEMO, MEMO_1, type Scenario } from './world.ts';
 
-function memo(text: string, signers: readonly TransactionSigner[] = []): Call {
+/** A memo as the program prints it. */
+export function memo(text: string, signers: readonly TransactionSigner[] = []): Call {
   const signed = signers.length === 0 ? [] : ['Signed by:', ...signers.map((one) => one.address)];
   return call(
     getAddMemoInstruction({ memo: text, signers: [...signers] }, { programAddress: MEMO }),

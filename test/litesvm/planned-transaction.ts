@@ -40,6 +40,8 @@ export interface Call {
   readonly returned?: string;
   /** The text after `failed: `. */
   readonly error?: string;
+  /** Fails without a line that says so: what comes after it does not run. */
+  readonly stops?: true;
 }
 
 export interface Line {
@@ -60,6 +62,7 @@ const PROGRAMS_WITHOUT_UNITS: ReadonlySet<string> = new Set([
   '11111111111111111111111111111111',
   'ComputeBudget111111111111111111111111111111',
   'Vote111111111111111111111111111111111111111',
+  'ZkTokenProof1111111111111111111111111111111',
 ]);
 const PROGRAMS_WITHOUT_LINES: ReadonlySet<string> = new Set([
   'Ed25519SigVerify111111111111111111111111111',

@@ -16,6 +16,7 @@ export type RelayStep =
   | { readonly do: 'show-units' }
   | { readonly do: 'return'; readonly bytes: Uint8Array }
   | { readonly do: 'spin' }
+  | { readonly do: 'panic'; readonly text: string }
   | {
       readonly do: 'call';
       readonly program: Address;
@@ -31,7 +32,12 @@ const OPERATIONS = {
   return: 5,
   spin: 6,
   call: 7,
+  panic: 8,
 } as const satisfies Record<RelayStep['do'], number>;
+
+/** Where a panic of the relay claims to be. */
+export const PANIC_LINE = 12;
+export const PANIC_COLUMN = 34;
 
 export function encodeRelayScript(steps: readonly RelayStep[]): Uint8Array {
   const parts = steps.map((step) => encodeOperation(OPERATIONS[step.do], encodePayload(step)));
@@ -46,6 +52,7 @@ function encodeOperation(operation: number, payload: Uint8Array): Buffer {
 function encodePayload(step: RelayStep): Uint8Array {
   switch (step.do) {
     case 'log':
+    case 'panic':
       return Buffer.from(step.text);
     case 'data':
     case 'return':
@@ -117,6 +124,13 @@ export function buildRelayProgram(): Uint8Array {
 
   code.label('spin');
   code.jump('spin');
+
+  code.label('panic');
+  code.move(1, 8);
+  code.move(2, 7);
+  code.set(3, PANIC_LINE);
+  code.set(4, PANIC_COLUMN);
+  code.callSystem('sol_panic_');
 
   addCall(code);
   return code.link();

@@ -1,90 +1,9 @@
 /** Call trees and log lines of any shape, by the relay program. */
-import { AccountRole, type Address, type Instruction } from '@solana/kit';
-import { getAddMemoInstruction } from '@solana-program/memo';
-import { accountsOf } from './expected-records.ts';
-import {
-  type Call,
-  call,
-  isCall,
-  type Line,
-  other,
-  refusedCall,
-  type Step,
-} from './planned-transaction.ts';
-import { encodeRelayScript, type RelayStep } from './relay-program.ts';
-import { COIN, COMPUTE_BUDGET, MEMO, type Scenario, type World } from './world.ts';
-
-const SHOW_UNITS = Symbol('show units');
-/** Bare text is logged, bytes are printed as data. */
-type Deed = string | Uint8Array | typeof SHOW_UNITS | Call;
-
-interface RelayEnd {
-  readonly fail?: { readonly code: bigint; readonly text: string };
-  /** Uses up the units. */
-  readonly spin?: { readonly text: string };
-  readonly return?: string;
-  /** How a call that failed, or return data that a call left, shows in this one. */
-  readonly error?: string;
-  readonly returned?: string;
-}
-
-/** One plan, two forms: the script that the program obeys and the lines and calls that must come of it. */
-function relay(program: Address, deeds: readonly Deed[], end: RelayEnd = {}): Call {
-  const script = [...deeds.map(toRelayStep), ...toRelayEnd(end)];
-  const below = deeds.filter((deed): deed is Call => typeof deed === 'object' && 'steps' in deed);
-  const instruction: Instruction = {
-    programAddress: program,
-    accounts: [...new Set(below.flatMap(programsOf))].map((address) => ({
-      address,
-      role: AccountRole.READONLY,
-    })),
-    data: encodeRelayScript(script),
-  };
-  const error = end.fail?.text ?? end.spin?.text ?? end.error;
-  const returned = end.return === undefined ? end.returned : toBase64(Buffer.from(end.return));
-  return call(instruction, deeds.map(toStep), {
-    ...(error !== undefined && { error }),
-    ...(returned !== undefined && { returned }),
-  });
-}
-
-function programsOf(below: Call): Address[] {
-  return [below.instruction.programAddress, ...accountsOf(below.instruction)];
-}
-
-function toRelayStep(deed: Deed): RelayStep {
-  if (deed === SHOW_UNITS) return { do: 'show-units' };
-  if (typeof deed === 'string') return { do: 'log', text: deed };
-  if (deed instanceof Uint8Array) return { do: 'data', bytes: deed };
-  const { programAddress: program, data } = deed.instruction;
-  const bytes = Uint8Array.from(data ?? []);
-  return { do: 'call', program, accounts: accountsOf(deed.instruction), data: bytes };
-}
-
-function toStep(deed: Deed): Step | string {
-  if (deed === SHOW_UNITS) {
-    const message = 'Program consumption: # units remaining';
-    return { kind: 'other', message, numbered: true } satisfies Line;
-  }
-  return deed instanceof Uint8Array ? { kind: 'data', message: toBase64(deed) } : deed;
-}
-
-function toRelayEnd(end: RelayEnd): RelayStep[] {
-  if (end.fail) return [{ do: 'fail', code: end.fail.code }];
-  if (end.spin) return [{ do: 'spin' }];
-  return end.return === undefined ? [] : [{ do: 'return', bytes: Buffer.from(end.return) }];
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64');
-}
-
-function memo(text: string): Call {
-  return call(getAddMemoInstruction({ memo: text }, { programAddress: MEMO }), [
-    `Memo (len ${Buffer.byteLength(text)})`,
-    text,
-  ]);
-}
+import { memo } from './memo-scenarios.ts';
+import { type Call, call, other, refusedCall } from './planned-transaction.ts';
+import { cut, relay, SHOW_UNITS, toBase64 } from './relay-call.ts';
+import { encodeRelayScript } from './relay-program.ts';
+import { COIN, COMPUTE_BUDGET, type Scenario, type World } from './world.ts';
 
 /** A chain of calls, `depth` high, that says something before and after each. */
 function tower(world: World, depth: number, top: Call): Call {
@@ -95,12 +14,6 @@ function tower(world: World, depth: number, top: Call): Call {
     if (top.error !== undefined) tower = { ...tower, steps: tower.steps.slice(0, 2) };
   }
   return tower;
-}
-
-/** What remains of a relay's plan when its last call fails. */
-function cut(failed: Call, error: string): Call {
-  const last = failed.steps.findLastIndex(isCall);
-  return { ...failed, steps: failed.steps.slice(0, last + 1), error };
 }
 
 export const RELAY_SCENARIOS: readonly Scenario[] = [
@@ -151,6 +64,18 @@ export const RELAY_SCENARIOS: readonly Scenario[] = [
       payer: await world.wallet('named failure payer'),
       calls: [tower(world, 2, failing)],
       err: '{"InstructionError":[0,"InvalidArgument"]}',
+    };
+  },
+  async (world) => {
+    const [one, two] = world.relays;
+    const panicking = relay(two, ['before'], {
+      panic: `a\nProgram ${two} success\r\u2028Program log: b`,
+    });
+    return {
+      title: 'a failure whose text breaks the line and imitates others',
+      payer: await world.wallet('panic payer'),
+      calls: [cut(relay(one, [panicking]), 'Program failed to complete')],
+      err: '{"InstructionError":[0,"ProgramFailedToComplete"]}',
     };
   },
   async (world) => {

@@ -33,7 +33,7 @@ export function traceCalls(plan: PlannedTransaction, log: readonly string[]): Tr
   for (const [i, call] of plan.calls.entries()) {
     if (running) tracer.trace(call, [i]);
     else tracer.skip(call, [i]);
-    if (call.error !== undefined) running = false;
+    if (call.error !== undefined || call.stops) running = false;
   }
   tracer.end();
   return tracer;

@@ -1,0 +1,83 @@
+/** Calls of the relay program: one plan, two forms. */
+import { AccountRole, type Address, type Instruction } from '@solana/kit';
+import { accountsOf } from './expected-records.ts';
+import { type Call, call, isCall, type Line, type Step } from './planned-transaction.ts';
+import { encodeRelayScript, PANIC_COLUMN, PANIC_LINE, type RelayStep } from './relay-program.ts';
+
+export const SHOW_UNITS = Symbol('show units');
+/** Bare text is logged, bytes are printed as data. */
+type Deed = string | Uint8Array | typeof SHOW_UNITS | Call;
+
+interface RelayEnd {
+  readonly fail?: { readonly code: bigint; readonly text: string };
+  /** Uses up the units. */
+  readonly spin?: { readonly text: string };
+  readonly panic?: string;
+  readonly return?: string;
+  /** How a call that failed, or return data that a call left, shows in this one. */
+  readonly error?: string;
+  readonly returned?: string;
+}
+
+/** One plan, two forms: the script that the program obeys and the lines and calls that must come of it. */
+export function relay(program: Address, deeds: readonly Deed[], end: RelayEnd = {}): Call {
+  const script = [...deeds.map(toRelayStep), ...toRelayEnd(end)];
+  const below = deeds.filter((deed): deed is Call => typeof deed === 'object' && 'steps' in deed);
+  const instruction: Instruction = {
+    programAddress: program,
+    accounts: [...new Set(below.flatMap(programsOf))].map((address) => ({
+      address,
+      role: AccountRole.READONLY,
+    })),
+    data: encodeRelayScript(script),
+  };
+  const error = end.fail?.text ?? end.spin?.text ?? panicText(end.panic) ?? end.error;
+  const returned = end.return === undefined ? end.returned : toBase64(Buffer.from(end.return));
+  return call(instruction, deeds.map(toStep), {
+    ...(error !== undefined && { error }),
+    ...(returned !== undefined && { returned }),
+  });
+}
+
+function panicText(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  return `SBF program Panicked in ${file} at ${PANIC_LINE}:${PANIC_COLUMN}`;
+}
+
+function programsOf(below: Call): Address[] {
+  return [below.instruction.programAddress, ...accountsOf(below.instruction)];
+}
+
+function toRelayStep(deed: Deed): RelayStep {
+  if (deed === SHOW_UNITS) return { do: 'show-units' };
+  if (typeof deed === 'string') return { do: 'log', text: deed };
+  if (deed instanceof Uint8Array) return { do: 'data', bytes: deed };
+  const { programAddress: program, data } = deed.instruction;
+  const bytes = Uint8Array.from(data ?? []);
+  return { do: 'call', program, accounts: accountsOf(deed.instruction), data: bytes };
+}
+
+function toStep(deed: Deed): Step | string {
+  if (deed === SHOW_UNITS) {
+    const message = 'Program consumption: # units remaining';
+    return { kind: 'other', message, numbered: true } satisfies Line;
+  }
+  return deed instanceof Uint8Array ? { kind: 'data', message: toBase64(deed) } : deed;
+}
+
+function toRelayEnd(end: RelayEnd): RelayStep[] {
+  if (end.fail) return [{ do: 'fail', code: end.fail.code }];
+  if (end.spin) return [{ do: 'spin' }];
+  if (end.panic !== undefined) return [{ do: 'panic', text: end.panic }];
+  return end.return === undefined ? [] : [{ do: 'return', bytes: Buffer.from(end.return) }];
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
+
+/** What remains of a relay's plan when its last call fails. */
+export function cut(failed: Call, error: string): Call {
+  const last = failed.steps.findLastIndex(isCall);
+  return { ...failed, steps: failed.steps.slice(0, last + 1), error };
+}
