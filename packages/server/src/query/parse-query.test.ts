@@ -227,6 +227,7 @@ describe('decoding', () => {
     const options = { limits: QUERY_LIMITS, dialects: ['ledger'] as const };
     expect(parseQuery(body, options)).toEqual(parse(JSON.stringify(body)));
     expect(() => parseQuery({ fromBlock: Number.NaN }, options)).toThrow(CodedError);
+    expect(() => parseQuery(Object.create({ fromBlock: 5 }), options)).toThrow(CodedError);
   });
 });
 
