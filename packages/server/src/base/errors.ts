@@ -13,6 +13,9 @@ export const ERRORS = {
   // The command line.
   'cli-usage': { text: 'the command line is wrong' },
   'cli-file-unreadable': { text: 'the file cannot be read' },
+  'cli-file-exists': { text: 'the file exists already; name another, or use --force' },
+  'cli-file-unwritable': { text: 'the file cannot be written' },
+  'cli-interrupted': { text: 'interrupted; nothing was written' },
 
   // The simulated node.
   'simulator-option-invalid': {

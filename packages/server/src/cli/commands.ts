@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
+import { buildSimulateCommand } from './commands/simulate.ts';
 import type { CommandContext } from './context.ts';
 
 /** Every command of the program, in the order of its help. One file in `commands/` builds each. */
-export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [];
+export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [buildSimulateCommand];

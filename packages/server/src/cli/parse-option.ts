@@ -1,0 +1,34 @@
+import { InvalidArgumentError } from 'commander';
+
+export interface NumberRange {
+  readonly min: number;
+  readonly max: number;
+  readonly integer: boolean;
+}
+
+/** A parser for an option's value; commander names the option and the value, this the rest. */
+export type OptionParser<Value> = (text: string) => Value;
+
+export function numberOption(range: NumberRange): OptionParser<number> {
+  return (text) => {
+    const value = /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
+    const isWhole = !range.integer || Number.isSafeInteger(value);
+    if (isWhole && value >= range.min && value <= range.max) return value;
+    const kind = range.integer ? 'an integer' : 'a number';
+    throw new InvalidArgumentError(`Expected ${kind} from ${range.min} to ${range.max}.`);
+  };
+}
+
+export const portOption = numberOption({ min: 0, max: 65_535, integer: true });
+
+/** Unix seconds of a date (its midnight) or a time, in UTC unless it names another zone. */
+export function dateOption(text: string): number {
+  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})?$/.test(text);
+  const hasZone = isDate || /(Z|[+-]\d{2}:\d{2})$/.test(text);
+  const ms = isDate || isTime ? Date.parse(hasZone ? text : `${text}Z`) : Number.NaN;
+  if (ms >= 0) return Math.floor(ms / 1000);
+  throw new InvalidArgumentError(
+    'Expected a date from 1970 on, such as 2026-01-31 or 2026-01-31T12:00:00Z.',
+  );
+}

@@ -1,0 +1,57 @@
+import type { Clock } from '../base/clock.ts';
+
+const barEveryMs = 100;
+const lineEveryMs = 5_000;
+const barWidth = 30;
+
+/** How far a long command is: a bar on a terminal, now and then a line elsewhere. */
+export class Progress {
+  readonly #total: number;
+  readonly #unit: string;
+  readonly #err: NodeJS.WritableStream;
+  readonly #clock: Clock;
+  readonly #startMs: number;
+  readonly #isTerminal: boolean;
+  #shownMs: number;
+  #bytes = 0;
+  #done = 0;
+
+  constructor(
+    options: { total: number; unit: string },
+    modules: { err: NodeJS.WritableStream; clock: Clock },
+  ) {
+    this.#total = options.total;
+    this.#unit = options.unit;
+    this.#err = modules.err;
+    this.#clock = modules.clock;
+    this.#startMs = modules.clock.nowMs();
+    this.#shownMs = this.#startMs;
+    this.#isTerminal = (modules.err as { isTTY?: boolean }).isTTY === true;
+  }
+
+  add(count: number, bytes: number): void {
+    this.#done += count;
+    this.#bytes += bytes;
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - this.#shownMs < (this.#isTerminal ? barEveryMs : lineEveryMs)) return;
+    this.#shownMs = nowMs;
+    this.#err.write(this.#isTerminal ? `\r${this.#bar()}` : `${this.#line()}\n`);
+  }
+
+  /** The last word, also when the work ended before anything was shown. */
+  finish(): void {
+    this.#err.write(this.#isTerminal ? `\r${this.#bar()}\n` : `${this.#line()}\n`);
+  }
+
+  #bar(): string {
+    const filled = Math.round((barWidth * this.#done) / this.#total);
+    return `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${this.#line()}`;
+  }
+
+  #line(): string {
+    const seconds = (this.#clock.nowMs() - this.#startMs) / 1000;
+    const rate = Math.round(this.#done / Math.max(seconds, 0.001));
+    const megabytes = (this.#bytes / 1e6).toFixed(1);
+    return `${this.#done} of ${this.#total} ${this.#unit}, ${megabytes} MB, ${rate} a second`;
+  }
+}
