@@ -35,7 +35,7 @@ export const CHAIN_DEFAULTS: ChainOptions = {
   historySlots: 432_000,
 };
 
-interface Range {
+export interface Range {
   readonly min: number;
   readonly max: number;
   readonly integer: boolean;

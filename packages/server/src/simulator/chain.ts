@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { base58 } from '@scure/base';
+import { encodeBase58 } from '../base/base58.ts';
 import { Random } from '../base/random.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import type { ChainBlock } from './chain-block.ts';
@@ -143,7 +143,7 @@ export class SimulatedChain implements Branch {
     const digest = createHash('sha256')
       .update([this.options.seed, ...name].join('/'))
       .digest();
-    return base58.encode(digest) as BlockHash;
+    return encodeBase58(digest) as BlockHash;
   }
 
   build(

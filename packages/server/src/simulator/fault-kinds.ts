@@ -1,13 +1,13 @@
 /**
  * Everything a simulated node can do wrong, as one table: parsing, help, documentation and tests derive from it.
  *
- * `place` says what a fault touches, and so what its scope can select:
- *   wire    a whole HTTP answer        (methods, slots: any call of the request)
- *   call    one call's answer          (methods, slots)
+ * `place` says what a fault touches, and so what can limit it:
+ *   wire    a whole HTTP answer; methods and slots are those of any call of the request
+ *   call    one call's answer
  *   batch   the order of a batch
- *   block   one block's content        (slots)
+ *   block   one block's content
  *   chain   what the node believes the ledger to be
- *   socket  the notifications of a WebSocket (methods: the subscribe method)
+ *   socket  the notifications of a WebSocket; methods are the subscribe methods
  */
 export type FaultPlace = 'wire' | 'call' | 'batch' | 'block' | 'chain' | 'socket';
 
@@ -21,8 +21,13 @@ export type ParameterSpec =
   | { readonly type: 'choice'; readonly values: readonly string[]; readonly default?: string }
   | { readonly type: 'text'; readonly lengthMax: number; readonly default?: string };
 
+export const SCOPE_KEYS = ['fromSlot', 'toSlot', 'methods', 'times', 'probability'] as const;
+export type ScopeKey = (typeof SCOPE_KEYS)[number];
+
 export interface FaultSpec {
   readonly place: FaultPlace;
+  /** What can limit it, where that is not what can limit all faults of the place. */
+  readonly scope?: readonly ScopeKey[];
   /** One line for people. */
   readonly text: string;
   readonly parameters: Readonly<Record<string, ParameterSpec>>;
@@ -110,6 +115,7 @@ export const FAULT_KINDS = {
   // A block's content.
   'skip-block': {
     place: 'block',
+    scope: ['fromSlot', 'toSlot'],
     text: 'a block is hidden: from lists alone, or also denied as skipped or not available',
     parameters: {
       as: { type: 'choice', values: ['omitted', 'skipped', 'unavailable'], default: 'skipped' },
@@ -199,6 +205,7 @@ export const FAULT_KINDS = {
   },
   'other-genesis': {
     place: 'chain',
+    scope: ['times', 'probability'],
     text: 'getGenesisHash names another ledger',
     parameters: {},
   },
@@ -227,6 +234,21 @@ export const FAULT_KINDS = {
 } as const satisfies Record<string, FaultSpec>;
 
 export type FaultKind = keyof typeof FAULT_KINDS;
+
+/** What can limit a fault: a state of the chain has no number of times, a batch no slot. */
+const scopeByPlace: Readonly<Record<FaultPlace, readonly ScopeKey[]>> = {
+  wire: SCOPE_KEYS,
+  call: SCOPE_KEYS,
+  batch: ['times', 'probability'],
+  block: ['fromSlot', 'toSlot', 'times', 'probability'],
+  chain: [],
+  socket: SCOPE_KEYS,
+};
+
+export function scopeOf(kind: FaultKind): readonly ScopeKey[] {
+  const spec: FaultSpec = FAULT_KINDS[kind];
+  return spec.scope ?? scopeByPlace[spec.place];
+}
 
 /** Parameters without a default that may stay away. */
 export const OPTIONAL_PARAMETERS: ReadonlySet<string> = new Set([

@@ -6,6 +6,8 @@ import {
   type FaultSpec,
   OPTIONAL_PARAMETERS,
   type ParameterSpec,
+  type ScopeKey,
+  scopeOf,
 } from './fault-kinds.ts';
 
 /** A forgotten script must not fill the memory with faults. */
@@ -154,10 +156,15 @@ function isInScope(scope: FaultScope, { method, slot }: FaultSubject): boolean {
   return scope.toSlot === undefined || (slot !== undefined && slot <= scope.toSlot);
 }
 
-const scopeSpecs: Readonly<Record<'fromSlot' | 'toSlot' | 'times', ParameterSpec>> = {
-  fromSlot: { type: 'integer', min: 0, max: Number.MAX_SAFE_INTEGER },
-  toSlot: { type: 'integer', min: 0, max: Number.MAX_SAFE_INTEGER },
-  times: { type: 'integer', min: 1, max: 1_000_000_000 },
+const slotSpec: ParameterSpec = { type: 'integer', min: 0, max: Number.MAX_SAFE_INTEGER };
+const timesSpec: ParameterSpec = { type: 'integer', min: 1, max: 1_000_000_000 };
+
+const scopeParsers: Readonly<Record<ScopeKey, (value: unknown) => unknown>> = {
+  fromSlot: (value) => parseParameter('fromSlot', value, slotSpec),
+  toSlot: (value) => parseParameter('toSlot', value, slotSpec),
+  methods: parseMethods,
+  times: (value) => parseParameter('times', value, timesSpec),
+  probability: parseProbability,
 };
 
 export function parseFault(request: unknown): Pick<Fault, 'kind' | 'parameters' | 'scope'> {
@@ -171,7 +178,7 @@ export function parseFault(request: unknown): Pick<Fault, 'kind' | 'parameters' 
     throw refuse('kind', kind, `one of ${kinds.join(', ')}`);
   }
   entries.delete('kind');
-  const scope = takeScope(entries);
+  const scope = takeScope(entries, scopeOf(kind as FaultKind));
   const spec: FaultSpec = FAULT_KINDS[kind as FaultKind];
   const parameters: Record<string, number | string> = {};
   for (const [name, parameter] of Object.entries(spec.parameters)) {
@@ -181,23 +188,18 @@ export function parseFault(request: unknown): Pick<Fault, 'kind' | 'parameters' 
     parameters[name] = parseParameter(name, value, parameter);
   }
   for (const name of entries.keys()) {
-    const allowed = [...Object.keys(spec.parameters), ...Object.keys(scopeSpecs)];
-    throw refuse(name, entries.get(name), `only ${allowed.join(', ')}, methods, probability`);
+    const allowed = ['kind', ...Object.keys(spec.parameters), ...scopeOf(kind as FaultKind)];
+    throw refuse(name, entries.get(name), `only ${allowed.join(', ')}`);
   }
   return { kind: kind as FaultKind, parameters, scope };
 }
 
-function takeScope(entries: Map<string, unknown>): FaultScope {
+function takeScope(entries: Map<string, unknown>, keys: readonly ScopeKey[]): FaultScope {
   const scope: Record<string, unknown> = {};
-  for (const [name, spec] of Object.entries(scopeSpecs)) {
-    if (entries.has(name)) scope[name] = parseParameter(name, entries.get(name), spec);
-    entries.delete(name);
+  for (const key of keys) {
+    if (entries.has(key)) scope[key] = scopeParsers[key](entries.get(key));
+    entries.delete(key);
   }
-  if (entries.has('methods')) scope['methods'] = parseMethods(entries.get('methods'));
-  if (entries.has('probability'))
-    scope['probability'] = parseProbability(entries.get('probability'));
-  entries.delete('methods');
-  entries.delete('probability');
   return scope;
 }
 

@@ -1,7 +1,9 @@
 import { request as httpRequest } from 'node:http';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SimulatedNode } from './start-node.ts';
+import { systemClock } from '../base/clock.ts';
+import { createLedger } from './simulated-ledger.ts';
+import { type SimulatedNode, startNode } from './start-node.ts';
 import {
   blockConfig,
   call,
@@ -225,6 +227,35 @@ describe('errors', () => {
     const typed = await post(node, '{}', { 'Content-Type': 'text/plain' });
     expect(typed.status).toBe(415);
     expect((await post(node, ' '.repeat(60_000))).status).toBe(413);
+  });
+});
+
+describe('bugs', () => {
+  test('error: -32603 if a block cannot be rendered, and the node lives', async () => {
+    const ledger = createLedger(
+      { paused: true },
+      {
+        clock: systemClock,
+        render: () => {
+          throw new RangeError('no such block');
+        },
+      },
+    );
+    const broken = await startNode({}, { ledger });
+    const { confirmedSlot } = broken.state();
+    const body = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'getBlock',
+      params: [confirmedSlot, blockConfig],
+    };
+    const response = await post(broken, body);
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({
+      error: { code: -32603, message: 'Internal error: no such block' },
+    });
+    expect((await call(broken, 'getHealth')).result).toBe('ok');
+    await broken.close();
   });
 });
 

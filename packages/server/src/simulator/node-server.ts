@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
 import type { Clock } from '../base/clock.ts';
-import { answerRequest } from './answer-request.ts';
+import { answerRequest, renderFailure } from './answer-request.ts';
 import { numberOf } from './faults.ts';
 import type { NodeLimits } from './limits.ts';
 import { readBody } from './read-body.ts';
@@ -25,12 +25,24 @@ export function createNodeServer(
   options: { limits: NodeLimits },
   modules: NodeServerModules,
 ): Server {
-  return createServer((request, response) => {
-    new Exchange(request, response, { ...modules, limits: options.limits }).run().catch(() => {
-      // The reader went away, or our own code failed: either way this exchange cannot be completed.
-      response.destroy();
-    });
+  const server = createServer((request, response) => {
+    new Exchange(request, response, { ...modules, limits: options.limits })
+      .run()
+      .catch((error: unknown) => endBroken(response, error));
   });
+  server.maxConnections = options.limits.connectionCountMax;
+  return server;
+}
+
+/** The reader went away, or our own code failed; only the second can be told, and only before an answer began. */
+function endBroken(response: ServerResponse, error: unknown): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  response.writeHead(500, { 'Content-Type': 'application/json' });
+  response.end(renderFailure(new RpcFailure(-32603, `Internal error: ${text}`), null));
 }
 
 class Exchange {

@@ -50,11 +50,7 @@ export class NodeView {
   nextChangeMs(ms: number): number {
     const seenMs = Math.max(0, ms - this.#lagMs);
     let next = this.#chain.nextChangeMs(seenMs) + this.#lagMs;
-    for (const fault of this.#faults.list()) {
-      if (fault.kind !== 'fork' && fault.kind !== 'fork-lower') continue;
-      const endMs = this.#forkEndMs(fault);
-      if (endMs > ms) next = Math.min(next, endMs);
-    }
+    for (const fork of this.#forksAt(ms)) next = Math.min(next, this.#forkEndMs(fork));
     return next;
   }
 
@@ -65,13 +61,20 @@ export class NodeView {
   #bendBranch(state: ChainState, ms: number): ChainState {
     const below = this.#faults.find('fork-below-finality');
     if (below !== undefined) return this.#follow(state, ms, this.#branchBelowFinality(below));
+    const forks = this.#forksAt(ms + this.#lagMs).map((fork) => this.#forkBranch(fork));
+    // A fork that is hidden by a newer one or by a storm may be shown again, so finality waits below all of them.
+    const limit = Math.min(state.finalizedSlot, ...forks.map(({ ancestor }) => ancestor)) as Slot;
+    const waiting = { ...state, finalizedSlot: limit };
     const storm = this.#faults.find('fork-storm');
-    if (storm !== undefined) return this.#follow(state, ms, this.#stormBranch(storm, state, ms));
-    const fork = this.#faults.find('fork-lower') ?? this.#faults.find('fork');
-    if (fork === undefined || ms + this.#lagMs >= this.#forkEndMs(fork)) return state;
-    const { branch, ancestor } = this.#forkBranch(fork);
-    const bent = this.#follow(state, ms, branch);
-    return { ...bent, finalizedSlot: Math.min(bent.finalizedSlot, ancestor) as Slot };
+    const branch =
+      storm === undefined ? forks.at(-1)?.branch : this.#stormBranch(storm, waiting, ms);
+    return branch === undefined ? waiting : this.#follow(waiting, ms, branch);
+  }
+
+  /** The faults that replace the last blocks for some slots and are not over, oldest first. */
+  #forksAt(ms: number): Fault[] {
+    const isFork = ({ kind }: Fault) => kind === 'fork' || kind === 'fork-lower';
+    return this.#faults.list().filter((fault) => isFork(fault) && ms < this.#forkEndMs(fault));
   }
 
   #follow(state: ChainState, ms: number, branch: Branch): ChainState {

@@ -1,7 +1,13 @@
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { SimulatedChain } from './chain.ts';
-import { type ChainOptions, describeRange, isInRange } from './chain-options.ts';
+import {
+  CHAIN_RANGES,
+  type ChainOptions,
+  describeRange,
+  isInRange,
+  type Range,
+} from './chain-options.ts';
 import type { RenderBlock } from './rendered-blocks.ts';
 import { SimulatedTime } from './simulated-time.ts';
 
@@ -31,13 +37,17 @@ export function createLedger(
 ): SimulatedLedger {
   const chain = new SimulatedChain(options.chain ?? {});
   const speed = options.speed ?? 1;
-  if (!isInRange(speed, SPEED_RANGE)) {
-    const expected = describeRange(SPEED_RANGE);
-    throw new CodedError('simulator-option-invalid', { option: 'speed', found: speed, expected });
-  }
+  const resumeAtSlot = options.resumeAtSlot ?? chain.options.startSlot;
+  check('speed', speed, SPEED_RANGE);
+  check('resumeAtSlot', resumeAtSlot, CHAIN_RANGES.startSlot);
   // The start slot is confirmed when the ledger begins: the clock starts just before the next one.
-  const slot = (options.resumeAtSlot ?? chain.options.startSlot) + 1;
-  const startMs = chain.processedAtMs(slot) - chain.options.slotMs / 100;
+  const startMs = chain.processedAtMs(resumeAtSlot + 1) - chain.options.slotMs / 100;
   const time = new SimulatedTime({ startMs, speed, paused: options.paused ?? false }, modules);
   return { chain, time, render: modules.render, clock: modules.clock };
+}
+
+function check(option: string, found: number, range: Range): void {
+  if (isInRange(found, range)) return;
+  const expected = describeRange(range);
+  throw new CodedError('simulator-option-invalid', { option, found, expected });
 }

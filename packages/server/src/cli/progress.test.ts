@@ -1,0 +1,40 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import type { Clock } from '../base/clock.ts';
+import { Progress } from './progress.ts';
+
+function create(isTerminal: boolean) {
+  const clock = { atMs: 0, nowMs: () => clock.atMs, unixMs: () => 0, sleep: async () => undefined };
+  const err = Object.assign(new PassThrough(), { isTTY: isTerminal });
+  const progress = new Progress(
+    { total: 10, unit: 'blocks' },
+    { err, clock: clock satisfies Clock },
+  );
+  const add = (afterMs: number) => {
+    clock.atMs += afterMs;
+    progress.add(1, 500_000);
+  };
+  return { progress, add, text: () => String(err.read() ?? '') };
+}
+
+test('default: elsewhere than on a terminal, a line every five seconds and a last one', () => {
+  const { progress, add, text } = create(false);
+  add(100);
+  add(100);
+  expect(text()).toBe('');
+  add(4_800);
+  expect(text()).toBe('3 of 10 blocks, 1.5 MB, 1 a second\n');
+  progress.finish();
+  expect(text()).toBe('3 of 10 blocks, 1.5 MB, 1 a second\n');
+});
+
+test('behavior: on a terminal, a bar that is drawn over itself', () => {
+  const { progress, add, text } = create(true);
+  add(50);
+  expect(text()).toBe('');
+  add(50);
+  expect(text()).toBe(`\r[${'#'.repeat(6)}${'-'.repeat(24)}] 2 of 10 blocks, 1.0 MB, 20 a second`);
+  for (let count = 0; count < 8; count++) add(0);
+  progress.finish();
+  expect(text()).toMatch(/^\r\[#{30}\] 10 of 10 blocks, .*\n$/);
+});

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { removeTopLevel, replaceEverywhere, replaceTopLevel, topLevelValue } from './json-text.ts';
+
+const key = fc.constantFrom('a', 'b', 'c"', 'logMessages', '\\');
+const value = fc.letrec((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 4 },
+    fc.oneof(
+      fc.string(),
+      fc.constantFrom('"a":1', '{', ']', 'a":[', '\\"'),
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+    ),
+    fc.array(tie('any'), { maxLength: 4 }),
+    fc.dictionary(key, tie('any'), { maxKeys: 4 }),
+  ),
+})).any;
+const object = fc.dictionary(key, value, { maxKeys: 5 });
+
+function replaceDeep(at: unknown, name: string): unknown {
+  if (Array.isArray(at)) return at.map((item) => replaceDeep(item, name));
+  if (typeof at !== 'object' || at === null) return at;
+  return Object.fromEntries(
+    Object.entries(at).map(([own, item]) => [own, own === name ? 7 : replaceDeep(item, name)]),
+  );
+}
+
+test('property: edits of the text equal edits of the value', () => {
+  fc.assert(
+    fc.property(object, key, (before, name) => {
+      const text = JSON.stringify(before);
+      const has = Object.hasOwn(before, name);
+      expect(topLevelValue(text, name)).toBe(has ? JSON.stringify(before[name]) : undefined);
+      expect(JSON.parse(replaceTopLevel(text, name, '7'))).toEqual(
+        has ? { ...before, [name]: 7 } : before,
+      );
+      const { [name]: _, ...rest } = before;
+      expect(JSON.parse(removeTopLevel(text, name))).toEqual(rest);
+      expect(JSON.parse(replaceEverywhere(text, name, '7'))).toEqual(replaceDeep(before, name));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('behavior: digits that no number holds stay as they are', () => {
+  const text = '{"a":[18446744073709551615],"b":-9007199254740993}';
+  expect(replaceTopLevel(text, 'a', 'null')).toBe('{"a":null,"b":-9007199254740993}');
+  expect(removeTopLevel(text, 'b')).toBe('{"a":[18446744073709551615]}');
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { SimulatedChain } from './chain.ts';
+import type { ChainBlock } from './chain-block.ts';
+import { RenderedBlocks } from './rendered-blocks.ts';
+
+const chain = new SimulatedChain({ skipRate: 0 });
+const blockAt = (slot: number) => chain.blockAt(slot) as ChainBlock;
+const full = { transactionDetails: 'full', rewards: true } as const;
+
+function create(bytesMax: number) {
+  const rendered: string[] = [];
+  const blocks = new RenderedBlocks(
+    { bytesMax },
+    {
+      render: (block, options) => {
+        rendered.push(`${block.branch}/${block.slot}/${options.transactionDetails}`);
+        return { json: new Uint8Array(100), versionMax: -1 };
+      },
+    },
+  );
+  return { blocks, rendered };
+}
+
+test('default: a block is rendered once for each form it is asked in', () => {
+  const { blocks, rendered } = create(10_000);
+  const first = blocks.get(blockAt(5), full);
+  expect(blocks.get(blockAt(5), full)).toBe(first);
+  blocks.get(blockAt(5), { ...full, transactionDetails: 'none' });
+  blocks.get({ ...blockAt(5), branch: 9 }, full);
+  expect(rendered).toEqual(['0/5/full', '0/5/none', '9/5/full']);
+});
+
+test('limit: bytes are bounded, and what was used last stays', () => {
+  const { blocks, rendered } = create(250);
+  for (const slot of [1, 2, 1, 3, 1, 2]) blocks.get(blockAt(slot), full);
+  expect(rendered).toEqual(['0/1/full', '0/2/full', '0/3/full', '0/2/full']);
+  expect(blocks.bytes).toBe(200);
+});
+
+test('limit: a block larger than all room is answered and not kept', () => {
+  const { blocks } = create(50);
+  expect(blocks.get(blockAt(1), full).json).toHaveLength(100);
+  expect(blocks.bytes).toBe(0);
+});
