@@ -2,6 +2,7 @@ import { DIALECTS } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { describe, expect, test } from 'vitest';
 import { answerQuery } from '../../packages/server/src/engine/reference/answer-query.ts';
+import { answerFast } from '../../packages/server/src/engine/testing/answer-fast.ts';
 import type { Block } from '../../packages/server/src/ledger/block.ts';
 import { parseQueryBody } from '../../packages/server/src/query/parse-query.ts';
 import type { Query } from '../../packages/server/src/query/query.ts';
@@ -12,6 +13,8 @@ type Engine = (query: Query, blocks: readonly Block[]) => string | Promise<strin
 /** Every engine must give the same bytes. */
 const engines: Readonly<Record<string, Engine>> = {
   reference: answerQuery,
+  segment: (query, blocks) => answerFast(query, blocks),
+  'one-block segment': (query, blocks) => answerFast(query, blocks, 1),
 };
 
 const blocks = readGoldenBlocks();

@@ -18,7 +18,7 @@ import type { BlockCounts } from './segment-writer.ts';
 import { unzigzag } from './zigzag.ts';
 
 const kinds: readonly LogKind[] = ['log', 'data', 'other'];
-const decoder = new TextDecoder('utf-8', { fatal: true });
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The blocks of a segment as objects: for tools, tests and the reference engine, not for queries. */
 export function decodeBlocks(segment: Segment): Block[] {

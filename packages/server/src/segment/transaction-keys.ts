@@ -1,4 +1,8 @@
+import { assert } from '../base/assert.ts';
 import type { GroupRows } from './row-buffer.ts';
+
+/** Positions, with one more to mean null, are kept in 16 bits. */
+const positionMax = 65_534;
 
 /** The key list of the transaction at hand: listed keys first, then whatever else it mentions, each once. */
 export class TransactionKeys {
@@ -18,6 +22,7 @@ export class TransactionKeys {
   add(id: number): number {
     this.#reserve(id);
     const position = this.#ids.push(id) - 1;
+    assert(position < positionMax, 'a transaction has fewer keys than 16 bits count');
     if (this.#stamps[id] !== this.#stamp) {
       this.#stamps[id] = this.#stamp;
       this.#positions[id] = position;

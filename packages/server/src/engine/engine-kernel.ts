@@ -1,0 +1,198 @@
+import { assert } from '../base/assert.ts';
+import { ensureMemory, type Kernel, loadKernel } from '../kernels/load-kernel.ts';
+
+/** The functions of `kernels/assembly/engine.ts`. Addresses are byte positions in the kernel's memory. */
+export interface EngineExports {
+  readonly BASE58_TABLE_BYTES: { readonly value: number };
+  lzDecompress(input: number, length: number, out: number, capacity: number): number;
+  joinPlanes(input: number, planes: number, count: number, width: number, out: number): void;
+  base58Initialize(base: number): void;
+  base58Encode(bytes: number, length: number, out: number): number;
+  startsOf(lengths: number, width: number, count: number, out: number): number;
+  addColumn(column: number, width: number, count: number, out: number): void;
+  sumInRanges(steps: number, width: number, starts: number, rangeCount: number, out: number): void;
+  decodeKeys(codes: number, width: number, count: number, highestBefore: number, out: number): void;
+  resolvePost(
+    pre: number,
+    preWidth: number,
+    post: number,
+    postWidth: number,
+    count: number,
+    out: number,
+  ): void;
+  applyChanges(
+    pre: number,
+    preWidth: number,
+    change: number,
+    changeWidth: number,
+    count: number,
+    out: number,
+  ): void;
+  addressTexts(
+    depths: number,
+    width: number,
+    starts: number,
+    transactionCount: number,
+    path: number,
+    textStarts: number,
+    out: number,
+  ): number;
+  base58Column(
+    bytes: number,
+    starts: number,
+    count: number,
+    textStarts: number,
+    out: number,
+  ): number;
+  base58Signatures(bytes: number, count: number, textStarts: number, out: number): number;
+  dataPrefixes(bytes: number, starts: number, count: number, out: number): void;
+  dictionaryTexts(keys: number, count: number, out: number): void;
+  setGroup(table: number, scratch: number): void;
+  selectInstructions(item: number, transactionCount: number): number;
+  selectTransactions(item: number, transactionCount: number): number;
+  selectRows(item: number, table: number, transactionCount: number): number;
+  selectRewards(
+    keys: number,
+    width: number,
+    rewardCount: number,
+    ids: number,
+    idCount: number,
+    flags: number,
+  ): number;
+  pagesOfMarked(transactionCount: number, pages: number): void;
+  pagesOfRewards(
+    keys: number,
+    width: number,
+    rewardCount: number,
+    flags: number,
+    pages: number,
+  ): void;
+  anyMarked(marks: number, first: number, end: number): number;
+  setKeys(starts: number, ids: number, pages: number): void;
+  writeArrays(
+    state: number,
+    kinds: number,
+    marks: number,
+    transactionFirst: number,
+    transactionEnd: number,
+    rewardFirst: number,
+    rewardEnd: number,
+    out: number,
+    limit: number,
+  ): number;
+  isComplete(): number;
+}
+
+/** Kernels keep their own constants below this address. */
+const heapStart = 65_536;
+/** Everything is allocated in multiples of this, so that neighbours merge well. */
+const grainBytes = 1_024;
+/** Kernels read and write in steps of 16 and 32 bytes and may touch this much past an end. */
+export const slackBytes = 128;
+
+/** No key list has more positions than 16 bits count; 32 bits each. */
+const positionBytes = 65_536 * 4;
+
+interface Extent {
+  start: number;
+  end: number;
+}
+
+/**
+ * The kernel with its memory, parted by a first-fit allocator: free extents in order of address, neighbours merged.
+ * There are a few thousand extents at most, each a column or a page.
+ */
+export class EngineKernel {
+  readonly exports: EngineExports;
+  /** By position in a key list: which filters its key satisfies. */
+  readonly positionScratch: number;
+  readonly #kernel: Kernel<EngineExports>;
+  readonly #free: Extent[] = [];
+  readonly #sizes = new Map<number, number>();
+  #end = heapStart;
+  allocatedBytes = 0;
+  #bytes = new Uint8Array(0);
+  #ints = new Uint32Array(0);
+
+  constructor() {
+    this.#kernel = loadKernel<EngineExports>('engine', 1 << 20);
+    this.exports = this.#kernel.exports;
+    this.positionScratch = this.allocate(positionBytes);
+    this.exports.base58Initialize(this.allocate(this.exports.BASE58_TABLE_BYTES.value));
+  }
+
+  /** Views are valid until the next allocation, which may move the memory. */
+  get bytes(): Uint8Array {
+    this.#renewViews();
+    return this.#bytes;
+  }
+
+  get ints(): Uint32Array {
+    this.#renewViews();
+    return this.#ints;
+  }
+
+  #renewViews(): void {
+    const { buffer } = this.#kernel.memory;
+    if (this.#bytes.buffer === buffer) return;
+    this.#bytes = new Uint8Array(buffer);
+    this.#ints = new Uint32Array(buffer);
+  }
+
+  allocate(byteCount: number): number {
+    const size = Math.ceil((byteCount + slackBytes) / grainBytes) * grainBytes;
+    const index = this.#free.findIndex((extent) => extent.end - extent.start >= size);
+    const start = index < 0 ? this.#extend(size) : this.#take(index, size);
+    this.#sizes.set(start, size);
+    this.allocatedBytes += size;
+    return start;
+  }
+
+  release(start: number): void {
+    const size = this.#sizes.get(start);
+    assert(size !== undefined, 'only what was allocated is released, and once');
+    this.#sizes.delete(start);
+    this.allocatedBytes -= size;
+    const end = start + size;
+    const next = this.#firstAfter(start);
+    const before = this.#free[next - 1];
+    const after = this.#free[next];
+    const joinsBefore = before?.end === start;
+    const joinsAfter = after?.start === end;
+    if (joinsBefore && joinsAfter) {
+      before.end = after.end;
+      this.#free.splice(next, 1);
+    } else if (joinsBefore) before.end = end;
+    else if (joinsAfter) after.start = start;
+    else this.#free.splice(next, 0, { start, end });
+  }
+
+  #firstAfter(start: number): number {
+    let low = 0;
+    let high = this.#free.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#free[middle] as Extent).start < start) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #take(index: number, size: number): number {
+    const extent = this.#free[index] as Extent;
+    const { start } = extent;
+    extent.start += size;
+    if (extent.start === extent.end) this.#free.splice(index, 1);
+    return start;
+  }
+
+  #extend(size: number): number {
+    const start = this.#end;
+    this.#end += size;
+    // Grown in large steps: a growth may copy the whole memory.
+    const memory = this.#kernel.memory;
+    if (this.#end > memory.buffer.byteLength)
+      ensureMemory(memory, Math.ceil(this.#end / (1 << 23)) * (1 << 23));
+    return start;
+  }
+}

@@ -1,0 +1,53 @@
+import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
+import type { Selection } from '../query/query.ts';
+import type { Segment } from '../segment/open-segment.ts';
+
+/** The header objects of a segment's blocks as text, all in one, with where each starts. */
+export interface HeaderTexts {
+  readonly bytes: Uint8Array;
+  /** One more than there are blocks. */
+  readonly starts: Uint32Array;
+}
+
+type HeaderField = Selection['fields']['block'][number];
+
+const encoder = new TextEncoder();
+
+/** Headers are few and small: plain code writes them, once per segment and list of fields. */
+export function buildHeaderTexts(
+  segment: Segment,
+  fields: Selection['fields']['block'],
+): HeaderTexts {
+  const starts = new Uint32Array(segment.blockCount + 1);
+  let text = '';
+  for (let block = 0; block < segment.blockCount; block++) {
+    // All of it is ASCII, so characters are bytes.
+    starts[block] = text.length;
+    text += `{${fields.map((name) => `"${name}":${headerValue(segment, block, name)}`).join()}}`;
+  }
+  starts[segment.blockCount] = text.length;
+  return { bytes: encoder.encode(text), starts };
+}
+
+function headerValue(segment: Segment, block: number, name: HeaderField): string {
+  const header = segment.headers[block] as Segment['headers'][number];
+  switch (name) {
+    case 'number':
+      return String(header.number);
+    case 'hash':
+      return `"${header.hash}"`;
+    case 'parentSlot':
+    case 'parentNumber':
+      return String(header.parentSlot);
+    case 'parentHash':
+      return header.parentHash === null ? 'null' : `"${header.parentHash}"`;
+    case 'height':
+      return String(header.height);
+    case 'timestamp':
+      return String(header.timestamp);
+    case 'recordCounts': {
+      const counts = segment.counts[block] as Segment['counts'][number];
+      return `{${RECORD_ARRAY_NAMES.map((array) => `"${array}":${counts[array]}`).join()}}`;
+    }
+  }
+}

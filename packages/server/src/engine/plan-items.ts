@@ -1,0 +1,194 @@
+/**
+ * A query's items against one segment. Addresses become dictionary ids; an item whose address is not in the segment
+ * cannot match and is dropped; of the others' address filters the rarest drives: only transactions on its posting list
+ * are looked at. The plan is data: `sluice explain` prints it.
+ */
+import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
+import type { AddressList, Hex, Selection } from '../query/query.ts';
+import type { SegmentIndex } from '../segment/segment-index.ts';
+
+export interface AddressFilter {
+  readonly name: string;
+  /** Ascending. */
+  readonly ids: Uint32Array;
+}
+
+export interface DataFilter {
+  readonly name: string;
+  readonly values: readonly Uint8Array[];
+}
+
+export interface PlannedItem {
+  readonly array: RecordArray;
+  /** Its position among the query's items of that array. */
+  readonly number: number;
+  readonly addressFilters: readonly AddressFilter[];
+  readonly dataFilters: readonly DataFilter[];
+  readonly committed: boolean | undefined;
+  /** Wanted log kinds as bits; 0 for all. */
+  readonly logKinds: number;
+  readonly relations: number;
+  /** The filter whose postings were taken, and those transactions; undefined if all are looked at. */
+  readonly driving: { readonly name: string; readonly transactions: Uint32Array } | undefined;
+  /** How many transactions the planner expected to look at. */
+  readonly estimate: number;
+  /** Filled while running. */
+  matchedRows: number;
+}
+
+// The numbers of kernels/assembly/shared/select.ts.
+const RELATION_BITS: Readonly<Record<RecordArray, Readonly<Record<string, number>>>> = {
+  transactions: { instructions: 8, balances: 2, tokenBalances: 4, logs: 128 },
+  instructions: {
+    transaction: 1,
+    transactionBalances: 2,
+    transactionTokenBalances: 4,
+    transactionInstructions: 8,
+    innerInstructions: 16,
+    parentInstructions: 32,
+    logs: 64,
+  },
+  logs: { instruction: 256, transaction: 1 },
+  balances: { transaction: 1, transactionInstructions: 8 },
+  tokenBalances: {
+    transaction: 1,
+    transactionInstructions: 8,
+    transactionBalances: 2,
+    transactionTokenBalances: 4,
+  },
+  rewards: {},
+};
+
+const LOG_KIND_BITS: Readonly<Record<string, number>> = { log: 1, data: 2, other: 4 };
+
+/** Past this share of a segment's transactions, going through all of them costs less than a list. */
+const drivingShareMax = 0.25;
+
+export function planItems(
+  selection: Selection,
+  index: SegmentIndex,
+  transactionCount: number,
+): PlannedItem[] {
+  const planned: PlannedItem[] = [];
+  for (const array of RECORD_ARRAY_NAMES) {
+    selection[array].forEach((item, number) => {
+      const plan = planItem(array, number, item, { index, transactionCount });
+      if (plan !== undefined) planned.push(plan);
+    });
+  }
+  return planned;
+}
+
+interface AnyItem {
+  readonly filters: Readonly<Record<string, AddressList | readonly string[] | boolean | undefined>>;
+  readonly relations: Readonly<Record<string, boolean>>;
+}
+
+function planItem(
+  array: RecordArray,
+  number: number,
+  item: AnyItem,
+  { index, transactionCount }: { index: SegmentIndex; transactionCount: number },
+): PlannedItem | undefined {
+  const filters = resolveFilters(array, item.filters, index);
+  if (filters === undefined) return undefined;
+  const bits = RELATION_BITS[array];
+  let relations = 0;
+  for (const [name, isOn] of Object.entries(item.relations)) if (isOn) relations |= bits[name] ?? 0;
+  const { driving, estimate } = drive(array, filters.addressFilters, index, transactionCount);
+  return { array, number, ...filters, relations, driving, estimate, matchedRows: 0 };
+}
+
+type ResolvedFilters = Pick<
+  PlannedItem,
+  'addressFilters' | 'dataFilters' | 'committed' | 'logKinds'
+>;
+
+/** Undefined if one of the filters holds for nothing in the segment. */
+function resolveFilters(
+  array: RecordArray,
+  filters: AnyItem['filters'],
+  index: SegmentIndex,
+): ResolvedFilters | undefined {
+  const addressFilters: AddressFilter[] = [];
+  const dataFilters: DataFilter[] = [];
+  let committed: boolean | undefined;
+  let logKinds = 0;
+  for (const [name, value] of Object.entries(filters)) {
+    if (value === undefined) continue;
+    if (typeof value === 'boolean') {
+      committed = value;
+    } else if (isAddressList(value)) {
+      const ids = value.keys.map((key) => index.find(key)).filter((id) => id !== undefined);
+      if (ids.length === 0) return undefined;
+      addressFilters.push({ name, ids: Uint32Array.from(ids).sort() });
+    } else if (value.length === 0) {
+      return undefined;
+    } else if (array === 'logs') {
+      logKinds = value.reduce((bits, kind) => bits | (LOG_KIND_BITS[kind] ?? 0), 0);
+    } else {
+      dataFilters.push({ name, values: (value as readonly Hex[]).map(hexToBytes) });
+    }
+  }
+  return { addressFilters, dataFilters, committed, logKinds };
+}
+
+function isAddressList(value: AddressList | readonly string[]): value is AddressList {
+  return 'keys' in value && !Array.isArray(value);
+}
+
+function hexToBytes(hex: Hex): Uint8Array {
+  return Uint8Array.from(Buffer.from(hex.slice(2), 'hex'));
+}
+
+function drive(
+  array: RecordArray,
+  filters: readonly AddressFilter[],
+  index: SegmentIndex,
+  transactionCount: number,
+): Pick<PlannedItem, 'driving' | 'estimate'> {
+  if (array === 'rewards' || filters.length === 0)
+    return { driving: undefined, estimate: transactionCount };
+  const weighed = filters.map((filter) => ({
+    filter,
+    estimate: filter.ids.reduce((sum, id) => sum + index.estimate(id), 0),
+  }));
+  const rarest = weighed.reduce((best, next) => (next.estimate < best.estimate ? next : best));
+  if (rarest.estimate > transactionCount * drivingShareMax) {
+    return { driving: undefined, estimate: transactionCount };
+  }
+  const transactions = unite(Array.from(rarest.filter.ids, (id) => index.transactions(id)));
+  return { driving: { name: rarest.filter.name, transactions }, estimate: rarest.estimate };
+}
+
+function unite(lists: readonly Uint32Array[]): Uint32Array {
+  if (lists.length === 1) return lists[0] as Uint32Array;
+  const all = new Uint32Array(lists.reduce((sum, list) => sum + list.length, 0));
+  let at = 0;
+  for (const list of lists) {
+    all.set(list, at);
+    at += list.length;
+  }
+  all.sort();
+  let count = 0;
+  for (let i = 0; i < all.length; i++) {
+    if (count === 0 || all[i] !== all[count - 1]) all[count++] = all[i] as number;
+  }
+  return all.subarray(0, count);
+}
+
+/** The part of an ascending list that lies in [start, end), as positions in the list. */
+export function sliceOf(list: Uint32Array, start: number, end: number): [from: number, to: number] {
+  return [lowerBound(list, start), lowerBound(list, end)];
+}
+
+function lowerBound(list: Uint32Array, value: number): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((list[middle] as number) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

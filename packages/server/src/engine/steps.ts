@@ -1,0 +1,268 @@
+/**
+ * How each field is written: the kernel's step for it, and the columns the step reads. The numbers of the codes are those
+ * of `kernels/assembly/shared/write.ts`, which also says what the operands of a step mean.
+ */
+import type { Dialect } from '@sluice/protocol/dialect';
+import type { FieldName, RecordKind } from '@sluice/protocol/field-table';
+import type { ColumnName } from '../segment/columns.ts';
+import type { GroupColumns } from './group-columns.ts';
+import type { MadeColumn } from './make-column.ts';
+
+const CODE = {
+  uint: 0,
+  ulong: 1,
+  long: 2,
+  key: 3,
+  keyOrNull: 4,
+  keys: 5,
+  staticKeys: 6,
+  text: 7,
+  codedText: 8,
+  hex: 9,
+  rawText: 10,
+  flag: 11,
+  committed: 12,
+  version: 13,
+  signatures: 14,
+  lookups: 15,
+  loaded: 16,
+  payer: 17,
+  logKind: 18,
+  uintOrNull: 19,
+  keyId: 20,
+  transactionUint: 21,
+  instructionText: 22,
+} as const;
+
+export interface StepOperands {
+  readonly p0: number;
+  readonly w0: number;
+  readonly p1?: number;
+  readonly w1?: number;
+  readonly p2?: number;
+  readonly p3?: number;
+}
+
+export interface Step {
+  readonly code: number;
+  /** Loads what the step reads and answers its operands for one row group. */
+  readonly bind: (group: GroupColumns, context: StepContext) => StepOperands;
+}
+
+export interface StepContext {
+  readonly dialect: Dialect;
+  /** 32 bytes in which the step of the lookups puts a table of addresses. */
+  readonly lookupTable: number;
+}
+
+const stored = (code: number, name: ColumnName): Step => ({
+  code,
+  bind: (g) => {
+    const { at, width } = g.stored(name);
+    return { p0: at, w0: width };
+  },
+});
+
+const made = (code: number, name: MadeColumn): Step => ({
+  code,
+  bind: (g) => {
+    const { at, width } = g.made(name);
+    return { p0: at, w0: width };
+  },
+});
+
+const inQuotes = ({ dialect }: StepContext): number => (dialect === 'solana' ? 1 : 0);
+
+/** A quantity of 64 bits; with a column of flags, one of whose bits says it is null. */
+function quantity(
+  load: (g: GroupColumns) => { at: number; width: number },
+  nullName?: ColumnName,
+  nullBit = 1,
+): Step {
+  return {
+    code: CODE.ulong,
+    bind: (g, context) => {
+      const { at, width } = load(g);
+      const nulls = nullName === undefined ? 0 : g.stored(nullName).at;
+      return { p0: at, w0: width, p1: nulls, p2: nullBit, w1: inQuotes(context) };
+    },
+  };
+}
+
+const flag = (name: ColumnName, bit: number): Step => ({
+  code: CODE.flag,
+  bind: (g) => ({ p0: g.stored(name).at, w0: g.stored(name).width, p2: bit }),
+});
+
+const hex = (byteCount: number): Step => ({
+  code: CODE.hex,
+  bind: (g) => ({
+    p0: g.made('dataPrefixes').at,
+    w0: 16,
+    p1: g.made('dataStarts').at,
+    p2: byteCount,
+  }),
+});
+
+const codedText = (name: ColumnName): Step => ({
+  code: CODE.codedText,
+  bind: (g) => {
+    const codes = g.stored(name);
+    return {
+      p0: codes.at,
+      w0: codes.width,
+      p1: g.made('textStarts').at,
+      p2: g.stored('textBytes').at,
+    };
+  },
+});
+
+const transactionIndex: Step = made(CODE.transactionUint, 'transactionIndexes');
+
+const loadedAddresses: Step = {
+  code: CODE.loaded,
+  bind: (g) => {
+    const staticCounts = g.stored('txStaticCount');
+    const writable = g.stored('txWritableCount');
+    const readonly = g.stored('txReadonlyCount');
+    return {
+      p0: staticCounts.at,
+      w0: staticCounts.width,
+      p1: writable.at,
+      w1: writable.width,
+      p2: readonly.at,
+      p3: readonly.width,
+    };
+  },
+};
+
+const lookups: Step = {
+  code: CODE.lookups,
+  bind: (g, { lookupTable }) => {
+    const key = g.stored('lookupKey');
+    const readonlyCounts = g.stored('lookupReadonlyCount');
+    const indexStarts = g.made('lookupIndexStarts');
+    const indexes = g.stored('lookupIndexes');
+    const starts = g.made('lookupStarts').at;
+    const table = [key.at, key.width, readonlyCounts.at, readonlyCounts.width, indexStarts.at];
+    g.kernel.ints.set([...table, indexes.at, indexes.width], lookupTable / 4);
+    return { p0: starts, w0: 4, p1: lookupTable };
+  },
+};
+
+const texts = (code: number, name: MadeColumn): Step => ({
+  code,
+  bind: (g) => {
+    const { at, starts } = g.made(name);
+    return { p0: at, w0: 1, p1: starts };
+  },
+});
+
+export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, Step>> } = {
+  transaction: {
+    transactionIndex,
+    version: {
+      code: CODE.version,
+      bind: (g, context) => ({
+        p0: g.stored('txVersion').at,
+        w0: g.stored('txVersion').width,
+        w1: inQuotes(context),
+      }),
+    },
+    accountKeys: stored(CODE.staticKeys, 'txStaticCount'),
+    addressTableLookups: lookups,
+    numReadonlySignedAccounts: stored(CODE.uint, 'txReadonlySigned'),
+    numReadonlyUnsignedAccounts: stored(CODE.uint, 'txReadonlyUnsigned'),
+    numRequiredSignatures: stored(CODE.uint, 'txRequiredSignatures'),
+    recentBlockhash: stored(CODE.key, 'txBlockhash'),
+    signatures: {
+      code: CODE.signatures,
+      bind: (g) => {
+        const { at, starts } = g.made('signatureTexts');
+        return { p0: at, w0: 1, p1: starts, p2: g.made('signatureStarts').at };
+      },
+    },
+    err: codedText('txErr'),
+    fee: quantity((g) => g.stored('txFee'), 'txFeeNull'),
+    computeUnitsConsumed: quantity((g) => g.stored('txUnits'), 'txUnitsNull'),
+    loadedAddresses,
+    feePayer: stored(CODE.payer, 'txStaticCount'),
+    hasDroppedLogMessages: flag('txDropped', 1),
+  },
+  instruction: {
+    transactionIndex,
+    instructionAddress: texts(CODE.rawText, 'addressTexts'),
+    programId: stored(CODE.key, 'insProgram'),
+    accounts: {
+      code: CODE.keys,
+      bind: (g) => {
+        const { at, width } = g.stored('insAccounts');
+        return { p0: at, w0: width, p1: g.made('accountStarts').at };
+      },
+    },
+    data: texts(CODE.text, 'dataTexts'),
+    d1: hex(1),
+    d2: hex(2),
+    d4: hex(4),
+    d8: hex(8),
+    error: codedText('insError'),
+    computeUnitsConsumed: quantity((g) => g.stored('insUnits'), 'insUnitsNull'),
+    isCommitted: stored(CODE.committed, 'insFlags'),
+    hasDroppedLogMessages: flag('insFlags', 4),
+  },
+  log: {
+    transactionIndex,
+    logIndex: made(CODE.uint, 'logIndexes'),
+    instructionAddress: {
+      code: CODE.instructionText,
+      bind: (g) => {
+        const rows = g.stored('logInstruction');
+        const { at, starts } = g.made('addressTexts');
+        return {
+          p0: rows.at,
+          w0: rows.width,
+          p1: starts,
+          p2: g.made('instructionStarts').at,
+          p3: at,
+        };
+      },
+    },
+    programId: stored(CODE.key, 'logProgram'),
+    kind: stored(CODE.logKind, 'logKind'),
+    message: {
+      code: CODE.text,
+      bind: (g) => ({ p0: g.stored('logText').at, w0: 1, p1: g.made('logTextStarts').at }),
+    },
+  },
+  balance: {
+    transactionIndex,
+    account: stored(CODE.key, 'balAccount'),
+    pre: quantity((g) => g.stored('balPre')),
+    post: quantity((g) => g.made('balancePost')),
+  },
+  tokenBalance: {
+    transactionIndex,
+    account: stored(CODE.key, 'tokAccount'),
+    preMint: stored(CODE.keyOrNull, 'tokPreMint'),
+    postMint: made(CODE.keyOrNull, 'postMint'),
+    preDecimals: stored(CODE.uintOrNull, 'tokPreDecimals'),
+    postDecimals: made(CODE.uintOrNull, 'postDecimals'),
+    preProgramId: stored(CODE.keyOrNull, 'tokPreProgram'),
+    postProgramId: made(CODE.keyOrNull, 'postProgram'),
+    preOwner: stored(CODE.keyOrNull, 'tokPreOwner'),
+    postOwner: made(CODE.keyOrNull, 'postOwner'),
+    preAmount: quantity((g) => g.stored('tokPreAmount'), 'tokAmountNull', 1),
+    postAmount: quantity((g) => g.made('tokenPostAmount'), 'tokAmountNull', 2),
+  },
+  reward: {
+    pubKey: stored(CODE.keyId, 'rewKey'),
+    pubkey: stored(CODE.keyId, 'rewKey'),
+    lamports: {
+      code: CODE.long,
+      bind: (g, context) => ({ p0: g.made('rewardLamports').at, w0: 8, w1: inQuotes(context) }),
+    },
+    postBalance: quantity((g) => g.stored('rewPostBalance')),
+    rewardType: codedText('rewType'),
+    commission: stored(CODE.uintOrNull, 'rewCommission'),
+  },
+};

@@ -1,0 +1,13 @@
+// What answers queries: columns from storage to memory, selecting rows, writing them.
+export { lzDecompress } from './shared/lz';
+export { joinPlanes } from './shared/planes';
+export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './shared/base58';
+export {
+  addColumn, addressTexts, applyChanges, base58Column, base58Signatures, dataPrefixes, decodeKeys, dictionaryTexts,
+  resolvePost, startsOf, sumInRanges,
+} from './shared/columns';
+export {
+  anyMarked, pagesOfMarked, pagesOfRewards, selectInstructions, selectRewards, selectRows, selectTransactions, setGroup,
+} from './shared/select';
+export { writeUlong } from './shared/integers';
+export { isComplete, setKeys, writeArrays } from './shared/write';

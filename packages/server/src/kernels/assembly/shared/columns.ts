@@ -1,0 +1,162 @@
+// Turning stored columns into the form that selecting and writing work on.
+import { base58Encode } from './base58';
+import { writeUint } from './integers';
+
+/** A value of a column that is as wide as its largest needs. */
+// @ts-ignore: decorator
+@inline
+export function loadInt(column: usize, width: u32, row: u32): u32 {
+  if (width == 1) return load<u8>(column + row);
+  if (width == 2) return load<u16>(column + (row << 1));
+  return load<u32>(column + (row << 2));
+}
+
+// @ts-ignore: decorator
+@inline
+export function loadLong(column: usize, width: u32, row: u32): u64 {
+  if (width == 8) return load<u64>(column + (row << 3));
+  return loadInt(column, width, row);
+}
+
+/** Starts of ranges from their lengths: `out` holds count + 1 values of 32 bits. Answers the total. */
+export function startsOf(lengths: usize, width: u32, count: u32, out: usize): u32 {
+  let sum: u32 = 0;
+  for (let row: u32 = 0; row < count; row++) {
+    store<u32>(out + (row << 2), sum);
+    sum += loadInt(lengths, width, row);
+  }
+  store<u32>(out + (count << 2), sum);
+  return sum;
+}
+
+/** Adds the lengths of column `b` to the 32-bit values at `out`. */
+export function addColumn(b: usize, width: u32, count: u32, out: usize): void {
+  for (let row: u32 = 0; row < count; row++) {
+    const at = out + (row << 2);
+    store<u32>(at, load<u32>(at) + loadInt(b, width, row));
+  }
+}
+
+/** Running sums that start anew at each range, as 32-bit values. */
+export function sumInRanges(steps: usize, width: u32, starts: usize, rangeCount: u32, out: usize): void {
+  for (let range: u32 = 0; range < rangeCount; range++) {
+    const end = load<u32>(starts + ((range + 1) << 2));
+    let sum: u32 = 0;
+    for (let row = load<u32>(starts + (range << 2)); row < end; row++) {
+      sum += loadInt(steps, width, row);
+      store<u32>(out + (row << 2), sum);
+    }
+  }
+}
+
+/** Key codes to dictionary ids (segment/key-codes.ts). */
+export function decodeKeys(codes: usize, width: u32, count: u32, highestBefore: i32, out: usize): void {
+  let highest: u32 = <u32>highestBefore;
+  for (let i: u32 = 0; i < count; i++) {
+    const code = loadInt(codes, width, i);
+    if ((code & 1) == 0) {
+      highest += (code >> 1) + 1;
+      store<u32>(out + (i << 2), highest);
+    } else {
+      store<u32>(out + (i << 2), code >> 1);
+    }
+  }
+}
+
+/** Post sides of token balances to the pre sides' coding, as 16-bit values: 0 is null, else position + 1. */
+export function resolvePost(pre: usize, preWidth: u32, post: usize, postWidth: u32, count: u32, out: usize): void {
+  for (let row: u32 = 0; row < count; row++) {
+    const code = loadInt(post, postWidth, row);
+    const value = code == 0 ? 0 : code == 1 ? loadInt(pre, preWidth, row) : code - 1;
+    store<u16>(out + (row << 1), <u16>value);
+  }
+}
+
+/** out[row] = pre[row] + unzigzag(change[row]), 64 bits each. */
+export function applyChanges(pre: usize, preWidth: u32, change: usize, changeWidth: u32, count: u32, out: usize): void {
+  for (let row: u32 = 0; row < count; row++) {
+    const folded = loadLong(change, changeWidth, row);
+    const difference = (folded >> 1) ^ (0 - (folded & 1));
+    store<u64>(out + (row << 3), loadLong(pre, preWidth, row) + difference);
+  }
+}
+
+/** Instruction addresses as the text that goes out, from depths alone. Answers the end of the text. */
+export function addressTexts(
+  depths: usize,
+  width: u32,
+  starts: usize,
+  transactionCount: u32,
+  path: usize,
+  textStarts: usize,
+  out: usize,
+): usize {
+  const base = out;
+  for (let transaction: u32 = 0; transaction < transactionCount; transaction++) {
+    let length: u32 = 0;
+    const end = load<u32>(starts + ((transaction + 1) << 2));
+    for (let row = load<u32>(starts + (transaction << 2)); row < end; row++) {
+      const depth = loadInt(depths, width, row);
+      const last = path + ((depth - 1) << 2);
+      store<u32>(last, depth <= length ? load<u32>(last) + 1 : 0);
+      length = depth;
+      store<u32>(textStarts + (row << 2), <u32>(out - base));
+      store<u8>(out++, 0x5b);
+      for (let i: u32 = 0; i < depth; i++) {
+        if (i > 0) store<u8>(out++, 0x2c);
+        out = writeUint(load<u32>(path + (i << 2)), out);
+      }
+      store<u8>(out++, 0x5d);
+    }
+  }
+  return out;
+}
+
+/** Base58 of each range of bytes; `textStarts` gets count + 1 values. Answers the end of the text. */
+export function base58Column(bytes: usize, starts: usize, count: u32, textStarts: usize, out: usize): usize {
+  const base = out;
+  for (let row: u32 = 0; row < count; row++) {
+    store<u32>(textStarts + (row << 2), <u32>(out - base));
+    const start = load<u32>(starts + (row << 2));
+    out = base58Encode(bytes + start, load<u32>(starts + (row << 2), 4) - start, out);
+  }
+  store<u32>(textStarts + (count << 2), <u32>(out - base));
+  return out;
+}
+
+/** The same for values of 64 bytes each. */
+export function base58Signatures(bytes: usize, count: u32, textStarts: usize, out: usize): usize {
+  const base = out;
+  for (let row: u32 = 0; row < count; row++) {
+    store<u32>(textStarts + (row << 2), <u32>(out - base));
+    out = base58Encode(bytes + (row << 6), 64, out);
+  }
+  store<u32>(textStarts + (count << 2), <u32>(out - base));
+  return out;
+}
+
+/** The first 16 bytes of each range, zeros where it is shorter. The bytes have 16 spare ones after them. */
+export function dataPrefixes(bytes: usize, starts: usize, count: u32, out: usize): void {
+  for (let row: u32 = 0; row < count; row++) {
+    const start = load<u32>(starts + (row << 2));
+    const length = load<u32>(starts + (row << 2), 4) - start;
+    const to = out + (row << 4);
+    if (length >= 16) {
+      v128.store(to, v128.load(bytes + start));
+    } else {
+      v128.store(to, i64x2.splat(0));
+      memory.copy(to, bytes + start, length);
+    }
+  }
+}
+
+/** Keys of 32 bytes to quoted texts of 48 bytes each; the last of the 48 is the text's length. */
+export function dictionaryTexts(keys: usize, count: u32, out: usize): void {
+  for (let i: u32 = 0; i < count; i++) {
+    const start = out + i * 48;
+    store<u8>(start, 0x22);
+    const end = base58Encode(keys + (i << 5), 32, start + 1);
+    store<u8>(end, 0x22);
+    store<u8>(start + 47, <u8>(end + 1 - start));
+  }
+}

@@ -1,0 +1,497 @@
+// Writing selected rows as JSON. A kind of record is written by a short program: one step a field, each with the text
+// before its value (`,"programId":`) and where the value comes from. The host fills in the addresses of the columns for
+// every row group; the kernel knows no field by name.
+//
+//   step, 64 bytes:  code · text length · p0 · p1 · w0 · p2 · w1 · p3 · text (32 bytes)
+//   kind, 32 bytes:  steps · step count · row flags · row starts by transaction · array text (`,"logs":[`) · its length · kind bit
+import { loadInt, loadLong } from './columns';
+import { writeUint, writeUlong } from './integers';
+
+const STEP_BYTES: u32 = 64;
+const KIND_BYTES: u32 = 32;
+/** No value of fixed size, with the text before it, is longer. */
+const STEP_OUTPUT_MAX: u32 = 128;
+
+// What a step writes. engine/steps.ts has the same numbers.
+const UINT: u32 = 0;
+const ULONG: u32 = 1;
+const LONG: u32 = 2;
+const KEY: u32 = 3;
+const KEY_OR_NULL: u32 = 4;
+const KEYS: u32 = 5;
+const STATIC_KEYS: u32 = 6;
+const TEXT: u32 = 7;
+const CODED_TEXT: u32 = 8;
+const HEX: u32 = 9;
+const RAW_TEXT: u32 = 10;
+const FLAG: u32 = 11;
+const COMMITTED: u32 = 12;
+const VERSION: u32 = 13;
+const SIGNATURES: u32 = 14;
+const LOOKUPS: u32 = 15;
+const LOADED: u32 = 16;
+const PAYER: u32 = 17;
+const LOG_KIND: u32 = 18;
+const UINT_OR_NULL: u32 = 19;
+const KEY_ID: u32 = 20;
+const TRANSACTION_UINT: u32 = 21;
+const INSTRUCTION_TEXT: u32 = 22;
+
+/** Of the group at hand: where each transaction's keys start, the keys, and where each page of texts is. */
+let keyStarts: usize = 0;
+let keys: usize = 0;
+let pageTexts: usize = 0;
+
+export function setKeys(starts: usize, ids: usize, pages: usize): void {
+  keyStarts = starts;
+  keys = ids;
+  pageTexts = pages;
+}
+
+// Where writing stopped for want of room. `saveState` and `loadState` let queries take turns in the middle of a block.
+let stoppedKind: u32 = 0;
+let stoppedTransaction: u32 = 0;
+let stoppedRow: u32 = 0;
+let stoppedInArray: u32 = 0;
+let limit: usize = 0;
+
+function saveState(state: usize): void {
+  store<u32>(state, stoppedKind);
+  store<u32>(state, stoppedTransaction, 4);
+  store<u32>(state, stoppedRow, 8);
+  store<u32>(state, stoppedInArray, 12);
+}
+
+function loadState(state: usize): void {
+  stoppedKind = load<u32>(state);
+  stoppedTransaction = load<u32>(state, 4);
+  stoppedRow = load<u32>(state, 8);
+  stoppedInArray = load<u32>(state, 12);
+}
+
+// @ts-ignore: decorator
+@inline
+function copyText(from: usize, length: u32, out: usize): usize {
+  v128.store(out, v128.load(from));
+  for (let copied: u32 = 16; copied < length; copied += 16) v128.store(out + copied, v128.load(from + copied));
+  return out + length;
+}
+
+// @ts-ignore: decorator
+@inline
+function writeKeyId(id: u32, out: usize): usize {
+  const text: usize = load<u32>(pageTexts + ((id >> 12) << 2)) + (id & 4095) * 48;
+  v128.store(out, v128.load(text));
+  v128.store(out, v128.load(text, 16), 16);
+  v128.store(out, v128.load(text, 32), 32);
+  return out + load<u8>(text, 47);
+}
+
+// @ts-ignore: decorator
+@inline
+function writeNull(out: usize): usize {
+  store<u32>(out, 0x6c6c756e);
+  return out + 4;
+}
+
+// @ts-ignore: decorator
+@inline
+function writeBoolean(value: bool, out: usize): usize {
+  if (value) {
+    store<u32>(out, 0x65757274);
+    return out + 4;
+  }
+  store<u64>(out, 0x65736c6166);
+  return out + 5;
+}
+
+function writeKeyRange(from: u32, end: u32, out: usize): usize {
+  if (out + (end - from) * 48 + 64 > limit) return 0;
+  store<u8>(out++, 0x5b);
+  for (let i = from; i < end; i++) {
+    out = writeKeyId(load<u32>(keys + (i << 2)), out);
+    store<u8>(out++, 0x2c);
+  }
+  if (end > from) out--;
+  store<u8>(out++, 0x5d);
+  return out;
+}
+
+function writeIndexes(indexes: usize, width: u32, from: u32, end: u32, out: usize): usize {
+  if (out + (end - from) * 12 + 64 > limit) return 0;
+  store<u8>(out++, 0x5b);
+  for (let i = from; i < end; i++) {
+    if (i > from) store<u8>(out++, 0x2c);
+    out = writeUint(loadInt(indexes, width, i), out);
+  }
+  store<u8>(out++, 0x5d);
+  return out;
+}
+
+const READONLY_TEXT = memory.data<u8>([0x7b, 0x22, 0x72, 0x65, 0x61, 0x64, 0x6f, 0x6e, 0x6c, 0x79, 0x22, 0x3a, 0, 0, 0, 0]); // {"readonly":
+const WRITABLE_TEXT = memory.data<u8>([0x2c, 0x22, 0x77, 0x72, 0x69, 0x74, 0x61, 0x62, 0x6c, 0x65, 0x22, 0x3a, 0, 0, 0, 0]); // ,"writable":
+const ACCOUNT_KEY_TEXT = memory.data<u8>([0x7b, 0x22, 0x61, 0x63, 0x63, 0x6f, 0x75, 0x6e, 0x74, 0x4b, 0x65, 0x79, 0x22, 0x3a, 0, 0]); // {"accountKey":
+const READONLY_INDEXES_TEXT = memory.data<u8>([
+  0x2c, 0x22, 0x72, 0x65, 0x61, 0x64, 0x6f, 0x6e, 0x6c, 0x79, 0x49, 0x6e, 0x64, 0x65, 0x78, 0x65, 0x73, 0x22, 0x3a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+]); // ,"readonlyIndexes":
+const WRITABLE_INDEXES_TEXT = memory.data<u8>([
+  0x2c, 0x22, 0x77, 0x72, 0x69, 0x74, 0x61, 0x62, 0x6c, 0x65, 0x49, 0x6e, 0x64, 0x65, 0x78, 0x65, 0x73, 0x22, 0x3a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+]); // ,"writableIndexes":
+const HEX_DIGITS = memory.data<u8>([48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 97, 98, 99, 100, 101, 102]);
+const KIND_TEXTS = memory.data<u8>([
+  0x22, 0x6c, 0x6f, 0x67, 0x22, 0, 0, 0, 0x22, 0x64, 0x61, 0x74, 0x61, 0x22, 0, 0, 0x22, 0x6f, 0x74, 0x68, 0x65, 0x72, 0x22, 0,
+]); // "log" "data" "other"
+
+/** p0, w0: static counts; p1, w1: writable counts; p2, p3: readonly counts and their width. */
+function writeLoaded(step: usize, transaction: u32, out: usize): usize {
+  const first = load<u32>(keyStarts + (transaction << 2)) + loadInt(load<u32>(step, 8), load<u32>(step, 16), transaction);
+  const middle = first + loadInt(load<u32>(step, 12), load<u32>(step, 24), transaction);
+  const end = middle + loadInt(load<u32>(step, 20), load<u32>(step, 28), transaction);
+  if (out + 64 > limit) return 0;
+  v128.store(out, v128.load(READONLY_TEXT));
+  out = writeKeyRange(middle, end, out + 12);
+  if (out == 0 || out + 64 > limit) return 0;
+  v128.store(out, v128.load(WRITABLE_TEXT));
+  out = writeKeyRange(first, middle, out + 12);
+  if (out == 0) return 0;
+  store<u8>(out++, 0x7d);
+  return out;
+}
+
+/** p0: starts by transaction; p1: a block of 32 bytes: key · width · readonly counts · width · index starts · indexes · width · writable counts' width is the lookups' own. */
+function writeLookups(step: usize, transaction: u32, out: usize): usize {
+  const starts: usize = load<u32>(step, 8);
+  const table: usize = load<u32>(step, 12);
+  const end = load<u32>(starts + (transaction << 2), 4);
+  const base = load<u32>(keyStarts + (transaction << 2));
+  let first = true;
+  if (out + 64 > limit) return 0;
+  store<u8>(out++, 0x5b);
+  for (let row = load<u32>(starts + (transaction << 2)); row < end; row++) {
+    if (out + 192 > limit) return 0;
+    if (!first) store<u8>(out++, 0x2c);
+    first = false;
+    v128.store(out, v128.load(ACCOUNT_KEY_TEXT));
+    const position = loadInt(load<u32>(table), load<u32>(table, 4), row);
+    out = writeKeyId(load<u32>(keys + ((base + position) << 2)), out + 14);
+    const indexStart = load<u32>(load<u32>(table, 16) + (row << 2));
+    const indexEnd = load<u32>(load<u32>(table, 16) + (row << 2), 4);
+    const middle = indexStart + loadInt(load<u32>(table, 8), load<u32>(table, 12), row);
+    v128.store(out, v128.load(READONLY_INDEXES_TEXT));
+    v128.store(out, v128.load(READONLY_INDEXES_TEXT, 16), 16);
+    out = writeIndexes(load<u32>(table, 20), load<u32>(table, 24), indexStart, middle, out + 19);
+    if (out == 0 || out + 64 > limit) return 0;
+    v128.store(out, v128.load(WRITABLE_INDEXES_TEXT));
+    v128.store(out, v128.load(WRITABLE_INDEXES_TEXT, 16), 16);
+    out = writeIndexes(load<u32>(table, 20), load<u32>(table, 24), middle, indexEnd, out + 19);
+    if (out == 0) return 0;
+    store<u8>(out++, 0x7d);
+  }
+  store<u8>(out++, 0x5d);
+  return out;
+}
+
+function writeSignatures(step: usize, transaction: u32, out: usize): usize {
+  const starts: usize = load<u32>(step, 20);
+  const end = load<u32>(starts + (transaction << 2), 4);
+  const from = load<u32>(starts + (transaction << 2));
+  if (out + (end - from) * 112 + 64 > limit) return 0;
+  const texts: usize = load<u32>(step, 8);
+  const textStarts: usize = load<u32>(step, 12);
+  store<u8>(out++, 0x5b);
+  for (let row = from; row < end; row++) {
+    if (row > from) store<u8>(out++, 0x2c);
+    store<u8>(out++, 0x22);
+    const start = load<u32>(textStarts + (row << 2));
+    out = copyText(texts + start, load<u32>(textStarts + (row << 2), 4) - start, out);
+    store<u8>(out++, 0x22);
+  }
+  store<u8>(out++, 0x5d);
+  return out;
+}
+
+function writeKeys(step: usize, transaction: u32, row: u32, out: usize): usize {
+  const starts: usize = load<u32>(step, 12);
+  const from = load<u32>(starts + (row << 2));
+  const end = load<u32>(starts + (row << 2), 4);
+  if (out + (end - from) * 48 + 64 > limit) return 0;
+  const positions: usize = load<u32>(step, 8);
+  const width = load<u32>(step, 16);
+  const base: usize = keys + (load<u32>(keyStarts + (transaction << 2)) << 2);
+  store<u8>(out++, 0x5b);
+  for (let i = from; i < end; i++) {
+    out = writeKeyId(load<u32>(base + (loadInt(positions, width, i) << 2)), out);
+    store<u8>(out++, 0x2c);
+  }
+  if (end > from) out--;
+  store<u8>(out++, 0x5d);
+  return out;
+}
+
+/** The bytes between two starts, in quotes or bare. */
+function writeRange(texts: usize, starts: usize, row: u32, quote: bool, out: usize): usize {
+  const start = load<u32>(starts + (row << 2));
+  const length = load<u32>(starts + (row << 2), 4) - start;
+  if (out + length + 64 > limit) return 0;
+  if (quote) store<u8>(out++, 0x22);
+  out = copyText(texts + start, length, out);
+  if (quote) store<u8>(out++, 0x22);
+  return out;
+}
+
+function writeHex(step: usize, row: u32, out: usize): usize {
+  const count = load<u32>(step, 20);
+  const starts: usize = load<u32>(step, 12);
+  const length = load<u32>(starts + (row << 2), 4) - load<u32>(starts + (row << 2));
+  if (length < count) return writeNull(out);
+  const bytes: usize = load<u32>(step, 8) + (row << 4);
+  store<u32>(out, 0x00783022);
+  out += 3;
+  // Eight bytes to sixteen digits at once; what is too much is overwritten.
+  const value = v128.load64_zero(bytes);
+  const low = v128.and(value, i8x16.splat(15));
+  const high = v128.and(i16x8.shr_u(value, 4), i8x16.splat(15));
+  const nibbles = i8x16.shuffle(high, low, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  v128.store(out, i8x16.swizzle(v128.load(HEX_DIGITS), nibbles));
+  out += count << 1;
+  store<u8>(out++, 0x22);
+  return out;
+}
+
+// @ts-ignore: decorator
+@inline
+function writeQuantity(value: u64, quote: bool, out: usize): usize {
+  if (!quote) return writeUlong(value, out);
+  store<u8>(out, 0x22);
+  out = writeUlong(value, out + 1);
+  store<u8>(out, 0x22);
+  return out + 1;
+}
+
+function writeSigned(value: i64, quote: bool, out: usize): usize {
+  if (quote) store<u8>(out++, 0x22);
+  let magnitude: u64 = <u64>value;
+  if (value < 0) {
+    store<u8>(out++, 0x2d);
+    magnitude = 0 - magnitude;
+  }
+  out = writeUlong(magnitude, out);
+  if (quote) store<u8>(out++, 0x22);
+  return out;
+}
+
+function writeVersion(step: usize, row: u32, out: usize): usize {
+  const version = loadInt(load<u32>(step, 8), load<u32>(step, 16), row);
+  if (version > 0) return writeUint(version - 1, out);
+  if (load<u32>(step, 24) == 1) {
+    store<u64>(out, 0x79636167656c22); // "legacy
+    store<u8>(out, 0x22, 7);
+    return out + 8;
+  }
+  store<u16>(out, 0x312d);
+  return out + 2;
+}
+
+function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usize): usize {
+  const p0: usize = load<u32>(step, 8);
+  const w0 = load<u32>(step, 16);
+  switch (code) {
+    case UINT:
+      return writeUint(loadInt(p0, w0, row), out);
+    case ULONG: {
+      // p1: null flags of one byte each, or 0; p2, p3: a second value, unused; w1: in quotes.
+      const nulls: usize = load<u32>(step, 12);
+      if (nulls != 0 && (load<u8>(nulls + row) & load<u32>(step, 20)) != 0) return writeNull(out);
+      return writeQuantity(loadLong(p0, w0, row), load<u32>(step, 24) == 1, out);
+    }
+    case LONG:
+      return writeSigned(<i64>load<u64>(p0 + (row << 3)), load<u32>(step, 24) == 1, out);
+    case KEY: {
+      const base = load<u32>(keyStarts + (transaction << 2));
+      return writeKeyId(load<u32>(keys + ((base + loadInt(p0, w0, row)) << 2)), out);
+    }
+    case KEY_OR_NULL: {
+      const position = loadInt(p0, w0, row);
+      if (position == 0) return writeNull(out);
+      const base = load<u32>(keyStarts + (transaction << 2));
+      return writeKeyId(load<u32>(keys + ((base + position - 1) << 2)), out);
+    }
+    case KEYS:
+      return writeKeys(step, transaction, row, out);
+    case STATIC_KEYS: {
+      const first = load<u32>(keyStarts + (transaction << 2));
+      return writeKeyRange(first, first + loadInt(p0, w0, transaction), out);
+    }
+    case TEXT:
+      return writeRange(p0, load<u32>(step, 12), row, true, out);
+    case CODED_TEXT:
+      return writeRange(load<u32>(step, 20), load<u32>(step, 12), loadInt(p0, w0, row), false, out);
+    case HEX:
+      return writeHex(step, row, out);
+    case RAW_TEXT:
+      return writeRange(p0, load<u32>(step, 12), row, false, out);
+    case FLAG:
+      return writeBoolean((loadInt(p0, w0, row) & load<u32>(step, 20)) != 0, out);
+    case COMMITTED: {
+      const committed = loadInt(p0, w0, row) & 3;
+      return committed == 2 ? writeNull(out) : writeBoolean(committed == 1, out);
+    }
+    case VERSION:
+      return writeVersion(step, row, out);
+    case SIGNATURES:
+      return writeSignatures(step, transaction, out);
+    case LOOKUPS:
+      return writeLookups(step, transaction, out);
+    case LOADED:
+      return writeLoaded(step, transaction, out);
+    case PAYER: {
+      if (loadInt(p0, w0, transaction) == 0) return writeNull(out);
+      return writeKeyId(load<u32>(keys + (load<u32>(keyStarts + (transaction << 2)) << 2)), out);
+    }
+    case LOG_KIND: {
+      const kind = loadInt(p0, w0, row);
+      store<u64>(out, load<u64>(KIND_TEXTS + (kind << 3)));
+      return out + 5 + kind;
+    }
+    case UINT_OR_NULL: {
+      const value = loadInt(p0, w0, row);
+      return value == 0 ? writeNull(out) : writeUint(value - 1, out);
+    }
+    case KEY_ID:
+      return writeKeyId(loadInt(p0, w0, row), out);
+    case TRANSACTION_UINT:
+      return writeUint(loadInt(p0, w0, transaction), out);
+    case INSTRUCTION_TEXT: {
+      // The address of the instruction that row points to: p2 is where each transaction's instructions start.
+      const first = load<u32>(load<u32>(step, 20) + (transaction << 2));
+      const texts: usize = load<u32>(step, 12);
+      return writeRange(load<u32>(step, 28), texts, first + loadInt(p0, w0, row), false, out);
+    }
+  }
+  return out;
+}
+
+/** One record; 0 if it does not fit before the limit. */
+function writeRecord(steps: usize, stepCount: u32, transaction: u32, row: u32, out: usize): usize {
+  if (out + stepCount * STEP_OUTPUT_MAX + 64 > limit) return 0;
+  store<u8>(out++, 0x7b);
+  const end = steps + stepCount * STEP_BYTES;
+  for (let step = steps; step < end; step += STEP_BYTES) {
+    // Texts of variable length check for room themselves, and leave enough for the fixed ones only at the start.
+    if (out + STEP_OUTPUT_MAX > limit) return 0;
+    v128.store(out, v128.load(step, 32));
+    v128.store(out, v128.load(step, 48), 16);
+    out = writeValue(step, load<u32>(step), transaction, row, out + load<u32>(step, 4));
+    if (out == 0) return 0;
+  }
+  store<u8>(out++, 0x7d);
+  return out;
+}
+
+let complete: bool = false;
+
+/** Whether the last call wrote all there was. */
+export function isComplete(): bool {
+  return complete;
+}
+
+/**
+ * Writes the arrays of one block: for each kind the flagged rows of its transactions, then the rewards. Answers where
+ * the text ends. What does not fit before the limit is left for the next call, which goes on from the state: 16 bytes,
+ * all zero but the second word, the block's first transaction, for a start.
+ */
+export function writeArrays(
+  state: usize,
+  kinds: usize,
+  marks: usize,
+  transactionFirst: u32,
+  transactionEnd: u32,
+  rewardFirst: u32,
+  rewardEnd: u32,
+  out: usize,
+  outLimit: usize,
+): usize {
+  loadState(state);
+  limit = outLimit;
+  for (; stoppedKind < 6; stoppedKind++) {
+    const kind = kinds + stoppedKind * KIND_BYTES;
+    if (load<u32>(kind, 8) != 0) {
+      if (stoppedKind == 5) out = writeRewards(kind, rewardFirst, rewardEnd, out);
+      else out = writeTransactionRows(kind, marks, transactionEnd, out);
+      if (!complete) {
+        saveState(state);
+        return out;
+      }
+      if (stoppedInArray == 1) store<u8>(out - 1, 0x5d);
+    }
+    stoppedTransaction = transactionFirst;
+    stoppedRow = 0;
+    stoppedInArray = 0;
+  }
+  complete = true;
+  return out;
+}
+
+/** Opens the array before its first record; a record is followed by a comma that the end turns into a bracket. */
+// @ts-ignore: decorator
+@inline
+function openArray(kind: usize, out: usize): usize {
+  if (stoppedInArray == 1) return out;
+  stoppedInArray = 1;
+  return copyText(load<u32>(kind, 16), load<u32>(kind, 20), out);
+}
+
+function writeTransactionRows(kind: usize, marks: usize, transactionEnd: u32, out: usize): usize {
+  const steps: usize = load<u32>(kind);
+  const stepCount = load<u32>(kind, 4);
+  const flags: usize = load<u32>(kind, 8);
+  const starts: usize = load<u32>(kind, 12);
+  const bit = load<u32>(kind, 24);
+  complete = false;
+  for (; stoppedTransaction < transactionEnd; stoppedTransaction++) {
+    if ((load<u8>(marks + stoppedTransaction) & bit) == 0) continue;
+    const isOwn = starts == 0;
+    const first = isOwn ? stoppedTransaction : load<u32>(starts + (stoppedTransaction << 2));
+    const end = isOwn ? first + 1 : load<u32>(starts + (stoppedTransaction << 2), 4);
+    for (let row = first + stoppedRow; row < end; row++) {
+      if (load<u8>(flags + row) == 0) continue;
+      if (out + 64 > limit) {
+        stoppedRow = row - first;
+        return out;
+      }
+      const opened = openArray(kind, out);
+      const after = writeRecord(steps, stepCount, stoppedTransaction, row, opened);
+      if (after == 0) {
+        stoppedRow = row - first;
+        return opened;
+      }
+      store<u8>(after, 0x2c);
+      out = after + 1;
+    }
+    stoppedRow = 0;
+  }
+  complete = true;
+  return out;
+}
+
+function writeRewards(kind: usize, rewardFirst: u32, rewardEnd: u32, out: usize): usize {
+  const flags: usize = load<u32>(kind, 8);
+  complete = false;
+  for (let row = rewardFirst + stoppedRow; row < rewardEnd; row++) {
+    if (load<u8>(flags + row) == 0) continue;
+    if (out + 64 > limit) {
+      stoppedRow = row - rewardFirst;
+      return out;
+    }
+    const opened = openArray(kind, out);
+    const after = writeRecord(load<u32>(kind), load<u32>(kind, 4), 0, row, opened);
+    if (after == 0) {
+      stoppedRow = row - rewardFirst;
+      return opened;
+    }
+    store<u8>(after, 0x2c);
+    out = after + 1;
+  }
+  complete = true;
+  return out;
+}

@@ -1,0 +1,130 @@
+import { bucketOf, fingerprintOf } from './address-index.ts';
+import { hashWords, keyBytes } from './dictionary.ts';
+import { pageKeyCount } from './limits.ts';
+import type { Segment } from './open-segment.ts';
+
+/** A page of postings with the place and first transaction of each of its addresses. */
+interface PostingsPage {
+  readonly bytes: Uint8Array;
+  /** By place in the page: where the distances after the first transaction start, and where they end. */
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+  readonly firsts: Int32Array;
+}
+
+/** The address index of an open segment. Reads its parts when they are first needed and keeps them. */
+export class SegmentIndex {
+  readonly #segment: Segment;
+  readonly #pages = new Map<number, PostingsPage>();
+  #filter: { fingerprints: Uint8Array; bucketStarts: Uint32Array; bits: number } | undefined;
+  #ids: Uint32Array | undefined;
+
+  constructor(segment: Segment) {
+    this.#segment = segment;
+  }
+
+  /** The id of a key of 32 bytes, or undefined if no record of the segment names it. Exact. */
+  find(key: Uint8Array): number | undefined {
+    const words = new Uint32Array(key.slice().buffer);
+    const hash = hashWords(words, 0);
+    const { fingerprints, bucketStarts, bits } = this.#openFilter();
+    const bucket = bucketOf(hash, bits);
+    const end = bucketStarts[bucket + 1] as number;
+    for (let place = bucketStarts[bucket] as number; place < end; place++) {
+      if (fingerprints[place] !== fingerprintOf(hash)) continue;
+      this.#ids ??= this.#segment.readIndexIds();
+      const id = this.#ids[place] as number;
+      if (this.#isKey(id, key)) return id;
+    }
+    return undefined;
+  }
+
+  /** An estimate of how many transactions mention the address: the bytes its list takes. */
+  estimate(id: number): number {
+    const page = this.#page(id);
+    const place = id % pageKeyCount;
+    const isEmpty = (page.firsts[place] as number) < 0;
+    return isEmpty ? 0 : 1 + (page.ends[place] as number) - (page.starts[place] as number);
+  }
+
+  /** The transactions that mention the address, ascending, counted from the segment's first. */
+  transactions(id: number): Uint32Array {
+    const page = this.#page(id);
+    const place = id % pageKeyCount;
+    const first = page.firsts[place] as number;
+    if (first < 0) return new Uint32Array(0);
+    const list = new Uint32Array(this.estimate(id));
+    list[0] = first;
+    let count = 1;
+    let last = first;
+    const end = page.ends[place] as number;
+    for (let at = page.starts[place] as number; at < end; ) {
+      const [value, next] = readVarint(page.bytes, at);
+      last += value + 1;
+      list[count++] = last;
+      at = next;
+    }
+    return list.subarray(0, count);
+  }
+
+  #openFilter() {
+    if (this.#filter !== undefined) return this.#filter;
+    const { bucketCounts, fingerprints } = this.#segment.readFilter();
+    const bucketStarts = new Uint32Array(bucketCounts.length + 1);
+    bucketCounts.forEach((count, bucket) => {
+      bucketStarts[bucket + 1] = (bucketStarts[bucket] as number) + count;
+    });
+    const bits = 31 - Math.clz32(bucketCounts.length);
+    // The pages may be views of a file's bytes that are reused; what is kept must be our own.
+    this.#filter = { fingerprints: fingerprints.slice(), bucketStarts, bits };
+    return this.#filter;
+  }
+
+  #isKey(id: number, key: Uint8Array): boolean {
+    const page = this.#segment.readDictionaryPage(Math.floor(id / pageKeyCount));
+    const at = (id % pageKeyCount) * keyBytes;
+    for (let i = 0; i < keyBytes; i++) if (page[at + i] !== key[i]) return false;
+    return true;
+  }
+
+  #page(id: number): PostingsPage {
+    const number = Math.floor(id / pageKeyCount);
+    let page = this.#pages.get(number);
+    if (page === undefined) {
+      page = scanPostings(this.#segment.readPostingsPage(number).slice());
+      this.#pages.set(number, page);
+    }
+    return page;
+  }
+}
+
+function scanPostings(bytes: Uint8Array): PostingsPage {
+  const starts = new Uint32Array(pageKeyCount);
+  const ends = new Uint32Array(pageKeyCount);
+  const firsts = new Int32Array(pageKeyCount).fill(-1);
+  let first = 0;
+  let at = 0;
+  for (let place = 0; at < bytes.length; place++) {
+    const [length, start] = readVarint(bytes, at);
+    at = start + length;
+    if (length === 0) continue;
+    const [folded, rest] = readVarint(bytes, start);
+    first += folded % 2 === 0 ? folded / 2 : -(folded + 1) / 2;
+    firsts[place] = first;
+    starts[place] = rest;
+    ends[place] = at;
+  }
+  return { bytes, starts, ends, firsts };
+}
+
+function readVarint(bytes: Uint8Array, start: number): [value: number, next: number] {
+  let value = 0;
+  let scale = 1;
+  let at = start;
+  for (;;) {
+    const byte = bytes[at++] as number;
+    value += (byte & 0x7f) * scale;
+    if (byte < 0x80) return [value, at];
+    scale *= 128;
+  }
+}
