@@ -1,1 +1,0 @@
-node node_modules/assemblyscript/bin/asc.js packages/server/src/kernels/assembly/engine.ts --outFile packages/server/dist/kernels/engine.wasm --runtime stub --optimizeLevel 3 --noAssert --importMemory --enable simd --enable bulk-memory --use abort=
