@@ -175,3 +175,16 @@ test('error: without installed packages the build says what to do', async () => 
   expect(code).toBe(70);
   expect(err).toContain('run `npm ci` in');
 });
+
+test('error: the exit code tells a wrong command line from work that could not be done', async () => {
+  const wrongCommand = await sluice(fresh, 'simulat');
+  expect({ code: wrongCommand.code, out: wrongCommand.out }).toEqual({ code: 2, out: '' });
+  expect(wrongCommand.err).toContain('(Did you mean simulate?)');
+  const wrongOption = await sluice(fresh, 'simulate', '--sed', '1');
+  expect({ code: wrongOption.code, out: wrongOption.out }).toEqual({ code: 2, out: '' });
+  expect(wrongOption.err).toContain('(Did you mean --seed?)');
+  const nowhere = join(fresh, 'no-such-folder', 'blocks.jsonl');
+  const impossible = await sluice(fresh, 'simulate', '--blocks', '1', '--out', nowhere);
+  expect({ code: impossible.code, out: impossible.out }).toEqual({ code: 1, out: '' });
+  expect(impossible.err).toContain('[cli-file-unwritable]');
+});
