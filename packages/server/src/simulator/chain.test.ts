@@ -69,7 +69,7 @@ describe('the final chain', () => {
           parent = block;
         }
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 
@@ -86,7 +86,7 @@ describe('the final chain', () => {
           if (block) expect(other.blockAt(block.slot)?.blockhash).not.toBe(block.blockhash);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 
@@ -150,7 +150,7 @@ describe('forks and finality', () => {
           expect(state.processedBranch.hasBlock(state.processedSlot)).toBe(true);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 12 },
     );
   });
 
@@ -167,7 +167,7 @@ describe('forks and finality', () => {
           expect(chain.hasBlock(finalized)).toBe(true);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 12 },
     );
   });
 

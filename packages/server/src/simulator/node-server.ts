@@ -155,9 +155,15 @@ class Exchange {
 }
 
 function* toBuffers(pieces: Iterable<Uint8Array | string>): Generator<Buffer> {
-  for (const piece of pieces) yield Buffer.from(piece as Uint8Array);
+  for (const piece of pieces) yield toBuffer(piece);
 }
 
 function joinPieces(pieces: Iterable<Uint8Array | string>): Buffer {
-  return Buffer.concat([...pieces].map((piece) => Buffer.from(piece as Uint8Array)));
+  return Buffer.concat([...toBuffers(pieces)]);
+}
+
+/** Bytes of a block are megabytes, so they are looked at and not copied. */
+function toBuffer(piece: Uint8Array | string): Buffer {
+  if (typeof piece === 'string') return Buffer.from(piece);
+  return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
 }
