@@ -1,0 +1,33 @@
+/** What must hold of segments of any blocks. Here and not in `segment`, because random blocks are made for the engine. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { buildSegment } from '../segment/build-segment.ts';
+import { decodeBlocks } from '../segment/decode-blocks.ts';
+import { mergeSegments } from '../segment/merge-segments.ts';
+import { openSegment } from '../segment/open-segment.ts';
+import { arbitraryBlocks } from './testing/arbitrary-block.ts';
+
+test('property: a segment gives back the blocks it was built from', () => {
+  fc.assert(
+    fc.property(arbitraryBlocks({ maxLength: 6 }), (blocks) => {
+      expect(decodeBlocks(openSegment(buildSegment(blocks)))).toEqual(blocks);
+    }),
+    { numRuns: 100, endOnFailure: true },
+  );
+});
+
+test('property: merging segments gives the bytes of building from all their blocks', () => {
+  fc.assert(
+    fc.property(
+      arbitraryBlocks({ maxLength: 6 }),
+      fc.array(fc.nat({ max: 6 }), { maxLength: 4 }),
+      (blocks, cuts) => {
+        const bounds = [0, ...[...cuts].sort((a, b) => a - b), blocks.length];
+        const parts = bounds.slice(1).map((end, i) => blocks.slice(bounds[i], end));
+        const segments = parts.map((part) => openSegment(buildSegment(part)));
+        expect(Buffer.compare(mergeSegments(segments), buildSegment(blocks))).toBe(0);
+      },
+    ),
+    { numRuns: 100, endOnFailure: true },
+  );
+});

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import type { Block } from '../ledger/block.ts';
+import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
+import { normalizeBlock } from '../source/normalize-block.ts';
+import { hasRealData, readRealBlocks } from '../source/testing/real-data.ts';
+import { buildSegment } from './build-segment.ts';
+import { mergeSegments } from './merge-segments.ts';
+import { openSegment } from './open-segment.ts';
+import { sampleBlock } from './testing/sample-block.ts';
+
+/** Builds segments of the blocks, cut before each of the places, and merges them. */
+function mergeCut(blocks: readonly Block[], cuts: readonly number[]): Uint8Array {
+  const bounds = [0, ...cuts, blocks.length];
+  const parts = bounds.slice(1).map((end, i) => blocks.slice(bounds[i], end));
+  return mergeSegments(parts.map((part) => openSegment(buildSegment(part))));
+}
+
+function expectSame(merged: Uint8Array, built: Uint8Array): void {
+  expect(Buffer.compare(merged, built)).toBe(0);
+}
+
+test('default: merging gives the bytes of building from all the blocks', () => {
+  const blocks = [5, 6, 9, 10, 11, 300].map(sampleBlock);
+  expectSame(mergeCut(blocks, [1, 2, 5]), buildSegment(blocks));
+});
+
+test('behavior: nothing, and segments without blocks, merge too', () => {
+  const blocks = [5, 6].map(sampleBlock);
+  expectSame(mergeSegments([]), buildSegment([]));
+  expectSame(mergeCut(blocks, [0, 0, 1, 1]), buildSegment(blocks));
+});
+
+test('behavior: row groups of the parts need not be those of the whole', () => {
+  const blocks = Array.from({ length: 1_400 }, (_, slot) => sampleBlock(slot));
+  const merged = mergeCut(blocks, [100, 700, 1_300]);
+  expect(openSegment(merged).directory.groups.length).toBe(3);
+  expectSame(merged, buildSegment(blocks));
+});
+
+test('behavior: several row groups and dictionary pages of simulated blocks', () => {
+  const content = { profile: '2025', transactionsPerBlock: 180 } as const;
+  const blocks = simulatedBlocks({ content, blockCount: 14 });
+  const merged = mergeCut(
+    blocks,
+    Array.from({ length: 8 }, (_, i) => i + 1),
+  );
+  const { groups, dictionaryPages } = openSegment(merged).directory;
+  expect(groups.length).toBeGreaterThan(1);
+  expect(dictionaryPages.length).toBeGreaterThan(1);
+  expectSame(merged, buildSegment(blocks));
+});
+
+const realFile = 'blocks-various.jsonl.gz';
+test.skipIf(!hasRealData(realFile))('behavior: real blocks of all ages (needs real data)', () => {
+  const blocks = readRealBlocks(realFile)
+    .map(
+      ({ slot, bytes }) =>
+        normalizeBlock(slot, bytes, { metaOptional: true, allowMissing: ['rewards', 'logs'] })
+          .block,
+    )
+    .sort((a, b) => a.header.number - b.header.number);
+  expectSame(mergeCut(blocks, [1, 2, 3, 4, 5]), buildSegment(blocks));
+});
