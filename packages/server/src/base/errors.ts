@@ -141,6 +141,13 @@ export const ERRORS = {
     text: 'the dataset could not be written; it serves what is durable and opens its journal again',
   },
   'dataset-closed': { text: 'the dataset is closed' },
+
+  // A source.
+  'source-address-invalid': { text: 'the address of a source must begin with http:// or https://' },
+  'source-unusable': { text: 'no source can be used; see what is wrong with each' },
+  'source-start-missing': {
+    text: 'no source has the block to start from; start later, or add one with more history',
+  },
   'disk-floor-reached': {
     text: 'too little of the disk is free; writing goes on by itself once there is room',
   },

@@ -1,0 +1,200 @@
+/**
+ * JSON-RPC over HTTP to one node. What the node says or fails to say is an answer, never an exception: a fault of the
+ * world has one place in the type. Addresses hold keys, so nothing here puts one into a text.
+ */
+import { type Dispatcher, Pool } from 'undici';
+import type { Clock } from '../base/clock.ts';
+import { CodedError } from '../base/errors.ts';
+import { findResultBytes } from './find-result-bytes.ts';
+import { gunzipBounded } from './gunzip-bounded.ts';
+import {
+  type Answer,
+  type Refusal,
+  refusal,
+  refusalOfRpcError,
+  refusalOfStatus,
+} from './rpc-refusal.ts';
+import { TokenBucket } from './token-bucket.ts';
+
+export interface RpcClientOptions {
+  readonly url: string;
+  /** Calls a second that the node allows; unlimited if absent. */
+  readonly callsPerSecond?: number;
+  readonly replyBytesMax?: number;
+  readonly connectionCount?: number;
+}
+
+export interface CallOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** The largest real blocks have a fifth of it. */
+const replyBytesMaxDefault = 64 * 1024 * 1024;
+const connectionCountDefault = 16;
+
+export class RpcClient {
+  readonly #pool: Pool;
+  readonly #path: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #replyBytesMax: number;
+  readonly #bucket: TokenBucket;
+  readonly #clock: Clock;
+  #nextId = 1;
+
+  constructor(options: RpcClientOptions, modules: { readonly clock: Clock }) {
+    const url = parseSourceUrl(options.url);
+    this.#pool = new Pool(url.origin, {
+      connections: options.connectionCount ?? connectionCountDefault,
+      keepAliveTimeout: 30_000,
+    });
+    this.#path = `${url.pathname}${url.search}`;
+    this.#headers = headersOf(url);
+    this.#replyBytesMax = options.replyBytesMax ?? replyBytesMaxDefault;
+    this.#bucket = new TokenBucket(options.callsPerSecond ?? null, modules.clock);
+    this.#clock = modules.clock;
+  }
+
+  /** A result that is small enough to be parsed here. */
+  async call(
+    method: string,
+    params: readonly unknown[],
+    options: CallOptions,
+  ): Promise<Answer<unknown>> {
+    const id = this.#nextId++;
+    const reply = await this.#post(id, method, params, options);
+    if (reply.kind !== 'ok') return reply;
+    return parseReply(reply.value, id);
+  }
+
+  /** The bytes of a result as they came, unparsed; null where the result is null. */
+  async callForBytes(
+    method: string,
+    params: readonly unknown[],
+    options: CallOptions,
+  ): Promise<Answer<Uint8Array | null>> {
+    const id = this.#nextId++;
+    const reply = await this.#post(id, method, params, options);
+    if (reply.kind !== 'ok') return reply;
+    const result = findResultBytes(reply.value, id);
+    if (result !== undefined) return { kind: 'ok', value: result };
+    const parsed = parseReply(reply.value, id);
+    if (parsed.kind !== 'ok') return parsed;
+    if (parsed.value === null) return { kind: 'ok', value: null };
+    return refusal('malformed', 'the reply is not laid out as nodes lay it out');
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #post(
+    id: number,
+    method: string,
+    params: readonly unknown[],
+    { timeoutMs, signal }: CallOptions,
+  ): Promise<Answer<Uint8Array>> {
+    const deadline = new AbortController();
+    const stop = () => deadline.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    const timer = this.#clock.sleep(timeoutMs, deadline.signal).then(stop);
+    try {
+      await this.#bucket.take(deadline.signal);
+      if (deadline.signal.aborted) return refusal('outage', 'no answer in time');
+      const response = await this.#pool.request({
+        method: 'POST',
+        path: this.#path,
+        headers: this.#headers,
+        body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
+        signal: deadline.signal,
+      });
+      return await this.#read(response);
+    } catch (error) {
+      return refusal('outage', deadline.signal.aborted ? 'no answer in time' : causeOf(error));
+    } finally {
+      signal.removeEventListener('abort', stop);
+      stop();
+      await timer;
+    }
+  }
+
+  async #read({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Answer<Uint8Array>> {
+    if (statusCode !== 200) {
+      // The rest of it is of no interest, and reading on would let a hostile server keep us busy.
+      body.on('error', () => undefined).destroy();
+      const retryAfter = headers['retry-after'];
+      return refusalOfStatus(statusCode, Array.isArray(retryAfter) ? retryAfter[0] : retryAfter);
+    }
+    const bytes = await collect(body, this.#replyBytesMax);
+    if (bytes === undefined) return refusal('malformed', 'the reply is larger than the limit');
+    if (headers['content-encoding'] !== 'gzip') return { kind: 'ok', value: bytes };
+    const inflated = await gunzipBounded(bytes, this.#replyBytesMax);
+    return inflated === undefined
+      ? refusal('malformed', 'the compressed reply is cut, damaged, or larger than the limit')
+      : { kind: 'ok', value: inflated };
+  }
+}
+
+/** Refuses what is no http address without repeating it: it may hold a key. */
+export function parseSourceUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new CodedError('source-address-invalid');
+  }
+  return url;
+}
+
+function headersOf(url: URL): Record<string, string> {
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  // On this machine compression costs more than it saves.
+  if (!isLoopback(url.hostname)) headers['accept-encoding'] = 'gzip';
+  if (url.username !== '' || url.password !== '') {
+    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    headers['authorization'] = `Basic ${Buffer.from(pair).toString('base64')}`;
+  }
+  return headers;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+}
+
+async function collect(
+  body: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+): Promise<Uint8Array | undefined> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    length += piece.byteLength;
+    if (length > bytesMax) return undefined; // Leaving the loop destroys the body.
+    pieces.push(piece);
+  }
+  return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces, length);
+}
+
+function causeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException | undefined)?.code ?? 'the connection failed';
+}
+
+function parseReply(bytes: Uint8Array, id: number): Answer<unknown> {
+  let reply: unknown;
+  try {
+    reply = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    return refusal('malformed', 'the reply is no JSON');
+  }
+  if (typeof reply !== 'object' || reply === null) return notJsonRpc;
+  const { id: replied, result, error } = reply as Record<string, unknown>;
+  if (error !== undefined && error !== null) return refusalOfError(error);
+  if (replied !== id || result === undefined) return notJsonRpc;
+  return { kind: 'ok', value: result };
+}
+
+const notJsonRpc = refusal('malformed', 'the reply is no JSON-RPC answer to the call');
+
+function refusalOfError(error: unknown): Refusal {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (typeof code !== 'number') return notJsonRpc;
+  return refusalOfRpcError(code, typeof message === 'string' ? message : '');
+}

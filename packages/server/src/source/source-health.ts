@@ -1,0 +1,127 @@
+/** How a source fares: when it may be asked again, and whether it can be trusted. */
+
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { backoffMs } from '../base/retry.ts';
+import type { Refusal } from './rpc-refusal.ts';
+
+export type SourceState = 'starting' | 'live' | 'waiting' | 'quarantined' | 'disabled';
+
+export interface SourceStatus {
+  readonly name: string;
+  readonly state: SourceState;
+  /** The last thing that went wrong; no address in it. */
+  readonly fault: string | null;
+  readonly failures: number;
+  readonly strikes: number;
+}
+
+const backoff = { firstMs: 100, maxMs: 10_000 };
+const strikeCountMax = 5;
+const quarantineMs = 60_000;
+/** One that answered within this time counts when sources are asked for their opinion. */
+const healthyMsMax = 10_000;
+
+export class SourceHealth {
+  readonly #name: string;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  #state: SourceState = 'starting';
+  #fault: string | null = null;
+  #failures = 0;
+  #failureTotal = 0;
+  #strikes = 0;
+  #readyMs = 0;
+  #answeredMs = Number.NEGATIVE_INFINITY;
+
+  constructor(name: string, modules: { readonly clock: Clock; readonly random: Random }) {
+    this.#name = name;
+    this.#clock = modules.clock;
+    this.#random = modules.random;
+  }
+
+  get status(): SourceStatus {
+    return {
+      name: this.#name,
+      state: this.#state,
+      fault: this.#fault,
+      failures: this.#failureTotal,
+      strikes: this.#strikes,
+    };
+  }
+
+  get isDisabled(): boolean {
+    return this.#state === 'disabled';
+  }
+
+  /** May be asked now. */
+  get isReady(): boolean {
+    return this.#state !== 'disabled' && this.#clock.nowMs() >= this.#readyMs;
+  }
+
+  /** Ready, not in quarantine, and answered lately. */
+  get isHealthy(): boolean {
+    const isTrusted = this.#state === 'live' || this.#state === 'waiting';
+    return isTrusted && this.#clock.nowMs() - this.#answeredMs <= healthyMsMax;
+  }
+
+  /** Resolves when the source may be asked again. */
+  async ready(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.isReady) {
+      const leftMs = this.isDisabled ? quarantineMs : this.#readyMs - this.#clock.nowMs();
+      await this.#clock.sleep(Math.max(1, leftMs), signal);
+    }
+  }
+
+  /** It answered: with whatever, but sensibly. */
+  answered(): void {
+    this.#answeredMs = this.#clock.nowMs();
+    this.#failures = 0;
+    if (this.#state === 'disabled') return;
+    if (this.#state === 'quarantined') this.#strikes = strikeCountMax - 1; // One probe: the next strike sends it back.
+    this.#state = 'live';
+    this.#fault = null;
+  }
+
+  /** It brought something that was accepted: earlier strikes are made good, one at a time. */
+  praise(): void {
+    this.#strikes = Math.max(0, this.#strikes - 1);
+  }
+
+  /** It did not answer, or asked to be left alone for a while. */
+  fail({ reason, cause, retryAfterMs }: Refusal): void {
+    if (reason === 'key') {
+      this.disable(`the key was refused: ${cause}`);
+      return;
+    }
+    this.#failures++;
+    this.#failureTotal++;
+    this.#fault = cause;
+    if (this.#state !== 'quarantined') this.#state = 'waiting';
+    this.#wait(retryAfterMs ?? backoffMs(this.#failures, backoff, this.#random));
+  }
+
+  /** It brought something that cannot be right. */
+  strike(fault: string): void {
+    this.#strikes++;
+    this.#failureTotal++;
+    this.#fault = fault;
+    if (this.#strikes < strikeCountMax) {
+      this.#failures++;
+      this.#wait(backoffMs(this.#failures, backoff, this.#random));
+      return;
+    }
+    this.#state = 'quarantined';
+    this.#wait(quarantineMs);
+  }
+
+  /** For good: another ledger, a refused key. */
+  disable(fault: string): void {
+    this.#state = 'disabled';
+    this.#fault = fault;
+  }
+
+  #wait(ms: number): void {
+    this.#readyMs = this.#clock.nowMs() + ms;
+  }
+}
