@@ -209,20 +209,29 @@ export class SimFs implements Fs {
   }
 }
 
+/** Views of buffers with room to grow: files here are appended to thousands of times. */
+function resize(bytes: Uint8Array, length: number): Uint8Array {
+  if (bytes.byteOffset + length <= bytes.buffer.byteLength) {
+    return new Uint8Array(bytes.buffer, bytes.byteOffset, length);
+  }
+  const grown = new Uint8Array(Math.max(4_096, length * 2));
+  grown.set(bytes);
+  return grown.subarray(0, length);
+}
+
 function writeInode(inode: Inode, offset: number, bytes: Uint8Array): void {
-  assert(offset <= inode.current.byteLength, 'no writer leaves holes');
-  const grown = new Uint8Array(Math.max(inode.current.byteLength, offset + bytes.byteLength));
-  grown.set(inode.current);
-  grown.set(bytes, offset);
-  inode.current = grown;
+  const { byteLength } = inode.current;
+  assert(offset <= byteLength, 'no writer leaves holes');
+  inode.current = resize(inode.current, Math.max(byteLength, offset + bytes.byteLength));
+  inode.current.set(bytes, offset);
   inode.dirty.push([offset, offset + bytes.byteLength]);
 }
 
 function syncInode(inode: Inode): void {
-  const durable = new Uint8Array(inode.current.byteLength);
-  durable.set(inode.durable.subarray(0, durable.byteLength));
-  for (const [start, end] of inode.dirty) durable.set(inode.current.subarray(start, end), start);
-  inode.durable = durable;
+  const { current, durable } = inode;
+  inode.durable = resize(durable, current.byteLength);
+  inode.durable.fill(0, Math.min(durable.byteLength, current.byteLength));
+  for (const [start, end] of inode.dirty) inode.durable.set(current.subarray(start, end), start);
   inode.dirty = [];
 }
 

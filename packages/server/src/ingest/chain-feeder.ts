@@ -1,0 +1,117 @@
+/** From prepared blocks to commits: links what came, and waits where the disk cannot take it. */
+import type { Clock } from '../base/clock.ts';
+import { type CodedError, isCodedError } from '../base/errors.ts';
+import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import { checkLink, headLinkPoint, linkedHeight, type ParentPoint } from '../chain/link-block.ts';
+import type { NewChange } from '../dataset/chain-writer.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { BlockHeader, BlockRef } from '../ledger/block.ts';
+import { type PreparedBlock, withHeader } from './prepared-block.ts';
+
+/** How long to wait before the disk is tried again. */
+const diskRetryMs = 1_000;
+
+export type FeedOutcome =
+  | { readonly kind: 'committed'; readonly snapshot: ChainSnapshot }
+  /** A rule of the chain forbids it. */
+  | { readonly kind: 'refused'; readonly error: CodedError };
+
+export class ChainFeeder {
+  readonly #dataset: Dataset;
+  readonly #clock: Clock;
+  #lastGrownMs: number;
+
+  constructor(modules: { readonly dataset: Dataset; readonly clock: Clock }) {
+    this.#dataset = modules.dataset;
+    this.#clock = modules.clock;
+    this.#lastGrownMs = modules.clock.nowMs();
+  }
+
+  /** When the chain last got a new block. */
+  get lastGrownMs(): number {
+    return this.#lastGrownMs;
+  }
+
+  /** The state that the next block must link to. */
+  get pending(): ChainSnapshot {
+    return this.#dataset.pendingSnapshot();
+  }
+
+  /** The block as a child of the head, or why it is none. */
+  linkToHead(prepared: PreparedBlock): PreparedBlock | CodedError {
+    return linkBlock(headLinkPoint(this.pending), prepared);
+  }
+
+  /** Adds a block that `linkToHead` linked. */
+  extend(prepared: PreparedBlock, signal: AbortSignal): Promise<FeedOutcome> {
+    this.#lastGrownMs = this.#clock.nowMs();
+    return this.commit([{ kind: 'extend', blocks: [prepared] }], signal);
+  }
+
+  /** Puts a branch in the place of what lies above an own block. */
+  replace(
+    ancestor: BlockRef,
+    branch: readonly PreparedBlock[],
+    signal: AbortSignal,
+  ): Promise<FeedOutcome> {
+    this.#lastGrownMs = this.#clock.nowMs();
+    return this.commit([{ kind: 'replace', ancestor, blocks: branch }], signal);
+  }
+
+  /** Makes changes durable; while the disk is full or failing, tries again. */
+  async commit(changes: readonly NewChange[], signal: AbortSignal): Promise<FeedOutcome> {
+    for (;;) {
+      try {
+        return { kind: 'committed', snapshot: await this.#dataset.commit(changes) };
+      } catch (error) {
+        if (!isCodedError(error)) throw error;
+        if (error.code.startsWith('chain-')) return { kind: 'refused', error };
+        if (signal.aborted || error.code === 'dataset-closed') throw error;
+        await this.#recover(error, signal);
+        // What waited behind a failed write is gone, so this may no longer link: the source is asked again.
+        if (error.code === 'dataset-write-failed') return { kind: 'refused', error };
+      }
+    }
+  }
+
+  async #recover(error: CodedError, signal: AbortSignal): Promise<void> {
+    await this.#clock.sleep(diskRetryMs, signal);
+    if (error.code !== 'dataset-write-failed') return;
+    await this.#dataset.reopen().catch((failure: unknown) => {
+      if (!isCodedError(failure)) throw failure;
+    });
+  }
+}
+
+/** Fills in what only the parent knows, then judges the link. */
+export function linkBlock(
+  parent: ParentPoint,
+  prepared: PreparedBlock,
+): PreparedBlock | CodedError {
+  const header = fillHeader(parent, prepared.header);
+  try {
+    checkLink(parent, header);
+  } catch (error) {
+    if (isCodedError(error)) return error;
+    throw error;
+  }
+  return header === prepared.header ? prepared : withHeader(prepared, header);
+}
+
+/**
+ * The height where the source recorded none; the parent's hash where an archive left it out, if slot and height both say
+ * that the stored parent is meant.
+ */
+function fillHeader(parent: ParentPoint, header: BlockHeader): BlockHeader {
+  const height = linkedHeight(parent, header);
+  const isMeant =
+    parent !== null &&
+    header.parentHash === null &&
+    header.parentSlot === parent.number &&
+    header.height !== null &&
+    parent.height !== null &&
+    header.height === parent.height + 1;
+  const parentHash = isMeant ? parent.hash : header.parentHash;
+  if (height === header.height && parentHash === header.parentHash) return header;
+  return { ...header, height, parentHash };
+}

@@ -1,0 +1,51 @@
+import type { Anchor } from '../chain/chain-snapshot.ts';
+import type { BlockHeader } from '../ledger/block.ts';
+import type { Slot } from '../ledger/primitives.ts';
+import { listSlotsMax } from '../source/ledger-node.ts';
+import type { FollowedSource } from './followed-source.ts';
+
+/** Where a new dataset begins. */
+export type StartPoint =
+  | { readonly kind: 'genesis' }
+  /** At the finalized head. */
+  | { readonly kind: 'latest' }
+  /** At the first block at or after a slot. */
+  | { readonly kind: 'slot'; readonly slot: Slot };
+
+export type StartChoice =
+  | { readonly kind: 'chosen'; readonly anchor: Anchor | null }
+  /** The ledger is not there yet, or the source did not answer. */
+  | { readonly kind: 'later' }
+  /** The source no longer has the block. */
+  | { readonly kind: 'pruned'; readonly firstAvailable: Slot };
+
+/** Only finalized blocks are looked at: a first block that a fork takes away would leave an anchor of no chain. */
+export async function chooseStart(
+  start: StartPoint,
+  source: FollowedSource,
+  signal: AbortSignal,
+): Promise<StartChoice> {
+  const { node } = source;
+  if (start.kind === 'genesis' || (start.kind === 'slot' && start.slot === 0)) {
+    return { kind: 'chosen', anchor: null };
+  }
+  const finalized = source.note(await node.slot('finalized', signal));
+  if (finalized.kind === 'refused') return later;
+  const first = start.kind === 'slot' ? start.slot : finalized.value;
+  const available = source.note(await node.firstAvailable(signal));
+  if (available.kind === 'refused') return later;
+  if (available.value > first) return { kind: 'pruned', firstAvailable: available.value };
+  const range = { first, last: Math.min(finalized.value, first + listSlotsMax - 1) };
+  if (range.last < range.first) return later;
+  const list = source.note(await node.listSlots(range, 'finalized', signal));
+  const slot = list.kind === 'ok' ? list.value[0] : undefined;
+  if (slot === undefined) return later;
+  const header = source.note(await node.header(slot, 'finalized', signal));
+  return header.kind === 'ok' ? { kind: 'chosen', anchor: anchorBelow(header.value) } : later;
+}
+
+const later: StartChoice = { kind: 'later' };
+
+function anchorBelow({ number, parentSlot, parentHash }: BlockHeader): Anchor | null {
+  return number === 0 ? null : { number: parentSlot, hash: parentHash };
+}

@@ -1,0 +1,99 @@
+/**
+ * Once a second: which slot the sources call finalized, which own block that is, and whether they agree on its hash. A
+ * report of a slot alone proves nothing: a source on another branch reports slots too.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { AlarmBoard } from '../dataset/alarm-board.ts';
+import type { BlockRef } from '../ledger/block.ts';
+import type { ChainFeeder } from './chain-feeder.ts';
+import type { FollowedSource } from './followed-source.ts';
+import { newestUnfinalized } from './own-blocks.ts';
+
+export interface FinalityModules {
+  readonly feeder: ChainFeeder;
+  readonly alarms: AlarmBoard;
+  readonly clock: Clock;
+  readonly sources: () => readonly FollowedSource[];
+}
+
+const everyMs = 1_000;
+const stallAlarmMs = 60_000;
+
+export class FinalityTracker {
+  readonly #modules: FinalityModules;
+  #advancedMs: number;
+
+  constructor(modules: FinalityModules) {
+    this.#modules = modules;
+    this.#advancedMs = modules.clock.nowMs();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#modules;
+    while (!signal.aborted) {
+      const startMs = clock.nowMs();
+      await this.step(signal);
+      await clock.sleep(Math.max(0, startMs + everyMs - clock.nowMs()), signal);
+    }
+  }
+
+  async step(signal: AbortSignal): Promise<void> {
+    const sources = this.#modules.sources().filter(({ health }) => health.isReady);
+    await Promise.all(sources.map((source) => this.#readSlots(source, signal)));
+    const reported = agreedSlot(this.#modules.sources().filter(({ health }) => health.isHealthy));
+    const candidate = newestUnfinalized(this.#modules.feeder.pending, reported);
+    if (candidate === undefined) this.#noteStall();
+    else if (await this.#isConfirmed(candidate, signal)) await this.#finalize(candidate, signal);
+  }
+
+  async #readSlots(source: FollowedSource, signal: AbortSignal): Promise<void> {
+    const [finalized, confirmed] = await Promise.all([
+      source.node.slot('finalized', signal),
+      source.node.slot('confirmed', signal),
+    ]);
+    if (source.note(finalized).kind === 'ok' && finalized.kind === 'ok') {
+      source.finalizedSlot = finalized.value;
+    }
+    if (confirmed.kind === 'ok') source.confirmedSlot = confirmed.value;
+  }
+
+  /** More than half of those that have an opinion name the same hash as final. */
+  async #isConfirmed(candidate: BlockRef, signal: AbortSignal): Promise<boolean> {
+    const asked = this.#modules
+      .sources()
+      .filter(({ health, finalizedSlot }) => health.isHealthy && finalizedSlot >= candidate.number);
+    const answers = await Promise.all(
+      asked.map(({ node }) => node.header(candidate.number, 'finalized', signal)),
+    );
+    const opinions = answers.filter(
+      (answer) => answer.kind === 'ok' || answer.reason === 'skipped-hint',
+    );
+    const agreeing = opinions.filter(
+      (answer) => answer.kind === 'ok' && answer.value.hash === candidate.hash,
+    );
+    return agreeing.length * 2 > opinions.length;
+  }
+
+  async #finalize(block: BlockRef, signal: AbortSignal): Promise<void> {
+    const { feeder, clock, alarms } = this.#modules;
+    // A fork may have replaced it meanwhile; then the rule of the chain refuses, and the next round asks again.
+    const outcome = await feeder.commit([{ kind: 'finalize', block }], signal);
+    if (outcome.kind !== 'committed') return;
+    this.#advancedMs = clock.nowMs();
+    alarms.clear('finality-stalled');
+  }
+
+  #noteStall(): void {
+    const { clock, alarms } = this.#modules;
+    const stalledMs = clock.nowMs() - this.#advancedMs;
+    if (stalledMs < stallAlarmMs) return;
+    const seconds = Math.floor(stalledMs / 1000);
+    alarms.raise('finality-stalled', `no block became final for ${seconds} s`);
+  }
+}
+
+/** The highest slot that more than half of the sources have reached. */
+function agreedSlot(sources: readonly FollowedSource[]): number {
+  const slots = sources.map(({ finalizedSlot }) => finalizedSlot).sort((a, b) => b - a);
+  return slots[Math.floor(slots.length / 2)] ?? -1;
+}

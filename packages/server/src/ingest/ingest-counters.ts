@@ -1,0 +1,28 @@
+import type { NormalizeCounts } from '../source/normalize-counts.ts';
+
+/** What ingestion met since the start, for metrics and `/status`. */
+export class IngestCounters {
+  readonly #totals = new Map<string, number>();
+
+  countBlock(counts: NormalizeCounts): void {
+    this.#add('blocks', 1);
+    for (const [name, value] of Object.entries(counts)) {
+      if (typeof value === 'number') this.#add(name, value);
+      else
+        for (const [kind, count] of Object.entries(value))
+          this.#add(`${name}.${kind}`, count as number);
+    }
+  }
+
+  countRefused(code: string): void {
+    this.#add(`refused.${code}`, 1);
+  }
+
+  toJSON(): Record<string, number> {
+    return Object.fromEntries(this.#totals);
+  }
+
+  #add(name: string, value: number): void {
+    this.#totals.set(name, (this.#totals.get(name) ?? 0) + value);
+  }
+}

@@ -1,0 +1,222 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import type { Slot } from '../ledger/primitives.ts';
+import type { FaultRequest } from '../simulator/faults.ts';
+import type { LedgerOptions } from '../simulator/simulated-ledger.ts';
+import { type NodeOptions, type SimulatedNode, startNode } from '../simulator/start-node.ts';
+import { createSimulatedLedger } from '../simulator/start-simulated-node.ts';
+import { SimFs } from '../storage/testing/sim-fs.ts';
+import { type Following, type FollowOptions, followNodes } from './testing/follow-ledger.ts';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface World {
+  readonly nodes: SimulatedNode[];
+  readonly node: SimulatedNode;
+  readonly following: Following;
+  /** Lets the ledger produce so many slots, one at a time, so that each is seen as it comes. */
+  produce(slotCount: number): Promise<void>;
+  /** Lets time pass at once. */
+  leap(slotCount: number): void;
+}
+
+const slotMs = 400;
+
+async function startWorld(
+  options: {
+    ledger?: LedgerOptions;
+    nodes?: NodeOptions[];
+    faults?: FaultRequest[];
+  } & FollowOptions = {},
+): Promise<World> {
+  const shape = { startSlot: 40, finalityDistance: 31, slotMs, skipRate: 0, forkRate: 0 };
+  const ledger = createSimulatedLedger(
+    {
+      ...options.ledger,
+      paused: true,
+      chain: { ...shape, ...options.ledger?.chain },
+      content: { transactionsPerBlock: 1, votes: 1, epochRewardsPerBlock: 1 },
+    },
+    { clock: systemClock },
+  );
+  const nodes: SimulatedNode[] = [];
+  for (const one of options.nodes ?? [{}]) {
+    const node = await startNode(one, { ledger });
+    nodes.push(node);
+    closers.push(() => node.close());
+  }
+  for (const fault of options.faults ?? []) nodes[0]?.faults.set(fault);
+  const following = await followNodes(nodes, options);
+  closers.push(() => following.stop());
+  return {
+    nodes,
+    node: nodes[0] as SimulatedNode,
+    following,
+    leap: (slotCount) => ledger.time.advance(slotCount * slotMs),
+    produce: async (slotCount) => {
+      for (let i = 0; i < slotCount; i++) {
+        ledger.time.advance(slotMs);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+  };
+}
+
+/** Whether the stored chain is what the node shows, up to its confirmed head. */
+function isCaughtUp(node: SimulatedNode): (snapshot: ChainSnapshot) => boolean {
+  return ({ head }) => {
+    const { branch, confirmedSlot } = node.state();
+    return head !== null && head.hash === branch.blockAt(confirmedSlot)?.blockhash;
+  };
+}
+
+function expectSameChain(snapshot: ChainSnapshot, node: SimulatedNode, first = 0): void {
+  const { branch, confirmedSlot } = node.state();
+  const expected: string[] = [];
+  for (let slot = first; slot <= confirmedSlot; slot++) {
+    const block = branch.hasBlock(slot) ? branch.blockAt(slot) : undefined;
+    if (block !== undefined) expected.push(`${slot} ${block.blockhash}`);
+  }
+  expect(snapshot.hot.map(({ header }) => `${header.number} ${header.hash}`)).toEqual(expected);
+}
+
+describe('following one node', () => {
+  test('default: from genesis, every block, linked, with the finalized head close behind', async () => {
+    const { node, following, produce } = await startWorld();
+    await following.until('the history is there', isCaughtUp(node));
+    await produce(20);
+    const snapshot = await following.until('the head is reached', isCaughtUp(node));
+    expectSameChain(snapshot, node);
+    const { finalizedSlot } = node.state();
+    const final = await following.until(
+      'finality',
+      ({ finalized }) => finalized?.number === finalizedSlot,
+      3_000,
+    );
+    expect(final.finalized?.hash).toBe(node.ledger.chain.blockAt(finalizedSlot)?.blockhash);
+    const [block] = final.hot;
+    const decoded = await following.dataset.decodeHotBlock(block as ChainSnapshot['hot'][number]);
+    expect(decoded.header).toEqual(block?.header);
+    expect(following.dataset.status().alarms).toEqual([]);
+  });
+
+  test('behavior: skipped slots of any width are passed over by the link above them', async () => {
+    const { node, following, produce, leap } = await startWorld({
+      ledger: { chain: { skipRate: 0.4, startSlot: 200 } },
+    });
+    await following.until('the history is there', isCaughtUp(node));
+    await produce(30);
+    leap(150);
+    const snapshot = await following.until('the head is reached', isCaughtUp(node));
+    expectSameChain(snapshot, node);
+  });
+
+  test('behavior: without notifications polling follows as well', async () => {
+    const { node, following, produce } = await startWorld({ withSockets: false });
+    await following.until('the history is there', isCaughtUp(node));
+    await produce(10);
+    expectSameChain(await following.until('the head is reached', isCaughtUp(node)), node);
+  });
+
+  test('behavior: a later start takes its anchor from the first block at or after the slot', async () => {
+    const { node, following } = await startWorld({
+      ledger: { chain: { startSlot: 300, skipRate: 0.3 } },
+      start: { kind: 'slot', slot: 120 as Slot },
+    });
+    const snapshot = await following.until('the head is reached', isCaughtUp(node));
+    const { chain } = node.ledger;
+    const first = chain.nextBlock(120);
+    const parent = chain.previousBlock(119);
+    expect(snapshot.start).toBe(parent + 1);
+    expect(snapshot.anchor).toEqual({ number: parent, hash: chain.blockAt(parent)?.blockhash });
+    expectSameChain(snapshot, node, first);
+  });
+
+  test('behavior: I-74 a restart goes on from the stored head, also across a fork meanwhile', async () => {
+    const fs = new SimFs();
+    const first = await startWorld({ fs });
+    await first.following.until('the history is there', isCaughtUp(first.node));
+    await first.produce(5);
+    await first.following.until('the head is reached', isCaughtUp(first.node));
+    await first.following.stop();
+    first.node.faults.set({ kind: 'fork', depth: 4, forSlots: 1_000 });
+    first.leap(3);
+    const again = await followNodes([first.node], { fs });
+    closers.push(() => again.stop());
+    const stored = again.dataset.snapshot();
+    expect(stored.head).not.toBeNull();
+    const snapshot = await again.until('the branch is taken', isCaughtUp(first.node));
+    expectSameChain(snapshot, first.node);
+    expect(snapshot.replaced.size).toBe(4);
+  });
+});
+
+describe('forks', () => {
+  test.each([1, 4, 24])(
+    'behavior: F-10 a fork of depth %i is taken whole, and the way back as well',
+    async (depth) => {
+      const { node, following, produce } = await startWorld();
+      await following.until('the history is there', isCaughtUp(node));
+      await produce(3);
+      await following.until('the head is reached', isCaughtUp(node));
+      const seen = new Set<number>();
+      const floor = following.dataset.snapshot().hot.length - depth;
+      const watch = (snapshot: ChainSnapshot) => {
+        seen.add(snapshot.hot.length);
+        return isCaughtUp(node)(snapshot);
+      };
+      node.faults.set({ kind: 'fork', depth, forSlots: 1_000 });
+      await produce(1);
+      const forked = await following.until('the branch is taken', watch);
+      expectSameChain(forked, node);
+      expect(forked.replaced.size).toBe(depth);
+      expect(Math.min(...seen)).toBeGreaterThan(floor);
+      node.faults.clear();
+      await produce(1);
+      const back = await following.until('the first branch is back', isCaughtUp(node));
+      expectSameChain(back, node);
+    },
+  );
+
+  test('behavior: a branch with a lower tip is taken', async () => {
+    const { node, following, produce } = await startWorld();
+    await following.until('the history is there', isCaughtUp(node));
+    await produce(3);
+    const before = await following.until('the head is reached', isCaughtUp(node));
+    node.faults.set({ kind: 'fork-lower', depth: 5, lowerBy: 3, forSlots: 1_000 });
+    const after = await following.until('the lower branch is taken', isCaughtUp(node));
+    expect(after.head?.number).toBeLessThan(before.head?.number as number);
+    expectSameChain(after, node);
+    expect(after.replaced.has(before.head?.hash as never)).toBe(true);
+  });
+
+  test('behavior: F-12 a fork below the finalized head is refused, alarmed, and served around', async () => {
+    const { node, following, produce } = await startWorld();
+    const { finalizedSlot } = node.state();
+    await following.until('finality', ({ finalized }) => finalized?.number === finalizedSlot);
+    const before = await following.until('the head is reached', isCaughtUp(node));
+    node.faults.set({ kind: 'fork-below-finality', depth: 3 });
+    await produce(5);
+    await untilAlarm(following, 'source-contradicts-finality');
+    expect(following.dataset.snapshot().head).toEqual(before.head);
+    node.faults.clear();
+    await produce(1);
+    expectSameChain(await following.until('the true chain goes on', isCaughtUp(node)), node);
+  });
+});
+
+async function untilAlarm(following: Following, code: string, msMax = 10_000): Promise<void> {
+  const endMs = performance.now() + msMax;
+  while (!following.dataset.alarms.has(code)) {
+    if (performance.now() > endMs) {
+      throw new Error(
+        `no alarm ${code}: ${JSON.stringify([following.dataset.alarms.list(), following.ingester.status])}`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * Feeds one dataset from its sources until it is told to stop. Nothing that a source says or fails to say ends it.
+ *
+ *   genesis agreed ─► start chosen ─► each source followed on its own  ─► the dataset
+ *                                     finality once a second
+ */
+import { setMaxListeners } from 'node:events';
+import type { Clock } from '../base/clock.ts';
+import { isCodedError } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { SourceStatus } from '../source/source-health.ts';
+import { BlockLoader, type PrepareBlock } from './block-loader.ts';
+import { ChainFeeder } from './chain-feeder.ts';
+import { chooseStart, type StartPoint } from './choose-start.ts';
+import { FinalityTracker } from './finality-tracker.ts';
+import { FollowedSource, type FollowedSourceOptions } from './followed-source.ts';
+import { agreeOnGenesis } from './genesis.ts';
+import { IngestCounters } from './ingest-counters.ts';
+import { headSlot } from './own-blocks.ts';
+import { SourceFollower } from './source-follower.ts';
+
+export interface IngesterOptions {
+  readonly sources: readonly FollowedSourceOptions[];
+  /** Counts when the dataset is new. */
+  readonly start: StartPoint;
+}
+
+export interface IngesterModules {
+  readonly dataset: Dataset;
+  readonly prepare: PrepareBlock;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface IngestStatus {
+  readonly sources: readonly SourceStatus[];
+  readonly counters: Readonly<Record<string, number>>;
+}
+
+/** After a notification the block is confirmed within a few of these; without notifications twice as seldom is fine. */
+const pollAfterWakeMs = 50;
+const pollMs = 100;
+/** With notifications, a poll without one only guards against a socket that stays open and says nothing. */
+const pollQuietMs = 400;
+const retryStartMs = 500;
+const watchEveryMs = 1_000;
+const stallAlarmMs = 30_000;
+const downAlarmMs = 60_000;
+
+export class Ingester {
+  readonly #options: IngesterOptions;
+  readonly #modules: IngesterModules;
+  readonly #sources: readonly FollowedSource[];
+  readonly #feeder: ChainFeeder;
+  readonly #counters = new IngestCounters();
+  #leader: FollowedSource | undefined;
+
+  constructor(options: IngesterOptions, modules: IngesterModules) {
+    this.#options = options;
+    this.#modules = modules;
+    this.#sources = options.sources.map((one) => new FollowedSource(one, modules));
+    this.#feeder = new ChainFeeder(modules);
+    this.#leader = this.#sources[0];
+  }
+
+  get status(): IngestStatus {
+    return {
+      sources: this.#sources.map(({ health }) => health.status),
+      counters: this.#counters.toJSON(),
+    };
+  }
+
+  /** Resolves after the signal aborted and everything it started has ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    // Every call under way listens for the end; how many there are is bounded elsewhere.
+    setMaxListeners(0, signal);
+    const watching = this.#sources.map(({ watcher }) => watcher.run(signal));
+    const guarding = this.#watch(signal);
+    try {
+      await agreeOnGenesis(this.#sources, this.#modules, signal);
+      await this.#begin(signal);
+      const finality = new FinalityTracker({
+        ...this.#modules,
+        feeder: this.#feeder,
+        alarms: this.#modules.dataset.alarms,
+        sources: () => this.#usable(),
+      });
+      const following = this.#sources.map((source) => this.#follow(source, signal));
+      await Promise.all([...following, finality.run(signal)]);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      // Closing the dataset or the threads under a commit is how a stop looks from in here.
+      if (!isCodedError(error)) throw error;
+    } finally {
+      await Promise.all([...watching, guarding]);
+      await Promise.all(this.#sources.map(({ node }) => node.close()));
+    }
+  }
+
+  #usable(): FollowedSource[] {
+    return this.#sources.filter(
+      ({ health, isGenesisChecked }) => isGenesisChecked && !health.isDisabled,
+    );
+  }
+
+  /** Makes the chain's first commit, which says where it begins. */
+  async #begin(signal: AbortSignal): Promise<void> {
+    const { dataset, clock } = this.#modules;
+    while (!signal.aborted && dataset.snapshot().start === null) {
+      for (const source of this.#usable().filter(({ health }) => health.isReady)) {
+        const choice = await chooseStart(this.#options.start, source, signal);
+        if (choice.kind === 'chosen') {
+          await this.#feeder.commit([{ kind: 'create', anchor: choice.anchor }], signal);
+          dataset.alarms.clear('source-start-missing');
+          return;
+        }
+        if (choice.kind === 'pruned') {
+          const text = `${source.name} begins at slot ${choice.firstAvailable}`;
+          dataset.alarms.raise('source-start-missing', text);
+        }
+      }
+      await clock.sleep(retryStartMs, signal);
+    }
+  }
+
+  async #follow(source: FollowedSource, signal: AbortSignal): Promise<void> {
+    const { dataset, prepare, clock } = this.#modules;
+    const follower = new SourceFollower({
+      source,
+      clock,
+      feeder: this.#feeder,
+      loader: new BlockLoader(prepare),
+      alarms: dataset.alarms,
+      counters: this.#counters,
+      sources: () => this.#usable(),
+      lead: {
+        isHeldBy: (one) => this.#leaderNow() === one,
+        take: (one) => {
+          this.#leader = one;
+        },
+      },
+    });
+    while (!signal.aborted) {
+      await source.health.ready(signal);
+      if (signal.aborted) return;
+      if (!source.isGenesisChecked) await agreeOnGenesis([source], this.#modules, signal);
+      const progressed = source.isGenesisChecked && (await follower.step(signal));
+      if (!progressed) await this.#pause(source, signal);
+    }
+  }
+
+  async #pause({ watcher, health }: FollowedSource, signal: AbortSignal): Promise<void> {
+    const head = headSlot(this.#feeder.pending);
+    if (!watcher.isLive) return this.#modules.clock.sleep(pollMs, signal);
+    if (watcher.highest > head) return this.#modules.clock.sleep(pollAfterWakeMs, signal);
+    if (health.isReady) await watcher.above(head, pollQuietMs, signal);
+  }
+
+  /** The source that delivers content: the last one that did, as long as it can. */
+  #leaderNow(): FollowedSource | undefined {
+    const canLead = ({ health, isGenesisChecked }: FollowedSource) =>
+      health.isReady && isGenesisChecked;
+    if (this.#leader === undefined || !canLead(this.#leader)) {
+      this.#leader = this.#sources.find(canLead) ?? this.#leader;
+    }
+    return this.#leader;
+  }
+
+  /** Alarms for what does not happen. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { clock, dataset } = this.#modules;
+    let healthyMs = clock.nowMs();
+    while (!signal.aborted) {
+      await clock.sleep(watchEveryMs, signal);
+      if (this.#sources.some(({ health }) => health.isHealthy)) {
+        healthyMs = clock.nowMs();
+        dataset.alarms.clear('sources-down');
+      } else if (clock.nowMs() - healthyMs >= downAlarmMs) {
+        dataset.alarms.raise('sources-down', 'no source has answered for a minute');
+      }
+      const offered = Math.max(...this.#sources.map(({ confirmedSlot }) => confirmedSlot), -1);
+      const isBehind = offered > headSlot(this.#feeder.pending);
+      if (isBehind && clock.nowMs() - this.#feeder.lastGrownMs >= stallAlarmMs) {
+        dataset.alarms.raise(
+          'ingest-stalled',
+          `blocks up to slot ${offered} are offered and none was added for 30 s`,
+        );
+      }
+    }
+  }
+}

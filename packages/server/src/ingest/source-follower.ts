@@ -1,0 +1,335 @@
+/**
+ * Follows one source.
+ *
+ *   leading:    far behind  list (finalized) ─► load in parallel, in order ─► extend
+ *               at the head getBlock(head + 1) and list (confirmed) ─► load ─► extend
+ *   witnessing: list and headers only; takes the lead where the leader does not deliver
+ *   both:       a block that does not link is traced to an own one: a gap to fill, or a branch to judge
+ */
+import type { Clock } from '../base/clock.ts';
+import { type CodedError, isCodedError } from '../base/errors.ts';
+import type { AlarmBoard } from '../dataset/alarm-board.ts';
+import type { BlockHeader, BlockRef } from '../ledger/block.ts';
+import type { Slot } from '../ledger/primitives.ts';
+import { type Commitment, listSlotsMax } from '../source/ledger-node.ts';
+import type { Refusal } from '../source/rpc-refusal.ts';
+import type { BlockLoader, LoadedBlock } from './block-loader.ts';
+import type { ChainFeeder, FeedOutcome } from './chain-feeder.ts';
+import type { FollowedSource } from './followed-source.ts';
+import type { IngestCounters } from './ingest-counters.ts';
+import { askOpinions, type Claim, judgeFork } from './judge-fork.ts';
+import { forkFloor, headSlot, ownsBlock } from './own-blocks.ts';
+import type { PreparedBlock } from './prepared-block.ts';
+import { type Trace, traceBranch } from './trace-branch.ts';
+
+export interface FollowerModules {
+  readonly source: FollowedSource;
+  readonly feeder: ChainFeeder;
+  readonly loader: BlockLoader;
+  readonly alarms: AlarmBoard;
+  readonly counters: IngestCounters;
+  readonly clock: Clock;
+  /** All sources that are not disabled, this one included. */
+  readonly sources: () => readonly FollowedSource[];
+  readonly lead: LeadRole;
+}
+
+/** Which of several sources delivers the content of blocks. */
+export interface LeadRole {
+  isHeldBy(source: FollowedSource): boolean;
+  take(source: FollowedSource): void;
+}
+
+/** Further below the finalized head than this, blocks are fetched as history. */
+const strideSlots = 5;
+const catchUpSlots = 2_000;
+const windowSlots = 64;
+/** Content is fetched ahead of linking for this many blocks at the head at most. */
+const headRunCountMax = 32;
+const commitsUnderWayMax = 32;
+/** How often the source is asked whether our head is still its own. */
+const headCheckEveryMs = 400;
+/** A leader that delivers is given this long before another delivers in its place. */
+const leaderGraceMs = 200;
+
+export class SourceFollower {
+  readonly #modules: FollowerModules;
+  #headCheckedMs = Number.NEGATIVE_INFINITY;
+  #lastClaim: { readonly hash: string; readonly tip: number } | undefined;
+  #leaderLate: { readonly slot: number; readonly sinceMs: number } | undefined;
+
+  constructor(modules: FollowerModules) {
+    this.#modules = modules;
+  }
+
+  /** One round. True if it brought something, so that the next should follow at once. */
+  async step(signal: AbortSignal): Promise<boolean> {
+    const { source, lead, feeder } = this.#modules;
+    if (!lead.isHeldBy(source)) return this.#witness(signal);
+    const behind = source.finalizedSlot - headSlot(feeder.pending);
+    return behind > strideSlots ? this.#catchUp(signal) : this.#followHead(signal);
+  }
+
+  async #catchUp(signal: AbortSignal): Promise<boolean> {
+    const { source, feeder } = this.#modules;
+    const first = headSlot(feeder.pending) + 1;
+    // A list without a block would be a longer run of skipped slots than any seen: then all up to the end is asked for.
+    for (const span of [catchUpSlots, listSlotsMax]) {
+      const last = Math.min(source.finalizedSlot, first + span - 1);
+      const list = source.note(await source.node.listSlots({ first, last }, 'finalized', signal));
+      if (list.kind === 'refused') return false;
+      if (list.value.length > 0) return this.#load(list.value, 'finalized', signal);
+    }
+    return false;
+  }
+
+  async #followHead(signal: AbortSignal): Promise<boolean> {
+    const { source, feeder, loader } = this.#modules;
+    const next = (headSlot(feeder.pending) + 1) as Slot;
+    const [direct, list] = await Promise.all([
+      loader.load(source, next, 'confirmed', signal),
+      this.#listAbove(next, signal),
+    ]);
+    if (direct.kind === 'loaded') {
+      source.health.answered();
+      return this.#offer(direct.prepared, signal);
+    }
+    if (direct.kind === 'damaged') return this.#refuseBlock(direct);
+    if (list.length > 0) return this.#load(list.slice(0, headRunCountMax), 'confirmed', signal);
+    return this.#checkHead(signal);
+  }
+
+  async #witness(signal: AbortSignal): Promise<boolean> {
+    const { source, feeder, clock, lead } = this.#modules;
+    const [slot] = await this.#listAbove((headSlot(feeder.pending) + 1) as Slot, signal);
+    if (slot === undefined) return this.#checkHead(signal);
+    const answer = source.note(await source.node.header(slot, 'confirmed', signal));
+    if (answer.kind === 'refused') return false;
+    const { head } = feeder.pending;
+    const { parentSlot, parentHash } = answer.value;
+    if (head === null || parentSlot !== head.number || parentHash !== head.hash) {
+      return headSlot(feeder.pending) >= slot ? false : this.#claim(answer.value, signal);
+    }
+    if (this.#leaderLate?.slot !== slot) this.#leaderLate = { slot, sinceMs: clock.nowMs() };
+    if (clock.nowMs() - this.#leaderLate.sinceMs >= leaderGraceMs) lead.take(source);
+    return false;
+  }
+
+  /** Slots with a block at or above one, as far as the source is known to be. */
+  async #listAbove(first: Slot, signal: AbortSignal): Promise<Slot[]> {
+    const { source } = this.#modules;
+    const reached = Math.max(source.confirmedSlot, source.watcher.highest);
+    const span = Math.min(Math.max(windowSlots, reached - first + windowSlots), listSlotsMax);
+    const range = { first, last: first + span - 1 };
+    const list = source.note(await source.node.listSlots(range, 'confirmed', signal));
+    return list.kind === 'ok' ? list.value : [];
+  }
+
+  /** Loads blocks and adds them one after another until one does not come or does not link. */
+  async #load(
+    slots: readonly Slot[],
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { source, feeder, loader, counters } = this.#modules;
+    const commits: Promise<FeedOutcome>[] = [];
+    let count = 0;
+    for await (const loaded of loader.loadAll(source, slots, commitment, signal)) {
+      if (signal.aborted) break;
+      if (loaded.kind !== 'loaded') {
+        this.#refuseLoad(loaded);
+        break;
+      }
+      const linked = feeder.linkToHead(loaded.prepared);
+      if (isCodedError(linked)) {
+        await Promise.all(commits);
+        return (await this.#refuseLink(loaded.prepared.header, linked, signal)) || count > 0;
+      }
+      source.health.answered();
+      count++;
+      counters.countBlock(linked.counts);
+      commits.push(feeder.extend(linked, signal));
+      if (commits.length >= commitsUnderWayMax) await commits.shift();
+    }
+    await Promise.all(commits);
+    if (count > 0) this.#grew();
+    return count > 0;
+  }
+
+  /** A block at the head: it extends the chain, or there is something to find out. */
+  async #offer(prepared: PreparedBlock, signal: AbortSignal): Promise<boolean> {
+    const { feeder, counters } = this.#modules;
+    const linked = feeder.linkToHead(prepared);
+    if (isCodedError(linked)) return this.#refuseLink(prepared.header, linked, signal);
+    counters.countBlock(linked.counts);
+    const outcome = await feeder.extend(linked, signal);
+    if (outcome.kind === 'committed') this.#grew();
+    return outcome.kind === 'committed';
+  }
+
+  #grew(): void {
+    const { source, alarms } = this.#modules;
+    source.health.praise();
+    for (const code of growthClears) alarms.clear(code);
+    this.#lastClaim = undefined;
+    this.#leaderLate = undefined;
+  }
+
+  async #refuseLink(header: BlockHeader, error: CodedError, signal: AbortSignal): Promise<boolean> {
+    const { feeder } = this.#modules;
+    // Another source was faster, or a fork came in between: nothing to hold against this one.
+    if (header.number <= headSlot(feeder.pending)) return false;
+    if (error.code !== 'chain-not-linked') return this.#strike(error.code, error.message);
+    return this.#claim(header, signal);
+  }
+
+  #refuseLoad(loaded: Exclude<LoadedBlock, { kind: 'loaded' }>): void {
+    if (loaded.kind === 'refused') this.#modules.source.note(loaded.refusal);
+    else this.#refuseBlock(loaded);
+  }
+
+  #refuseBlock({ slot, error }: { readonly slot: Slot; readonly error: CodedError }): boolean {
+    // Our own threads were busy or ended: the block is not to blame.
+    if (ownFaults.has(error.code)) return false;
+    this.#modules.counters.countRefused(error.code);
+    return this.#strike(error.code, `slot ${slot}: ${error.message}`);
+  }
+
+  #strike(code: string, fault: string): boolean {
+    const { source, alarms } = this.#modules;
+    source.health.strike(fault);
+    alarms.raise(code, `${source.name}: ${fault}`);
+    return false;
+  }
+
+  /** Asks whether the source still has our head: a branch with a lower tip shows itself in no other way. */
+  async #checkHead(signal: AbortSignal): Promise<boolean> {
+    const { source, feeder, clock } = this.#modules;
+    const { head } = feeder.pending;
+    if (head === null || clock.nowMs() - this.#headCheckedMs < headCheckEveryMs) return false;
+    this.#headCheckedMs = clock.nowMs();
+    const answer = source.note(await source.node.header(head.number, 'confirmed', signal));
+    if (answer.kind === 'ok') {
+      return answer.value.hash === head.hash ? false : this.#claim(answer.value, signal);
+    }
+    if (answer.reason !== 'not-available' && answer.reason !== 'skipped-hint') return false;
+    const first = Math.max(forkFloor(feeder.pending), head.number - windowSlots, 0);
+    const range = { first, last: head.number };
+    const list = source.note(await source.node.listSlots(range, 'confirmed', signal));
+    const tip = list.kind === 'ok' ? list.value.at(-1) : undefined;
+    if (tip === undefined) return false;
+    const header = source.note(await source.node.header(tip, 'confirmed', signal));
+    return header.kind === 'ok' ? this.#claim(header.value, signal) : false;
+  }
+
+  /** A block that is not a child of our head: finds out how it hangs together with ours, and acts on it. */
+  async #claim(tip: BlockHeader, signal: AbortSignal): Promise<boolean> {
+    const { source, feeder, alarms } = this.#modules;
+    const snapshot = feeder.pending;
+    const trace = await traceBranch(source, tip, snapshot, signal);
+    if (trace.kind === 'linked') return this.#takeBranch(trace, signal);
+    if (trace.kind === 'failed') source.note(trace.refusal);
+    if (trace.kind === 'hole') {
+      const fault = `it names slot ${trace.slot} as a parent and denies to have it`;
+      source.health.fail(holeRefusal(fault));
+      alarms.raise('source-hole', `${source.name}: ${fault}`);
+    }
+    // Seen through a fork in mid-walk a branch looks broken once; our own chain may have moved as well.
+    if (feeder.pending !== snapshot) return false;
+    if (trace.kind === 'below-finality') {
+      const fault = `its branch leaves the chain below the finalized head, at slot ${trace.slot}`;
+      this.#strike('source-contradicts-finality', fault);
+    }
+    if (trace.kind === 'unlinked' || trace.kind === 'too-long') {
+      const fault = `its block at slot ${tip.number} does not link to what it shows below`;
+      this.#strike('source-unlinked', fault);
+    }
+    return false;
+  }
+
+  async #takeBranch(
+    trace: Extract<Trace, { kind: 'linked' }>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { source, feeder } = this.#modules;
+    const { ancestor, headers } = trace;
+    const { head } = feeder.pending;
+    const isGap = head === null || (head.number === ancestor.number && head.hash === ancestor.hash);
+    const branch = isGap ? headers.slice(0, headRunCountMax) : headers;
+    if (!isGap && !(await this.#isBranchChosen(headers, signal))) return false;
+    const loaded = await this.#loadBranch(branch, signal);
+    if (loaded === undefined || !ownsBlock(feeder.pending, ancestor.number, ancestor.hash))
+      return false;
+    const outcome = await feeder.replace(ancestor, loaded, signal);
+    if (outcome.kind === 'refused') {
+      return this.#strike(outcome.error.code, outcome.error.message);
+    }
+    for (const { counts } of loaded) this.#modules.counters.countBlock(counts);
+    this.#grew();
+    source.health.answered();
+    return true;
+  }
+
+  async #isBranchChosen(headers: readonly BlockHeader[], signal: AbortSignal): Promise<boolean> {
+    const { source, sources, feeder, clock } = this.#modules;
+    const all = sources();
+    if (all.length === 1) return true;
+    const [first, tip] = [headers[0] as BlockHeader, headers.at(-1) as BlockHeader];
+    const before = this.#lastClaim;
+    const claim: Claim = {
+      claimant: source,
+      headers,
+      headSlot: headSlot(feeder.pending),
+      quietMs: clock.nowMs() - feeder.lastGrownMs,
+      isRepeated: before !== undefined && before.hash === first.hash && tip.number > before.tip,
+    };
+    if (before?.hash !== first.hash) this.#lastClaim = { hash: first.hash, tip: tip.number };
+    const verdict = judgeFork(claim, await askOpinions(claim, all, signal));
+    if (verdict === 'keep') {
+      const fault = `it alone shows another branch from slot ${first.number} on`;
+      this.#strike('source-disagrees', fault);
+    }
+    return verdict === 'switch';
+  }
+
+  /** The content of a traced branch; `undefined` if it did not come as it was shown. */
+  async #loadBranch(
+    headers: readonly BlockHeader[],
+    signal: AbortSignal,
+  ): Promise<PreparedBlock[] | undefined> {
+    const { source, loader } = this.#modules;
+    const branch: PreparedBlock[] = [];
+    const slots = headers.map(({ number }) => number);
+    for await (const loaded of loader.loadAll(source, slots, 'confirmed', signal)) {
+      if (loaded.kind !== 'loaded') {
+        this.#refuseLoad(loaded);
+        return undefined;
+      }
+      const shown = headers[branch.length] as BlockRef;
+      if (loaded.prepared.header.hash !== shown.hash) return undefined;
+      branch.push(loaded.prepared);
+    }
+    return signal.aborted ? undefined : branch;
+  }
+}
+
+/** What is wrong no longer stands once the chain has grown. */
+const growthClears = [
+  'source-hole',
+  'source-unlinked',
+  'source-disagrees',
+  'chain-height-wrong',
+  'block-kind-missing',
+  'block-meta-missing',
+  'ingest-stalled',
+];
+
+const ownFaults: ReadonlySet<string> = new Set([
+  'block-pool-full',
+  'block-pool-closed',
+  'block-worker-died',
+]);
+
+function holeRefusal(cause: string): Refusal {
+  return { kind: 'refused', reason: 'outage', cause };
+}

@@ -1,0 +1,101 @@
+import { systemClock } from '../../base/clock.ts';
+import { Random } from '../../base/random.ts';
+import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import { Dataset } from '../../dataset/dataset.ts';
+import type { SimulatedNode } from '../../simulator/start-node.ts';
+import { normalizeBlock } from '../../source/normalize-block.ts';
+import type { Fs } from '../../storage/fs.ts';
+import { SimFs } from '../../storage/testing/sim-fs.ts';
+import type { StartPoint } from '../choose-start.ts';
+import { Ingester } from '../ingester.ts';
+import { prepareBlock } from '../prepared-block.ts';
+
+export interface Following {
+  readonly dataset: Dataset;
+  readonly ingester: Ingester;
+  /** Waits until a state is committed that fits; fails with what there is after the time. */
+  until(
+    what: string,
+    holds: (snapshot: ChainSnapshot) => boolean,
+    msMax?: number,
+  ): Promise<ChainSnapshot>;
+  stop(): Promise<void>;
+}
+
+export interface FollowOptions {
+  readonly start?: StartPoint;
+  readonly fs?: Fs;
+  /** Without sockets every source is polled. */
+  readonly withSockets?: boolean;
+  /** What is added to the address of the first source, as a key would be. */
+  readonly secretPath?: string;
+}
+
+/** Follows simulated nodes as a service would, over real sockets, into a dataset on a disk in memory. */
+export async function followNodes(
+  nodes: readonly Pick<SimulatedNode, 'rpcUrl' | 'wsUrl'>[],
+  options: FollowOptions = {},
+): Promise<Following> {
+  const modules = { fs: options.fs ?? new SimFs(), clock: systemClock, isLockHeld: () => true };
+  const folder = 'data/ledger';
+  if (!(await Dataset.isThere(folder, modules.fs))) {
+    const content = { aliases: [], genesisHash: null, metaOptional: false, allowMissing: [] };
+    await Dataset.create(folder, { name: 'ledger', votes: 'drop', ...content }, modules);
+  }
+  const dataset = await Dataset.open({ folder, realTime: true }, modules);
+  const ingester = new Ingester(
+    {
+      sources: nodes.map(({ rpcUrl, wsUrl }, i) => ({
+        name: `source-${i + 1}`,
+        url: `${rpcUrl}${i === 0 ? (options.secretPath ?? '') : ''}`,
+        wsUrls: (options.withSockets ?? true) ? [wsUrl] : [],
+      })),
+      start: options.start ?? { kind: 'genesis' },
+    },
+    {
+      dataset,
+      clock: systemClock,
+      random: Random.fromSeed(1),
+      prepare: async (slot, bytes) => prepareBlock(normalizeBlock(slot, bytes)),
+    },
+  );
+  const stop = new AbortController();
+  const running = ingester.run(stop.signal);
+  running.catch(() => undefined); // Thrown again where it is awaited.
+  return {
+    dataset,
+    ingester,
+    until: (what, holds, msMax = 20_000) => waitFor(dataset, ingester, { what, holds, msMax }),
+    stop: async () => {
+      stop.abort();
+      await running;
+      await dataset.close();
+    },
+  };
+}
+
+async function waitFor(
+  dataset: Dataset,
+  ingester: Ingester,
+  wanted: { what: string; holds: (snapshot: ChainSnapshot) => boolean; msMax: number },
+): Promise<ChainSnapshot> {
+  const deadline = AbortSignal.timeout(wanted.msMax);
+  for (;;) {
+    const snapshot = dataset.snapshot();
+    if (wanted.holds(snapshot)) return snapshot;
+    if (deadline.aborted) throw new Error(describe(wanted.what, dataset, ingester));
+    await dataset.changed(snapshot.version, deadline);
+  }
+}
+
+function describe(what: string, dataset: Dataset, ingester: Ingester): string {
+  const { head, finalized, hot, version } = dataset.snapshot();
+  const state = { head, finalized, version, hot: hot.slice(-8).map(({ header }) => header) };
+  const all = { state, ingest: ingester.status, alarms: dataset.alarms.list() };
+  const text = JSON.stringify(
+    all,
+    (_key, value) => (typeof value === 'bigint' ? `${value}` : value),
+    1,
+  );
+  return `waited in vain until ${what}: ${text}`;
+}
