@@ -107,6 +107,9 @@ export const ERRORS = {
   'segment-version-unknown': {
     text: 'this segment has a format version that this program does not know; use the one that wrote it, or a newer one',
   },
+  'segment-unreadable': {
+    text: 'the segment cannot be opened; check the path and its permissions',
+  },
   'segment-damaged': {
     text: 'a part of this segment is damaged; restore the file from a copy or fetch its blocks again',
   },
@@ -215,6 +218,12 @@ export const ERRORS = {
     status: 503,
     retryAfterSeconds: 2,
     text: 'too many readers wait at the head; come back in a moment',
+  },
+
+  // The threads that answer queries.
+  'engine-cancelled': { text: 'the query was cancelled' },
+  'engine-thread-failed': {
+    text: 'a thread that answers queries failed; the query can be asked again',
   },
 } as const satisfies Record<string, ErrorRow>;
 

@@ -38,6 +38,10 @@ export class Engine {
     return open.segment;
   }
 
+  has(key: string): boolean {
+    return this.#segments.has(key);
+  }
+
   /** Forgets a segment and what the cache holds of it. */
   close(key: string): void {
     const open = this.#opened(key);
@@ -53,18 +57,19 @@ export class Engine {
     );
   }
 
+  /** Plans a query on one open segment. The run holds memory of the kernel until it is released. */
+  begin(key: string, selection: Selection, options: RunOptions = {}): SegmentRun {
+    const modules = { kernel: this.#kernel, cache: this.#cache };
+    return new SegmentRun(this.#opened(key), selection, options, modules);
+  }
+
   /** The answer from one open segment, in pieces; most end with a line, all together do. */
   *run(
     key: string,
     selection: Selection,
     options: RunOptions = {},
   ): Generator<Uint8Array, RunReport> {
-    const open = this.#segments.get(key);
-    if (open === undefined) throw new RangeError(`segment ${key} is not open`);
-    const run = new SegmentRun(open, selection, options, {
-      kernel: this.#kernel,
-      cache: this.#cache,
-    });
+    const run = this.begin(key, selection, options);
     try {
       yield* run.pieces();
     } finally {

@@ -5,11 +5,12 @@
 
 import { COLUMN_NUMBER, type ColumnName } from '../segment/columns.ts';
 import type { GroupEntry } from '../segment/directory.ts';
+import type { Segment } from '../segment/open-segment.ts';
 import { CODEC, damaged, type UnitEntry, verifyUnit } from '../segment/unit.ts';
 import type { CacheStep, LoadedColumn } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';
-import { type MadeColumn, makeColumn } from './make-column.ts';
+import { type ColumnSource, type MadeColumn, makeColumn } from './make-column.ts';
 
 export interface LoadMeter {
   unitsRead: number;
@@ -17,11 +18,11 @@ export interface LoadMeter {
   bytesInflated: number;
 }
 
-export class GroupColumns {
+export class GroupColumns implements ColumnSource {
   readonly kernel: EngineKernel;
   readonly group: GroupEntry;
   readonly number: number;
-  readonly open: EngineSegment;
+  readonly segment: Segment;
   readonly meter: LoadMeter;
   readonly #cache: CacheStep;
   readonly #prefix: string;
@@ -31,7 +32,7 @@ export class GroupColumns {
     number: number,
     { kernel, cache, meter }: { kernel: EngineKernel; cache: CacheStep; meter: LoadMeter },
   ) {
-    this.open = open;
+    this.segment = open.segment;
     this.number = number;
     this.group = open.segment.directory.groups[number] as GroupEntry;
     this.kernel = kernel;
@@ -54,9 +55,11 @@ export class GroupColumns {
     const cached = this.#cache.get(this.#prefix + name);
     if (cached !== undefined) return use(cached);
     const { column, allocation } = this.#loadStored(name);
-    const result = use(column);
-    this.kernel.release(allocation);
-    return result;
+    try {
+      return use(column);
+    } finally {
+      this.kernel.release(allocation);
+    }
   }
 
   #load(name: string, load: () => { column: LoadedColumn; allocation: number }): LoadedColumn {
@@ -86,11 +89,11 @@ export class GroupColumns {
 
 /** Reads, verifies and inflates a unit into memory of its own. */
 export function readUnit(
-  { kernel, open, meter }: Pick<GroupColumns, 'kernel' | 'open' | 'meter'>,
+  { kernel, segment, meter }: Pick<GroupColumns, 'kernel' | 'segment' | 'meter'>,
   entry: UnitEntry,
   name: string,
 ): number {
-  const stored = open.segment.bytes.read(entry.offset, entry.storedLength);
+  const stored = segment.bytes.read(entry.offset, entry.storedLength);
   verifyUnit(stored, entry, name);
   meter.unitsRead++;
   meter.bytesRead += stored.length;

@@ -29,6 +29,8 @@ export const MARK_BITS: Readonly<Record<RecordArray, number>> = {
 
 /** Filters of one item a kernel can tell apart: bits of 32, and no item has more. */
 const itemBytes = 32;
+/** Behind the item: the table of rows for logs, balances and token balances. */
+const rowTableBytes = 32;
 const filterBytes = 16;
 const dataValueBytes = 48;
 
@@ -65,14 +67,32 @@ export function isInGroup(item: PlannedItem, group: GroupColumns['group']): bool
 }
 
 export function selectGroup(columns: GroupColumns, items: readonly PlannedItem[]): SelectedGroup {
-  const { kernel, group } = columns;
+  const { kernel } = columns;
   const allocations: number[] = [];
+  const release = () => {
+    for (const at of allocations) kernel.release(at);
+  };
   const zeroed = (byteCount: number): number => {
     const at = kernel.allocate(byteCount);
     kernel.bytes.fill(0, at, at + byteCount);
     allocations.push(at);
     return at;
   };
+  try {
+    return { ...select(columns, items, zeroed), release };
+  } catch (error) {
+    // A damaged column ends the query; what it had taken must not stay taken.
+    release();
+    throw error;
+  }
+}
+
+function select(
+  columns: GroupColumns,
+  items: readonly PlannedItem[],
+  zeroed: (byteCount: number) => number,
+): Omit<SelectedGroup, 'release'> {
+  const { kernel, group } = columns;
   const arrays = selectableArrays(items);
   const flags = Object.fromEntries(
     RECORD_ARRAY_NAMES.map((array) => [
@@ -82,22 +102,14 @@ export function selectGroup(columns: GroupColumns, items: readonly PlannedItem[]
   ) as Record<RecordArray, number>;
   const marks = zeroed(group.transactionCount);
   const table = zeroed(128);
-  const itemsAt = items.map((item) => new ItemTable(kernel, columns, item));
-  kernel.ints.set(groupTable(columns, items, { flags, marks, arrays }), table / 4);
+  const addresses = groupTable(columns, items, { flags, marks, arrays });
+  kernel.ints.set(addresses, table / 4);
   kernel.exports.setGroup(table, kernel.positionScratch);
-  items.forEach((item, i) => {
-    item.matchedRows += (itemsAt[i] as ItemTable).run(flags);
-  });
-  for (const item of itemsAt) item.release();
-  const release = () => {
-    for (const at of allocations) kernel.release(at);
-  };
-  return {
-    marks,
-    flags,
-    rewardCount: arrays.has('rewards') ? columns.stored('rewKey').count : 0,
-    release,
-  };
+  for (const item of items) {
+    item.matchedRows += new ItemTable(columns, item, zeroed).run(flags);
+  }
+  const rewardCount = arrays.has('rewards') ? columns.stored('rewKey').count : 0;
+  return { marks, flags, rewardCount };
 }
 
 function rowCount(columns: GroupColumns, array: RecordArray): number {
@@ -182,14 +194,15 @@ class ItemTable {
   readonly #at: number;
   #used: number;
 
-  constructor(kernel: EngineKernel, columns: GroupColumns, item: PlannedItem) {
+  constructor(columns: GroupColumns, item: PlannedItem, allocate: (byteCount: number) => number) {
+    const { kernel } = columns;
     this.#kernel = kernel;
     this.#columns = columns;
     this.#item = item;
     const targets = item.addressFilters.map(({ name }) => filterTarget(columns, item.array, name));
     const candidates = this.#candidates();
-    this.#at = kernel.allocate(itemBytes + sizeOf(item) + (candidates?.length ?? 0) * 4);
-    this.#used = itemBytes;
+    this.#at = allocate(rowTableBytes + itemBytes + sizeOf(item) + (candidates?.length ?? 0) * 4);
+    this.#used = itemBytes + rowTableBytes;
     const addressTable = this.#reserve(item.addressFilters.length * filterBytes);
     const dataTable = this.#reserve(item.dataFilters.length * filterBytes);
     item.addressFilters.forEach(({ ids }, i) => {
@@ -230,16 +243,18 @@ class ItemTable {
     }
   }
 
-  release(): void {
-    this.#kernel.release(this.#at);
-  }
-
   #runRewards(flags: number): number {
     const { at, width, count } = this.#columns.stored('rewKey');
     const ids = this.#item.addressFilters[0]?.ids;
-    const idsAt = this.#kernel.ints[(this.#at + itemBytes + 12) / 4] as number;
-    const list = ids === undefined ? 0 : idsAt;
+    const list = ids === undefined ? 0 : this.#firstIds();
     return this.#kernel.exports.selectRewards(at, width, count, list, ids?.length ?? -1, flags);
+  }
+
+  /** Where the ids of the first address filter are. */
+  #firstIds(): number {
+    const { ints } = this.#kernel;
+    const filters = ints[this.#at / 4] as number;
+    return ints[filters / 4 + 3] as number;
   }
 
   #runRows(flags: number): number {
@@ -252,15 +267,9 @@ class ItemTable {
     const { logKinds } = this.#item;
     const kinds = logKinds === 0 ? undefined : this.#columns.stored('logKind');
     const rows = [this.#columns.made(starts[array]).at, flags, MARK_BITS[array]];
-    const table = this.#kernel.allocate(32);
+    const table = this.#at + itemBytes;
     this.#kernel.ints.set([...rows, kinds?.at ?? 0, kinds?.width ?? 0, logKinds], table / 4);
-    const matched = this.#kernel.exports.selectRows(
-      this.#at,
-      table,
-      this.#columns.group.transactionCount,
-    );
-    this.#kernel.release(table);
-    return matched;
+    return this.#kernel.exports.selectRows(this.#at, table, this.#columns.group.transactionCount);
   }
 
   #candidates(): Uint32Array | undefined {

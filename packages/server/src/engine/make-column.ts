@@ -1,8 +1,10 @@
 /** Columns that are made from stored ones when they are loaded. */
 import { assert } from '../base/assert.ts';
 import type { ColumnName } from '../segment/columns.ts';
+import type { GroupEntry } from '../segment/directory.ts';
+import type { Segment } from '../segment/open-segment.ts';
 import type { LoadedColumn } from './column-cache.ts';
-import type { GroupColumns } from './group-columns.ts';
+import type { EngineKernel } from './engine-kernel.ts';
 
 export type MadeColumn =
   | 'keyStarts'
@@ -32,12 +34,23 @@ export type MadeColumn =
   | 'signatureTexts'
   | 'addressTexts';
 
+/** What makers take from the row group they make columns for. */
+export interface ColumnSource {
+  readonly kernel: EngineKernel;
+  readonly segment: Segment;
+  readonly number: number;
+  readonly group: GroupEntry;
+  stored(name: ColumnName): LoadedColumn;
+  made(name: MadeColumn): LoadedColumn;
+  borrow<Result>(name: ColumnName, use: (column: LoadedColumn) => Result): Result;
+}
+
 interface Made {
   readonly column: LoadedColumn;
   readonly allocation: number;
 }
 
-const MAKERS: Readonly<Record<MadeColumn, (group: GroupColumns) => Made>> = {
+const MAKERS: Readonly<Record<MadeColumn, (group: ColumnSource) => Made>> = {
   // Where each transaction's rows start in the other tables.
   keyStarts: (g) => sumOfCounts(g),
   instructionStarts: (g) => starts(g, 'txInstructionCount'),
@@ -71,7 +84,7 @@ const MAKERS: Readonly<Record<MadeColumn, (group: GroupColumns) => Made>> = {
   addressTexts: (g) => addressTexts(g),
 };
 
-export function makeColumn(group: GroupColumns, name: MadeColumn): Made {
+export function makeColumn(group: ColumnSource, name: MadeColumn): Made {
   return MAKERS[name](group);
 }
 
@@ -79,7 +92,7 @@ function whole(at: number, width: number, count: number): Made {
   return { column: { at, width, count, starts: 0 }, allocation: at };
 }
 
-function starts(g: GroupColumns, name: ColumnName): Made {
+function starts(g: ColumnSource, name: ColumnName): Made {
   return g.borrow(name, ({ at: lengths, width, count }) => {
     const at = g.kernel.allocate((count + 1) * 4);
     g.kernel.exports.startsOf(lengths, width, count, at);
@@ -88,7 +101,7 @@ function starts(g: GroupColumns, name: ColumnName): Made {
 }
 
 /** Starts of ranges whose lengths are the sums of several columns. */
-function startsOfSums(g: GroupColumns, names: readonly ColumnName[], count: number): Made {
+function startsOfSums(g: ColumnSource, names: readonly ColumnName[], count: number): Made {
   const { kernel } = g;
   const lengths = kernel.allocate((count + 1) * 4);
   kernel.bytes.fill(0, lengths, lengths + (count + 1) * 4);
@@ -101,17 +114,17 @@ function startsOfSums(g: GroupColumns, names: readonly ColumnName[], count: numb
   return whole(at, 4, count);
 }
 
-function sumOfCounts(g: GroupColumns): Made {
+function sumOfCounts(g: ColumnSource): Made {
   const names = ['txStaticCount', 'txWritableCount', 'txReadonlyCount', 'txOtherCount'] as const;
   return startsOfSums(g, names, g.group.transactionCount);
 }
 
-function sumOfLookups(g: GroupColumns): Made {
+function sumOfLookups(g: ColumnSource): Made {
   const count = g.stored('lookupKey').count;
   return startsOfSums(g, ['lookupReadonlyCount', 'lookupWritableCount'], count);
 }
 
-function keys(g: GroupColumns): Made {
+function keys(g: ColumnSource): Made {
   return g.borrow('txKeys', ({ at: codes, width, count }) => {
     const at = g.kernel.allocate(count * 4);
     g.kernel.exports.decodeKeys(codes, width, count, g.group.highestBefore, at);
@@ -119,7 +132,7 @@ function keys(g: GroupColumns): Made {
   });
 }
 
-function sums(g: GroupColumns, name: ColumnName, rangeStarts: number): Made {
+function sums(g: ColumnSource, name: ColumnName, rangeStarts: number): Made {
   return g.borrow(name, ({ at: steps, width, count }) => {
     const at = g.kernel.allocate(count * 4);
     g.kernel.exports.sumInRanges(steps, width, rangeStarts, g.group.transactionCount, at);
@@ -127,13 +140,13 @@ function sums(g: GroupColumns, name: ColumnName, rangeStarts: number): Made {
   });
 }
 
-function indexesByBlock(g: GroupColumns): Made {
+function indexesByBlock(g: ColumnSource): Made {
   const { firstBlock, blockCount } = g.group;
   const starts = g.kernel.allocate((blockCount + 1) * 4);
   let transaction = 0;
   for (let i = 0; i <= blockCount; i++) {
     g.kernel.ints[starts / 4 + i] = transaction;
-    transaction += g.open.segment.counts[firstBlock + i]?.transactions ?? 0;
+    transaction += g.segment.counts[firstBlock + i]?.transactions ?? 0;
   }
   const made = g.borrow('txIndex', ({ at: steps, width, count }) => {
     const at = g.kernel.allocate(count * 4);
@@ -144,7 +157,7 @@ function indexesByBlock(g: GroupColumns): Made {
   return made;
 }
 
-function changed(g: GroupColumns, preName: ColumnName, changeName: ColumnName): Made {
+function changed(g: ColumnSource, preName: ColumnName, changeName: ColumnName): Made {
   const pre = g.stored(preName);
   return g.borrow(changeName, (change) => {
     const at = g.kernel.allocate(pre.count * 8);
@@ -153,7 +166,7 @@ function changed(g: GroupColumns, preName: ColumnName, changeName: ColumnName): 
   });
 }
 
-function lamports(g: GroupColumns): Made {
+function lamports(g: ColumnSource): Made {
   return g.borrow('rewLamports', (folded) => {
     const zeros = g.kernel.allocate(folded.count);
     g.kernel.bytes.fill(0, zeros, zeros + folded.count);
@@ -164,7 +177,7 @@ function lamports(g: GroupColumns): Made {
   });
 }
 
-function post(g: GroupColumns, preName: ColumnName, postName: ColumnName): Made {
+function post(g: ColumnSource, preName: ColumnName, postName: ColumnName): Made {
   const pre = g.stored(preName);
   return g.borrow(postName, (codes) => {
     const at = g.kernel.allocate(pre.count * 2);
@@ -182,7 +195,7 @@ const base58Bytes = (byteCount: number, rowCount: number): number =>
  * right behind them.
  */
 function texts(
-  g: GroupColumns,
+  g: ColumnSource,
   rowCount: number,
   bytesMax: number,
   write: (textStarts: number, out: number) => number,
@@ -199,7 +212,7 @@ function texts(
   return { column, allocation: at };
 }
 
-function dataTexts(g: GroupColumns): Made {
+function dataTexts(g: ColumnSource): Made {
   const { at: dataStarts, count } = g.made('dataStarts');
   return g.borrow('insData', (data) =>
     texts(g, count, base58Bytes(data.count, count), (textStarts, out) =>
@@ -208,7 +221,7 @@ function dataTexts(g: GroupColumns): Made {
   );
 }
 
-function dataPrefixes(g: GroupColumns): Made {
+function dataPrefixes(g: ColumnSource): Made {
   const { at: dataStarts, count } = g.made('dataStarts');
   return g.borrow('insData', (data) => {
     const at = g.kernel.allocate(count * 16);
@@ -217,7 +230,7 @@ function dataPrefixes(g: GroupColumns): Made {
   });
 }
 
-function signatureTexts(g: GroupColumns): Made {
+function signatureTexts(g: ColumnSource): Made {
   return g.borrow('txSignatures', (bytes) => {
     const count = bytes.count / 64;
     return texts(g, count, base58Bytes(bytes.count, count), (textStarts, out) =>
@@ -230,7 +243,7 @@ function signatureTexts(g: GroupColumns): Made {
 const depthMax = 4_096;
 const digitsMax = 11;
 
-function addressTexts(g: GroupColumns): Made {
+function addressTexts(g: ColumnSource): Made {
   const { kernel } = g;
   const depths = g.stored('insDepth');
   const instructionStarts = g.made('instructionStarts').at;
@@ -254,13 +267,13 @@ function addressTexts(g: GroupColumns): Made {
   return made;
 }
 
-function sumOf(g: GroupColumns, column: LoadedColumn): number {
+function sumOf(g: ColumnSource, column: LoadedColumn): number {
   let sum = 0;
   for (let row = 0; row < column.count; row++) sum += intAt(g, column, row);
   return sum;
 }
 
-function intAt(g: GroupColumns, { at, width }: LoadedColumn, row: number): number {
+function intAt(g: ColumnSource, { at, width }: LoadedColumn, row: number): number {
   const { bytes } = g.kernel;
   const start = at + row * width;
   let value = 0;
@@ -269,8 +282,8 @@ function intAt(g: GroupColumns, { at, width }: LoadedColumn, row: number): numbe
 }
 
 /** Groups with an address that does not follow from the depths are rare enough for plain code. */
-function oddAddressTexts(g: GroupColumns): Made {
-  const rows = g.open.segment.readGroup(g.number);
+function oddAddressTexts(g: ColumnSource): Made {
+  const rows = g.segment.readGroup(g.number);
   const depths = rows.insDepth.values;
   const steps = rows.insOddSteps.values;
   const addresses: string[] = [];

@@ -2,6 +2,7 @@
 
 import type { Selection } from '../query/query.ts';
 import { keyBytes } from '../segment/dictionary.ts';
+import type { GroupEntry } from '../segment/directory.ts';
 import { pageKeyCount } from '../segment/limits.ts';
 import type { Segment } from '../segment/open-segment.ts';
 import type { UnitEntry } from '../segment/unit.ts';
@@ -89,8 +90,15 @@ export class SegmentRun {
     this.#programs.release();
   }
 
-  *pieces(): Generator<Uint8Array> {
-    for (const [number, group] of this.#open.segment.directory.groups.entries()) {
+  get groupCount(): number {
+    return this.report.groupCount;
+  }
+
+  /** The text of the row groups from `first` up to `end`; it ends with a line. */
+  *pieces(first = 0, end = this.groupCount): Generator<Uint8Array> {
+    const { groups } = this.#open.segment.directory;
+    for (let number = first; number < end; number++) {
+      const group = groups[number] as GroupEntry;
       const from = Math.max(group.firstBlock, this.#firstBlock);
       const to = Math.min(group.firstBlock + group.blockCount, this.#endBlock);
       if (from >= to) continue;
@@ -123,30 +131,39 @@ export class SegmentRun {
     const { kernel, cache } = this.#modules;
     this.report.groupsRead++;
     const step = cache.beginStep();
-    const columns = new GroupColumns(this.#open, number, {
-      kernel,
-      cache: step,
-      meter: this.report,
-    });
-    const selected = selectGroup(columns, items);
+    let selected: SelectedGroup | undefined;
     try {
+      const columns = new GroupColumns(this.#open, number, {
+        kernel,
+        cache: step,
+        meter: this.report,
+      });
+      selected = selectGroup(columns, items);
       this.#loadTexts(columns, selected, step);
       this.#programs.bind(columns, selected);
-      let place = placeOf(this.#open.segment, columns.group.firstBlock, from);
-      for (let block = from; block < to; block++) {
-        const end = placeOf(this.#open.segment, block, block + 1, place);
-        if (this.#hasRecords(selected, place, end))
-          yield* this.#writeBlock(block, { columns, selected }, place, end);
-        else if (this.#isWantedBare(block)) {
-          this.#beginLine(block);
-          this.#endLine();
-        }
-        yield* this.#flush(pieceBytesGoal);
-        place = end;
-      }
+      yield* this.#writeBlocks(columns, selected, { from, to });
     } finally {
-      selected.release();
+      selected?.release();
       step.end();
+    }
+  }
+
+  *#writeBlocks(
+    columns: GroupColumns,
+    selected: SelectedGroup,
+    { from, to }: { from: number; to: number },
+  ): Generator<Uint8Array> {
+    let place = placeOf(this.#open.segment, columns.group.firstBlock, from);
+    for (let block = from; block < to; block++) {
+      const end = placeOf(this.#open.segment, block, block + 1, place);
+      if (this.#hasRecords(selected, place, end)) {
+        yield* this.#writeBlock(block, { columns, selected }, place, end);
+      } else if (this.#isWantedBare(block)) {
+        this.#beginLine(block);
+        this.#endLine();
+      }
+      yield* this.#flush(pieceBytesGoal);
+      place = end;
     }
   }
 

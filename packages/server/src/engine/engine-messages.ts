@@ -1,0 +1,51 @@
+/** What the pool and its threads say to each other. */
+import type { ErrorCode, ErrorDetail } from '../base/errors.ts';
+import type { Selection } from '../query/query.ts';
+import type { BlockRange } from './segment-run.ts';
+
+/** Where a thread finds a segment's bytes: a file, or memory that all threads share. */
+export type SegmentPlace =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'memory'; readonly bytes: Uint8Array };
+
+export type ToThread =
+  | { readonly kind: 'open'; readonly key: string; readonly place: SegmentPlace }
+  | { readonly kind: 'close'; readonly key: string }
+  | { readonly kind: 'run'; readonly run: RunRequest }
+  /** The reader has taken that many bytes of the run. */
+  | { readonly kind: 'taken'; readonly id: number; readonly bytes: number }
+  | { readonly kind: 'cancel'; readonly id: number };
+
+export interface RunRequest {
+  readonly id: number;
+  readonly selection: Selection;
+  readonly range: BlockRange;
+  /** In order of slot. */
+  readonly keys: readonly string[];
+  /** The segment whose last block of the range gets a line in any case. */
+  readonly lastKey: string | undefined;
+}
+
+export type FromThread =
+  /** Text of one part of the run. Parts are numbered over all segments; each thread does every n-th, in order. */
+  | {
+      readonly kind: 'piece';
+      readonly id: number;
+      readonly part: number;
+      readonly bytes: Uint8Array;
+    }
+  | { readonly kind: 'end'; readonly id: number }
+  | {
+      readonly kind: 'failed';
+      readonly id: number;
+      readonly code: ErrorCode | undefined;
+      readonly detail: ErrorDetail;
+      readonly message: string;
+    };
+
+/** Row groups a part: few enough to share the work of a small segment, enough to make messages rare. */
+export const partGroupCount = 4;
+/** What a thread may have written and not been relieved of, for one run. */
+export const aheadBytesMax = 8 << 20;
+
+export const partCountOf = (groupCount: number): number => Math.ceil(groupCount / partGroupCount);

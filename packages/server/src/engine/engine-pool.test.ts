@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { isCodedError } from '../base/errors.ts';
+import { buildSegment } from '../segment/build-segment.ts';
+import { sampleBlock } from '../segment/testing/sample-block.ts';
+import { EnginePool } from './engine-pool.ts';
+import { answerQuery } from './reference/answer-query.ts';
+import { parseTestQuery } from './testing/arbitrary-query.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-pool-'));
+const pool = new EnginePool({ threadCount: 2, cacheBytesMax: 1 << 24 });
+// 4,500 blocks are nine row groups, so both threads have parts in the middle of a segment.
+const blocks = Array.from({ length: 4_500 }, (_, slot) => sampleBlock(slot));
+const halves = [blocks.slice(0, 3_000), blocks.slice(3_000)];
+const everything = parseTestQuery({
+  fromBlock: 0,
+  transactions: [{ instructions: true, balances: true, tokenBalances: true, logs: true }],
+  rewards: [{}],
+});
+const range = { first: 0, last: Infinity };
+
+halves.forEach((half, i) => {
+  const path = join(folder, `${i}.segment`);
+  writeFileSync(path, buildSegment(half));
+  pool.open(`half ${i}`, { kind: 'file', path });
+});
+
+afterAll(async () => {
+  await pool.stop();
+  rmSync(folder, { recursive: true });
+});
+
+async function collect(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return Buffer.concat(all).toString();
+}
+
+const keys = ['half 0', 'half 1'];
+
+test('default: threads together answer as the reference does, in order', async () => {
+  const answer = await collect(pool.run({ selection: everything, range, keys, lastKey: 'half 1' }));
+  expect(answer).toBe(answerQuery(everything, blocks));
+});
+
+test('behavior: a range that begins and ends inside row groups, with a line for its end', async () => {
+  const query = parseTestQuery({ fromBlock: 700, toBlock: 3_333 });
+  const part = { first: 700, last: 3_333 };
+  const answer = await collect(
+    pool.run({ selection: query, range: part, keys, lastKey: 'half 1' }),
+  );
+  expect(answer).toBe(answerQuery(query, blocks));
+});
+
+test('behavior: many runs at once each get their own answer', async () => {
+  const queries = Array.from({ length: 12 }, (_, i) =>
+    parseTestQuery({ fromBlock: i * 100, includeAllBlocks: i % 2 === 0, logs: [{}] }),
+  );
+  const answers = await Promise.all(
+    queries.map((selection) =>
+      collect(
+        pool.run({
+          selection,
+          range: { first: selection.fromBlock, last: Infinity },
+          keys,
+          lastKey: 'half 1',
+        }),
+      ),
+    ),
+  );
+  answers.forEach((answer, i) => {
+    expect(answer).toBe(answerQuery(queries[i] as (typeof queries)[number], blocks));
+  });
+});
+
+test('behavior: a reader that leaves early frees the threads for the next', async () => {
+  for await (const piece of pool.run({ selection: everything, range, keys })) {
+    expect(piece.length).toBeGreaterThan(0);
+    break;
+  }
+  const query = parseTestQuery({ fromBlock: 4_499 });
+  const last = { first: 4_499, last: 4_499 };
+  const answer = await collect(
+    pool.run({ selection: query, range: last, keys, lastKey: 'half 1' }),
+  );
+  expect(answer).toBe(answerQuery(query, blocks));
+});
+
+test('error: engine-cancelled when the signal aborts', async () => {
+  const controller = new AbortController();
+  const run = collect(pool.run({ selection: everything, range, keys, signal: controller.signal }));
+  controller.abort();
+  await expect(run).rejects.toSatisfy((error) => isCodedError(error, 'engine-cancelled'));
+});
+
+test('error: segment-damaged fails its run with the name of the unit, not the pool', async () => {
+  const bytes = buildSegment(halves[0] as typeof blocks);
+  bytes[40] = (bytes[40] as number) ^ 1;
+  pool.open('damaged', { kind: 'memory', bytes });
+  const run = collect(pool.run({ selection: everything, range, keys: ['damaged'] }));
+  await expect(run).rejects.toSatisfy(
+    (error) =>
+      isCodedError(error, 'segment-damaged') && String(error.detail['unit']).startsWith('group 0.'),
+  );
+  pool.close('damaged');
+  expect(await collect(pool.run({ selection: everything, range, keys: ['half 1'] }))).toBe(
+    answerQuery(everything, halves[1] as typeof blocks),
+  );
+});
+
+test('error: segment-unreadable when the file is not there', async () => {
+  pool.open('gone', { kind: 'file', path: join(folder, 'gone.segment') });
+  const run = collect(pool.run({ selection: everything, range, keys: ['gone'] }));
+  await expect(run).rejects.toSatisfy((error) => isCodedError(error, 'segment-unreadable'));
+  pool.close('gone');
+});

@@ -1,0 +1,135 @@
+/**
+ * Threads that answer queries together. A run is cut into parts of a few row groups; thread t of n does every part
+ * p with p mod n = t, and the answer is put together in the order of the parts. Nothing of a query runs on the thread
+ * that holds the pool.
+ */
+import { Worker } from 'node:worker_threads';
+import { assert } from '../base/assert.ts';
+import { CodedError } from '../base/errors.ts';
+import { workerUrl } from '../base/worker-url.ts';
+import type { Selection } from '../query/query.ts';
+import type { FromThread, RunRequest, SegmentPlace, ToThread } from './engine-messages.ts';
+import type { EngineWorkerData } from './engine-worker.ts';
+import { PieceQueue } from './piece-queue.ts';
+import type { BlockRange } from './segment-run.ts';
+
+export interface EnginePoolOptions {
+  readonly threadCount: number;
+  /** Bytes of loaded columns and pages that all threads together keep. */
+  readonly cacheBytesMax: number;
+}
+
+export interface PoolQuery {
+  readonly selection: Selection;
+  readonly range: BlockRange;
+  /** Open segments, in order of slot. */
+  readonly keys: readonly string[];
+  /** The segment whose last block of the range gets a line in any case. */
+  readonly lastKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+export class EnginePool {
+  readonly #options: EnginePoolOptions;
+  readonly #threads: Worker[];
+  readonly #places = new Map<string, SegmentPlace>();
+  readonly #runs = new Map<number, PieceQueue>();
+  #nextId = 0;
+  #isClosed = false;
+
+  constructor(options: EnginePoolOptions) {
+    this.#options = options;
+    this.#threads = Array.from({ length: options.threadCount }, (_, thread) => this.#start(thread));
+  }
+
+  /** Makes a segment known to all threads; each opens it when it first needs it. */
+  open(key: string, place: SegmentPlace): void {
+    assert(!this.#places.has(key), 'a segment is opened once');
+    this.#places.set(key, place);
+    this.#tellAll({ kind: 'open', key, place });
+  }
+
+  /** Threads let go of the segment when their runs are done. */
+  close(key: string): void {
+    if (this.#places.delete(key)) this.#tellAll({ kind: 'close', key });
+  }
+
+  /**
+   * The answer in pieces, in order. Leaving the loop, or the signal, cancels what is still running. Failures of storage
+   * come as coded errors.
+   */
+  async *run(query: PoolQuery): AsyncGenerator<Uint8Array> {
+    assert(!this.#isClosed, 'a closed pool answers nothing');
+    const id = this.#nextId++;
+    const { selection, range, keys, signal } = query;
+    const request: RunRequest = { id, selection, range, keys, lastKey: query.lastKey };
+    const queue = new PieceQueue(this.#threads.length);
+    this.#runs.set(id, queue);
+    const cancel = () => queue.fail(new CodedError('engine-cancelled', {}));
+    signal?.addEventListener('abort', cancel, { once: true });
+    if (signal?.aborted === true) cancel();
+    else this.#tellAll({ kind: 'run', run: request });
+    try {
+      for (;;) {
+        const next = await queue.next();
+        if (next === undefined) return;
+        yield next.bytes;
+        this.#tell(next.thread, { kind: 'taken', id, bytes: next.length });
+      }
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      this.#runs.delete(id);
+      if (!queue.isEnded) this.#tellAll({ kind: 'cancel', id });
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isClosed = true;
+    for (const queue of this.#runs.values()) queue.fail(new CodedError('engine-cancelled', {}));
+    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+  }
+
+  #start(thread: number): Worker {
+    const { threadCount, cacheBytesMax } = this.#options;
+    const cacheBytes = Math.floor(cacheBytesMax / threadCount);
+    const data: EngineWorkerData = { thread, threadCount, cacheBytesMax: cacheBytes };
+    const worker = new Worker(workerUrl(import.meta.url, './engine-worker.ts'), {
+      workerData: data,
+      // A thread has no business with our secrets.
+      env: {},
+      // Nor with the options of whoever started us, such as a test runner's.
+      execArgv: [],
+    });
+    worker.on('message', (message: FromThread) => this.#receive(thread, message));
+    worker.on('error', (cause) => this.#replace(thread, cause));
+    for (const [key, place] of this.#places)
+      worker.postMessage({ kind: 'open', key, place } satisfies ToThread);
+    return worker;
+  }
+
+  #receive(thread: number, message: FromThread): void {
+    const queue = this.#runs.get(message.id);
+    if (queue === undefined) return;
+    if (message.kind === 'piece') queue.push(thread, message.part, message.bytes);
+    else if (message.kind === 'end') queue.end(thread);
+    else if (message.code !== undefined) queue.fail(new CodedError(message.code, message.detail));
+    else queue.fail(new CodedError('engine-thread-failed', { reason: message.message }));
+  }
+
+  /** A thread that died takes its runs with it, not the pool. */
+  #replace(thread: number, cause: unknown): void {
+    if (this.#isClosed) return;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    for (const queue of this.#runs.values())
+      queue.fail(new CodedError('engine-thread-failed', { reason }, { cause }));
+    this.#threads[thread] = this.#start(thread);
+  }
+
+  #tell(thread: number, message: ToThread): void {
+    (this.#threads[thread] as Worker).postMessage(message);
+  }
+
+  #tellAll(message: ToThread): void {
+    for (const thread of this.#threads.keys()) this.#tell(thread, message);
+  }
+}

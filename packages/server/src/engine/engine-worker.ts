@@ -1,0 +1,175 @@
+/**
+ * A thread that answers queries. It does every n-th part of each run, its own n always the same row groups, so that what
+ * it has loaded serves the next query too. Between pieces it listens: a run can be cancelled, or wait for its reader.
+ */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { assert } from '../base/assert.ts';
+import { systemClock } from '../base/clock.ts';
+import { isCodedError } from '../base/errors.ts';
+import { openSegmentFile, type SegmentFile } from '../segment/segment-file.ts';
+import { Engine } from './engine.ts';
+import {
+  aheadBytesMax,
+  type FromThread,
+  partCountOf,
+  partGroupCount,
+  type RunRequest,
+  type SegmentPlace,
+  type ToThread,
+} from './engine-messages.ts';
+
+export interface EngineWorkerData {
+  readonly thread: number;
+  readonly threadCount: number;
+  readonly cacheBytesMax: number;
+}
+
+/** Work goes on this long before messages are looked at: far below the time in which a cancelled run must stop. */
+const turnMs = 5;
+
+interface RunState {
+  aheadBytes: number;
+  isCancelled: boolean;
+  /** Called when bytes were taken or the run was cancelled. */
+  wake: () => void;
+}
+
+class EngineWorker {
+  readonly #engine: Engine;
+  readonly #port: MessagePort;
+  readonly #data: EngineWorkerData;
+  readonly #files = new Map<string, SegmentFile>();
+  readonly #runs = new Map<number, RunState>();
+  /** Segments to close once no run is left that may read them. */
+  readonly #closing = new Set<string>();
+  #turnStartMs = 0;
+
+  constructor(port: MessagePort, data: EngineWorkerData) {
+    this.#port = port;
+    this.#data = data;
+    this.#engine = new Engine({ cacheBytesMax: data.cacheBytesMax });
+    port.on('message', (message: ToThread) => this.#receive(message));
+  }
+
+  #receive(message: ToThread): void {
+    switch (message.kind) {
+      case 'open':
+        this.#places.set(message.key, message.place);
+        return;
+      case 'close':
+        this.#closing.add(message.key);
+        this.#closeUnused();
+        return;
+      case 'run':
+        void this.#run(message.run);
+        return;
+      case 'taken': {
+        const run = this.#runs.get(message.id);
+        if (run === undefined) return;
+        run.aheadBytes -= message.bytes;
+        run.wake();
+        return;
+      }
+      case 'cancel': {
+        const run = this.#runs.get(message.id);
+        if (run === undefined) return;
+        run.isCancelled = true;
+        run.wake();
+        return;
+      }
+    }
+  }
+
+  readonly #places = new Map<string, SegmentPlace>();
+
+  async #run(request: RunRequest): Promise<void> {
+    const state: RunState = { aheadBytes: 0, isCancelled: false, wake: () => {} };
+    this.#runs.set(request.id, state);
+    try {
+      let part = 0;
+      for (const key of request.keys) part = await this.#runSegment(request, key, part, state);
+      this.#send({ kind: 'end', id: request.id });
+    } catch (error) {
+      const coded = isCodedError(error);
+      const message = error instanceof Error ? error.message : String(error);
+      const failure = { code: coded ? error.code : undefined, detail: coded ? error.detail : {} };
+      this.#send({ kind: 'failed', id: request.id, message, ...failure });
+    } finally {
+      this.#runs.delete(request.id);
+      this.#closeUnused();
+    }
+  }
+
+  async #runSegment(
+    request: RunRequest,
+    key: string,
+    firstPart: number,
+    state: RunState,
+  ): Promise<number> {
+    this.#open(key);
+    const { range, selection, lastKey } = request;
+    const run = this.#engine.begin(key, selection, { range, endsCoverage: key === lastKey });
+    const partEnd = firstPart + partCountOf(run.groupCount);
+    try {
+      for (let part = firstPart; part < partEnd && !state.isCancelled; part++) {
+        if (part % this.#data.threadCount !== this.#data.thread) continue;
+        const first = (part - firstPart) * partGroupCount;
+        const end = Math.min(first + partGroupCount, run.groupCount);
+        for (const bytes of run.pieces(first, end)) {
+          state.aheadBytes += bytes.length;
+          this.#send({ kind: 'piece', id: request.id, part, bytes }, bytes);
+          await this.#takeTurns(state);
+          if (state.isCancelled) break;
+        }
+        await this.#takeTurns(state);
+      }
+    } finally {
+      run.release();
+    }
+    return partEnd;
+  }
+
+  /** Lets messages in when it is time, and waits while the reader is too far behind. */
+  async #takeTurns(state: RunState): Promise<void> {
+    if (systemClock.nowMs() - this.#turnStartMs > turnMs) {
+      await new Promise((resolve) => setImmediate(resolve));
+      this.#turnStartMs = systemClock.nowMs();
+    }
+    while (state.aheadBytes > aheadBytesMax && !state.isCancelled) {
+      await new Promise<void>((resolve) => {
+        state.wake = resolve;
+      });
+    }
+  }
+
+  #open(key: string): void {
+    if (this.#engine.has(key)) return;
+    const place = this.#places.get(key);
+    assert(place !== undefined, 'the pool opens a segment before it runs on it');
+    if (place.kind === 'memory') {
+      this.#engine.open(key, place.bytes);
+      return;
+    }
+    const file = openSegmentFile(place.path);
+    this.#engine.open(key, file);
+    this.#files.set(key, file);
+  }
+
+  #closeUnused(): void {
+    if (this.#runs.size > 0) return;
+    for (const key of this.#closing) {
+      if (this.#engine.has(key)) this.#engine.close(key);
+      this.#files.get(key)?.close();
+      this.#files.delete(key);
+      this.#places.delete(key);
+    }
+    this.#closing.clear();
+  }
+
+  #send(message: FromThread, bytes?: Uint8Array): void {
+    this.#port.postMessage(message, bytes === undefined ? [] : [bytes.buffer as ArrayBuffer]);
+  }
+}
+
+assert(parentPort !== null, 'the engine worker runs in a thread');
+new EngineWorker(parentPort, workerData as EngineWorkerData);

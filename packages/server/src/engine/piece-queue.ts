@@ -1,0 +1,78 @@
+import type { CodedError } from '../base/errors.ts';
+
+export interface QueuedPiece {
+  readonly thread: number;
+  readonly bytes: Uint8Array;
+  /** The bytes' length; they may be handed on and gone by the time it is needed. */
+  readonly length: number;
+}
+
+interface PartPiece {
+  readonly part: number;
+  readonly piece: QueuedPiece;
+}
+
+/**
+ * Puts the pieces of one run in order. Thread t delivers the pieces of parts t, t + n, t + 2n, … in order, so part p is
+ * complete when its thread delivers a later part or has ended. Bounded by what the threads may be ahead.
+ */
+export class PieceQueue {
+  readonly #waiting: PartPiece[][];
+  readonly #ended: boolean[];
+  #part = 0;
+  #failure: CodedError | undefined;
+  #wake: () => void = () => {};
+
+  constructor(threadCount: number) {
+    this.#waiting = Array.from({ length: threadCount }, () => []);
+    this.#ended = Array.from({ length: threadCount }, () => false);
+  }
+
+  get isEnded(): boolean {
+    return this.#ended.every(Boolean);
+  }
+
+  push(thread: number, part: number, bytes: Uint8Array): void {
+    const piece = { thread, bytes, length: bytes.length };
+    (this.#waiting[thread] as PartPiece[]).push({ part, piece });
+    this.#wake();
+  }
+
+  end(thread: number): void {
+    this.#ended[thread] = true;
+    this.#wake();
+  }
+
+  fail(error: CodedError): void {
+    this.#failure ??= error;
+    this.#wake();
+  }
+
+  /** The next piece in order, undefined at the end. */
+  async next(): Promise<QueuedPiece | undefined> {
+    for (;;) {
+      if (this.#failure !== undefined) throw this.#failure;
+      const found = this.#take();
+      if (found !== 'none yet') return found;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #take(): QueuedPiece | undefined | 'none yet' {
+    for (;;) {
+      const thread = this.#part % this.#waiting.length;
+      const pieces = this.#waiting[thread] as PartPiece[];
+      const first = pieces[0];
+      if (first?.part === this.#part) {
+        pieces.shift();
+        return first.piece;
+      }
+      if (first === undefined && !this.#ended[thread]) return 'none yet';
+      // No part is left when every thread has ended and delivered all.
+      if (this.isEnded && this.#waiting.every(({ length }) => length === 0)) return undefined;
+      this.#part++;
+    }
+  }
+}
