@@ -36,7 +36,7 @@ export const failedTextOffset = ' failed: '.length;
 const consumedOffset = ' consumed '.length;
 const idLengthMin = 32;
 const idLengthMax = 44;
-const unitsLengthMax = 20;
+const unitsMax = '18446744073709551615';
 
 /** `likely` is a program whose ID is known to be one; naming the open frame's saves looking at each character. */
 export function classifyLine(line: string, likely: string): LineClass {
@@ -44,7 +44,9 @@ export function classifyLine(line: string, likely: string): LineClass {
     return line === 'Log truncated' ? lineClass.mark : lineClass.other;
   }
   if (line.startsWith('log: ', idStart)) return lineClass.log;
-  if (line.startsWith('data: ', idStart)) return lineClass.data;
+  if (line.charCodeAt(idStart + 4) === 0x3a && line.startsWith('data: ', idStart)) {
+    return lineClass.data;
+  }
   const idEnd = line.indexOf(' ', idStart);
   const idLength = idEnd - idStart;
   if (idLength < idLengthMin || idLength > idLengthMax) return lineClass.other;
@@ -64,7 +66,7 @@ function classifyAfterId(line: string, idEnd: number): LineClass {
     case 0x66:
       return line.startsWith(' failed: ', idEnd) ? lineClass.failed : lineClass.other;
     case 0x63:
-      return readUnits(line, idEnd) === undefined ? lineClass.other : lineClass.consumed;
+      return isConsumed(line, idEnd) ? lineClass.consumed : lineClass.other;
     default:
       return lineClass.other;
   }
@@ -79,24 +81,31 @@ export function readDepth(line: string, idEnd: number): number {
   return Number(line.slice(start, end));
 }
 
-/** The a of `consumed a of b compute units`; undefined if the line does not go on like that. */
-export function readUnits(line: string, idEnd: number): bigint | undefined {
-  if (!line.startsWith(' consumed ', idEnd)) return undefined;
+/** Whether the line goes on `consumed a of b compute units`, with an a of 64 bits. */
+function isConsumed(line: string, idEnd: number): boolean {
+  if (!line.startsWith(' consumed ', idEnd)) return false;
   const start = idEnd + consumedOffset;
   const end = digitsEnd(line, start);
-  if (end === start || end - start > unitsLengthMax || !line.startsWith(' of ', end)) {
-    return undefined;
-  }
+  const length = end - start;
+  if (length === 0 || length > unitsMax.length || !line.startsWith(' of ', end)) return false;
+  if (length === unitsMax.length && line.slice(start, end) > unitsMax) return false;
   const limitStart = end + ' of '.length;
   const limitEnd = digitsEnd(line, limitStart);
-  const isWhole =
+  return (
     limitEnd > limitStart &&
     line.length === limitEnd + ' compute units'.length &&
-    line.startsWith(' compute units', limitEnd);
-  if (!isWhole) return undefined;
-  const digits = line.slice(start, end);
-  const units = digits.length <= 15 ? BigInt(Number(digits)) : BigInt(digits);
-  return units < 2n ** 64n ? units : undefined;
+    line.endsWith(' compute units')
+  );
+}
+
+/** The a of a line of class `consumed`. */
+export function readUnits(line: string, idEnd: number): bigint {
+  const start = idEnd + consumedOffset;
+  const end = digitsEnd(line, start);
+  if (end - start > 15) return BigInt(line.slice(start, end));
+  let units = 0;
+  for (let i = start; i < end; i++) units = units * 10 + (line.charCodeAt(i) - 0x30);
+  return BigInt(units);
 }
 
 function digitsEnd(line: string, start: number): number {
