@@ -21,6 +21,11 @@ const stepBase = 58 ** characterCountPerStep;
 const limbBase = 2 ** 24;
 const stepPowers = [1, 58, 58 ** 2, 58 ** 3, stepBase];
 
+/** The value of a character of valid text; values ascend as the characters do. */
+export function base58Value(code: number): number {
+  return digitValues[code] as number;
+}
+
 export function isBase58(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);

@@ -65,7 +65,11 @@ export function normalizeBlock(
   const entries = reader.array(raw.transactions, 'transactions');
   const draft = newDraft(reader, settings);
   const rewards = readRewards(reader, raw.rewards) ?? noteMissingRewards(draft);
-  for (let i = 0; i < entries.length; i++) normalizeTransaction(draft, entries[i], i);
+  for (let i = 0; i < entries.length; i++) {
+    const entry = json.parts === null ? entries[i] : json.parts.read(entries[i]);
+    if (entry === undefined) throw new CodedError('block-not-json', { slot, transaction: i });
+    normalizeTransaction(draft, entry, i);
+  }
   const { transactions, instructions, logs, balances, tokenBalances } = draft;
   return {
     block: { header, transactions, instructions, logs, balances, tokenBalances, rewards },

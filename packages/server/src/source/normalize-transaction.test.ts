@@ -232,7 +232,7 @@ test('error: edge case 9: an index one past the list, and unequal balance arrays
   expect(fieldOf(balances(Array(n + 1).fill(1), Array(n + 1).fill(1)))).toBe('meta.postBalances');
   const token = { accountIndex: n, mint: payer, uiTokenAmount: { amount: '1', decimals: 0 } };
   expect(fieldOf({ meta: { postTokenBalances: [token] } })).toBe(
-    'meta.postTokenBalances.accountIndex',
+    'meta.postTokenBalances.accountIndex[0]',
   );
 });
 

@@ -145,3 +145,106 @@ test('behavior: a text of the source that holds the mark is told', () => {
   expect(parse('["\\u007F1"]')).toMatchObject({ kind: 'parsed', isMarkAmbiguous: true });
   expect(parse('["\\\\u007f"]')).toMatchObject({ kind: 'parsed', isMarkAmbiguous: false });
 });
+
+/** What the block stands for once every transaction that was cut out is read. */
+function assemble(text: string): unknown {
+  const json = parse(text);
+  if (json.kind === 'refused') return json;
+  if (json.parts === null) return json.value;
+  const block = json.value as { transactions: unknown[] };
+  const { parts } = json;
+  const transactions = block.transactions.map((element) => parts.read(element));
+  return transactions.includes(undefined)
+    ? { kind: 'refused', reason: 'not-json' }
+    : { ...block, transactions };
+}
+
+const long = 'x'.repeat(600);
+
+test('behavior: transactions that are cut out come back as they were, with their digits and texts', () => {
+  const text = `{"transactions":[{"a":"${long}","b":12345678901234567},{"a":1},{"a":"${long} é 😀","b":[-98765432109876543,"98765432109876543"]}],"c":12345678901234567}`;
+  expect(parse(text)).toMatchObject({ parts: expect.anything() });
+  expect(assemble(text)).toEqual({
+    transactions: [
+      { a: long, b: '\u007f12345678901234567' },
+      { a: 1 },
+      { a: `${long} é 😀`, b: ['\u007f-98765432109876543', '98765432109876543'] },
+    ],
+    c: '\u007f12345678901234567',
+  });
+});
+
+test('behavior: large objects anywhere else are never taken for transactions', () => {
+  for (const text of [
+    `{"transactions":[{"a":"${long}"}],"rewards":[{"a":"${long}"}]}`,
+    `{"transactions":[{"a":"${long}"}],"transactions":[]}`,
+    `{"transactions":{"a":{"b":"${long}"}}}`,
+    `{"other":[{"a":"${long}"}]}`,
+    `[[{"a":"${long}"}]]`,
+    `{"transactions":[12345678901234567,{"a":"${long}"}]}`,
+    `{"transactions":["text",{"a":"${long}"}]}`,
+    `{"transactions":["\u007f0",{"a":"${long}"}]}`,
+    `{"transactions":["\\u007f0",{"a":"${long}"}]}`,
+    `{"transactions":[[{"a":"${long}"}],{"a":"${long}"}]}`,
+  ]) {
+    const expected = JSON.parse(
+      text.replaceAll('[12345678901234567', '["\u007f12345678901234567"'),
+    );
+    expect(assemble(text), text.replaceAll(long, '…')).toEqual(expected);
+  }
+});
+
+test('error: JSON that is broken inside a transaction, or between them, is refused', () => {
+  const good = `{"transactions":[{"a":"${long}"},{"a":"${long}","b":[1,{"c":2}]}]}`;
+  expect(assemble(good)).toEqual(JSON.parse(good));
+  for (const [from, to] of [
+    ['"b":', '"b"'],
+    ['[1,', '[1 '],
+    ['},{', '}{'],
+    ['},{', '},,{'],
+    ['2}]}', '2]}}'],
+    ['"c":2', 'c:2'],
+    [']}]}', ']]}}'],
+  ] as const) {
+    expect(assemble(good.replace(from, to)), to).toEqual({ kind: 'refused', reason: 'not-json' });
+  }
+});
+
+test('property: a block in parts is taken and refused as the whole text would be', () => {
+  const scrap = fc.constantFrom(
+    '{"transactions":[',
+    '{"a":',
+    `"${long}"`,
+    '}',
+    ']',
+    '{',
+    '[',
+    ',',
+    '1234567890123456',
+    '"é"',
+    '},{"b":',
+    ']}',
+    '"rewards":[',
+    'null',
+  );
+  const start = fc.constantFrom('{"transactions":[{"a":"x', '{"b":[{"c":2,"transactions":[{');
+  fc.assert(
+    fc.property(
+      start,
+      fc.array(scrap, { maxLength: 9 }),
+      fc.boolean(),
+      (head, scraps, isClosed) => {
+        const text = `${head}${long}"${scraps.join('')}${isClosed ? '}]}' : ''}`;
+        let expected: unknown;
+        try {
+          expected = JSON.parse(text);
+        } catch {
+          expect(assemble(text)).toEqual({ kind: 'refused', reason: 'not-json' });
+          return;
+        }
+        expect(revive(assemble(text))).toEqual(expected);
+      },
+    ),
+    { numRuns: 5_000 },
+  );
+});

@@ -6,12 +6,18 @@
  * character U+007F, tells it from a text that was quoted by the source:
  *
  *   {"fee":18446744073709551615}  ─►  {"fee":"␡18446744073709551615"}
+ *
+ * The transactions of a block are cut out and parsed one by one, when they are asked for. What a transaction's JSON makes
+ * is then still in the processor's caches when it is read, and gone before the garbage collector has to look at it:
+ *
+ *   {"blockhash":…,"transactions":[{…},{…}]}  ─►  {"blockhash":…,"transactions":["␡0","␡1"]}, {…}, {…}
  */
-import { isUtf8 } from 'node:buffer';
-import { scanJson } from './scan-json.ts';
+import { isAscii, isUtf8 } from 'node:buffer';
+import { type JsonScan, scanJson } from './scan-json.ts';
 
-/** First character of the text that stands for a long integer. */
+/** First character of the text that stands for a long integer, or for a part cut out. */
 export const integerMark = 0x7f;
+const mark = String.fromCharCode(integerMark);
 
 export type JsonRefusal = 'not-utf8' | 'lone-surrogate' | 'too-deep' | 'not-json';
 
@@ -21,6 +27,8 @@ export type ExactJson =
       readonly value: unknown;
       /** Whether a text of the source may look like a marked integer; where it matters the value is refused. */
       readonly isMarkAmbiguous: boolean;
+      /** What the elements of `transactions` stand for; null if they stand for themselves. */
+      readonly parts: JsonParts | null;
     }
   | { readonly kind: 'refused'; readonly reason: JsonRefusal };
 
@@ -29,41 +37,110 @@ export function parseExactJson(bytes: Uint8Array, depthMax: number): ExactJson {
   if (scan.isTooDeep) return { kind: 'refused', reason: 'too-deep' };
   if (!scan.isAscii && !isUtf8(bytes)) return { kind: 'refused', reason: 'not-utf8' };
   if (scan.hasLoneSurrogate) return { kind: 'refused', reason: 'lone-surrogate' };
-  const quoted = scan.digitRuns.length === 0 ? bytes : quoteIntegers(bytes, scan.digitRuns);
-  const buffer = Buffer.from(quoted.buffer, quoted.byteOffset, quoted.byteLength);
-  // Taking ASCII as Latin-1 is a plain copy.
-  const text = scan.isAscii ? buffer.toString('latin1') : buffer.toString('utf8');
+  const reader = new JsonParts(bytes, scan);
   try {
-    return { kind: 'parsed', value: JSON.parse(text), isMarkAmbiguous: scan.hasDelete };
-  } catch {
-    return { kind: 'refused', reason: 'not-json' };
+    return reader.parseFrame() ?? reader.parseWhole();
+  } catch (error) {
+    if (error instanceof SyntaxError) return { kind: 'refused', reason: 'not-json' };
+    throw error;
   }
 }
 
-const code = { quote: 0x22, minus: 0x2d, point: 0x2e, zero: 0x30, e: 0x65, caseBit: 0x20 } as const;
+/** The text of a block, and of its transactions one by one. */
+export class JsonParts {
+  readonly #bytes: Buffer;
+  readonly #scan: JsonScan;
+
+  constructor(bytes: Uint8Array, scan: JsonScan) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#scan = scan;
+  }
+
+  /**
+   * What an element of `transactions` stands for; undefined if that is no JSON. Elements that were not cut out stand for
+   * themselves.
+   */
+  read(element: unknown): unknown {
+    if (typeof element !== 'string') return element;
+    const index = Number(element.slice(1)) * 2;
+    const { parts } = this.#scan;
+    try {
+      return JSON.parse(this.#text(parts[index] as number, parts[index + 1] as number));
+    } catch (error) {
+      if (error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  }
+
+  parseWhole(): ExactJson {
+    const value: unknown = JSON.parse(this.#text(0, this.#bytes.length));
+    return { kind: 'parsed', value, isMarkAmbiguous: this.#scan.hasDelete, parts: null };
+  }
+
+  /** The block without its transactions; undefined where it cannot be sure that what was cut out are these. */
+  parseFrame(): ExactJson | undefined {
+    const { parts, hasDelete } = this.#scan;
+    if (parts.length === 0 || hasDelete) return undefined;
+    let text = '';
+    let end = 0;
+    for (let i = 0; i < parts.length; i += 2) {
+      text += `${this.#text(end, parts[i] as number)}"${mark}${i / 2}"`;
+      end = parts[i + 1] as number;
+    }
+    const value: unknown = JSON.parse(text + this.#text(end, this.#bytes.length));
+    const elements = (value as { transactions?: unknown } | null)?.transactions;
+    if (!Array.isArray(elements)) return undefined;
+    let cutCount = 0;
+    for (const element of elements) {
+      if (typeof element !== 'string') continue;
+      // A text of the source's own, which is no transaction.
+      if (element.charCodeAt(0) !== integerMark || element.length > 16) return undefined;
+      cutCount++;
+    }
+    if (cutCount * 2 !== parts.length) return undefined;
+    return { kind: 'parsed', value, isMarkAmbiguous: false, parts: this };
+  }
+
+  /** The text between two places of the bytes, long integers quoted. */
+  #text(start: number, end: number): string {
+    const { digitRuns } = this.#scan;
+    let run = firstAtOrAfter(digitRuns, start);
+    if (run >= digitRuns.length || (digitRuns[run] as number) >= end)
+      return this.#slice(start, end);
+    let text = '';
+    let copied = start;
+    for (; run < digitRuns.length && (digitRuns[run] as number) < end; run += 2) {
+      const digitsEnd = digitRuns[run + 1] as number;
+      const integer = integerStart(this.#bytes, digitRuns[run] as number, digitsEnd);
+      if (integer < 0) continue;
+      text += `${this.#slice(copied, integer)}"${mark}${this.#slice(integer, digitsEnd)}"`;
+      copied = digitsEnd;
+    }
+    return text + this.#slice(copied, end);
+  }
+
+  #slice(start: number, end: number): string {
+    // Taking ASCII as Latin-1 is a plain copy, and one odd character costs only its own transaction.
+    const isPlain = this.#scan.isAscii || isAscii(this.#bytes.subarray(start, end));
+    return this.#bytes.toString(isPlain ? 'latin1' : 'utf8', start, end);
+  }
+}
+
+/** The index of the first pair whose start is at `position` or after it. */
+function firstAtOrAfter(pairs: readonly number[], position: number): number {
+  let low = 0;
+  let high = pairs.length / 2;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((pairs[middle * 2] as number) < position) low = middle + 1;
+    else high = middle;
+  }
+  return low * 2;
+}
+
+const code = { minus: 0x2d, point: 0x2e, zero: 0x30, e: 0x65, caseBit: 0x20 } as const;
 /** What may stand before a value: white space, `[`, `,` and `:`. */
 const valueStarts = new Set([0x20, 0x09, 0x0a, 0x0d, 0x5b, 0x2c, 0x3a]);
-
-function quoteIntegers(bytes: Uint8Array, runs: readonly number[]): Uint8Array {
-  const quoted = new Uint8Array(bytes.length + (runs.length / 2) * 3);
-  let copied = 0;
-  let length = 0;
-  for (let i = 0; i < runs.length; i += 2) {
-    const end = runs[i + 1] as number;
-    const start = integerStart(bytes, runs[i] as number, end);
-    if (start < 0) continue;
-    quoted.set(bytes.subarray(copied, start), length);
-    length += start - copied;
-    quoted[length++] = code.quote;
-    quoted[length++] = integerMark;
-    quoted.set(bytes.subarray(start, end), length);
-    length += end - start;
-    quoted[length++] = code.quote;
-    copied = end;
-  }
-  quoted.set(bytes.subarray(copied), length);
-  return quoted.subarray(0, length + bytes.length - copied);
-}
 
 /** Where the integer with these digits begins, its sign included; -1 if they are part of something else. */
 function integerStart(bytes: Uint8Array, digits: number, end: number): number {

@@ -40,8 +40,33 @@ export function readBalances(reader: BlockReader, input: BalanceInput, balances:
 type RawTokenBalance = Raw<'accountIndex' | 'mint' | 'owner' | 'programId' | 'uiTokenAmount'>;
 type Draft = Mutable<TokenBalance>;
 
-const preField = 'meta.preTokenBalances';
-const postField = 'meta.postTokenBalances';
+interface SideFields {
+  readonly list: string;
+  readonly accountIndex: string;
+  readonly mint: string;
+  readonly owner: string;
+  readonly programId: string;
+  readonly uiTokenAmount: string;
+  readonly decimals: string;
+  readonly amount: string;
+}
+
+function fieldsOf(list: string): SideFields {
+  return {
+    list,
+    accountIndex: `${list}.accountIndex`,
+    mint: `${list}.mint`,
+    owner: `${list}.owner`,
+    programId: `${list}.programId`,
+    uiTokenAmount: `${list}.uiTokenAmount`,
+    decimals: `${list}.decimals`,
+    amount: `${list}.amount`,
+  };
+}
+
+const preFields = fieldsOf('meta.preTokenBalances');
+const postFields = fieldsOf('meta.postTokenBalances');
+const noSide: readonly RawTokenBalance[] = [];
 
 /** Appends a record for each token account that either list names. */
 export function readTokenBalances(
@@ -49,45 +74,56 @@ export function readTokenBalances(
   input: BalanceInput,
   tokenBalances: TokenBalance[],
 ): void {
-  const pre = reader.optionalArray(input.meta.preTokenBalances, preField);
-  const post = reader.optionalArray(input.meta.postTokenBalances, postField);
-  if (pre.length === 0 && post.length === 0) return;
+  const { keys, meta, transactionIndex } = input;
+  const pre = readSide(reader, meta.preTokenBalances, preFields, keys.length);
+  const post = readSide(reader, meta.postTokenBalances, postFields, keys.length);
   const first = tokenBalances.length;
-  const records = new Map<number, Draft>();
-  for (let i = 0; i < pre.length; i++) {
-    const raw = reader.object<keyof RawTokenBalance>(pre[i], preField, i);
-    const index = readAccountIndex(reader, raw, input.keys, preField);
-    if (records.has(index)) reader.refuse(preField, i);
-    const record = newTokenBalance(input.transactionIndex, input.keys[index] as Address);
-    readPreSide(reader, raw, record);
-    records.set(index, record);
+  // Both are in the order of the keys, so one walk over the two joins them.
+  for (let i = 0, j = 0; i < pre.length || j < post.length; ) {
+    const preIndex = pre[i]?.accountIndex ?? keys.length;
+    const postIndex = post[j]?.accountIndex ?? keys.length;
+    const index = Math.min(preIndex as number, postIndex as number);
+    const record = newTokenBalance(transactionIndex, keys[index] as Address);
+    if (preIndex === index) readPreSide(reader, pre[i++] as RawTokenBalance, record);
+    if (postIndex === index) readPostSide(reader, post[j++] as RawTokenBalance, record);
     tokenBalances.push(record);
-  }
-  for (let i = 0; i < post.length; i++) {
-    const raw = reader.object<keyof RawTokenBalance>(post[i], postField, i);
-    const index = readAccountIndex(reader, raw, input.keys, postField);
-    let record = records.get(index);
-    if (record === undefined) {
-      record = newTokenBalance(input.transactionIndex, input.keys[index] as Address);
-      records.set(index, record);
-      tokenBalances.push(record);
-    } else if (record.postMint !== null) {
-      reader.refuse(postField, i);
-    }
-    readPostSide(reader, raw, record);
   }
   sortByAccount(tokenBalances, first);
 }
 
-function readAccountIndex(
+/** One list, each account once, in the order of the keys; as a rule it comes like that. */
+function readSide(
   reader: BlockReader,
-  raw: RawTokenBalance,
-  keys: readonly Address[],
-  field: string,
-): number {
-  const index = raw.accountIndex;
-  if (typeof index === 'number' && isCount(index) && index < keys.length) return index;
-  return reader.refuse(`${field}.accountIndex`);
+  value: unknown,
+  fields: SideFields,
+  keyCount: number,
+): readonly RawTokenBalance[] {
+  if (value === undefined || value === null) return noSide;
+  const list = reader.array(value, fields.list) as readonly RawTokenBalance[];
+  let previous = -1;
+  let isAscending = true;
+  for (let i = 0; i < list.length; i++) {
+    const index = reader.object<'accountIndex'>(list[i], fields.list, i).accountIndex;
+    if (typeof index !== 'number' || !isCount(index) || index >= keyCount) {
+      reader.refuse(fields.accountIndex, i);
+    }
+    if (index <= previous) isAscending = false;
+    previous = index;
+  }
+  return isAscending ? list : sortSide(reader, list, fields);
+}
+
+function sortSide(
+  reader: BlockReader,
+  list: readonly RawTokenBalance[],
+  fields: SideFields,
+): readonly RawTokenBalance[] {
+  const sorted = list.toSorted((a, b) => (a.accountIndex as number) - (b.accountIndex as number));
+  for (let i = 1; i < sorted.length; i++) {
+    // Named twice: which of the two is true cannot be known.
+    if (sorted[i]?.accountIndex === sorted[i - 1]?.accountIndex) reader.refuse(fields.list, i);
+  }
+  return sorted;
 }
 
 function newTokenBalance(transactionIndex: number, account: Address): Draft {
@@ -108,47 +144,42 @@ function newTokenBalance(transactionIndex: number, account: Address): Draft {
 }
 
 function readPreSide(reader: BlockReader, raw: RawTokenBalance, record: Draft): void {
-  record.preMint = reader.address(raw.mint, 'meta.preTokenBalances.mint');
-  record.preOwner = readOptionalAddress(reader, raw.owner, 'meta.preTokenBalances.owner');
-  record.preProgramId = readOptionalAddress(
-    reader,
-    raw.programId,
-    'meta.preTokenBalances.programId',
-  );
-  const amount = readUiAmount(reader, raw, preField);
-  record.preDecimals = reader.count(amount.decimals, 255, 'meta.preTokenBalances.decimals');
-  record.preAmount = readAmount(reader, amount.amount, preField);
+  record.preMint = reader.address(raw.mint, preFields.mint);
+  record.preOwner = readOptionalAddress(reader, raw.owner, preFields.owner);
+  record.preProgramId = readOptionalAddress(reader, raw.programId, preFields.programId);
+  const amount = readUiAmount(reader, raw, preFields);
+  record.preDecimals = reader.count(amount.decimals, 255, preFields.decimals);
+  record.preAmount = readAmount(reader, amount.amount, preFields);
 }
 
 /** The second side mostly repeats the texts of the first, which are not checked twice. */
 function readPostSide(reader: BlockReader, raw: RawTokenBalance, record: Draft): void {
+  const { preMint, preOwner, preProgramId } = record;
   record.postMint =
-    raw.mint === record.preMint && record.preMint !== null
-      ? record.preMint
-      : reader.address(raw.mint, 'meta.postTokenBalances.mint');
+    preMint !== null && raw.mint === preMint ? preMint : reader.address(raw.mint, postFields.mint);
   record.postOwner =
-    raw.owner === record.preOwner && record.preOwner !== null
-      ? record.preOwner
-      : readOptionalAddress(reader, raw.owner, 'meta.postTokenBalances.owner');
+    preOwner !== null && raw.owner === preOwner
+      ? preOwner
+      : readOptionalAddress(reader, raw.owner, postFields.owner);
   record.postProgramId =
-    raw.programId === record.preProgramId && record.preProgramId !== null
-      ? record.preProgramId
-      : readOptionalAddress(reader, raw.programId, 'meta.postTokenBalances.programId');
-  const amount = readUiAmount(reader, raw, postField);
-  record.postDecimals = reader.count(amount.decimals, 255, 'meta.postTokenBalances.decimals');
-  record.postAmount = readAmount(reader, amount.amount, postField);
+    preProgramId !== null && raw.programId === preProgramId
+      ? preProgramId
+      : readOptionalAddress(reader, raw.programId, postFields.programId);
+  const amount = readUiAmount(reader, raw, postFields);
+  record.postDecimals = reader.count(amount.decimals, 255, postFields.decimals);
+  record.postAmount = readAmount(reader, amount.amount, postFields);
 }
 
 function readUiAmount(
   reader: BlockReader,
   raw: RawTokenBalance,
-  field: string,
+  fields: SideFields,
 ): Raw<'amount' | 'decimals'> {
-  return reader.object<'amount' | 'decimals'>(raw.uiTokenAmount, `${field}.uiTokenAmount`);
+  return reader.object<'amount' | 'decimals'>(raw.uiTokenAmount, fields.uiTokenAmount);
 }
 
-function readAmount(reader: BlockReader, value: unknown, field: string): bigint {
-  return readU64Text(value) ?? reader.refuse(`${field}.amount`);
+function readAmount(reader: BlockReader, value: unknown, fields: SideFields): bigint {
+  return readU64Text(value) ?? reader.refuse(fields.amount);
 }
 
 /** Nodes of 2021 wrote an owner they did not know as empty text. */

@@ -1,3 +1,4 @@
+import { base58Value } from '../base/base58.ts';
 import type { Reward } from '../ledger/block.ts';
 import type { BlockReader } from './block-reader.ts';
 
@@ -15,7 +16,7 @@ export function readRewards(reader: BlockReader, value: unknown): Reward[] | nul
   const list = reader.array(value, 'rewards');
   const rewards = new Array<Reward>(list.length);
   for (let i = 0; i < list.length; i++) rewards[i] = readReward(reader, list[i], i);
-  return rewards.sort(compareRewards);
+  return sortRewards(rewards);
 }
 
 function readReward(reader: BlockReader, entry: unknown, index: number): Reward {
@@ -40,6 +41,44 @@ function readType(reader: BlockReader, value: unknown, index: number): string | 
   if (value === undefined || value === null) return null;
   const text = reader.text(value, 'rewards.rewardType', index);
   return canonicalTypes.get(text.toLowerCase()) ?? text;
+}
+
+// A number holds six characters of base58 and an index of 17 bits beside them: 58^6 × 2^17 < 2^53.
+const prefixLength = 6;
+const indexCount = 2 ** 17;
+const movesPerRewardMax = 8;
+
+/**
+ * Ten thousand rewards of an epoch's first block take longer to sort by comparing texts than to parse. Numbers sort
+ * several times faster: the first characters, which nearly always decide, above the place in the list.
+ */
+function sortRewards(rewards: Reward[]): Reward[] {
+  if (rewards.length < 64 || rewards.length > indexCount) return rewards.sort(compareRewards);
+  const order = new Float64Array(rewards.length);
+  for (let i = 0; i < rewards.length; i++) {
+    order[i] = prefixOf((rewards[i] as Reward).pubKey) * indexCount + i;
+  }
+  order.sort();
+  const sorted = new Array<Reward>(rewards.length);
+  let moveCount = 0;
+  for (let i = 0; i < sorted.length; i++) {
+    const reward = rewards[(order[i] as number) % indexCount] as Reward;
+    let at = i;
+    for (; at > 0 && compareRewards(sorted[at - 1] as Reward, reward) > 0; at--, moveCount++) {
+      sorted[at] = sorted[at - 1] as Reward;
+    }
+    sorted[at] = reward;
+    // Many rewards of one account: the prefixes decide too little.
+    if (moveCount > movesPerRewardMax * sorted.length) return rewards.sort(compareRewards);
+  }
+  return sorted;
+}
+
+/** The first characters of an address as a number that sorts as they do. */
+function prefixOf(address: string): number {
+  let prefix = 0;
+  for (let i = 0; i < prefixLength; i++) prefix = prefix * 58 + base58Value(address.charCodeAt(i));
+  return prefix;
 }
 
 function compareRewards(a: Reward, b: Reward): number {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type JsonScan, scanJson } from './scan-json.ts';
 
-const depthMax = 3;
+const depthMax = 4;
 
 /** The kernel's plain twin: one character at a time, over text that may be no JSON at all. */
 class PlainScan {
@@ -11,9 +11,11 @@ class PlainScan {
   hasLoneSurrogate = false;
   hasDelete = false;
   digitRuns: number[] = [];
+  parts: number[] = [];
   #depth = 0;
   #digitCount = 0;
   #highAt = -100;
+  #partStart = -1;
 
   constructor(bytes: Uint8Array) {
     const text = Buffer.from(bytes).toString('latin1');
@@ -33,16 +35,29 @@ class PlainScan {
   }
 
   get found(): JsonScan {
-    const { isAscii, isTooDeep, hasLoneSurrogate, hasDelete, digitRuns } = this;
-    return { isAscii, isTooDeep, hasLoneSurrogate, hasDelete, digitRuns };
+    const { isAscii, isTooDeep, hasLoneSurrogate, hasDelete, digitRuns, parts } = this;
+    return { isAscii, isTooDeep, hasLoneSurrogate, hasDelete, digitRuns, parts };
   }
 
   #seeOutside(character: string, at: number): void {
     if (/[0-9]/.test(character)) this.#digitCount++;
     else this.#endRun(at);
-    if (/[{[]/.test(character)) this.#depth++;
-    if (/[}\]]/.test(character)) this.#depth--;
+    if (/[{[]/.test(character)) this.#open(character, at);
+    if (/[}\]]/.test(character)) this.#close(at);
     if (this.#depth > depthMax) this.isTooDeep = true;
+  }
+
+  #open(character: string, at: number): void {
+    this.#depth++;
+    if (this.#depth === 3) this.#partStart = character === '{' ? at : -1;
+  }
+
+  #close(at: number): void {
+    if (this.#depth === 3 && this.#partStart >= 0 && at + 1 - this.#partStart >= 512) {
+      this.parts.push(this.#partStart, at + 1);
+    }
+    if (this.#depth === 3) this.#partStart = -1;
+    this.#depth--;
   }
 
   #endRun(end: number): void {
@@ -88,6 +103,10 @@ const pieces = fc.constantFrom(
   '\\u0041',
   'Program log: ',
   ' '.repeat(13),
+  '{'.repeat(3),
+  '[[{',
+  '}]}',
+  ' '.repeat(500),
   '"plain"',
 );
 

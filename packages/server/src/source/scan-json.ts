@@ -3,6 +3,8 @@ import { ensureMemory, type Kernel, loadKernel } from '../kernels/load-kernel.ts
 interface ScanExports {
   inputAddress(): number;
   runsAddress(): number;
+  partsAddress(): number;
+  countParts(): number;
   memoryBytes(): number;
   begin(depthMax: number): void;
   scan(length: number, position: number): number;
@@ -20,6 +22,8 @@ export interface JsonScan {
   readonly hasDelete: boolean;
   /** Start and end, in turn, of every run of 16 digits or more outside strings. */
   readonly digitRuns: readonly number[];
+  /** Start and end, in turn, of every object of 512 bytes or more at depth 3: the elements of a block's lists. */
+  readonly parts: readonly number[];
 }
 
 // As the kernel has them.
@@ -47,6 +51,7 @@ export function scanJson(bytes: Uint8Array, depthMax: number): JsonScan {
     pieceBytesMax + lookaheadBytes,
   );
   const digitRuns: number[] = [];
+  const parts: number[] = [];
   exports.begin(depthMax);
   for (let start = 0; start < bytes.length; start += pieceBytesMax) {
     const end = Math.min(start + pieceBytesMax, bytes.length);
@@ -54,9 +59,10 @@ export function scanJson(bytes: Uint8Array, depthMax: number): JsonScan {
     input.set(seen);
     input.fill(space, seen.length);
     const length = Math.ceil((end - start) / blockBytes) * blockBytes;
-    collectRuns(exports.scan(length, start), digitRuns);
+    collect(exports.runsAddress(), exports.scan(length, start), digitRuns);
+    collect(exports.partsAddress(), exports.countParts(), parts);
   }
-  collectRuns(exports.finish(bytes.length), digitRuns);
+  collect(exports.runsAddress(), exports.finish(bytes.length), digitRuns);
   const flags = exports.scanFlags();
   return {
     isAscii: (flags & flag.nonAscii) === 0,
@@ -64,12 +70,13 @@ export function scanJson(bytes: Uint8Array, depthMax: number): JsonScan {
     hasLoneSurrogate: (flags & flag.loneSurrogate) !== 0,
     hasDelete: (flags & flag.delete) !== 0,
     digitRuns,
+    parts,
   };
 }
 
-function collectRuns(count: number, digitRuns: number[]): void {
+/** Appends the pairs that the kernel put at an address. */
+function collect(address: number, count: number, pairs: number[]): void {
   if (count === 0) return;
-  const { memory, exports } = kernel();
-  const runs = new Int32Array(memory.buffer, exports.runsAddress(), count * 2);
-  for (const edge of runs) digitRuns.push(edge);
+  const edges = new Int32Array(kernel().memory.buffer, address, count * 2);
+  for (const edge of edges) pairs.push(edge);
 }

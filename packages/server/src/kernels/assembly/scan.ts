@@ -7,10 +7,14 @@
 //   bytes ─► masks of 64 bits: quotes, escaped, digits, openers, closers
 //            inString = prefix xor of the unescaped quotes
 //   a run of 16 digits outside strings ─► (start, end) of the whole run, into the table at `runsAddress()`
+//   an object at depth 3 of 512 bytes or more ─► its (start, end), into the table at `partsAddress()`
 
 const pieceBytesMax: i32 = 262144;
 const lookaheadBytes: i32 = 64;
 const digitsMin: i32 = 16;
+/** Where the elements of a block's lists are: below the block and the list. */
+const partDepth: i32 = 3;
+const partBytesMin: i32 = 512;
 
 const flagNonAscii: i32 = 1;
 const flagTooDeep: i32 = 2;
@@ -19,6 +23,7 @@ const flagDelete: i32 = 8;
 
 const input: usize = (__heap_base + 63) & ~63;
 const runs: usize = input + pieceBytesMax + lookaheadBytes;
+const parts: usize = runs + (((pieceBytesMax / digitsMin) as usize) + 2) * 8;
 
 let flags: i32 = 0;
 let depth: i32 = 0;
@@ -32,6 +37,9 @@ let digitsCarry: i32 = 0;
 /** Where the escape of a high surrogate began; far away if none is open. */
 let highSurrogateAt: i32 = -100;
 let runCount: i32 = 0;
+/** Where the object at depth 3 that is open began; -1 if none is. */
+let partStart: i32 = -1;
+let partCount: i32 = 0;
 
 export function inputAddress(): usize {
   return input;
@@ -41,9 +49,18 @@ export function runsAddress(): usize {
   return runs;
 }
 
+export function partsAddress(): usize {
+  return parts;
+}
+
+/** How many parts ended in the last piece. */
+export function countParts(): i32 {
+  return partCount;
+}
+
 /** The memory everything above fits into. */
 export function memoryBytes(): usize {
-  return runs + (((pieceBytesMax / digitsMin) as usize) + 2) * 8;
+  return parts + (((pieceBytesMax / partBytesMin) as usize) + 2) * 8;
 }
 
 export function begin(limit: i32): void {
@@ -54,6 +71,7 @@ export function begin(limit: i32): void {
   escapedCarry = 0;
   digitsCarry = 0;
   highSurrogateAt = -100;
+  partStart = -1;
 }
 
 export function scanFlags(): i32 {
@@ -106,19 +124,39 @@ function escapedBytes(backslashes: u64, at: usize, position: i32): u64 {
   return escaped;
 }
 
-/** The exact depth, brackets in order: only where 64 bytes open enough to pass the limit. */
-function walkDepth(openers: u64, closers: u64): void {
+/** Brackets one by one: only where 64 bytes may pass the limit, or open or close an element of a list. */
+function walkDepth(openers: u64, closers: u64, position: i32): void {
   let brackets: u64 = openers | closers;
   while (brackets != 0) {
-    const bit: u64 = brackets & (0 - brackets);
-    if ((openers & bit) != 0) {
+    const bit = ctz(brackets);
+    const at = position + (bit as i32);
+    if (((openers >> bit) & 1) != 0) {
       depth++;
       if (depth > depthMax) flags |= flagTooDeep;
+      if (depth == partDepth) partStart = isBrace(at - position) ? at : -1;
     } else {
+      if (depth == partDepth && partStart >= 0) notePart(at + 1);
       depth--;
     }
-    brackets ^= bit;
+    brackets &= brackets - 1;
   }
+}
+
+/** The 64 bytes that are being walked. */
+let walked: usize = 0;
+
+function isBrace(offset: i32): bool {
+  return load<u8>(walked + (offset as usize)) == 0x7b;
+}
+
+function notePart(end: i32): void {
+  if (end - partStart >= partBytesMin) {
+    const entry = parts + ((partCount as usize) << 3);
+    store<i32>(entry, partStart);
+    store<i32>(entry, end, 4);
+    partCount++;
+  }
+  partStart = -1;
 }
 
 function noteRun(start: i32, end: i32): void {
@@ -196,6 +234,7 @@ function prefixXor(bits: u64): u64 {
  */
 export function scan(length: i32, position: i32): i32 {
   runCount = 0;
+  partCount = 0;
   const quote = i8x16.splat(0x22);
   const backslash = i8x16.splat(0x5c);
   const caseBit = i8x16.splat(0x20);
@@ -233,8 +272,13 @@ export function scan(length: i32, position: i32): i32 {
     const openers = equal(al, bl, cl, dl, opener) & ~inString;
     const closers = equal(al, bl, cl, dl, closer) & ~inString;
     const openCount = popcnt(openers) as i32;
-    if (depth + openCount > depthMax) walkDepth(openers, closers);
-    else depth += openCount - (popcnt(closers) as i32);
+    const closeCount = popcnt(closers) as i32;
+    if (depth + openCount > depthMax || depth - closeCount < partDepth) {
+      walked = at;
+      walkDepth(openers, closers, position + offset);
+    } else {
+      depth += openCount - closeCount;
+    }
     findRuns(digitMask(a, b, c, d) & ~inString, position + offset);
   }
   if (i8x16.bitmask(high) != 0) flags |= flagNonAscii;
