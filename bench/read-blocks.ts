@@ -1,0 +1,60 @@
+/** Raw blocks to measure with: real mainnet ones where they lie beside the repository, simulated ones elsewhere. */
+import { existsSync, readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import type { BlockHash, Slot } from '@sluice/server/dist/ledger/primitives.js';
+import { parseContentOptions } from '@sluice/server/dist/simulator/content/content-options.js';
+import { BlockGenerator } from '@sluice/server/dist/simulator/content/generate-block.js';
+import { renderRawBlock } from '@sluice/server/dist/simulator/content/render-raw-block.js';
+
+export interface BenchBlock {
+  readonly slot: Slot;
+  readonly bytes: Uint8Array;
+}
+
+export interface BenchBlocks {
+  readonly origin: string;
+  readonly blocks: readonly BenchBlock[];
+}
+
+const realFile = new URL('../../../shared/data/blocks-various.jsonl.gz', import.meta.url);
+/** The mainnet blocks of 2021 to 2024; the others of the file are small, or of a test network. */
+const realSlots = [254170887, 100356971, 110130000, 64800004];
+const simulatedSlots = [1000, 1001, 1002];
+
+export function readBlocks(): BenchBlocks {
+  return existsSync(realFile)
+    ? { origin: 'real mainnet blocks', blocks: readRealBlocks() }
+    : { origin: 'simulated blocks, profile 2025', blocks: simulatedSlots.map(simulateBlock) };
+}
+
+function readRealBlocks(): BenchBlock[] {
+  const lines = gunzipSync(readFileSync(realFile));
+  const blocks: BenchBlock[] = [];
+  for (let start = 0; start < lines.length; ) {
+    const newline = lines.indexOf(0x0a, start);
+    const end = newline < 0 ? lines.length : newline;
+    const line = lines.subarray(start, end);
+    const head = /^\{"slot":\s*(\d+),\s*"block":\s*/.exec(line.toString('latin1', 0, 60));
+    if (head !== null && realSlots.includes(Number(head[1]))) {
+      const bytes = new Uint8Array(line.subarray(head[0].length, line.length - 1));
+      blocks.push({ slot: Number(head[1]) as Slot, bytes });
+    }
+    start = end + 1;
+  }
+  return blocks;
+}
+
+function simulateBlock(slot: number): BenchBlock {
+  const generator = new BlockGenerator(parseContentOptions({ profile: '2025' }));
+  const block = generator.generate({
+    slot: slot as Slot,
+    branch: 0,
+    parentSlot: (slot - 1) as Slot,
+    blockhash: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' as BlockHash,
+    previousBlockhash: 'SysvarC1ock11111111111111111111111111111111' as BlockHash,
+    height: slot,
+    blockTime: 1_740_000_000,
+  });
+  const bytes = renderRawBlock(block, { transactionDetails: 'full', rewards: true });
+  return { slot: slot as Slot, bytes: new Uint8Array(bytes) };
+}
