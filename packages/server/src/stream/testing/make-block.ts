@@ -11,11 +11,18 @@ export function makeHash(branch: string, slot: number): BlockHash {
   return base58.encode(digest) as BlockHash;
 }
 
-/** A block with one reward, which matches or does not. */
+export interface MakeBlockOptions {
+  readonly branch?: string;
+  readonly hasMatch?: boolean;
+  /** How large the block is. */
+  readonly rewardCount?: number;
+}
+
+/** A block with a reward, which matches or does not. */
 export function makeBlock(
   slot: number,
   parent: BlockHeader | null,
-  { branch = 'a', hasMatch = false }: { branch?: string; hasMatch?: boolean } = {},
+  { branch = 'a', hasMatch = false, rewardCount = 1 }: MakeBlockOptions = {},
 ): Block {
   const header: BlockHeader = {
     number: slot as Slot,
@@ -33,15 +40,13 @@ export function makeBlock(
     logs: [],
     balances: [],
     tokenBalances: [],
-    rewards: [
-      {
-        pubKey: hasMatch ? MATCH : other,
-        lamports: 2n ** 53n + 1n,
-        postBalance: 2n ** 64n - 1n,
-        rewardType: 'Fee',
-        commission: null,
-      },
-    ],
+    rewards: Array.from({ length: rewardCount }, (_, i) => ({
+      pubKey: hasMatch ? MATCH : other,
+      lamports: 2n ** 53n + 1n + BigInt(i),
+      postBalance: 2n ** 64n - 1n,
+      rewardType: 'Fee',
+      commission: null,
+    })),
   };
 }
 

@@ -25,6 +25,8 @@ export interface MemoryDatasetOptions {
   /** The slot below the first block; none means from slot 0. */
   readonly anchor?: number;
   readonly isStarted?: boolean;
+  /** Records a block. */
+  readonly rewardCount?: number;
 }
 
 /** The matching records of a block by its slot: one of three has some. */
@@ -34,6 +36,7 @@ export class MemoryDataset implements DatasetReader {
   readonly description: DatasetDescription;
   readonly #blocks = new Map<string, Block>();
   readonly #waiters = new Set<() => void>();
+  readonly #rewardCount: number;
   #snapshot: ChainSnapshot = emptySnapshot;
   leaseCount = 0;
   decodeCount = 0;
@@ -42,6 +45,7 @@ export class MemoryDataset implements DatasetReader {
 
   constructor(options: MemoryDatasetOptions = {}) {
     const { name = 'ledger-test', aliases = [], anchor, isStarted = true } = options;
+    this.#rewardCount = options.rewardCount ?? 1;
     this.description = {
       name,
       aliases,
@@ -185,7 +189,11 @@ export class MemoryDataset implements DatasetReader {
       this.#headers().find(({ number }) => below === undefined || number <= below) ??
       (anchor === null ? null : makeBlock(anchor.number, null).header);
     return slots.map((slot) => {
-      const block = makeBlock(slot, parent, { branch, hasMatch: matches(slot) });
+      const block = makeBlock(slot, parent, {
+        branch,
+        hasMatch: matches(slot),
+        rewardCount: this.#rewardCount,
+      });
       this.#blocks.set(block.header.hash, block);
       parent = block.header;
       return { header: block.header, payload: slot };

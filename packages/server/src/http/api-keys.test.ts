@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { isCodedError } from '../base/errors.ts';
+import { findKey, parseKeys } from './api-keys.ts';
+
+const hash = (key: string) => createHash('sha256').update(key).digest('hex');
+const keys = parseKeys(`# keys\n${hash('one')} alice\n\n${hash('two').toUpperCase()}\n`);
+
+test('default: a file has a hash a line, with a name or without', () => {
+  expect(keys.map(({ name }) => name)).toEqual(['alice', hash('two').toUpperCase().slice(0, 8)]);
+});
+
+test.each([
+  [{ authorization: 'Bearer one' }, 'alice'],
+  [{ authorization: 'bearer  one' }, 'alice'],
+  [{ 'x-api-key': 'one' }, 'alice'],
+  [{ authorization: 'Basic one' }, undefined],
+  [{ authorization: 'Bearer One' }, undefined],
+  [{ 'x-api-key': '' }, undefined],
+  [{}, undefined],
+])('behavior: %j shows %s', (headers, name) => {
+  expect(findKey(headers, keys)?.name).toBe(name);
+});
+
+test('error: keys-invalid names the line', () => {
+  const fault = () => parseKeys(`${hash('one')}\nsecret\n`);
+  try {
+    fault();
+    expect.unreachable();
+  } catch (error) {
+    expect(isCodedError(error, 'keys-invalid') && error.detail).toEqual({ line: 2 });
+  }
+});

@@ -1,0 +1,47 @@
+import * as zlib from 'node:zlib';
+import { expect, test } from 'vitest';
+import { LinePiece } from '../stream/line-piece.ts';
+import { createLineEncoder } from './line-encoder.ts';
+
+const texts = ['{"a":1}\n', '', `${'x'.repeat(100_000)}\n`, '{"b":2}\n'];
+const pieces = texts.map((text) => new LinePiece(Buffer.from(text)));
+
+async function encodeAll(encoding: 'gzip' | 'zstd' | 'identity'): Promise<Buffer> {
+  const encoder = createLineEncoder(encoding);
+  const parts: Uint8Array[] = [];
+  for (const piece of pieces) parts.push(await encoder.encode(piece));
+  return Buffer.concat([...parts, await encoder.end()]);
+}
+
+test('default: pieces make one gzip member that any reader takes', async () => {
+  const bytes = await encodeAll('gzip');
+  expect(zlib.gunzipSync(bytes).toString()).toBe(texts.join(''));
+});
+
+test('behavior: each piece can be decoded before the next one comes', async () => {
+  const encoder = createLineEncoder('gzip');
+  const gunzip = zlib.createGunzip();
+  let text = '';
+  gunzip.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  gunzip.write(await encoder.encode(pieces[0] as LinePiece));
+  await new Promise<void>((resolve) => gunzip.flush(() => resolve()));
+  expect(text).toBe(texts[0]);
+});
+
+test('behavior: no piece at all is a valid empty member', async () => {
+  expect(zlib.gunzipSync(await createLineEncoder('gzip').end())).toHaveLength(0);
+});
+
+test('behavior: a piece is compressed once for all', async () => {
+  const piece = new LinePiece(Buffer.from('line\n'));
+  expect(piece.deflated()).toBe(piece.deflated());
+});
+
+test.runIf('zstdDecompressSync' in zlib)('behavior: zstd decodes to the same', async () => {
+  const { zstdDecompressSync } = zlib as unknown as {
+    zstdDecompressSync: (bytes: Uint8Array) => Buffer;
+  };
+  expect(zstdDecompressSync(await encodeAll('zstd')).toString()).toBe(texts.join(''));
+});

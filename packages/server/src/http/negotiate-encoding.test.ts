@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { type Encoding, negotiateEncoding } from './negotiate-encoding.ts';
+
+const all: readonly Encoding[] = ['zstd', 'gzip', 'identity'];
+
+test.each([
+  [undefined, 'identity'],
+  ['', 'identity'],
+  ['gzip', 'gzip'],
+  ['gzip, zstd', 'zstd'],
+  ['gzip;q=1.0, zstd;q=0.5', 'gzip'],
+  ['gzip;q=0', 'identity'],
+  ['gzip;q=0.001', 'gzip'],
+  ['GZIP ; Q=0.5', 'gzip'],
+  ['br', 'identity'],
+  ['*', 'zstd'],
+  ['*;q=0.1, gzip;q=0', 'zstd'],
+  ['*;q=0', 'identity'],
+  ['identity;q=1, gzip;q=0.5', 'identity'],
+  ['identity;q=0, gzip;q=0.5', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['gzip;q=2', 'identity'],
+  ['gzip;q=abc', 'identity'],
+  [',,;q=1', 'identity'],
+])('behavior: %s gives %s', (header, encoding) => {
+  expect(negotiateEncoding(header, all)).toBe(encoding);
+});
+
+test('behavior: what the runtime cannot do is never chosen', () => {
+  expect(negotiateEncoding('zstd, gzip;q=0.1', ['gzip', 'identity'])).toBe('gzip');
+});

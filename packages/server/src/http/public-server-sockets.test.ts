@@ -1,0 +1,149 @@
+/** What clients do that no client library does: drip, stall, vanish, send garbage. */
+import { afterEach, expect, test } from 'vitest';
+import { settle } from '../stream/testing/manual-clock.ts';
+import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
+import { HttpFixture, matchBody, readToEnd } from './testing/http-fixture.ts';
+
+let fixture: HttpFixture;
+afterEach(() => fixture.close());
+
+const quick = { headersMsMax: 200, requestMsMax: 400, timeoutCheckMs: 50 };
+const head =
+  'POST /datasets/ledger-test/stream HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await settle();
+}
+
+async function say(text: string): Promise<string> {
+  const socket = await fixture.connect();
+  socket.write(text);
+  return readToEnd(socket);
+}
+
+test('error: body-too-slow: slow headers, a slow body and silence are closed (F-53, trap: requestTimeout 0)', async () => {
+  fixture = await HttpFixture.start({ limits: quick });
+  const slowBody = say(`${head}content-length: 100\r\n\r\n{`);
+  const slowHeaders = say('POST /datasets');
+  const silence = await fixture.connect();
+  const silent = readToEnd(silence);
+  for (const text of [await slowBody, await slowHeaders, await silent]) {
+    expect(text).toMatch(/^HTTP\/1\.1 408 /);
+    expect(text).toMatch(/x-request-id: r\d+/);
+    expect(text).toContain('"code":"body-too-slow"');
+  }
+});
+
+test('error: headers-too-large is 431 in our own words (F-63, trap: framework answers)', async () => {
+  fixture = await HttpFixture.start();
+  const text = await say(`GET /datasets HTTP/1.1\r\nhost: x\r\na: ${'a'.repeat(17_000)}\r\n\r\n`);
+  expect(text).toMatch(/^HTTP\/1\.1 431 /);
+  expect(text).toContain('"code":"headers-too-large"');
+});
+
+test('error: request-malformed: garbage, two lengths, length and chunks (F-63)', async () => {
+  fixture = await HttpFixture.start();
+  const broken = [
+    'garbage\r\n\r\n',
+    `${head}content-length: 5\r\ncontent-length: 6\r\n\r\n`,
+    `${head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+  ];
+  for (const text of broken) {
+    const answer = await say(text);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('"code":"request-malformed"');
+  }
+});
+
+test('behavior: a client that leaves in its request costs nothing', async () => {
+  fixture = await HttpFixture.start();
+  const socket = await fixture.connect();
+  socket.write(`${head}content-length: 100\r\n\r\n{`);
+  await settle();
+  socket.destroy();
+  await settle();
+  expect((await fixture.get('/datasets')).status).toBe(200);
+  expect(fixture.errors).toEqual([]);
+});
+
+test('behavior: a client that leaves while it waits frees its place (L-16, trap: disconnect)', async () => {
+  fixture = await HttpFixture.start();
+  const body = JSON.stringify(matchBody({ fromBlock: 111 }));
+  const socket = await fixture.connect();
+  socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+  await until(() => fixture.streams.waiterCount === 1);
+  socket.destroy();
+  await until(() => fixture.streams.waiterCount === 0);
+  expect(fixture.metrics.text()).toContain('sluice_http_streams 0');
+});
+
+/** Some 30 MB of lines: more than sockets hold. */
+function largeChain(): MemoryDataset {
+  const dataset = new MemoryDataset({ rewardCount: 200 });
+  dataset.extend(
+    Array.from({ length: 2_000 }, (_, i) => i),
+    'a',
+    () => true,
+  );
+  return dataset;
+}
+
+test('behavior: a reader that stops is not read ahead of, and cut after 15 s with a broken body (F-51, F-52)', async () => {
+  fixture = await HttpFixture.start({ dataset: largeChain() });
+  const body = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 1_999 }));
+  const socket = await fixture.connect();
+  socket.pause();
+  socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+  // The writer looks for progress only while it waits for its reader.
+  await until(() => fixture.manualClock.sleeperCount === 2);
+  const decoded = fixture.dataset.decodeCount;
+  await fixture.manualClock.advance(14_000);
+  expect(fixture.dataset.decodeCount).toBe(decoded);
+  expect(decoded).toBeLessThan(1_900);
+  await fixture.manualClock.advance(2_000);
+  await until(() => fixture.metrics.text().includes('reason="stalled"} 1'));
+  const text = readToEnd(socket);
+  socket.resume();
+  expect((await text).endsWith('0\r\n\r\n')).toBe(false);
+  expect(fixture.dataset.leaseCount).toBe(0);
+});
+
+test('behavior: a slow reader gets everything (F-52)', async () => {
+  fixture = await HttpFixture.start({ dataset: largeChain() });
+  const body = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 1_999 }));
+  const socket = await fixture.connect();
+  socket.pause();
+  socket.write(`${head}connection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  await until(() => fixture.manualClock.sleeperCount === 2);
+  await fixture.manualClock.advance(10_000);
+  const text = readToEnd(socket);
+  socket.resume();
+  const answer = await text;
+  expect(answer.endsWith('\r\n0\r\n\r\n')).toBe(true);
+  expect(answer.match(/"number":/g)).toHaveLength(2_000);
+});
+
+test('limit: closing does not wait for a reader that stopped (trap: app.close())', async () => {
+  fixture = await HttpFixture.start({ dataset: largeChain() });
+  const body = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 1_999 }));
+  const socket = await fixture.connect();
+  socket.pause();
+  socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+  await until(() => fixture.manualClock.sleeperCount === 2);
+  const closed = fixture.server.close();
+  await fixture.manualClock.advance(5_000);
+  await closed;
+  const text = readToEnd(socket);
+  socket.resume();
+  expect((await text).endsWith('0\r\n\r\n')).toBe(false);
+});
+
+test('limit: connections beyond the limit are closed (F-55)', async () => {
+  fixture = await HttpFixture.start({ limits: { connectionCountMax: 2 } });
+  const first = await fixture.connect();
+  const second = await fixture.connect();
+  const third = await fixture.connect();
+  expect(await readToEnd(third)).toBe('');
+  first.destroy();
+  second.destroy();
+});
