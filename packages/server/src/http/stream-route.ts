@@ -9,7 +9,8 @@ import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { parseQueryBody } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
-import type { Lines, OpenedStream, StreamHeads } from '../stream/open-stream.ts';
+import type { LineStream } from '../stream/line-stream.ts';
+import type { OpenedStream, StreamHeads } from '../stream/open-stream.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { createLineEncoder } from './line-encoder.ts';
@@ -115,7 +116,7 @@ class StreamSender {
     this.#reply.code(200).send('');
   }
 
-  async #sendLines(lines: Lines): Promise<void> {
+  async #sendLines(lines: LineStream): Promise<void> {
     const reply = this.#reply;
     const encoding = negotiateEncoding(reply.request.headers['accept-encoding']);
     reply.hijack();
@@ -135,7 +136,7 @@ class StreamSender {
   }
 
   /** After the status there are no errors, only an early end: the reasons are ours to count. */
-  async #pump(lines: Lines, encoding: Encoding): Promise<string> {
+  async #pump(lines: LineStream, encoding: Encoding): Promise<string> {
     const { limits, clock, metrics, log } = this.#modules;
     const encoder = createLineEncoder(encoding);
     const writer = new ResponseWriter(this.#reply.raw, limits, clock);
@@ -161,7 +162,7 @@ class StreamSender {
     } finally {
       next.catch(() => undefined);
       // Its signal wakes it if it waits; the place is given back by then.
-      void lines.return('closing').catch(() => undefined);
+      lines.close().catch(() => undefined);
     }
   }
 }
@@ -171,13 +172,13 @@ function varyOf(reply: FastifyReply): string {
   return known === undefined ? 'Accept-Encoding' : `${String(known)}, Accept-Encoding`;
 }
 
-function pull(lines: Lines, encoding: Encoding): ReturnType<Lines['next']> {
+function pull(lines: LineStream, encoding: Encoding): ReturnType<LineStream['next']> {
   const next = lines.next();
   if (encoding === 'gzip') {
-    next.then(
-      (result) => (result.done === true ? undefined : result.value.deflated()),
-      () => undefined,
-    );
+    // What fails here fails again where it is awaited.
+    next
+      .then((result) => (result.done === true ? undefined : result.value.deflated()))
+      .catch(() => undefined);
   }
   return next;
 }

@@ -2,10 +2,10 @@ import type { Clock } from '../base/clock.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { BlockEvaluator } from './block-evaluator.ts';
 import { Followers } from './followers.ts';
+import type { StreamModules } from './line-stream.ts';
 import { type OpenedStream, type OpenStreamOptions, openStream } from './open-stream.ts';
 import { SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import type { StreamModules } from './stream-lines.ts';
 
 export interface DatasetStreamsModules {
   readonly dataset: DatasetReader;

@@ -4,8 +4,7 @@ import type { BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import type { Query } from '../query/query.ts';
 import { decideStart, type StartDecision, type StreamRange } from './decide-start.ts';
-import type { LinePiece } from './line-piece.ts';
-import { type StreamEnd, type StreamModules, streamLines } from './stream-lines.ts';
+import { LineStream, type StreamModules } from './line-stream.ts';
 
 /** The heads of the state that a response began with. */
 export interface StreamHeads {
@@ -22,7 +21,7 @@ export interface OpenStreamOptions {
 
 /** What a request turned out to be; the caller makes a status of it. */
 export type OpenedStream =
-  | { readonly kind: 'lines'; readonly heads: StreamHeads; readonly lines: Lines }
+  | { readonly kind: 'lines'; readonly heads: StreamHeads; readonly lines: LineStream }
   /** A bounded range, wholly covered, in which every slot was skipped. */
   | { readonly kind: 'empty'; readonly heads: StreamHeads }
   | { readonly kind: 'above-data'; readonly heads: StreamHeads }
@@ -30,8 +29,6 @@ export type OpenedStream =
   | { readonly kind: 'conflict'; readonly previousBlocks: readonly BlockRef[] }
   | { readonly kind: 'starting' }
   | { readonly kind: 'closing' };
-
-export type Lines = AsyncGenerator<LinePiece, StreamEnd>;
 
 /** Finds where a request starts, waiting a moment for it if need be, and reads its first piece before promising anything. */
 export async function openStream(
@@ -45,8 +42,10 @@ export async function openStream(
   const { head, finalized } = lease.snapshot;
   const heads: StreamHeads = { head, finalized };
   if (decision.kind === 'scan' && !signal.aborted) {
-    const lines = streamLines({ selection: query, range, lease, signal }, modules);
-    return startLines(lines, heads);
+    const lines = new LineStream({ selection: query, range, lease, signal }, modules);
+    const end = await lines.start();
+    if (end === null) return { kind: 'lines', heads, lines };
+    return end === 'complete' ? { kind: 'empty', heads } : { kind: 'closing' };
   }
   lease.release();
   if (decision.kind === 'above-data') return { kind: 'above-data', heads };
@@ -85,21 +84,5 @@ async function judgeNewest(range: StreamRange, dataset: DatasetReader): Promise<
   } catch (error) {
     lease.release();
     throw error;
-  }
-}
-
-/** Reads the first piece, so that what fails before it can still be told by a status. */
-async function startLines(lines: Lines, heads: StreamHeads): Promise<OpenedStream> {
-  const first = await lines.next();
-  if (first.done !== true) return { kind: 'lines', heads, lines: startingWith(first.value, lines) };
-  return first.value === 'complete' ? { kind: 'empty', heads } : { kind: 'closing' };
-}
-
-async function* startingWith(first: LinePiece, rest: Lines): Lines {
-  try {
-    yield first;
-    return yield* rest;
-  } finally {
-    await rest.return('closing');
   }
 }

@@ -2,6 +2,7 @@ import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { parseQuery } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import { DatasetStreams } from '../dataset-streams.ts';
+import type { LineStream } from '../line-stream.ts';
 import type { OpenedStream } from '../open-stream.ts';
 import { ReferenceEvaluator } from '../reference-evaluator.ts';
 import { STREAM_LIMITS, type StreamLimits } from '../stream-limits.ts';
@@ -87,7 +88,7 @@ export class Reading {
       });
   }
 
-  async #read(lines: AsyncGenerator<{ readonly bytes: Uint8Array }, string>): Promise<void> {
+  async #read(lines: LineStream): Promise<void> {
     for (;;) {
       const result = await lines.next();
       if (result.done === true) {

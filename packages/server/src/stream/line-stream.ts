@@ -1,0 +1,250 @@
+/**
+ * The body of a response: stored blocks, then new ones as they come, in pieces of whole lines.
+ *
+ *   scan ──► at the tip ──► wait ──► scan …       ends: complete, fork, time, quiet, closing, trimmed, fault
+ *
+ * It holds a position (slot and hash), not a state: each round takes the newest snapshot and goes on only if the position
+ * is on that chain. However it ends, the last line is that of the last block covered.
+ *
+ * It is an object with a `next` and no generator, because ten thousand of these wake at once: nested generators took
+ * several times as long to pass a block on.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import { isStillOnChain } from '../chain/find-blocks.ts';
+import type { DatasetReader, SnapshotLease } from '../dataset/dataset-reader.ts';
+import type { Selection } from '../query/query.ts';
+import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
+import { type StreamRange, tipOf } from './decide-start.ts';
+import type { Followers } from './followers.ts';
+import type { LinePiece } from './line-piece.ts';
+import type { SharedEvaluations, SharedJob } from './shared-evaluations.ts';
+import type { StreamLimits } from './stream-limits.ts';
+
+export type StreamEnd = 'complete' | 'fork' | 'time' | 'quiet' | 'closing' | 'trimmed' | 'fault';
+
+export interface StreamModules {
+  readonly dataset: DatasetReader;
+  readonly evaluator: BlockEvaluator;
+  readonly shared: SharedEvaluations;
+  readonly followers: Followers;
+  readonly clock: Clock;
+  readonly limits: StreamLimits;
+  /** Told of what broke after the status was sent, when no client can be told any more. */
+  readonly reportFault: (error: unknown) => void;
+}
+
+export interface LineStreamOptions {
+  readonly selection: Selection;
+  readonly range: StreamRange;
+  /** The state the request was judged by; the first blocks come from it. Released here. */
+  readonly lease: SnapshotLease;
+  /** Ends the response after a whole line. */
+  readonly signal: AbortSignal;
+}
+
+/** An evaluation under way, over one leased state. */
+interface Scan {
+  readonly lease: SnapshotLease;
+  readonly last: number;
+  readonly startMs: number;
+  readonly blocks: AsyncIterator<EvaluatedBlocks>;
+}
+
+export class LineStream {
+  readonly #options: LineStreamOptions;
+  readonly #modules: StreamModules;
+  /** Pieces that are made and not taken yet. */
+  readonly #ready: LinePiece[] = [];
+  #scan: Scan | null = null;
+  #end: StreamEnd | null = null;
+  #next: number;
+  /** The version of the state that is covered up to its tip; null while there is more to scan. */
+  #doneVersion: number | null = null;
+  #covered: EvaluatedBlocks | null = null;
+  /** The covered block already has its line. */
+  #isMarked = true;
+  #isDelivering = false;
+  #lineMs: number;
+  #newsMs: number;
+  #followSinceMs: number | null = null;
+
+  constructor(options: LineStreamOptions, modules: StreamModules) {
+    this.#options = options;
+    this.#modules = modules;
+    this.#next = options.range.fromBlock;
+    this.#lineMs = modules.clock.nowMs();
+    this.#newsMs = this.#lineMs;
+  }
+
+  /**
+   * Evaluates the first blocks, so that what fails there can still be told by a status. Returns null if there are any,
+   * else how it ended without: `complete` where every slot was skipped.
+   */
+  async start(): Promise<StreamEnd | null> {
+    try {
+      await this.#beginScan(this.#options.lease);
+      while (this.#covered === null && this.#end === null) await this.#step();
+      return this.#covered === null ? this.#end : null;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async next(): Promise<IteratorResult<LinePiece, StreamEnd>> {
+    if (this.#isDelivering) this.#lineMs = this.#modules.clock.nowMs();
+    this.#isDelivering = false;
+    for (;;) {
+      const piece = this.#ready.shift();
+      if (piece !== undefined) {
+        this.#isDelivering = true;
+        return { done: false, value: piece };
+      }
+      if (this.#end !== null) {
+        await this.#endScan();
+        return { done: true, value: this.#end };
+      }
+      try {
+        await this.#step();
+      } catch (error) {
+        this.#modules.reportFault(error);
+        await this.#endScan();
+        this.#finish('fault');
+      }
+    }
+  }
+
+  /** Lets go of everything. A `next` under way ends by the signal. */
+  async close(): Promise<void> {
+    this.#end ??= 'closing';
+    await this.#endScan();
+  }
+
+  async #step(): Promise<void> {
+    if (this.#scan !== null) return this.#continueScan(this.#scan);
+    const { dataset } = this.#modules;
+    const { toBlock } = this.#options.range;
+    if (toBlock !== undefined && this.#next > toBlock) return this.#finish('complete');
+    if (this.#doneVersion === dataset.snapshot().version) return this.#wait(this.#doneVersion);
+    const lease = dataset.acquire();
+    const verdict = this.#judge(lease.snapshot);
+    if (verdict === null) return this.#beginScan(lease);
+    lease.release();
+    this.#finish(verdict);
+  }
+
+  /** Whether the position is on a newer chain, and what follows it is still stored. */
+  #judge(snapshot: ChainSnapshot): StreamEnd | null {
+    const covered = this.#covered?.lastCovered;
+    if (covered === undefined) return null;
+    if (snapshot.start === null || snapshot.start > covered.number + 1) return 'trimmed';
+    return isStillOnChain(snapshot, covered) ? null : 'fork';
+  }
+
+  async #beginScan(lease: SnapshotLease): Promise<void> {
+    const { snapshot } = lease;
+    const { selection, range, signal } = this.#options;
+    const { evaluator, clock, limits } = this.#modules;
+    const tip = tipOf(snapshot, range.finalizedOnly)?.number ?? -1;
+    const last = Math.min(tip, range.toBlock ?? Number.POSITIVE_INFINITY);
+    const job = { selection, snapshot, first: this.#next, last };
+    const isNearTip = last - this.#next < limits.sharedSlotCountMax;
+    if (isNearTip && this.#followSinceMs !== null) return this.#coverShared(lease, job);
+    const blocks = evaluator.evaluate({ ...job, signal })[Symbol.asyncIterator]();
+    this.#scan = { lease, last, startMs: clock.nowMs(), blocks };
+  }
+
+  /** New blocks, which all who ask the same have evaluated once. */
+  async #coverShared(lease: SnapshotLease, job: SharedJob): Promise<void> {
+    try {
+      if (job.first <= job.last) {
+        for (const blocks of await this.#modules.shared.evaluate(job)) this.#cover(blocks);
+      }
+      this.#reach(job.last, job.snapshot.version);
+    } finally {
+      lease.release();
+    }
+  }
+
+  async #continueScan(scan: Scan): Promise<void> {
+    const { clock, limits } = this.#modules;
+    const isOld = clock.nowMs() - scan.startMs >= limits.snapshotMsMax;
+    if (isOld && this.#covered !== null) {
+      this.#doneVersion = null;
+      return this.#endScan();
+    }
+    const result = await scan.blocks.next();
+    if (result.done !== true) this.#cover(result.value);
+    else await this.#endScan();
+    // An evaluation that was told to stop may have stopped short.
+    if (this.#options.signal.aborted) {
+      await this.#endScan();
+      this.#finish('closing');
+    } else if (result.done === true) this.#reach(scan.last, scan.lease.snapshot.version);
+  }
+
+  async #endScan(): Promise<void> {
+    const scan = this.#scan;
+    if (scan === null) return;
+    this.#scan = null;
+    try {
+      await scan.blocks.return?.();
+    } finally {
+      scan.lease.release();
+    }
+  }
+
+  #cover(blocks: EvaluatedBlocks): void {
+    this.#covered = blocks;
+    this.#isMarked = blocks.endsWithLine;
+    this.#next = blocks.lastCovered.number + 1;
+    this.#newsMs = this.#modules.clock.nowMs();
+    if (blocks.piece !== null) this.#ready.push(blocks.piece);
+    this.#markIfDue();
+    this.#endIfFollowedTooLong();
+  }
+
+  /** Slots without a block between the last one and the end of a scan are skipped, and covered with it. */
+  #reach(last: number, version: number): void {
+    this.#next = Math.max(this.#next, last + 1);
+    this.#doneVersion = version;
+  }
+
+  async #wait(version: number): Promise<void> {
+    const { clock, dataset, followers, limits } = this.#modules;
+    const { signal } = this.#options;
+    this.#followSinceMs ??= clock.nowMs();
+    const quietEndMs = this.#newsMs + limits.quietMsMax;
+    const endMs = Math.min(this.#followSinceMs + limits.followMsMax, quietEndMs);
+    const markMs = this.#isMarked ? endMs : this.#lineMs + limits.markMs;
+    await followers.wait({ version, deadlineMs: Math.min(endMs, markMs), signal });
+    if (signal.aborted) return this.#finish('closing');
+    this.#markIfDue();
+    this.#endIfFollowedTooLong();
+    // What came together with the deadline is still delivered.
+    const isNews = dataset.snapshot().version !== version;
+    if (!isNews && clock.nowMs() >= quietEndMs) this.#finish('quiet');
+  }
+
+  #markIfDue(): void {
+    const { clock, limits } = this.#modules;
+    if (this.#covered === null || this.#isMarked || this.#ready.length > 0) return;
+    if (clock.nowMs() - this.#lineMs < limits.markMs) return;
+    this.#isMarked = true;
+    this.#ready.push(this.#covered.headerLine());
+  }
+
+  #endIfFollowedTooLong(): void {
+    const { clock, limits } = this.#modules;
+    if (this.#followSinceMs === null) return;
+    if (clock.nowMs() - this.#followSinceMs >= limits.followMsMax) this.#finish('time');
+  }
+
+  #finish(end: StreamEnd): void {
+    if (this.#end !== null) return;
+    this.#end = end;
+    if (this.#covered !== null && !this.#isMarked) this.#ready.push(this.#covered.headerLine());
+    this.#isMarked = true;
+  }
+}
