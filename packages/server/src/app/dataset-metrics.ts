@@ -1,14 +1,9 @@
-import type { Clock } from '../base/clock.ts';
 import { countBlocks, lagSeconds } from '../http/describe-dataset.ts';
 import type { Metrics, Sample } from '../http/metrics.ts';
 import type { ServedDataset } from '../http/served-dataset.ts';
 
 /** What there is to know of each dataset, read when it is asked for. */
-export function addDatasetMetrics(
-  metrics: Metrics,
-  datasets: readonly ServedDataset[],
-  clock: Clock,
-): void {
+export function addDatasetMetrics(metrics: Metrics, datasets: readonly ServedDataset[]): void {
   const each = (read: (dataset: ServedDataset) => number | null) => (): Sample[] =>
     datasets.flatMap((dataset) => {
       const value = read(dataset);
@@ -27,8 +22,8 @@ export function addDatasetMetrics(
   );
   metrics.gauge(
     'sluice_dataset_head_lag_seconds',
-    "How far the newest block's time is behind the calendar.",
-    each(({ reader }) => lagSeconds(reader.snapshot(), clock.unixMs())),
+    "How far the newest block's time is behind the ledger's.",
+    each(({ reader, ledgerUnixMs }) => lagSeconds(reader.snapshot(), ledgerUnixMs())),
   );
   metrics.gauge(
     'sluice_dataset_blocks',

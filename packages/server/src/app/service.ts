@@ -33,6 +33,8 @@ export interface ServiceOptions {
 export interface ServiceDataset {
   readonly reader: DatasetReader;
   readonly sources: () => readonly SourceStatus[];
+  /** Of a simulated ledger; the calendar's by default. */
+  readonly ledgerUnixMs?: () => number;
 }
 
 export interface ServiceModules {
@@ -58,7 +60,7 @@ export class Service {
     this.#running = Promise.all(
       this.#datasets.map(({ streams }) => streams.run(this.#stop.signal)),
     );
-    addDatasetMetrics(metrics, this.#datasets, clock);
+    addDatasetMetrics(metrics, this.#datasets);
     this.#public = new PublicServer(
       {
         limits: HTTP_LIMITS,
@@ -112,7 +114,7 @@ export class Service {
 }
 
 function serveDataset(
-  { reader, sources }: ServiceDataset,
+  { reader, sources, ledgerUnixMs }: ServiceDataset,
   { dialects }: ServiceOptions,
   { clock, log }: ServiceModules,
 ): ServedDataset {
@@ -126,5 +128,11 @@ function serveDataset(
     clock,
     reportFault,
   });
-  return { reader, streams, dialects, sources };
+  return {
+    reader,
+    streams,
+    dialects,
+    sources,
+    ledgerUnixMs: ledgerUnixMs ?? (() => clock.unixMs()),
+  };
 }

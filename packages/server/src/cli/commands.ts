@@ -1,6 +1,10 @@
 import type { Command } from 'commander';
+import { buildDemoCommand } from './commands/demo.ts';
 import { buildSimulateCommand } from './commands/simulate.ts';
 import type { CommandContext } from './context.ts';
 
 /** Every command of the program, in the order of its help. One file in `commands/` builds each. */
-export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [buildSimulateCommand];
+export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
+  buildDemoCommand,
+  buildSimulateCommand,
+];

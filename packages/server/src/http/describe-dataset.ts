@@ -18,7 +18,7 @@ export function buildMetadata(reader: DatasetReader): MetadataBody | undefined {
 }
 
 /** What an operator or a mirror asks: what is stored, how fresh it is, what is wrong. No path, no address, no key. */
-export function buildStatus({ reader, dialects, sources }: ServedDataset, unixMs: number): object {
+export function buildStatus({ reader, dialects, sources, ledgerUnixMs }: ServedDataset): object {
   const snapshot = reader.snapshot();
   const { name, aliases, realTime, votes, allowMissing, genesisHash } = reader.description;
   const { storage, counters, alarms } = reader.status();
@@ -35,7 +35,7 @@ export function buildStatus({ reader, dialects, sources }: ServedDataset, unixMs
     finalized_head: snapshot.finalized,
     block_count: countBlocks(snapshot),
     sealed_bytes: snapshot.segments.reduce((sum, segment) => sum + segment.byteLength, 0),
-    head_lag_seconds: lagSeconds(snapshot, unixMs),
+    head_lag_seconds: lagSeconds(snapshot, ledgerUnixMs()),
     storage,
     sources: sources(),
     alarms,
@@ -48,7 +48,7 @@ export function countBlocks(snapshot: ChainSnapshot): number {
   return sealed + snapshot.hot.length;
 }
 
-/** How far the newest block's own time is behind the calendar; a ledger of other times has no lag to speak of. */
+/** How far the newest block's own time is behind the ledger's. */
 export function lagSeconds(snapshot: ChainSnapshot, unixMs: number): number | null {
   const timestamp = snapshot.hot.at(-1)?.header.timestamp ?? null;
   return timestamp === null ? null : Math.round(unixMs / 1000) - Number(timestamp);

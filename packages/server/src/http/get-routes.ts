@@ -1,7 +1,6 @@
 /** The small answers: heads, metadata, status, time, the description and the pages. */
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { findBlockAtTime } from '../chain/find-blocks.ts';
 import { buildMetadata, buildStatus } from './describe-dataset.ts';
@@ -14,7 +13,6 @@ import type { DatasetDirectory, ServedDataset } from './served-dataset.ts';
 
 export interface GetContext {
   readonly datasets: DatasetDirectory;
-  readonly clock: Clock;
   readonly limits: HttpLimits;
   readonly queryLimits: QueryLimits;
   readonly version: string;
@@ -65,13 +63,12 @@ function json(value: unknown): GetAnswer {
 type DatasetAnswer = (
   dataset: ServedDataset,
   request: GetRequest,
-  context: GetContext,
 ) => GetAnswer | Promise<GetAnswer>;
 
 function ofDataset(answer: DatasetAnswer): (context: GetContext) => Answer {
-  return (context) => (request) => {
+  return () => (request) => {
     assert(request.dataset !== null, 'the checks resolve the dataset of a path');
-    return answer(request.dataset, request, context);
+    return answer(request.dataset, request);
   };
 }
 
@@ -113,12 +110,8 @@ function serveFinalizedHead({ reader }: ServedDataset): GetAnswer {
   return json(reader.snapshot().finalized);
 }
 
-function serveStatus(
-  dataset: ServedDataset,
-  _request: GetRequest,
-  { clock }: GetContext,
-): GetAnswer {
-  return json(buildStatus(dataset, clock.unixMs()));
+function serveStatus(dataset: ServedDataset): GetAnswer {
+  return json(buildStatus(dataset));
 }
 
 async function serveBlockAtTime(

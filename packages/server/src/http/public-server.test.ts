@@ -75,6 +75,7 @@ describe('heads and metadata', () => {
       votes: 'drop',
       start_block: 99,
       block_count: 9,
+      head_lag_seconds: 2,
       head: { number: 110 },
       storage: { kind: 'open' },
     });

@@ -8,6 +8,8 @@ export interface ServedDataset {
   readonly reader: DatasetReader;
   readonly streams: DatasetStreams;
   readonly dialects: readonly Dialect[];
+  /** The time by which the ledger dates its newest block: the calendar's, but for a simulated one. */
+  readonly ledgerUnixMs: () => number;
   /** How its sources are, without their addresses; for `/status`. */
   readonly sources: () => readonly SourceStatus[];
 }

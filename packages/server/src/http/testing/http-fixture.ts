@@ -60,7 +60,13 @@ export class HttpFixture {
       { dataset, evaluator, clock, reportFault: (error) => log.error(error) },
     );
     this.#running = this.streams.run(this.#stop.signal);
-    const served = { reader: dataset, streams: this.streams, dialects, sources: () => [] };
+    const served = {
+      reader: dataset,
+      streams: this.streams,
+      dialects,
+      ledgerUnixMs: () => 1_738_368_112_000,
+      sources: () => [],
+    };
     let requestCount = 0;
     this.server = new PublicServer(
       {

@@ -1,0 +1,47 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../base/clock.ts';
+import type { DatasetReader } from '../dataset/dataset-reader.ts';
+
+export interface LogProgressModules {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Says once in a while how far the datasets are, and at once which alarms were raised and cleared. */
+export async function logProgress(
+  { datasets, everyMs }: { readonly datasets: readonly DatasetReader[]; readonly everyMs: number },
+  { log, clock, signal }: LogProgressModules,
+): Promise<void> {
+  const standing = new Set<string>();
+  let saidMs = clock.nowMs();
+  while (!signal.aborted) {
+    await clock.sleep(alarmCheckMs, signal);
+    for (const dataset of datasets) logAlarms(dataset, standing, log);
+    if (clock.nowMs() - saidMs < everyMs) continue;
+    saidMs = clock.nowMs();
+    for (const dataset of datasets) {
+      const { head, finalized } = dataset.snapshot();
+      const fields = { head: head?.number, finalized: finalized?.number };
+      log.info({ dataset: dataset.description.name, ...fields }, 'following');
+    }
+  }
+}
+
+const alarmCheckMs = 1_000;
+
+function logAlarms(dataset: DatasetReader, standing: Set<string>, log: Logger): void {
+  const { name } = dataset.description;
+  const now = new Set<string>();
+  for (const { code, message } of dataset.status().alarms) {
+    const key = `${name} ${code}`;
+    now.add(key);
+    if (!standing.has(key)) log.warn({ dataset: name, code }, message);
+    standing.add(key);
+  }
+  for (const key of standing) {
+    if (!key.startsWith(`${name} `) || now.has(key)) continue;
+    standing.delete(key);
+    log.info({ dataset: name, code: key.slice(name.length + 1) }, 'alarm cleared');
+  }
+}

@@ -1,0 +1,88 @@
+import { pino } from 'pino';
+import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { isCodedError } from '../base/errors.ts';
+import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
+import { Service, type ServiceOptions } from './service.ts';
+
+const options: ServiceOptions = {
+  host: '127.0.0.1',
+  port: 0,
+  adminHost: '127.0.0.1',
+  keys: null,
+  dialects: ['ledger'],
+  version: '0.0.0-test',
+};
+
+let service: Service | undefined;
+afterEach(async () => {
+  await service?.close();
+  service = undefined;
+});
+
+async function start(dataset: MemoryDataset, changes: Partial<ServiceOptions> = {}) {
+  const datasets = [{ reader: dataset, sources: () => [{ name: 'one', state: 'live' }] }];
+  const log = pino({ level: 'silent' });
+  service = await Service.start({ ...options, ...changes }, { datasets, clock: systemClock, log });
+  return service;
+}
+
+test('default: ready once every dataset has a block, with the reason until then', async () => {
+  const dataset = new MemoryDataset();
+  const { adminPort } = await start(dataset);
+  const ready = async () => {
+    const response = await fetch(`http://127.0.0.1:${adminPort}/ready`);
+    return [response.status, await response.json()];
+  };
+  expect(await ready()).toEqual([503, { status: 'not-ready', reason: 'starting ledger-test' }]);
+  dataset.extend([0, 1]);
+  expect(await ready()).toEqual([200, { status: 'ready' }]);
+});
+
+test('behavior: metrics at rest equal the truth (I-97)', async () => {
+  const dataset = new MemoryDataset();
+  dataset.extend([0, 1, 2, 5]);
+  dataset.finalize(1);
+  const { port, adminPort } = await start(dataset);
+  const body = JSON.stringify({ fromBlock: 0, toBlock: 5 });
+  const headers = { 'content-type': 'application/json' };
+  const url = `http://127.0.0.1:${port}/datasets/ledger-test/stream`;
+  const stream = await fetch(url, { method: 'POST', headers, body });
+  const size = (await stream.arrayBuffer()).byteLength;
+  expect(size).toBeGreaterThan(0);
+  await (await fetch(`http://127.0.0.1:${port}/nope`)).text();
+  const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  const expected = [
+    'sluice_dataset_head_slot{dataset="ledger-test"} 5',
+    'sluice_dataset_finalized_slot{dataset="ledger-test"} 1',
+    'sluice_dataset_blocks{dataset="ledger-test"} 4',
+    'sluice_dataset_waiters{dataset="ledger-test"} 0',
+    'sluice_http_streams 0',
+    'sluice_http_stream_ends_total{reason="complete"} 1',
+    'sluice_http_responses_total{status="404"} 1',
+  ];
+  for (const line of expected) expect(text.split('\n')).toContain(line);
+});
+
+test('error: listen-failed names the address, and nothing stays open', async () => {
+  const first = await start(new MemoryDataset());
+  const { port } = first;
+  const refusal = await Service.start(
+    { ...options, port },
+    { datasets: [], clock: systemClock, log: pino({ level: 'silent' }) },
+  ).catch((error: unknown) => error);
+  expect(isCodedError(refusal, 'listen-failed')).toBe(true);
+  expect(String(refusal)).toContain(String(port));
+});
+
+test('error: the operator listener has our words for what it does not have', async () => {
+  const { adminPort } = await start(new MemoryDataset());
+  const base = `http://127.0.0.1:${adminPort}`;
+  const missing = await fetch(`${base}/nope`);
+  expect([missing.status, await missing.json()]).toMatchObject([
+    404,
+    { error: { code: 'path-unknown' } },
+  ]);
+  expect((await fetch(`${base}/ready`, { method: 'POST' })).status).toBe(405);
+  expect((await fetch(`${base}/health`)).status).toBe(200);
+});
