@@ -38,6 +38,7 @@ class EngineWorker {
   readonly #engine: Engine;
   readonly #port: MessagePort;
   readonly #data: EngineWorkerData;
+  readonly #places = new Map<string, SegmentPlace>();
   readonly #files = new Map<string, SegmentFile>();
   readonly #runs = new Map<number, RunState>();
   /** Segments to close once no run is left that may read them. */
@@ -79,8 +80,6 @@ class EngineWorker {
       }
     }
   }
-
-  readonly #places = new Map<string, SegmentPlace>();
 
   async #run(request: RunRequest): Promise<void> {
     const state: RunState = { aheadBytes: 0, isCancelled: false, wake: () => {} };

@@ -61,6 +61,7 @@ export class SegmentRun {
 
   constructor(open: EngineSegment, selection: Selection, options: RunOptions, modules: Modules) {
     this.#open = open;
+    open.users++;
     this.#selection = selection;
     this.#modules = modules;
     const { segment } = open;
@@ -86,6 +87,7 @@ export class SegmentRun {
   }
 
   release(): void {
+    this.#open.users--;
     this.#modules.kernel.release(this.#out);
     this.#programs.release();
   }
@@ -229,7 +231,8 @@ export class SegmentRun {
   *#flush(least: number): Generator<Uint8Array> {
     const length = this.#at - this.#out;
     if (length < least) return;
-    const piece = this.#modules.kernel.bytes.slice(this.#out, this.#at);
+    const piece = Buffer.allocUnsafeSlow(length);
+    piece.set(this.#modules.kernel.bytes.subarray(this.#out, this.#at));
     this.#at = this.#out;
     yield piece;
   }
