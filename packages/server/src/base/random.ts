@@ -40,16 +40,9 @@ export class Random {
 
   /** An independent generator, determined by this one's origin and the labels. */
   fork(...labels: readonly RandomLabel[]): Random {
-    let key0 = this.#key0;
-    let key1 = this.#key1;
-    let key2 = this.#key2;
-    const absorb = (word: number): void => {
-      key0 = mix(key0 ^ word, 0x9e3779b1);
-      key1 = mix(key1 + word + key0, 0x85ebca77);
-      key2 = mix(key2 ^ key1 ^ word, 0xc2b2ae3d);
-    };
-    for (const label of labels) absorbLabel(label, absorb);
-    return new Random(key0, key1, key2);
+    const keys: ForkKeys = { key0: this.#key0, key1: this.#key1, key2: this.#key2 };
+    for (const label of labels) absorbLabel(keys, label);
+    return new Random(keys.key0, keys.key1, keys.key2);
   }
 
   /** A whole number from 0 to 2^32 - 1. */
@@ -88,17 +81,29 @@ export class Random {
   }
 }
 
+interface ForkKeys {
+  key0: number;
+  key1: number;
+  key2: number;
+}
+
 /** A number enters as two words behind a mark, a text as its length and its UTF-16 units: no two labels look alike. */
-function absorbLabel(label: RandomLabel, absorb: (word: number) => void): void {
+function absorbLabel(keys: ForkKeys, label: RandomLabel): void {
   if (typeof label === 'number') {
     assert(Number.isSafeInteger(label), 'a label is a text or a safe integer');
-    absorb(0x6e756d);
-    absorb(label | 0);
-    absorb(Math.floor(label * UNIT) | 0);
+    absorb(keys, 0x6e756d);
+    absorb(keys, label | 0);
+    absorb(keys, Math.floor(label * UNIT) | 0);
     return;
   }
-  absorb(0x746578 + label.length);
-  for (let i = 0; i < label.length; i++) absorb(label.charCodeAt(i));
+  absorb(keys, 0x746578 + label.length);
+  for (let i = 0; i < label.length; i++) absorb(keys, label.charCodeAt(i));
+}
+
+function absorb(keys: ForkKeys, word: number): void {
+  keys.key0 = mix(keys.key0 ^ word, 0x9e3779b1);
+  keys.key1 = mix(keys.key1 + word + keys.key0, 0x85ebca77);
+  keys.key2 = mix(keys.key2 ^ keys.key1 ^ word, 0xc2b2ae3d);
 }
 
 function mix(value: number, factor: number): number {

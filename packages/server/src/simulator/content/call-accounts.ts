@@ -1,7 +1,8 @@
 /** Which of a transaction's keys each of its calls names, and with which data it is called. */
+import { assert } from '../../base/assert.ts';
 import type { Random } from '../../base/random.ts';
 import type { Address } from '../../ledger/primitives.ts';
-import { drawData } from './base58-text.ts';
+import { DigitTape, drawData } from './base58-text.ts';
 import type { CallDraft } from './call-draft.ts';
 import type { Key, KeyList } from './key-list.ts';
 import type { InstructionKind, Program } from './program.ts';
@@ -15,12 +16,12 @@ export class DataVariants {
     this.#random = random;
   }
 
-  draw(program: Program, kind: InstructionKind, random: Random): string {
+  draw(program: Program, kind: InstructionKind, tape: DigitTape): string {
     if (kind.variantCount === undefined || kind.data.freeCount === 0) {
-      return drawData(kind.data, random);
+      return drawData(kind.data, tape);
     }
     // Squaring favours the first variants.
-    const unit = random.unit();
+    const unit = tape.random.unit();
     const variant = Math.floor(unit * unit * kind.variantCount);
     let texts = this.#known.get(kind);
     if (texts === undefined) {
@@ -29,7 +30,10 @@ export class DataVariants {
     }
     texts[variant] ??= drawData(
       kind.data,
-      this.#random.fork(program.id, kind.data.fixed, kind.data.freeCount, variant),
+      new DigitTape(
+        this.#random.fork(program.id, kind.data.fixed, kind.data.freeCount, variant),
+        kind.data.freeCount,
+      ),
     );
     return texts[variant] as string;
   }
@@ -42,37 +46,27 @@ export class CallFiller {
     this.#variants = new DataVariants(random);
   }
 
-  fill(calls: readonly CallDraft[], list: KeyList, random: Random): void {
-    const indexes = new Map<Address, number>();
-    for (const key of list.keys) {
-      if (key.role === 'program') indexes.set(key.address, key.index);
-    }
-    const markets = list.keys.filter((key) => key.role === 'market');
-    this.#fillAll(calls, { list, indexes, markets }, random);
-  }
-
-  #fillAll(calls: readonly CallDraft[], context: FillContext, random: Random): void {
+  fill(calls: readonly CallDraft[], list: KeyList, tape: DigitTape): void {
     for (const call of calls) {
-      call.programIndex = context.indexes.get(call.programId) as number;
-      call.data = this.#variants.draw(call.program, call.kind, random);
-      call.accounts = drawAccounts(call, context, random);
-      if (call.calls.length > 0) this.#fillAll(call.calls, context, random);
+      call.programIndex = findProgram(list, call.programId);
+      call.data = this.#variants.draw(call.program, call.kind, tape);
+      call.accounts = drawAccounts(call, list, tape.random);
+      if (call.calls.length > 0) this.fill(call.calls, list, tape);
     }
   }
 }
 
-interface FillContext {
-  readonly list: KeyList;
-  readonly indexes: ReadonlyMap<Address, number>;
-  readonly markets: readonly Key[];
+function findProgram(list: KeyList, id: Address): number {
+  for (const key of list.programs) if (key.address === id) return key.index;
+  assert(false, 'the key list holds every program that is called');
 }
 
-function drawAccounts(call: CallDraft, context: FillContext, random: Random): number[] {
+function drawAccounts(call: CallDraft, list: KeyList, random: Random): number[] {
   const count = call.kind.accountCount.draw(random);
   const accounts: number[] = new Array(count);
-  const { keys, writable } = context.list;
+  const { keys, writable } = list;
   if (call.program.role === 'app') {
-    fillAppAccounts(accounts, call.program, context, random);
+    fillAppAccounts(accounts, call.program, list, random);
     return accounts;
   }
   for (let i = 0; i < count; i++) {
@@ -88,11 +82,10 @@ function drawAccounts(call: CallDraft, context: FillContext, random: Random): nu
 function fillAppAccounts(
   accounts: number[],
   program: Program,
-  context: FillContext,
+  list: KeyList,
   random: Random,
 ): void {
-  const { keys } = context.list;
-  const { markets } = context;
+  const { keys, markets } = list;
   const skip = markets.length === 0 ? 0 : program.rank % markets.length;
   const marketCount = Math.min(accounts.length - 1, markets.length);
   let next = random.below(keys.length);

@@ -120,13 +120,18 @@ export class Quantiles {
 export class Bands {
   readonly #bands: readonly (readonly [first: number, last: number, weight: number])[];
   readonly #table: WeightedTable;
+  /** The only value there is; drawing it takes no number. */
+  readonly #only: number | undefined;
 
   constructor(bands: readonly (readonly [first: number, last: number, weight: number])[]) {
     this.#bands = bands;
     this.#table = new WeightedTable(bands.map(([, , weight]) => weight));
+    const [first, last] = bands[0] as readonly [number, number, number];
+    this.#only = bands.length === 1 && first === last ? first : undefined;
   }
 
   draw(random: Random): number {
+    if (this.#only !== undefined) return this.#only;
     const [first, last] = this.#bands[this.#table.draw(random)] as readonly [
       number,
       number,

@@ -2,12 +2,13 @@
  * Makes the content of a block. A block is a pure function of (options, branch, slot): every transaction draws from a
  * generator of its own, forked from those three and its place, and nothing is carried from block to block.
  */
+import { assert } from '../../base/assert.ts';
 import { Random } from '../../base/random.ts';
 import type { Address } from '../../ledger/primitives.ts';
 import type { ChainBlock } from '../chain-block.ts';
 import { AddressBook } from './address-book.ts';
 import { drawBalances, EXTREMES } from './balances.ts';
-import { drawSignature } from './base58-text.ts';
+import { DigitTape, drawSignature } from './base58-text.ts';
 import { CallFiller } from './call-accounts.ts';
 import { type CallTree, CallTreeBuilder } from './call-tree.ts';
 import { type ContentOptions, TRANSACTION_COUNT_MAX } from './content-options.ts';
@@ -15,7 +16,7 @@ import { buildZipfTable, drawLognormal, Quantiles, type WeightedTable } from './
 import { ERA_RULES } from './eras.ts';
 import { drawFailure, type FailureRates } from './failures.ts';
 import { disturbHoldings, HoldingDrawer } from './holdings.ts';
-import { type Key, type KeyList, KeyListBuilder } from './key-list.ts';
+import { type Key, KeyListBuilder } from './key-list.ts';
 import { LogPrinter, printOldForm } from './print-log.ts';
 import { ProgramCatalogue } from './program-catalogue.ts';
 import { drawRewards } from './rewards.ts';
@@ -47,6 +48,11 @@ const PRIORITY_FEE = new Quantiles([
   [1, 40_000_000],
 ]);
 const SIGNATURE_FEE = 5000;
+const NO_VOTE = -1;
+/** A vote's signature and data. */
+const VOTE_DIGITS = 300;
+/** Without a common factor with their number, so that none votes twice in a block. */
+const VALIDATOR_STEP = 7;
 
 const NO_LOG: SimulatedLog = { form: 'none', lines: [], markIndex: 0, isPlain: true };
 
@@ -84,46 +90,49 @@ export class BlockGenerator {
   generate(chainBlock: ChainBlock): SimulatedBlock {
     const { slot, branch } = chainBlock;
     const random = this.#random.fork('block', branch, slot);
-    const kinds = this.#drawOrder(random);
-    const firstVoter = random.below(VALIDATOR_COUNT);
-    let voteCount = 0;
-    let feeLamports = 0;
-    const transactions = kinds.map((isVote, place) => {
-      const own = random.fork(place);
-      if (!isVote) {
-        const transaction = this.#drawTransaction(slot, own);
-        feeLamports += SIGNATURE_FEE * transaction.requiredSignatureCount;
-        return transaction;
-      }
-      feeLamports += SIGNATURE_FEE;
-      const validator = (firstVoter + voteCount++ * 7) % VALIDATOR_COUNT;
-      return drawVote(this.#book, { validator, recentBlockhash: this.#blockhash(slot, own) }, own);
-    });
-    const rewards = drawRewards(
-      { slot, feeLamports },
-      { book: this.#book, options: this.#options, random: random.fork('rewards') },
-    );
-    return { chainBlock, era: ERA_RULES[this.#options.era], transactions, rewards };
+    const voters = this.#drawOrder(random);
+    return {
+      chainBlock,
+      era: ERA_RULES[this.#options.era],
+      transactionCount: voters.length,
+      transactionAt: (transactionIndex) => {
+        const validator = voters[transactionIndex];
+        assert(validator !== undefined, 'the block has a transaction at this place');
+        const own = random.fork(transactionIndex);
+        if (validator === NO_VOTE) return this.#drawTransaction(slot, new DigitTape(own));
+        const recentBlockhash = this.#blockhash(slot, own);
+        return drawVote(this.#book, { validator, recentBlockhash }, new DigitTape(own, VOTE_DIGITS));
+      },
+      rewards: drawRewards(
+        { slot, feeLamports: voters.length * SIGNATURE_FEE },
+        { book: this.#book, options: this.#options, random: random.fork('rewards') },
+      ),
+    };
   }
 
-  /** True for a vote: which transactions the block has, in its order. */
-  #drawOrder(random: Random): boolean[] {
+  /** Which transactions the block has, in its order: for a vote its validator, else `NO_VOTE`. */
+  #drawOrder(random: Random): number[] {
     const { transactionsPerBlock, votesPerBlock } = this.#options;
     const max = TRANSACTION_COUNT_MAX;
     const shape = { mean: transactionsPerBlock, sigma: COUNT_SIGMA, max };
     let others = drawLognormal(random, shape);
     let votes = drawLognormal(random, { mean: votesPerBlock, sigma: 0.1, max });
-    const order: boolean[] = [];
+    const order: number[] = [];
+    let validator = random.below(VALIDATOR_COUNT);
     while (others + votes > 0) {
       const isVote = random.below(others + votes) < votes;
-      order.push(isVote);
-      if (isVote) votes--;
-      else others--;
+      order.push(isVote ? validator : NO_VOTE);
+      if (!isVote) others--;
+      else {
+        votes--;
+        validator = (validator + VALIDATOR_STEP) % VALIDATOR_COUNT;
+      }
     }
     return order;
   }
 
-  #drawTransaction(slot: number, random: Random): SimulatedTransaction {
+  #drawTransaction(slot: number, tape: DigitTape): SimulatedTransaction {
+    const { random } = tape;
     const { stress } = this.#options;
     const version = this.#drawVersion(random);
     const tree = this.#trees.build(random);
@@ -137,9 +146,9 @@ export class BlockGenerator {
         payer: this.#drawPayer(slot, random),
         hasLookups: version === 0 && random.chance(LOOKUP_RATE),
       },
-      random,
+      tape,
     );
-    this.#filler.fill(tree.calls, list, random);
+    this.#filler.fill(tree.calls, list, tape);
     const log = this.#drawLog(tree, error, random);
     const fee = SIGNATURE_FEE * list.signatureCount + PRIORITY_FEE.draw(random);
     const plan = { fee, isFailed: error !== null, isStress: stress };
@@ -148,9 +157,15 @@ export class BlockGenerator {
     let units = 0;
     for (const call of tree.calls) units += call.units;
     return {
-      ...describeKeys(list),
+      keys: list.keys.map((key) => key.address),
+      staticCount: list.staticCount,
+      loadedWritableCount: list.loadedWritableCount,
+      requiredSignatureCount: list.signatureCount,
+      readonlySignedCount: list.readonlySignedCount,
+      readonlyUnsignedCount: list.readonlyUnsignedCount,
+      lookups: list.lookups,
       version,
-      signatures: list.keys.slice(0, list.signatureCount).map(() => drawSignature(random)),
+      signatures: list.keys.slice(0, list.signatureCount).map(() => drawSignature(tape)),
       recentBlockhash: this.#blockhash(slot, random),
       calls: tree.calls,
       error,
@@ -196,18 +211,6 @@ export class BlockGenerator {
   #blockhash(slot: number, random: Random): Address {
     return this.#book.address('blockhash', Math.max(0, slot - random.below(BLOCKHASH_AGE_SLOTS)));
   }
-}
-
-function describeKeys(list: KeyList) {
-  return {
-    keys: list.keys.map((key) => key.address),
-    staticCount: list.staticCount,
-    loadedWritableCount: list.loadedWritableCount,
-    requiredSignatureCount: list.signatureCount,
-    readonlySignedCount: list.readonlySignedCount,
-    readonlyUnsignedCount: list.readonlyUnsignedCount,
-    lookups: list.lookups,
-  };
 }
 
 /** Some versions of the node run the compute budget without a word. */

@@ -64,7 +64,7 @@ export class HoldingDrawer {
       const key = list.writable[start + i] as Key;
       holdings.push(this.#drawHolding(key, token, list, random));
     }
-    return holdings.sort((a, b) => a.accountIndex - b.accountIndex);
+    return holdings;
   }
 
   #drawHolding(key: Key, token: Token, list: KeyList, random: Random): Holding {
@@ -75,7 +75,7 @@ export class HoldingDrawer {
         : this.#drawToken(random);
     const owner = this.#drawOwner(key, list, random);
     const before = AMOUNT.draw(random);
-    const pre: HoldingSide = { ...held, owner, amount: String(before) };
+    const pre = sideOf(held, owner, before);
     if (random.chance(ONE_SIDED_RATE)) {
       const isNew = random.chance(0.5);
       return { accountIndex: key.index, pre: isNew ? null : pre, post: isNew ? pre : null };
@@ -83,7 +83,7 @@ export class HoldingDrawer {
     if (!random.chance(CHANGED_RATE)) return { accountIndex: key.index, pre, post: pre };
     const change = random.below(1_000_000_000);
     const after = before > change && random.chance(0.5) ? before - change : before + change + 1;
-    return { accountIndex: key.index, pre, post: { ...pre, amount: String(after) } };
+    return { accountIndex: key.index, pre, post: sideOf(held, owner, after) };
   }
 
   #drawOwner(key: Key, list: KeyList, random: Random): Address {
@@ -108,6 +108,10 @@ export class HoldingDrawer {
     const programId = rank % 7 === 3 ? TOKEN_2022_ID : TOKEN.id;
     return { mint: this.#book.address('mint', rank), decimals: rank % 4 === 1 ? 9 : 6, programId };
   }
+}
+
+function sideOf({ mint, decimals, programId }: Token, owner: Address, amount: number): HoldingSide {
+  return { mint, decimals, owner, programId, amount: String(amount) };
 }
 
 /** Sides that differ in everything, and amounts at the ends of their range. */

@@ -10,7 +10,7 @@
 import type { Random } from '../../base/random.ts';
 import type { Address } from '../../ledger/primitives.ts';
 import type { AddressBook } from './address-book.ts';
-import { drawAddress } from './base58-text.ts';
+import { type DigitTape, drawAddress } from './base58-text.ts';
 import type { CallDraft } from './call-draft.ts';
 import type { Shape } from './call-tree.ts';
 import { Bands, buildZipfTable, Quantiles } from './distributions.ts';
@@ -45,6 +45,9 @@ export interface KeyList {
   readonly lookups: readonly SimulatedLookup[];
   /** Writable ones that are no signers, in the order of the list. */
   readonly writable: readonly Key[];
+  readonly programs: readonly Key[];
+  /** The accounts of markets, in no order. */
+  readonly markets: readonly Key[];
 }
 
 const MARKETS_PER_PROGRAM = 256;
@@ -133,14 +136,15 @@ export class KeyListBuilder {
     this.#book = book;
   }
 
-  build(plan: KeyListPlan, random: Random): KeyList {
+  build(plan: KeyListPlan, tape: DigitTape): KeyList {
+    const { random } = tape;
     const signers = [plan.payer];
     const signerCount = SIGNER_COUNT.draw(random);
-    for (let i = 1; i < signerCount; i++) signers.push(freshKey('signer', random));
+    for (let i = 1; i < signerCount; i++) signers.push(freshKey('signer', tape));
     const programs = collectPrograms(plan.calls);
     const fresh: Key[] = [];
     const freshCount = FRESH_COUNT[plan.shape].draw(random);
-    for (let i = 0; i < freshCount; i++) fresh.push(freshKey('fresh', random));
+    for (let i = 0; i < freshCount; i++) fresh.push(freshKey('fresh', tape));
     const shared = this.#drawShared(programs, plan.slot, random);
     const room = STATIC_COUNT[plan.shape].draw(random) - signers.length - fresh.length;
     const programKeys = programs.map(programKey);
@@ -229,10 +233,9 @@ function arrangeKeys(
   const rest = draft.shared.slice(plan.loadedCount);
   const writableRestCount = Math.ceil(rest.length * 0.7);
   const writable = [...draft.fresh, ...rest.slice(0, writableRestCount)];
-  const topIds = new Set(plan.tops.map((top) => top.programId));
   const readonly = [...rest.slice(writableRestCount), ...draft.known];
   for (const key of draft.programKeys) {
-    if (plan.loadedCount === 0 || topIds.has(key.address)) readonly.push(key);
+    if (plan.loadedCount === 0 || isTop(key.address, plan.tops)) readonly.push(key);
     else loadedReadonly.push(key);
   }
   const surplus = signers.length + writable.length + readonly.length - STATIC_COUNT_MAX;
@@ -247,8 +250,15 @@ function arrangeKeys(
     readonlySignedCount: signers.length > 1 && random.chance(0.3) ? 1 : 0,
     readonlyUnsignedCount: readonly.length,
     lookups: [],
-    writable: [...writable, ...loadedWritable],
+    writable: loadedWritable.length === 0 ? writable : [...writable, ...loadedWritable],
+    programs: draft.programKeys,
+    markets: draft.shared.filter((key) => key.role === 'market' && key.index >= 0),
   };
+}
+
+function isTop(id: Address, tops: readonly CallDraft[]): boolean {
+  for (const top of tops) if (top.programId === id) return true;
+  return false;
 }
 
 /** Deals the loaded keys out to the tables: every table gets one at least, in order. */
@@ -295,9 +305,9 @@ function collectPrograms(calls: readonly CallDraft[], into: Program[] = []): Pro
   return into;
 }
 
-function freshKey(role: 'signer' | 'fresh', random: Random): Key {
-  const resting = role === 'signer' ? '0' : random.chance(0.75) ? '2039280' : '0';
-  return { address: drawAddress(random), resting, role, market: -1, index: -1 };
+function freshKey(role: 'signer' | 'fresh', tape: DigitTape): Key {
+  const resting = role === 'signer' ? '0' : tape.random.chance(0.75) ? '2039280' : '0';
+  return { address: drawAddress(tape), resting, role, market: -1, index: -1 };
 }
 
 function otherKey(address: Address, resting = '1461600'): Key {

@@ -18,7 +18,12 @@ import type { EraRules } from './eras.ts';
 export interface SimulatedBlock {
   readonly chainBlock: ChainBlock;
   readonly era: EraRules;
-  readonly transactions: readonly SimulatedTransaction[];
+  readonly transactionCount: number;
+  /**
+   * Makes one of them, always the same one at a place. A block is never held whole: whoever walks over it lets go of each
+   * transaction before the next, which costs the collector of garbage next to nothing.
+   */
+  readonly transactionAt: (transactionIndex: number) => SimulatedTransaction;
   readonly rewards: readonly SimulatedReward[];
 }
 

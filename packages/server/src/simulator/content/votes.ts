@@ -1,8 +1,7 @@
 /** The votes of the validators: the plainest and most frequent of all transactions. */
-import type { Random } from '../../base/random.ts';
 import type { Address } from '../../ledger/primitives.ts';
 import type { AddressBook } from './address-book.ts';
-import { drawData, drawSignature } from './base58-text.ts';
+import { type DigitTape, drawData, drawSignature } from './base58-text.ts';
 import { createCall } from './call-draft.ts';
 import { VOTE } from './ledger-programs.ts';
 import type { LogLine, SimulatedTransaction } from './simulated-block.ts';
@@ -17,13 +16,14 @@ export interface VotePlan {
   readonly recentBlockhash: Address;
 }
 
-export function drawVote(book: AddressBook, plan: VotePlan, random: Random): SimulatedTransaction {
+export function drawVote(book: AddressBook, plan: VotePlan, tape: DigitTape): SimulatedTransaction {
+  const { random } = tape;
   const identity = book.address('validator', plan.validator);
-  const account = book.address('vote-account', plan.validator);
+  const account = book.address('voteAccount', plan.validator);
   const call = createCall(VOTE, VOTE.kinds.draw(random), 1);
   call.programIndex = 2;
   call.accounts = [1, 0];
-  call.data = drawData(call.kind.data, random);
+  call.data = drawData(call.kind.data, tape);
   const isFailed = random.chance(FAILED_RATE);
   const end: LogLine = isFailed
     ? { role: 'failed', text: VOTE.text.failed + FAILURE, call }
@@ -33,7 +33,7 @@ export function drawVote(book: AddressBook, plan: VotePlan, random: Random): Sim
   const staked = '27074400';
   return {
     version: 'legacy',
-    signatures: [drawSignature(random)],
+    signatures: [drawSignature(tape)],
     keys: [identity, account, VOTE.id],
     staticCount: 3,
     loadedWritableCount: 0,
