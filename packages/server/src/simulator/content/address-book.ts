@@ -46,7 +46,8 @@ export class AddressBook {
   address(group: AddressGroup, id: number): Address {
     const groupIndex = GROUPS[group];
     const key = groupIndex * ADDRESS_ID_END + id;
-    const place = (Math.imul(id | 0, 0x9e3779b1) ^ Math.imul(groupIndex, 0x85ebca77)) >>> (32 - CACHE_BITS);
+    const place =
+      (Math.imul(id | 0, 0x9e3779b1) ^ Math.imul(groupIndex, 0x85ebca77)) >>> (32 - CACHE_BITS);
     if (this.#keys[place] === key) return this.#texts[place] as Address;
     const text = drawAddress(new DigitTape(this.#random.fork(group, id), ADDRESS_DIGITS));
     this.#keys[place] = key;

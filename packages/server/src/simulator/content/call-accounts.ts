@@ -4,8 +4,9 @@ import type { Random } from '../../base/random.ts';
 import type { Address } from '../../ledger/primitives.ts';
 import { DigitTape, drawData } from './base58-text.ts';
 import type { CallDraft } from './call-draft.ts';
-import type { Key, KeyList } from './key-list.ts';
+import { countWritable, type Key, type KeyList, writableIndex } from './key-list.ts';
 import type { InstructionKind, Program } from './program.ts';
+import type { Call } from './simulated-block.ts';
 
 /** Where data that comes again and again is made: a pure function of the kind and the variant's number. */
 export class DataVariants {
@@ -28,14 +29,13 @@ export class DataVariants {
       texts = [];
       this.#known.set(kind, texts);
     }
-    texts[variant] ??= drawData(
-      kind.data,
-      new DigitTape(
-        this.#random.fork(program.id, kind.data.fixed, kind.data.freeCount, variant),
-        kind.data.freeCount,
-      ),
-    );
+    texts[variant] ??= this.#build(program, kind, variant);
     return texts[variant] as string;
+  }
+
+  #build({ id }: Program, { data }: InstructionKind, variant: number): string {
+    const random = this.#random.fork(id, data.fixed, data.freeCount, variant);
+    return drawData(data, new DigitTape(random, data.freeCount));
   }
 }
 
@@ -46,55 +46,89 @@ export class CallFiller {
     this.#variants = new DataVariants(random);
   }
 
-  fill(calls: readonly CallDraft[], list: KeyList, tape: DigitTape): void {
-    for (const call of calls) {
-      call.programIndex = findProgram(list, call.programId);
-      call.data = this.#variants.draw(call.program, call.kind, tape);
-      call.accounts = drawAccounts(call, list, tape.random);
-      if (call.calls.length > 0) this.fill(call.calls, list, tape);
+  fill(drafts: readonly CallDraft[], list: KeyList, tape: DigitTape): Call[] {
+    const marketIndexes: number[] = [];
+    list.keys.forEach((key, index) => {
+      if (key.role === 'market') marketIndexes.push(index);
+    });
+    return this.#fill(drafts, { list, marketIndexes, writableCount: countWritable(list) }, tape);
+  }
+
+  #fill(drafts: readonly CallDraft[], context: FillContext, tape: DigitTape): Call[] {
+    const calls: Call[] = [];
+    for (const draft of drafts) {
+      calls.push({
+        programId: draft.program.id,
+        programIndex: findProgram(context.list, draft.program.id),
+        accounts: drawAccounts(draft, context, tape.random),
+        data: this.#variants.draw(draft.program, draft.kind, tape),
+        depth: draft.depth,
+        calls: draft.calls.length === 0 ? NO_CALLS : this.#fill(draft.calls, context, tape),
+        ran: draft.ran,
+      });
     }
+    return calls;
   }
 }
 
-function findProgram(list: KeyList, id: Address): number {
-  for (const key of list.programs) if (key.address === id) return key.index;
+const NO_CALLS: readonly Call[] = [];
+
+interface FillContext {
+  readonly list: KeyList;
+  readonly marketIndexes: readonly number[];
+  readonly writableCount: number;
+}
+
+/** Programs stand at the end of the static keys or of the loaded ones. */
+function findProgram({ keys }: KeyList, id: Address): number {
+  for (let i = keys.length - 1; i >= 0; i--) if ((keys[i] as Key).address === id) return i;
   assert(false, 'the key list holds every program that is called');
 }
 
-function drawAccounts(call: CallDraft, list: KeyList, random: Random): number[] {
+function drawAccounts(call: CallDraft, context: FillContext, random: Random): number[] {
   const count = call.kind.accountCount.draw(random);
-  const accounts: number[] = new Array(count);
-  const { keys, writable } = list;
+  const accounts: number[] = [];
   if (call.program.role === 'app') {
-    fillAppAccounts(accounts, call.program, list, random);
+    fillAppAccounts(accounts, count, { call, context });
     return accounts;
   }
+  const { list, writableCount } = context;
   for (let i = 0; i < count; i++) {
     // The last one signs: the user, or the market on the user's behalf.
-    const isLast = i === count - 1;
-    if (count > 1 && isLast) accounts[i] = random.chance(0.6) ? 0 : random.below(keys.length);
-    else accounts[i] = (writable[random.below(writable.length)] as Key).index;
+    if (count > 1 && i === count - 1) {
+      accounts.push(drawAuthority(list, random));
+    } else accounts.push(writableIndex(list, random.below(writableCount)));
   }
   return accounts;
+}
+
+/** The user, one of the read-only keys that everybody names, or any. */
+function drawAuthority(list: KeyList, random: Random): number {
+  const choice = random.unit();
+  if (choice < 0.4) return 0;
+  if (choice > 0.55) return random.below(list.keys.length);
+  return list.staticCount - 1 - random.below(Math.min(4, list.readonlyUnsignedCount));
 }
 
 /** An application names its market first, then the user, then everything else in turn. */
 function fillAppAccounts(
   accounts: number[],
-  program: Program,
-  list: KeyList,
-  random: Random,
+  count: number,
+  { call, context }: { readonly call: CallDraft; readonly context: FillContext },
 ): void {
-  const { keys, markets } = list;
-  const skip = markets.length === 0 ? 0 : program.rank % markets.length;
-  const marketCount = Math.min(accounts.length - 1, markets.length);
-  let next = random.below(keys.length);
-  for (let i = 0; i < accounts.length; i++) {
-    if (i < marketCount) accounts[i] = (markets[(skip + i) % markets.length] as Key).index;
-    else if (i === marketCount) accounts[i] = 0;
-    else {
-      accounts[i] = next;
-      next = next + 1 === keys.length ? 0 : next + 1;
-    }
+  const keyCount = context.list.keys.length;
+  const markets = context.marketIndexes;
+  const marketCount = Math.min(count - 1, markets.length);
+  let market = markets.length === 0 ? 0 : call.program.rank % markets.length;
+  for (let i = 0; i < marketCount; i++) {
+    accounts.push(markets[market] as number);
+    market = market + 1 === markets.length ? 0 : market + 1;
+  }
+  if (accounts.length < count) accounts.push(0);
+  // From the read-only keys on, which are the ones that others name too.
+  let next = context.list.staticCount - context.list.readonlyUnsignedCount;
+  while (accounts.length < count) {
+    accounts.push(next);
+    next = next + 1 === keyCount ? 0 : next + 1;
   }
 }

@@ -9,7 +9,6 @@ import type {
   HoldingSide,
   SimulatedBlock,
   SimulatedError,
-  SimulatedLog,
   SimulatedLookup,
   SimulatedReward,
   SimulatedTransaction,
@@ -46,7 +45,8 @@ function printTransactions(sink: ByteSink, block: SimulatedBlock, options: Rende
     if (index > 0) sink.write(',');
     const transaction = block.transactionAt(index);
     if (transactionDetails === 'signatures') sink.write(`"${transaction.signatures[0]}"`);
-    else if (transactionDetails === 'accounts') sink.write(printAccounts(transaction, block, options));
+    else if (transactionDetails === 'accounts')
+      sink.write(printAccounts(transaction, block, options));
     else if (!transaction.log.isPlain) sink.write(printFull(transaction, block, options));
     else sink.writeAscii(printFull(transaction, block, options));
   }
@@ -122,7 +122,7 @@ function printMeta(
   const inner = era.hasInner ? printInner(transaction.calls, era.isModern) : 'null';
   return (
     `{${units}${cost}"err":${error},"fee":${transaction.fee},"innerInstructions":${inner},${loaded}` +
-    `"logMessages":${printLog(transaction.log)},"postBalances":[${transaction.postBalances.join(',')}]` +
+    `"logMessages":${transaction.log.text},"postBalances":[${transaction.postBalances.join(',')}]` +
     `,"postTokenBalances":${holdings.post}` +
     `,"preBalances":[${transaction.preBalances.join(',')}],"preTokenBalances":${holdings.pre}` +
     `${withRewards ? ',"rewards":[]' : ''},"status":${error === null ? '{"Ok":null}' : `{"Err":${error}}`}}`
@@ -166,14 +166,6 @@ function printCalls(calls: readonly Call[], withHeights: boolean, into: string[]
     );
     if (call.calls.length > 0) printCalls(call.calls, withHeights, into);
   }
-}
-
-function printLog(log: SimulatedLog): string {
-  if (log.form === 'none') return 'null';
-  if (!log.isPlain) return JSON.stringify(log.lines.map((line) => line.text));
-  const texts: string[] = [];
-  for (const line of log.lines) texts.push(line.text);
-  return printTexts(texts);
 }
 
 /** Both lists at once: two sides in three are the same, and printed once. */
