@@ -77,6 +77,25 @@ describe('generate-block', () => {
     expect(sha256(render(new BlockGenerator(parseContentOptions(input)), slot))).toBe(HASHES[name]);
   });
 
+  test('behavior: the highest version is that of the transactions', () => {
+    const inputs: ContentInput[] = [{}, { version1Rate: 0.05 }, { era: '2021' }];
+    const found = inputs.map((input) => {
+      const generator = new BlockGenerator(
+        parseContentOptions({ ...input, transactionsPerBlock: 30 }),
+      );
+      return Array.from({ length: 20 }, (_, slot) => {
+        const block = generator.generate(chainBlockOf(slot));
+        const versions = Array.from({ length: block.transactionCount }, (_, index) => {
+          const { version } = block.transactionAt(index);
+          return version === 'legacy' ? -1 : version;
+        });
+        expect(block.findVersionMax()).toBe(Math.max(...versions));
+        return block.findVersionMax();
+      });
+    });
+    expect(found.map((versions) => Math.max(...versions))).toEqual([0, 1, -1]);
+  });
+
   test('limit: a thousand transactions are made and printed in the time of a few parses', () => {
     const generator = new BlockGenerator(parseContentOptions({ profile: 'busy', votes: false }));
     const ratios: number[] = [];

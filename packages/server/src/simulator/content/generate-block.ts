@@ -91,11 +91,37 @@ export class BlockGenerator {
           new DigitTape(own, VOTE_DIGITS),
         );
       },
+      findVersionMax: () => this.#findVersionMax(voters, random),
       rewards: drawRewards(
         { slot, feeLamports: voters.length * SIGNATURE_FEE },
         { book: this.#book, options: this.#options, random: random.fork('rewards') },
       ),
     };
+  }
+
+  /** The block without transactions and rewards, for those who ask for its header only. */
+  generateEmpty(chainBlock: ChainBlock): SimulatedBlock {
+    return {
+      chainBlock,
+      era: ERA_RULES[this.#options.era],
+      transactionCount: 0,
+      transactionAt: () => {
+        assert(false, 'an empty block has no transactions');
+      },
+      findVersionMax: () => -1,
+      rewards: [],
+    };
+  }
+
+  #findVersionMax(voters: readonly number[], random: Random): number {
+    let max = -1;
+    for (let index = 0; index < voters.length && max < 1; index++) {
+      if (voters[index] !== NO_VOTE) continue;
+      // A transaction draws its version before anything else.
+      const version = this.#drawVersion(random.fork(index));
+      if (version !== 'legacy') max = Math.max(max, version);
+    }
+    return max;
   }
 
   /** Which transactions the block has, in its order: for a vote its validator, else `NO_VOTE`. */

@@ -24,6 +24,8 @@ export interface SimulatedBlock {
    * transaction before the next, which costs the collector of garbage next to nothing.
    */
   readonly transactionAt: (transactionIndex: number) => SimulatedTransaction;
+  /** The highest version among them, -1 if all are legacy; found without making the rest of them. */
+  readonly findVersionMax: () => number;
   readonly rewards: readonly SimulatedReward[];
 }
 
