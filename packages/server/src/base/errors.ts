@@ -54,6 +54,13 @@ export const ERRORS = {
     text: 'the thread that normalized this block ended; ask for the block again',
   },
 
+  // A file of blocks.
+  'block-file-unreadable': { text: 'the file of blocks cannot be read' },
+  'block-line-invalid': { text: 'a line of the file is no block; correct the file' },
+  'block-slots-not-ascending': {
+    text: 'the slots of the blocks must ascend, over all files in their order; sort them',
+  },
+
   // A chain: what a source offers is checked against what is stored, and refused whole.
   'chain-not-linked': { text: 'the block is no child of the block below it' },
   'chain-height-wrong': { text: "the height of the block is not one more than its parent's" },

@@ -1,5 +1,8 @@
 import type { Command } from 'commander';
 import { buildDemoCommand } from './commands/demo.ts';
+import { buildExplainCommand } from './commands/explain.ts';
+import { buildInspectCommand } from './commands/inspect.ts';
+import { buildPackCommand } from './commands/pack.ts';
 import { buildSimulateCommand } from './commands/simulate.ts';
 import type { CommandContext } from './context.ts';
 
@@ -7,4 +10,7 @@ import type { CommandContext } from './context.ts';
 export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
   buildDemoCommand,
   buildSimulateCommand,
+  buildPackCommand,
+  buildInspectCommand,
+  buildExplainCommand,
 ];
