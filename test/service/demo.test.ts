@@ -206,6 +206,7 @@ test('behavior: gzip of a response that a shutdown ends is whole', async () => {
   const { request } = await import('node:http');
   const body = JSON.stringify({ fromBlock: 0, fields });
   const chunks: Buffer[] = [];
+  let ended: ReturnType<typeof demo.end> | undefined;
   const closed = new Promise<boolean>((resolve, reject) => {
     const outgoing = request(
       {
@@ -217,7 +218,7 @@ test('behavior: gzip of a response that a shutdown ends is whole', async () => {
       },
       (incoming) => {
         incoming.on('data', (chunk: Buffer) => {
-          if (chunks.length === 0) void demo.end('SIGTERM');
+          if (chunks.length === 0) ended = demo.end('SIGTERM');
           chunks.push(chunk);
         });
         incoming.on('error', reject);
@@ -230,5 +231,6 @@ test('behavior: gzip of a response that a shutdown ends is whole', async () => {
   expect(await closed).toBe(true);
   const lines = linesOf(gunzipSync(Buffer.concat(chunks)).toString());
   expect(lines.length).toBeGreaterThan(0);
+  expect(await ended).toBe(0);
   demo = await DemoProcess.start(folder);
 });
