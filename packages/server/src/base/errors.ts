@@ -168,6 +168,10 @@ export const ERRORS = {
     text: 'an address beyond loopback needs a decision: --auth none (SLUICE_AUTH=none) or --keys FILE (SLUICE_KEYS=FILE)',
   },
 
+  'datasets-missing': {
+    text: 'there is no dataset in this folder that can be served; import one, or follow a node with --rpc',
+  },
+
   // Requests: what a client can meet beside a refused query, by status.
   'request-malformed': { status: 400, text: 'the request is not valid HTTP' },
   'body-not-gzip': { status: 400, text: 'the body is not a whole gzip stream' },
