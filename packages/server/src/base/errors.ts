@@ -151,6 +151,9 @@ export const ERRORS = {
     text: 'the dataset could not be written; it serves what is durable and opens its journal again',
   },
   'dataset-closed': { text: 'the dataset is closed' },
+  'segment-merge-failed': {
+    text: 'blocks could not be merged into a segment; they stay where they are',
+  },
 
   // A source.
   'source-address-invalid': { text: 'the address of a source must begin with http:// or https://' },
