@@ -157,7 +157,6 @@ export const ERRORS = {
 
   // A source.
   'source-address-invalid': { text: 'the address of a source must begin with http:// or https://' },
-  'source-unusable': { text: 'no source can be used; see what is wrong with each' },
   'source-start-missing': {
     text: 'no source has the block to start from; start later, or add one with more history',
   },
