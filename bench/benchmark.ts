@@ -2,8 +2,13 @@
 export interface Benchmark {
   readonly name: string;
   readonly summary: string;
-  run(print: (line: string) => void): Promise<void>;
+  /** Lines of help on the options it takes; without them it takes none. */
+  readonly options?: readonly string[];
+  run(print: (line: string) => void, args: readonly string[]): Promise<void>;
 }
+
+/** Said about options that are not understood. */
+export class UsageFailure extends Error {}
 
 /** The middle and the slow end of samples. */
 export interface Quantiles {

@@ -1,38 +1,68 @@
 /** `npm run bench -- NAME…` runs benchmarks by name; without a name, all of them. */
-import type { Benchmark } from './benchmark.ts';
+import { type Benchmark, UsageFailure } from './benchmark.ts';
+import { engineBenchmark } from './engine/engine-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
 
-const benchmarks: readonly Benchmark[] = [normalizeBenchmark];
+const benchmarks: readonly Benchmark[] = [normalizeBenchmark, engineBenchmark];
 
 const help = [
-  'Usage: npm run bench -- [NAME…]',
+  'Usage: npm run bench -- [NAME…] [options]',
   '',
   'Runs the named benchmarks, or all. Each prints ratios to a yardstick measured in the same run.',
+  'Options are those of one benchmark, which is named.',
   '',
-  ...benchmarks.map(({ name, summary }) => `  ${name.padEnd(12)} ${summary}`),
+  ...benchmarks.flatMap(({ name, summary, options = [] }) => [
+    `  ${name.padEnd(12)} ${summary}`,
+    ...options.map((line) => `  ${' '.repeat(12)}   ${line}`),
+  ]),
   '',
-  'Example: npm run bench -- normalize',
+  '  --list       prints the names',
+  '',
+  'Example: npm run bench -- engine --blocks 100',
   '',
 ].join('\n');
 
 const usageExitCode = 2;
 
-async function main(names: readonly string[]): Promise<number> {
-  if (names.includes('--help') || names.includes('-h')) {
+async function main(args: readonly string[]): Promise<number> {
+  const firstOption = args.findIndex((arg) => arg.startsWith('-'));
+  const names = firstOption < 0 ? args : args.slice(0, firstOption);
+  const options = firstOption < 0 ? [] : args.slice(firstOption);
+  if (options.includes('--help') || options.includes('-h')) {
     process.stdout.write(help);
     return 0;
   }
+  if (options.includes('--list')) {
+    process.stdout.write(benchmarks.map(({ name }) => `${name}\n`).join(''));
+    return 0;
+  }
   const unknown = names.filter((name) => !benchmarks.some((known) => known.name === name));
-  if (unknown.length > 0) {
-    process.stderr.write(`bench: no benchmark is named ${unknown.join(', ')}\n\n${help}`);
-    return usageExitCode;
-  }
+  if (unknown.length > 0) return refuse(`no benchmark is named ${unknown.join(', ')}`);
   const chosen = benchmarks.filter(({ name }) => names.length === 0 || names.includes(name));
-  for (const { name, summary, run } of chosen) {
-    process.stdout.write(`${name}: ${summary}\n`);
-    await run((line) => process.stdout.write(`  ${line}\n`));
+  const takesNone = chosen.find((benchmark) => benchmark.options === undefined);
+  if (options.length > 0 && chosen.length > 1)
+    return refuse('options need the name of one benchmark');
+  if (options.length > 0 && takesNone !== undefined)
+    return refuse(`${takesNone.name} takes no options`);
+  return await runAll(chosen, options);
+}
+
+async function runAll(chosen: readonly Benchmark[], options: readonly string[]): Promise<number> {
+  try {
+    for (const { name, summary, run } of chosen) {
+      process.stdout.write(`${name}: ${summary}\n`);
+      await run((line) => process.stdout.write(`  ${line}\n`), options);
+    }
+    return 0;
+  } catch (error) {
+    if (error instanceof UsageFailure) return refuse(error.message);
+    throw error;
   }
-  return 0;
+}
+
+function refuse(reason: string): number {
+  process.stderr.write(`bench: ${reason}\n\n${help}`);
+  return usageExitCode;
 }
 
 process.exitCode = await main(process.argv.slice(2));

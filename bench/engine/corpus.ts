@@ -1,0 +1,178 @@
+/**
+ * The benchmark's data in both forms, made once and kept in the system's temporary folder:
+ *
+ *   sluice-bench/engine-<format>-<seed>-<blocks>/
+ *   ├─ segments/NNNN.segment    ours, as many as the bounds of a segment make
+ *   ├─ parquet/<table>.parquet  the rival's, from the tables of tables.sql
+ *   └─ corpus.json              written last: how many records, how many bytes
+ */
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Block } from '@sluice/server/dist/ledger/block.js';
+import { SegmentWriter } from '@sluice/server/dist/segment/segment-writer.js';
+import { type CorpusOptions, corpusBlocks } from './corpus-blocks.ts';
+import { columnTypes, openDuckdb, runScript } from './duckdb.ts';
+import { TABLE_NAMES, type TableName, writeRows } from './write-rows.ts';
+
+/** Raised when a corpus of the same name would hold other bytes. */
+const formatNumber = 1;
+/** Rows go to the rival in pieces of this many blocks: about 150 MB of text. */
+const pieceBlockCount = 50;
+
+export interface Corpus extends CorpusOptions {
+  readonly folder: string;
+  readonly counts: Readonly<Record<TableName, number>>;
+  readonly firstSlot: number;
+  readonly lastSlot: number;
+}
+
+export type Progress = (text: string) => void;
+
+export function segmentsFolder({ folder }: Pick<Corpus, 'folder'>): string {
+  return join(folder, 'segments');
+}
+
+export function parquetFolder({ folder }: Pick<Corpus, 'folder'>): string {
+  return join(folder, 'parquet');
+}
+
+/** The corpus, made if it is not there. */
+export async function prepareCorpus(options: CorpusOptions, progress: Progress): Promise<Corpus> {
+  const name = `engine-${formatNumber}-${options.seed}-${options.blockCount}`;
+  const folder = join(tmpdir(), 'sluice-bench', name);
+  const known = await readFile(join(folder, 'corpus.json'), 'utf8').catch(() => undefined);
+  if (known !== undefined) return { ...JSON.parse(known), folder } as Corpus;
+  // Made beside its place, so that a run that is stopped, or one at the same time, leaves no half of a corpus.
+  const draft = `${folder}.${process.pid}`;
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(segmentsFolder({ folder: draft }), { recursive: true });
+  await mkdir(parquetFolder({ folder: draft }), { recursive: true });
+  const corpus = await makeCorpus(draft, options, progress);
+  await writeFile(join(draft, 'corpus.json'), JSON.stringify(corpus));
+  await rm(folder, { recursive: true, force: true });
+  await rename(draft, folder);
+  return { ...corpus, folder };
+}
+
+async function makeCorpus(folder: string, options: CorpusOptions, progress: Progress) {
+  const counts = Object.fromEntries(TABLE_NAMES.map((table) => [table, 0])) as Record<
+    TableName,
+    number
+  >;
+  const segments = new SegmentFiles(segmentsFolder({ folder }));
+  const rival = await RivalLoader.open(folder);
+  const slots: number[] = [];
+  for (const block of corpusBlocks(options)) {
+    segments.append(block);
+    await rival.append(block);
+    for (const table of TABLE_NAMES) counts[table] += table === 'blocks' ? 1 : block[table].length;
+    slots.push(block.header.number);
+    if (slots.length % pieceBlockCount === 0)
+      progress(`corpus: ${slots.length} of ${options.blockCount} blocks`);
+  }
+  segments.finish();
+  progress('corpus: the Parquet files');
+  await rival.finish();
+  return { ...options, counts, firstSlot: Math.min(...slots), lastSlot: Math.max(...slots) };
+}
+
+/** Segment files one after the other, each as long as its bounds allow. */
+class SegmentFiles {
+  readonly #folder: string;
+  #count = 0;
+  #open: { writer: SegmentWriter; file: number } | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  append(block: Block): void {
+    this.#open ??= this.#next();
+    this.#open.writer.append(block);
+    if (this.#open.writer.isFull) this.finish();
+  }
+
+  finish(): void {
+    if (this.#open === undefined) return;
+    this.#open.writer.finish();
+    closeSync(this.#open.file);
+    this.#open = undefined;
+  }
+
+  #next() {
+    const name = `${String(this.#count++).padStart(4, '0')}.segment`;
+    const file = openSync(join(this.#folder, name), 'w');
+    return { writer: new SegmentWriter((bytes) => writeSync(file, bytes)), file };
+  }
+}
+
+/** Loads rows into the rival's tables as text with explicit types, and writes its files from them. */
+class RivalLoader {
+  readonly #folder: string;
+  readonly #connection: DuckDBConnection;
+  #blockCount = 0;
+  #rows: Record<TableName, string[]> = emptyRows();
+
+  static async open(folder: string): Promise<RivalLoader> {
+    const connection = await openDuckdb({ file: join(folder, 'load.duckdb') });
+    await runScript(connection, 'tables.sql');
+    return new RivalLoader(folder, connection);
+  }
+
+  constructor(folder: string, connection: DuckDBConnection) {
+    this.#folder = folder;
+    this.#connection = connection;
+  }
+
+  async append(block: Block): Promise<void> {
+    const rows = writeRows(block);
+    for (const table of TABLE_NAMES) this.#rows[table].push(rows[table]);
+    if (++this.#blockCount % pieceBlockCount === 0) await this.#load();
+  }
+
+  async finish(): Promise<void> {
+    await this.#load();
+    await runScript(this.#connection, 'parquet.sql', {
+      folder: parquetFolder({ folder: this.#folder }),
+    });
+    this.#connection.closeSync();
+    for (const file of await readdir(this.#folder)) {
+      if (file.startsWith('load.')) await rm(join(this.#folder, file));
+    }
+  }
+
+  async #load(): Promise<void> {
+    const rows = this.#rows;
+    this.#rows = emptyRows();
+    for (const table of TABLE_NAMES) {
+      const lines = rows[table].filter((text) => text !== '');
+      if (lines.length === 0) continue;
+      const file = join(this.#folder, 'load.jsonl');
+      await writeFile(file, lines);
+      const columns = (await columnTypes(this.#connection, table))
+        .map(([name, type]) => `'${name}': '${type.replaceAll("'", "''")}'`)
+        .join();
+      await this.#connection.run(
+        `INSERT INTO ${table} SELECT * FROM read_json('${file}', format = 'newline_delimited', columns = {${columns}})`,
+      );
+    }
+  }
+}
+
+function emptyRows(): Record<TableName, string[]> {
+  return Object.fromEntries(TABLE_NAMES.map((table) => [table, []])) as unknown as Record<
+    TableName,
+    string[]
+  >;
+}
+
+/** All files of a folder together. */
+export async function folderBytes(folder: string): Promise<{ bytes: number; count: number }> {
+  const sizes = await Promise.all(
+    (await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size),
+  );
+  return { bytes: sizes.reduce((sum, size) => sum + size, 0), count: sizes.length };
+}

@@ -1,0 +1,42 @@
+/** The rival: DuckDB in this process. Loaded when first needed, since it is a native module that may be missing. */
+import { readFile } from 'node:fs/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+
+/** The scripts are not compiled: they are beside the source. */
+const scriptFolder = new URL('../../engine/', import.meta.url);
+
+export async function duckdbVersion(): Promise<string> {
+  const connection = await openDuckdb();
+  const [row] = (await connection.runAndReadAll('SELECT version()')).getRows();
+  connection.closeSync();
+  return String(row?.[0]);
+}
+
+export async function openDuckdb(
+  options: { file?: string; threads?: number } = {},
+): Promise<DuckDBConnection> {
+  const { DuckDBInstance } = await import('@duckdb/node-api');
+  const settings: Record<string, string> =
+    options.threads === undefined ? {} : { threads: String(options.threads) };
+  const instance = await DuckDBInstance.create(options.file ?? ':memory:', settings);
+  return await instance.connect();
+}
+
+/** Runs a committed script, `{name}` in it replaced by the value of that name. */
+export async function runScript(
+  connection: DuckDBConnection,
+  script: string,
+  values: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const text = await readFile(new URL(script, scriptFolder), 'utf8');
+  await connection.run(text.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole));
+}
+
+/** The columns of a table in order, with their types. */
+export async function columnTypes(
+  connection: DuckDBConnection,
+  table: string,
+): Promise<readonly (readonly [name: string, type: string])[]> {
+  const reader = await connection.runAndReadAll(`DESCRIBE ${table}`);
+  return reader.getRows().map(([name, type]) => [String(name), String(type)] as const);
+}

@@ -1,0 +1,64 @@
+import { parseArgs } from 'node:util';
+import { UsageFailure } from '../benchmark.ts';
+
+export const MODES = ['warm', 'cold'] as const;
+export type Mode = (typeof MODES)[number];
+
+export interface EngineBenchOptions {
+  readonly seed: number;
+  readonly blockCount: number;
+  readonly runCount: number;
+  readonly threadCount: number;
+  readonly modes: readonly Mode[];
+  /** Undefined for all. */
+  readonly queries: readonly string[] | undefined;
+  readonly markdownFile: string | undefined;
+}
+
+export const optionsHelp = [
+  '--blocks N       blocks of the corpus (default 1000)',
+  '--seed N         seed of the corpus (default 1)',
+  '--runs N         timed runs of each query on each side (default 20)',
+  '--threads N      threads of each side (default 2)',
+  '--modes A,B      warm, cold (default both)',
+  '--queries A,B    Q1 to Q10 (default all)',
+  '--markdown FILE  writes the result as a page',
+];
+
+export function parseOptions(args: readonly string[]): EngineBenchOptions {
+  const text = { type: 'string' } as const;
+  const known = { blocks: text, seed: text, runs: text, threads: text, modes: text, queries: text };
+  const values = readArgs(args, { ...known, markdown: text });
+  const integer = (name: keyof typeof known, fallback: number, min: number) => {
+    const value = values[name] === undefined ? fallback : Number(values[name]);
+    if (Number.isSafeInteger(value) && value >= min) return value;
+    throw new UsageFailure(`--${name} takes a whole number from ${min}`);
+  };
+  const modes = values.modes?.split(',') ?? MODES;
+  const unknown = modes.find((mode) => !MODES.some((name) => name === mode));
+  if (unknown !== undefined) throw new UsageFailure(`--modes knows warm and cold, not ${unknown}`);
+  const queries = values.queries?.split(',');
+  const odd = queries?.find((name) => !/^Q([1-9]|10)$/.test(name));
+  if (odd !== undefined) throw new UsageFailure(`--queries knows Q1 to Q10, not ${odd}`);
+  return {
+    seed: integer('seed', 1, 0),
+    blockCount: integer('blocks', 1000, 1),
+    runCount: integer('runs', 20, 1),
+    threadCount: integer('threads', 2, 1),
+    modes: modes as readonly Mode[],
+    queries,
+    markdownFile: values.markdown,
+  };
+}
+
+function readArgs<Options extends Record<string, { type: 'string' }>>(
+  args: readonly string[],
+  options: Options,
+): { readonly [Name in keyof Options]?: string } {
+  try {
+    const { values } = parseArgs({ args: [...args], options, strict: true });
+    return values as { [Name in keyof Options]?: string };
+  } catch (error) {
+    throw new UsageFailure((error as Error).message, { cause: error });
+  }
+}

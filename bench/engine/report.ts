@@ -1,0 +1,191 @@
+import { execFileSync } from 'node:child_process';
+import { cpus, release, totalmem } from 'node:os';
+import type { Corpus } from './corpus.ts';
+import { beyondCacheBytesMax, type MemoryResult, type WriterResult } from './measure-alone.ts';
+import { cacheBytesMax, type QueryResult } from './measure-queries.ts';
+import type { SizeResult } from './measure-size.ts';
+import type { EngineBenchOptions, Mode } from './options.ts';
+
+export interface EngineReport {
+  readonly options: EngineBenchOptions;
+  readonly corpus: Corpus;
+  readonly results: readonly QueryResult[];
+  readonly size: SizeResult;
+  readonly writer: WriterResult;
+  readonly memory: MemoryResult | undefined;
+  readonly duckdbVersion: string;
+}
+
+const writerFactorGoal = 6;
+
+const modeTexts: Readonly<Record<Mode, string>> = {
+  warm: `warm: after one run, our page cache ${megabytes(cacheBytesMax, 2 ** 20)} MiB; DuckDB's tables in memory`,
+  cold: 'cold: a process of its own for every run, files in the page cache of the system, nothing open; DuckDB over Parquet',
+};
+
+const columns = [
+  'query',
+  'answer kB/block',
+  'ours p50 ms',
+  'p95',
+  'blocks/s',
+  'MB/s',
+  'DuckDB p50 ms',
+  'p95',
+  'ratio',
+  'CPU ratio',
+  'goal',
+  'checksum',
+  'asks',
+];
+
+function rowOf(
+  { query, mode, answerBytes, checksum, sluice, duckdb }: QueryResult,
+  blocks: number,
+) {
+  const seconds = sluice.wallMs.p50 / 1000;
+  const ratio = duckdb.wallMs.p50 / sluice.wallMs.p50;
+  return [
+    query.name,
+    (answerBytes / blocks / 1000).toFixed(1),
+    digits(sluice.wallMs.p50),
+    digits(sluice.wallMs.p95),
+    Math.round(blocks / seconds).toLocaleString('en'),
+    digits(answerBytes / 1e6 / seconds),
+    digits(duckdb.wallMs.p50),
+    digits(duckdb.wallMs.p95),
+    `${digits(ratio)} ×`,
+    `${digits(duckdb.cpuMs.p50 / sluice.cpuMs.p50)} ×`,
+    mode === 'warm' ? `${query.factorGoal} × ${ratio >= query.factorGoal ? 'met' : 'missed'}` : '–',
+    checksum.slice(0, 12),
+    query.text,
+  ];
+}
+
+export function describeResults(report: EngineReport, mode: Mode): readonly (readonly string[])[] {
+  const { results, corpus } = report;
+  const rows = results.filter((result) => result.mode === mode);
+  return [columns, ...rows.map((row) => rowOf(row, corpus.blockCount))];
+}
+
+/** The figures beside the queries, a sentence each. */
+export function describeRest({ size, writer, memory, corpus, results }: EngineReport): string[] {
+  const perTransaction = (bytes: number) =>
+    Math.round(bytes / Math.max(1, corpus.counts.transactions));
+  const plain = size.parquetBytes - size.derivedBytes;
+  const speed = (ms: number) => digits(writer.answerBytes / 1e3 / ms);
+  const factor = writer.stringify.p50 / writer.sluice.p50;
+  const lines = [
+    `size: ours ${megabytes(size.segmentBytes)} MB in ${size.segmentCount} files, indexes included (${perTransaction(size.segmentBytes)} bytes a transaction); zstd Parquet ${megabytes(size.parquetBytes)} MB (${perTransaction(size.parquetBytes)}), ratio ${(size.segmentBytes / size.parquetBytes).toFixed(2)}; without its columns d1, d2, d4, d8 and feePayer ${megabytes(plain)} MB (${perTransaction(plain)}), ratio ${(size.segmentBytes / plain).toFixed(2)}`,
+    `writer alone, one thread, ${megabytes(writer.answerBytes)} MB of everything: ours ${speed(writer.sluice.p50)} MB/s, JSON.stringify of the same lines as objects ${speed(writer.stringify.p50)} MB/s, ratio ${digits(factor)} × (goal ${writerFactorGoal} ×: ${factor >= writerFactorGoal ? 'met' : 'missed'})`,
+  ];
+  if (memory === undefined) lines.push('memory: not measured, this system does not tell');
+  else {
+    const mebibytes = (bytes: number) => megabytes(bytes, 2 ** 20);
+    const limit = memory.cacheBytesMax + beyondCacheBytesMax;
+    lines.push(
+      `memory: RssAnon at most ${mebibytes(memory.peakBytes)} MiB while answering everything with a page cache of ${mebibytes(memory.cacheBytesMax)} MiB, a tenth of the segments; ${mebibytes(memory.startBytes)} MiB before the first byte (limit cache + 200 MiB = ${mebibytes(limit)} MiB: ${memory.peakBytes <= limit ? 'met' : 'missed'})`,
+    );
+  }
+  const missed = results.filter(
+    ({ mode, query, sluice, duckdb }) =>
+      mode === 'warm' && duckdb.wallMs.p50 / sluice.wallMs.p50 < query.factorGoal,
+  );
+  if (missed.length > 0)
+    lines.push(`goals missed: ${missed.map(({ query }) => query.name).join(', ')}`);
+  return lines;
+}
+
+/** Columns of equal width; all but the last two to the right. */
+export function alignTable(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.max(...rows.map((row) => (row[at] ?? '').length)),
+  );
+  return rows.map((row) =>
+    row
+      .map((text, at) => {
+        const width = widths[at] ?? 0;
+        return at === 0 || at >= row.length - 2 ? text.padEnd(width) : text.padStart(width);
+      })
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+export function describeSetting(report: EngineReport): string[] {
+  const { options, corpus, duckdbVersion } = report;
+  const count = (value: number) => value.toLocaleString('en');
+  return [
+    `corpus: ${count(corpus.blockCount)} blocks of the simulator's 2025 profile without votes, seed ${corpus.seed}: ${count(corpus.counts.transactions)} transactions, ${count(corpus.counts.instructions)} instructions, ${count(corpus.counts.logs)} logs`,
+    `sides: our engine with ${options.threadCount} threads; DuckDB ${duckdbVersion} with ${options.threadCount} threads`,
+    `runs: ${options.runCount} of each query on each side; the answer is made and thrown away`,
+  ];
+}
+
+export function describeMode(mode: Mode): string {
+  return modeTexts[mode];
+}
+
+export function writeMarkdown(report: EngineReport, now: Date): string {
+  const { options } = report;
+  const table = (rows: readonly (readonly string[])[]) => {
+    const [head = [], ...body] = rows.map((row) => `| ${row.join(' | ')} |`);
+    const rule = `|${columns.map((_, at) => (at === 0 || at >= columns.length - 2 ? '---|' : '---:|')).join('')}`;
+    return [head, rule, ...body].join('\n');
+  };
+  const [processor] = cpus();
+  return [
+    `# The engine against DuckDB, ${now.toISOString().slice(0, 10)}`,
+    '',
+    `- commit: ${commit()}`,
+    `- machine: ${processor?.model ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${release()} ${process.arch}, Node ${process.version}`,
+    `- command: \`npm run bench -- engine --blocks ${options.blockCount} --seed ${options.seed} --runs ${options.runCount} --threads ${options.threadCount}\``,
+    ...describeSetting(report).map((line) => `- ${line}`),
+    ...options.modes.flatMap((mode) => [
+      '',
+      `## ${mode}`,
+      '',
+      describeMode(mode),
+      '',
+      table(describeResults(report, mode)),
+    ]),
+    '',
+    '## Beside the queries',
+    '',
+    ...describeRest(report).map((line) => `- ${line}`),
+    '',
+    '## How it was measured',
+    '',
+    ...method.map((line) => `- ${line}`),
+    '',
+  ].join('\n');
+}
+
+const method = [
+  'Times are wall time from the query to the last byte of the answer, which nobody keeps. Ratio is DuckDB’s p50 by ours; CPU ratio the same of processor time, all threads of a process together.',
+  'Both sides gave the same bytes for every query in every mode: the checksum is the start of the SHA-256 of all lines.',
+  'DuckDB makes the text of each array of each block (`to_json`, `string_agg` in order); joining these to lines is done, and checked, only for the checksum and is not in its time. Answers above 100 MB are asked for in ranges of 100 blocks, as one statement would hold them whole.',
+  'Cold starts when a process is up (our threads started, DuckDB’s instance created) and no file is open.',
+  'The writer is compared on 16 blocks whose columns are all loaded: our time includes selecting and copying pieces out; `JSON.stringify` gets parsed objects, numbers as doubles, and its strings are not encoded to bytes.',
+  'Not measured: compression, HTTP, and disks; all files are in the page cache of the system.',
+];
+
+function commit(): string {
+  try {
+    const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
+    const isDirty = git('status', '--porcelain') !== '';
+    return git('rev-parse', '--short', 'HEAD') + (isDirty ? ' with changes' : '');
+  } catch {
+    return 'unknown';
+  }
+}
+
+function digits(value: number): string {
+  if (value >= 100) return Math.round(value).toLocaleString('en');
+  return value.toPrecision(value >= 10 ? 3 : 2);
+}
+
+function megabytes(bytes: number, unit = 1e6): string {
+  const value = bytes / unit;
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
+}

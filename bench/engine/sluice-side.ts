@@ -1,0 +1,58 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EnginePool } from '@sluice/server/dist/engine/engine-pool.js';
+import type { Query } from '@sluice/server/dist/query/query.js';
+import { type Corpus, segmentsFolder } from './corpus.ts';
+import type { Side } from './side.ts';
+
+export interface SluiceOptions {
+  readonly threadCount: number;
+  readonly cacheBytesMax: number;
+}
+
+/** Our engine over the corpus' segment files, in its threads. */
+export class SluiceSide implements Side {
+  readonly #pool: EnginePool;
+  readonly #corpus: Corpus;
+  #keys: readonly string[] | undefined;
+
+  private constructor(corpus: Corpus, options: SluiceOptions) {
+    this.#corpus = corpus;
+    this.#pool = new EnginePool(options);
+  }
+
+  /** Its threads are up, no file is open. */
+  static async start(corpus: Corpus, options: SluiceOptions): Promise<SluiceSide> {
+    const side = new SluiceSide(corpus, options);
+    side.#keys = [];
+    await side.discard({ fromBlock: 0, toBlock: 0 } as Query);
+    side.#keys = undefined;
+    return side;
+  }
+
+  async discard(query: Query): Promise<void> {
+    for await (const _ of this.answer(query));
+  }
+
+  async *answer(query: Query): AsyncGenerator<Uint8Array> {
+    this.#keys ??= await this.#open();
+    const lastKey = this.#keys.at(-1);
+    yield* this.#pool.run({
+      selection: query,
+      range: { first: query.fromBlock, last: query.toBlock ?? Infinity },
+      keys: this.#keys,
+      ...(lastKey === undefined ? {} : { lastKey }),
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.stop();
+  }
+
+  async #open(): Promise<readonly string[]> {
+    const folder = segmentsFolder(this.#corpus);
+    const keys = (await readdir(folder)).sort();
+    for (const key of keys) this.#pool.open(key, { kind: 'file', path: join(folder, key) });
+    return keys;
+  }
+}
