@@ -3,13 +3,16 @@ import pretty from 'pino-pretty';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/**
- * Fields, not sentences; never a body, a key or an address of a source. One JSON object a line, but for a person at a
- * terminal.
- */
-export function createLog(level: LogLevel, out: NodeJS.WritableStream): Logger {
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** For a person at a terminal; else one JSON object a line. */
+  readonly isPretty: boolean;
+}
+
+/** Fields, not sentences; never a body, a key or an address of a source. */
+export function createLog({ level, isPretty }: LogOptions, out: NodeJS.WritableStream): Logger {
   const options = { level, base: null };
-  const isTerminal = (out as { isTTY?: boolean }).isTTY === true;
-  if (!isTerminal) return pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, out);
-  return pino(options, pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', destination: out }));
+  if (!isPretty) return pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, out);
+  const stream = pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', destination: out });
+  return pino(options, stream);
 }

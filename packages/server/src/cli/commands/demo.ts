@@ -1,13 +1,12 @@
 import { Command, Option } from 'commander';
 import { runDemo } from '../../app/demo.ts';
-import type { ListenChoice } from '../../app/run-service.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { CommandContext } from '../context.ts';
-import { addListenOptions } from '../listen-options.ts';
+import { addListenOptions, type ListenOptions } from '../listen-options.ts';
 import { readVersion } from '../read-version.ts';
 import { stopSignal } from '../stop-signal.ts';
 
-interface DemoCommandOptions extends ListenChoice {
+interface DemoCommandOptions extends ListenOptions {
   readonly data: string;
 }
 
@@ -19,10 +18,11 @@ export function buildDemoCommand(context: CommandContext): Command {
   return command
     .addOption(new Option('--data <folder>', 'where the data goes').default('./data/demo'))
     .addHelpText('after', examples)
-    .action(async ({ data, ...listen }: DemoCommandOptions) => {
+    .action(async (options: DemoCommandOptions) => {
+      const signal = stopSignal();
       await runDemo(
-        { listen, dataFolder: data, version: readVersion() },
-        { ...context, clock: systemClock, signal: stopSignal() },
+        { ...options, dataFolder: options.data, version: readVersion() },
+        { ...context, clock: systemClock, signal },
       );
     });
 }

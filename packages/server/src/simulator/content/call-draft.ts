@@ -1,11 +1,14 @@
+import type { Address } from '../../ledger/primitives.ts';
 import type { InstructionKind, Program } from './program.ts';
+import type { Call } from './simulated-block.ts';
 
-/** A call as planned: what runs and how it ends, before it has accounts and data. */
-export interface CallDraft {
+/** A call while its transaction is being made; what is left of it in the end is the `Call`. */
+export interface CallDraft extends Call {
   readonly program: Program;
   readonly kind: InstructionKind;
-  /** 1 for a top-level instruction. */
-  readonly depth: number;
+  programIndex: number;
+  accounts: number[];
+  data: string;
   calls: CallDraft[];
   ran: boolean;
   /** Whether its start, its lines and its result are printed. */
@@ -22,6 +25,10 @@ export function createCall(program: Program, kind: InstructionKind, depth: numbe
   return {
     program,
     kind,
+    programId: program.id as Address,
+    programIndex: 0,
+    accounts: [],
+    data: '',
     depth,
     calls: [],
     ran: true,
@@ -33,10 +40,7 @@ export function createCall(program: Program, kind: InstructionKind, depth: numbe
 }
 
 /** All calls below and including the given ones, in the order they run. */
-export function flattenCalls<C extends { readonly calls: readonly C[] }>(
-  calls: readonly C[],
-  into: C[] = [],
-): C[] {
+export function flattenCalls(calls: readonly CallDraft[], into: CallDraft[] = []): CallDraft[] {
   for (const call of calls) {
     into.push(call);
     if (call.calls.length > 0) flattenCalls(call.calls, into);
