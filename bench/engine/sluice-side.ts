@@ -37,12 +37,13 @@ export class SluiceSide implements Side {
   async *answer(query: Query): AsyncGenerator<Uint8Array> {
     this.#keys ??= await this.#open();
     const lastKey = this.#keys.at(-1);
-    yield* this.#pool.run({
+    const run = this.#pool.run({
       selection: query,
       range: { first: query.fromBlock, last: query.toBlock ?? Infinity },
       keys: this.#keys,
       ...(lastKey === undefined ? {} : { lastKey }),
     });
+    for await (const { bytes } of run) yield bytes;
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DemoProcess } from './demo-process.ts';
+import { ServiceProcess } from './service-process.ts';
 
 interface Line {
   readonly header: {
@@ -23,9 +23,9 @@ interface BlockRef {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-demo-'));
-let demo: DemoProcess;
+let demo: ServiceProcess;
 beforeAll(async () => {
-  demo = await DemoProcess.start(folder);
+  demo = await ServiceProcess.startDemo(folder);
 });
 afterAll(async () => {
   await demo.end('SIGKILL');
@@ -176,7 +176,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     } else {
       expect([await ended, body]).toEqual(['SIGKILL', 'broken']);
     }
-    demo = await DemoProcess.start(folder);
+    demo = await ServiceProcess.startDemo(folder);
     expect(demo.text).toMatch(/ledger-beta \(goes on from slot \d+\)/);
     const head = await demo.getJson<BlockRef>('/datasets/ledger-beta/head');
     expect(head.number).toBeGreaterThanOrEqual(finalized.number);
@@ -193,7 +193,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
 );
 
 test('error: a second process on the same folder is refused', async () => {
-  await expect(DemoProcess.start(folder)).rejects.toThrow('data-folder-locked');
+  await expect(ServiceProcess.startDemo(folder)).rejects.toThrow('data-folder-locked');
 });
 
 test('limit: it logs less than one line per ten blocks', async () => {
@@ -206,6 +206,7 @@ test('behavior: gzip of a response that a shutdown ends is whole', async () => {
   const { request } = await import('node:http');
   const body = JSON.stringify({ fromBlock: 0, fields });
   const chunks: Buffer[] = [];
+  let ended: ReturnType<ServiceProcess['end']> | undefined;
   const closed = new Promise<boolean>((resolve, reject) => {
     const outgoing = request(
       {
@@ -217,7 +218,7 @@ test('behavior: gzip of a response that a shutdown ends is whole', async () => {
       },
       (incoming) => {
         incoming.on('data', (chunk: Buffer) => {
-          if (chunks.length === 0) void demo.end('SIGTERM');
+          ended ??= demo.end('SIGTERM');
           chunks.push(chunk);
         });
         incoming.on('error', reject);
@@ -228,7 +229,8 @@ test('behavior: gzip of a response that a shutdown ends is whole', async () => {
     outgoing.end(body);
   });
   expect(await closed).toBe(true);
+  expect(await ended).toBe(0);
   const lines = linesOf(gunzipSync(Buffer.concat(chunks)).toString());
   expect(lines.length).toBeGreaterThan(0);
-  demo = await DemoProcess.start(folder);
+  demo = await ServiceProcess.startDemo(folder);
 });

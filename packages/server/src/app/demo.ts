@@ -1,5 +1,4 @@
 /** The composition of the demonstration: a simulated node, two datasets that follow it, and the service over them. */
-import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { Random } from '../base/random.ts';
 import type { Dataset } from '../dataset/dataset.ts';
@@ -20,19 +19,13 @@ import {
   demoLedgerOptions,
   demoUnixMs,
 } from './demo-ledger.ts';
-import { decideAccess } from './listen-policy.ts';
-import { logProgress } from './log-progress.ts';
 import { openOrCreateDataset } from './open-dataset.ts';
-import { Service } from './service.ts';
+import { formatUrl, type ListenChoice, type RunningDataset, runService } from './run-service.ts';
+import type { Service } from './service.ts';
 import { buildDemoText } from './startup-text.ts';
-import { Tasks } from './tasks.ts';
 
 export interface DemoOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly adminPort?: number | undefined;
-  readonly auth?: 'none' | undefined;
-  readonly keys?: string | undefined;
+  readonly listen: ListenChoice;
   readonly dataFolder: string;
   readonly version: string;
 }
@@ -47,11 +40,10 @@ export interface DemoModules {
 
 /** Runs until the signal aborts, or until a part fails that nothing can go on without. */
 export async function runDemo(options: DemoOptions, modules: DemoModules): Promise<void> {
-  const isPretty = (modules.err as { isTTY?: boolean }).isTTY === true;
-  const log = createLog({ level: 'info', isPretty }, modules.err);
+  const { dataFolder, listen, version } = options;
+  const log = createLog('info', modules.err);
   const closers = new Closers();
   try {
-    const { dataFolder } = options;
     const lock = await WriterLock.acquire(dataFolder);
     closers.add(() => lock.release());
     const datasets: Dataset[] = [];
@@ -61,56 +53,34 @@ export async function runDemo(options: DemoOptions, modules: DemoModules): Promi
       closers.add(() => dataset.close());
       datasets.push(dataset);
     }
-    await follow({ options, datasets, log, closers }, modules);
+    const heads = datasets.map((dataset) => dataset.snapshot().head?.number ?? null);
+    const running = await startLedger(datasets, highest(heads), { ...modules, closers });
+    const describe = (service: Service) => describeStart(options, service, heads);
+    await runService(
+      { listen, version, describe, dialects: ['ledger', 'solana'] },
+      { ...modules, datasets: running, closers, log },
+    );
   } finally {
     await closers.closeAll();
   }
 }
 
-interface DemoParts {
-  readonly options: DemoOptions;
-  readonly datasets: readonly Dataset[];
-  readonly log: Logger;
-  readonly closers: Closers;
-}
-
-async function follow(parts: DemoParts, modules: DemoModules): Promise<void> {
-  const { options, datasets, log, closers } = parts;
-  const { clock, signal } = modules;
-  const keys = decideAccess({ ...options, keysFile: options.keys });
-  const heads = datasets.map((dataset) => dataset.snapshot().head?.number ?? null);
-  const node = await startSimulatedNode(demoLedgerOptions(highest(heads)), { clock });
+/** The node, on ports that nobody else has, and what follows it. */
+async function startLedger(
+  datasets: readonly Dataset[],
+  resumeAtSlot: Slot | undefined,
+  { clock, closers }: { readonly clock: Clock; readonly closers: Closers },
+): Promise<RunningDataset[]> {
+  const node = await startSimulatedNode(demoLedgerOptions(resumeAtSlot), { clock });
   closers.add(() => node.close());
   const pool = startPreparerPool({ workerCount: 1, normalize: { votes: 'drop' } });
   closers.add(() => pool.close());
-  const ingesters = datasets.map((dataset, i) =>
-    createIngester(DEMO_DATASETS[i] as DemoDataset, dataset, { node, pool, clock }),
-  );
-  const tasks = new Tasks();
-  closers.add(() => tasks.stop());
-  for (const ingester of ingesters) tasks.run((stop) => ingester.run(stop));
-  tasks.run((stop) => logProgress({ datasets, everyMs: progressMs }, { log, clock, signal: stop }));
-  const service = await Service.start(
-    { ...options, adminHost: '127.0.0.1', keys, dialects: ['ledger', 'solana'] },
-    {
-      clock,
-      log,
-      datasets: datasets.map((reader, i) => ({
-        reader,
-        sources: () => ingesters[i]?.status.sources ?? [],
-        ledgerUnixMs: () => demoUnixMs(node.ledger),
-      })),
-    },
-  );
-  // Closed first: readers are let go before what they read stops growing.
-  closers.add(() => service.close());
-  modules.out.write(await describeStart(options, service, heads));
-  await tasks.untilFailed(signal);
-  log.info('stopping');
+  return datasets.map((dataset, i) => ({
+    dataset,
+    ingester: createIngester(DEMO_DATASETS[i] as DemoDataset, dataset, { node, pool, clock }),
+    ledgerUnixMs: () => demoUnixMs(node.ledger),
+  }));
 }
-
-/** Far below one line per ten blocks. */
-const progressMs = 60_000;
 
 interface IngesterParts {
   readonly node: SimulatedNode;
@@ -143,15 +113,14 @@ function highest(heads: readonly (Slot | null)[]): Slot | undefined {
 }
 
 async function describeStart(
-  { host, dataFolder }: DemoOptions,
+  { listen, dataFolder }: DemoOptions,
   { port, adminPort }: Service,
   heads: readonly (Slot | null)[],
 ): Promise<string> {
   const { freeBytes } = await nodeFs.space(dataFolder);
-  const name = host.includes(':') ? `[${host}]` : host;
   return buildDemoText({
-    url: `http://${name}:${port}`,
-    adminUrl: `http://127.0.0.1:${adminPort}`,
+    url: formatUrl(listen.host, port),
+    adminUrl: formatUrl('127.0.0.1', adminPort),
     dataFolder,
     bytesPerDay: demoBlocksPerDay * demoBytesPerBlock * DEMO_DATASETS.length,
     freeBytes,

@@ -5,6 +5,8 @@ import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import { ENGINE_LIMITS } from '../engine/engine-limits.ts';
+import { EnginePool } from '../engine/engine-pool.ts';
 import { AdminServer } from '../http/admin-server.ts';
 import type { ApiKey } from '../http/api-keys.ts';
 import { HTTP_LIMITS } from '../http/http-limits.ts';
@@ -12,10 +14,8 @@ import { KEY_LIMITS } from '../http/key-budgets.ts';
 import { Metrics } from '../http/metrics.ts';
 import { PublicServer } from '../http/public-server.ts';
 import { DatasetDirectory, type ServedDataset, type SourceStatus } from '../http/served-dataset.ts';
-import { decodeBlocks } from '../segment/decode-blocks.ts';
-import { openSegment } from '../segment/open-segment.ts';
 import { DatasetStreams } from '../stream/dataset-streams.ts';
-import { ReferenceEvaluator } from '../stream/reference-evaluator.ts';
+import { EngineEvaluator } from '../stream/engine-evaluator.ts';
 import { STREAM_LIMITS } from '../stream/stream-limits.ts';
 import { addDatasetMetrics } from './dataset-metrics.ts';
 
@@ -44,6 +44,8 @@ export interface ServiceModules {
 }
 
 export class Service {
+  /** Threads that all datasets' queries share. */
+  readonly #pool = new EnginePool(ENGINE_LIMITS);
   readonly #datasets: readonly ServedDataset[];
   readonly #public: PublicServer;
   readonly #admin: AdminServer;
@@ -56,7 +58,9 @@ export class Service {
   private constructor(options: ServiceOptions, modules: ServiceModules) {
     const { clock, log } = modules;
     const metrics = new Metrics();
-    this.#datasets = modules.datasets.map((dataset) => serveDataset(dataset, options, modules));
+    this.#datasets = modules.datasets.map((dataset) =>
+      serveDataset(dataset, options, { ...modules, pool: this.#pool }),
+    );
     this.#running = Promise.all(
       this.#datasets.map(({ streams }) => streams.run(this.#stop.signal)),
     );
@@ -110,16 +114,16 @@ export class Service {
     this.#stop.abort();
     await this.#running;
     await this.#admin.close();
+    await this.#pool.stop();
   }
 }
 
 function serveDataset(
   { reader, sources, ledgerUnixMs }: ServiceDataset,
   { dialects }: ServiceOptions,
-  { clock, log }: ServiceModules,
+  { clock, log, pool }: ServiceModules & { readonly pool: EnginePool },
 ): ServedDataset {
-  const decodeSegment = (bytes: Uint8Array) => decodeBlocks(openSegment(bytes));
-  const evaluator = new ReferenceEvaluator({ dataset: reader, decodeSegment });
+  const evaluator = new EngineEvaluator({ dataset: reader, pool });
   const { name } = reader.description;
   const reportFault = (error: unknown) => log.error({ err: error, dataset: name }, 'stream ended');
   const streams = new DatasetStreams(STREAM_LIMITS, {

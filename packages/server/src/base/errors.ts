@@ -54,6 +54,13 @@ export const ERRORS = {
     text: 'the thread that normalized this block ended; ask for the block again',
   },
 
+  // A file of blocks.
+  'block-file-unreadable': { text: 'the file of blocks cannot be read' },
+  'block-line-invalid': { text: 'a line of the file is no block; correct the file' },
+  'block-slots-not-ascending': {
+    text: 'the slots of the blocks must ascend, over all files in their order; sort them',
+  },
+
   // A chain: what a source offers is checked against what is stored, and refused whole.
   'chain-not-linked': { text: 'the block is no child of the block below it' },
   'chain-height-wrong': { text: "the height of the block is not one more than its parent's" },
@@ -144,10 +151,12 @@ export const ERRORS = {
     text: 'the dataset could not be written; it serves what is durable and opens its journal again',
   },
   'dataset-closed': { text: 'the dataset is closed' },
+  'segment-merge-failed': {
+    text: 'blocks could not be merged into a segment; they stay where they are',
+  },
 
   // A source.
   'source-address-invalid': { text: 'the address of a source must begin with http:// or https://' },
-  'source-unusable': { text: 'no source can be used; see what is wrong with each' },
   'source-start-missing': {
     text: 'no source has the block to start from; start later, or add one with more history',
   },
@@ -159,6 +168,10 @@ export const ERRORS = {
   'keys-invalid': { text: 'a line of the key file is not a SHA-256 in hex with an optional name' },
   'auth-undecided': {
     text: 'an address beyond loopback needs a decision: --auth none (SLUICE_AUTH=none) or --keys FILE (SLUICE_KEYS=FILE)',
+  },
+
+  'datasets-missing': {
+    text: 'there is no dataset in this folder that can be served; import one, or follow a node with --rpc',
   },
 
   // Requests: what a client can meet beside a refused query, by status.

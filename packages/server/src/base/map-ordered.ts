@@ -4,22 +4,29 @@
  * rejection, leaves nothing unhandled behind.
  */
 export async function* mapOrdered<Item, Result>(
-  items: Iterable<Item>,
+  items: Iterable<Item> | AsyncIterable<Item>,
   limit: () => number,
   run: (item: Item) => Promise<Result>,
 ): AsyncGenerator<Result> {
-  const iterator = items[Symbol.iterator]();
+  const iterator =
+    Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
   const underWay: Promise<Result>[] = [];
   let isDone = false;
-  const start = () => {
-    while (!isDone && underWay.length < Math.max(1, limit())) {
-      const next = iterator.next();
-      isDone = next.done === true;
-      if (next.done === true) return;
-      const result = run(next.value);
-      result.catch(() => undefined); // Met when its turn comes, or never if an earlier one ended it all.
-      underWay.push(result);
+  try {
+    for (;;) {
+      while (!isDone && underWay.length < Math.max(1, limit())) {
+        const next = await iterator.next();
+        isDone = next.done === true;
+        if (next.done === true) break;
+        const result = run(next.value);
+        result.catch(() => undefined); // Met when its turn comes, or never if an earlier one ended it all.
+        underWay.push(result);
+      }
+      const first = underWay.shift();
+      if (first === undefined) return;
+      yield await first;
     }
-  };
-  for (start(); underWay.length > 0; start()) yield await (underWay.shift() as Promise<Result>);
+  } finally {
+    await iterator.return?.();
+  }
 }

@@ -1,15 +1,7 @@
 import { type Command, Option } from 'commander';
 import { portOption } from './parse-option.ts';
 
-/** Where a service listens and who may ask; the same for every command that serves. */
-export interface ListenOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly adminPort?: number;
-  readonly auth?: 'none';
-  readonly keys?: string;
-}
-
+/** The options of `ListenChoice`, the same for every command that serves. */
 export function addListenOptions(command: Command): Command {
   return command
     .addOption(new Option('--host <address>', 'where to listen').env('HOST').default('127.0.0.1'))

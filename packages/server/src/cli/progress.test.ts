@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import type { Clock } from '../base/clock.ts';
 import { Progress } from './progress.ts';
 
-function create(isTerminal: boolean) {
+function create(isTerminal: boolean, total?: number) {
   const clock = { atMs: 0, nowMs: () => clock.atMs, unixMs: () => 0, sleep: async () => undefined };
   const err = Object.assign(new PassThrough(), { isTTY: isTerminal });
   const progress = new Progress(
-    { total: 10, unit: 'blocks' },
+    { ...(total === undefined ? {} : { total }), unit: 'blocks' },
     { err, clock: clock satisfies Clock },
   );
   const add = (afterMs: number) => {
@@ -18,7 +18,7 @@ function create(isTerminal: boolean) {
 }
 
 test('default: elsewhere than on a terminal, a line every five seconds and a last one', () => {
-  const { progress, add, text } = create(false);
+  const { progress, add, text } = create(false, 10);
   add(100);
   add(100);
   expect(text()).toBe('');
@@ -29,7 +29,7 @@ test('default: elsewhere than on a terminal, a line every five seconds and a las
 });
 
 test('behavior: on a terminal, a bar that is drawn over itself', () => {
-  const { progress, add, text } = create(true);
+  const { progress, add, text } = create(true, 10);
   add(50);
   expect(text()).toBe('');
   add(50);
@@ -37,4 +37,12 @@ test('behavior: on a terminal, a bar that is drawn over itself', () => {
   for (let count = 0; count < 8; count++) add(0);
   progress.finish();
   expect(text()).toMatch(/^\r\[#{30}\] 10 of 10 blocks, .*\n$/);
+});
+
+test('behavior: without a total it tells how much is done', () => {
+  const { progress, add, text } = create(true);
+  add(100);
+  expect(text()).toBe('\r1 blocks, 0.5 MB, 10 a second');
+  progress.finish();
+  expect(text()).toBe('\r1 blocks, 0.5 MB, 10 a second\n');
 });

@@ -6,7 +6,7 @@ const barWidth = 30;
 
 /** How far a long command is: a bar on a terminal, now and then a line elsewhere. */
 export class Progress {
-  readonly #total: number;
+  readonly #total: number | undefined;
   readonly #unit: string;
   readonly #err: NodeJS.WritableStream;
   readonly #clock: Clock;
@@ -17,7 +17,8 @@ export class Progress {
   #done = 0;
 
   constructor(
-    options: { total: number; unit: string },
+    /** Without a total, how much is done is told, not how far that is. */
+    options: { total?: number; unit: string },
     modules: { err: NodeJS.WritableStream; clock: Clock },
   ) {
     this.#total = options.total;
@@ -44,6 +45,7 @@ export class Progress {
   }
 
   #bar(): string {
+    if (this.#total === undefined) return this.#line();
     const filled = Math.round((barWidth * this.#done) / this.#total);
     return `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${this.#line()}`;
   }
@@ -52,6 +54,7 @@ export class Progress {
     const seconds = (this.#clock.nowMs() - this.#startMs) / 1000;
     const rate = Math.round(this.#done / Math.max(seconds, 0.001));
     const megabytes = (this.#bytes / 1e6).toFixed(1);
-    return `${this.#done} of ${this.#total} ${this.#unit}, ${megabytes} MB, ${rate} a second`;
+    const total = this.#total === undefined ? '' : ` of ${this.#total}`;
+    return `${this.#done}${total} ${this.#unit}, ${megabytes} MB, ${rate} a second`;
   }
 }

@@ -128,6 +128,10 @@ export class ChainWriter {
     return this.#journal.read(id);
   }
 
+  payloadLength(id: number): number {
+    return this.#journal.payloadLength(id);
+  }
+
   /** Removes journal files that neither the state nor a reader needs. */
   async collect(): Promise<void> {
     await this.#settle();

@@ -16,6 +16,9 @@ export interface DatasetLimits {
   readonly diskFloorBytes: number;
   readonly diskFloorShare: number;
   readonly spaceCheckEveryMs: number;
+  /** Finalized hot blocks become a segment at the first of these; the merge holds them all in memory. */
+  readonly sealBlockCount: number;
+  readonly sealBytes: number;
 }
 
 export const datasetLimits: DatasetLimits = {
@@ -28,4 +31,6 @@ export const datasetLimits: DatasetLimits = {
   diskFloorBytes: 1024 * megabyte,
   diskFloorShare: 0.05,
   spaceCheckEveryMs: 1_000,
+  sealBlockCount: 1_024,
+  sealBytes: 48 * megabyte,
 };

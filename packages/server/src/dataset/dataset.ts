@@ -12,11 +12,12 @@ import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snap
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import { decodeBlocks } from '../segment/decode-blocks.ts';
 import { openSegment } from '../segment/open-segment.ts';
-import { type Fs, readWholeFile } from '../storage/fs.ts';
+import type { Fs } from '../storage/fs.ts';
 import { AlarmBoard } from './alarm-board.ts';
 import { ByteCache } from './byte-cache.ts';
 import { ChainWriter, hotPayloads, type NewChange } from './chain-writer.ts';
 import { ChangeWaiters } from './change-waiters.ts';
+import { chooseSealed } from './choose-sealed.ts';
 import { type DatasetLimits, datasetLimits } from './dataset-limits.ts';
 import type {
   DatasetDescription,
@@ -33,6 +34,9 @@ import {
   readManifest,
   writeManifest,
 } from './manifest.ts';
+import { mergeInThread } from './merge-in-thread.ts';
+import { chooseTrim, type Retention } from './retention.ts';
+import { SegmentStore } from './segment-store.ts';
 
 export interface DatasetOptions {
   readonly folder: string;
@@ -46,6 +50,8 @@ export interface DatasetModules {
   readonly clock: Clock;
   /** Whether this process still owns the data folder. */
   readonly isLockHeld: () => boolean;
+  /** Makes one segment from several; by default in a thread of its own. */
+  readonly merge?: (segments: readonly Uint8Array[]) => Promise<Uint8Array>;
 }
 
 export class Dataset implements DatasetReader {
@@ -54,6 +60,7 @@ export class Dataset implements DatasetReader {
   readonly #realTime: boolean;
   readonly #limits: DatasetLimits;
   readonly #modules: DatasetModules;
+  readonly #segments: SegmentStore;
   readonly #waiters: ChangeWaiters;
   readonly #payloads: ByteCache<number, Uint8Array>;
   readonly #blocks: ByteCache<number, { readonly block: Block; readonly bytes: number }>;
@@ -74,6 +81,7 @@ export class Dataset implements DatasetReader {
     this.#modules = modules;
     this.#manifest = manifest;
     this.alarms = new AlarmBoard(modules.clock);
+    this.#segments = new SegmentStore(`${options.folder}/segments`, modules.fs);
     this.#waiters = new ChangeWaiters(this.#limits.waiterCountMax);
     this.#payloads = new ByteCache(this.#limits.payloadCacheBytesMax, (bytes) => bytes.byteLength);
     this.#blocks = new ByteCache(this.#limits.blockCacheBytesMax, ({ bytes }) => bytes);
@@ -126,6 +134,7 @@ export class Dataset implements DatasetReader {
       },
     );
     dataset.#waiters.announce(dataset.snapshot().version);
+    await dataset.collect();
     return dataset;
   }
 
@@ -185,11 +194,11 @@ export class Dataset implements DatasetReader {
   }
 
   readSegment(segment: SealedSegment): Promise<Uint8Array> {
-    return readWholeFile(this.#modules.fs, this.segmentPath(segment));
+    return this.#segments.read(segment);
   }
 
   segmentPath(segment: SealedSegment): string {
-    return `${this.#folder}/segments/${segment.id}`;
+    return this.#segments.path(segment);
   }
 
   async readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {
@@ -216,6 +225,72 @@ export class Dataset implements DatasetReader {
       this.alarms.raise('dataset-write-failed', describeCause(error));
       throw error;
     }
+  }
+
+  /**
+   * Moves the lowest finalized hot blocks into a segment of their own, if there are enough of them. Tells whether it did;
+   * no answer to any query changes by it.
+   */
+  async seal(): Promise<boolean> {
+    const lease = this.acquire();
+    try {
+      const blocks = chooseSealed(lease.snapshot, this.#limits, (block) =>
+        this.#openWriter.payloadLength(block.payload),
+      );
+      if (blocks.length === 0) return false;
+      const read = ({ payload }: HotBlock) => this.#openWriter.readPayload(payload);
+      const payloads = await Promise.all(blocks.map(read));
+      const headers = blocks.map(({ header }) => header);
+      await this.#commitSegment('seal', payloads, headers);
+      return true;
+    } finally {
+      lease.release();
+    }
+  }
+
+  /**
+   * Adds finalized blocks above a chain without hot ones, straight into a segment: what arrives final and in bulk takes
+   * no way through the journal.
+   */
+  appendSealed(
+    payloads: readonly Uint8Array[],
+    headers: readonly BlockHeader[],
+  ): Promise<ChainSnapshot> {
+    return this.#commitSegment('append-sealed', payloads, headers);
+  }
+
+  /** The file is durable before the commit that names it; a crash in between leaves one that nobody names. */
+  async #commitSegment(
+    kind: 'seal' | 'append-sealed',
+    payloads: readonly Uint8Array[],
+    headers: readonly BlockHeader[],
+  ): Promise<ChainSnapshot> {
+    await this.#checkSpace();
+    const merge = this.#modules.merge ?? mergeInThread;
+    const segment = await this.#segments.write(await merge(payloads), headers);
+    try {
+      return await this.commit([{ kind, segments: [segment] }]);
+    } finally {
+      this.#segments.settle(segment);
+    }
+  }
+
+  /** Drops what the policy lets go. Tells whether anything went. */
+  async trim(retention: Retention): Promise<boolean> {
+    const keepFrom = chooseTrim(this.pendingSnapshot(), retention);
+    if (keepFrom === undefined) return false;
+    await this.commit([{ kind: 'trim', keepFrom }]);
+    return true;
+  }
+
+  /** Gives back the space of files that neither the state nor a reader needs. */
+  async collect(): Promise<void> {
+    await this.#openWriter.collect();
+    const needed = new Set<string>();
+    for (const { segments } of [this.snapshot(), this.pendingSnapshot(), ...this.#leases.keys()]) {
+      for (const { id } of segments) needed.add(id);
+    }
+    await this.#segments.collect(needed);
   }
 
   /** After `dataset-write-failed`: reads the journal back, so that writing can go on. Throws if the disk still refuses. */

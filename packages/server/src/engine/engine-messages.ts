@@ -22,18 +22,32 @@ export interface RunRequest {
   readonly range: BlockRange;
   /** In order of slot. */
   readonly keys: readonly string[];
+  /** Part p is done by thread (p + turn) mod n: runs over one block each must not all fall to one thread. */
+  readonly turn: number;
   /** The segment whose last block of the range gets a line in any case. */
   readonly lastKey: string | undefined;
 }
 
+/** What a run has covered when a piece has been taken. */
+export interface Coverage {
+  /** Every block of the range up to this slot. */
+  readonly slot: number;
+  /** The line of that block with nothing but its header. */
+  readonly headerLine: Uint8Array;
+  /** Whether the text so far ends with a line of that very block. */
+  readonly endsWithLine: boolean;
+}
+
+export interface RunPiece {
+  /** Text; empty where blocks were covered that have no line. */
+  readonly bytes: Uint8Array;
+  /** Undefined in the middle of a line. */
+  readonly coverage: Coverage | undefined;
+}
+
 export type FromThread =
-  /** Text of one part of the run. Parts are numbered over all segments; each thread does every n-th, in order. */
-  | {
-      readonly kind: 'piece';
-      readonly id: number;
-      readonly part: number;
-      readonly bytes: Uint8Array;
-    }
+  /** Of one part of the run. Parts are numbered over all segments; each thread does every n-th, in order. */
+  | ({ readonly kind: 'piece'; readonly id: number; readonly part: number } & RunPiece)
   | { readonly kind: 'end'; readonly id: number }
   | {
       readonly kind: 'failed';

@@ -5,6 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { isCodedError } from '../base/errors.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
+import type { RunPiece } from './engine-messages.ts';
 import { EnginePool } from './engine-pool.ts';
 import { answerQuery } from './reference/answer-query.ts';
 import { parseTestQuery } from './testing/arbitrary-query.ts';
@@ -32,9 +33,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function collect(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+async function collect(pieces: AsyncIterable<RunPiece>): Promise<string> {
   const all: Uint8Array[] = [];
-  for await (const piece of pieces) all.push(piece);
+  for await (const { bytes } of pieces) all.push(bytes);
   return Buffer.concat(all).toString();
 }
 
@@ -52,6 +53,26 @@ test('behavior: a range that begins and ends inside row groups, with a line for 
     pool.run({ selection: query, range: part, keys, lastKey: 'half 1' }),
   );
   expect(answer).toBe(answerQuery(query, blocks));
+});
+
+test('behavior: every piece says how far the blocks are covered, with or without lines', async () => {
+  const query = parseTestQuery({ fromBlock: 10, toBlock: 4_000, logs: [{ programId: [] }] });
+  const slots: number[] = [];
+  const part = { first: 10, last: 4_000 };
+  for await (const { bytes, coverage } of pool.run({
+    selection: query,
+    range: part,
+    keys,
+    turn: 1,
+  })) {
+    expect(bytes.length).toBe(0);
+    expect(coverage?.endsWithLine).toBe(false);
+    slots.push(coverage?.slot ?? -1);
+    const header = answerQuery(query, [blocks[slots.at(-1) as number] as (typeof blocks)[number]]);
+    expect(Buffer.from(coverage?.headerLine ?? []).toString()).toBe(header);
+  }
+  expect(slots).toEqual([...slots].sort((a, b) => a - b));
+  expect(slots.at(-1)).toBe(4_000);
 });
 
 test('behavior: many runs at once each get their own answer', async () => {
@@ -77,7 +98,7 @@ test('behavior: many runs at once each get their own answer', async () => {
 
 test('behavior: a reader that leaves early frees the threads for the next', async () => {
   for await (const piece of pool.run({ selection: everything, range, keys })) {
-    expect(piece.length).toBeGreaterThan(0);
+    expect(piece.bytes.length).toBeGreaterThan(0);
     break;
   }
   const query = parseTestQuery({ fromBlock: 4_499 });

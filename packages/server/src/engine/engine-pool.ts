@@ -8,7 +8,13 @@ import { assert } from '../base/assert.ts';
 import { CodedError } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import type { Selection } from '../query/query.ts';
-import type { FromThread, RunRequest, SegmentPlace, ToThread } from './engine-messages.ts';
+import type {
+  FromThread,
+  RunPiece,
+  RunRequest,
+  SegmentPlace,
+  ToThread,
+} from './engine-messages.ts';
 import type { EngineWorkerData } from './engine-worker.ts';
 import { PieceQueue } from './piece-queue.ts';
 import type { BlockRange } from './segment-run.ts';
@@ -26,6 +32,8 @@ export interface PoolQuery {
   readonly keys: readonly string[];
   /** The segment whose last block of the range gets a line in any case. */
   readonly lastKey?: string;
+  /** Which thread begins; runs that should find each other's columns loaded take the same. Default 0. */
+  readonly turn?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -58,12 +66,12 @@ export class EnginePool {
    * The answer in pieces, in order. Leaving the loop, or the signal, cancels what is still running. Failures of storage
    * come as coded errors.
    */
-  async *run(query: PoolQuery): AsyncGenerator<Uint8Array> {
+  async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
     const id = this.#nextId++;
-    const { selection, range, keys, signal } = query;
-    const request: RunRequest = { id, selection, range, keys, lastKey: query.lastKey };
-    const queue = new PieceQueue(this.#threads.length);
+    const { selection, range, keys, lastKey, turn = 0, signal } = query;
+    const request: RunRequest = { id, selection, range, keys, lastKey, turn };
+    const queue = new PieceQueue(this.#threads.length, turn);
     this.#runs.set(id, queue);
     const cancel = () => queue.fail(new CodedError('engine-cancelled', {}));
     signal?.addEventListener('abort', cancel, { once: true });
@@ -73,7 +81,7 @@ export class EnginePool {
       for (;;) {
         const next = await queue.next();
         if (next === undefined) return;
-        yield next.bytes;
+        yield next;
         this.#tell(next.thread, { kind: 'taken', id, bytes: next.length });
       }
     } finally {
@@ -110,7 +118,7 @@ export class EnginePool {
   #receive(thread: number, message: FromThread): void {
     const queue = this.#runs.get(message.id);
     if (queue === undefined) return;
-    if (message.kind === 'piece') queue.push(thread, message.part, message.bytes);
+    if (message.kind === 'piece') queue.push(thread, message.part, message);
     else if (message.kind === 'end') queue.end(thread);
     else if (message.code !== undefined) queue.fail(new CodedError(message.code, message.detail));
     else queue.fail(new CodedError('engine-thread-failed', { reason: message.message }));

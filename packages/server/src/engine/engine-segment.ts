@@ -4,7 +4,13 @@ import { SegmentIndex } from '../segment/segment-index.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import { buildHeaderTexts, type HeaderTexts } from './header-texts.ts';
 
-/** A segment as the engine keeps it while it is open. */
+/** Field lists whose header texts are kept; queries use one or two. */
+const headerListsMax = 4;
+/** What an address takes in filter, ids and postings, and a block in headers and their text; both on the high side. */
+const addressBytes = 24;
+const blockBytes = 1_200;
+
+/** A segment as the engine keeps it: directory, index and headers in memory. */
 export class EngineSegment {
   readonly segment: Segment;
   readonly key: string;
@@ -12,6 +18,8 @@ export class EngineSegment {
   /** Where each dictionary page's texts are in the kernel's memory; 0 if they are not loaded. */
   readonly pageTable: number;
   readonly #headers = new Map<string, HeaderTexts>();
+  /** How many runs read it now. */
+  users = 0;
 
   constructor(segment: Segment, key: string, kernel: EngineKernel) {
     this.segment = segment;
@@ -22,11 +30,20 @@ export class EngineSegment {
     kernel.ints.fill(0, this.pageTable / 4, this.pageTable / 4 + pageCount);
   }
 
+  /** About what it takes beside the kernel's memory, once all of it has been used. */
+  get indexBytes(): number {
+    const { addressCount, blockCount } = this.segment.directory;
+    return addressCount * addressBytes + blockCount * blockBytes;
+  }
+
   headerTexts(fields: Selection['fields']['block']): HeaderTexts {
     const key = fields.join();
     let texts = this.#headers.get(key);
     if (texts === undefined) {
       texts = buildHeaderTexts(this.segment, fields);
+      const oldest = this.#headers.keys().next().value;
+      if (oldest !== undefined && this.#headers.size >= headerListsMax)
+        this.#headers.delete(oldest);
       this.#headers.set(key, texts);
     }
     return texts;

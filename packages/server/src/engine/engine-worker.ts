@@ -10,6 +10,7 @@ import { openSegmentFile, type SegmentFile } from '../segment/segment-file.ts';
 import { Engine } from './engine.ts';
 import {
   aheadBytesMax,
+  type Coverage,
   type FromThread,
   partCountOf,
   partGroupCount,
@@ -17,6 +18,7 @@ import {
   type SegmentPlace,
   type ToThread,
 } from './engine-messages.ts';
+import type { SegmentRun } from './segment-run.ts';
 
 export interface EngineWorkerData {
   readonly thread: number;
@@ -38,8 +40,11 @@ class EngineWorker {
   readonly #engine: Engine;
   readonly #port: MessagePort;
   readonly #data: EngineWorkerData;
+  readonly #places = new Map<string, SegmentPlace>();
   readonly #files = new Map<string, SegmentFile>();
   readonly #runs = new Map<number, RunState>();
+  /** By key: how many runs may still read it. */
+  readonly #readers = new Map<string, number>();
   /** Segments to close once no run is left that may read them. */
   readonly #closing = new Set<string>();
   #turnStartMs = 0;
@@ -80,11 +85,10 @@ class EngineWorker {
     }
   }
 
-  readonly #places = new Map<string, SegmentPlace>();
-
   async #run(request: RunRequest): Promise<void> {
     const state: RunState = { aheadBytes: 0, isCancelled: false, wake: () => {} };
     this.#runs.set(request.id, state);
+    for (const key of request.keys) this.#readers.set(key, (this.#readers.get(key) ?? 0) + 1);
     try {
       let part = 0;
       for (const key of request.keys) part = await this.#runSegment(request, key, part, state);
@@ -96,6 +100,7 @@ class EngineWorker {
       this.#send({ kind: 'failed', id: request.id, message, ...failure });
     } finally {
       this.#runs.delete(request.id);
+      for (const key of request.keys) this.#leave(key);
       this.#closeUnused();
     }
   }
@@ -112,21 +117,35 @@ class EngineWorker {
     const partEnd = firstPart + partCountOf(run.groupCount);
     try {
       for (let part = firstPart; part < partEnd && !state.isCancelled; part++) {
-        if (part % this.#data.threadCount !== this.#data.thread) continue;
+        if ((part + request.turn) % this.#data.threadCount !== this.#data.thread) continue;
         const first = (part - firstPart) * partGroupCount;
         const end = Math.min(first + partGroupCount, run.groupCount);
-        for (const bytes of run.pieces(first, end)) {
-          state.aheadBytes += bytes.length;
-          this.#send({ kind: 'piece', id: request.id, part, bytes }, bytes);
-          await this.#takeTurns(state);
-          if (state.isCancelled) break;
-        }
+        await this.#runPart(run, { first, end }, { id: request.id, part }, state);
         await this.#takeTurns(state);
       }
     } finally {
       run.release();
     }
     return partEnd;
+  }
+
+  async #runPart(
+    run: SegmentRun,
+    { first, end }: { first: number; end: number },
+    place: { id: number; part: number },
+    state: RunState,
+  ): Promise<void> {
+    for (const bytes of run.pieces(first, end)) {
+      const coverage = run.isAtLineEnd ? coverageOf(run, run.lastLineBlock) : undefined;
+      state.aheadBytes += bytes.length;
+      this.#send({ kind: 'piece', ...place, bytes, coverage }, bytes);
+      await this.#takeTurns(state);
+      if (state.isCancelled) return;
+    }
+    const last = run.lastCoveredBlock(end);
+    if (last < 0 || last === run.lastLineBlock) return;
+    const coverage = coverageOf(run, last);
+    this.#send({ kind: 'piece', ...place, bytes: new Uint8Array(0), coverage });
   }
 
   /** Lets messages in when it is time, and waits while the reader is too far behind. */
@@ -155,20 +174,34 @@ class EngineWorker {
     this.#files.set(key, file);
   }
 
+  #leave(key: string): void {
+    const readers = (this.#readers.get(key) ?? 0) - 1;
+    if (readers > 0) this.#readers.set(key, readers);
+    else this.#readers.delete(key);
+  }
+
   #closeUnused(): void {
-    if (this.#runs.size > 0) return;
     for (const key of this.#closing) {
+      if (this.#readers.has(key)) continue;
       if (this.#engine.has(key)) this.#engine.close(key);
       this.#files.get(key)?.close();
       this.#files.delete(key);
       this.#places.delete(key);
+      this.#closing.delete(key);
     }
-    this.#closing.clear();
   }
 
   #send(message: FromThread, bytes?: Uint8Array): void {
     this.#port.postMessage(message, bytes === undefined ? [] : [bytes.buffer as ArrayBuffer]);
   }
+}
+
+function coverageOf(run: SegmentRun, block: number): Coverage {
+  return {
+    slot: run.slotOf(block),
+    headerLine: run.headerLine(block),
+    endsWithLine: block === run.lastLineBlock,
+  };
 }
 
 assert(parentPort !== null, 'the engine worker runs in a thread');

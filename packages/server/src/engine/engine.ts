@@ -11,17 +11,24 @@ import { EngineSegment } from './engine-segment.ts';
 import { type BlockRange, type RunOptions, type RunReport, SegmentRun } from './segment-run.ts';
 
 export interface EngineOptions {
-  /** Bytes of loaded columns and pages that are kept. */
+  /** Bytes of loaded columns and pages that are kept. A quarter as much may hold directories and address indexes. */
   readonly cacheBytesMax: number;
 }
+
+const indexShare = 0.25;
 
 export class Engine {
   readonly #kernel = new EngineKernel();
   readonly #cache: ColumnCache;
+  readonly #indexBytesMax: number;
+  readonly #sources = new Map<string, Uint8Array | SegmentBytes>();
+  /** Those whose directory is in memory, in order of use. */
   readonly #segments = new Map<string, EngineSegment>();
+  #indexBytes = 0;
 
   constructor(options: EngineOptions) {
     this.#cache = new ColumnCache(this.#kernel, options.cacheBytesMax);
+    this.#indexBytesMax = options.cacheBytesMax * indexShare;
   }
 
   /** The bytes of kernel memory in use, the cache included. */
@@ -31,23 +38,19 @@ export class Engine {
 
   /** Opens a segment under a key that names it for good. */
   open(key: string, bytes: Uint8Array | SegmentBytes): Segment {
-    const known = this.#segments.get(key);
-    if (known !== undefined) return known.segment;
-    const open = new EngineSegment(openSegment(bytes), key, this.#kernel);
-    this.#segments.set(key, open);
-    return open.segment;
+    if (!this.#sources.has(key)) this.#sources.set(key, bytes);
+    return this.#opened(key).segment;
   }
 
   has(key: string): boolean {
-    return this.#segments.has(key);
+    return this.#sources.has(key);
   }
 
-  /** Forgets a segment and what the cache holds of it. */
+  /** Forgets a segment and what is kept of it. */
   close(key: string): void {
-    const open = this.#opened(key);
-    this.#cache.drop(open.key);
-    this.#kernel.release(open.pageTable);
-    this.#segments.delete(key);
+    const open = this.#segments.get(key);
+    if (open !== undefined) this.#unload(open);
+    this.#sources.delete(key);
   }
 
   /** Whether an open segment has a block in the range. */
@@ -78,9 +81,34 @@ export class Engine {
     return run.report;
   }
 
+  /** The segment with its directory, read again if it had to make room. */
   #opened(key: string): EngineSegment {
-    const open = this.#segments.get(key);
-    assert(open !== undefined, 'a segment is opened before it is used');
+    const source = this.#sources.get(key);
+    assert(source !== undefined, 'a segment is opened before it is used');
+    let open = this.#segments.get(key);
+    if (open === undefined) {
+      open = new EngineSegment(openSegment(source), key, this.#kernel);
+      this.#indexBytes += open.indexBytes;
+    } else {
+      this.#segments.delete(key);
+    }
+    this.#segments.set(key, open);
+    this.#shrink(key);
     return open;
+  }
+
+  #shrink(keptKey: string): void {
+    for (const [key, open] of this.#segments) {
+      if (this.#indexBytes <= this.#indexBytesMax) return;
+      if (key !== keptKey && open.users === 0) this.#unload(open);
+    }
+  }
+
+  #unload(open: EngineSegment): void {
+    assert(open.users === 0, 'a segment goes when nobody reads it');
+    this.#segments.delete(open.key);
+    this.#indexBytes -= open.indexBytes;
+    this.#cache.drop(open.key);
+    this.#kernel.release(open.pageTable);
   }
 }

@@ -1,8 +1,8 @@
 import type { CodedError } from '../base/errors.ts';
+import type { RunPiece } from './engine-messages.ts';
 
-export interface QueuedPiece {
+export interface QueuedPiece extends RunPiece {
   readonly thread: number;
-  readonly bytes: Uint8Array;
   /** The bytes' length; they may be handed on and gone by the time it is needed. */
   readonly length: number;
 }
@@ -13,17 +13,19 @@ interface PartPiece {
 }
 
 /**
- * Puts the pieces of one run in order. Thread t delivers the pieces of parts t, t + n, t + 2n, … in order, so part p is
+ * Puts the pieces of one run in order. Thread t delivers the pieces of its parts in order, every n-th of all, so part p is
  * complete when its thread delivers a later part or has ended. Bounded by what the threads may be ahead.
  */
 export class PieceQueue {
   readonly #waiting: PartPiece[][];
   readonly #ended: boolean[];
+  readonly #turn: number;
   #part = 0;
   #failure: CodedError | undefined;
   #wake: () => void = () => {};
 
-  constructor(threadCount: number) {
+  constructor(threadCount: number, turn: number) {
+    this.#turn = turn;
     this.#waiting = Array.from({ length: threadCount }, () => []);
     this.#ended = Array.from({ length: threadCount }, () => false);
   }
@@ -32,8 +34,8 @@ export class PieceQueue {
     return this.#ended.every(Boolean);
   }
 
-  push(thread: number, part: number, bytes: Uint8Array): void {
-    const piece = { thread, bytes, length: bytes.length };
+  push(thread: number, part: number, { bytes, coverage }: RunPiece): void {
+    const piece = { thread, bytes, coverage, length: bytes.length };
     (this.#waiting[thread] as PartPiece[]).push({ part, piece });
     this.#wake();
   }
@@ -62,7 +64,7 @@ export class PieceQueue {
 
   #take(): QueuedPiece | undefined | 'none yet' {
     for (;;) {
-      const thread = this.#part % this.#waiting.length;
+      const thread = (this.#part + this.#turn) % this.#waiting.length;
       const pieces = this.#waiting[thread] as PartPiece[];
       const first = pieces[0];
       if (first?.part === this.#part) {

@@ -1,5 +1,6 @@
 /** One query over one segment: which groups to read, what to select in them, and the text of it in pieces. */
 
+import type { BlockHeader } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
 import { keyBytes } from '../segment/dictionary.ts';
 import type { GroupEntry } from '../segment/directory.ts';
@@ -61,6 +62,7 @@ export class SegmentRun {
 
   constructor(open: EngineSegment, selection: Selection, options: RunOptions, modules: Modules) {
     this.#open = open;
+    open.users++;
     this.#selection = selection;
     this.#modules = modules;
     const { segment } = open;
@@ -86,8 +88,31 @@ export class SegmentRun {
   }
 
   release(): void {
+    this.#open.users--;
     this.#modules.kernel.release(this.#out);
     this.#programs.release();
+  }
+
+  /** Whether the text handed out so far ends with a line, and the block of that line: its place in the segment. */
+  isAtLineEnd = true;
+  lastLineBlock = -1;
+
+  /** The last block, by place, that the row groups before `end` cover of the range; -1 if none. */
+  lastCoveredBlock(end: number): number {
+    const group = this.#open.segment.directory.groups[end - 1];
+    if (group === undefined) return -1;
+    const last = Math.min(group.firstBlock + group.blockCount, this.#endBlock) - 1;
+    return last >= this.#firstBlock ? last : -1;
+  }
+
+  /** The line that says only that the block was covered. */
+  headerLine(block: number): Uint8Array {
+    const header = this.#headerOf(block);
+    return Buffer.concat([lineStart, header, lineEnd]);
+  }
+
+  slotOf(block: number): number {
+    return (this.#open.segment.headers[block] as BlockHeader).number;
   }
 
   get groupCount(): number {
@@ -211,9 +236,10 @@ export class SegmentRun {
   /** Room for a header and the end of a line is kept by flushing early. */
   #beginLine(block: number): void {
     const { kernel } = this.#modules;
-    const start = this.#headers.starts[block] as number;
-    const header = this.#headers.bytes.subarray(start, this.#headers.starts[block + 1]);
+    const header = this.#headerOf(block);
     const { bytes } = kernel;
+    this.isAtLineEnd = false;
+    this.lastLineBlock = block;
     bytes.set(lineStart, this.#at);
     bytes.set(header, this.#at + lineStart.length);
     this.#at += lineStart.length + header.length;
@@ -222,14 +248,21 @@ export class SegmentRun {
 
   #endLine(): void {
     const { bytes } = this.#modules.kernel;
-    bytes[this.#at++] = 0x7d;
-    bytes[this.#at++] = 0x0a;
+    bytes.set(lineEnd, this.#at);
+    this.#at += lineEnd.length;
+    this.isAtLineEnd = true;
+  }
+
+  #headerOf(block: number): Uint8Array {
+    const start = this.#headers.starts[block] as number;
+    return this.#headers.bytes.subarray(start, this.#headers.starts[block + 1]);
   }
 
   *#flush(least: number): Generator<Uint8Array> {
     const length = this.#at - this.#out;
     if (length < least) return;
-    const piece = this.#modules.kernel.bytes.slice(this.#out, this.#at);
+    const piece = Buffer.allocUnsafeSlow(length);
+    piece.set(this.#modules.kernel.bytes.subarray(this.#out, this.#at));
     this.#at = this.#out;
     yield piece;
   }
@@ -279,6 +312,7 @@ export class SegmentRun {
 }
 
 const lineStart = new TextEncoder().encode('{"header":');
+const lineEnd = new TextEncoder().encode('}\n');
 
 /** Where a block's rows start in its group. */
 interface Place {

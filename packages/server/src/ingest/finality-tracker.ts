@@ -3,6 +3,7 @@
  * report of a slot alone proves nothing: a source on another branch reports slots too.
  */
 import type { Clock } from '../base/clock.ts';
+import { settleWithin } from '../base/settle-within.ts';
 import type { AlarmBoard } from '../dataset/alarm-board.ts';
 import type { BlockRef } from '../ledger/block.ts';
 import type { ChainFeeder } from './chain-feeder.ts';
@@ -17,10 +18,13 @@ export interface FinalityModules {
 }
 
 const everyMs = 1_000;
+/** Who has not answered by then has no say in this round. */
+const answerMsMax = 700;
 const stallAlarmMs = 60_000;
 
 export class FinalityTracker {
   readonly #modules: FinalityModules;
+  readonly #asked = new Set<FollowedSource>();
   #advancedMs: number;
 
   constructor(modules: FinalityModules) {
@@ -38,22 +42,25 @@ export class FinalityTracker {
   }
 
   async step(signal: AbortSignal): Promise<void> {
-    const sources = this.#modules.sources().filter(({ health }) => health.isReady);
-    await Promise.all(sources.map((source) => this.#readSlots(source, signal)));
+    const reads = this.#modules.sources().map((source) => this.#readSlots(source, signal));
+    await settleWithin(reads, answerMsMax, this.#modules.clock);
     const reported = agreedSlot(this.#modules.sources().filter(({ health }) => health.isHealthy));
     const candidate = newestUnfinalized(this.#modules.feeder.pending, reported);
     if (candidate === undefined) this.#noteStall();
     else if (await this.#isConfirmed(candidate, signal)) await this.#finalize(candidate, signal);
   }
 
+  /** Asks a source unless it still owes an answer: a mute one holds up nobody. */
   async #readSlots(source: FollowedSource, signal: AbortSignal): Promise<void> {
+    if (!source.health.isReady || this.#asked.has(source)) return;
+    this.#asked.add(source);
     const [finalized, confirmed] = await Promise.all([
       source.node.slot('finalized', signal),
       source.node.slot('confirmed', signal),
     ]);
-    if (source.note(finalized).kind === 'ok' && finalized.kind === 'ok') {
-      source.finalizedSlot = finalized.value;
-    }
+    this.#asked.delete(source);
+    source.note(finalized);
+    if (finalized.kind === 'ok') source.finalizedSlot = finalized.value;
     if (confirmed.kind === 'ok') source.confirmedSlot = confirmed.value;
   }
 
@@ -62,16 +69,18 @@ export class FinalityTracker {
     const asked = this.#modules
       .sources()
       .filter(({ health, finalizedSlot }) => health.isHealthy && finalizedSlot >= candidate.number);
-    const answers = await Promise.all(
+    const answers = await settleWithin(
       asked.map(({ node }) => node.header(candidate.number, 'finalized', signal)),
+      answerMsMax,
+      this.#modules.clock,
     );
-    const opinions = answers.filter(
-      (answer) => answer.kind === 'ok' || answer.reason === 'skipped-hint',
-    );
-    const agreeing = opinions.filter(
-      (answer) => answer.kind === 'ok' && answer.value.hash === candidate.hash,
-    );
-    return agreeing.length * 2 > opinions.length;
+    let agreeing = 0;
+    let differing = 0;
+    for (const answer of answers) {
+      if (answer?.kind === 'ok' && answer.value.hash === candidate.hash) agreeing++;
+      else if (answer?.kind === 'ok' || answer?.reason === 'skipped-hint') differing++;
+    }
+    return agreeing > differing;
   }
 
   async #finalize(block: BlockRef, signal: AbortSignal): Promise<void> {

@@ -1,87 +1,26 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { Slot } from '../ledger/primitives.ts';
-import type { FaultRequest } from '../simulator/faults.ts';
-import type { LedgerOptions } from '../simulator/simulated-ledger.ts';
-import { type NodeOptions, type SimulatedNode, startNode } from '../simulator/start-node.ts';
-import { createSimulatedLedger } from '../simulator/start-simulated-node.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
-import { type Following, type FollowOptions, followNodes } from './testing/follow-ledger.ts';
+import { followNodes } from './testing/follow-ledger.ts';
+import {
+  expectSameChain,
+  isCaughtUp,
+  startWorld as start,
+  untilAlarm,
+  type World,
+  type WorldOptions,
+} from './testing/start-world.ts';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-interface World {
-  readonly nodes: SimulatedNode[];
-  readonly node: SimulatedNode;
-  readonly following: Following;
-  /** Lets the ledger produce so many slots, one at a time, so that each is seen as it comes. */
-  produce(slotCount: number): Promise<void>;
-  /** Lets time pass at once. */
-  leap(slotCount: number): void;
-}
-
-const slotMs = 400;
-
-async function startWorld(
-  options: {
-    ledger?: LedgerOptions;
-    nodes?: NodeOptions[];
-    faults?: FaultRequest[];
-  } & FollowOptions = {},
-): Promise<World> {
-  const shape = { startSlot: 40, finalityDistance: 31, slotMs, skipRate: 0, forkRate: 0 };
-  const ledger = createSimulatedLedger(
-    {
-      ...options.ledger,
-      paused: true,
-      chain: { ...shape, ...options.ledger?.chain },
-      content: { transactionsPerBlock: 1, votes: 1, epochRewardsPerBlock: 1 },
-    },
-    { clock: systemClock },
-  );
-  const nodes: SimulatedNode[] = [];
-  for (const one of options.nodes ?? [{}]) {
-    const node = await startNode(one, { ledger });
-    nodes.push(node);
-    closers.push(() => node.close());
-  }
-  for (const fault of options.faults ?? []) nodes[0]?.faults.set(fault);
-  const following = await followNodes(nodes, options);
-  closers.push(() => following.stop());
-  return {
-    nodes,
-    node: nodes[0] as SimulatedNode,
-    following,
-    leap: (slotCount) => ledger.time.advance(slotCount * slotMs),
-    produce: async (slotCount) => {
-      for (let i = 0; i < slotCount; i++) {
-        ledger.time.advance(slotMs);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    },
-  };
-}
-
-/** Whether the stored chain is what the node shows, up to its confirmed head. */
-function isCaughtUp(node: SimulatedNode): (snapshot: ChainSnapshot) => boolean {
-  return ({ head }) => {
-    const { branch, confirmedSlot } = node.state();
-    return head !== null && head.hash === branch.blockAt(confirmedSlot)?.blockhash;
-  };
-}
-
-function expectSameChain(snapshot: ChainSnapshot, node: SimulatedNode, first = 0): void {
-  const { branch, confirmedSlot } = node.state();
-  const expected: string[] = [];
-  for (let slot = first; slot <= confirmedSlot; slot++) {
-    const block = branch.hasBlock(slot) ? branch.blockAt(slot) : undefined;
-    if (block !== undefined) expected.push(`${slot} ${block.blockhash}`);
-  }
-  expect(snapshot.hot.map(({ header }) => `${header.number} ${header.hash}`)).toEqual(expected);
+async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const world = await start(options);
+  closers.push(world.close);
+  return world;
 }
 
 describe('following one node', () => {
@@ -208,15 +147,3 @@ describe('forks', () => {
     expectSameChain(await following.until('the true chain goes on', isCaughtUp(node)), node);
   });
 });
-
-async function untilAlarm(following: Following, code: string, msMax = 10_000): Promise<void> {
-  const endMs = performance.now() + msMax;
-  while (!following.dataset.alarms.has(code)) {
-    if (performance.now() > endMs) {
-      throw new Error(
-        `no alarm ${code}: ${JSON.stringify([following.dataset.alarms.list(), following.ingester.status])}`,
-      );
-    }
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

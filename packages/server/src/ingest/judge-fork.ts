@@ -2,6 +2,8 @@
  * Whether to leave the stored branch for another one that a source shows. With one source configured its word is all there
  * is; with several, time is no vote and one voice changes nothing.
  */
+import type { Clock } from '../base/clock.ts';
+import { settleWithin } from '../base/settle-within.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { FollowedSource } from './followed-source.ts';
 
@@ -25,16 +27,19 @@ export type Verdict = 'switch' | 'keep' | 'wait';
 
 /** On a tie the branch that grows wins, once the other stood still for so long. */
 const tieQuietMs = 2_000;
+/** Who has not answered by then has no opinion. */
+const opinionMsMax = 1_000;
 
 /** What each source has at the first slot where the branch differs from ours. */
 export async function askOpinions(
   claim: Claim,
   sources: readonly FollowedSource[],
-  signal: AbortSignal,
+  modules: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<Opinion[]> {
   const contested = claim.headers[0] as BlockHeader;
   const others = sources.filter((one) => one !== claim.claimant && one.health.isHealthy);
-  const opinions = await Promise.all(
+  const { clock, signal } = modules;
+  const opinions = await settleWithin(
     others.map(async (source): Promise<Opinion> => {
       const answer = source.note(await source.node.header(contested.number, 'confirmed', signal));
       if (answer.kind === 'ok') {
@@ -44,8 +49,11 @@ export async function askOpinions(
       const isPast = source.confirmedSlot > contested.number && answer.reason !== 'outage';
       return { source, view: isPast ? 'differs' : 'unknown' };
     }),
+    opinionMsMax,
+    clock,
   );
-  return [{ source: claim.claimant, view: 'holds' }, ...opinions];
+  const given = opinions.filter((opinion) => opinion !== undefined);
+  return [{ source: claim.claimant, view: 'holds' }, ...given];
 }
 
 export function judgeFork(claim: Claim, opinions: readonly Opinion[]): Verdict {

@@ -284,7 +284,7 @@ export class SourceFollower {
       isRepeated: before !== undefined && before.hash === first.hash && tip.number > before.tip,
     };
     if (before?.hash !== first.hash) this.#lastClaim = { hash: first.hash, tip: tip.number };
-    const verdict = judgeFork(claim, await askOpinions(claim, all, signal));
+    const verdict = judgeFork(claim, await askOpinions(claim, all, { clock, signal }));
     if (verdict === 'keep') {
       const fault = `it alone shows another branch from slot ${first.number} on`;
       this.#strike('source-disagrees', fault);

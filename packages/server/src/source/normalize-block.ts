@@ -14,10 +14,11 @@ import { CodedError } from '../base/errors.ts';
 import type { Block, BlockHeader, Log } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import { BlockReader, type Raw } from './block-reader.ts';
+import { isSurelyVote } from './is-surely-vote.ts';
 import { type NormalizeCounts, newCounts } from './normalize-counts.ts';
 import { type NormalizeOptions, normalizeDefaults } from './normalize-options.ts';
 import { type BlockDraft, normalizeTransaction } from './normalize-transaction.ts';
-import { type JsonRefusal, parseExactJson } from './parse-exact-json.ts';
+import { type JsonParts, type JsonRefusal, parseExactJson } from './parse-exact-json.ts';
 import { LogParser } from './parse-log.ts';
 import { readRewards } from './read-rewards.ts';
 
@@ -65,16 +66,32 @@ export function normalizeBlock(
   const entries = reader.array(raw.transactions, 'transactions');
   const draft = newDraft(reader, settings);
   const rewards = readRewards(reader, raw.rewards) ?? noteMissingRewards(draft);
-  for (let i = 0; i < entries.length; i++) {
-    const entry = json.parts === null ? entries[i] : json.parts.read(entries[i]);
-    if (entry === undefined) throw new CodedError('block-not-json', { slot, transaction: i });
-    normalizeTransaction(draft, entry, i);
+  if (json.parts === null) {
+    for (let i = 0; i < entries.length; i++) normalizeTransaction(draft, entries[i], i);
+  } else {
+    normalizeParts(draft, entries, json.parts);
   }
   const { transactions, instructions, logs, balances, tokenBalances } = draft;
   return {
     block: { header, transactions, instructions, logs, balances, tokenBalances, rewards },
     counts: draft.counts,
   };
+}
+
+/** Votes that are to be dropped are not even parsed. */
+function normalizeParts(draft: BlockDraft, elements: readonly unknown[], parts: JsonParts): void {
+  const { slot } = draft.reader;
+  const dropsVotes = draft.options.votes === 'drop';
+  for (let i = 0; i < elements.length; i++) {
+    const bytes = dropsVotes ? parts.bytesOf(elements[i]) : undefined;
+    if (bytes !== undefined && isSurelyVote(bytes)) {
+      draft.counts.votesDropped++;
+      continue;
+    }
+    const entry = parts.read(elements[i]);
+    if (entry === undefined) throw new CodedError('block-not-json', { slot, transaction: i });
+    normalizeTransaction(draft, entry, i);
+  }
 }
 
 function newDraft(reader: BlockReader, options: NormalizeOptions): BlockDraft {

@@ -56,6 +56,14 @@ export class JsonParts {
     this.#scan = scan;
   }
 
+  /** The bytes that an element of `transactions` stands for; undefined if it stands for itself. */
+  bytesOf(element: unknown): Uint8Array | undefined {
+    if (typeof element !== 'string') return undefined;
+    const index = Number(element.slice(1)) * 2;
+    const { parts } = this.#scan;
+    return this.#bytes.subarray(parts[index], parts[index + 1]);
+  }
+
   /**
    * What an element of `transactions` stands for; undefined if that is no JSON. Elements that were not cut out stand for
    * themselves.

@@ -182,6 +182,11 @@ export class Journal {
     }
   }
 
+  /** The length of a payload that the state names. */
+  payloadLength(id: number): number {
+    return this.#placeOf(id).length;
+  }
+
   /** The bytes of a payload, checked. Reading goes on after a failed write. */
   async read(id: number): Promise<Uint8Array> {
     const place = this.#places.get(id);

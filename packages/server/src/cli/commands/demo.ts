@@ -1,12 +1,13 @@
 import { Command, Option } from 'commander';
 import { runDemo } from '../../app/demo.ts';
+import type { ListenChoice } from '../../app/run-service.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { CommandContext } from '../context.ts';
-import { addListenOptions, type ListenOptions } from '../listen-options.ts';
+import { addListenOptions } from '../listen-options.ts';
 import { readVersion } from '../read-version.ts';
 import { stopSignal } from '../stop-signal.ts';
 
-interface DemoCommandOptions extends ListenOptions {
+interface DemoCommandOptions extends ListenChoice {
   readonly data: string;
 }
 
@@ -18,11 +19,10 @@ export function buildDemoCommand(context: CommandContext): Command {
   return command
     .addOption(new Option('--data <folder>', 'where the data goes').default('./data/demo'))
     .addHelpText('after', examples)
-    .action(async (options: DemoCommandOptions) => {
-      const signal = stopSignal();
+    .action(async ({ data, ...listen }: DemoCommandOptions) => {
       await runDemo(
-        { ...options, dataFolder: options.data, version: readVersion() },
-        { ...context, clock: systemClock, signal },
+        { listen, dataFolder: data, version: readVersion() },
+        { ...context, clock: systemClock, signal: stopSignal() },
       );
     });
 }

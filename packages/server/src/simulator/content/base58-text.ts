@@ -23,23 +23,44 @@ for (let i = 0; i < PAIR_COUNT; i++) {
 
 /** The most digits one text has; instruction data of 1,232 bytes needs 1,683. */
 const DIGIT_COUNT_MAX = 1700;
+/** Four digits are made at a time. */
 const scratch = Buffer.alloc(DIGIT_COUNT_MAX + 4);
 
-/** About one address in seventeen has 43 digits, as on the real ledger. */
-export function drawAddress(random: Random): Address {
-  fillDigits(random, 44);
-  if (random.below(17) === 0) {
-    scratch[0] = DIGITS[random.between(5, 57)] as number;
-    return scratch.toString('latin1', 0, 43) as Address;
+/** A transaction needs about this many digits; they are made at once, since each text from bytes is a call out of JavaScript. */
+const REFILL_COUNT = 512;
+
+/** Random digits, handed out piece by piece. */
+export class DigitTape {
+  readonly random: Random;
+  readonly #refillCount: number;
+  #digits = '';
+  #at = 0;
+
+  constructor(random: Random, refillCount = REFILL_COUNT) {
+    this.random = random;
+    this.#refillCount = refillCount;
   }
-  scratch[0] = DIGITS[random.between(1, 16)] as number;
-  return scratch.toString('latin1', 0, 44) as Address;
+
+  take(count: number): string {
+    if (this.#at + count > this.#digits.length) {
+      this.#digits = drawDigits(this.random, Math.max(count, this.#refillCount));
+      this.#at = 0;
+    }
+    this.#at += count;
+    return this.#digits.substring(this.#at - count, this.#at);
+  }
 }
 
-export function drawSignature(random: Random): Signature {
-  fillDigits(random, 88);
-  scratch[0] = DIGITS[random.between(1, 4)] as number;
-  return scratch.toString('latin1', 0, 88) as Signature;
+/** About one address in seventeen has 43 digits, as on the real ledger. */
+export function drawAddress(tape: DigitTape): Address {
+  const { random } = tape;
+  const isShort = random.below(17) === 0;
+  const first = isShort ? random.between(5, 57) : random.between(1, 16);
+  return ((ALPHABET[first] as string) + tape.take(isShort ? 42 : 43)) as Address;
+}
+
+export function drawSignature(tape: DigitTape): Signature {
+  return ((ALPHABET[tape.random.between(1, 4)] as string) + tape.take(87)) as Signature;
 }
 
 /** Instruction data that starts with given bytes: fixed digits, then this many free ones. */
@@ -48,10 +69,9 @@ export interface DataTemplate {
   readonly freeCount: number;
 }
 
-export function drawData(template: DataTemplate, random: Random): string {
+export function drawData(template: DataTemplate, tape: DigitTape): string {
   if (template.freeCount === 0) return template.fixed;
-  fillDigits(random, template.freeCount);
-  return template.fixed + scratch.toString('latin1', 0, template.freeCount);
+  return template.fixed + tape.take(template.freeCount);
 }
 
 /**
@@ -72,10 +92,9 @@ export function buildDataTemplate(start: readonly number[], byteCount: number): 
   for (const byte of rest) low = low * 256n + BigInt(byte);
   const span = 256n ** BigInt(restCount - rest.length);
   const middle = low * span + span / 2n;
-  let freeCount = 0;
-  for (let power = 58n; power * 2n < span; power *= 58n) freeCount++;
-  const digits = toDigits(middle);
-  return { fixed: zeros + digits.slice(0, digits.length - freeCount), freeCount };
+  // 58^9 lies below 2^53: a free digit takes less than 53/9 bits, and one bit is kept for the half.
+  const freeCount = Math.max(0, Math.floor(((restCount - rest.length) * 8 - 1) / (53 / 9)));
+  return { fixed: zeros + toDigits(middle / 58n ** BigInt(freeCount)), freeCount };
 }
 
 function toDigits(value: bigint): string {
@@ -84,8 +103,7 @@ function toDigits(value: bigint): string {
   return text;
 }
 
-/** Fills the scratch with random digits; may write up to three more than asked for. */
-function fillDigits(random: Random, count: number): void {
+function drawDigits(random: Random, count: number): string {
   assert(count <= DIGIT_COUNT_MAX, 'the scratch holds the longest text');
   for (let at = 0; at < count; at += 4) {
     const word = random.uint32();
@@ -96,4 +114,5 @@ function fillDigits(random: Random, count: number): void {
     scratch[at + 2] = PAIRS[second] as number;
     scratch[at + 3] = PAIRS[second + 1] as number;
   }
+  return scratch.toString('latin1', 0, count);
 }

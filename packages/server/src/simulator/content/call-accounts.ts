@@ -1,10 +1,12 @@
 /** Which of a transaction's keys each of its calls names, and with which data it is called. */
+import { assert } from '../../base/assert.ts';
 import type { Random } from '../../base/random.ts';
 import type { Address } from '../../ledger/primitives.ts';
-import { drawData } from './base58-text.ts';
+import { DigitTape, drawData } from './base58-text.ts';
 import type { CallDraft } from './call-draft.ts';
-import type { Key, KeyList } from './key-list.ts';
+import { countWritable, type Key, type KeyList, writableIndex } from './key-list.ts';
 import type { InstructionKind, Program } from './program.ts';
+import type { Call } from './simulated-block.ts';
 
 /** Where data that comes again and again is made: a pure function of the kind and the variant's number. */
 export class DataVariants {
@@ -15,23 +17,25 @@ export class DataVariants {
     this.#random = random;
   }
 
-  draw(program: Program, kind: InstructionKind, random: Random): string {
+  draw(program: Program, kind: InstructionKind, tape: DigitTape): string {
     if (kind.variantCount === undefined || kind.data.freeCount === 0) {
-      return drawData(kind.data, random);
+      return drawData(kind.data, tape);
     }
     // Squaring favours the first variants.
-    const unit = random.unit();
+    const unit = tape.random.unit();
     const variant = Math.floor(unit * unit * kind.variantCount);
     let texts = this.#known.get(kind);
     if (texts === undefined) {
       texts = [];
       this.#known.set(kind, texts);
     }
-    texts[variant] ??= drawData(
-      kind.data,
-      this.#random.fork(program.id, kind.data.fixed, kind.data.freeCount, variant),
-    );
+    texts[variant] ??= this.#build(program, kind, variant);
     return texts[variant] as string;
+  }
+
+  #build({ id }: Program, { data }: InstructionKind, variant: number): string {
+    const random = this.#random.fork(id, data.fixed, data.freeCount, variant);
+    return drawData(data, new DigitTape(random, data.freeCount));
   }
 }
 
@@ -42,66 +46,89 @@ export class CallFiller {
     this.#variants = new DataVariants(random);
   }
 
-  fill(calls: readonly CallDraft[], list: KeyList, random: Random): void {
-    const indexes = new Map<Address, number>();
-    for (const key of list.keys) {
-      if (key.role === 'program') indexes.set(key.address, key.index);
-    }
-    const markets = list.keys.filter((key) => key.role === 'market');
-    this.#fillAll(calls, { list, indexes, markets }, random);
+  fill(drafts: readonly CallDraft[], list: KeyList, tape: DigitTape): Call[] {
+    const marketIndexes: number[] = [];
+    list.keys.forEach((key, index) => {
+      if (key.role === 'market') marketIndexes.push(index);
+    });
+    return this.#fill(drafts, { list, marketIndexes, writableCount: countWritable(list) }, tape);
   }
 
-  #fillAll(calls: readonly CallDraft[], context: FillContext, random: Random): void {
-    for (const call of calls) {
-      call.programIndex = context.indexes.get(call.programId) as number;
-      call.data = this.#variants.draw(call.program, call.kind, random);
-      call.accounts = drawAccounts(call, context, random);
-      if (call.calls.length > 0) this.#fillAll(call.calls, context, random);
+  #fill(drafts: readonly CallDraft[], context: FillContext, tape: DigitTape): Call[] {
+    const calls: Call[] = [];
+    for (const draft of drafts) {
+      calls.push({
+        programId: draft.program.id,
+        programIndex: findProgram(context.list, draft.program.id),
+        accounts: drawAccounts(draft, context, tape.random),
+        data: this.#variants.draw(draft.program, draft.kind, tape),
+        depth: draft.depth,
+        calls: draft.calls.length === 0 ? NO_CALLS : this.#fill(draft.calls, context, tape),
+        ran: draft.ran,
+      });
     }
+    return calls;
   }
 }
 
+const NO_CALLS: readonly Call[] = [];
+
 interface FillContext {
   readonly list: KeyList;
-  readonly indexes: ReadonlyMap<Address, number>;
-  readonly markets: readonly Key[];
+  readonly marketIndexes: readonly number[];
+  readonly writableCount: number;
+}
+
+/** Programs stand at the end of the static keys or of the loaded ones. */
+function findProgram({ keys }: KeyList, id: Address): number {
+  for (let i = keys.length - 1; i >= 0; i--) if ((keys[i] as Key).address === id) return i;
+  assert(false, 'the key list holds every program that is called');
 }
 
 function drawAccounts(call: CallDraft, context: FillContext, random: Random): number[] {
   const count = call.kind.accountCount.draw(random);
-  const accounts: number[] = new Array(count);
-  const { keys, writable } = context.list;
+  const accounts: number[] = [];
   if (call.program.role === 'app') {
-    fillAppAccounts(accounts, call.program, context, random);
+    fillAppAccounts(accounts, count, { call, context });
     return accounts;
   }
+  const { list, writableCount } = context;
   for (let i = 0; i < count; i++) {
     // The last one signs: the user, or the market on the user's behalf.
-    const isLast = i === count - 1;
-    if (count > 1 && isLast) accounts[i] = random.chance(0.6) ? 0 : random.below(keys.length);
-    else accounts[i] = (writable[random.below(writable.length)] as Key).index;
+    if (count > 1 && i === count - 1) {
+      accounts.push(drawAuthority(list, random));
+    } else accounts.push(writableIndex(list, random.below(writableCount)));
   }
   return accounts;
+}
+
+/** The user, one of the read-only keys that everybody names, or any. */
+function drawAuthority(list: KeyList, random: Random): number {
+  const choice = random.unit();
+  if (choice < 0.4) return 0;
+  if (choice > 0.55) return random.below(list.keys.length);
+  return list.staticCount - 1 - random.below(Math.min(4, list.readonlyUnsignedCount));
 }
 
 /** An application names its market first, then the user, then everything else in turn. */
 function fillAppAccounts(
   accounts: number[],
-  program: Program,
-  context: FillContext,
-  random: Random,
+  count: number,
+  { call, context }: { readonly call: CallDraft; readonly context: FillContext },
 ): void {
-  const { keys } = context.list;
-  const { markets } = context;
-  const skip = markets.length === 0 ? 0 : program.rank % markets.length;
-  const marketCount = Math.min(accounts.length - 1, markets.length);
-  let next = random.below(keys.length);
-  for (let i = 0; i < accounts.length; i++) {
-    if (i < marketCount) accounts[i] = (markets[(skip + i) % markets.length] as Key).index;
-    else if (i === marketCount) accounts[i] = 0;
-    else {
-      accounts[i] = next;
-      next = next + 1 === keys.length ? 0 : next + 1;
-    }
+  const keyCount = context.list.keys.length;
+  const markets = context.marketIndexes;
+  const marketCount = Math.min(count - 1, markets.length);
+  let market = markets.length === 0 ? 0 : call.program.rank % markets.length;
+  for (let i = 0; i < marketCount; i++) {
+    accounts.push(markets[market] as number);
+    market = market + 1 === markets.length ? 0 : market + 1;
+  }
+  if (accounts.length < count) accounts.push(0);
+  // From the read-only keys on, which are the ones that others name too.
+  let next = context.list.staticCount - context.list.readonlyUnsignedCount;
+  while (accounts.length < count) {
+    accounts.push(next);
+    next = next + 1 === keyCount ? 0 : next + 1;
   }
 }

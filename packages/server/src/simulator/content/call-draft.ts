@@ -1,14 +1,11 @@
-import type { Address } from '../../ledger/primitives.ts';
 import type { InstructionKind, Program } from './program.ts';
-import type { Call } from './simulated-block.ts';
 
-/** A call while its transaction is being made; what is left of it in the end is the `Call`. */
-export interface CallDraft extends Call {
+/** A call as planned: what runs and how it ends, before it has accounts and data. */
+export interface CallDraft {
   readonly program: Program;
   readonly kind: InstructionKind;
-  programIndex: number;
-  accounts: number[];
-  data: string;
+  /** 1 for a top-level instruction. */
+  readonly depth: number;
   calls: CallDraft[];
   ran: boolean;
   /** Whether its start, its lines and its result are printed. */
@@ -25,10 +22,6 @@ export function createCall(program: Program, kind: InstructionKind, depth: numbe
   return {
     program,
     kind,
-    programId: program.id as Address,
-    programIndex: 0,
-    accounts: [],
-    data: '',
     depth,
     calls: [],
     ran: true,
@@ -40,7 +33,10 @@ export function createCall(program: Program, kind: InstructionKind, depth: numbe
 }
 
 /** All calls below and including the given ones, in the order they run. */
-export function flattenCalls(calls: readonly CallDraft[], into: CallDraft[] = []): CallDraft[] {
+export function flattenCalls<C extends { readonly calls: readonly C[] }>(
+  calls: readonly C[],
+  into: C[] = [],
+): C[] {
   for (const call of calls) {
     into.push(call);
     if (call.calls.length > 0) flattenCalls(call.calls, into);

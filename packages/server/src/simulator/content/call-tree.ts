@@ -35,25 +35,25 @@ const SHAPES = new Choice<Shape>([
 
 /** Instructions by shape. Transactions that fail keep fewer, so these lie a little above what comes out. */
 const INFRASTRUCTURE_COUNT = new Bands([
-  [1, 1, 62],
-  [2, 3, 14],
-  [4, 6, 18],
+  [1, 1, 70],
+  [2, 3, 11],
+  [4, 6, 13],
   [7, 9, 6],
 ]);
 const ONE_COUNT = new Quantiles([
   [0, 2],
   [0.1, 4],
-  [0.3, 6],
+  [0.25, 6],
   [0.62, 7],
   [0.9, 10],
-  [1, 15],
+  [1, 14],
 ]);
 const FEW_COUNT = new Quantiles([
   [0, 6],
   [0.1, 8],
-  [0.5, 12],
-  [0.9, 19],
-  [1, 24],
+  [0.5, 11],
+  [0.9, 18],
+  [1, 23],
 ]);
 const MANY_COUNT = new Quantiles([
   [0, 13],
@@ -62,9 +62,9 @@ const MANY_COUNT = new Quantiles([
   [1, 28],
 ]);
 const BUDGET_COUNT = new Bands([
-  [0, 0, 24],
-  [1, 1, 16],
-  [2, 2, 60],
+  [0, 0, 28],
+  [1, 1, 18],
+  [2, 2, 54],
 ]);
 
 const ALONE = new Choice<'system' | 'token' | 'associated'>([
@@ -77,13 +77,13 @@ const OUTER_KINDS: Choice<readonly [Program, InstructionKind]> = new Choice([
   [[TOKEN, INITIALIZE_ACCOUNT] as const, 18],
   [[TOKEN, SYNC_NATIVE] as const, 6],
   [[TOKEN, TOKEN_TRANSFER] as const, 8],
-  [[SYSTEM, SYSTEM_TRANSFER] as const, 32],
+  [[SYSTEM, SYSTEM_TRANSFER] as const, 10],
 ]);
 const INNER_KINDS: Choice<readonly [Program, InstructionKind]> = new Choice([
-  [[TOKEN, TOKEN_TRANSFER] as const, 66],
+  [[TOKEN, TOKEN_TRANSFER] as const, 58],
   [[TOKEN, TOKEN_TRANSFER_CHECKED] as const, 21],
-  [[SYSTEM, SYSTEM_TRANSFER] as const, 8],
-  [[SYSTEM, SYSTEM_CREATE] as const, 5],
+  [[SYSTEM, SYSTEM_TRANSFER] as const, 9],
+  [[SYSTEM, SYSTEM_CREATE] as const, 6],
 ]);
 
 /** The ledger's own limit today is 5; 9 is announced. */
@@ -129,10 +129,12 @@ export class CallTreeBuilder {
     const calls = buildBudget(random, 2);
     const app = this.#app('alone', random, 1);
     const count = ONE_COUNT.draw(random);
-    const outer = addAccountCreation(random, 0.09);
+    const outer = addAccountCreation(random, 0.06);
     let room = count - calls.length - 1;
     for (; room > 0; room--) {
-      if (random.chance(0.46)) addInner(app, random);
+      const choice = random.unit();
+      if (choice < 0.49) addInner(app, random);
+      else if (choice < 0.6) outer.push(createCall(app.program, app.program.kinds.draw(random), 1));
       else outer.push(outerCall(random));
     }
     return arrange([...calls], app, outer, random);
@@ -145,8 +147,8 @@ export class CallTreeBuilder {
   ): CallDraft[] {
     const calls = buildBudget(random, 2);
     const router = this.#app('router', random, 1);
-    const outer = addAccountCreation(random, 0.35);
-    const isNested = random.chance(0.73);
+    const outer = addAccountCreation(random, 0.2);
+    const isNested = random.chance(0.78);
     const venueCount = plan.venueCountMax > 2 ? random.between(3, 5) : random.between(1, 2);
     const venues: CallDraft[] = [];
     for (let i = 0; i < venueCount; i++) {
@@ -157,12 +159,12 @@ export class CallTreeBuilder {
     }
     if (isNested) router.calls.push(...venues);
     else outer.push(...venues);
-    if (random.chance(0.02)) this.#deepen(venues[0] as CallDraft, random, 1);
+    if (random.chance(0.12)) this.#deepen(venues[0] as CallDraft, random, 1);
     let room = plan.count - calls.length - 1 - venueCount * 3 - countCalls(outer);
     for (; room > 0; room--) {
       const choice = random.unit();
-      if (choice < 0.2) addInner(router, random);
-      else if (choice < 0.38) addInner(random.pick(venues), random);
+      if (choice < 0.34) addInner(router, random);
+      else if (choice < 0.54) addInner(random.pick(venues), random);
       else outer.push(outerCall(random));
     }
     return arrange([...calls], router, outer, random);
@@ -239,15 +241,15 @@ function buildBudget(random: Random, countMax: number): CallDraft[] {
 
 function outerCall(random: Random): CallDraft {
   const choice = random.unit();
-  if (choice < 0.1) return createCall(ASSOCIATED_TOKEN, ASSOCIATED_TOKEN.kinds.draw(random), 1);
-  if (choice < 0.3) return createCall(SYSTEM, SYSTEM.kinds.draw(random), 1);
+  if (choice < 0.09) return createCall(ASSOCIATED_TOKEN, ASSOCIATED_TOKEN.kinds.draw(random), 1);
+  if (choice < 0.36) return createCall(SYSTEM, SYSTEM.kinds.draw(random), 1);
   const [program, kind] = OUTER_KINDS.draw(random);
   return createCall(program, kind, 1);
 }
 
 function addInner(parent: CallDraft, random: Random): void {
   const { event } = parent.program;
-  if (event !== undefined && random.chance(0.35)) {
+  if (event !== undefined && random.chance(0.4)) {
     parent.calls.push(createCall(parent.program, event, parent.depth + 1));
     return;
   }

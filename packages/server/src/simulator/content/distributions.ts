@@ -98,41 +98,48 @@ export class Choice<Value> {
 
 /** Whole numbers by their quantiles, `[share below, value]` ascending from 0 to 1, straight lines in between. */
 export class Quantiles {
-  readonly #points: readonly (readonly [share: number, value: number])[];
+  readonly #shares: Float64Array;
+  readonly #values: Float64Array;
 
   constructor(points: readonly (readonly [share: number, value: number])[]) {
-    assert(points[0]?.[0] === 0 && points.at(-1)?.[0] === 1, 'quantiles span from 0 to 1');
-    this.#points = points;
+    this.#shares = Float64Array.from(points, (point) => point[0]);
+    this.#values = Float64Array.from(points, (point) => point[1]);
+    assert(this.#shares[0] === 0 && this.#shares.at(-1) === 1, 'quantiles span from 0 to 1');
   }
 
   draw(random: Random): number {
+    const shares = this.#shares;
     const unit = random.unit();
     let index = 1;
-    while ((this.#points[index] as readonly [number, number])[0] <= unit) index++;
-    const [lowShare, lowValue] = this.#points[index - 1] as readonly [number, number];
-    const [highShare, highValue] = this.#points[index] as readonly [number, number];
-    const part = (unit - lowShare) / (highShare - lowShare);
-    return Math.floor(lowValue + (highValue - lowValue) * part);
+    while ((shares[index] as number) <= unit) index++;
+    const low = this.#values[index - 1] as number;
+    const lowShare = shares[index - 1] as number;
+    const part = (unit - lowShare) / ((shares[index] as number) - lowShare);
+    return Math.floor(low + ((this.#values[index] as number) - low) * part);
   }
 }
 
 /** Whole numbers in bands, `[first, last, weight]`, evenly spread inside a band. */
 export class Bands {
-  readonly #bands: readonly (readonly [first: number, last: number, weight: number])[];
+  readonly #firsts: Float64Array;
+  readonly #counts: Float64Array;
   readonly #table: WeightedTable;
+  /** Whether there is only one value; drawing it takes no number. */
+  readonly #isFixed: boolean;
 
   constructor(bands: readonly (readonly [first: number, last: number, weight: number])[]) {
-    this.#bands = bands;
-    this.#table = new WeightedTable(bands.map(([, , weight]) => weight));
+    this.#firsts = Float64Array.from(bands, (band) => band[0]);
+    this.#counts = Float64Array.from(bands, (band) => band[1] - band[0] + 1);
+    this.#table = new WeightedTable(bands.map((band) => band[2]));
+    this.#isFixed = bands.length === 1 && this.#counts[0] === 1;
   }
 
   draw(random: Random): number {
-    const [first, last] = this.#bands[this.#table.draw(random)] as readonly [
-      number,
-      number,
-      number,
-    ];
-    return first === last ? first : random.between(first, last);
+    if (this.#isFixed) return this.#firsts[0] as number;
+    const band = this.#counts.length === 1 ? 0 : this.#table.draw(random);
+    const count = this.#counts[band] as number;
+    const first = this.#firsts[band] as number;
+    return count === 1 ? first : first + random.below(count);
   }
 }
 

@@ -36,7 +36,7 @@ function named(name: string, text: string, isBeforeInvoke = false): Cause {
 const SHORT_OF_FUNDS = custom(1, 'Error: insufficient funds');
 
 const CAUSES = new Choice<Cause>([
-  [SHORT_OF_FUNDS, 27],
+  [SHORT_OF_FUNDS, 20],
   [anchor(6001, 'SlippageToleranceExceeded', 'Slippage tolerance exceeded'), 25],
   [anchor(6003, 'InvalidState', 'The account is not in the expected state'), 9],
   [custom(0, 'Error: the account is already in use'), 5],
@@ -86,20 +86,18 @@ const FEE_ONLY: readonly string[] = [
 ];
 
 export interface FailureRates {
-  readonly failure: number;
-  /** Shares of the failures. */
+  /** Shares of the failures; the rest is an instruction's own. */
   readonly feeOnly: number;
   readonly rent: number;
   readonly beforeInvoke: number;
 }
 
-/** Decides whether and how a transaction fails, and cuts its call tree to what really ran. */
+/** Decides how a transaction fails, and cuts its call tree to what really ran. Null where nothing in it can fail. */
 export function drawFailure(
   calls: readonly CallDraft[],
   rates: FailureRates,
   random: Random,
 ): SimulatedError | null {
-  if (!random.chance(rates.failure)) return null;
   const choice = random.unit();
   if (choice < rates.feeOnly) {
     for (const call of calls) forget(call);
@@ -113,7 +111,9 @@ export function drawFailure(
   if (choice < rates.feeOnly + rates.rent) {
     return { variant: 'InsufficientFundsForRent', detail: '{"account_index":0}' };
   }
-  const failing = random.pick(candidates);
+  // Programs of the node itself rarely fail when others run beside them.
+  const loaded = candidates.filter(({ program }) => !program.isNative);
+  const failing = random.pick(loaded.length > 0 && random.chance(0.95) ? loaded : candidates);
   const isBeforeInvoke = choice < rates.feeOnly + rates.rent + rates.beforeInvoke;
   const cause = drawCause(failing, isBeforeInvoke, random);
   const index = cutAfter(calls, failing, cause);

@@ -1,9 +1,23 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ContentInput, parseContentOptions, STRESS_PRESETS } from './content-options.ts';
 import { BlockGenerator } from './generate-block.ts';
 import { renderRawBlock } from './render-raw-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';
+
+const RATIO_MAX = 8;
+
+const HASHES: Readonly<Record<string, string>> = {
+  demo: '376efb63f2a81e013c7363a7adb78f4fb90d3e304493ed0aa1ec40d4606d9824',
+  '2025': '6ff2d1c5be4c8c2e0346fedaf31e92c90e33e42039d3ea3ebe021db0fdb8a041',
+  'busy at an epoch start': 'e6c421274aa1b11abbcbac11f11a258afeeade0649e896e3e2189ca3b2a3f989',
+  'odd genesis': 'be8cc9a15dab76e92b1e7370ea08fb614062d117eafb4120b0fb5af0a88ccc35',
+  'odd 2020': 'ae0dda05747f35a2b3b73922a791111ba1cb5ad4746dce82e6a416a03ee255ef',
+  'odd 2021': '855d321f1efe45cdeb7879d2afc6ef2b536f010189dd24c33192a283b4e5e447',
+  'odd 2025': '3ce9183047b61c3517b5ce41e17b8e53f9c6adcd5285c89bf16f41c0a5081a1a',
+  'odd 2026': '08b5e29dd3221c7e28959ba9b49bd5c988753cdb603c603c37194a050abfb739',
+};
 
 const FULL = { transactionDetails: 'full', rewards: true } as const;
 
@@ -47,6 +61,58 @@ describe('generate-block', () => {
     expect(new Set(texts).size).toBe(4);
   });
 
+  test.each<[string, ContentInput, number]>([
+    ['demo', {}, 1000],
+    ['2025', { profile: '2025', votes: 40 }, 300_000_000],
+    [
+      'busy at an epoch start',
+      { profile: 'busy', votes: false, epochRewardsPerBlock: 50 },
+      432_000,
+    ],
+    ...STRESS_PRESETS.map(
+      (preset) => [`odd ${preset.era}`, preset, 77] as [string, ContentInput, number],
+    ),
+  ])('default: the bytes of a block are the same on every machine (%s)', (name, input, slot) => {
+    // Pinned on purpose: a changed hash is a changed ledger for everybody who uses its seed.
+    expect(sha256(render(new BlockGenerator(parseContentOptions(input)), slot))).toBe(HASHES[name]);
+  });
+
+  test('behavior: the highest version is that of the transactions', () => {
+    const inputs: ContentInput[] = [{}, { version1Rate: 0.05 }, { era: '2021' }];
+    const found = inputs.map((input) => {
+      const generator = new BlockGenerator(
+        parseContentOptions({ ...input, transactionsPerBlock: 30 }),
+      );
+      return Array.from({ length: 20 }, (_, slot) => {
+        const block = generator.generate(chainBlockOf(slot));
+        const versions = Array.from({ length: block.transactionCount }, (_, index) => {
+          const { version } = block.transactionAt(index);
+          return version === 'legacy' ? -1 : version;
+        });
+        expect(block.findVersionMax()).toBe(Math.max(...versions));
+        return block.findVersionMax();
+      });
+    });
+    expect(found.map((versions) => Math.max(...versions))).toEqual([0, 1, -1]);
+  });
+
+  test('limit: a thousand transactions are made and printed in the time of a few parses', () => {
+    const generator = new BlockGenerator(parseContentOptions({ profile: 'busy', votes: false }));
+    const ratios: number[] = [];
+    for (let slot = 300_000_000; slot < 300_000_024; slot++) {
+      const start = process.cpuUsage();
+      const text = render(generator, slot);
+      const made = process.cpuUsage(start);
+      const yardstick = process.cpuUsage();
+      JSON.parse(text);
+      const parsed = process.cpuUsage(yardstick);
+      ratios.push((made.user + made.system) / (parsed.user + parsed.system));
+    }
+    // The parse of such a block takes 15 to 40 ms; the first blocks also warm up the engine.
+    const steady = ratios.slice(8).sort((a, b) => a - b);
+    expect(steady[steady.length >> 1]).toBeLessThan(RATIO_MAX);
+  });
+
   test('property: what is rendered is JSON in the form a node prints', () => {
     for (const preset of [{}, ...STRESS_PRESETS]) {
       const generator = new BlockGenerator(parseContentOptions(preset));
@@ -57,3 +123,7 @@ describe('generate-block', () => {
     }
   });
 });
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -5,20 +5,21 @@ import type { AddressBook } from './address-book.ts';
 import { EXTREMES } from './balances.ts';
 import type { Shape } from './call-tree.ts';
 import { Bands, buildZipfTable, Quantiles } from './distributions.ts';
-import type { Key, KeyList } from './key-list.ts';
+import { countWritable, type Key, type KeyList, writableIndex } from './key-list.ts';
 import { TOKEN, TOKEN_2022_ID, WRAPPED_COIN } from './ledger-programs.ts';
 import type { Holding, HoldingSide } from './simulated-block.ts';
 
-const NO_TOKENS_RATE = 0.115;
+const NO_TOKENS_RATE = 0.165;
 const COUNT = new Bands([
-  [1, 3, 13],
-  [4, 4, 13],
+  [1, 3, 10],
+  [4, 4, 12],
   [5, 5, 46],
-  [6, 6, 14],
-  [7, 11, 11.5],
-  [12, 26, 2.3],
+  [6, 6, 15],
+  [7, 11, 13],
+  [12, 26, 4.5],
 ]);
-const CHANGED_RATE = 0.34;
+/** With those that have one side only a third of all. */
+const CHANGED_RATE = 0.305;
 const ONE_SIDED_RATE = 0.05;
 const MINT_COUNT = 20_000;
 const MINTS = buildZipfTable(MINT_COUNT, 1.18);
@@ -54,41 +55,42 @@ export class HoldingDrawer {
 
   draw(list: KeyList, shape: Shape, random: Random): Holding[] {
     if (shape === 'infrastructure' ? random.chance(0.85) : random.chance(NO_TOKENS_RATE)) return [];
-    const count = Math.min(COUNT.draw(random), list.writable.length);
-    const first = list.writable.find((key) => key.market >= 0);
-    const token = first === undefined ? this.#drawToken(random) : this.#marketToken(first.market);
-    // Vaults stand behind the fresh accounts; starting near the end of those takes some of both.
-    const start = random.below(Math.max(1, list.writable.length - count + 1));
+    const writableCount = countWritable(list);
+    const count = Math.min(COUNT.draw(random), writableCount);
+    const vault = list.keys.find((key) => key.market >= 0);
+    const token = vault === undefined ? this.#drawToken(random) : this.#marketToken(vault.market);
+    // Vaults stand behind the fresh accounts, so that most runs take some of both.
+    const start = random.below(Math.max(1, writableCount - count + 1));
     const holdings: Holding[] = [];
-    for (let i = 0; i < count; i++) {
-      const key = list.writable[start + i] as Key;
-      holdings.push(this.#drawHolding(key, token, list, random));
+    for (let i = start; i < start + count; i++) {
+      holdings.push(this.#drawHolding(writableIndex(list, i), token, list, random));
     }
-    return holdings.sort((a, b) => a.accountIndex - b.accountIndex);
+    return holdings;
   }
 
-  #drawHolding(key: Key, token: Token, list: KeyList, random: Random): Holding {
+  #drawHolding(accountIndex: number, token: Token, list: KeyList, random: Random): Holding {
     const held = random.chance(0.37)
       ? WRAPPED
       : random.chance(0.75)
         ? token
         : this.#drawToken(random);
-    const owner = this.#drawOwner(key, list, random);
+    const owner = this.#drawOwner(accountIndex, list, random);
     const before = AMOUNT.draw(random);
-    const pre: HoldingSide = { ...held, owner, amount: String(before) };
+    const pre = sideOf(held, owner, before);
     if (random.chance(ONE_SIDED_RATE)) {
       const isNew = random.chance(0.5);
-      return { accountIndex: key.index, pre: isNew ? null : pre, post: isNew ? pre : null };
+      return { accountIndex, pre: isNew ? null : pre, post: isNew ? pre : null };
     }
-    if (!random.chance(CHANGED_RATE)) return { accountIndex: key.index, pre, post: pre };
+    if (!random.chance(CHANGED_RATE)) return { accountIndex, pre, post: pre };
     const change = random.below(1_000_000_000);
     const after = before > change && random.chance(0.5) ? before - change : before + change + 1;
-    return { accountIndex: key.index, pre, post: { ...pre, amount: String(after) } };
+    return { accountIndex, pre, post: sideOf(held, owner, after) };
   }
 
-  #drawOwner(key: Key, list: KeyList, random: Random): Address {
+  #drawOwner(accountIndex: number, { keys }: KeyList, random: Random): Address {
     if (random.chance(0.27)) return this.#book.address('owner', 0);
-    if (key.role === 'fresh' && random.chance(0.5)) return (list.keys[0] as Key).address;
+    const isFresh = keys[accountIndex]?.role === 'fresh';
+    if (isFresh && random.chance(0.5)) return (keys[0] as Key).address;
     return this.#book.address('owner', 1 + OWNERS.draw(random));
   }
 
@@ -108,6 +110,10 @@ export class HoldingDrawer {
     const programId = rank % 7 === 3 ? TOKEN_2022_ID : TOKEN.id;
     return { mint: this.#book.address('mint', rank), decimals: rank % 4 === 1 ? 9 : 6, programId };
   }
+}
+
+function sideOf({ mint, decimals, programId }: Token, owner: Address, amount: number): HoldingSide {
+  return { mint, decimals, owner, programId, amount: String(amount) };
 }
 
 /** Sides that differ in everything, and amounts at the ends of their range. */

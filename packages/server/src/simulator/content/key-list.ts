@@ -10,47 +10,53 @@
 import type { Random } from '../../base/random.ts';
 import type { Address } from '../../ledger/primitives.ts';
 import type { AddressBook } from './address-book.ts';
-import { drawAddress } from './base58-text.ts';
+import { type DigitTape, drawAddress } from './base58-text.ts';
 import type { CallDraft } from './call-draft.ts';
 import type { Shape } from './call-tree.ts';
 import { Bands, buildZipfTable, Quantiles } from './distributions.ts';
-import {
-  SYSTEM,
-  SYSVAR_INSTRUCTIONS,
-  SYSVAR_RENT,
-  TOKEN,
-  WRAPPED_COIN,
-} from './ledger-programs.ts';
+import { SYSVAR_RENT, WRAPPED_COIN } from './ledger-programs.ts';
 import type { Program } from './program.ts';
 import type { SimulatedLookup } from './simulated-block.ts';
+import type { Skeleton } from './skeleton.ts';
 
+/** An account as it is met; those that are met again are made once. */
 export interface Key {
   readonly address: Address;
   /** Lamports it holds unless the transaction changes them. */
   readonly resting: string;
-  /** Whether it may hold tokens, and of which market's vault if it is one. */
   readonly role: 'payer' | 'signer' | 'fresh' | 'market' | 'other' | 'program';
   /** The market's number for a vault, else -1. */
   readonly market: number;
-  index: number;
 }
 
 export interface KeyList {
   readonly keys: readonly Key[];
   readonly staticCount: number;
   readonly loadedWritableCount: number;
-  readonly signatureCount: number;
+  readonly signerCount: number;
   readonly readonlySignedCount: number;
   readonly readonlyUnsignedCount: number;
   readonly lookups: readonly SimulatedLookup[];
-  /** Writable ones that are no signers, in the order of the list. */
-  readonly writable: readonly Key[];
+}
+
+/** How many keys are writable and no signers. */
+export function countWritable(list: KeyList): number {
+  return (
+    list.staticCount - list.readonlyUnsignedCount - list.signerCount + list.loadedWritableCount
+  );
+}
+
+/** The place in the key list of the n-th writable key that is no signer. */
+export function writableIndex(list: KeyList, n: number): number {
+  const staticWritable = list.staticCount - list.readonlyUnsignedCount - list.signerCount;
+  return n < staticWritable ? list.signerCount + n : list.staticCount + n - staticWritable;
 }
 
 const MARKETS_PER_PROGRAM = 256;
 const MARKET_ACCOUNTS_MAX = 8;
 /** Markets beyond the most popular give way to others after this many slots. */
 const MARKET_LIFE_SLOTS = 40_000;
+const MARKETS_KEPT_MAX = 20_000;
 const HOT_COUNT = 4096;
 const HOT_LIFE_SLOTS = 6000;
 /** The first of them never change. */
@@ -65,8 +71,8 @@ const SIGNER_COUNT = new Bands([
 ]);
 const FRESH_COUNT: Readonly<Record<Shape, Bands>> = {
   infrastructure: new Bands([[1, 3, 1]]),
-  one: new Bands([[4, 8, 1]]),
-  few: new Bands([[5, 10, 1]]),
+  one: new Bands([[4, 7, 1]]),
+  few: new Bands([[4, 9, 1]]),
   many: new Bands([[6, 12, 1]]),
 };
 const STATIC_COUNT: Readonly<Record<Shape, Quantiles>> = {
@@ -77,23 +83,22 @@ const STATIC_COUNT: Readonly<Record<Shape, Quantiles>> = {
   ]),
   one: new Quantiles([
     [0, 10],
-    [0.5, 15],
-    [0.9, 20],
+    [0.5, 16],
+    [0.9, 22],
     [1, 26],
   ]),
   few: new Quantiles([
     [0, 12],
-    [0.5, 19],
-    [0.9, 26],
+    [0.5, 20],
+    [0.9, 27],
     [1, 30],
   ]),
   many: new Quantiles([
     [0, 16],
-    [0.5, 24],
+    [0.5, 22],
     [1, 30],
   ]),
 };
-const STATIC_COUNT_MAX = 30;
 const LOADED_COUNT = new Quantiles([
   [0, 6],
   [0.5, 12],
@@ -117,163 +122,173 @@ const RESTING = [
   '1461600',
   '23357760',
 ];
+const KNOWN: readonly Key[] = [
+  otherKey(WRAPPED_COIN, '482610441034'),
+  otherKey(SYSVAR_RENT, '1009200'),
+];
 
 export interface KeyListPlan {
   readonly slot: number;
-  readonly shape: Shape;
-  readonly calls: readonly CallDraft[];
+  readonly skeleton: Skeleton;
   readonly payer: Key;
   readonly hasLookups: boolean;
 }
 
 export class KeyListBuilder {
   readonly #book: AddressBook;
+  readonly #markets = new Map<number, readonly Key[]>();
+  readonly #programs = new Map<Program, Key>();
 
   constructor(book: AddressBook) {
     this.#book = book;
   }
 
-  build(plan: KeyListPlan, random: Random): KeyList {
+  build(plan: KeyListPlan, tape: DigitTape): KeyList {
+    const { random } = tape;
+    const { shape, programs } = plan.skeleton;
     const signers = [plan.payer];
     const signerCount = SIGNER_COUNT.draw(random);
-    for (let i = 1; i < signerCount; i++) signers.push(freshKey('signer', random));
-    const programs = collectPrograms(plan.calls);
+    for (let i = 1; i < signerCount; i++) signers.push(freshKey('signer', tape));
     const fresh: Key[] = [];
-    const freshCount = FRESH_COUNT[plan.shape].draw(random);
-    for (let i = 0; i < freshCount; i++) fresh.push(freshKey('fresh', random));
-    const shared = this.#drawShared(programs, plan.slot, random);
-    const room = STATIC_COUNT[plan.shape].draw(random) - signers.length - fresh.length;
-    const programKeys = programs.map(programKey);
-    const known = this.#knownKeys(plan.shape);
-    const missing = room - programs.length - shared.length - known.length;
-    for (let i = 0; i < missing; i++) this.#addHot(shared, plan.slot, random);
-    const draft = { signers, fresh, shared, programKeys, known };
-    return plan.hasLookups
-      ? this.#loadFromTables(draft, plan, random)
-      : arrangeKeys(draft, { tops: plan.calls, loadedCount: 0 }, random);
-  }
-
-  /** The accounts of one market of each application, and its configuration. */
-  #drawShared(programs: readonly Program[], slot: number, random: Random): Key[] {
+    const freshCount = FRESH_COUNT[shape].draw(random);
+    for (let i = 0; i < freshCount; i++) fresh.push(freshKey('fresh', tape));
     const shared: Key[] = [];
     for (const program of programs) {
-      if (program.rank < 0) continue;
-      const rank = MARKET_TABLE.draw(random);
-      const life = generation(rank, slot, MARKET_LIFE_SLOTS);
-      const market = (life * MARKETS_PER_PROGRAM + rank) * 4096 + program.rank;
-      const count = 3 + (program.rank % (MARKET_ACCOUNTS_MAX - 3));
-      for (let i = 0; i < count; i++) {
-        const id = market * MARKET_ACCOUNTS_MAX + i;
-        shared.push({
-          address: this.#book.address('market', id),
-          resting: RESTING[(rank + i) % RESTING.length] as string,
-          role: 'market',
-          market: i < 2 ? market : -1,
-          index: -1,
-        });
-      }
-      shared.push(otherKey(this.#book.address('config', program.rank)));
+      if (program.rank >= 0) this.#addMarket(shared, program, plan.slot, random);
     }
-    return shared;
+    const known = shape === 'infrastructure' ? [] : KNOWN;
+    const loadedCount = plan.hasLookups ? LOADED_COUNT.draw(random) : 0;
+    const staticCount = STATIC_COUNT[shape].draw(random);
+    const room = staticCount - signerCount - freshCount - known.length - programs.length;
+    const missing = Math.max(room, loadedCount) - shared.length;
+    for (let i = 0; i < missing; i++) this.#addHot(shared, plan.slot, random);
+    const draft = { signers, fresh, shared, known, loadedCount, staticCount };
+    const list = this.#arrange(draft, plan.skeleton, random);
+    return loadedCount === 0 ? list : { ...list, lookups: this.#drawLookups(list, random) };
+  }
+
+  /** The accounts of one market of an application, and its configuration. */
+  #addMarket(shared: Key[], program: Program, slot: number, random: Random): void {
+    const rank = MARKET_TABLE.draw(random);
+    const life = generation(rank, slot, MARKET_LIFE_SLOTS);
+    const market = (life * MARKETS_PER_PROGRAM + rank) * 4096 + program.rank;
+    let keys = this.#markets.get(market);
+    if (keys === undefined) {
+      keys = this.#buildMarket(market, rank, program);
+      if (this.#markets.size >= MARKETS_KEPT_MAX) this.#markets.clear();
+      this.#markets.set(market, keys);
+    }
+    for (const key of keys) shared.push(key);
+  }
+
+  #buildMarket(market: number, rank: number, program: Program): Key[] {
+    const count = 3 + (program.rank % (MARKET_ACCOUNTS_MAX - 3));
+    const keys: Key[] = [];
+    for (let i = 0; i < count; i++) {
+      keys.push({
+        address: this.#book.address('market', market * MARKET_ACCOUNTS_MAX + i),
+        resting: RESTING[(rank + i) % RESTING.length] as string,
+        role: 'market',
+        market: i < 2 ? market : -1,
+      });
+    }
+    keys.push(otherKey(this.#book.address('config', program.rank)));
+    return keys;
   }
 
   #addHot(shared: Key[], slot: number, random: Random): void {
     const rank = HOT_TABLE.draw(random);
     const id = generation(rank, slot, HOT_LIFE_SLOTS) * HOT_COUNT + rank;
     const address = this.#book.address('account', id);
-    if (!shared.some((key) => key.address === address)) {
-      shared.push(otherKey(address, RESTING[rank % RESTING.length]));
-    }
+    for (const key of shared) if (key.address === address) return;
+    shared.push(otherKey(address, RESTING[rank % RESTING.length]));
   }
 
-  #knownKeys(shape: Shape): Key[] {
-    if (shape === 'infrastructure') return [];
-    return [otherKey(WRAPPED_COIN, '482610441034'), otherKey(SYSVAR_RENT, '1009200')];
-  }
-
-  #loadFromTables(draft: KeyDraft, plan: KeyListPlan, random: Random): KeyList {
-    const wanted = LOADED_COUNT.draw(random);
-    while (draft.shared.length < wanted) this.#addHot(draft.shared, plan.slot, random);
-    if (draft.known.length > 0 && random.chance(0.5)) {
-      draft.known.push(otherKey(SYSVAR_INSTRUCTIONS, '0'));
-    }
-    const list = arrangeKeys(draft, { tops: plan.calls, loadedCount: wanted }, random);
+  #drawLookups(list: KeyList, random: Random): SimulatedLookup[] {
     const tableCount = TABLE_COUNT.draw(random);
+    const readonlyCount = list.keys.length - list.staticCount - list.loadedWritableCount;
+    const writable = deal(list.loadedWritableCount, tableCount, random);
+    const readonly = deal(readonlyCount, tableCount, random);
     const lookups: SimulatedLookup[] = [];
     for (let i = 0; i < tableCount; i++) {
-      const accountKey = this.#book.address('table', TABLE_IDS.draw(random) * 4 + i);
-      lookups.push({ accountKey, writableIndexes: [], readonlyIndexes: [] });
+      lookups.push({
+        accountKey: this.#book.address('table', TABLE_IDS.draw(random) * 4 + i),
+        writableIndexes: writable[i] as number[],
+        readonlyIndexes: readonly[i] as number[],
+      });
     }
-    return { ...list, lookups: fillLookups(lookups, list, random) };
+    return lookups;
+  }
+
+  /** Puts the keys in order. What comes from tables are shared accounts and programs that no top-level instruction names. */
+  #arrange(draft: KeyDraft, skeleton: Skeleton, random: Random): KeyList {
+    const { signers, fresh, shared, known } = draft;
+    const loadedCount = Math.min(draft.loadedCount, shared.length);
+    const loadedWritableCount = Math.round(loadedCount * 0.57);
+    const programKeys: Key[] = [];
+    const loadedPrograms: Key[] = [];
+    for (const program of skeleton.programs) {
+      const isLoaded = loadedCount > 0 && !isTop(program, skeleton.calls);
+      (isLoaded ? loadedPrograms : programKeys).push(this.#programKey(program));
+    }
+    const fixedCount = signers.length + known.length + programKeys.length + fresh.length;
+    const restCount = Math.min(
+      shared.length - loadedCount,
+      Math.max(0, draft.staticCount - fixedCount),
+    );
+    const writableEnd = loadedCount + Math.ceil(restCount * 0.7);
+    const restEnd = loadedCount + restCount;
+    const keys = signers;
+    const signerCount = keys.length;
+    for (const key of fresh) keys.push(key);
+    for (let i = loadedCount; i < writableEnd; i++) keys.push(shared[i] as Key);
+    const writableCount = keys.length;
+    for (let i = writableEnd; i < restEnd; i++) keys.push(shared[i] as Key);
+    for (const key of known) keys.push(key);
+    for (const key of programKeys) keys.push(key);
+    const staticCount = keys.length;
+    for (let i = 0; i < loadedCount; i++) keys.push(shared[i] as Key);
+    for (const key of loadedPrograms) keys.push(key);
+    return {
+      keys,
+      staticCount,
+      loadedWritableCount,
+      signerCount,
+      readonlySignedCount: signerCount > 1 && random.chance(0.3) ? 1 : 0,
+      readonlyUnsignedCount: staticCount - writableCount,
+      lookups: [],
+    };
+  }
+
+  #programKey(program: Program): Key {
+    let key = this.#programs.get(program);
+    if (key === undefined) {
+      const resting = program.isNative ? '1' : '1141440';
+      key = { address: program.id, resting, role: 'program', market: -1 };
+      this.#programs.set(program, key);
+    }
+    return key;
   }
 }
 
 interface KeyDraft {
-  readonly signers: readonly Key[];
+  readonly signers: Key[];
   readonly fresh: readonly Key[];
-  readonly shared: Key[];
-  readonly programKeys: readonly Key[];
-  readonly known: Key[];
+  readonly shared: readonly Key[];
+  readonly known: readonly Key[];
+  readonly loadedCount: number;
+  readonly staticCount: number;
 }
 
-/** Puts the keys in order. What comes from tables are shared accounts and programs that no top-level instruction names. */
-function arrangeKeys(
-  draft: KeyDraft,
-  plan: { readonly tops: readonly CallDraft[]; readonly loadedCount: number },
-  random: Random,
-): KeyList {
-  const { signers } = draft;
-  const loadedWritableCount = Math.round(plan.loadedCount * 0.57);
-  const loadedWritable = draft.shared.slice(0, loadedWritableCount);
-  const loadedReadonly = draft.shared.slice(loadedWritableCount, plan.loadedCount);
-  const rest = draft.shared.slice(plan.loadedCount);
-  const writableRestCount = Math.ceil(rest.length * 0.7);
-  const writable = [...draft.fresh, ...rest.slice(0, writableRestCount)];
-  const topIds = new Set(plan.tops.map((top) => top.programId));
-  const readonly = [...rest.slice(writableRestCount), ...draft.known];
-  for (const key of draft.programKeys) {
-    if (plan.loadedCount === 0 || topIds.has(key.address)) readonly.push(key);
-    else loadedReadonly.push(key);
-  }
-  const surplus = signers.length + writable.length + readonly.length - STATIC_COUNT_MAX;
-  if (surplus > 0) writable.length = Math.max(2, writable.length - surplus);
-  const keys = [...signers, ...writable, ...readonly, ...loadedWritable, ...loadedReadonly];
-  for (let i = 0; i < keys.length; i++) (keys[i] as Key).index = i;
-  return {
-    keys,
-    staticCount: signers.length + writable.length + readonly.length,
-    loadedWritableCount: loadedWritable.length,
-    signatureCount: signers.length,
-    readonlySignedCount: signers.length > 1 && random.chance(0.3) ? 1 : 0,
-    readonlyUnsignedCount: readonly.length,
-    lookups: [],
-    writable: [...writable, ...loadedWritable],
-  };
-}
-
-/** Deals the loaded keys out to the tables: every table gets one at least, in order. */
-function fillLookups(
-  lookups: readonly SimulatedLookup[],
-  list: KeyList,
-  random: Random,
-): SimulatedLookup[] {
-  const writable = deal(list.loadedWritableCount, lookups.length, random);
-  const readonlyCount = list.keys.length - list.staticCount - list.loadedWritableCount;
-  const readonly = deal(readonlyCount, lookups.length, random);
-  return lookups
-    .map(({ accountKey }, table) => ({
-      accountKey,
-      writableIndexes: writable[table] as number[],
-      readonlyIndexes: readonly[table] as number[],
-    }))
-    .filter((lookup) => lookup.writableIndexes.length + lookup.readonlyIndexes.length > 0);
-}
-
+/** Deals loaded keys out to tables, in order and evenly: there are at least as many keys as tables. */
 function deal(count: number, tableCount: number, random: Random): number[][] {
-  const dealt: number[][] = Array.from({ length: tableCount }, () => []);
-  for (let i = 0; i < count; i++) {
-    const table = Math.floor((i * tableCount) / count);
-    (dealt[table] as number[]).push(random.below(256));
+  const dealt: number[][] = [];
+  for (let table = 0; table < tableCount; table++) {
+    const end = Math.floor(((table + 1) * count) / tableCount);
+    const indexes: number[] = [];
+    for (let i = Math.floor((table * count) / tableCount); i < end; i++)
+      indexes.push(random.below(256));
+    dealt.push(indexes);
   }
   return dealt;
 }
@@ -285,26 +300,16 @@ function generation(rank: number, slot: number, lifeSlots: number): number {
   return Math.floor((slot + (phase % lifeSlots)) / lifeSlots);
 }
 
-function collectPrograms(calls: readonly CallDraft[], into: Program[] = []): Program[] {
-  for (const call of calls) {
-    if (!into.includes(call.program)) into.push(call.program);
-    if (call.calls.length > 0) collectPrograms(call.calls, into);
-  }
-  if (into.length > 0 && !into.includes(SYSTEM)) into.push(SYSTEM);
-  if (into.some((program) => program.rank >= 0) && !into.includes(TOKEN)) into.push(TOKEN);
-  return into;
+function isTop(program: Program, tops: readonly CallDraft[]): boolean {
+  for (const top of tops) if (top.program === program) return true;
+  return false;
 }
 
-function freshKey(role: 'signer' | 'fresh', random: Random): Key {
-  const resting = role === 'signer' ? '0' : random.chance(0.75) ? '2039280' : '0';
-  return { address: drawAddress(random), resting, role, market: -1, index: -1 };
+function freshKey(role: 'signer' | 'fresh', tape: DigitTape): Key {
+  const resting = role === 'signer' ? '0' : tape.random.chance(0.75) ? '2039280' : '0';
+  return { address: drawAddress(tape), resting, role, market: -1 };
 }
 
 function otherKey(address: Address, resting = '1461600'): Key {
-  return { address, resting, role: 'other', market: -1, index: -1 };
-}
-
-function programKey(program: Program): Key {
-  const resting = program.isNative ? '1' : '1141440';
-  return { address: program.id, resting, role: 'program', market: -1, index: -1 };
+  return { address, resting, role: 'other', market: -1 };
 }

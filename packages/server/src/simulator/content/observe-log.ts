@@ -3,6 +3,7 @@
  * from the truncation mark on counts. Eras that lost the calls or the log leave less to learn.
  */
 import type { LogKind } from '../../ledger/block.ts';
+import { flattenCalls } from './call-draft.ts';
 import type { EraRules } from './eras.ts';
 import { WITHOUT_LINES } from './ledger-programs.ts';
 import type { Call, LogLine, SimulatedTransaction } from './simulated-block.ts';
@@ -32,8 +33,10 @@ export function observeLog(transaction: SimulatedTransaction, era: EraRules): Ob
   const recorded = listRecorded(transaction.calls, era);
   const ran = recorded.filter((call) => isTakenAsRun(call, transaction, era));
   const { log } = transaction;
-  const isReadable = era.hasMeta && log.form === 'modern' && !contradicts(transaction, era);
-  const seen = isReadable ? readLines(log.lines.slice(0, log.markIndex)) : readLines([]);
+  const callers = flattenCalls(transaction.calls);
+  const isReadable =
+    era.hasMeta && log.form === 'modern' && !contradicts(transaction, callers, era);
+  const seen = readLines(isReadable ? log.lines.slice(0, log.markIndex) : [], callers);
   const dropped = new Set(ran.filter((call) => !(seen.started.has(call) && seen.ended.has(call))));
   const isCut = isReadable && log.markIndex < log.lines.length;
   const isUnread = !isReadable && log.lines.length > 0;
@@ -60,20 +63,24 @@ function isTakenAsRun(call: Call, transaction: SimulatedTransaction, era: EraRul
 }
 
 /** A log that shows calls which were not recorded cannot be matched with the instructions. */
-function contradicts({ log }: SimulatedTransaction, era: EraRules): boolean {
+function contradicts(
+  { log }: SimulatedTransaction,
+  callers: readonly Call[],
+  era: EraRules,
+): boolean {
   if (era.hasInner) return false;
   const lines = log.lines.slice(0, log.markIndex);
-  return lines.some((line) => line.role === 'invoke' && line.call !== null && line.call.depth > 1);
+  return lines.some(({ role, caller }) => role === 'invoke' && (callers[caller] as Call).depth > 1);
 }
 
-function readLines(lines: readonly LogLine[]) {
+function readLines(lines: readonly LogLine[], callers: readonly Call[]) {
   const errors = new Map<Call, string>();
   const units = new Map<Call, bigint>();
   const started = new Set<Call>();
   const ended = new Set<Call>();
   const logs: ObservedLog[] = [];
-  lines.forEach(({ role, text, call }, logIndex) => {
-    if (call === null) return;
+  lines.forEach(({ role, text, caller }, logIndex) => {
+    const call = callers[caller] as Call;
     if (role === 'invoke') started.add(call);
     else if (role === 'consumed') units.set(call, readUnits(text));
     else if (role === 'log') logs.push({ logIndex, call, kind: role, message: text.slice(13) });

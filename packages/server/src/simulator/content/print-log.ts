@@ -3,19 +3,17 @@
  * own stay below 10,000; the first that does not fit leaves a mark, once, and shorter ones that fit still follow.
  */
 import type { Random } from '../../base/random.ts';
-import type { CallDraft } from './call-draft.ts';
+import { type CallDraft, flattenCalls } from './call-draft.ts';
 import { Quantiles } from './distributions.ts';
 import { drawLine } from './program.ts';
 import type { LogLine, SimulatedLog } from './simulated-block.ts';
 
 const LOG_BYTES_END = 10_000;
-const MARK: LogLine = { role: 'mark', text: 'Log truncated', call: null };
+const MARK: LogLine = { role: 'mark', text: 'Log truncated', caller: -1 };
 /** An instruction may use this many unless the transaction asks for more. */
 const UNITS_PER_INSTRUCTION = 200_000;
 
-/** Addresses of the node's own programs end in many ones. */
-const NATIVE_END = /1{10}$/;
-
+const DATA_PREFIX = 'Program data: ';
 const BASE64 = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/');
 /** Groups of four characters, three bytes each. */
 const DATA_GROUP_COUNT = new Quantiles([
@@ -38,6 +36,8 @@ export class LogPrinter {
   #markIndex = -1;
   #isPlain: boolean;
   #unitsLeft = 0;
+  /** How many calls were met so far; each has its number. */
+  #callCount = 0;
 
   constructor(random: Random, options: PrintOptions) {
     this.#random = random;
@@ -50,16 +50,18 @@ export class LogPrinter {
     for (const call of calls) if (call.ran) total += drawUnits(call, this.#random);
     const asked = Math.ceil((total * 1.2) / 1000) * 1000;
     this.#unitsLeft = Math.max(asked, calls.length * UNITS_PER_INSTRUCTION);
-    for (const call of calls) if (call.ran) this.#printCall(call);
+    for (const call of calls) this.#printCall(call);
     return {
       form: 'modern',
       lines: this.#lines,
       markIndex: this.#markIndex === -1 ? this.#lines.length : this.#markIndex,
+      text: printLines(this.#lines, this.#isPlain),
       isPlain: this.#isPlain,
     };
   }
 
   #printCall(call: CallDraft): void {
+    const caller = this.#callCount++;
     if (!call.prints) {
       this.#unitsLeft -= call.units;
       return;
@@ -67,62 +69,62 @@ export class LogPrinter {
     const { program, kind } = call;
     const { text } = program;
     const unitsAtStart = this.#unitsLeft;
-    this.#keep({ role: 'invoke', text: text.invoke[call.depth] as string, call });
-    if (kind.opening !== undefined) this.#log(`Program log: ${kind.opening}`, call);
-    this.#printBody(call);
+    this.#keep({ role: 'invoke', text: text.invoke[call.depth] as string, caller });
+    if (kind.opening !== undefined) this.#log(`Program log: ${kind.opening}`, caller);
+    this.#printBody(call, caller);
     if (call.lament !== null) {
-      if (call.lament.role === 'log') this.#log(`Program log: ${call.lament.text}`, call);
-      else this.#keep({ role: 'other', text: call.lament.text, call });
+      if (call.lament.role === 'log') this.#log(`Program log: ${call.lament.text}`, caller);
+      else this.#keep({ role: 'other', text: call.lament.text, caller });
     }
     if (!program.isNative) {
       const consumed = `${text.consumed}${call.units} of ${unitsAtStart} compute units`;
-      this.#keep({ role: 'consumed', text: consumed, call });
-      if (call.failure === null) this.#printReturn(call);
+      this.#keep({ role: 'consumed', text: consumed, caller });
+      if (call.failure === null) this.#printReturn(call, caller);
     }
     this.#unitsLeft = unitsAtStart - call.units;
-    if (call.failure === null) this.#keep({ role: 'success', text: text.success, call });
-    else this.#keep({ role: 'failed', text: text.failed + call.failure, call });
+    if (call.failure === null) this.#keep({ role: 'success', text: text.success, caller });
+    else this.#keep({ role: 'failed', text: text.failed + call.failure, caller });
   }
 
   /** Its own lines, some before the calls it makes and some after. */
-  #printBody(call: CallDraft): void {
+  #printBody(call: CallDraft, caller: number): void {
     const { program } = call;
     const isEvent = call.kind === program.event;
     const lineCount = isEvent ? 0 : program.lineCount.draw(this.#random);
     const before = call.calls.length === 0 ? lineCount : (lineCount + 1) >> 1;
-    this.#printLines(call, before);
-    if (this.#isStress) this.#printOddities(call);
+    this.#printLines(call, caller, before);
+    if (this.#isStress) this.#printOddities(call, caller);
     for (const inner of call.calls) this.#printCall(inner);
-    if (call.kind.remark !== undefined) this.#log(`Program log: ${call.kind.remark}`, call);
-    this.#printLines(call, lineCount - before);
+    if (call.kind.remark !== undefined) this.#log(`Program log: ${call.kind.remark}`, caller);
+    this.#printLines(call, caller, lineCount - before);
     if (isEvent || program.dataRate === 0) return;
     const dataCount = Math.floor(program.dataRate + this.#random.unit());
     for (let i = 0; i < dataCount; i++) {
-      this.#keep({ role: 'data', text: `Program data: ${drawBase64(this.#random)}`, call });
+      this.#keep({ role: 'data', text: DATA_PREFIX + drawBase64(this.#random), caller });
     }
   }
 
-  #printLines(call: CallDraft, count: number): void {
+  #printLines(call: CallDraft, caller: number, count: number): void {
     const { lines } = call.program;
     for (let i = 0; i < count; i++) {
-      this.#log(`Program log: ${drawLine(this.#random.pick(lines), this.#random)}`, call);
+      this.#log(`Program log: ${drawLine(this.#random.pick(lines), this.#random)}`, caller);
     }
   }
 
-  #printReturn(call: CallDraft): void {
+  #printReturn(call: CallDraft, caller: number): void {
     const { program, kind } = call;
     if (kind.returns !== undefined) {
-      this.#keep({ role: 'other', text: program.text.returned + kind.returns, call });
+      this.#keep({ role: 'other', text: program.text.returned + kind.returns, caller });
     } else if (program.returnRate > 0 && this.#random.chance(program.returnRate)) {
       const value = `${drawBase64(this.#random).slice(0, 11)}=`;
-      this.#keep({ role: 'other', text: program.text.returned + value, call });
+      this.#keep({ role: 'other', text: program.text.returned + value, caller });
     }
   }
 
-  #printOddities(call: CallDraft): void {
+  #printOddities(call: CallDraft, caller: number): void {
     const random = this.#random;
     if (call.program.isNative || !random.chance(0.25)) return;
-    const id = call.programId;
+    const { id } = call.program;
     const odd = random.pick([
       'Program log: ',
       'Program log:  two  spaces ',
@@ -146,11 +148,11 @@ export class LogPrinter {
       : odd.startsWith('Program data: ')
         ? 'data'
         : 'other';
-    this.#keep({ role, text: odd, call });
+    this.#keep({ role, text: odd, caller });
   }
 
-  #log(text: string, call: CallDraft): void {
-    this.#keep({ role: 'log', text, call });
+  #log(text: string, caller: number): void {
+    this.#keep({ role: 'log', text, caller });
   }
 
   #keep(line: LogLine): void {
@@ -167,19 +169,71 @@ export class LogPrinter {
 }
 
 /** The same run as the nodes of 2020 told it: only loaded programs, and in words of their own. */
-export function printOldForm(log: SimulatedLog): SimulatedLog {
+export function printOldForm(log: SimulatedLog, calls: readonly CallDraft[]): SimulatedLog {
+  const callers = flattenCalls(calls);
   const lines: LogLine[] = [];
-  for (const line of log.lines) {
-    const { call, role, text } = line;
-    if (call === null || NATIVE_END.test(call.programId)) continue;
+  for (const { caller, role, text } of log.lines) {
+    const program = callers[caller]?.program;
+    if (program === undefined || program.isNative) continue;
     if (role === 'invoke')
-      lines.push({ role: 'other', text: `Call BPF program ${call.programId}`, call });
-    else if (role === 'log') lines.push(line);
+      lines.push({ role: 'other', text: `Call BPF program ${program.id}`, caller });
+    else if (role === 'log') lines.push({ role, text, caller });
     else if (role === 'success' || role === 'failed') {
-      lines.push({ role: 'other', text: `BPF program${text.slice('Program'.length)}`, call });
+      lines.push({ role: 'other', text: `BPF program${text.slice('Program'.length)}`, caller });
     }
   }
-  return { ...log, form: 'old', lines, markIndex: lines.length };
+  return {
+    ...log,
+    form: 'old',
+    lines,
+    markIndex: lines.length,
+    text: printLines(lines, log.isPlain),
+  };
+}
+
+/** A log whose `Program data:` can be drawn again without printing the rest again. */
+export class LogTemplate {
+  readonly #log: SimulatedLog;
+  /** Places of the lines that are drawn again. */
+  readonly #places: readonly number[];
+  /** The log's text around them: one more than there are places. */
+  readonly #pieces: readonly string[];
+
+  constructor(log: SimulatedLog) {
+    this.#log = log;
+    this.#places = log.lines.flatMap(({ role }, place) => (role === 'data' ? [place] : []));
+    const pieces: string[] = [];
+    let start = 0;
+    for (const place of this.#places) {
+      const { text } = log.lines[place] as LogLine;
+      const at = log.text.indexOf(text, start);
+      pieces.push(log.text.slice(start, at));
+      start = at + text.length;
+    }
+    this.#pieces = [...pieces, log.text.slice(start)];
+  }
+
+  /** The new data is as long as the old, so that the same lines fit. */
+  draw(random: Random): SimulatedLog {
+    if (this.#places.length === 0) return this.#log;
+    const lines = this.#log.lines.slice();
+    let text = this.#pieces[0] as string;
+    for (let i = 0; i < this.#places.length; i++) {
+      const place = this.#places[i] as number;
+      const old = lines[place] as LogLine;
+      const data = DATA_PREFIX + drawGroups((old.text.length - DATA_PREFIX.length) >> 2, random);
+      lines[place] = { role: 'data', text: data, caller: old.caller };
+      text += data + this.#pieces[i + 1];
+    }
+    const { form, markIndex, isPlain } = this.#log;
+    return { form, lines, markIndex, text, isPlain };
+  }
+}
+
+/** Plain lines hold nothing that JSON would escape. */
+function printLines(lines: readonly LogLine[], isPlain: boolean): string {
+  const texts = lines.map((line) => line.text);
+  return isPlain && texts.length > 0 ? `["${texts.join('","')}"]` : JSON.stringify(texts);
 }
 
 function drawUnits(call: CallDraft, random: Random): number {
@@ -190,7 +244,11 @@ function drawUnits(call: CallDraft, random: Random): number {
 }
 
 function drawBase64(random: Random): string {
-  const count = DATA_GROUP_COUNT.draw(random) * 4;
+  return drawGroups(DATA_GROUP_COUNT.draw(random), random);
+}
+
+function drawGroups(groupCount: number, random: Random): string {
+  const count = groupCount * 4;
   for (let at = 0; at < count; at += 4) {
     const word = random.uint32();
     dataScratch[at] = BASE64[word & 63] as number;

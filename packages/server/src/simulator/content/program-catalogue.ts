@@ -28,11 +28,11 @@ export type AppPlace = 'alone' | 'router' | 'venue';
 
 /** Shares of the first ranks by place; what follows falls with the rank's power of 1.7. */
 const HEAD_SHARES: Readonly<Record<AppPlace, readonly number[]>> = {
-  alone: [6, 34, 1, 6, 11, 8],
-  router: [1, 9, 46, 2, 3, 2],
-  venue: [44, 2, 4, 12, 2, 4],
+  alone: [19, 33, 1, 6, 12, 8],
+  router: [1, 12, 50, 2, 3, 2],
+  venue: [58, 2, 4, 13, 2, 4],
 };
-const TAIL_SHARE: Readonly<Record<AppPlace, number>> = { alone: 34, router: 37, venue: 32 };
+const TAIL_SHARE: Readonly<Record<AppPlace, number>> = { alone: 40, router: 36, venue: 28 };
 
 interface AppTraits {
   readonly bytes: Bands;
@@ -53,7 +53,7 @@ const TAIL_BYTES = new Bands([
   [10, 24, 27],
   [25, 130, 36],
   [131, 400, 6],
-  [401, 1213, 5],
+  [401, 1213, 8],
 ]);
 const TAIL_ACCOUNTS = new Bands([
   [1, 1, 6],
@@ -103,7 +103,7 @@ const HEAD: readonly AppTraits[] = [
     hasEvents: true,
     lineCount: new Bands([[0, 1, 1]]),
     dataRate: 0,
-    returnRate: 0.4,
+    returnRate: 0.7,
   },
   {
     bytes: new Bands([
@@ -115,7 +115,7 @@ const HEAD: readonly AppTraits[] = [
     opens: true,
     hasEvents: true,
     lineCount: new Bands([[0, 2, 1]]),
-    dataRate: 1.5,
+    dataRate: 1.8,
     returnRate: 0,
   },
   {
@@ -151,9 +151,9 @@ const HEAD: readonly AppTraits[] = [
 
 const LINE_LENGTH = new Quantiles([
   [0, 6],
-  [0.5, 28],
-  [0.9, 135],
-  [0.99, 276],
+  [0.4, 30],
+  [0.8, 135],
+  [0.96, 276],
   [1, 900],
 ]);
 const WORDS =
@@ -236,8 +236,8 @@ function drawTraits(random: Random): AppTraits {
     opens: random.chance(0.7),
     hasEvents: random.chance(0.35),
     lineCount: new Bands([[0, random.between(0, 4), 1]]),
-    dataRate: random.chance(0.25) ? 1.2 : 0,
-    returnRate: random.chance(0.2) ? 0.2 : 0,
+    dataRate: random.chance(0.3) ? 1.4 : 0,
+    returnRate: random.chance(0.25) ? 0.5 : 0,
   };
 }
 
@@ -247,7 +247,7 @@ function buildKind(traits: AppTraits, index: number, random: Random): Instructio
   const accounts = traits.accounts.draw(random);
   const verb = random.pick(['Swap', 'Update', 'Place', 'Cancel', 'Settle', 'Create', 'Claim']);
   const noun = random.pick(['Order', 'Position', 'V2', 'Price', 'Bundle', 'Fees', 'State']);
-  const units = random.between(2000, 16_000);
+  const units = random.between(2200, 16_000);
   return {
     data: buildDataTemplate(traits.start ?? own, byteCount),
     // Long data is mostly structure: the same with a few values changed.
@@ -257,7 +257,7 @@ function buildKind(traits: AppTraits, index: number, random: Random): Instructio
     units: new Bands([
       [units, units * 2, 6],
       [units * 2, units * 8, 3],
-      [units * 8, units * 12, 1],
+      [units * 8, units * 18, 1],
     ]),
   };
 }

@@ -2,13 +2,13 @@
  * Prints a simulated block as a node answers `getBlock` with `encoding: json`: no white space, keys in alphabetical order,
  * every digit of every number. Only ASCII texts need no escaping, which is why they are pasted as they are.
  */
+import { ByteSink } from './byte-sink.ts';
 import type {
   Call,
   Holding,
   HoldingSide,
   SimulatedBlock,
   SimulatedError,
-  SimulatedLog,
   SimulatedLookup,
   SimulatedReward,
   SimulatedTransaction,
@@ -26,36 +26,31 @@ export function renderRawBlock(block: SimulatedBlock, options: RenderOptions): U
   const { chainBlock, era } = block;
   const height = era.hasHeight ? chainBlock.height : null;
   const time = era.hasTime ? chainBlock.blockTime : null;
-  const head =
+  const sink = new ByteSink();
+  sink.write(
     `{"blockHeight":${height},"blockTime":${time},"blockhash":"${chainBlock.blockhash}"` +
-    `,"parentSlot":${chainBlock.parentSlot},"previousBlockhash":"${chainBlock.previousBlockhash}"`;
-  const rewards = options.rewards ? `,"rewards":[${block.rewards.map(printReward).join(',')}]` : '';
-  return Buffer.from(`${head}${rewards}${printTransactions(block, options)}}`, 'utf8');
+      `,"parentSlot":${chainBlock.parentSlot},"previousBlockhash":"${chainBlock.previousBlockhash}"`,
+  );
+  if (options.rewards) sink.write(`,"rewards":[${block.rewards.map(printReward).join(',')}]`);
+  printTransactions(sink, block, options);
+  sink.write('}');
+  return sink.finish();
 }
 
-function printTransactions(block: SimulatedBlock, options: RenderOptions): string {
-  switch (options.transactionDetails) {
-    case 'none':
-      return '';
-    case 'signatures': {
-      const signatures = block.transactions.map((transaction) => transaction.signatures[0]);
-      return `,"signatures":${printTexts(signatures as string[])}`;
-    }
-    case 'accounts': {
-      const texts = block.transactions.map((transaction) =>
-        printAccounts(transaction, block, options),
-      );
-      return `,"transactions":[${texts.join(',')}]`;
-    }
-    case 'full': {
-      const texts: string[] = [];
-      for (const transaction of block.transactions)
-        texts.push(printFull(transaction, block, options));
-      return `,"transactions":[${texts.join(',')}]`;
-    }
-    default:
-      return options.transactionDetails;
+function printTransactions(sink: ByteSink, block: SimulatedBlock, options: RenderOptions): void {
+  const { transactionDetails } = options;
+  if (transactionDetails === 'none') return;
+  sink.write(transactionDetails === 'signatures' ? ',"signatures":[' : ',"transactions":[');
+  for (let index = 0; index < block.transactionCount; index++) {
+    if (index > 0) sink.write(',');
+    const transaction = block.transactionAt(index);
+    if (transactionDetails === 'signatures') sink.write(`"${transaction.signatures[0]}"`);
+    else if (transactionDetails === 'accounts')
+      sink.write(printAccounts(transaction, block, options));
+    else if (!transaction.log.isPlain) sink.write(printFull(transaction, block, options));
+    else sink.writeAscii(printFull(transaction, block, options));
   }
+  sink.write(']');
 }
 
 function printFull(
@@ -120,16 +115,16 @@ function printMeta(
   withRewards: boolean,
 ): string {
   const error = transaction.error === null ? null : printError(transaction.error);
+  const holdings = printHoldings(transaction.holdings, era);
   const units = era.isModern ? `"computeUnitsConsumed":${transaction.computeUnits},` : '';
   const cost = era.hasCostUnits ? `"costUnits":${printCost(transaction)},` : '';
   const loaded = era.isModern ? `"loadedAddresses":${printLoaded(transaction)},` : '';
   const inner = era.hasInner ? printInner(transaction.calls, era.isModern) : 'null';
   return (
     `{${units}${cost}"err":${error},"fee":${transaction.fee},"innerInstructions":${inner},${loaded}` +
-    `"logMessages":${printLog(transaction.log)},"postBalances":[${transaction.postBalances.join(',')}]` +
-    `,"postTokenBalances":${printHoldings(transaction.holdings, 'post', era)}` +
-    `,"preBalances":[${transaction.preBalances.join(',')}]` +
-    `,"preTokenBalances":${printHoldings(transaction.holdings, 'pre', era)}` +
+    `"logMessages":${transaction.log.text},"postBalances":[${transaction.postBalances.join(',')}]` +
+    `,"postTokenBalances":${holdings.post}` +
+    `,"preBalances":[${transaction.preBalances.join(',')}],"preTokenBalances":${holdings.pre}` +
     `${withRewards ? ',"rewards":[]' : ''},"status":${error === null ? '{"Ok":null}' : `{"Err":${error}}`}}`
   );
 }
@@ -173,27 +168,23 @@ function printCalls(calls: readonly Call[], withHeights: boolean, into: string[]
   }
 }
 
-function printLog(log: SimulatedLog): string {
-  if (log.form === 'none') return 'null';
-  if (!log.isPlain) return JSON.stringify(log.lines.map((line) => line.text));
-  const texts: string[] = [];
-  for (const line of log.lines) texts.push(line.text);
-  return printTexts(texts);
-}
-
+/** Both lists at once: two sides in three are the same, and printed once. */
 function printHoldings(
   holdings: readonly Holding[],
-  side: 'pre' | 'post',
   era: SimulatedBlock['era'],
-): string {
+): { readonly pre: string; readonly post: string } {
   // The token balances of 2020 were not recorded.
-  if (holdings.length === 0 || !era.hasInner) return '[]';
-  const texts: string[] = [];
-  for (const holding of holdings) {
-    const held = holding[side];
-    if (held !== null) texts.push(printHolding(holding.accountIndex, held, era.isModern));
+  if (holdings.length === 0 || !era.hasInner) return { pre: '[]', post: '[]' };
+  const pre: string[] = [];
+  const post: string[] = [];
+  for (const { accountIndex, pre: before, post: after } of holdings) {
+    const text = before === null ? null : printHolding(accountIndex, before, era.isModern);
+    if (text !== null) pre.push(text);
+    if (after === null) continue;
+    const isSame = text !== null && after === before;
+    post.push(isSame ? text : printHolding(accountIndex, after, era.isModern));
   }
-  return `[${texts.join(',')}]`;
+  return { pre: `[${pre.join(',')}]`, post: `[${post.join(',')}]` };
 }
 
 function printHolding(accountIndex: number, held: HoldingSide, withOwner: boolean): string {
@@ -269,11 +260,11 @@ function printShortMeta(
   withRewards: boolean,
 ): string {
   const error = transaction.error === null ? null : printError(transaction.error);
+  const holdings = printHoldings(transaction.holdings, era);
   return (
     `{"err":${error},"fee":${transaction.fee},"postBalances":[${transaction.postBalances.join(',')}]` +
-    `,"postTokenBalances":${printHoldings(transaction.holdings, 'post', era)}` +
-    `,"preBalances":[${transaction.preBalances.join(',')}]` +
-    `,"preTokenBalances":${printHoldings(transaction.holdings, 'pre', era)}` +
+    `,"postTokenBalances":${holdings.post}` +
+    `,"preBalances":[${transaction.preBalances.join(',')}],"preTokenBalances":${holdings.pre}` +
     `${withRewards ? ',"rewards":[]' : ''},"status":${error === null ? '{"Ok":null}' : `{"Err":${error}}`}}`
   );
 }

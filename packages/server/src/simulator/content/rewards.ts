@@ -41,7 +41,7 @@ export function drawRewards(
 function drawEpochReward(book: AddressBook, random: Random): SimulatedReward {
   const isVoting = random.chance(0.05);
   const pubkey = isVoting
-    ? book.address('vote-account', random.below(VALIDATOR_COUNT))
+    ? book.address('voteAccount', random.below(VALIDATOR_COUNT))
     : book.address('staker', random.below(1_000_000));
   const lamports = random.between(1, 2_000_000_000);
   return {

@@ -18,7 +18,14 @@ import type { EraRules } from './eras.ts';
 export interface SimulatedBlock {
   readonly chainBlock: ChainBlock;
   readonly era: EraRules;
-  readonly transactions: readonly SimulatedTransaction[];
+  readonly transactionCount: number;
+  /**
+   * Makes one of them, always the same one at a place. A block is never held whole: whoever walks over it lets go of each
+   * transaction before the next, which costs the collector of garbage next to nothing.
+   */
+  readonly transactionAt: (transactionIndex: number) => SimulatedTransaction;
+  /** The highest version among them, -1 if all are legacy; found without making the rest of them. */
+  readonly findVersionMax: () => number;
   readonly rewards: readonly SimulatedReward[];
 }
 
@@ -76,15 +83,17 @@ export interface SimulatedLog {
   readonly lines: readonly LogLine[];
   /** The position of the truncation mark among the lines, or their number if there is none. */
   readonly markIndex: number;
-  /** Whether some line needs escapes in JSON, or is not ASCII. */
+  /** The lines as a JSON array; `null` where none were recorded. */
+  readonly text: string;
+  /** Whether that text is ASCII. */
   readonly isPlain: boolean;
 }
 
 export interface LogLine {
   readonly role: 'invoke' | 'log' | 'data' | 'other' | 'consumed' | 'success' | 'failed' | 'mark';
   readonly text: string;
-  /** Who printed it; null for the mark. */
-  readonly call: Call | null;
+  /** Which of the transaction's calls printed it, counted in the order they run; -1 for the mark. */
+  readonly caller: number;
 }
 
 /** A token account in a transaction; a side that is null did not exist. */

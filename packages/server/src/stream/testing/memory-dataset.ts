@@ -17,6 +17,7 @@ import type {
   SnapshotLease,
 } from '../../dataset/dataset-reader.ts';
 import type { Block, BlockHeader, BlockRef } from '../../ledger/block.ts';
+import { buildSegment } from '../../segment/build-segment.ts';
 import { makeBlock } from './make-block.ts';
 
 export interface MemoryDatasetOptions {
@@ -123,8 +124,8 @@ export class MemoryDataset implements DatasetReader {
     return { snapshot: this.#snapshot, release };
   }
 
-  readHotBlock(): Promise<Uint8Array> {
-    return Promise.resolve(new Uint8Array(0));
+  async readHotBlock(block: HotBlock): Promise<Uint8Array> {
+    return buildSegment([await this.decodeHotBlock(block)]);
   }
 
   async decodeHotBlock({ header }: HotBlock): Promise<Block> {

@@ -4,11 +4,11 @@ import type { Query } from '../../query/query.ts';
 import { DatasetStreams } from '../dataset-streams.ts';
 import type { LineStream } from '../line-stream.ts';
 import type { OpenedStream } from '../open-stream.ts';
-import { ReferenceEvaluator } from '../reference-evaluator.ts';
 import { STREAM_LIMITS, type StreamLimits } from '../stream-limits.ts';
 import { MATCH } from './make-block.ts';
 import { ManualClock, settle } from './manual-clock.ts';
 import { MemoryDataset } from './memory-dataset.ts';
+import { ReferenceEvaluator } from './reference-evaluator.ts';
 
 export function matchQuery(body: Record<string, unknown>): Query {
   const query = {

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { assert } from '../base/assert.ts';
-import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
-import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
-import type { DatasetReader } from '../dataset/dataset-reader.ts';
-import { answerBlock, headerLine } from '../engine/reference/answer-query.ts';
-import type { Block } from '../ledger/block.ts';
-import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
-import { LinePiece } from './line-piece.ts';
+import { assert } from '../../base/assert.ts';
+import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../../chain/find-blocks.ts';
+import type { DatasetReader } from '../../dataset/dataset-reader.ts';
+import { answerBlock, headerLine } from '../../engine/reference/answer-query.ts';
+import type { Block } from '../../ledger/block.ts';
+import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from '../block-evaluator.ts';
+import { LinePiece } from '../line-piece.ts';
 
 export interface ReferenceEvaluatorModules {
   readonly dataset: DatasetReader;
@@ -18,7 +18,7 @@ export interface ReferenceEvaluatorModules {
 const runBytesMax = 256 * 1024;
 const runBlockCountMax = 16;
 
-/** Answers from decoded blocks. */
+/** Answers from decoded blocks, without threads: for tests that own the clock. */
 export class ReferenceEvaluator implements BlockEvaluator {
   readonly #modules: ReferenceEvaluatorModules;
 

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 
 const command = fileURLToPath(new URL('../../packages/server/bin/sluice.js', import.meta.url));
 
-/** `sluice demo` as a process of its own, on ports that nobody else has. */
-export class DemoProcess {
+/** A command that serves, as a process of its own, on ports that nobody else has. */
+export class ServiceProcess {
   readonly url: string;
   readonly adminUrl: string;
   readonly text: string;
@@ -16,15 +16,25 @@ export class DemoProcess {
     this.#child = child;
     this.#errors = errors;
     this.text = text;
-    this.url = /page\s+(http:\S+)/.exec(text)?.[1] ?? '';
-    this.adminUrl = /operator\s+(http:\S+)\/ready/.exec(text)?.[1] ?? '';
+    const urls = [...new Set(text.match(/http:\/\/127\.0\.0\.1:\d+/g))];
+    this.url = urls[0] ?? '';
+    this.adminUrl = urls[1] ?? '';
   }
 
-  static async start(dataFolder: string): Promise<DemoProcess> {
-    const args = ['demo', '--port', '0', '--admin-port', '0', '--data', dataFolder];
-    const env = { ...process.env, HOST: '', PORT: '' };
-    const child = spawn(process.execPath, [command, ...args], {
-      env: withoutEmpty(env),
+  static startDemo(dataFolder: string): Promise<ServiceProcess> {
+    return ServiceProcess.#start(['demo', '--data', dataFolder], 'Stop with Ctrl-C');
+  }
+
+  static startServe(args: readonly string[]): Promise<ServiceProcess> {
+    return ServiceProcess.#start(['serve', ...args], '\n  ');
+  }
+
+  /** Resolves once the command has said where it is. */
+  static async #start(args: readonly string[], lastText: string): Promise<ServiceProcess> {
+    const ports = ['--port', '0', '--admin-port', '0'];
+    const { HOST: _host, PORT: _port, ...env } = process.env;
+    const child = spawn(process.execPath, [command, ...args, ...ports], {
+      env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const errors: string[] = [];
@@ -32,9 +42,9 @@ export class DemoProcess {
     let text = '';
     for await (const bytes of child.stdout) {
       text += String(bytes);
-      if (text.includes('Stop with Ctrl-C')) return new DemoProcess(child, text, errors);
+      if (text.includes(lastText)) return new ServiceProcess(child, text, errors);
     }
-    throw new Error(`the demo ended before it began: ${errors.join('')}`);
+    throw new Error(`it ended before it began: ${errors.join('')}`);
   }
 
   /** What it logged, as lines of JSON. */
@@ -65,8 +75,4 @@ export class DemoProcess {
       body: JSON.stringify(body),
     });
   }
-}
-
-function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }

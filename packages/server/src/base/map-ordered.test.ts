@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { mapOrdered } from './map-ordered.ts';
+
+async function* count(last: number): AsyncGenerator<number> {
+  for (let i = 1; i <= last; i++) yield i;
+}
+
+async function collect<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
+  const all: Value[] = [];
+  for await (const value of values) all.push(value);
+  return all;
+}
+
+test('default: results come in the order of the items, however long each takes', async () => {
+  const later = new Map<number, () => void>();
+  const run = (item: number) =>
+    new Promise<number>((resolve) => {
+      later.set(item, () => resolve(item * 10));
+      // The last of each three is done first.
+      if (later.size % 3 === 0) for (const done of [...later.values()].reverse()) done();
+    });
+  expect(await collect(mapOrdered([1, 2, 3, 4, 5, 6], () => 3, run))).toEqual([
+    10, 20, 30, 40, 50, 60,
+  ]);
+});
+
+test('limit: no more are under way than allowed, at any moment', async () => {
+  let underWay = 0;
+  let most = 0;
+  const run = async (item: number) => {
+    most = Math.max(most, ++underWay);
+    await new Promise((resolve) => setImmediate(resolve));
+    underWay--;
+    return item;
+  };
+  expect(await collect(mapOrdered(count(20), () => 4, run))).toHaveLength(20);
+  expect(most).toBe(4);
+});
+
+test('behavior: a rejection comes in its turn, and later ones are nobody’s concern', async () => {
+  const seen: number[] = [];
+  const run = async (item: number) => {
+    if (item >= 3) throw new RangeError(`item ${item}`);
+    return item;
+  };
+  const failing = (async () => {
+    for await (const value of mapOrdered(count(10), () => 8, run)) seen.push(value);
+  })();
+  await expect(failing).rejects.toThrow('item 3');
+  expect(seen).toEqual([1, 2]);
+});

@@ -1,0 +1,237 @@
+import { readFileSync } from 'node:fs';
+import { DIALECTS } from '@sluice/protocol/dialect';
+import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
+import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { Command } from 'commander';
+import { systemClock } from '../../base/clock.ts';
+import { Engine } from '../../engine/engine.ts';
+import type { RunReport } from '../../engine/segment-run.ts';
+import { parseQueryBody } from '../../query/parse-query.ts';
+import type { AddressList, Query } from '../../query/query.ts';
+import type { Segment } from '../../segment/open-segment.ts';
+import type { CommandContext } from '../context.ts';
+import { formatCount, formatTable } from '../format-table.ts';
+import { type MeteredFile, naming, openMeteredFile } from '../metered-file.ts';
+
+/** What is loaded stays loaded: a file is looked at once, so the cache only has to hold what one step needs. */
+const cacheBytesMax = 256 * 1024 * 1024;
+
+export function buildExplainCommand(context: CommandContext): Command {
+  return new Command('explain')
+    .description('Run a query on segments and show the plan and what it cost, not the answer.')
+    .requiredOption('--query <file>', 'the query, as the body of a request')
+    .argument('<files...>', 'segments, in any order')
+    .option('--json', 'print it as JSON')
+    .addHelpText('after', examples)
+    .action((paths: string[], options: { query: string; json?: boolean }) => {
+      const query = naming(options.query, () =>
+        parseQueryBody(readFileSync(options.query), { limits: QUERY_LIMITS, dialects: DIALECTS }),
+      );
+      const costs = explain(query, paths);
+      context.out.write(options.json === true ? describeJson(costs) : describeText(costs));
+    });
+}
+
+const examples = `
+Examples:
+  $ echo '{"fromBlock":0,"instructions":[{"programId":["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"]}]}' > q.json
+  $ sluice explain --query q.json blocks.segment
+  $ sluice explain --query q.json --json *.segment | jq '.total'`;
+
+interface ItemCost {
+  readonly array: RecordArray;
+  /** The item, by what it filters: the order of a query's items means nothing. */
+  readonly filters: Readonly<Record<string, readonly string[] | boolean>>;
+  /** The address filter whose list of transactions was walked; null if all were looked at. */
+  readonly drivenBy: string | null;
+  /** Transactions the plan expected to look at, and those on the list; null where there is nothing to look at. */
+  readonly transactionsEstimated: number | null;
+  readonly transactionsListed: number | null;
+  readonly rowsMatched: number;
+  readonly isInSegment: boolean;
+}
+
+interface Cost {
+  readonly groupCount: number;
+  readonly groupsRead: number;
+  readonly unitsRead: number;
+  readonly bytesRead: number;
+  readonly bytesInflated: number;
+  /** All that was read of the file, the directory and the index too. */
+  readonly fileReads: number;
+  readonly fileBytes: number;
+  readonly lines: number;
+  readonly answerBytes: number;
+  readonly milliseconds: number;
+}
+
+interface SegmentCost extends Cost {
+  readonly path: string;
+  readonly blockCount: number;
+  readonly items: readonly ItemCost[];
+}
+
+interface OpenFile {
+  readonly file: MeteredFile;
+  readonly segment: Segment;
+}
+
+function explain(query: Query, paths: readonly string[]): SegmentCost[] {
+  const engine = new Engine({ cacheBytesMax });
+  const files: MeteredFile[] = [];
+  try {
+    for (const path of new Set(paths)) files.push(openMeteredFile(path));
+    const opened = files
+      .map((file) => naming(file.path, () => openFile(engine, file)))
+      .sort((a, b) => a.firstSlot - b.firstSlot);
+    const range = { first: query.fromBlock, last: query.toBlock ?? Infinity };
+    const last = opened.findLast(({ file }) => engine.covers(file.path, range));
+    return opened.map((open) =>
+      naming(open.file.path, () => explainFile(engine, open, query, open === last)),
+    );
+  } finally {
+    for (const file of files) file.close();
+  }
+}
+
+function openFile(engine: Engine, file: MeteredFile): OpenFile & { firstSlot: number } {
+  const segment = engine.open(file.path, file.bytes);
+  return { file, segment, firstSlot: segment.headers[0]?.number ?? 0 };
+}
+
+function explainFile(
+  engine: Engine,
+  { file, segment }: OpenFile,
+  query: Query,
+  endsCoverage: boolean,
+): SegmentCost {
+  const range = { first: query.fromBlock, last: query.toBlock ?? Infinity };
+  const startMs = systemClock.nowMs();
+  const run = engine.run(file.path, query, { range, endsCoverage });
+  let answerBytes = 0;
+  let next = run.next();
+  for (; next.done !== true; next = run.next()) answerBytes += next.value.length;
+  const milliseconds = systemClock.nowMs() - startMs;
+  const report = next.value;
+  return {
+    path: file.path,
+    blockCount: segment.blockCount,
+    items: itemCosts(query, report),
+    groupCount: report.groupCount,
+    groupsRead: report.groupsRead,
+    unitsRead: report.unitsRead,
+    bytesRead: report.bytesRead,
+    bytesInflated: report.bytesInflated,
+    fileReads: file.meter.readCount,
+    fileBytes: file.meter.bytesRead,
+    lines: report.linesWritten,
+    answerBytes,
+    milliseconds: Math.round(milliseconds * 100) / 100,
+  };
+}
+
+function itemCosts(query: Query, { items }: RunReport): ItemCost[] {
+  return RECORD_ARRAY_NAMES.flatMap((array) =>
+    query[array].map((item, number): ItemCost => {
+      const planned = items.find((plan) => plan.array === array && plan.number === number);
+      return {
+        array,
+        filters: listFilters(item.filters),
+        drivenBy: planned?.driving?.name ?? null,
+        transactionsEstimated: planned?.estimate ?? null,
+        transactionsListed: planned?.driving?.transactions.length ?? null,
+        rowsMatched: planned?.matchedRows ?? 0,
+        isInSegment: planned !== undefined,
+      };
+    }),
+  );
+}
+
+function listFilters(
+  filters: Readonly<Record<string, AddressList | readonly string[] | boolean | undefined>>,
+): ItemCost['filters'] {
+  const entries = Object.entries(filters).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    return [[name, typeof value === 'object' && 'texts' in value ? value.texts : value]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function totalOf(costs: readonly SegmentCost[]): Cost {
+  const sum = (name: keyof Cost) => costs.reduce((total, cost) => total + cost[name], 0);
+  return {
+    groupCount: sum('groupCount'),
+    groupsRead: sum('groupsRead'),
+    unitsRead: sum('unitsRead'),
+    bytesRead: sum('bytesRead'),
+    bytesInflated: sum('bytesInflated'),
+    fileReads: sum('fileReads'),
+    fileBytes: sum('fileBytes'),
+    lines: sum('lines'),
+    answerBytes: sum('answerBytes'),
+    milliseconds: Math.round(sum('milliseconds') * 100) / 100,
+  };
+}
+
+function describeJson(costs: readonly SegmentCost[]): string {
+  return `${JSON.stringify({ segments: costs, total: totalOf(costs) }, null, 2)}\n`;
+}
+
+function describeText(costs: readonly SegmentCost[]): string {
+  const plans = costs.map(({ path, blockCount, items }) => {
+    const heading = `${path}: ${formatCount(blockCount)} blocks\n`;
+    return items.length === 0
+      ? `${heading}no items: headers only\n\n`
+      : `${heading}${formatTable([itemHeads, ...items.map(formatItem)])}\n`;
+  });
+  const rows = costs.map((cost) => formatCost(cost.path, cost));
+  const total = costs.length > 1 ? [formatCost('total', totalOf(costs))] : [];
+  return `${plans.join('')}${formatTable([costHeads, ...rows, ...total])}`;
+}
+
+const itemHeads = ['item', 'driven by', 'estimated', 'listed', 'rows matched'];
+
+function formatItem(cost: ItemCost): string[] {
+  const way = cost.isInSegment ? (cost.drivenBy ?? 'all transactions') : 'nothing: not in here';
+  const count = (value: number | null) => (value === null ? '-' : formatCount(value));
+  return [
+    `${cost.array} ${describeFilters(cost.filters)}`,
+    way,
+    count(cost.transactionsEstimated),
+    count(cost.transactionsListed),
+    formatCount(cost.rowsMatched),
+  ];
+}
+
+/** Enough of a value to tell it from the others. */
+const valueLengthMax = 12;
+
+function describeFilters(filters: ItemCost['filters']): string {
+  const texts = Object.entries(filters).map(([name, value]) => {
+    if (typeof value === 'boolean') return `${name}=${value}`;
+    const [first = 'none', ...more] = value;
+    const short = first.length > valueLengthMax ? `${first.slice(0, valueLengthMax)}…` : first;
+    return `${name}=${short}${more.length > 0 ? ` +${more.length}` : ''}`;
+  });
+  return texts.length === 0 ? '(all)' : texts.join(' ');
+}
+
+const costHeads = [
+  ...['segment', 'groups', 'units', 'bytes read', 'inflated', 'file reads', 'file bytes'],
+  ...['lines', 'answer bytes', 'ms'],
+];
+
+function formatCost(name: string, cost: Cost): string[] {
+  return [
+    name,
+    `${formatCount(cost.groupsRead)} of ${formatCount(cost.groupCount)}`,
+    formatCount(cost.unitsRead),
+    formatCount(cost.bytesRead),
+    formatCount(cost.bytesInflated),
+    formatCount(cost.fileReads),
+    formatCount(cost.fileBytes),
+    formatCount(cost.lines),
+    formatCount(cost.answerBytes),
+    cost.milliseconds.toFixed(2),
+  ];
+}

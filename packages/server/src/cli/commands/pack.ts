@@ -1,0 +1,179 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { systemClock } from '../../base/clock.ts';
+import { CodedError, isCodedError } from '../../base/errors.ts';
+import type { Block } from '../../ledger/block.ts';
+import { SegmentWriter } from '../../segment/segment-writer.ts';
+import { normalizeBlock } from '../../source/normalize-block.ts';
+import {
+  type MissingKind,
+  type NormalizeOptions,
+  normalizeDefaults,
+} from '../../source/normalize-options.ts';
+import { type BlockLine, readBlockLines } from '../../source/read-block-lines.ts';
+import type { CommandContext } from '../context.ts';
+import { formatCount } from '../format-table.ts';
+import { Progress } from '../progress.ts';
+import { stopSignal } from '../stop-signal.ts';
+import { writeFileWhole } from '../write-file-whole.ts';
+import { checkOutput } from '../write-output.ts';
+
+interface PackOptions {
+  readonly out: string;
+  readonly votes: 'drop' | 'keep';
+  readonly metaOptional?: boolean;
+  readonly allowMissing: readonly MissingKind[];
+  readonly force?: boolean;
+}
+
+export function buildPackCommand(context: CommandContext): Command {
+  return new Command('pack')
+    .description('Make a segment from files of blocks.')
+    .argument('<blocks...>', 'files of lines {"slot":N,"block":…}, plain, gzip or zstd')
+    .requiredOption('--out <file>', 'the segment to write')
+    .addOption(
+      new Option('--votes <drop|keep>', 'what becomes of vote transactions')
+        .choices(['drop', 'keep'])
+        .default('drop'),
+    )
+    .option('--meta-optional', 'take transactions without meta, as the first months have them')
+    .addOption(
+      new Option('--allow-missing <kinds>', 'kinds a block may lack: logs, rewards')
+        .argParser(parseKinds)
+        .default([], 'none'),
+    )
+    .option('--force', 'overwrite the segment if it is there')
+    .addHelpText('after', examples)
+    .action((paths: string[], options: PackOptions) => pack(paths, options, context));
+}
+
+const examples = `
+Examples:
+  $ sluice simulate --profile 2025 --blocks 100 --out blocks.jsonl.gz
+  $ sluice pack --out blocks.segment blocks.jsonl.gz
+  $ sluice pack --votes keep --allow-missing logs,rewards --out old.segment 2020-*.jsonl.gz
+
+Slots must ascend over all files in their order; blocks need not link. A segment has a bound: where it is reached, the
+segment is finished and the place of the next block is told.`;
+
+const missingKinds: readonly MissingKind[] = ['logs', 'rewards'];
+
+function parseKinds(text: string): readonly MissingKind[] {
+  const kinds = text.split(',') as MissingKind[];
+  if (kinds.every((kind) => missingKinds.includes(kind))) return kinds;
+  throw new InvalidArgumentError(`Expected ${missingKinds.join(', ')}, or both with a comma.`);
+}
+
+async function pack(
+  paths: readonly string[],
+  options: PackOptions,
+  context: CommandContext,
+): Promise<void> {
+  const output = { path: options.out, force: options.force ?? false };
+  await checkOutput(output);
+  const signal = stopSignal();
+  const progress = new Progress({ unit: 'blocks' }, { err: context.err, clock: systemClock });
+  const normalize: NormalizeOptions = {
+    ...normalizeDefaults,
+    votes: options.votes,
+    metaOptional: options.metaOptional ?? false,
+    allowMissing: options.allowMissing,
+  };
+  const summary = await writeFileWhole(output, signal, (write) =>
+    packBlocks(readFiles(paths, signal), { normalize, write, progress }),
+  );
+  progress.finish();
+  context.out.write(describe(summary, options.out));
+}
+
+interface FileLine extends BlockLine {
+  readonly path: string;
+}
+
+interface PackSummary {
+  readonly blockCount: number;
+  readonly firstSlot: number;
+  readonly lastSlot: number;
+  readonly transactionCount: number;
+  readonly bytes: number;
+  /** The first block that found no room. */
+  readonly stoppedAt: FileLine | undefined;
+}
+
+async function* readFiles(paths: readonly string[], signal: AbortSignal): AsyncGenerator<FileLine> {
+  // The key and the slot stand before the block.
+  const lineBytesMax = normalizeDefaults.bytesMax + 256;
+  for (const path of paths) {
+    for await (const line of readBlockLines(path, { lineBytesMax })) {
+      if (signal.aborted) return;
+      yield { ...line, path };
+    }
+  }
+}
+
+async function packBlocks(
+  lines: AsyncIterable<FileLine>,
+  modules: {
+    normalize: NormalizeOptions;
+    write: (bytes: Uint8Array) => void;
+    progress: Progress;
+  },
+): Promise<PackSummary> {
+  const { normalize, progress } = modules;
+  let bytes = 0;
+  const writer = new SegmentWriter((piece) => {
+    bytes += piece.length;
+    modules.write(piece);
+  });
+  let firstSlot = -1;
+  let lastSlot = -1;
+  let transactionCount = 0;
+  let stoppedAt: FileLine | undefined;
+  for await (const line of lines) {
+    checkAscent(line, lastSlot);
+    if (writer.isFull) {
+      stoppedAt = line;
+      break;
+    }
+    const block = readBlock(line, normalize);
+    writer.append(block);
+    if (firstSlot < 0) firstSlot = line.slot;
+    lastSlot = line.slot;
+    transactionCount += block.transactions.length;
+    progress.add(1, line.bytes.length);
+  }
+  const { blockCount } = writer;
+  writer.finish();
+  return { blockCount, firstSlot, lastSlot, transactionCount, bytes, stoppedAt };
+}
+
+function checkAscent({ slot, path, line }: FileLine, before: number): void {
+  if (slot > before) return;
+  throw new CodedError('block-slots-not-ascending', { path, line, slot, before });
+}
+
+function readBlock(line: FileLine, options: NormalizeOptions): Block {
+  try {
+    return normalizeBlock(line.slot, line.bytes, options).block;
+  } catch (error) {
+    throw withLine(error, line);
+  }
+}
+
+function withLine(error: unknown, { path, line }: FileLine): unknown {
+  if (!isCodedError(error)) return error;
+  return new CodedError(error.code, { path, line, ...error.detail }, { cause: error });
+}
+
+function describe(summary: PackSummary, path: string): string {
+  const { blockCount, firstSlot, lastSlot, transactionCount, bytes, stoppedAt } = summary;
+  const counts = [
+    `${formatCount(blockCount)} blocks`,
+    ...(blockCount === 0 ? [] : [`slots ${firstSlot} to ${lastSlot}`]),
+    `${formatCount(transactionCount)} transactions`,
+    `${formatCount(bytes)} bytes`,
+  ];
+  const whole = `${path}: ${counts.join(', ')}\n`;
+  if (stoppedAt === undefined) return whole;
+  const place = `${stoppedAt.path}, line ${stoppedAt.line}, slot ${stoppedAt.slot}`;
+  return `${whole}The segment is full. Not in it, from here on: ${place}. Pack the rest into another.\n`;
+}

@@ -1,0 +1,328 @@
+import { createHash } from 'node:crypto';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import * as zlib from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decodeBlocks } from '../../segment/decode-blocks.ts';
+import { SEGMENT_LIMITS } from '../../segment/limits.ts';
+import { openSegment } from '../../segment/open-segment.ts';
+import { main } from '../main.ts';
+
+let folder: string;
+const at = (name: string) => join(folder, name);
+beforeAll(async () => {
+  // Each run of a command listens for the signals of its process; here they are many.
+  process.setMaxListeners(100);
+  folder = mkdtempSync(join(tmpdir(), 'sluice-segment-'));
+  const options = ['--seed', '3', '--skip-rate', '0.2', '--start-slot', '300'];
+  await run('simulate', ...options, '--blocks', '40', '--out', at('all.jsonl'));
+  const lines = readFileSync(at('all.jsonl'), 'utf8').split('\n');
+  writeFileSync(at('a.jsonl'), `${lines.slice(0, 15).join('\n')}\n\n`);
+  // Two members, and no line feed at the end.
+  const members = [lines.slice(15, 30).join('\n'), `\n${lines.slice(30, 40).join('\n')}`];
+  writeFileSync(at('b.jsonl.gz'), Buffer.concat(members.map((text) => zlib.gzipSync(text))));
+  await run('pack', '--out', at('all.segment'), at('all.jsonl'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const out = new PassThrough({ highWaterMark: 1e9 });
+  const err = new PassThrough({ highWaterMark: 1e9 });
+  const code = await main(args, { out, err });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+const readSegment = (path: string) => decodeBlocks(openSegment(readFileSync(path)));
+
+describe('sluice pack', () => {
+  test('default: a segment of the blocks, votes dropped, and what it holds is told', async () => {
+    const { code, out, err } = await run('pack', '--out', at('one.segment'), at('all.jsonl'));
+    expect([code, err]).toEqual([0, expect.stringMatching(/^40 blocks, /)]);
+    const blocks = readSegment(at('one.segment'));
+    const slots = readFileSync(at('all.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => Number(/^\{"slot":(\d+)/.exec(line)?.[1]));
+    expect(blocks.map(({ header }) => header.number)).toEqual(slots);
+    const transactions = blocks.flatMap((block) => block.transactions);
+    expect(out).toBe(
+      `${at('one.segment')}: 40 blocks, slots ${slots[0]} to ${slots.at(-1)}, ${transactions.length} transactions, ` +
+        `${statSync(at('one.segment')).size.toLocaleString('en-US')} bytes\n`,
+    );
+  });
+
+  test('behavior: several files, gzip of several members, empty lines: the same bytes', async () => {
+    await run('pack', '--out', at('two.segment'), at('a.jsonl'), at('b.jsonl.gz'));
+    expect(sha256(at('two.segment'))).toBe(sha256(at('all.segment')));
+  });
+
+  test.skipIf(!('zstdCompressSync' in zlib))(
+    'behavior: zstd, where the runtime has it',
+    async () => {
+      const compress = (zlib as unknown as { zstdCompressSync: (bytes: Buffer) => Buffer })
+        .zstdCompressSync;
+      writeFileSync(at('z.jsonl.zst'), compress(readFileSync(at('all.jsonl'))));
+      await run('pack', '--out', at('z.segment'), at('z.jsonl.zst'));
+      expect(sha256(at('z.segment'))).toBe(sha256(at('all.segment')));
+    },
+  );
+
+  test('behavior: --votes keep keeps them', async () => {
+    await run('pack', '--votes', 'keep', '--out', at('votes.segment'), at('all.jsonl'));
+    const count = (name: string) => readSegment(at(name)).flatMap((b) => b.transactions).length;
+    expect(count('votes.segment')).toBeGreaterThan(count('all.segment'));
+  });
+
+  test('behavior: --meta-optional and --allow-missing let in what is refused without', async () => {
+    const transaction = {
+      transaction: {
+        signatures: ['1'.repeat(64)],
+        message: {
+          header: {
+            numRequiredSignatures: 1,
+            numReadonlySignedAccounts: 0,
+            numReadonlyUnsignedAccounts: 1,
+          },
+          accountKeys: ['So11111111111111111111111111111111111111112', '1'.repeat(32)],
+          recentBlockhash: '1'.repeat(32),
+          instructions: [{ programIdIndex: 1, accounts: [0], data: '' }],
+        },
+      },
+      meta: null,
+    };
+    const block = {
+      blockhash: 'So11111111111111111111111111111111111111112',
+      previousBlockhash: 'So11111111111111111111111111111111111111113',
+      parentSlot: 4,
+      blockTime: null,
+      transactions: [transaction],
+    };
+    writeFileSync(at('old.jsonl'), JSON.stringify({ slot: 5, block }));
+    const refused = await run('pack', '--out', at('old.segment'), at('old.jsonl'));
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('[block-')]);
+    expect(refused.err).toContain(`path ${at('old.jsonl')}, line 1, slot 5`);
+    const allow = ['--meta-optional', '--allow-missing', 'logs,rewards'];
+    const taken = await run('pack', ...allow, '--out', at('old.segment'), at('old.jsonl'));
+    expect([taken.code, taken.err]).toEqual([0, expect.any(String)]);
+    expect(readSegment(at('old.segment'))[0]?.transactions[0]?.fee).toBe(null);
+  });
+
+  test('limit: at the bound of a segment it stops, and says where', async () => {
+    const block =
+      '{"blockhash":"11111111111111111111111111111112","previousBlockhash":"1","parentSlot":0,"transactions":[],"rewards":[]}';
+    const count = SEGMENT_LIMITS.blockCountMax + 3;
+    const lines = Array.from({ length: count }, (_, i) => `{"slot":${i + 1},"block":${block}}\n`);
+    const path = at('many.jsonl');
+    writeFileSync(
+      path,
+      lines
+        .join('')
+        .replaceAll('"previousBlockhash":"1"', `"previousBlockhash":"${'1'.repeat(32)}"`),
+    );
+    const { code, out } = await run('pack', '--out', at('many.segment'), path);
+    expect(code).toBe(0);
+    const next = SEGMENT_LIMITS.blockCountMax + 1;
+    expect(out).toContain(`Not in it, from here on: ${path}, line ${next}, slot ${next}.`);
+    expect(readSegment(at('many.segment'))).toHaveLength(SEGMENT_LIMITS.blockCountMax);
+  });
+
+  const good = '{"slot":1,"block":{}}';
+  test.each([
+    ['no JSON', 'x', 'line 1, expected {"slot":N,"block":{…}}'],
+    ['another order of keys', '{"block":{},"slot":1}', 'line 1, expected {"slot":N,'],
+    ['a slot that is no safe integer', '{"slot":9007199254740993,"block":{}}', 'line 1, expected'],
+    ['a line cut short', good.slice(0, -2), 'line 1, expected {"slot":N,'],
+    ['a byte order mark', `\ufeff${good}`, 'line 1, expected {"slot":N,'],
+  ])(
+    'error: block-line-invalid for %s names file, line and what was expected',
+    async (_, text, expected) => {
+      writeFileSync(at('bad.jsonl'), text);
+      const { code, err } = await run('pack', '--out', at('bad.segment'), at('bad.jsonl'));
+      expect(code).toBe(1);
+      expect(err).toContain(`path ${at('bad.jsonl')}, ${expected}`);
+      expect(err).toContain('[block-line-invalid]');
+      expect(readdirSync(folder).filter((name) => name.startsWith('bad.segment'))).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['a field that is missing', '{"slot":7,"block":{}}', 'line 2, slot 7'],
+    ['a key after the block', '{"slot":7,"block":{},"x":1}', '[block-not-json]'],
+  ])('error: a block that is none, %s, names the line', async (_, text, expected) => {
+    writeFileSync(at('bad.jsonl'), `\n${text}\n`);
+    const { code, err } = await run('pack', '--out', at('bad.segment'), at('bad.jsonl'));
+    expect([code, err]).toEqual([1, expect.stringContaining(expected)]);
+  });
+
+  test('error: block-slots-not-ascending, within a file and over files', async () => {
+    const { code, err } = await run(
+      'pack',
+      '--out',
+      at('x.segment'),
+      at('b.jsonl.gz'),
+      at('a.jsonl'),
+    );
+    expect([code, err]).toEqual([1, expect.stringContaining('[block-slots-not-ascending]')]);
+    expect(err).toContain(`path ${at('a.jsonl')}, line 1, slot 300`);
+  });
+
+  test('error: block-file-unreadable for a file that is not there, or cut', async () => {
+    const missing = await run('pack', '--out', at('x.segment'), at('missing.jsonl'));
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('reason ENOENT')]);
+    writeFileSync(at('cut.gz'), readFileSync(at('b.jsonl.gz')).subarray(0, -30));
+    const cut = await run('pack', '--out', at('x.segment'), at('cut.gz'));
+    expect([cut.code, cut.err]).toEqual([1, expect.stringContaining('[block-file-unreadable]')]);
+    expect(cut.err).toContain(`path ${at('cut.gz')}, line`);
+  });
+
+  test('error: cli-file-exists unless forced', async () => {
+    const { code, err } = await run('pack', '--out', at('a.jsonl'), at('all.jsonl'));
+    expect([code, err]).toEqual([1, expect.stringContaining('[cli-file-exists]')]);
+    writeFileSync(at('old'), 'old');
+    expect((await run('pack', '--force', '--out', at('old'), at('all.jsonl'))).code).toBe(0);
+    expect(sha256(at('old'))).toBe(sha256(at('all.segment')));
+  });
+
+  test('error: a folder that is not there cannot be written to', async () => {
+    const { code, err } = await run('pack', '--out', at('none/x'), at('all.jsonl'));
+    expect([code, err]).toEqual([1, expect.stringContaining('[cli-file-unwritable]')]);
+  });
+
+  test.each([
+    [['--out', 'x']],
+    [['x.jsonl']],
+    [['--out', 'x', '--votes', 'all', 'y']],
+    [['--out', 'x', '--allow-missing', 'blocks', 'y']],
+  ])('error: %j is refused', async (args) => {
+    expect((await run('pack', ...args)).code).toBe(2);
+  });
+});
+
+describe('sluice inspect', () => {
+  test('default: a table whose parts add up to the file', async () => {
+    const { code, out } = await run('inspect', at('all.segment'));
+    expect(code).toBe(0);
+    const lines = out.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/: segment of version 1, slots \d+ to \d+, 40 blocks, /);
+    for (const name of [
+      'txKeys',
+      'insData',
+      'logText',
+      'keys',
+      'postings',
+      'fingerprints',
+      'hash',
+    ]) {
+      expect(
+        lines.some((line) => line.split(/ +/)[1] === name),
+        name,
+      ).toBe(true);
+    }
+    const size = statSync(at('all.segment')).size.toLocaleString('en-US');
+    expect(lines.at(-1)).toMatch(new RegExp(`^everything +total .* ${size} +\\d.*100\\.00%$`));
+  });
+
+  test('behavior: --json has every part, and they add up too', async () => {
+    const { out } = await run('inspect', '--json', at('all.segment'));
+    const { fileBytes, parts, blockCount } = JSON.parse(out);
+    expect([fileBytes, blockCount]).toEqual([statSync(at('all.segment')).size, 40]);
+    const sum = parts.reduce(
+      (total: number, part: { storedBytes: number }) => total + part.storedBytes,
+      0,
+    );
+    expect(sum).toBe(fileBytes);
+  });
+
+  test('error: what is no segment, damaged, or not there is named with its file', async () => {
+    const other = await run('inspect', at('all.jsonl'));
+    expect([other.code, other.err]).toEqual([1, expect.stringContaining('[segment-not-one]')]);
+    expect(other.err).toContain(`file ${at('all.jsonl')}`);
+    const bytes = readFileSync(at('all.segment'));
+    bytes[bytes.length - 60] = (bytes[bytes.length - 60] as number) ^ 1;
+    writeFileSync(at('flipped.segment'), bytes);
+    const flipped = await run('inspect', at('flipped.segment'));
+    expect(flipped.err).toContain('unit directory');
+    const missing = await run('inspect', at('missing'));
+    expect(missing.err).toContain(`(path ${at('missing')}) [segment-unreadable]`);
+    const directory = await run('inspect', folder);
+    expect(directory.err).toContain('[cli-file-unreadable]');
+  });
+});
+
+describe('sluice explain', () => {
+  const ask = async (query: unknown, ...args: string[]) => {
+    writeFileSync(at('q.json'), JSON.stringify(query));
+    return run('explain', '--query', at('q.json'), ...args);
+  };
+
+  test('default: the plan of each item and what it cost', async () => {
+    const program = readSegment(at('all.segment')).flatMap((b) => b.instructions)[0]?.programId;
+    const query = {
+      fromBlock: 0,
+      instructions: [{ programId: [program] }, { programId: [`${'1'.repeat(31)}3`] }],
+      logs: [{ kind: ['data'] }],
+    };
+    const { code, out, err } = await ask(query, '--json', at('all.segment'));
+    expect([code, err]).toEqual([0, '']);
+    const { segments, total } = JSON.parse(out);
+    const [cost] = segments;
+    const instructions = readSegment(at('all.segment')).flatMap((b) => b.instructions);
+    // Items come in the order of their text.
+    expect(cost.items).toMatchObject([
+      { filters: { programId: [`${'1'.repeat(31)}3`] }, isInSegment: false, rowsMatched: 0 },
+      {
+        filters: { programId: [program] },
+        rowsMatched: instructions.filter(({ programId }) => programId === program).length,
+      },
+      { array: 'logs', filters: { kind: ['data'] }, drivenBy: null },
+    ]);
+    expect(cost.groupsRead).toBe(1);
+    for (const name of ['unitsRead', 'bytesRead', 'bytesInflated', 'lines', 'answerBytes']) {
+      expect(cost[name], name).toBeGreaterThan(0);
+      expect(total[name], name).toBe(cost[name]);
+    }
+  });
+
+  test('behavior: a rare address drives, and a segment without it is not read', async () => {
+    copyFileSync(at('all.segment'), at('other.segment'));
+    const rare = readSegment(at('all.segment')).flatMap((b) => b.transactions)[0]?.accountKeys[0];
+    const absent = { fromBlock: 0, transactions: [{ feePayer: [`${'1'.repeat(31)}3`] }] };
+    const { out } = await ask(absent, at('all.segment'), at('other.segment'));
+    expect(out).toContain('nothing: not in here');
+    expect(out).toMatch(/^total +0 of 2 +0 +0 +0 /m);
+    const found = await ask(
+      { fromBlock: 0, transactions: [{ feePayer: [rare] }] },
+      at('all.segment'),
+    );
+    expect(found.out).toMatch(/^transactions feePayer=\w+… +feePayer +\d+ +\d+ +\d+$/m);
+  });
+
+  test('behavior: without items only headers are told', async () => {
+    const { out } = await ask({ fromBlock: 0, includeAllBlocks: true }, at('all.segment'));
+    expect(out).toContain('no items: headers only');
+    expect(out).toMatch(/ 0 of 1 +0 +0 +0 .* 40 /);
+  });
+
+  test('error: a bad query or file is refused with its name', async () => {
+    const query = await ask({ fromBlok: 0 }, at('all.segment'));
+    expect(query.code).toBe(1);
+    expect(query.err).toContain(`file ${at('q.json')}`);
+    expect(query.err).toContain('[query-key-unknown]');
+    const missing = await ask({ fromBlock: 0 }, at('missing'));
+    expect(missing.err).toContain('[segment-unreadable]');
+    const noQuery = await run('explain', '--query', at('missing'), at('all.segment'));
+    expect(noQuery.err).toContain(`path ${at('missing')}, reason ENOENT) [cli-file-unreadable]`);
+    expect((await run('explain', at('all.segment'))).code).toBe(2);
+  });
+});

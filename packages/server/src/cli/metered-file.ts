@@ -1,0 +1,41 @@
+import { CodedError, isCodedError } from '../base/errors.ts';
+import type { SegmentBytes } from '../segment/open-segment.ts';
+import { openSegmentFile } from '../segment/segment-file.ts';
+
+/** A segment's file, and how much was read of it so far. */
+export interface MeteredFile {
+  readonly path: string;
+  readonly bytes: SegmentBytes;
+  readonly meter: { readCount: number; bytesRead: number };
+  close(): void;
+}
+
+export function openMeteredFile(path: string): MeteredFile {
+  const file = openSegmentFile(path);
+  const meter = { readCount: 0, bytesRead: 0 };
+  const read = (offset: number, length: number): Uint8Array => {
+    const bytes = file.read(offset, length);
+    meter.readCount++;
+    meter.bytesRead += bytes.length;
+    return bytes;
+  };
+  return { path, bytes: { length: file.length, read }, meter, close: () => file.close() };
+}
+
+/** Runs work on a file; what goes wrong names the file. */
+export function naming<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw withFile(error, path);
+  }
+}
+
+function withFile(error: unknown, path: string): unknown {
+  if (isCodedError(error) && /^(segment|query|range)-/.test(error.code)) {
+    return new CodedError(error.code, { file: path, ...error.detail }, { cause: error });
+  }
+  const { syscall, code: reason } = error as NodeJS.ErrnoException;
+  if (syscall === undefined || reason === undefined) return error;
+  return new CodedError('cli-file-unreadable', { path, reason }, { cause: error });
+}

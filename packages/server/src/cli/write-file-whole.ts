@@ -1,0 +1,59 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { CodedError } from '../base/errors.ts';
+import { checkOutput, type OutputOptions } from './write-output.ts';
+
+/** Writes a file that is there whole and durable, or not at all: under a temporary name that becomes the path at the end. */
+export async function writeFileWhole<Result>(
+  options: OutputOptions,
+  signal: AbortSignal,
+  work: (write: (bytes: Uint8Array) => void) => Promise<Result>,
+): Promise<Result> {
+  await checkOutput(options);
+  const { path } = options;
+  const temporary = `${path}.${process.pid}.tmp`;
+  const fail = (error: unknown) => describeFailure(error, path);
+  const file = attempt(() => openSync(temporary, 'w'), fail);
+  let isOpen = true;
+  try {
+    const result = await work((bytes) => attempt(() => writeAll(file, bytes), fail));
+    if (signal.aborted) throw new CodedError('cli-interrupted', { path });
+    attempt(() => fsyncSync(file), fail);
+    closeSync(file);
+    isOpen = false;
+    attempt(() => renameSync(temporary, path), fail);
+    attempt(() => syncFolder(dirname(path)), fail);
+    return result;
+  } catch (error) {
+    if (isOpen) closeSync(file);
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+function writeAll(file: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+function attempt<Result>(work: () => Result, fail: (error: unknown) => unknown): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw fail(error);
+  }
+}
+
+function describeFailure(error: unknown, path: string): unknown {
+  const reason = (error as NodeJS.ErrnoException).code;
+  if (reason === undefined) return error;
+  return new CodedError('cli-file-unwritable', { path, reason }, { cause: error });
+}

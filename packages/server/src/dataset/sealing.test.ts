@@ -1,0 +1,194 @@
+import { expect, test } from 'vitest';
+import { encodeBase58 } from '../base/base58.ts';
+import { isCodedError } from '../base/errors.ts';
+import { ManualClock } from '../base/testing/manual-clock.ts';
+import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import { findPreviousBlocks } from '../chain/find-blocks.ts';
+import { slot } from '../chain/testing/chain-fixtures.ts';
+import type { Block, BlockHeader } from '../ledger/block.ts';
+import type { BlockHash } from '../ledger/primitives.ts';
+import { buildSegment } from '../segment/build-segment.ts';
+import { decodeBlocks } from '../segment/decode-blocks.ts';
+import { mergeSegments } from '../segment/merge-segments.ts';
+import { openSegment } from '../segment/open-segment.ts';
+import { SimFs, SimKilled } from '../storage/testing/sim-fs.ts';
+import { Dataset } from './dataset.ts';
+import { mergeInThread } from './merge-in-thread.ts';
+import { chooseTrim, type Retention } from './retention.ts';
+
+const folder = 'data/ledger';
+const limits = { sealBlockCount: 4, journalFileBytesMax: 4_000 };
+
+function hashAt(number: number): BlockHash {
+  const bytes = new Uint8Array(32).fill(7);
+  new DataView(bytes.buffer).setUint32(4, number + 1);
+  return encodeBase58(bytes) as BlockHash;
+}
+
+function blockAt(number: number): Block {
+  const header: BlockHeader = {
+    number: slot(number),
+    hash: hashAt(number),
+    parentSlot: slot(number - 1),
+    parentHash: hashAt(number - 1),
+    height: number,
+    timestamp: BigInt(1_700_000_000 + number),
+  };
+  const rows = { transactions: [], instructions: [], logs: [], balances: [], tokenBalances: [] };
+  return { header, ...rows, rewards: [] };
+}
+
+const run = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, i) => blockAt(first + i));
+
+async function open(fs: SimFs): Promise<Dataset> {
+  const merge = async (parts: readonly Uint8Array[]) =>
+    mergeSegments(parts.map((one) => openSegment(one)));
+  const modules = { fs, clock: new ManualClock(), isLockHeld: () => true, merge };
+  if (!(await Dataset.isThere(folder, fs))) {
+    const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
+    await Dataset.create(folder, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, modules);
+  }
+  return Dataset.open({ folder, realTime: true, limits }, modules);
+}
+
+async function grow(dataset: Dataset, first: number, last: number): Promise<void> {
+  if (dataset.snapshot().start === null) {
+    await dataset.commit([
+      { kind: 'create', anchor: { number: slot(first - 1), hash: hashAt(first - 1) } },
+    ]);
+  }
+  const blocks = run(first, last).map((block) => ({
+    header: block.header,
+    bytes: buildSegment([block]),
+  }));
+  await dataset.commit([{ kind: 'extend', blocks }]);
+}
+
+async function readAll(dataset: Dataset): Promise<Block[]> {
+  const lease = dataset.acquire();
+  const blocks: Block[] = [];
+  for (const segment of lease.snapshot.segments) {
+    blocks.push(...decodeBlocks(openSegment(await dataset.readSegment(segment))));
+  }
+  for (const hot of lease.snapshot.hot) blocks.push(await dataset.decodeHotBlock(hot));
+  lease.release();
+  return blocks;
+}
+
+test('default: I-15 finalized blocks are sealed by the segment, and every answer stays', async () => {
+  const fs = new SimFs();
+  const dataset = await open(fs);
+  await grow(dataset, 10, 24);
+  await dataset.commit([{ kind: 'finalize', block: { number: slot(19), hash: hashAt(19) } }]);
+  const before = await readAll(dataset);
+  const previous = await findPreviousBlocks(dataset.snapshot(), 22, (one) =>
+    dataset.readHeaders(one),
+  );
+  expect(await dataset.seal()).toBe(true);
+  expect(await dataset.seal()).toBe(true);
+  expect(await dataset.seal()).toBe(false);
+  const snapshot = dataset.snapshot();
+  expect(snapshot.segments.map(({ first, last }) => [first.number, last.number])).toEqual([
+    [10, 13],
+    [14, 17],
+  ]);
+  expect(snapshot.hot[0]?.header.number).toBe(18);
+  expect(await readAll(dataset)).toEqual(before);
+  expect(await findPreviousBlocks(snapshot, 22, (one) => dataset.readHeaders(one))).toEqual(
+    previous,
+  );
+  await dataset.close();
+  expect(await readAll(await open(fs))).toEqual(before);
+});
+
+test('behavior: the merge in a thread gives the same bytes', async () => {
+  const parts = run(10, 13).map((block) => buildSegment([block]));
+  expect(Buffer.compare(await mergeInThread(parts), buildSegment(run(10, 13)))).toBe(0);
+});
+
+test('error: segment-merge-failed: what cannot be merged stays where it is', async () => {
+  await expect(mergeInThread([new Uint8Array(10)])).rejects.toMatchObject({
+    code: 'segment-merge-failed',
+  });
+});
+
+test('behavior: blocks that arrive final and in bulk go straight into segments', async () => {
+  const dataset = await open(new SimFs());
+  await dataset.commit([{ kind: 'create', anchor: { number: slot(9), hash: hashAt(9) } }]);
+  const blocks = run(10, 15);
+  const payloads = blocks.map((block) => buildSegment([block]));
+  const snapshot = await dataset.appendSealed(
+    payloads,
+    blocks.map(({ header }) => header),
+  );
+  expect(snapshot).toMatchObject({ hot: [], head: { number: 15 }, finalized: { number: 15 } });
+  expect(await readAll(dataset)).toEqual(blocks);
+});
+
+test('behavior: I-73 killed at any operation of sealing and trimming, nothing is lost and nothing is left over', async () => {
+  for (let at = 0, finished = false; !finished; at++) {
+    const fs = new SimFs();
+    const dataset = await open(fs);
+    await grow(dataset, 10, 24);
+    await dataset.commit([{ kind: 'finalize', block: { number: slot(22), hash: hashAt(22) } }]);
+    const before = fs.operationCount;
+    fs.fault = ({ index }) => (index === before + at ? 'kill' : undefined);
+    try {
+      while (await dataset.seal());
+      await dataset.trim({ kind: 'blocks', count: 8 });
+      await dataset.collect();
+      finished = true;
+    } catch (error) {
+      if (!(error instanceof SimKilled) && !isCodedError(error)) throw error;
+    }
+    if (at % 2 === 0) fs.restart();
+    else fs.powerLoss(() => 0.4);
+    const again = await open(fs);
+    const stored = await readAll(again);
+    expect(stored).toEqual(run(again.snapshot().start as number, 24));
+    const files = fs.paths().filter((path) => path.includes('/segments/'));
+    expect(files).toEqual(again.snapshot().segments.map((segment) => again.segmentPath(segment)));
+  }
+});
+
+test('behavior: a segment that a reader holds outlives the trim, and goes with the release', async () => {
+  const fs = new SimFs();
+  const dataset = await open(fs);
+  await grow(dataset, 10, 24);
+  await dataset.commit([{ kind: 'finalize', block: { number: slot(22), hash: hashAt(22) } }]);
+  while (await dataset.seal());
+  const lease = dataset.acquire();
+  const [oldest] = lease.snapshot.segments;
+  expect(await dataset.trim({ kind: 'blocks', count: 4 })).toBe(true);
+  expect(dataset.snapshot()).toMatchObject({ start: 18, anchor: { number: 17, hash: hashAt(17) } });
+  await dataset.collect();
+  expect(await dataset.readSegment(oldest as SealedSegment)).toHaveLength(
+    oldest?.byteLength as number,
+  );
+  lease.release();
+  await dataset.collect();
+  await expect(dataset.readSegment(oldest as SealedSegment)).rejects.toMatchObject({
+    code: 'storage-missing',
+  });
+});
+
+test.each<[string, Retention, number | undefined]>([
+  ['all', { kind: 'all' }, undefined],
+  ['blocks', { kind: 'blocks', count: 11 }, 14],
+  ['one block less', { kind: 'blocks', count: 12 }, undefined],
+  ['more blocks than there are', { kind: 'blocks', count: 100 }, undefined],
+  ['seconds', { kind: 'seconds', seconds: 10 }, 14],
+  ['no seconds at all', { kind: 'seconds', seconds: 0 }, 22],
+  ['no blocks at all', { kind: 'blocks', count: 0 }, 22],
+  ['no bytes at all', { kind: 'bytes', bytes: 0 }, 22],
+])(
+  'behavior: I-82 retention by %s drops whole segments below the finalized head',
+  async (_name, retention, keepFrom) => {
+    const dataset = await open(new SimFs());
+    await grow(dataset, 10, 24);
+    await dataset.commit([{ kind: 'finalize', block: { number: slot(22), hash: hashAt(22) } }]);
+    while (await dataset.seal());
+    expect(chooseTrim(dataset.snapshot(), retention)).toBe(keepFrom);
+  },
+);

@@ -1,0 +1,96 @@
+/** The sealed segments of a dataset: immutable files, named by what they hold. */
+import { crc32 } from 'node:zlib';
+import { assert } from '../base/assert.ts';
+import { isCodedError } from '../base/errors.ts';
+import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import type { BlockHeader } from '../ledger/block.ts';
+import { openSegment } from '../segment/open-segment.ts';
+import {
+  type Fs,
+  readWholeFile,
+  removeIfThere,
+  temporarySuffix,
+  writeFileAtomically,
+} from '../storage/fs.ts';
+
+export class SegmentStore {
+  readonly #fs: Fs;
+  readonly #folder: string;
+  /** Being written, or written and not named by a commit yet. */
+  readonly #fresh = new Set<string>();
+
+  constructor(folder: string, fs: Fs) {
+    this.#folder = folder;
+    this.#fs = fs;
+  }
+
+  path(segment: SealedSegment): string {
+    return `${this.#folder}/${segment.id}`;
+  }
+
+  read(segment: SealedSegment): Promise<Uint8Array> {
+    return readWholeFile(this.#fs, this.path(segment));
+  }
+
+  /** Writes a segment that must hold exactly these blocks. It is durable before anything names it. */
+  async write(bytes: Uint8Array, headers: readonly BlockHeader[]): Promise<SealedSegment> {
+    const written = openSegment(bytes).headers;
+    assert(written.length === headers.length, 'a merge keeps every block');
+    assert(
+      written.every(({ hash }, i) => hash === headers[i]?.hash),
+      'a merge keeps the order of blocks',
+    );
+    const segment = describeSegment(bytes, written);
+    this.#fresh.add(segment.id);
+    await this.#fs.makeFolder(this.#folder);
+    await writeFileAtomically(this.#fs, this.#folder, segment.id, [bytes]);
+    return segment;
+  }
+
+  /** A commit names it now, or never will. */
+  settle(segment: SealedSegment): void {
+    this.#fresh.delete(segment.id);
+  }
+
+  /** Removes files that nobody names: of trims, and what a crash left between a file and its commit. */
+  async collect(needed: ReadonlySet<string>): Promise<void> {
+    for (const name of await this.#names()) {
+      const id = name.endsWith(temporarySuffix) ? name.slice(0, -temporarySuffix.length) : name;
+      if (!needed.has(name) && !this.#fresh.has(id))
+        await removeIfThere(this.#fs, `${this.#folder}/${name}`);
+    }
+  }
+
+  async #names(): Promise<string[]> {
+    try {
+      return await this.#fs.list(this.#folder);
+    } catch (error) {
+      if (isCodedError(error, 'storage-missing')) return [];
+      throw error;
+    }
+  }
+}
+
+function describeSegment(bytes: Uint8Array, headers: readonly BlockHeader[]): SealedSegment {
+  const [first, last] = [headers[0], headers.at(-1)];
+  assert(first !== undefined && last !== undefined, 'a segment holds at least one block');
+  const digits = (slot: number) => String(slot).padStart(12, '0');
+  const checksum = crc32(bytes).toString(16).padStart(8, '0');
+  let timestampMax: bigint | null = null;
+  for (const { timestamp } of headers) {
+    if (timestamp !== null && (timestampMax === null || timestamp > timestampMax)) {
+      timestampMax = timestamp;
+    }
+  }
+  return {
+    id: `${digits(first.number)}-${digits(last.number)}-${checksum}.segment`,
+    first: { number: first.number, hash: first.hash },
+    last: { number: last.number, hash: last.hash },
+    parentSlot: first.parentSlot,
+    parentHash: first.parentHash,
+    lastHeight: last.height,
+    blockCount: headers.length,
+    byteLength: bytes.byteLength,
+    timestampMax,
+  };
+}

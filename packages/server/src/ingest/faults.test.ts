@@ -1,0 +1,259 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { FaultRequest } from '../simulator/faults.ts';
+import { SimFs } from '../storage/testing/sim-fs.ts';
+import { followNodes } from './testing/follow-ledger.ts';
+import {
+  expectSameChain,
+  isCaughtUp,
+  startWorld as start,
+  untilAlarm,
+  type World,
+  type WorldOptions,
+} from './testing/start-world.ts';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const world = await start(options);
+  closers.push(world.close);
+  return world;
+}
+
+const nextSlot = 41;
+
+describe('one source', () => {
+  const passing: [string, FaultRequest][] = [
+    ['F-01 connections reset in mid-body', { kind: 'drop-connection', atByte: 300, times: 6 }],
+    ['HTTP 429 without a time', { kind: 'rate-limit', times: 6 }],
+    ['HTTP 429 with Retry-After', { kind: 'rate-limit', retryAfterSeconds: 1, times: 3 }],
+    ['HTTP 503', { kind: 'http-status', status: 503, times: 6 }],
+    ['F-07 a body that is no JSON', { kind: 'malformed-json', times: 3 }],
+    ['F-07 cut gzip', { kind: 'truncated-gzip', times: 3 }],
+    ['F-07 a byte order mark', { kind: 'bom', times: 3 }],
+    ['F-07 invalid UTF-8', { kind: 'invalid-utf8', methods: ['getBlock'], times: 3 }],
+    [
+      '-32014, the block is not readable yet',
+      { kind: 'rpc-error', code: -32014, methods: ['getBlock'], times: 8 },
+    ],
+    ['a null result', { kind: 'null-result', methods: ['getBlock'], times: 8 }],
+    [
+      '-32007 as a rate limit',
+      { kind: 'rpc-error', code: -32007, message: 'slow down', methods: ['getBlock'], times: 4 },
+    ],
+    ['-32603', { kind: 'rpc-error', code: -32603, times: 6 }],
+    ['-32016, behind', { kind: 'rpc-error', code: -32016, methods: ['getBlock'], times: 4 }],
+    ['slots listed twice', { kind: 'redeliver', copies: 3, times: 20 }],
+    ['closing sockets', { kind: 'ws-close', code: 1011, times: 5 }],
+    ['notifications out of order', { kind: 'disorder' }],
+    [
+      'a hash with a line break',
+      { kind: 'bad-hash', fromSlot: nextSlot, toSlot: nextSlot, times: 2 },
+    ],
+  ];
+  test.each(passing)('behavior: %s pass over', async (_name, fault) => {
+    const { node, following, produce, caughtUp } = await startWorld();
+    await caughtUp();
+    node.faults.set(fault);
+    await produce(6);
+    const snapshot = await caughtUp();
+    expectSameChain(snapshot, node);
+    expect(following.ingester.status.sources[0]?.state).not.toBe('disabled');
+  });
+
+  const lies: [string, FaultRequest, string][] = [
+    ['F-06 a false parent hash', { kind: 'wrong-parent-hash' }, 'source-unlinked'],
+    ['F-06 a false parent slot', { kind: 'wrong-parent-slot', by: 1 }, 'source-unlinked'],
+    ['a false height', { kind: 'wrong-height', by: 3 }, 'chain-height-wrong'],
+    ['F-05 a block mislabelled as skipped', { kind: 'skip-block', as: 'skipped' }, 'source-hole'],
+    [
+      'F-05 a block mislabelled as not available',
+      { kind: 'skip-block', as: 'unavailable' },
+      'source-hole',
+    ],
+    [
+      'F-08 a block without logs',
+      { kind: 'incomplete-meta', missing: 'logs' },
+      'block-kind-missing',
+    ],
+    [
+      'F-08 a block without rewards',
+      { kind: 'incomplete-meta', missing: 'rewards' },
+      'block-kind-missing',
+    ],
+    [
+      'F-08 a block without meta',
+      { kind: 'incomplete-meta', missing: 'meta' },
+      'block-meta-missing',
+    ],
+  ];
+  test.each(lies)(
+    'error: %s is never stored and never passed over',
+    async (_name, fault, alarm) => {
+      const { node, following, produce, caughtUp } = await startWorld();
+      await caughtUp();
+      // Two slots on, so that what comes before and after it is true.
+      const slot = nextSlot + 2;
+      node.faults.set({ ...fault, fromSlot: slot, toSlot: slot });
+      await produce(6);
+      await untilAlarm(following, alarm);
+      expect(following.dataset.snapshot().head?.number).toBe(slot - 1);
+      node.faults.clear();
+      await produce(1);
+      const snapshot = await following.until('the truth is taken', isCaughtUp(node), 30_000);
+      expectSameChain(snapshot, node);
+      expect(following.dataset.alarms.has(alarm)).toBe(false);
+    },
+  );
+
+  test('behavior: F-05 a block that lists leave out is found by its child', async () => {
+    const { node, produce, caughtUp } = await startWorld();
+    await caughtUp();
+    node.faults.set({
+      kind: 'skip-block',
+      as: 'omitted',
+      fromSlot: nextSlot + 1,
+      toSlot: nextSlot + 1,
+    });
+    await produce(4);
+    expectSameChain(await caughtUp(), node);
+  });
+
+  test('behavior: F-02 a source that stalls is left and taken up again', async () => {
+    const { node, produce, caughtUp } = await startWorld();
+    await caughtUp();
+    node.faults.set({ kind: 'stall', times: 2 });
+    await produce(4);
+    expectSameChain(await caughtUp(), node);
+  });
+
+  test('behavior: I-11 finality that regresses, stalls or runs ahead never moves ours back', async () => {
+    const { node, following, produce, caughtUp } = await startWorld({
+      ledger: { chain: { startSlot: 60 } },
+    });
+    await caughtUp();
+    const { finalizedSlot } = node.state();
+    const before = await following.until(
+      'finality',
+      ({ finalized }) => finalized?.number === finalizedSlot,
+    );
+    node.faults.set({ kind: 'finality-regress', bySlots: 15 });
+    await produce(6);
+    const regressed = await caughtUp();
+    expect(regressed.finalized).toEqual(before.finalized);
+    node.faults.clear();
+    node.faults.set({ kind: 'finality-ahead', bySlots: 10 });
+    const ahead = await following.until(
+      'the head is final',
+      ({ finalized, head }) => finalized?.hash === head?.hash,
+    );
+    expect(ahead.finalized?.number).toBeLessThanOrEqual(ahead.head?.number as number);
+  });
+
+  test('error: F-15 another ledger at the address is refused by its genesis', async () => {
+    const fs = new SimFs();
+    const { node, following, produce, caughtUp } = await startWorld({ fs });
+    const before = await caughtUp();
+    await following.stop();
+    node.faults.set({ kind: 'other-genesis' });
+    const again = await followNodes([node], { fs });
+    closers.push(again.stop);
+    await produce(3);
+    await untilAlarm(again, 'dataset-genesis-differs');
+    expect(again.ingester.status.sources[0]?.state).toBe('disabled');
+    expect(again.dataset.snapshot().head).toEqual(before.head);
+  });
+});
+
+describe('three sources', () => {
+  const three = [{}, {}, {}];
+
+  test('behavior: F-03 one that lags never holds the head back, even if it is asked first', async () => {
+    const { nodes, produce, caughtUp } = await startWorld({ nodes: [{ lagSlots: 12 }, {}, {}] });
+    await caughtUp(nodes[1]);
+    await produce(6);
+    const snapshot = await caughtUp(nodes[1]);
+    expectSameChain(snapshot, nodes[1] as World['node']);
+  });
+
+  test('behavior: F-02 one that is mute holds nothing up', async () => {
+    const { nodes, node, following, produce, caughtUp } = await startWorld({ nodes: three });
+    await caughtUp(nodes[1]);
+    node.faults.set({ kind: 'stall' });
+    const startMs = performance.now();
+    await produce(6);
+    expectSameChain(await caughtUp(nodes[1]), nodes[1] as World['node']);
+    const wanted = node.state().finalizedSlot;
+    await following.until('finality', ({ finalized }) => finalized?.number === wanted);
+    // Its own calls wait ten seconds for an answer; nobody else does.
+    expect(performance.now() - startMs).toBeLessThan(8_000);
+  });
+
+  test('behavior: F-13 one that shows another branch is out-voted and struck', async () => {
+    const { nodes, node, following, produce, caughtUp } = await startWorld({ nodes: three });
+    await caughtUp(nodes[1]);
+    node.faults.set({ kind: 'fork', depth: 3, forSlots: 1_000 });
+    await produce(6);
+    expectSameChain(await caughtUp(nodes[1]), nodes[1] as World['node']);
+    await untilAlarmOrStrike(following);
+  });
+
+  test('behavior: F-13 a branch that two of three hold is taken', async () => {
+    const { nodes, produce, caughtUp } = await startWorld({ nodes: three });
+    await caughtUp(nodes[1]);
+    for (const one of nodes.slice(0, 2))
+      one.faults.set({ kind: 'fork', depth: 3, forSlots: 1_000 });
+    await produce(4);
+    expectSameChain(await caughtUp(nodes[0]), nodes[0] as World['node']);
+  });
+
+  test('behavior: F-05 a hole of one source is filled from another', async () => {
+    const { nodes, node, produce, caughtUp } = await startWorld({ nodes: three });
+    await caughtUp(nodes[1]);
+    node.faults.set({
+      kind: 'skip-block',
+      as: 'skipped',
+      fromSlot: nextSlot + 1,
+      toSlot: nextSlot + 1,
+    });
+    await produce(5);
+    expectSameChain(await caughtUp(nodes[1]), nodes[1] as World['node']);
+  });
+
+  test('error: F-15 the odd one of three is disabled by its genesis', async () => {
+    const { nodes, following, caughtUp } = await startWorld({
+      nodes: three,
+      faults: [{ kind: 'other-genesis' }],
+    });
+    expectSameChain(await caughtUp(nodes[1]), nodes[1] as World['node']);
+    expect(following.ingester.status.sources.map(({ state }) => state)[0]).toBe('disabled');
+    expect(following.dataset.alarms.has('dataset-genesis-differs')).toBe(true);
+  });
+});
+
+async function untilAlarmOrStrike({ ingester, dataset }: World['following']): Promise<void> {
+  await expect
+    .poll(
+      () =>
+        (ingester.status.sources[0]?.strikes ?? 0) > 0 || dataset.alarms.has('source-disagrees'),
+      {
+        timeout: 15_000,
+      },
+    )
+    .toBe(true);
+}
+
+test('behavior: F-17 a secret in the address of a source is in no status and no alarm', async () => {
+  const { node, following, produce, caughtUp } = await startWorld({
+    secretPath: '/v1/s3cr3t?key=t0ken',
+  });
+  await caughtUp();
+  node.faults.set({ kind: 'http-status', status: 500, times: 4 });
+  node.faults.set({ kind: 'drop-connection', atByte: 1, times: 4 });
+  await produce(4);
+  await caughtUp();
+  const shown = JSON.stringify([following.ingester.status, following.dataset.status()]);
+  expect(shown).not.toMatch(/s3cr3t|t0ken/);
+});

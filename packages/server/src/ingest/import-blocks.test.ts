@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { Dataset } from '../dataset/dataset.ts';
+import { mergeSegments } from '../segment/merge-segments.ts';
+import { openSegment } from '../segment/open-segment.ts';
+import { createSimulatedLedger } from '../simulator/start-simulated-node.ts';
+import { normalizeBlock } from '../source/normalize-block.ts';
+import { readBlockLines } from '../source/read-block-lines.ts';
+import { SimFs } from '../storage/testing/sim-fs.ts';
+import { importBlocks } from './import-blocks.ts';
+import { prepareBlock } from './prepared-block.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-import-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const never = new AbortController().signal;
+const rendering = { transactionDetails: 'full', rewards: true } as const;
+
+/** Lines of a simulated ledger, as a tool that saved a node's answers would have written them. */
+function makeLines(first: number, last: number): string[] {
+  const content = { transactionsPerBlock: 1, votes: 1, epochRewardsPerBlock: 1 };
+  const ledger = createSimulatedLedger(
+    { paused: true, chain: { startSlot: 100, skipRate: 0.2, forkRate: 0 }, content },
+    { clock: systemClock },
+  );
+  const lines: string[] = [];
+  for (let slot = first; slot <= last; slot++) {
+    const block = ledger.chain.blockAt(slot);
+    if (block === undefined) continue;
+    const { json } = ledger.render(block, rendering);
+    lines.push(`{"slot":${slot},"block":${Buffer.from(json).toString()}}`);
+  }
+  return lines;
+}
+
+async function openDataset(fs: SimFs): Promise<Dataset> {
+  const merge = async (parts: readonly Uint8Array[]) =>
+    mergeSegments(parts.map((one) => openSegment(one)));
+  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge };
+  if (!(await Dataset.isThere('data/ledger', fs))) {
+    const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
+    await Dataset.create(
+      'data/ledger',
+      { name: 'ledger', aliases: [], votes: 'drop', ...rest },
+      modules,
+    );
+  }
+  return Dataset.open({ folder: 'data/ledger', realTime: false }, modules);
+}
+
+function importFile(dataset: Dataset, name: string, content: string | Uint8Array) {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  const prepare = async (slot: Parameters<typeof normalizeBlock>[0], bytes: Uint8Array) =>
+    prepareBlock(normalizeBlock(slot, bytes));
+  return importBlocks(
+    readBlockLines(path, { lineBytesMax: 1_000_000 }),
+    { dataset, prepare },
+    never,
+  );
+}
+
+test('default: a plain or compressed file becomes sealed, finalized blocks from its first block on', async () => {
+  const lines = makeLines(10, 40);
+  for (const [name, pack] of [
+    ['plain', (text: string) => Buffer.from(text)],
+    ['gzip', gzipSync],
+  ] as const) {
+    const dataset = await openDataset(new SimFs());
+    const progress = await importFile(dataset, name, pack(`${lines.join('\n')}\n`));
+    expect(progress).toEqual({ importedCount: lines.length, knownCount: 0 });
+    const snapshot = dataset.snapshot();
+    const last = Number(/\d+/.exec(lines.at(-1) as string)?.[0]);
+    expect(snapshot).toMatchObject({
+      hot: [],
+      head: { number: last },
+      finalized: { number: last },
+    });
+    const [segment] = snapshot.segments;
+    expect(segment?.blockCount).toBe(lines.length);
+    expect(snapshot.start).toBe((segment?.parentSlot ?? 0) + 1);
+  }
+});
+
+test('behavior: running it again passes over what is there and goes on', async () => {
+  const fs = new SimFs();
+  const lines = makeLines(0, 40);
+  const first = await openDataset(fs);
+  await importFile(first, 'a', lines.slice(0, 12).join('\n'));
+  await first.close();
+  const again = await openDataset(fs);
+  const progress = await importFile(again, 'a', lines.join('\n'));
+  expect(progress).toEqual({ importedCount: lines.length - 12, knownCount: 12 });
+  expect(again.snapshot().segments.map(({ blockCount }) => blockCount)).toEqual([
+    12,
+    lines.length - 12,
+  ]);
+  expect(again.snapshot()).toMatchObject({ start: 0, anchor: null });
+});
+
+test('error: chain-not-linked: a line that does not link ends it by its number; what came before stays', async () => {
+  const lines = makeLines(10, 40);
+  const dataset = await openDataset(new SimFs());
+  const gap = lines.filter((_, i) => i !== 5);
+  await expect(importFile(dataset, 'a', gap.join('\n'))).rejects.toMatchObject({
+    code: 'chain-not-linked',
+    detail: { line: 6, expectedParentSlot: Number(/\d+/.exec(lines[4] as string)?.[0]) },
+  });
+  expect(dataset.snapshot().segments[0]?.blockCount).toBe(5);
+});
+
+test('error: a line that is no block is named by its number', async () => {
+  const lines = makeLines(10, 20);
+  const dataset = await openDataset(new SimFs());
+  const bad = [...lines.slice(0, 2), '{"slot":13,"block":{"blockhash":1}}'].join('\n');
+  await expect(importFile(dataset, 'a', bad)).rejects.toMatchObject({ detail: { line: 3 } });
+  expect(dataset.snapshot().segments[0]?.blockCount).toBe(2);
+  await expect(importFile(dataset, 'b', '[]\n')).rejects.toMatchObject({
+    code: 'block-line-invalid',
+    detail: { line: 1 },
+  });
+  const cut = gzipSync(lines.join('\n'));
+  await expect(importFile(dataset, 'c', cut.subarray(0, cut.length - 20))).rejects.toMatchObject({
+    code: 'block-file-unreadable',
+  });
+});

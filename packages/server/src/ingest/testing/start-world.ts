@@ -1,0 +1,100 @@
+import { expect } from 'vitest';
+import { systemClock } from '../../base/clock.ts';
+import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import type { FaultRequest } from '../../simulator/faults.ts';
+import type { LedgerOptions } from '../../simulator/simulated-ledger.ts';
+import { type NodeOptions, type SimulatedNode, startNode } from '../../simulator/start-node.ts';
+import { createSimulatedLedger } from '../../simulator/start-simulated-node.ts';
+import { type Following, type FollowOptions, followNodes } from './follow-ledger.ts';
+
+export interface World {
+  readonly nodes: readonly SimulatedNode[];
+  readonly node: SimulatedNode;
+  readonly following: Following;
+  /** Lets the ledger produce so many slots, one at a time, so that each is seen as it comes. */
+  produce(slotCount: number): Promise<void>;
+  /** Lets time pass at once. */
+  leap(slotCount: number): void;
+  /** Waits until the stored head is the confirmed head of the node. */
+  caughtUp(node?: SimulatedNode): Promise<ChainSnapshot>;
+  close(): Promise<void>;
+}
+
+export interface WorldOptions extends FollowOptions {
+  readonly ledger?: LedgerOptions;
+  readonly nodes?: readonly NodeOptions[];
+  /** Of the first node, from the beginning. */
+  readonly faults?: readonly FaultRequest[];
+}
+
+const slotMs = 400;
+/** A little time for each slot to be noticed, as there is on a real ledger; nothing depends on it. */
+const betweenSlotsMs = 20;
+
+/** A ledger whose time stands still until it is moved, nodes that serve it, and a dataset that follows them. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const shape = { startSlot: 40, finalityDistance: 31, slotMs, skipRate: 0, forkRate: 0 };
+  const ledger = createSimulatedLedger(
+    {
+      ...options.ledger,
+      paused: true,
+      chain: { ...shape, ...options.ledger?.chain },
+      content: { transactionsPerBlock: 1, votes: 1, epochRewardsPerBlock: 1 },
+    },
+    { clock: systemClock },
+  );
+  const nodes: SimulatedNode[] = [];
+  for (const one of options.nodes ?? [{}]) nodes.push(await startNode(one, { ledger }));
+  for (const fault of options.faults ?? []) nodes[0]?.faults.set(fault);
+  const following = await followNodes(nodes, options);
+  return {
+    nodes,
+    node: nodes[0] as SimulatedNode,
+    following,
+    leap: (slotCount) => ledger.time.advance(slotCount * slotMs),
+    produce: async (slotCount) => {
+      for (let i = 0; i < slotCount; i++) {
+        ledger.time.advance(slotMs);
+        await systemClock.sleep(betweenSlotsMs);
+      }
+    },
+    caughtUp: (node = nodes[0] as SimulatedNode) =>
+      following.until('the head is reached', isCaughtUp(node)),
+    close: async () => {
+      await following.stop();
+      for (const node of nodes) await node.close();
+    },
+  };
+}
+
+/** Whether the stored head is the confirmed head of the node. */
+export function isCaughtUp(node: SimulatedNode): (snapshot: ChainSnapshot) => boolean {
+  return ({ head }) => {
+    const { branch, confirmedSlot } = node.state();
+    return head !== null && head.hash === branch.blockAt(confirmedSlot)?.blockhash;
+  };
+}
+
+/** The stored chain is, block for block, what the node shows. */
+export function expectSameChain(snapshot: ChainSnapshot, node: SimulatedNode, first = 0): void {
+  const { branch, confirmedSlot } = node.state();
+  const expected: string[] = [];
+  for (let slot = first; slot <= confirmedSlot; slot++) {
+    const block = branch.hasBlock(slot) ? branch.blockAt(slot) : undefined;
+    if (block !== undefined) expected.push(`${slot} ${block.blockhash}`);
+  }
+  expect(snapshot.hot.map(({ header }) => `${header.number} ${header.hash}`)).toEqual(expected);
+}
+
+export async function untilAlarm(
+  following: Following,
+  code: string,
+  msMax = 15_000,
+): Promise<void> {
+  const endMs = performance.now() + msMax;
+  while (!following.dataset.alarms.has(code)) {
+    const state = [following.dataset.alarms.list(), following.ingester.status];
+    if (performance.now() > endMs) throw new Error(`no alarm ${code}: ${JSON.stringify(state)}`);
+    await systemClock.sleep(10);
+  }
+}

@@ -1,0 +1,295 @@
+// Tells from the bytes of one transaction's JSON whether it is a vote, so that votes, most of a ledger, need not be parsed
+// to be dropped. It reads the JSON strictly, to its end: what it calls a vote is valid JSON, without escapes, with one
+// top-level instruction whose program is the vote program. Whatever else it meets it leaves to `JSON.parse`.
+//
+//   { "transaction": { "message": { "accountKeys": […], "instructions": [ { "programIdIndex": n, … } ], … }, … }, … }
+
+const inputBytesMax: i32 = 2048;
+const keyCountMax: i32 = 256;
+const depthMax: i32 = 64;
+const none: i32 = -1;
+
+const input: usize = (__heap_base + 63) & ~63;
+/** Where each account key's text begins, and behind them the text of the vote program. */
+const keyStarts: usize = input + inputBytesMax + 64;
+const voteProgram: usize = keyStarts + keyCountMax * 4;
+const voteProgramLength: i32 = 43;
+
+let at: usize = 0;
+let end: usize = 0;
+let depth: i32 = 0;
+let keyCount: i32 = none;
+let instructionCount: i32 = none;
+let programIndex: i32 = none;
+let messageCount: i32 = 0;
+let transactionCount: i32 = 0;
+
+export function inputAddress(): usize {
+  return input;
+}
+
+/** Where the caller puts the 43 bytes of the vote program's text, once. */
+export function programAddress(): usize {
+  return voteProgram;
+}
+
+export function memoryBytes(): usize {
+  return voteProgram + 64;
+}
+
+function skipSpace(): void {
+  while (at < end) {
+    const byte = load<u8>(at);
+    if (byte != 0x20 && byte != 0x0a && byte != 0x0d && byte != 0x09) return;
+    at++;
+  }
+}
+
+function take(byte: u8): bool {
+  skipSpace();
+  if (at >= end || load<u8>(at) != byte) return false;
+  at++;
+  return true;
+}
+
+/** A text without escapes. The cursor ends behind its closing quote. What is read beyond the input is memory of ours. */
+function skipText(): bool {
+  if (!take(0x22)) return false;
+  while (at < end) {
+    const bytes = v128.load(at);
+    const stops = i8x16.bitmask(
+      v128.or(
+        v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))),
+        i8x16.lt_u(bytes, i8x16.splat(0x20)),
+      ),
+    );
+    if (stops == 0) {
+      at += 16;
+      continue;
+    }
+    at += ctz(stops) as usize;
+    if (at >= end || load<u8>(at) != 0x22) return false;
+    at++;
+    return true;
+  }
+  return false;
+}
+
+function skipDigits(): bool {
+  const start = at;
+  while (at < end && load<u8>(at) - 0x30 < 10) at++;
+  return at > start;
+}
+
+function skipNumber(): bool {
+  if (at < end && load<u8>(at) == 0x2d) at++;
+  if (at < end && load<u8>(at) == 0x30) at++;
+  else if (!skipDigits()) return false;
+  if (at < end && load<u8>(at) == 0x2e) {
+    at++;
+    if (!skipDigits()) return false;
+  }
+  if (at < end && (load<u8>(at) | 0x20) == 0x65) {
+    at++;
+    if (at < end && (load<u8>(at) == 0x2b || load<u8>(at) == 0x2d)) at++;
+    if (!skipDigits()) return false;
+  }
+  return true;
+}
+
+/** `null`, `true` and `false`; the input is padded, so that reading a word of it is safe. */
+function skipWord(): bool {
+  const word = load<u32>(at);
+  if (word == 0x6c6c756e || word == 0x65757274) at += 4;
+  else if (word == 0x736c6166 && load<u8>(at, 4) == 0x65) at += 5;
+  else return false;
+  return at <= end;
+}
+
+function skipValue(): bool {
+  skipSpace();
+  if (at >= end) return false;
+  const byte = load<u8>(at);
+  if (byte == 0x22) return skipText();
+  if (byte == 0x7b) return skipObject();
+  if (byte == 0x5b) return skipArray();
+  if (byte == 0x2d || byte - 0x30 < 10) return skipNumber();
+  return skipWord();
+}
+
+function skipArray(): bool {
+  if (!take(0x5b)) return false;
+  if (take(0x5d)) return true;
+  if (++depth > depthMax) return false;
+  do {
+    if (!skipValue()) return false;
+  } while (take(0x2c));
+  depth--;
+  return take(0x5d);
+}
+
+function skipObject(): bool {
+  if (!take(0x7b)) return false;
+  if (take(0x7d)) return true;
+  if (++depth > depthMax) return false;
+  do {
+    if (!skipText() || !take(0x3a) || !skipValue()) return false;
+  } while (take(0x2c));
+  depth--;
+  return take(0x7d);
+}
+
+/** The key that was read last, without its quotes. */
+let keyStart: usize = 0;
+let keyLength: i32 = 0;
+
+function readKey(): bool {
+  skipSpace();
+  keyStart = at + 1;
+  if (!skipText()) return false;
+  keyLength = (at - 1 - keyStart) as i32;
+  return take(0x3a);
+}
+
+/** 'transact' + 'ion' */
+function isTransactionKey(): bool {
+  return (
+    keyLength == 11 &&
+    load<u64>(keyStart) == 0x74636173_6e617274 &&
+    load<u16>(keyStart, 8) == 0x6f69 &&
+    load<u8>(keyStart, 10) == 0x6e
+  );
+}
+
+/** 'mess' + 'age' */
+function isMessageKey(): bool {
+  return (
+    keyLength == 7 &&
+    load<u32>(keyStart) == 0x7373656d &&
+    load<u16>(keyStart, 4) == 0x6761 &&
+    load<u8>(keyStart, 6) == 0x65
+  );
+}
+
+/** 'accountK' + 'eys' */
+function isAccountKeysKey(): bool {
+  return (
+    keyLength == 11 &&
+    load<u64>(keyStart) == 0x4b746e75_6f636361 &&
+    load<u16>(keyStart, 8) == 0x7965 &&
+    load<u8>(keyStart, 10) == 0x73
+  );
+}
+
+/** 'instruct' + 'ions' */
+function isInstructionsKey(): bool {
+  return (
+    keyLength == 12 &&
+    load<u64>(keyStart) == 0x74637572_74736e69 &&
+    load<u32>(keyStart, 8) == 0x736e6f69
+  );
+}
+
+/** 'programI' + 'dIndex' */
+function isProgramIndexKey(): bool {
+  return (
+    keyLength == 14 &&
+    load<u64>(keyStart) == 0x496d6172_676f7270 &&
+    load<u32>(keyStart, 8) == 0x646e4964 &&
+    load<u16>(keyStart, 12) == 0x7865
+  );
+}
+
+function readAccountKeys(): bool {
+  if (keyCount != none || !take(0x5b)) return false;
+  keyCount = 0;
+  if (take(0x5d)) return true;
+  do {
+    skipSpace();
+    if (keyCount == keyCountMax) return false;
+    store<u32>(keyStarts + ((keyCount as usize) << 2), (at - input + 1) as u32);
+    keyCount++;
+    if (!skipText()) return false;
+  } while (take(0x2c));
+  return take(0x5d);
+}
+
+function readProgramIndex(): bool {
+  skipSpace();
+  if (programIndex != none) return false;
+  const start = at;
+  if (!skipDigits() || at - start > 3 || (at - start > 1 && load<u8>(start) == 0x30)) return false;
+  programIndex = 0;
+  for (let place = start; place < at; place++) {
+    programIndex = programIndex * 10 + ((load<u8>(place) - 0x30) as i32);
+  }
+  return true;
+}
+
+function readInstructions(): bool {
+  if (instructionCount != none || !take(0x5b)) return false;
+  instructionCount = 1;
+  if (!take(0x7b)) return false;
+  do {
+    if (!readKey()) return false;
+    if (isProgramIndexKey() ? !readProgramIndex() : !skipValue()) return false;
+  } while (take(0x2c));
+  // A second instruction stands where the list should end.
+  return take(0x7d) && take(0x5d);
+}
+
+function readMessage(): bool {
+  if (messageCount++ > 0 || !take(0x7b)) return false;
+  do {
+    if (!readKey()) return false;
+    const isRead = isAccountKeysKey()
+      ? readAccountKeys()
+      : isInstructionsKey()
+        ? readInstructions()
+        : skipValue();
+    if (!isRead) return false;
+  } while (take(0x2c));
+  return take(0x7d);
+}
+
+function readTransaction(): bool {
+  if (transactionCount++ > 0 || !take(0x7b)) return false;
+  do {
+    if (!readKey()) return false;
+    if (isMessageKey() ? !readMessage() : !skipValue()) return false;
+  } while (take(0x2c));
+  return take(0x7d);
+}
+
+function readEntry(): bool {
+  if (!take(0x7b)) return false;
+  do {
+    if (!readKey()) return false;
+    if (isTransactionKey() ? !readTransaction() : !skipValue()) return false;
+  } while (take(0x2c));
+  if (!take(0x7d)) return false;
+  skipSpace();
+  return at == end;
+}
+
+function isVoteProgram(start: usize): bool {
+  for (let i: i32 = 0; i < voteProgramLength; i++) {
+    if (load<u8>(start + (i as usize)) != load<u8>(voteProgram + (i as usize))) return false;
+  }
+  return load<u8>(start + (voteProgramLength as usize)) == 0x22;
+}
+
+/** Whether the `length` bytes at `inputAddress()` are surely a vote. */
+export function isVote(length: i32): bool {
+  at = input;
+  end = input + (length as usize);
+  depth = 0;
+  keyCount = none;
+  instructionCount = none;
+  programIndex = none;
+  messageCount = 0;
+  transactionCount = 0;
+  if (!readEntry()) return false;
+  if (instructionCount != 1 || programIndex == none || programIndex >= keyCount) return false;
+  return isVoteProgram(input + (load<u32>(keyStarts + ((programIndex as usize) << 2)) as usize));
+}

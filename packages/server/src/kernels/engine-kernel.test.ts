@@ -1,0 +1,410 @@
+import { base58 } from '@scure/base';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { KernelUnderTest } from './testing/kernel-memory.ts';
+
+/** The functions of the engine's module that selecting and writing stand on; those two are compared as wholes. */
+interface ColumnExports {
+  readonly BASE58_TABLE_BYTES: { readonly value: number };
+  base58Initialize(base: number): void;
+  base58Encode(bytes: number, length: number, out: number): number;
+  base58Column(
+    bytes: number,
+    starts: number,
+    count: number,
+    textStarts: number,
+    out: number,
+  ): number;
+  base58Signatures(bytes: number, count: number, textStarts: number, out: number): number;
+  startsOf(lengths: number, width: number, count: number, out: number): number;
+  addColumn(column: number, width: number, count: number, out: number): void;
+  sumInRanges(steps: number, width: number, starts: number, rangeCount: number, out: number): void;
+  decodeKeys(codes: number, width: number, count: number, highestBefore: number, out: number): void;
+  resolvePost(
+    ...args: [
+      pre: number,
+      preWidth: number,
+      post: number,
+      postWidth: number,
+      count: number,
+      out: number,
+    ]
+  ): void;
+  applyChanges(
+    ...args: [
+      pre: number,
+      preWidth: number,
+      change: number,
+      changeWidth: number,
+      count: number,
+      out: number,
+    ]
+  ): void;
+  addressTexts(
+    ...args: [
+      depths: number,
+      width: number,
+      starts: number,
+      count: number,
+      path: number,
+      textStarts: number,
+      out: number,
+    ]
+  ): number;
+  dataPrefixes(bytes: number, starts: number, count: number, out: number): void;
+  dictionaryTexts(keys: number, count: number, out: number): void;
+  writeUlong(value: bigint, out: number): number;
+}
+
+const kernel = new KernelUnderTest<ColumnExports>('engine');
+const { exports } = kernel;
+exports.base58Initialize(kernel.room(exports.BASE58_TABLE_BYTES.value));
+kernel.keep();
+const begin = () => kernel.reset();
+beforeEach(begin);
+
+type Width = 1 | 2 | 4;
+const widthOf = (values: readonly number[]): Width => {
+  const max = Math.max(0, ...values);
+  return max < 256 ? 1 : max < 65_536 ? 2 : 4;
+};
+const column = (max = 0xffff_ffff) =>
+  fc.oneof(
+    fc.array(fc.nat(255), { maxLength: 40 }),
+    fc.array(fc.nat(Math.min(max, 65_535)), { maxLength: 40 }),
+    fc.array(fc.nat(max), { maxLength: 40 }),
+  );
+/** Where ranges of these lengths start, and the end of the last. */
+const startsFrom = (lengths: readonly number[]): number[] => {
+  let at = 0;
+  return [0, ...lengths.map((length) => (at += length))];
+};
+
+describe('base58', () => {
+  const encode = (bytes: Uint8Array): string => {
+    const at = kernel.bytes(bytes);
+    const out = kernel.room(bytes.length * 2 + 16);
+    return kernel.readText(out, exports.base58Encode(at, bytes.length, out));
+  };
+  /** By repeated division of the whole number; for what @scure/base finds too long. */
+  const encodePlainly = (bytes: Uint8Array): string => {
+    let value = BigInt(`0x0${Buffer.from(bytes).toString('hex')}`);
+    let text = '';
+    for (; value > 0n; value /= 58n)
+      text =
+        '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'[Number(value % 58n)] + text;
+    return (
+      '1'.repeat(
+        bytes.findIndex((byte) => byte !== 0) < 0
+          ? bytes.length
+          : bytes.findIndex((byte) => byte !== 0),
+      ) + text
+    );
+  };
+
+  test('behavior: every length from 0 to 1,300 bytes, of the largest value and of noise', () => {
+    for (let length = 0; length <= 1_300; length++) {
+      begin();
+      const noise = Uint8Array.from(
+        { length },
+        (_, i) => (Math.imul(i + length, 2_654_435_761) >>> 9) & 0xff,
+      );
+      // The yardstick is quadratic: all lengths by one value, the largest by every seventh.
+      expect(encode(noise), `${length} bytes`).toBe(encodePlainly(noise));
+      if (length % 7 < 2) {
+        const largest = new Uint8Array(length).fill(255);
+        expect(encode(largest), `${length} bytes of 255`).toBe(encodePlainly(largest));
+      }
+    }
+  });
+
+  test('behavior: past the tables, and where a sum of words would overflow', () => {
+    for (const length of [1_023, 1_024, 1_025, 1_028, 1_279, 1_280, 1_281, 1_284, 2_000, 4_000]) {
+      begin();
+      const largest = new Uint8Array(length).fill(255);
+      expect(encode(largest), `${length} bytes`).toBe(encodePlainly(largest));
+    }
+  });
+
+  test('property: as @scure/base does it, zeros in front and all', () => {
+    fc.assert(
+      fc.property(fc.nat(40), fc.uint8Array({ maxLength: 160 }), (zeroCount, rest) => {
+        begin();
+        const bytes = Uint8Array.from([...new Uint8Array(zeroCount), ...rest]);
+        expect(encode(bytes)).toBe(base58.encode(bytes));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('property: columns of data and of signatures', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.uint8Array({ maxLength: 70 }), { maxLength: 12 }),
+        fc.array(fc.uint8Array({ minLength: 64, maxLength: 64 }), { maxLength: 6 }),
+        (rows, signatures) => {
+          begin();
+          const texts = rows.map((row) => base58.encode(row));
+          const textStarts = kernel.room((rows.length + 1) * 4);
+          const data = kernel.bytes(Uint8Array.from(Buffer.concat(rows)));
+          const starts = kernel.ints(startsFrom(rows.map((row) => row.length)));
+          const out = kernel.room(2_000);
+          const end = exports.base58Column(data, starts, rows.length, textStarts, out);
+          expect(kernel.readText(out, end)).toBe(texts.join(''));
+          expect(kernel.readInts(textStarts, rows.length + 1)).toEqual(
+            startsFrom(texts.map((text) => text.length)),
+          );
+          const signed = signatures.map((bytes) => base58.encode(bytes));
+          const signedStarts = kernel.room((signatures.length + 1) * 4);
+          const bytes = kernel.bytes(Uint8Array.from(Buffer.concat(signatures)));
+          const signedOut = kernel.room(1_000);
+          const signedEnd = exports.base58Signatures(
+            bytes,
+            signatures.length,
+            signedStarts,
+            signedOut,
+          );
+          expect(kernel.readText(signedOut, signedEnd)).toBe(signed.join(''));
+          expect(kernel.readInts(signedStarts, signatures.length + 1)).toEqual(
+            startsFrom(signed.map((text) => text.length)),
+          );
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  test('property: a dictionary page is quoted texts of 48 bytes, their length in the last', () => {
+    const key = fc
+      .tuple(fc.nat(32), fc.uint8Array({ minLength: 32, maxLength: 32 }))
+      .map(([zeroCount, bytes]) => bytes.fill(0, 0, zeroCount));
+    fc.assert(
+      fc.property(fc.array(key, { maxLength: 20 }), (keys) => {
+        begin();
+        const at = kernel.bytes(Uint8Array.from(Buffer.concat(keys)));
+        const out = kernel.room(keys.length * 48);
+        exports.dictionaryTexts(at, keys.length, out);
+        keys.forEach((bytes, i) => {
+          const text = `"${base58.encode(bytes)}"`;
+          const start = out + i * 48;
+          expect(kernel.read(start + 47, 1)[0]).toBe(text.length);
+          expect(kernel.readText(start, start + text.length)).toBe(text);
+        });
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('columns', () => {
+  test('property: starts of lengths, of several columns summed', () => {
+    fc.assert(
+      fc.property(column(1 << 20), column(1 << 20), (a, b) => {
+        begin();
+        const count = Math.min(a.length, b.length);
+        const out = kernel.room((a.length + 1) * 4);
+        const total = exports.startsOf(kernel.ints(a, widthOf(a)), widthOf(a), a.length, out);
+        expect(kernel.readInts(out, a.length + 1)).toEqual(startsFrom(a));
+        expect(total).toBe(startsFrom(a).at(-1));
+        const sums = kernel.ints(a);
+        exports.addColumn(kernel.ints(b, widthOf(b)), widthOf(b), count, sums);
+        expect(kernel.readInts(sums, count)).toEqual(
+          a.slice(0, count).map((value, i) => value + (b[i] as number)),
+        );
+      }),
+    );
+  });
+
+  test('property: running sums start anew at each range', () => {
+    fc.assert(
+      fc.property(column(1 << 20), fc.array(fc.nat(12), { maxLength: 8 }), (steps, lengths) => {
+        begin();
+        const starts = startsFrom(lengths).map((start) => Math.min(start, steps.length));
+        const out = kernel.room(steps.length * 4);
+        exports.sumInRanges(
+          kernel.ints(steps, widthOf(steps)),
+          widthOf(steps),
+          kernel.ints(starts),
+          lengths.length,
+          out,
+        );
+        const end = starts.at(-1) as number;
+        const expected = lengths.flatMap((_, range) => {
+          let sum = 0;
+          return steps.slice(starts[range], starts[range + 1]).map((step) => (sum += step));
+        });
+        expect(kernel.readInts(out, end)).toEqual(expected);
+      }),
+    );
+  });
+
+  test('property: key codes to ids, as the format says', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -1, max: 1 << 20 }),
+        fc.array(fc.tuple(fc.boolean(), fc.nat(400)), { maxLength: 60 }),
+        (before, draws) => {
+          begin();
+          let highest = before;
+          const ids: number[] = [];
+          const codes = draws.map(([isNew, value]) => {
+            if (isNew || highest < 0) {
+              highest += value + 1;
+              ids.push(highest);
+              return 2 * value;
+            }
+            const id = value % (highest + 1);
+            ids.push(id);
+            return 2 * id + 1;
+          });
+          const out = kernel.room(codes.length * 4);
+          exports.decodeKeys(
+            kernel.ints(codes, widthOf(codes)),
+            widthOf(codes),
+            codes.length,
+            before,
+            out,
+          );
+          expect(kernel.readInts(out, codes.length)).toEqual(ids);
+        },
+      ),
+    );
+  });
+
+  test('property: the side after is null, as before, or its own', () => {
+    const side = fc.option(fc.oneof(fc.nat(200), fc.nat(60_000)), { nil: null });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(side, side), { maxLength: 40 }), (rows) => {
+        begin();
+        const pre = rows.map(([before]) => (before === null ? 0 : before + 1));
+        const post = rows.map(([before, after]) =>
+          after === null ? 0 : after === before ? 1 : after + 2,
+        );
+        const out = kernel.room(rows.length * 2);
+        exports.resolvePost(
+          kernel.ints(pre, widthOf(pre)),
+          widthOf(pre),
+          kernel.ints(post, widthOf(post)),
+          widthOf(post),
+          rows.length,
+          out,
+        );
+        const decoded = [...new Uint16Array(kernel.read(out, rows.length * 2).buffer)];
+        expect(decoded).toEqual(rows.map(([, after]) => (after === null ? 0 : after + 1)));
+      }),
+    );
+  });
+
+  const u64 = fc.oneof(
+    fc.constantFrom(0n, 1n, 2n ** 53n + 1n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n),
+    fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  );
+  /** Written out from the page on the format: 2d, or -2d - 1 for what is negative. */
+  const fold = (difference: bigint) => {
+    const signed = BigInt.asIntN(64, difference);
+    return BigInt.asUintN(64, signed < 0n ? -2n * signed - 1n : 2n * signed);
+  };
+
+  test('property: amounts after are amounts before plus a folded difference, every digit', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(u64, u64), { maxLength: 30 }), (rows) => {
+        begin();
+        const pre = kernel.longs(rows.map(([before]) => before));
+        const change = kernel.longs(rows.map(([before, after]) => fold(after - before)));
+        const out = kernel.room(rows.length * 8);
+        exports.applyChanges(pre, 8, change, 8, rows.length, out);
+        expect(kernel.readLongs(out, rows.length)).toEqual(rows.map(([, after]) => after));
+      }),
+    );
+  });
+
+  test('behavior: narrow columns of amounts and differences', () => {
+    const out = kernel.room(3 * 8);
+    exports.applyChanges(kernel.ints([5, 6, 7], 1), 1, kernel.ints([0, 3, 513], 2), 2, 3, out);
+    expect(kernel.readLongs(out, 3)).toEqual([5n, 4n, BigInt.asUintN(64, 7n - 257n)]);
+  });
+
+  test('property: addresses of call trees from their depths', () => {
+    const tree = fc.array(fc.nat(8), { maxLength: 30 }).map((steps) => {
+      const paths: number[][] = [];
+      let before: number[] = [];
+      for (const step of steps) {
+        const depth = (step % (before.length + 1)) + 1;
+        before =
+          depth > before.length
+            ? [...before, 0]
+            : [...before.slice(0, depth - 1), (before[depth - 1] as number) + 1];
+        paths.push(before);
+      }
+      return paths;
+    });
+    fc.assert(
+      fc.property(fc.array(tree, { maxLength: 5 }), (trees) => {
+        begin();
+        const paths = trees.flat();
+        const depths = paths.map((path) => path.length);
+        const texts = paths.map((path) => JSON.stringify(path));
+        const textStarts = kernel.room((paths.length + 1) * 4);
+        const starts = kernel.ints(startsFrom(trees.map((own) => own.length)));
+        const scratch = kernel.room(4_096);
+        const out = kernel.room(20_000);
+        const end = exports.addressTexts(
+          kernel.ints(depths, 1),
+          1,
+          starts,
+          trees.length,
+          scratch,
+          textStarts,
+          out,
+        );
+        expect(kernel.readText(out, end)).toBe(texts.join(''));
+        expect(kernel.readInts(textStarts, paths.length)).toEqual(
+          startsFrom(texts.map((text) => text.length)).slice(0, -1),
+        );
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('property: the first 16 bytes of each range, zeros where it is shorter', () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 24 }), { maxLength: 20 }), (rows) => {
+        begin();
+        const data = kernel.bytes(Uint8Array.from(Buffer.concat(rows)));
+        const starts = kernel.ints(startsFrom(rows.map((row) => row.length)));
+        const out = kernel.room(rows.length * 16);
+        exports.dataPrefixes(data, starts, rows.length, out);
+        const expected = rows.map((row) => Uint8Array.from({ length: 16 }, (_, i) => row[i] ?? 0));
+        expect(kernel.read(out, rows.length * 16)).toEqual(
+          Uint8Array.from(Buffer.concat(expected)),
+        );
+      }),
+    );
+  });
+});
+
+describe('integers', () => {
+  const write = (value: bigint) => {
+    const out = kernel.room(32);
+    return kernel.readText(out, exports.writeUlong(BigInt.asIntN(64, value), out));
+  };
+
+  test('behavior: at every boundary of digits and bits', () => {
+    const values = new Set<bigint>([0n, 2n ** 64n - 1n]);
+    for (let digits = 0n; digits < 20n; digits++)
+      for (const step of [-1n, 0n, 1n]) values.add(10n ** digits + step);
+    for (let bits = 0n; bits < 64n; bits++)
+      for (const step of [-1n, 0n, 1n]) values.add(2n ** bits + step);
+    for (const value of values) expect(write(value)).toBe(String(value));
+  });
+
+  test('property: any integer of 64 bits', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (value) => {
+        begin();
+        expect(write(value)).toBe(String(value));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,84 @@
+/** The memory of a kernel under test: values in, values out, and a guard that tells whether it wrote elsewhere. */
+import { ensureMemory, type Kernel, loadKernel } from '../load-kernel.ts';
+
+const heapStart = 65_536;
+const guardByte = 0xa5;
+/** After everything that is placed, so that a kernel which writes too far is seen. */
+const spareBytes = 4_096;
+
+export class KernelUnderTest<Exports> {
+  readonly exports: Exports;
+  readonly #kernel: Kernel<Exports>;
+  #start = heapStart;
+  #end = heapStart;
+
+  constructor(name: string) {
+    this.#kernel = loadKernel<Exports>(name, 1 << 22);
+    this.exports = this.#kernel.exports;
+    this.keep();
+  }
+
+  /** Forgets what was placed before, but for what is kept. */
+  reset(): void {
+    new Uint8Array(this.#kernel.memory.buffer).fill(guardByte, this.#start, this.#end + spareBytes);
+    this.#end = this.#start;
+  }
+
+  /** What was placed so far stays: tables that a kernel needs for all its work. */
+  keep(): void {
+    this.#start = this.#end;
+    new Uint8Array(this.#kernel.memory.buffer).fill(guardByte, this.#start);
+  }
+
+  /** Room for so many bytes, 16 apart from its neighbours and on an 8-byte boundary. */
+  room(byteCount: number): number {
+    const at = this.#end;
+    this.#end = Math.ceil((at + byteCount + 16) / 8) * 8;
+    ensureMemory(this.#kernel.memory, this.#end + spareBytes);
+    return at;
+  }
+
+  bytes(values: Uint8Array | readonly number[]): number {
+    const at = this.room(values.length);
+    new Uint8Array(this.#kernel.memory.buffer).set(values, at);
+    return at;
+  }
+
+  ints(values: readonly number[] | Uint32Array, width: 1 | 2 | 4 = 4): number {
+    const at = this.room(values.length * width);
+    const view = new DataView(this.#kernel.memory.buffer, at);
+    values.forEach((value, i) => {
+      if (width === 1) view.setUint8(i, value);
+      else if (width === 2) view.setUint16(i * 2, value, true);
+      else view.setUint32(i * 4, value, true);
+    });
+    return at;
+  }
+
+  longs(values: readonly bigint[]): number {
+    const at = this.room(values.length * 8);
+    new BigUint64Array(this.#kernel.memory.buffer, at, values.length).set(values);
+    return at;
+  }
+
+  read(at: number, length: number): Uint8Array {
+    return new Uint8Array(this.#kernel.memory.buffer, at, length).slice();
+  }
+
+  readInts(at: number, count: number): number[] {
+    return [...new Uint32Array(this.read(at, count * 4).buffer)];
+  }
+
+  readLongs(at: number, count: number): bigint[] {
+    return [...new BigUint64Array(this.read(at, count * 8).buffer)];
+  }
+
+  readText(at: number, end: number): string {
+    return Buffer.from(this.read(at, end - at)).toString('latin1');
+  }
+
+  /** Whether all bytes of the range are still what `reset` made them. */
+  isUntouched(at: number, length: number): boolean {
+    return this.read(at, length).every((byte) => byte === guardByte);
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Files of blocks: a line is `{"slot":N,"block":<result of getBlock>}`, plain, gzip or, where the runtime has it, zstd. The
+ * block's bytes are cut out as they are, every digit kept; whether they are a block is for the normalizer to say.
+ */
+import { createReadStream } from 'node:fs';
+import { Readable, type Transform } from 'node:stream';
+import * as zlib from 'node:zlib';
+import { CodedError } from '../base/errors.ts';
+import { parseSlot, type Slot } from '../ledger/primitives.ts';
+
+export interface BlockLine {
+  readonly slot: Slot;
+  /** The bytes of the getBlock result. */
+  readonly bytes: Uint8Array;
+  /** Counted from 1. */
+  readonly line: number;
+}
+
+export const lineExpected = '{"slot":N,"block":{…}}';
+
+/** No line starts with more white space and digits than this. */
+const headBytesMax = 256;
+const lineHead = /^\s*\{\s*"slot"\s*:\s*(\d+)\s*,\s*"block"\s*:\s*/;
+const newline = 0x0a;
+
+/** The blocks of a file in its order. Empty lines are passed over, anything else that is no block line is refused. */
+export async function* readBlockLines(
+  path: string,
+  options: { readonly lineBytesMax: number },
+): AsyncGenerator<BlockLine> {
+  const { lineBytesMax } = options;
+  let line = 1;
+  try {
+    for await (const bytes of splitLines(readFile(path), lineBytesMax)) {
+      if (bytes.some((byte) => !isSpace(byte))) yield parseLine(bytes, { path, line });
+      line++;
+    }
+  } catch (error) {
+    throw describeFailure(error, { path, line, lineBytesMax });
+  }
+}
+
+class LineTooLong extends RangeError {}
+
+function describeFailure(
+  error: unknown,
+  { path, line, lineBytesMax }: { path: string; line: number; lineBytesMax: number },
+): unknown {
+  if (error instanceof LineTooLong) {
+    const expected = `a line of at most ${lineBytesMax} bytes`;
+    return new CodedError('block-line-invalid', { path, line, expected }, { cause: error });
+  }
+  const reason = (error as NodeJS.ErrnoException).code;
+  if (error instanceof CodedError || reason === undefined) return error;
+  return new CodedError('block-file-unreadable', { path, line, reason }, { cause: error });
+}
+
+function parseLine(bytes: Uint8Array, { path, line }: { path: string; line: number }): BlockLine {
+  const head = lineHead.exec(Buffer.from(bytes.subarray(0, headBytesMax)).toString('latin1'));
+  let end = bytes.length;
+  while (end > 0 && isSpace(bytes[end - 1] as number)) end--;
+  const slot = head === null ? undefined : parseSlot(Number(head[1]));
+  if (head === null || slot === undefined || bytes[end - 1] !== 0x7d) {
+    throw new CodedError('block-line-invalid', { path, line, expected: lineExpected });
+  }
+  return { slot, bytes: bytes.subarray(head[0].length, end - 1), line };
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === newline;
+}
+
+/** The lines of a stream without their line feeds, each in memory of its own. */
+async function* splitLines(
+  chunks: AsyncIterable<Uint8Array>,
+  lineBytesMax: number,
+): AsyncGenerator<Uint8Array> {
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    for (let start = 0; start < chunk.length; ) {
+      const at = chunk.indexOf(newline, start);
+      const end = at < 0 ? chunk.length : at;
+      parts.push(chunk.subarray(start, end));
+      length += end - start;
+      if (length > lineBytesMax) throw new LineTooLong();
+      start = end + 1;
+      if (at < 0) break;
+      yield Buffer.concat(parts, length);
+      parts = [];
+      length = 0;
+    }
+  }
+  if (length > 0) yield Buffer.concat(parts, length);
+}
+
+/** The file's bytes, decompressed as its first bytes say. */
+async function* readFile(path: string): AsyncGenerator<Uint8Array> {
+  const file = createReadStream(path);
+  try {
+    const chunks = file[Symbol.asyncIterator]() as AsyncIterableIterator<Uint8Array>;
+    const first = await chunks.next();
+    if (first.done === true) return;
+    const decoder = decoderFor(first.value, path);
+    const whole = joinFirst(first.value, chunks);
+    if (decoder === undefined) yield* whole;
+    else yield* throughDecoder(whole, decoder);
+  } finally {
+    file.destroy();
+  }
+}
+
+async function* joinFirst(
+  first: Uint8Array,
+  rest: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield* rest;
+}
+
+async function* throughDecoder(
+  source: AsyncIterable<Uint8Array>,
+  decoder: Transform,
+): AsyncGenerator<Uint8Array> {
+  const input = Readable.from(source);
+  input.once('error', (error) => decoder.destroy(error));
+  input.pipe(decoder);
+  try {
+    yield* decoder as AsyncIterable<Uint8Array>;
+  } finally {
+    input.destroy();
+    decoder.destroy();
+  }
+}
+
+const gzipMagic = [0x1f, 0x8b];
+const zstdMagic = [0x28, 0xb5, 0x2f, 0xfd];
+
+function decoderFor(first: Uint8Array, path: string): Transform | undefined {
+  const begins = (magic: readonly number[]) => magic.every((byte, i) => first[i] === byte);
+  if (begins(gzipMagic)) return zlib.createGunzip();
+  if (!begins(zstdMagic)) return undefined;
+  // Node 22 and later have it.
+  const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform };
+  if (createZstdDecompress !== undefined) return createZstdDecompress();
+  const reason = 'zstd needs a newer Node; use gzip';
+  throw new CodedError('block-file-unreadable', { path, line: 1, reason });
+}

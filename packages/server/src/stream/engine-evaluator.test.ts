@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import {
+  type ChainSnapshot,
+  emptySnapshot,
+  type HotBlock,
+  type SealedSegment,
+} from '../chain/chain-snapshot.ts';
+import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import { EnginePool } from '../engine/engine-pool.ts';
+import { answerBlock, headerLine } from '../engine/reference/answer-query.ts';
+import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
+import type { Block } from '../ledger/block.ts';
+import { buildSegment } from '../segment/build-segment.ts';
+import { sampleBlock } from '../segment/testing/sample-block.ts';
+import { EngineEvaluator } from './engine-evaluator.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-evaluator-'));
+const pool = new EnginePool({ threadCount: 2, cacheBytesMax: 1 << 24 });
+
+afterAll(async () => {
+  await pool.stop();
+  rmSync(folder, { recursive: true });
+});
+
+// Every third slot is skipped; 1,000 blocks in two files, 90 hot ones.
+const blocks = Array.from({ length: 1_090 }, (_, i) => sampleBlock(i + Math.floor(i / 2)));
+
+function seal(id: string, part: readonly Block[]): SealedSegment {
+  const bytes = buildSegment(part);
+  writeFileSync(join(folder, id), bytes);
+  const refs = { first: part[0]?.header, last: part.at(-1)?.header };
+  return {
+    id,
+    ...refs,
+    blockCount: part.length,
+    byteLength: bytes.length,
+  } as unknown as SealedSegment;
+}
+
+const hotBlocks = blocks.slice(1_000);
+const snapshot: ChainSnapshot = {
+  ...emptySnapshot,
+  segments: [seal('a', blocks.slice(0, 700)), seal('b', blocks.slice(700, 1_000))],
+  hot: hotBlocks.map(({ header }, payload): HotBlock => ({ header, payload })),
+};
+const dataset = {
+  description: { name: 'test' },
+  readHotBlock: async ({ payload }: HotBlock) => buildSegment([hotBlocks[payload] as Block]),
+  segmentPath: ({ id }: SealedSegment) => join(folder, id),
+  readHeaders: async ({ id }: SealedSegment) =>
+    (id === 'a' ? blocks.slice(0, 700) : blocks.slice(700, 1_000)).map(({ header }) => header),
+} as unknown as DatasetReader;
+const evaluator = new EngineEvaluator({ dataset, pool });
+
+const bodies = {
+  'few lines': { instructions: [{ d4: ['0x0000092a'] }] },
+  'a line a block': { logs: [{ instruction: true, transaction: true }] },
+  'no line': { rewards: [{ pubkey: [] }] },
+};
+
+for (const [name, body] of Object.entries(bodies)) {
+  for (const [first, last] of [
+    [0, Infinity],
+    [777, 1_555],
+    [1_400, 1_600],
+    [1_052, 1_052],
+  ] as const) {
+    test(`behavior: ${name}, slots ${first} to ${last}: every block covered once, lines as the reference's`, async () => {
+      const query = parseTestQuery({ fromBlock: first, ...body });
+      const covered = blocks.filter(
+        ({ header }) => header.number >= first && header.number <= last,
+      );
+      const signal = new AbortController().signal;
+      let text = '';
+      let reached = -1;
+      for await (const run of evaluator.evaluate({
+        selection: query,
+        snapshot,
+        first,
+        last,
+        signal,
+      })) {
+        const block = covered.find(
+          ({ header }) => header.number === run.lastCovered.number,
+        ) as Block;
+        expect(run.lastCovered.number).toBeGreaterThan(reached);
+        reached = run.lastCovered.number;
+        expect(run.lastCovered.hash).toBe(block.header.hash);
+        expect(run.endsWithLine).toBe(answerBlock(query, block) !== undefined);
+        expect(Buffer.from(run.headerLine().bytes).toString()).toBe(headerLine(query, block));
+        text += run.piece === null ? '' : Buffer.from(run.piece.bytes).toString();
+      }
+      expect(reached).toBe(covered.at(-1)?.header.number ?? -1);
+      expect(text).toBe(covered.map((block) => answerBlock(query, block) ?? '').join(''));
+    });
+  }
+}

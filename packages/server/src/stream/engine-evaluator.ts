@@ -1,0 +1,140 @@
+import { assert } from '../base/assert.ts';
+import type { HotBlock } from '../chain/chain-snapshot.ts';
+import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
+import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import type { EnginePool } from '../engine/engine-pool.ts';
+import type { BlockRef } from '../ledger/block.ts';
+import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
+import { LinePiece } from './line-piece.ts';
+import { OpenSegments } from './open-segments.ts';
+
+export interface EngineEvaluatorModules {
+  readonly dataset: DatasetReader;
+  /** Shared with other datasets. */
+  readonly pool: EnginePool;
+}
+
+/** Hot blocks evaluated by one run: enough to keep the threads busy, few enough to read ahead. */
+const hotRunCountMax = 32;
+
+/** What one run of the pool goes over, and how to name the blocks in it. */
+interface RunPlan {
+  readonly keys: readonly string[];
+  readonly turn: number;
+  readonly hashAt: (slot: number) => BlockHash | undefined;
+  readonly release: () => void;
+}
+
+/** Answers by the engine's threads: sealed segments from their files, hot blocks from the bytes of the journal. */
+export class EngineEvaluator implements BlockEvaluator {
+  readonly #dataset: DatasetReader;
+  readonly #pool: EnginePool;
+  readonly #segments: OpenSegments;
+
+  constructor({ dataset, pool }: EngineEvaluatorModules) {
+    this.#dataset = dataset;
+    this.#pool = pool;
+    this.#segments = new OpenSegments(pool);
+  }
+
+  async *evaluate(job: EvaluationJob): AsyncGenerator<EvaluatedBlocks> {
+    const { snapshot, first, last } = job;
+    const { segments, hot } = snapshot;
+    for (let i = firstSegmentEndingAtOrAfter(snapshot, first); i < segments.length; i++) {
+      const segment = segments[i];
+      if (segment === undefined || segment.first.number > last) return;
+      yield* this.#run(job, await this.#planSegment(segment));
+    }
+    let from = firstHotAtOrAfter(snapshot, first);
+    while (from < hot.length) {
+      const blocks = hot
+        .slice(from, from + hotRunCountMax)
+        .filter(({ header }) => header.number <= last);
+      if (blocks.length === 0) return;
+      yield* this.#run(job, await this.#planHot(blocks));
+      from += blocks.length;
+    }
+  }
+
+  async *#run(
+    job: EvaluationJob,
+    { keys, turn, hashAt, release }: RunPlan,
+  ): AsyncGenerator<EvaluatedBlocks> {
+    const { selection, first, last, signal } = job;
+    // A line longer than the engine's buffer comes in several pieces; a run here is whole lines.
+    let begun: Uint8Array[] = [];
+    try {
+      for await (const { bytes, coverage } of this.#pool.run({
+        selection,
+        range: { first, last },
+        keys,
+        turn,
+        signal,
+      })) {
+        if (bytes.length > 0) begun.push(bytes);
+        if (coverage === undefined) continue;
+        const { slot, endsWithLine, headerLine } = coverage;
+        yield {
+          piece: begun.length === 0 ? null : new LinePiece(join(begun)),
+          lastCovered: refOf(slot, hashAt(slot)),
+          endsWithLine,
+          headerLine: () => new LinePiece(headerLine),
+        };
+        begun = [];
+      }
+    } finally {
+      release();
+    }
+    assert(begun.length === 0, 'the engine ends on a line');
+  }
+
+  async #planSegment(segment: Parameters<DatasetReader['segmentPath']>[0]): Promise<RunPlan> {
+    const headers = await this.#dataset.readHeaders(segment);
+    const hashes = new Map(headers.map(({ number, hash }) => [number as number, hash]));
+    const key = `${this.#dataset.description.name}/${segment.id}`;
+    const path = this.#dataset.segmentPath(segment);
+    this.#segments.use(key, segment.byteLength, () => ({ kind: 'file', path }));
+    const hashAt = (slot: number) => hashes.get(slot);
+    return { keys: [key], turn: 0, hashAt, release: () => this.#segments.leave(key) };
+  }
+
+  async #planHot(blocks: readonly HotBlock[]): Promise<RunPlan> {
+    const keyOf = ({ payload, header }: HotBlock) =>
+      `${this.#dataset.description.name}/hot ${payload} ${header.hash}`;
+    const keys: string[] = [];
+    for (const block of blocks) {
+      const key = keyOf(block);
+      if (!this.#segments.has(key)) {
+        const bytes = share(await this.#dataset.readHotBlock(block));
+        this.#segments.use(key, bytes.length, () => ({ kind: 'memory', bytes }));
+      } else this.#segments.use(key, 0, unreachablePlace);
+      keys.push(key);
+    }
+    const hashes = new Map(blocks.map(({ header }) => [header.number as number, header.hash]));
+    const release = () => {
+      for (const key of keys) this.#segments.leave(key);
+    };
+    return { keys, turn: blocks[0]?.payload ?? 0, hashAt: (slot) => hashes.get(slot), release };
+  }
+}
+
+function unreachablePlace(): never {
+  assert(false, 'an open segment is not opened again');
+}
+
+function refOf(slot: number, hash: BlockHash | undefined): BlockRef {
+  assert(hash !== undefined, 'the engine covers blocks of the snapshot only');
+  return { number: slot as Slot, hash };
+}
+
+function join(pieces: readonly Uint8Array[]): Uint8Array {
+  return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
+}
+
+/** Memory that all threads see, so that a block is copied once, not once a thread. */
+function share(bytes: Uint8Array): Uint8Array {
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  return shared;
+}

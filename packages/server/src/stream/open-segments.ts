@@ -1,0 +1,59 @@
+import { assert } from '../base/assert.ts';
+import type { SegmentPlace } from '../engine/engine-messages.ts';
+import type { EnginePool } from '../engine/engine-pool.ts';
+
+interface OpenSegment {
+  /** Bytes it holds in memory; files hold none. */
+  readonly bytes: number;
+  users: number;
+}
+
+/** Segments kept open when nobody reads them: the next reader is likely to want the same. */
+const idleCountMax = 1_024;
+const idleBytesMax = 64 << 20;
+
+/** The segments that the pool knows of for one dataset. The one unused for longest is closed first. */
+export class OpenSegments {
+  readonly #pool: EnginePool;
+  /** In order of use. */
+  readonly #open = new Map<string, OpenSegment>();
+  #bytes = 0;
+
+  constructor(pool: EnginePool) {
+    this.#pool = pool;
+  }
+
+  has(key: string): boolean {
+    return this.#open.has(key);
+  }
+
+  /** Opens the segment if it is not open, and keeps it until `leave`. */
+  use(key: string, byteLength: number, place: () => SegmentPlace): void {
+    let segment = this.#open.get(key);
+    if (segment === undefined) {
+      const found = place();
+      this.#pool.open(key, found);
+      segment = { bytes: found.kind === 'memory' ? byteLength : 0, users: 0 };
+      this.#bytes += segment.bytes;
+    } else this.#open.delete(key);
+    segment.users++;
+    this.#open.set(key, segment);
+  }
+
+  leave(key: string): void {
+    const segment = this.#open.get(key);
+    assert(segment !== undefined && segment.users > 0, 'only what is used is left');
+    segment.users--;
+    this.#shrink();
+  }
+
+  #shrink(): void {
+    for (const [key, segment] of this.#open) {
+      if (this.#open.size <= idleCountMax && this.#bytes <= idleBytesMax) return;
+      if (segment.users > 0) continue;
+      this.#open.delete(key);
+      this.#bytes -= segment.bytes;
+      this.#pool.close(key);
+    }
+  }
+}
