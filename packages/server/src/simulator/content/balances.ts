@@ -50,7 +50,8 @@ export interface BalancePlan {
 }
 
 export function drawBalances(list: KeyList, plan: BalancePlan, random: Random): Balances {
-  const pre = list.keys.map((key) => key.resting);
+  const pre: string[] = [];
+  for (const key of list.keys) pre.push(key.resting);
   const post = pre.slice();
   const changedCount = plan.isFailed ? 1 : CHANGED_COUNT.draw(random);
   const payer = PAYER_LAMPORTS.draw(random);

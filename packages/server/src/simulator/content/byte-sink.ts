@@ -27,6 +27,8 @@ export class ByteSink {
   }
 
   finish(): Uint8Array {
-    return Uint8Array.prototype.slice.call(room, 0, this.#size);
+    const bytes = Buffer.allocUnsafeSlow(this.#size);
+    room.copy(bytes, 0, 0, this.#size);
+    return bytes;
   }
 }

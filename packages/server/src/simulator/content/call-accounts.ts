@@ -48,9 +48,9 @@ export class CallFiller {
 
   fill(drafts: readonly CallDraft[], list: KeyList, tape: DigitTape): Call[] {
     const marketIndexes: number[] = [];
-    list.keys.forEach((key, index) => {
-      if (key.role === 'market') marketIndexes.push(index);
-    });
+    for (let i = 0; i < list.keys.length; i++) {
+      if ((list.keys[i] as Key).role === 'market') marketIndexes.push(i);
+    }
     return this.#fill(drafts, { list, marketIndexes, writableCount: countWritable(list) }, tape);
   }
 

@@ -161,7 +161,7 @@ export class BlockGenerator {
     const signatures: Signature[] = [];
     for (let i = 0; i < list.signerCount; i++) signatures.push(drawSignature(tape));
     return {
-      keys: list.keys.map((key) => key.address),
+      keys: addressesOf(list.keys),
       staticCount: list.staticCount,
       loadedWritableCount: list.loadedWritableCount,
       requiredSignatureCount: list.signerCount,
@@ -204,4 +204,11 @@ export class BlockGenerator {
   #blockhash(slot: number, random: Random): Address {
     return this.#book.address('blockhash', Math.max(0, slot - random.below(BLOCKHASH_AGE_SLOTS)));
   }
+}
+
+/** A loop: this is done for every transaction, and twenty keys each. */
+function addressesOf(keys: readonly Key[]): Address[] {
+  const addresses: Address[] = [];
+  for (const key of keys) addresses.push(key.address);
+  return addresses;
 }

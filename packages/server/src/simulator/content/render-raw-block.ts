@@ -86,14 +86,15 @@ function printMessage(
       ? `,"transactionConfig":{"computeUnitLimit":${transaction.calls.length * 200_000},"heapSize":null,"loadedAccountsDataSizeLimit":null,"priorityFee":0}`
       : '';
   const height = topStackHeight === undefined ? '}' : `,"stackHeight":${topStackHeight}}`;
-  const calls: string[] = [];
-  for (const call of transaction.calls) calls.push(printCall(call) + height);
+  let calls = '';
+  for (const call of transaction.calls)
+    calls += `${calls === '' ? '' : ','}${printCall(call)}${height}`;
   return (
     `{"accountKeys":${printTexts(ownKeys)},${lookups}"header":{` +
     `"numReadonlySignedAccounts":${transaction.readonlySignedCount}` +
     `,"numReadonlyUnsignedAccounts":${transaction.readonlyUnsignedCount}` +
     `,"numRequiredSignatures":${transaction.requiredSignatureCount}}` +
-    `,"instructions":[${calls.join(',')}],"recentBlockhash":"${transaction.recentBlockhash}"${config}}`
+    `,"instructions":[${calls}],"recentBlockhash":"${transaction.recentBlockhash}"${config}}`
   );
 }
 
@@ -148,24 +149,24 @@ function printLoaded({ keys, staticCount, loadedWritableCount }: SimulatedTransa
 }
 
 function printInner(calls: readonly Call[], withHeights: boolean): string {
-  const groups: string[] = [];
+  let groups = '';
   for (let index = 0; index < calls.length; index++) {
     const { calls: inner } = calls[index] as Call;
     if (inner.length === 0) continue;
-    const texts: string[] = [];
-    printCalls(inner, withHeights, texts);
-    groups.push(`{"index":${index},"instructions":[${texts.join(',')}]}`);
+    const text = printCalls(inner, withHeights);
+    groups += `${groups === '' ? '' : ','}{"index":${index},"instructions":[${text}]}`;
   }
-  return `[${groups.join(',')}]`;
+  return `[${groups}]`;
 }
 
-function printCalls(calls: readonly Call[], withHeights: boolean, into: string[]): void {
+function printCalls(calls: readonly Call[], withHeights: boolean): string {
+  let text = '';
   for (const call of calls) {
-    into.push(
-      withHeights ? `${printCall(call)},"stackHeight":${call.depth}}` : `${printCall(call)}}`,
-    );
-    if (call.calls.length > 0) printCalls(call.calls, withHeights, into);
+    const height = withHeights ? `,"stackHeight":${call.depth}}` : '}';
+    text += `${text === '' ? '' : ','}${printCall(call)}${height}`;
+    if (call.calls.length > 0) text += `,${printCalls(call.calls, withHeights)}`;
   }
+  return text;
 }
 
 /** Both lists at once: two sides in three are the same, and printed once. */
@@ -175,16 +176,16 @@ function printHoldings(
 ): { readonly pre: string; readonly post: string } {
   // The token balances of 2020 were not recorded.
   if (holdings.length === 0 || !era.hasInner) return { pre: '[]', post: '[]' };
-  const pre: string[] = [];
-  const post: string[] = [];
+  let pre = '';
+  let post = '';
   for (const { accountIndex, pre: before, post: after } of holdings) {
-    const text = before === null ? null : printHolding(accountIndex, before, era.isModern);
-    if (text !== null) pre.push(text);
+    const text = before === null ? '' : printHolding(accountIndex, before, era.isModern);
+    if (before !== null) pre += pre === '' ? text : `,${text}`;
     if (after === null) continue;
-    const isSame = text !== null && after === before;
-    post.push(isSame ? text : printHolding(accountIndex, after, era.isModern));
+    const same = after === before ? text : printHolding(accountIndex, after, era.isModern);
+    post += post === '' ? same : `,${same}`;
   }
-  return { pre: `[${pre.join(',')}]`, post: `[${post.join(',')}]` };
+  return { pre: `[${pre}]`, post: `[${post}]` };
 }
 
 function printHolding(accountIndex: number, held: HoldingSide, withOwner: boolean): string {
