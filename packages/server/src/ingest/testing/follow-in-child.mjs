@@ -1,0 +1,38 @@
+// A process that follows a node into a folder and tells each head once it is visible. Run with the built files:
+//   node follow-in-child.mjs <url of dist> <data folder> <rpc url>
+const [dist, folder, url] = process.argv.slice(2);
+const load = (path) => import(`${dist}${path}`);
+const { Dataset } = await load('dataset/dataset.js');
+const { Ingester } = await load('ingest/ingester.js');
+const { startPreparerPool } = await load('ingest/preparer-pool.js');
+const { nodeFs } = await load('storage/node-fs.js');
+const { WriterLock } = await load('storage/writer-lock.js');
+const { systemClock } = await load('base/clock.js');
+const { Random } = await load('base/random.js');
+
+const lock = await WriterLock.acquire(folder);
+const modules = { fs: nodeFs, clock: systemClock, isLockHeld: () => lock.isHeld };
+const own = `${folder}/ledger`;
+if (!(await Dataset.isThere(own, nodeFs))) {
+  const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
+  await Dataset.create(own, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, modules);
+}
+const limits = { journalFileBytesMax: 60_000, diskFloorBytes: 0 };
+const dataset = await Dataset.open({ folder: own, realTime: true, limits }, modules);
+const pool = startPreparerPool({ workerCount: 1, normalize: {} });
+const ingester = new Ingester(
+  { sources: [{ name: 'node', url, wsUrls: [] }], start: { kind: 'genesis' } },
+  {
+    dataset,
+    clock: systemClock,
+    random: Random.fromSeed(1),
+    prepare: (slot, bytes) => pool.normalize(slot, bytes),
+  },
+);
+const { signal } = new AbortController();
+ingester.run(signal);
+for (let version = -1; ; ) {
+  const snapshot = await dataset.changed(version, signal);
+  version = snapshot.version;
+  process.stdout.write(`${snapshot.head?.number ?? -1} ${snapshot.head?.hash ?? ''}\n`);
+}
