@@ -247,7 +247,7 @@ async function untilAlarmOrStrike({ ingester, dataset }: World['following']): Pr
 
 test('behavior: F-17 a secret in the address of a source is in no status and no alarm', async () => {
   const { node, following, produce, caughtUp } = await startWorld({
-    secretPath: '/v1/s3cr3t?key=t0ken',
+    secretPath: '/path/s3cr3t?key=t0ken',
   });
   await caughtUp();
   node.faults.set({ kind: 'http-status', status: 500, times: 4 });

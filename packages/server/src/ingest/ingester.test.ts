@@ -94,6 +94,35 @@ describe('following one node', () => {
   });
 });
 
+test('behavior: beside following, what is final is sealed and what is old goes; the rest is as it was', async () => {
+  const { node, following, produce, caughtUp } = await startWorld({
+    ledger: { chain: { startSlot: 120 } },
+    limits: { sealBlockCount: 16 },
+    retention: { kind: 'blocks', count: 70 },
+  });
+  await caughtUp();
+  await produce(3);
+  await following.until('the past went', ({ start }) => (start ?? 0) > 0);
+  await caughtUp();
+  const { dataset } = following;
+  const lease = dataset.acquire();
+  const stored: string[] = [];
+  for (const segment of lease.snapshot.segments) {
+    for (const { hash } of await dataset.readHeaders(segment)) stored.push(hash);
+  }
+  for (const { header } of lease.snapshot.hot) stored.push(header.hash);
+  const { branch, confirmedSlot } = node.state();
+  const { start } = lease.snapshot;
+  lease.release();
+  const slots = Array.from(
+    { length: confirmedSlot - (start ?? 0) + 1 },
+    (_, i) => (start ?? 0) + i,
+  );
+  expect(stored).toEqual(slots.map((slot) => branch.blockAt(slot)?.blockhash));
+  expect(stored.length).toBeGreaterThanOrEqual(70);
+  expect(stored.length).toBeLessThan(70 + 2 * 16);
+});
+
 describe('forks', () => {
   test.each([1, 4, 24])(
     'behavior: F-10 a fork of depth %i is taken whole, and the way back as well',

@@ -3,12 +3,15 @@
  *
  *   genesis agreed ─► start chosen ─► each source followed on its own  ─► the dataset
  *                                     finality once a second
+ *                                     sealing and retention beside it
  */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { maintainDataset } from '../dataset/maintain-dataset.ts';
+import type { Retention } from '../dataset/retention.ts';
 import type { SourceStatus } from '../source/source-health.ts';
 import { BlockLoader, type PrepareBlock } from './block-loader.ts';
 import { ChainFeeder } from './chain-feeder.ts';
@@ -24,6 +27,8 @@ export interface IngesterOptions {
   readonly sources: readonly FollowedSourceOptions[];
   /** Counts when the dataset is new. */
   readonly start: StartPoint;
+  /** How much of the past is kept; all of it by default. */
+  readonly retention?: Retention;
 }
 
 export interface IngesterModules {
@@ -87,7 +92,10 @@ export class Ingester {
         sources: () => this.#usable(),
       });
       const following = this.#sources.map((source) => this.#follow(source, signal));
-      await Promise.all([...following, finality.run(signal)]);
+      const retention = this.#options.retention ?? { kind: 'all' };
+      const { dataset, clock } = this.#modules;
+      const maintaining = maintainDataset(dataset, { retention, clock }, signal);
+      await Promise.all([...following, finality.run(signal), maintaining]);
     } catch (error) {
       if (!signal.aborted) throw error;
       // Closing the dataset or the threads under a commit is how a stop looks from in here.

@@ -2,6 +2,8 @@ import { systemClock } from '../../base/clock.ts';
 import { Random } from '../../base/random.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { Dataset } from '../../dataset/dataset.ts';
+import type { DatasetLimits } from '../../dataset/dataset-limits.ts';
+import type { Retention } from '../../dataset/retention.ts';
 import type { SimulatedNode } from '../../simulator/start-node.ts';
 import { normalizeBlock } from '../../source/normalize-block.ts';
 import type { Fs } from '../../storage/fs.ts';
@@ -27,6 +29,8 @@ export interface FollowOptions {
   readonly fs?: Fs;
   /** Without sockets every source is polled. */
   readonly withSockets?: boolean;
+  readonly limits?: Partial<DatasetLimits>;
+  readonly retention?: Retention;
   /** What is added to the address of the first source, as a key would be. */
   readonly secretPath?: string;
 }
@@ -42,7 +46,10 @@ export async function followNodes(
     const content = { aliases: [], genesisHash: null, metaOptional: false, allowMissing: [] };
     await Dataset.create(folder, { name: 'ledger', votes: 'drop', ...content }, modules);
   }
-  const dataset = await Dataset.open({ folder, realTime: true }, modules);
+  const dataset = await Dataset.open(
+    { folder, realTime: true, limits: options.limits ?? {} },
+    modules,
+  );
   const ingester = new Ingester(
     {
       sources: nodes.map(({ rpcUrl, wsUrl }, i) => ({
@@ -51,6 +58,7 @@ export async function followNodes(
         wsUrls: (options.withSockets ?? true) ? [wsUrl] : [],
       })),
       start: options.start ?? { kind: 'genesis' },
+      retention: options.retention ?? { kind: 'all' },
     },
     {
       dataset,
