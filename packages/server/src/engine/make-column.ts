@@ -92,6 +92,20 @@ function whole(at: number, width: number, count: number): Made {
   return { column: { at, width, count, starts: 0 }, allocation: at };
 }
 
+/** Memory for the time of a use; a damaged column must not leave it taken. */
+function withScratch<Result>(
+  { kernel }: ColumnSource,
+  byteCount: number,
+  use: (at: number) => Result,
+): Result {
+  const at = kernel.allocate(byteCount);
+  try {
+    return use(at);
+  } finally {
+    kernel.release(at);
+  }
+}
+
 function starts(g: ColumnSource, name: ColumnName): Made {
   return g.borrow(name, ({ at: lengths, width, count }) => {
     const at = g.kernel.allocate((count + 1) * 4);
@@ -103,15 +117,15 @@ function starts(g: ColumnSource, name: ColumnName): Made {
 /** Starts of ranges whose lengths are the sums of several columns. */
 function startsOfSums(g: ColumnSource, names: readonly ColumnName[], count: number): Made {
   const { kernel } = g;
-  const lengths = kernel.allocate((count + 1) * 4);
-  kernel.bytes.fill(0, lengths, lengths + (count + 1) * 4);
-  for (const name of names) {
-    g.borrow(name, (column) => kernel.exports.addColumn(column.at, column.width, count, lengths));
-  }
-  const at = kernel.allocate((count + 1) * 4);
-  kernel.exports.startsOf(lengths, 4, count, at);
-  kernel.release(lengths);
-  return whole(at, 4, count);
+  return withScratch(g, (count + 1) * 4, (lengths) => {
+    kernel.bytes.fill(0, lengths, lengths + (count + 1) * 4);
+    for (const name of names) {
+      g.borrow(name, (column) => kernel.exports.addColumn(column.at, column.width, count, lengths));
+    }
+    const at = kernel.allocate((count + 1) * 4);
+    kernel.exports.startsOf(lengths, 4, count, at);
+    return whole(at, 4, count);
+  });
 }
 
 function sumOfCounts(g: ColumnSource): Made {
@@ -142,19 +156,18 @@ function sums(g: ColumnSource, name: ColumnName, rangeStarts: number): Made {
 
 function indexesByBlock(g: ColumnSource): Made {
   const { firstBlock, blockCount } = g.group;
-  const starts = g.kernel.allocate((blockCount + 1) * 4);
-  let transaction = 0;
-  for (let i = 0; i <= blockCount; i++) {
-    g.kernel.ints[starts / 4 + i] = transaction;
-    transaction += g.segment.counts[firstBlock + i]?.transactions ?? 0;
-  }
-  const made = g.borrow('txIndex', ({ at: steps, width, count }) => {
-    const at = g.kernel.allocate(count * 4);
-    g.kernel.exports.sumInRanges(steps, width, starts, blockCount, at);
-    return whole(at, 4, count);
+  return withScratch(g, (blockCount + 1) * 4, (starts) => {
+    let transaction = 0;
+    for (let i = 0; i <= blockCount; i++) {
+      g.kernel.ints[starts / 4 + i] = transaction;
+      transaction += g.segment.counts[firstBlock + i]?.transactions ?? 0;
+    }
+    return g.borrow('txIndex', ({ at: steps, width, count }) => {
+      const at = g.kernel.allocate(count * 4);
+      g.kernel.exports.sumInRanges(steps, width, starts, blockCount, at);
+      return whole(at, 4, count);
+    });
   });
-  g.kernel.release(starts);
-  return made;
 }
 
 function changed(g: ColumnSource, preName: ColumnName, changeName: ColumnName): Made {

@@ -62,7 +62,6 @@ export class SegmentRun {
 
   constructor(open: EngineSegment, selection: Selection, options: RunOptions, modules: Modules) {
     this.#open = open;
-    open.users++;
     this.#selection = selection;
     this.#modules = modules;
     const { segment } = open;
@@ -85,6 +84,8 @@ export class SegmentRun {
     this.#programs = new RecordPrograms(selection, modules.kernel);
     this.#out = modules.kernel.allocate(this.#outBytes);
     this.#at = this.#out;
+    // Last: a plan that meets a damaged index is never released.
+    open.users++;
   }
 
   release(): void {

@@ -1,0 +1,300 @@
+/** Segments of several row groups and dictionary pages, with what typical queries ask, against the reference. */
+import type { QueryBody } from '@sluice/protocol/query-body';
+import { describe, expect, test } from 'vitest';
+import { isCodedError } from '../base/errors.ts';
+import type { Block, Instruction } from '../ledger/block.ts';
+import { discriminator } from '../ledger/discriminator.ts';
+import type { Query } from '../query/query.ts';
+import { buildSegment } from '../segment/build-segment.ts';
+import { COLUMN_NAMES } from '../segment/columns.ts';
+import { openSegment } from '../segment/open-segment.ts';
+import { sampleBlock } from '../segment/testing/sample-block.ts';
+import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
+import { answerSegments } from './answer-segments.ts';
+import { Engine } from './engine.ts';
+import { answerQuery } from './reference/answer-query.ts';
+import { parseTestQuery } from './testing/arbitrary-query.ts';
+
+const blocks = simulatedBlocks({
+  content: { profile: '2025', transactionsPerBlock: 230, epochRewardsPerBlock: 30 },
+  firstSlot: 432_290,
+  blockCount: 20,
+});
+const bytes = buildSegment(blocks);
+const { groups, dictionaryPages } = openSegment(bytes).directory;
+
+function answer(engine: Engine, keys: readonly string[], query: Query): string {
+  return Buffer.concat([...answerSegments(engine, keys, query)]).toString();
+}
+
+const slots = blocks.map(({ header }) => header.number as number);
+const instructions = blocks.flatMap((block) => block.instructions);
+const tokenBalances = blocks.flatMap((block) => block.tokenBalances);
+
+/** The values of a list, the most frequent first. */
+function byFrequency<Value extends string>(values: readonly (Value | null)[]): Value[] {
+  const counts = new Map<Value, number>();
+  for (const value of values) if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1]).map(([value]) => value);
+}
+
+const programs = byFrequency(instructions.map(({ programId }) => programId));
+const accounts = byFrequency(instructions.flatMap((instruction) => instruction.accounts));
+const owners = byFrequency(tokenBalances.map(({ postOwner }) => postOwner));
+const mints = byFrequency(tokenBalances.map(({ preMint }) => preMint));
+const d8Of = (instruction: Instruction) => discriminator(instruction.data, 8);
+const swap = instructions.find((own) => own.programId === programs[4] && d8Of(own) !== null);
+const relations = {
+  transaction: true,
+  transactionTokenBalances: true,
+  innerInstructions: true,
+  logs: true,
+};
+
+const QUERIES: Readonly<Record<string, Omit<QueryBody, 'fromBlock'>>> = {
+  'a program by d8 with what belongs to it': {
+    instructions: [
+      {
+        programId: [programs[4] as string],
+        d8: [d8Of(swap as Instruction) as string],
+        ...relations,
+      },
+    ],
+  },
+  'twelve groups': {
+    instructions: programs
+      .slice(0, 12)
+      .map((programId) => ({ programId: [programId], ...relations })),
+  },
+  'an account at a position, and its callers': {
+    instructions: [
+      { a1: accounts.slice(0, 40), parentInstructions: true, transactionBalances: true },
+    ],
+  },
+  'a rare account anywhere': {
+    instructions: [{ mentionsAccount: accounts.slice(-1) }],
+    transactions: [{ mentionsAccount: accounts.slice(-1), instructions: true }],
+  },
+  'token balances by owner and by mint': {
+    tokenBalances: [
+      { postOwner: owners.slice(0, 3), transaction: true },
+      { preMint: mints.slice(1, 3) },
+    ],
+  },
+  'fee payers': {
+    transactions: [
+      {
+        feePayer: byFrequency(
+          blocks.flatMap((b) => b.transactions.map((t) => t.accountKeys[0] ?? null)),
+        ).slice(0, 3),
+        logs: true,
+      },
+    ],
+  },
+  'rewards of a few': {
+    rewards: [
+      { pubkey: byFrequency(blocks.flatMap((b) => b.rewards.map((r) => r.pubKey))).slice(-5) },
+    ],
+  },
+  'logs of a kind with their instruction': {
+    logs: [{ kind: ['data'], instruction: true, transaction: true }],
+  },
+  'failed instructions': {
+    instructions: [{ isCommitted: false, programId: programs.slice(0, 3), transaction: true }],
+  },
+  'headers of all': { includeAllBlocks: true },
+  'nothing that is there': { transactions: [{ feePayer: [`${'1'.repeat(31)}3`] }] },
+  everything: {
+    transactions: [{ instructions: true, balances: true, tokenBalances: true, logs: true }],
+    rewards: [{}],
+  },
+};
+
+const queryOf = (name: string) => parseTestQuery({ fromBlock: 0, ...QUERIES[name] });
+const answers = new Map<string, string>();
+/** The reference's answer over all blocks, which takes its time, made once. */
+function expectedOf(name: string): string {
+  const known = answers.get(name) ?? answerQuery(queryOf(name), blocks);
+  answers.set(name, known);
+  return known;
+}
+
+describe('a segment of several row groups and dictionary pages', () => {
+  const roomy = new Engine({ cacheBytesMax: 1 << 26 });
+  const tight = new Engine({ cacheBytesMax: 1 });
+  roomy.open('all', bytes);
+  tight.open('all', bytes);
+
+  test('behavior: it is one', () => {
+    expect(groups.length).toBeGreaterThan(1);
+    expect(dictionaryPages.length).toBeGreaterThan(1);
+    expect(blocks.some((block) => block.rewards.length > 1)).toBe(true);
+  });
+
+  test.each(Object.keys(QUERIES))(
+    'behavior: %s, as the reference answers, with and without room to cache',
+    (name) => {
+      const query = queryOf(name);
+      const expected = expectedOf(name);
+      if (!/nothing|headers/.test(name)) expect(expected.length).toBeGreaterThan(800);
+      expect(answer(roomy, ['all'], query)).toBe(expected);
+      expect(answer(roomy, ['all'], query)).toBe(expected);
+      expect(answer(tight, ['all'], query)).toBe(expected);
+    },
+  );
+
+  test('behavior: ranges that begin and end inside a row group, at its ends, and between blocks', () => {
+    const second = groups[1]?.firstBlock as number;
+    const edges = [0, 1, second - 1, second, second + 1, blocks.length - 1];
+    for (const from of edges) {
+      for (const to of edges.filter((edge) => edge >= from)) {
+        const range = { fromBlock: slots[from] as number, toBlock: slots[to] as number };
+        const query = parseTestQuery({
+          ...range,
+          ...QUERIES['a program by d8 with what belongs to it'],
+        });
+        expect(answer(tight, ['all'], query), `${from} to ${to}`).toBe(answerQuery(query, blocks));
+      }
+    }
+    const beyond = parseTestQuery({
+      fromBlock: (slots.at(-1) as number) + 1,
+      includeAllBlocks: true,
+    });
+    expect(answer(tight, ['all'], beyond)).toBe('');
+  });
+
+  test('behavior: three queries that take turns piece by piece each get their own answer', () => {
+    const names = ['everything', 'twelve groups', 'logs of a kind with their instruction'];
+    for (const engine of [roomy, tight]) {
+      const runs = names.map((name) => {
+        const pieces = engine.run('all', queryOf(name), { endsCoverage: true });
+        return { name, pieces, text: [] as Uint8Array[] };
+      });
+      let turns = 0;
+      for (let open = runs.length; open > 0; turns++) {
+        open = 0;
+        for (const { pieces, text } of runs) {
+          const next = pieces.next();
+          if (next.done === true) continue;
+          text.push(next.value);
+          open++;
+        }
+      }
+      expect(turns).toBeGreaterThan(5);
+      for (const { name, text } of runs) {
+        // Compared as a whole: a difference in megabytes of text takes a minute to print.
+        expect(Buffer.concat(text).toString() === expectedOf(name), name).toBe(true);
+      }
+    }
+  });
+
+  test('behavior: a run that is given up gives back its memory', () => {
+    const query = queryOf('everything');
+    answer(roomy, ['all'], query);
+    const before = roomy.allocatedBytes;
+    const run = roomy.run('all', query);
+    run.next();
+    expect(roomy.allocatedBytes).toBeGreaterThan(before);
+    run.return({} as never);
+    expect(roomy.allocatedBytes).toBe(before);
+  });
+
+  test('limit: what is kept stays near the bound of the cache', () => {
+    const query = queryOf('everything');
+    const empty = new Engine({ cacheBytesMax: 1 << 26 });
+    empty.open('all', bytes);
+    const before = empty.allocatedBytes;
+    answer(empty, ['all'], query);
+    const whole = empty.allocatedBytes - before;
+    // Steps that follow make room for themselves: of two groups and their pages one stays.
+    answer(
+      tight,
+      ['all'],
+      parseTestQuery({ fromBlock: slots.at(-1) as number, ...QUERIES['everything'] }),
+    );
+    expect(tight.allocatedBytes - before).toBeLessThan(whole);
+  });
+});
+
+describe('records that are larger than the buffer of the output', () => {
+  const large = (slot: number): Block => {
+    const block = sampleBlock(slot);
+    const [log] = block.logs;
+    const message = (length: number) => `${'long "text"\n'.repeat(length / 12)}${slot}`;
+    const logs = [0, 100, 3_000_000, 100, 1_040_000, 1_500_000].map((length, i) => ({
+      ...(log as Block['logs'][number]),
+      logIndex: i,
+      message: message(length),
+    }));
+    return { ...block, logs };
+  };
+
+  test('behavior: they come whole, with what stands around them', () => {
+    const all = [sampleBlock(4), large(5), large(6), sampleBlock(7)];
+    const engine = new Engine({ cacheBytesMax: 1 << 26 });
+    engine.open('large', buildSegment(all));
+    const query = parseTestQuery({
+      fromBlock: 0,
+      logs: [{ instruction: true, transaction: true }],
+      rewards: [{}],
+    });
+    const text = answer(engine, ['large'], query);
+    expect(text.length).toBeGreaterThan(10_000_000);
+    expect(text === answerQuery(query, all)).toBe(true);
+  });
+});
+
+describe('a damaged segment', () => {
+  const query = queryOf('everything');
+
+  test('error: segment-damaged names the unit, and the segment can be closed and the others asked', () => {
+    const engine = new Engine({ cacheBytesMax: 1 << 26 });
+    engine.open('whole', bytes);
+    const expected = answer(engine, ['whole'], query);
+    const before = engine.allocatedBytes;
+    const { directory } = openSegment(bytes);
+    const seen = new Set<string>();
+    COLUMN_NAMES.forEach((name, column) => {
+      const entry = directory.groups[1]?.units[column];
+      if (entry === undefined || entry.storedLength === 0) return;
+      const damaged = bytes.slice();
+      damaged[entry.offset] = (damaged[entry.offset] as number) ^ 0x40;
+      engine.open(`damaged ${name}`, damaged);
+      try {
+        answer(engine, [`damaged ${name}`], query);
+      } catch (error) {
+        if (!isCodedError(error, 'segment-damaged')) throw error;
+        expect(error.detail).toMatchObject({ unit: `group 1.${name}` });
+        seen.add(name);
+      }
+      engine.close(`damaged ${name}`);
+      expect(engine.allocatedBytes, name).toBe(before);
+    });
+    // Everything but what only filters and merging look at is read.
+    expect(seen.size).toBeGreaterThan(50);
+    expect(answer(engine, ['whole'], query)).toBe(expected);
+  });
+
+  test('error: segment-damaged in the index leaves nothing behind either', () => {
+    const engine = new Engine({ cacheBytesMax: 1 << 26 });
+    engine.open('whole', bytes);
+    const asked = queryOf('a rare account anywhere');
+    const before = engine.allocatedBytes;
+    const { directory } = openSegment(bytes);
+    const units = {
+      'filter.buckets': [directory.bucketCounts],
+      'filter.fingerprints': [directory.fingerprints],
+      'index.ids': [directory.ids],
+      dictionary: directory.dictionaryPages,
+      postings: directory.postingsPages,
+    };
+    for (const [name, entries] of Object.entries(units)) {
+      const damaged = bytes.slice();
+      for (const { offset } of entries) damaged[offset] = (damaged[offset] as number) ^ 1;
+      engine.open(name, damaged);
+      expect(() => answer(engine, [name], asked)).toThrow(name);
+      engine.close(name);
+      expect(engine.allocatedBytes, name).toBe(before);
+    }
+  });
+});
