@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { answerQuery } from './reference/answer-query.ts';
 import { answerFast } from './testing/answer-fast.ts';
 import { arbitraryQueryCase } from './testing/arbitrary-query.ts';
+import { describeLaws } from './testing/describe-laws.ts';
 
 test('property: the engine answers as the reference does, whatever the segments', () => {
   fc.assert(
@@ -15,4 +16,8 @@ test('property: the engine answers as the reference does, whatever the segments'
     ),
     { numRuns: 150, endOnFailure: true },
   );
+});
+
+describeLaws('laws of an answer from segments', (query, blocks) => answerFast(query, blocks, 2), {
+  numRuns: 40,
 });

@@ -1,200 +1,24 @@
 import { DIALECTS } from '@sluice/protocol/dialect';
 import {
   defaultFieldNames,
-  type FieldName,
-  fieldNames,
   KINDS,
-  type Kind,
   RECORD_ARRAY_NAMES,
   RECORD_ARRAYS,
   type RecordArray,
 } from '@sluice/protocol/field-table';
-import { buildLineSchema } from '@sluice/protocol/line-schema';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { buildQuerySchema } from '@sluice/protocol/query-schema';
 import { filterRows, relationRows } from '@sluice/protocol/request-table';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
-import { parseQueryBody } from '../../query/parse-query.ts';
-import type { AddressList, FieldLists, Item, Items, Query } from '../../query/query.ts';
-import { queryKey } from '../../query/query-key.ts';
+import type { FieldLists, Item, Query } from '../../query/query.ts';
 import { arbitraryQueryCase } from '../testing/arbitrary-query.ts';
+import { describeLaws, withItems } from '../testing/describe-laws.ts';
 import { linesWithRecords, readLines } from '../testing/read-lines.ts';
 import { answerQuery } from './answer-query.ts';
 
-const everyField = Object.fromEntries(
-  KINDS.map((kind) => [kind, fieldNames(kind, 'solana')]),
-) as unknown as FieldLists;
-
-/** Every field as text that `JSON.parse` does not round, so that records can be told apart. */
-const inFull = (query: Query): Query => ({ ...query, dialect: 'solana', fields: everyField });
-
-/** The texts of all records, by block and kind. */
-function recordTexts(answer: string): Map<string, Set<string>> {
-  const texts = new Map<string, Set<string>>();
-  for (const line of linesWithRecords(answer)) {
-    for (const array of RECORD_ARRAY_NAMES) {
-      const records = line.records[array].map((record) => JSON.stringify(record));
-      if (records.length > 0) texts.set(`${line.number} ${array}`, new Set(records));
-    }
-  }
-  return texts;
-}
-
-function unite(answers: readonly string[]): Map<string, Set<string>> {
-  const united = new Map<string, Set<string>>();
-  for (const answer of answers) {
-    for (const [key, texts] of recordTexts(answer)) {
-      united.set(key, new Set([...(united.get(key) ?? []), ...texts]));
-    }
-  }
-  return united;
-}
-
-function withItems(
-  query: Query,
-  change: <A extends RecordArray>(items: readonly Item<A>[]) => readonly Item<A>[],
-): Query {
-  const items = RECORD_ARRAY_NAMES.map((array) => [
-    array,
-    change(query[array] as readonly Item<RecordArray>[]),
-  ]);
-  return { ...query, ...(Object.fromEntries(items) as unknown as Items) };
-}
-
-describe('laws of an answer', () => {
-  test('property: I-35 the same question gives the same bytes, however its body was written', () => {
-    fc.assert(
-      fc.property(arbitraryQueryCase(), ({ blocks, body, query }) => {
-        const reversed = Object.fromEntries(
-          Object.entries(body)
-            .reverse()
-            .map(([key, value]) => [
-              key,
-              Array.isArray(value) ? [...value, ...value].reverse() : value,
-            ]),
-        );
-        const again = parseQueryBody(JSON.stringify(reversed), {
-          limits: QUERY_LIMITS,
-          dialects: DIALECTS,
-        });
-        expect(queryKey(again)).toBe(queryKey(query));
-        expect(answerQuery(again, blocks)).toBe(answerQuery(query, blocks));
-      }),
-    );
-  });
-
-  test('property: I-51 two items give the union of their answers', () => {
-    fc.assert(
-      fc.property(arbitraryQueryCase(), ({ blocks, query }) => {
-        const whole = inFull(query);
-        const even = withItems(whole, (items) => items.filter((_, at) => at % 2 === 0));
-        const odd = withItems(whole, (items) => items.filter((_, at) => at % 2 === 1));
-        expect(recordTexts(answerQuery(whole, blocks))).toEqual(
-          unite([answerQuery(even, blocks), answerQuery(odd, blocks)]),
-        );
-      }),
-    );
-  });
-
-  test('property: I-51 a list is the union of its values', () => {
-    fc.assert(
-      fc.property(arbitraryQueryCase(), ({ blocks, query }) => {
-        const whole = inFull(query);
-        const split = withItems(whole, (items) => items.flatMap(splitLists));
-        expect(answerQuery(split, blocks)).toBe(answerQuery(whole, blocks));
-      }),
-    );
-  });
-
-  test('property: I-51 one more field changes no block and no record', () => {
-    fc.assert(
-      fc.property(arbitraryQueryCase(), fc.nat(), fc.nat(), ({ blocks, query }, a, b) => {
-        const kind = KINDS[a % KINDS.length] as Kind;
-        const names = fieldNames(kind, query.dialect);
-        const name = names[b % names.length] as FieldName<Kind>;
-        const list: readonly string[] = query.fields[kind];
-        fc.pre(!list.includes(name));
-        const more = names.filter((known) => known === name || list.includes(known));
-        const fields = { ...query.fields, [kind]: more } as FieldLists;
-        const lines = readLines(answerQuery({ ...query, fields }, blocks));
-        expect(lines.map((line) => dropField(line.text, kind, name))).toEqual(
-          readLines(answerQuery(query, blocks)).map((line) => JSON.parse(line.text)),
-        );
-      }),
-    );
-  });
-
-  test('property: I-51 includeAllBlocks only adds header-only lines', () => {
-    fc.assert(
-      fc.property(arbitraryQueryCase(), ({ blocks, query }) => {
-        const some = answerQuery({ ...query, includeAllBlocks: false }, blocks);
-        const all = answerQuery({ ...query, includeAllBlocks: true }, blocks);
-        expect(linesWithRecords(all)).toEqual(linesWithRecords(some));
-        const covered = blocks.filter(
-          ({ header }) =>
-            header.number >= query.fromBlock && header.number <= (query.toBlock ?? Infinity),
-        );
-        expect(readLines(all).map((line) => line.number)).toEqual(
-          covered.map((block) => block.header.number),
-        );
-        expect(readLines(some).at(-1)?.number).toBe(covered.at(-1)?.header.number);
-        expect(readLines(some).filter((line) => line.isHeaderOnly).length).toBeLessThanOrEqual(1);
-      }),
-    );
-  });
-
-  test('property: I-48 any split of the range gives the lines of one request', () => {
-    fc.assert(
-      fc.property(arbitraryQueryCase(), fc.array(fc.nat({ max: 6 })), ({ blocks, query }, cuts) => {
-        const numbers = blocks.map((block) => block.header.number as number);
-        const starts = [...new Set(cuts.flatMap((cut) => numbers[cut] ?? []))]
-          .filter((start) => start > query.fromBlock && start <= (query.toBlock ?? Infinity))
-          .sort((a, b) => a - b);
-        const bounds = [query.fromBlock, ...starts];
-        const answerParts = (whole: Query) =>
-          bounds
-            .map((fromBlock, at) => {
-              const next = bounds[at + 1];
-              const toBlock = next === undefined ? whole.toBlock : next - 1;
-              return answerQuery({ ...whole, fromBlock, toBlock }, blocks);
-            })
-            .join('');
-        const all = { ...query, includeAllBlocks: true };
-        expect(answerParts(all)).toBe(answerQuery(all, blocks));
-        expect(linesWithRecords(answerParts(query))).toEqual(
-          linesWithRecords(answerQuery(query, blocks)),
-        );
-      }),
-    );
-  });
-
-  test('property: a line is the compact JSON of what it says, and what its schema says', () => {
-    const schemas = {
-      ledger: Compile(buildLineSchema('ledger')),
-      solana: Compile(buildLineSchema('solana')),
-    };
-    fc.assert(
-      fc.property(arbitraryQueryCase(), ({ blocks, query }) => {
-        for (const { text } of readLines(answerQuery(query, blocks))) {
-          expect(schemas[query.dialect].Check(JSON.parse(text))).toBe(true);
-        }
-        // Without 64-bit integers, and without error objects, which go out verbatim, `JSON.parse` loses nothing.
-        const fields = {
-          ...everyField,
-          block: everyField.block.filter((name) => name !== 'timestamp'),
-          transaction: everyField.transaction.filter((name) => name !== 'err'),
-        };
-        for (const { text } of readLines(
-          answerQuery({ ...query, dialect: 'solana', fields }, blocks),
-        )) {
-          expect(JSON.stringify(JSON.parse(text))).toBe(text);
-        }
-      }),
-    );
-  });
-});
+describeLaws('laws of an answer', answerQuery, { numRuns: 100 });
 
 describe('what random queries reach', () => {
   const cases = fc.sample(arbitraryQueryCase({ minLength: 1 }), { seed: 4, numRuns: 600 });
@@ -245,38 +69,6 @@ describe('what random queries reach', () => {
     }
   });
 });
-
-/** One item per value of its first address list that has several. */
-function splitLists<A extends RecordArray>(item: Item<A>): readonly Item<A>[] {
-  const entry = Object.entries<unknown>(item.filters).find(([, value]) => lengthOf(value) > 1);
-  if (entry === undefined) return [item];
-  const [name, value] = entry;
-  return Array.from({ length: lengthOf(value) }, (_, at) => ({
-    ...item,
-    filters: { ...item.filters, [name]: valueAt(value, at) },
-  }));
-}
-
-function lengthOf(value: unknown): number {
-  if (Array.isArray(value)) return value.length;
-  return typeof value === 'object' && value !== null ? (value as AddressList).texts.length : 0;
-}
-
-function valueAt(value: unknown, at: number): unknown {
-  if (Array.isArray(value)) return [value[at]];
-  const { texts, keys } = value as AddressList;
-  return { texts: [texts[at]], keys: [keys[at]] };
-}
-
-function dropField(text: string, kind: Kind, name: string): unknown {
-  const line = JSON.parse(text);
-  const array = RECORD_ARRAY_NAMES.find((known) => RECORD_ARRAYS[known] === kind);
-  for (const record of array === undefined ? [line.header] : (line[array] ?? [])) {
-    expect(Object.keys(record)).toContain(name);
-    delete record[name];
-  }
-  return line;
-}
 
 function namesUsed(query: Query, array: RecordArray): readonly string[] {
   return (query[array] as readonly Item<RecordArray>[]).flatMap((item) => [
