@@ -222,6 +222,11 @@ export const ERRORS = {
     retryAfterSeconds: 5,
     text: 'the service is shutting down; come back in a moment',
   },
+  'storage-unreachable': {
+    status: 503,
+    retryAfterSeconds: 10,
+    text: 'the stored blocks of this range cannot be read now; come back later, or ask for another range',
+  },
   'streams-full': {
     status: 503,
     retryAfterSeconds: 2,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CodedError } from '../base/errors.ts';
 import { makeHash } from '../stream/testing/make-block.ts';
 import { settle } from '../stream/testing/manual-clock.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
@@ -321,6 +322,16 @@ describe('refusals', () => {
     expect([answer.status, errorOf(answer).code]).toEqual([500, 'internal-error']);
     expect(answer.body.toString()).not.toContain('secret');
     expect(fixture.errors.join()).toContain('/secret/path');
+  });
+
+  test('error: storage-unreachable: what cannot be read is 503, the rest goes on (I-76)', async () => {
+    fixture.dataset.fault = new CodedError('segment-damaged', { unit: '/secret/unit' });
+    const answer = await fixture.query({ fromBlock: 100, toBlock: 102 });
+    expect([answer.status, errorOf(answer).code]).toEqual([503, 'storage-unreachable']);
+    expect(answer.headers['retry-after']).toBe('10');
+    expect(answer.body.toString()).not.toContain('secret');
+    expect(fixture.errors.join()).toContain('segment-damaged');
+    expect((await fixture.get('/datasets/ledger-test/head')).status).toBe(200);
   });
 
   test('behavior: the request id is ours unless the client sent a plain one', async () => {

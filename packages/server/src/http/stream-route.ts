@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
+import { CodedError, ERRORS, type ErrorRow, isCodedError } from '../base/errors.ts';
 import { parseQueryBody } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
 import type { LineStream } from '../stream/line-stream.ts';
@@ -49,13 +49,23 @@ export async function answerStream(
   const place = modules.places.take(key?.name ?? null);
   reply.raw.once('close', place.leave);
   try {
-    const opened = await dataset.streams.open({ query, finalizedOnly, signal: place.signal });
+    const { signal } = place;
+    const opened = await dataset.streams
+      .open({ query, finalizedOnly, signal })
+      .catch((error: unknown) => refuseUnread(error, modules.log));
     if (reply.raw.destroyed) return void reply.hijack();
     const sender = new StreamSender(reply, query, modules);
-    await sender.send(opened, place.signal);
+    await sender.send(opened, signal);
   } finally {
     place.leave();
   }
+}
+
+/** What the inside says of its disk and threads is for the log; a client hears that it may come back. */
+function refuseUnread(error: unknown, log: Logger): never {
+  if (!isCodedError(error) || (ERRORS[error.code] as ErrorRow).status !== undefined) throw error;
+  log.error({ err: error, code: error.code }, 'stored blocks cannot be read');
+  throw new CodedError('storage-unreachable', {}, { cause: error });
 }
 
 const HEADER_PREFIXES: Readonly<Record<Dialect, string>> = { ledger: 'x-ledger', solana: 'x-sqd' };

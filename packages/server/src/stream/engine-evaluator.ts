@@ -103,18 +103,23 @@ export class EngineEvaluator implements BlockEvaluator {
     const keyOf = ({ payload, header }: HotBlock) =>
       `${this.#dataset.description.name}/hot ${payload} ${header.hash}`;
     const keys: string[] = [];
-    for (const block of blocks) {
-      const key = keyOf(block);
-      if (!this.#segments.has(key)) {
-        const bytes = share(await this.#dataset.readHotBlock(block));
-        this.#segments.use(key, bytes.length, () => ({ kind: 'memory', bytes }));
-      } else this.#segments.use(key, 0, unreachablePlace);
-      keys.push(key);
-    }
-    const hashes = new Map(blocks.map(({ header }) => [header.number as number, header.hash]));
     const release = () => {
       for (const key of keys) this.#segments.leave(key);
     };
+    try {
+      for (const block of blocks) {
+        const key = keyOf(block);
+        if (!this.#segments.has(key)) {
+          const bytes = share(await this.#dataset.readHotBlock(block));
+          this.#segments.use(key, bytes.length, () => ({ kind: 'memory', bytes }));
+        } else this.#segments.use(key, 0, unreachablePlace);
+        keys.push(key);
+      }
+    } catch (error) {
+      release();
+      throw error;
+    }
+    const hashes = new Map(blocks.map(({ header }) => [header.number as number, header.hash]));
     return { keys, turn: blocks[0]?.payload ?? 0, hashAt: (slot) => hashes.get(slot), release };
   }
 }

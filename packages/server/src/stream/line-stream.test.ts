@@ -130,6 +130,26 @@ test('error: a fault before the first line is thrown, after it the response ends
   expect(fixture.dataset.leaseCount).toBe(0);
 });
 
+test('behavior: an evaluation that fails because it was told to stop is no fault', async () => {
+  fixture = new StreamFixture(startAt(40));
+  const fault = new TypeError('cancelled');
+  const first = new AbortController();
+  fixture.dataset.onDecode = () => {
+    first.abort();
+    fixture.dataset.fault = fault;
+  };
+  expect((await fixture.open({ fromBlock: 0 }, { signal: first.signal })).kind).toBe('closing');
+  const second = new AbortController();
+  fixture.dataset.fault = undefined;
+  fixture.dataset.onDecode = () => {
+    if (fixture.dataset.decodeCount < 30) return;
+    second.abort();
+    fixture.dataset.fault = fault;
+  };
+  const reading = await fixture.follow({ fromBlock: 0 }, { signal: second.signal });
+  expect([reading.end, fixture.faults, fixture.dataset.leaseCount]).toEqual(['closing', [], 0]);
+});
+
 test('behavior: a new block is evaluated once for all who ask the same', async () => {
   fixture = new StreamFixture(startAt(3));
   const readings = await Promise.all(

@@ -88,6 +88,8 @@ export class LineStream {
       return this.#covered === null ? this.#end : null;
     } catch (error) {
       await this.close();
+      // An evaluation that was told to stop may say so by failing.
+      if (this.#options.signal.aborted) return 'closing';
       throw error;
     }
   }
@@ -108,9 +110,10 @@ export class LineStream {
       try {
         await this.#step();
       } catch (error) {
-        this.#modules.reportFault(error);
+        const isTold = this.#options.signal.aborted;
+        if (!isTold) this.#modules.reportFault(error);
         await this.#endScan();
-        this.#finish('fault');
+        this.#finish(isTold ? 'closing' : 'fault');
       }
     }
   }

@@ -41,6 +41,8 @@ export class MemoryDataset implements DatasetReader {
   #snapshot: ChainSnapshot = emptySnapshot;
   leaseCount = 0;
   decodeCount = 0;
+  /** Called before each block is read. */
+  onDecode: () => void = () => undefined;
   /** Set to make reading fail from then on. */
   fault: Error | undefined;
 
@@ -130,6 +132,7 @@ export class MemoryDataset implements DatasetReader {
 
   async decodeHotBlock({ header }: HotBlock): Promise<Block> {
     this.decodeCount += 1;
+    this.onDecode();
     if (this.fault !== undefined) throw this.fault;
     return this.#blocks.get(header.hash) as Block;
   }
