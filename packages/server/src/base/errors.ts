@@ -114,8 +114,8 @@ export const ERRORS = {
   'segment-version-unknown': {
     text: 'this segment has a format version that this program does not know; use the one that wrote it, or a newer one',
   },
-  'segment-unreadable': {
-    text: 'the segment cannot be opened; check the path and its permissions',
+  'file-unreadable': {
+    text: 'the file cannot be opened; check the path and its permissions',
   },
   'segment-damaged': {
     text: 'a part of this segment is damaged; restore the file from a copy or fetch its blocks again',

@@ -1,6 +1,6 @@
 import { CodedError, isCodedError } from '../base/errors.ts';
 import type { SegmentBytes } from '../segment/open-segment.ts';
-import { openSegmentFile } from '../segment/segment-file.ts';
+import { openRangeFile } from '../storage/range-file.ts';
 
 /** A segment's file, and how much was read of it so far. */
 export interface MeteredFile {
@@ -11,7 +11,7 @@ export interface MeteredFile {
 }
 
 export function openMeteredFile(path: string): MeteredFile {
-  const file = openSegmentFile(path);
+  const file = openRangeFile(path);
   const meter = { readCount: 0, bytesRead: 0 };
   const read = (offset: number, length: number): Uint8Array => {
     const bytes = file.read(offset, length);

@@ -131,9 +131,9 @@ test('error: segment-damaged fails its run with the name of the unit, not the po
   );
 });
 
-test('error: segment-unreadable when the file is not there', async () => {
+test('error: file-unreadable when the file is not there', async () => {
   pool.open('gone', { kind: 'file', path: join(folder, 'gone.segment') });
   const run = collect(pool.run({ selection: everything, range, keys: ['gone'] }));
-  await expect(run).rejects.toSatisfy((error) => isCodedError(error, 'segment-unreadable'));
+  await expect(run).rejects.toSatisfy((error) => isCodedError(error, 'file-unreadable'));
   pool.close('gone');
 });

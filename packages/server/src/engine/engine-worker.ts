@@ -6,7 +6,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
-import { openSegmentFile, type SegmentFile } from '../segment/segment-file.ts';
+import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
 import { Engine } from './engine.ts';
 import {
   aheadBytesMax,
@@ -41,7 +41,7 @@ class EngineWorker {
   readonly #port: MessagePort;
   readonly #data: EngineWorkerData;
   readonly #places = new Map<string, SegmentPlace>();
-  readonly #files = new Map<string, SegmentFile>();
+  readonly #files = new Map<string, RangeFile>();
   readonly #runs = new Map<number, RunState>();
   /** By key: how many runs may still read it. */
   readonly #readers = new Map<string, number>();
@@ -169,7 +169,7 @@ class EngineWorker {
       this.#engine.open(key, place.bytes);
       return;
     }
-    const file = openSegmentFile(place.path);
+    const file = openRangeFile(place.path);
     this.#engine.open(key, file);
     this.#files.set(key, file);
   }

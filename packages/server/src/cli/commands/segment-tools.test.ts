@@ -254,7 +254,7 @@ describe('sluice inspect', () => {
     const flipped = await run('inspect', at('flipped.segment'));
     expect(flipped.err).toContain('unit directory');
     const missing = await run('inspect', at('missing'));
-    expect(missing.err).toContain(`(path ${at('missing')}) [segment-unreadable]`);
+    expect(missing.err).toContain(`(path ${at('missing')}) [file-unreadable]`);
     const directory = await run('inspect', folder);
     expect(directory.err).toContain('[cli-file-unreadable]');
   });
@@ -320,7 +320,7 @@ describe('sluice explain', () => {
     expect(query.err).toContain(`file ${at('q.json')}`);
     expect(query.err).toContain('[query-key-unknown]');
     const missing = await ask({ fromBlock: 0 }, at('missing'));
-    expect(missing.err).toContain('[segment-unreadable]');
+    expect(missing.err).toContain('[file-unreadable]');
     const noQuery = await run('explain', '--query', at('missing'), at('all.segment'));
     expect(noQuery.err).toContain(`path ${at('missing')}, reason ENOENT) [cli-file-unreadable]`);
     expect((await run('explain', at('all.segment'))).code).toBe(2);

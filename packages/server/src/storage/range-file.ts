@@ -1,13 +1,14 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { CodedError } from '../base/errors.ts';
-import type { SegmentBytes } from './open-segment.ts';
 
-export interface SegmentFile extends SegmentBytes {
+/** A file that never changes, read by range when asked. Reads block, so this is for worker threads and tools. */
+export interface RangeFile {
+  readonly length: number;
+  read(offset: number, length: number): Uint8Array;
   close(): void;
 }
 
-/** A segment's file, read by range when asked. Reads block, so this is for worker threads and tools. */
-export function openSegmentFile(path: string): SegmentFile {
+export function openRangeFile(path: string): RangeFile {
   const descriptor = openOrRefuse(path);
   const { size } = fstatSync(descriptor);
   return {
@@ -17,7 +18,7 @@ export function openSegmentFile(path: string): SegmentFile {
       let filled = 0;
       while (filled < length) {
         const count = readSync(descriptor, bytes, filled, length - filled, offset + filled);
-        // A file that ends early gives what there is; the unit's length and checksum then tell.
+        // A file that ends early gives what there is; lengths and checksums inside it then tell.
         if (count === 0) return bytes.subarray(0, filled);
         filled += count;
       }
@@ -28,7 +29,7 @@ export function openSegmentFile(path: string): SegmentFile {
 }
 
 function openOrRefuse(path: string): number {
-  const unreadable = (cause: unknown) => new CodedError('segment-unreadable', { path }, { cause });
+  const unreadable = (cause: unknown) => new CodedError('file-unreadable', { path }, { cause });
   try {
     return openSync(path, 'r');
   } catch (error) {
