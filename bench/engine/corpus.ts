@@ -1,23 +1,25 @@
 /**
  * The benchmark's data in both forms, made once and kept in the system's temporary folder:
  *
- *   sluice-bench/engine-<format>-<seed>-<blocks>/
+ *   sluice-bench/engine-<seed>-<blocks>-<fingerprint>/
  *   ├─ segments/NNNN.segment    ours, as many as the bounds of a segment make
  *   ├─ parquet/<table>.parquet  the rival's, from the tables of tables.sql
  *   └─ corpus.json              written last: how many records, how many bytes
  */
+import { createHash } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Block } from '@sluice/server/dist/ledger/block.js';
+import { buildSegment } from '@sluice/server/dist/segment/build-segment.js';
 import { SegmentWriter } from '@sluice/server/dist/segment/segment-writer.js';
 import { type CorpusOptions, corpusBlocks } from './corpus-blocks.ts';
-import { columnTypes, openDuckdb, runScript } from './duckdb.ts';
+import { columnTypes, openDuckdb, readScript, runScript } from './duckdb.ts';
 import { TABLE_NAMES, type TableName, writeRows } from './write-rows.ts';
 
-/** Raised when a corpus of the same name would hold other bytes. */
+/** Raised when the rules by which queries are chosen change; what else a corpus depends on is in its fingerprint. */
 const formatNumber = 1;
 /** Rows go to the rival in pieces of this many blocks: about 150 MB of text. */
 const pieceBlockCount = 50;
@@ -41,7 +43,7 @@ export function parquetFolder({ folder }: Pick<Corpus, 'folder'>): string {
 
 /** The corpus, made if it is not there. */
 export async function prepareCorpus(options: CorpusOptions, progress: Progress): Promise<Corpus> {
-  const name = `engine-${formatNumber}-${options.seed}-${options.blockCount}`;
+  const name = `engine-${options.seed}-${options.blockCount}-${await fingerprint(options)}`;
   const folder = join(tmpdir(), 'sluice-bench', name);
   const known = await readFile(join(folder, 'corpus.json'), 'utf8').catch(() => undefined);
   if (known !== undefined) return { ...JSON.parse(known), folder } as Corpus;
@@ -55,6 +57,16 @@ export async function prepareCorpus(options: CorpusOptions, progress: Progress):
   await rm(folder, { recursive: true, force: true });
   await rename(draft, folder);
   return { ...corpus, folder };
+}
+
+/** Of the simulator, the segment format and the rival's tables: one block in both forms, and the scripts. */
+async function fingerprint({ seed }: CorpusOptions): Promise<string> {
+  const hash = createHash('sha256').update(String(formatNumber));
+  for (const block of corpusBlocks({ seed, blockCount: 1 })) {
+    hash.update(buildSegment([block])).update(JSON.stringify(writeRows(block)));
+  }
+  for (const script of ['tables.sql', 'parquet.sql']) hash.update(await readScript(script));
+  return hash.digest('hex').slice(0, 12);
 }
 
 async function makeCorpus(folder: string, options: CorpusOptions, progress: Progress) {

@@ -22,13 +22,17 @@ export async function openDuckdb(
   return await instance.connect();
 }
 
+export async function readScript(script: string): Promise<string> {
+  return await readFile(new URL(script, scriptFolder), 'utf8');
+}
+
 /** Runs a committed script, `{name}` in it replaced by the value of that name. */
 export async function runScript(
   connection: DuckDBConnection,
   script: string,
   values: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const text = await readFile(new URL(script, scriptFolder), 'utf8');
+  const text = await readScript(script);
   await connection.run(text.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole));
 }
 
