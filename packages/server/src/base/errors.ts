@@ -60,6 +60,10 @@ export const ERRORS = {
   'block-slots-not-ascending': {
     text: 'the slots of the blocks must ascend, over all files in their order; sort them',
   },
+  'import-block-foreign': {
+    text: 'the dataset does not hold this block, and its slot is not above the head; import it into another dataset',
+  },
+  'import-interrupted': { text: 'interrupted; what was imported stays, run it again to go on' },
 
   // A chain: what a source offers is checked against what is stored, and refused whole.
   'chain-not-linked': { text: 'the block is no child of the block below it' },

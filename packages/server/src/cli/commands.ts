@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { buildDemoCommand } from './commands/demo.ts';
 import { buildExplainCommand } from './commands/explain.ts';
+import { buildImportCommand } from './commands/import.ts';
 import { buildInspectCommand } from './commands/inspect.ts';
 import { buildPackCommand } from './commands/pack.ts';
 import { buildServeCommand } from './commands/serve.ts';
@@ -11,6 +12,7 @@ import type { CommandContext } from './context.ts';
 export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
   buildDemoCommand,
   buildServeCommand,
+  buildImportCommand,
   buildSimulateCommand,
   buildPackCommand,
   buildInspectCommand,

@@ -46,3 +46,22 @@ test('behavior: without a total it tells how much is done', () => {
   progress.finish();
   expect(text()).toBe('\r1 blocks, 0.5 MB, 10 a second\n');
 });
+
+test('behavior: where a share is known, it and the time that is left are told', () => {
+  const clock = { atMs: 0, nowMs: () => clock.atMs, unixMs: () => 0, sleep: async () => undefined };
+  const err = new PassThrough();
+  let share = 0;
+  const progress = new Progress({ unit: 'blocks', share: () => share }, { err, clock });
+  clock.atMs = 10_000;
+  progress.add(20, 1_000_000);
+  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 2 a second, 0 %\n');
+  share = 0.25;
+  progress.finish();
+  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 2 a second, 25 %, 30 s left\n');
+  clock.atMs = 3_600_000;
+  progress.finish();
+  expect(String(err.read())).toContain(', 25 %, 3 h left\n');
+  share = 1;
+  progress.finish();
+  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 0 a second, 100 %\n');
+});

@@ -7,6 +7,7 @@ const barWidth = 30;
 /** How far a long command is: a bar on a terminal, now and then a line elsewhere. */
 export class Progress {
   readonly #total: number | undefined;
+  readonly #share: (() => number) | undefined;
   readonly #unit: string;
   readonly #err: NodeJS.WritableStream;
   readonly #clock: Clock;
@@ -17,11 +18,15 @@ export class Progress {
   #done = 0;
 
   constructor(
-    /** Without a total, how much is done is told, not how far that is. */
-    options: { total?: number; unit: string },
+    /**
+     * Without a total, how much is done is told, not how far that is, unless `share` knows: from 0 to 1, by another
+     * measure than the unit.
+     */
+    options: { total?: number; share?: () => number; unit: string },
     modules: { err: NodeJS.WritableStream; clock: Clock },
   ) {
     this.#total = options.total;
+    this.#share = options.share;
     this.#unit = options.unit;
     this.#err = modules.err;
     this.#clock = modules.clock;
@@ -45,8 +50,9 @@ export class Progress {
   }
 
   #bar(): string {
-    if (this.#total === undefined) return this.#line();
-    const filled = Math.round((barWidth * this.#done) / this.#total);
+    const share = this.#total === undefined ? this.#share?.() : this.#done / this.#total;
+    if (share === undefined) return this.#line();
+    const filled = Math.round(barWidth * Math.min(share, 1));
     return `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${this.#line()}`;
   }
 
@@ -55,6 +61,20 @@ export class Progress {
     const rate = Math.round(this.#done / Math.max(seconds, 0.001));
     const megabytes = (this.#bytes / 1e6).toFixed(1);
     const total = this.#total === undefined ? '' : ` of ${this.#total}`;
-    return `${this.#done}${total} ${this.#unit}, ${megabytes} MB, ${rate} a second`;
+    return `${this.#done}${total} ${this.#unit}, ${megabytes} MB, ${rate} a second${this.#left(seconds)}`;
   }
+
+  #left(seconds: number): string {
+    const share = this.#share?.();
+    if (share === undefined) return '';
+    const percent = `, ${Math.floor(share * 100)} %`;
+    if (share <= 0 || share >= 1) return percent;
+    return `${percent}, ${formatDuration((seconds * (1 - share)) / share)} left`;
+  }
+}
+
+function formatDuration(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 90 ? `${minutes} min` : `${Math.ceil(minutes / 60)} h`;
 }

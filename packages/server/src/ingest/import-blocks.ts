@@ -5,6 +5,7 @@
 import { CodedError, isCodedError } from '../base/errors.ts';
 import { mapOrdered } from '../base/map-ordered.ts';
 import type { Anchor } from '../chain/chain-snapshot.ts';
+import { findBlockAtOrAfter } from '../chain/find-blocks.ts';
 import { headLinkPoint, type ParentPoint } from '../chain/link-block.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { datasetLimits } from '../dataset/dataset-limits.ts';
@@ -17,8 +18,8 @@ import type { PreparedBlock } from './prepared-block.ts';
 export interface ImportModules {
   readonly dataset: Dataset;
   readonly prepare: PrepareBlock;
-  /** Called after each block that was taken or passed over. */
-  readonly onBlock?: (progress: ImportProgress) => void;
+  /** Called after each block that was taken or passed over, with the length of its JSON. */
+  readonly onBlock?: (byteLength: number) => void;
 }
 
 export interface ImportProgress {
@@ -28,9 +29,13 @@ export interface ImportProgress {
 }
 
 interface ReadBlock {
-  readonly line: number;
+  readonly place: Place;
+  /** Of the line's JSON. */
+  readonly byteLength: number;
   readonly prepared: PreparedBlock;
 }
+
+type Place = Pick<BlockLine, 'path' | 'line'>;
 
 const underWayCountMax = 16;
 
@@ -41,19 +46,21 @@ export async function importBlocks(
   signal: AbortSignal,
 ): Promise<ImportProgress> {
   const batch = new ImportBatch(modules);
-  const prepare = async ({ line, slot, bytes }: BlockLine): Promise<ReadBlock> => {
+  const prepare = async ({ path, line, slot, bytes }: BlockLine): Promise<ReadBlock> => {
+    const place = { path, line };
+    const byteLength = bytes.length;
     try {
-      return { line, prepared: await modules.prepare(slot, bytes) };
+      return { place, byteLength, prepared: await modules.prepare(slot, bytes) };
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      throw atLine(line, error);
+      throw atPlace(place, error);
     }
   };
   try {
     for await (const block of mapOrdered(lines, () => underWayCountMax, prepare)) {
       if (signal.aborted) break;
       await batch.add(block);
-      modules.onBlock?.(batch.progress);
+      modules.onBlock?.(block.byteLength);
     }
   } finally {
     await batch.flush();
@@ -76,17 +83,17 @@ class ImportBatch {
     return { importedCount: this.#importedCount, knownCount: this.#knownCount };
   }
 
-  async add({ line, prepared }: ReadBlock): Promise<void> {
+  async add({ place, prepared }: ReadBlock): Promise<void> {
     const { dataset } = this.#modules;
     if (dataset.snapshot().start === null) {
       await dataset.commit([{ kind: 'create', anchor: anchorBelow(prepared.header) }]);
     }
-    if (this.#isKnown(prepared.header)) {
+    if (await this.#isKnown(prepared.header, place)) {
       this.#knownCount++;
       return;
     }
     const linked = linkBlock(this.#parent(), prepared);
-    if (isCodedError(linked)) throw atLine(line, linked);
+    if (isCodedError(linked)) throw atPlace(place, linked);
     this.#blocks.push(linked);
     this.#bytes += linked.bytes.byteLength;
     this.#importedCount++;
@@ -94,11 +101,21 @@ class ImportBatch {
     if (this.#blocks.length >= sealBlockCount || this.#bytes >= sealBytes) await this.flush();
   }
 
-  /** Blocks below the head are settled; the one at its slot must be it. */
-  #isKnown({ number, hash }: BlockHeader): boolean {
-    const { head } = this.#modules.dataset.snapshot();
-    if (head === null || number > head.number) return false;
-    return number < head.number || hash === head.hash;
+  /** Up to the head everything is settled: a block there is stored already, or does not belong into this dataset. */
+  async #isKnown({ number: slot, hash }: BlockHeader, place: Place): Promise<boolean> {
+    const { dataset } = this.#modules;
+    const snapshot = dataset.snapshot();
+    if (snapshot.head === null || slot > snapshot.head.number) return false;
+    const stored = await findBlockAtOrAfter(snapshot, slot, (one) => dataset.readHeaders(one));
+    if (stored?.hash === hash) return true;
+    const { start, head } = snapshot;
+    throw new CodedError('import-block-foreign', {
+      ...place,
+      slot,
+      hash,
+      start,
+      head: head.number,
+    });
   }
 
   #parent(): ParentPoint {
@@ -133,6 +150,6 @@ function anchorBelow({ number, parentSlot, parentHash }: BlockHeader): Anchor | 
   return number === 0 ? null : { number: parentSlot, hash: parentHash };
 }
 
-function atLine(line: number, cause: CodedError): CodedError {
-  return new CodedError(cause.code, { line, ...cause.detail }, { cause });
+function atPlace({ path, line }: Place, cause: CodedError): CodedError {
+  return new CodedError(cause.code, { path, line, ...cause.detail }, { cause });
 }

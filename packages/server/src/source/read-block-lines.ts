@@ -12,8 +12,15 @@ export interface BlockLine {
   readonly slot: Slot;
   /** The bytes of the getBlock result. */
   readonly bytes: Uint8Array;
+  readonly path: string;
   /** Counted from 1. */
   readonly line: number;
+}
+
+export interface ReadLinesOptions {
+  readonly lineBytesMax: number;
+  /** Told how many more bytes of the file, as it is stored, were read. */
+  readonly onRead?: (byteCount: number) => void;
 }
 
 export const lineExpected = '{"slot":N,"block":{…}}';
@@ -26,12 +33,11 @@ const newline = 0x0a;
 /** The blocks of a file in its order. Empty lines are passed over, anything else that is no block line is refused. */
 export async function* readBlockLines(
   path: string,
-  options: { readonly lineBytesMax: number },
+  { lineBytesMax, onRead }: ReadLinesOptions,
 ): AsyncGenerator<BlockLine> {
-  const { lineBytesMax } = options;
   let line = 1;
   try {
-    for await (const bytes of splitLines(readFile(path), lineBytesMax)) {
+    for await (const bytes of splitLines(readFile(path, onRead), lineBytesMax)) {
       if (bytes.some((byte) => !isSpace(byte))) yield parseLine(bytes, { path, line });
       line++;
     }
@@ -63,7 +69,7 @@ function parseLine(bytes: Uint8Array, { path, line }: { path: string; line: numb
   if (head === null || slot === undefined || bytes[end - 1] !== 0x7d) {
     throw new CodedError('block-line-invalid', { path, line, expected: lineExpected });
   }
-  return { slot, bytes: bytes.subarray(head[0].length, end - 1), line };
+  return { slot, bytes: bytes.subarray(head[0].length, end - 1), path, line };
 }
 
 function isSpace(byte: number): boolean {
@@ -95,14 +101,17 @@ async function* splitLines(
 }
 
 /** The file's bytes, decompressed as its first bytes say. */
-async function* readFile(path: string): AsyncGenerator<Uint8Array> {
+async function* readFile(
+  path: string,
+  onRead: ReadLinesOptions['onRead'],
+): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path);
   try {
     const chunks = file[Symbol.asyncIterator]() as AsyncIterableIterator<Uint8Array>;
     const first = await chunks.next();
     if (first.done === true) return;
     const decoder = decoderFor(first.value, path);
-    const whole = joinFirst(first.value, chunks);
+    const whole = joinFirst(first.value, chunks, onRead);
     if (decoder === undefined) yield* whole;
     else yield* throughDecoder(whole, decoder);
   } finally {
@@ -113,9 +122,14 @@ async function* readFile(path: string): AsyncGenerator<Uint8Array> {
 async function* joinFirst(
   first: Uint8Array,
   rest: AsyncIterable<Uint8Array>,
+  onRead: ReadLinesOptions['onRead'],
 ): AsyncGenerator<Uint8Array> {
+  onRead?.(first.length);
   yield first;
-  yield* rest;
+  for await (const chunk of rest) {
+    onRead?.(chunk.length);
+    yield chunk;
+  }
 }
 
 async function* throughDecoder(

@@ -1,47 +1,32 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { CodedError, isCodedError } from '../../base/errors.ts';
 import type { Block } from '../../ledger/block.ts';
 import { SegmentWriter } from '../../segment/segment-writer.ts';
 import { normalizeBlock } from '../../source/normalize-block.ts';
-import {
-  type MissingKind,
-  type NormalizeOptions,
-  normalizeDefaults,
-} from '../../source/normalize-options.ts';
-import { type BlockLine, readBlockLines } from '../../source/read-block-lines.ts';
+import { type NormalizeOptions, normalizeDefaults } from '../../source/normalize-options.ts';
+import { readBlockFiles } from '../../source/read-block-files.ts';
+import type { BlockLine } from '../../source/read-block-lines.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
+import { addNormalizeOptions, type NormalizeChoice } from '../normalize-choice.ts';
 import { Progress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { writeFileWhole } from '../write-file-whole.ts';
 import { checkOutput } from '../write-output.ts';
 
-interface PackOptions {
+interface PackOptions extends NormalizeChoice {
   readonly out: string;
-  readonly votes: 'drop' | 'keep';
-  readonly metaOptional?: boolean;
-  readonly allowMissing: readonly MissingKind[];
   readonly force?: boolean;
 }
 
 export function buildPackCommand(context: CommandContext): Command {
-  return new Command('pack')
+  const command = new Command('pack')
     .description('Make a segment from files of blocks.')
     .argument('<blocks...>', 'files of lines {"slot":N,"block":…}, plain, gzip or zstd')
     .requiredOption('--out <file>', 'the segment to write')
-    .addOption(
-      new Option('--votes <drop|keep>', 'what becomes of vote transactions')
-        .choices(['drop', 'keep'])
-        .default('drop'),
-    )
-    .option('--meta-optional', 'take transactions without meta, as the first months have them')
-    .addOption(
-      new Option('--allow-missing <kinds>', 'kinds a block may lack: logs, rewards')
-        .argParser(parseKinds)
-        .default([], 'none'),
-    )
-    .option('--force', 'overwrite the segment if it is there')
+    .option('--force', 'overwrite the segment if it is there');
+  return addNormalizeOptions(command)
     .addHelpText('after', examples)
     .action((paths: string[], options: PackOptions) => pack(paths, options, context));
 }
@@ -54,14 +39,6 @@ Examples:
 
 Slots must ascend over all files in their order; blocks need not link. A segment has a bound: where it is reached, the
 segment is finished and the place of the next block is told.`;
-
-const missingKinds: readonly MissingKind[] = ['logs', 'rewards'];
-
-function parseKinds(text: string): readonly MissingKind[] {
-  const kinds = text.split(',') as MissingKind[];
-  if (kinds.every((kind) => missingKinds.includes(kind))) return kinds;
-  throw new InvalidArgumentError(`Expected ${missingKinds.join(', ')}, or both with a comma.`);
-}
 
 async function pack(
   paths: readonly string[],
@@ -79,14 +56,10 @@ async function pack(
     allowMissing: options.allowMissing,
   };
   const summary = await writeFileWhole(output, signal, (write) =>
-    packBlocks(readFiles(paths, signal), { normalize, write, progress }),
+    packBlocks(readBlockFiles(paths, {}, signal), { normalize, write, progress }),
   );
   progress.finish();
   context.out.write(describe(summary, options.out));
-}
-
-interface FileLine extends BlockLine {
-  readonly path: string;
 }
 
 interface PackSummary {
@@ -96,22 +69,11 @@ interface PackSummary {
   readonly transactionCount: number;
   readonly bytes: number;
   /** The first block that found no room. */
-  readonly stoppedAt: FileLine | undefined;
-}
-
-async function* readFiles(paths: readonly string[], signal: AbortSignal): AsyncGenerator<FileLine> {
-  // The key and the slot stand before the block.
-  const lineBytesMax = normalizeDefaults.bytesMax + 256;
-  for (const path of paths) {
-    for await (const line of readBlockLines(path, { lineBytesMax })) {
-      if (signal.aborted) return;
-      yield { ...line, path };
-    }
-  }
+  readonly stoppedAt: BlockLine | undefined;
 }
 
 async function packBlocks(
-  lines: AsyncIterable<FileLine>,
+  lines: AsyncIterable<BlockLine>,
   modules: {
     normalize: NormalizeOptions;
     write: (bytes: Uint8Array) => void;
@@ -127,7 +89,7 @@ async function packBlocks(
   let firstSlot = -1;
   let lastSlot = -1;
   let transactionCount = 0;
-  let stoppedAt: FileLine | undefined;
+  let stoppedAt: BlockLine | undefined;
   for await (const line of lines) {
     checkAscent(line, lastSlot);
     if (writer.isFull) {
@@ -146,12 +108,12 @@ async function packBlocks(
   return { blockCount, firstSlot, lastSlot, transactionCount, bytes, stoppedAt };
 }
 
-function checkAscent({ slot, path, line }: FileLine, before: number): void {
+function checkAscent({ slot, path, line }: BlockLine, before: number): void {
   if (slot > before) return;
   throw new CodedError('block-slots-not-ascending', { path, line, slot, before });
 }
 
-function readBlock(line: FileLine, options: NormalizeOptions): Block {
+function readBlock(line: BlockLine, options: NormalizeOptions): Block {
   try {
     return normalizeBlock(line.slot, line.bytes, options).block;
   } catch (error) {
@@ -159,7 +121,7 @@ function readBlock(line: FileLine, options: NormalizeOptions): Block {
   }
 }
 
-function withLine(error: unknown, { path, line }: FileLine): unknown {
+function withLine(error: unknown, { path, line }: BlockLine): unknown {
   if (!isCodedError(error)) return error;
   return new CodedError(error.code, { path, line, ...error.detail }, { cause: error });
 }

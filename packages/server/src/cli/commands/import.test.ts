@@ -1,0 +1,222 @@
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../base/clock.ts';
+import { WriterLock } from '../../storage/writer-lock.ts';
+import { main } from '../main.ts';
+
+let folder: string;
+let lines: string[];
+const at = (name: string) => join(folder, name);
+const slotOf = (line: string | undefined) => Number(/^\{"slot":(\d+)/.exec(line ?? '')?.[1]);
+
+beforeAll(async () => {
+  // Each run of a command listens for the signals of its process; here they are many.
+  process.setMaxListeners(100);
+  folder = mkdtempSync(join(tmpdir(), 'sluice-import-'));
+  const options = ['--seed', '3', '--skip-rate', '0.2', '--start-slot', '300'];
+  await run('simulate', ...options, '--blocks', '40', '--out', at('all.jsonl'));
+  lines = readFileSync(at('all.jsonl'), 'utf8').trimEnd().split('\n');
+  writeFileSync(at('a.jsonl'), `${lines.slice(0, 15).join('\n')}\n`);
+  writeFileSync(at('b.jsonl.gz'), gzipSync(lines.slice(15).join('\n')));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const out = new PassThrough({ highWaterMark: 1e9 });
+  const err = new PassThrough({ highWaterMark: 1e9 });
+  const code = await main(args, { out, err });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+const importInto = (data: string, ...args: string[]) =>
+  run('import', '--data', at(data), '--dataset', 'mine', ...args);
+
+describe('sluice import', () => {
+  test('default: several files become one dataset from their first block on, and that is told', async () => {
+    const { code, out, err } = await importInto('one', at('a.jsonl'), at('b.jsonl.gz'));
+    expect(code).toBe(0);
+    expect(err).toMatch(/^40 blocks, \d+\.\d MB, \d+ a second, 100 %\n$/);
+    const parent = (JSON.parse(lines[0] as string) as { block: { parentSlot: number } }).block;
+    expect(out).toBe(
+      `mine: 40 blocks imported; now slots ${parent.parentSlot + 1} to ${slotOf(lines.at(-1))}\n`,
+    );
+    // The files did not each become a segment of their own.
+    expect(readdirSync(at('one/mine/segments'))).toHaveLength(1);
+  });
+
+  test('behavior: again, and with more: what is there is passed over', async () => {
+    await importInto('two', at('a.jsonl'));
+    const { code, out } = await importInto('two', at('all.jsonl'));
+    expect(code).toBe(0);
+    expect(out).toMatch(/^mine: 25 blocks imported, 15 were there already; now slots/);
+  });
+
+  test('behavior: what a dataset keeps stays as it was made, and is told where it differs', async () => {
+    await importInto('kept', '--votes', 'keep', at('a.jsonl'));
+    const { err } = await importInto('kept', '--allow-missing', 'logs', at('b.jsonl.gz'));
+    expect(err).toContain('mine is there and stays as it was made: votes keep, may lack nothing.');
+    const same = await importInto('kept', '--votes', 'keep', at('a.jsonl'));
+    expect(same.err).not.toContain('stays as it was made');
+    await importInto('dropped', at('a.jsonl'));
+    const sizeOf = (data: string) => {
+      const segments = at(`${data}/mine/segments`);
+      return statSync(join(segments, readdirSync(segments).sort()[0] as string)).size;
+    };
+    expect(sizeOf('kept')).toBeGreaterThan(sizeOf('dropped'));
+  });
+
+  test('error: chain-not-linked: file, line, slot and expected parent; the linked part stays', async () => {
+    writeFileSync(at('gap.jsonl'), lines.filter((_, i) => i !== 20).join('\n'));
+    const { code, out, err } = await importInto('gap', at('gap.jsonl'));
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain('[chain-not-linked]');
+    expect(err).toContain(`path ${at('gap.jsonl')}, line 21, slot ${slotOf(lines[21])}`);
+    expect(err).toContain(`expectedParentSlot ${slotOf(lines[19])}`);
+    const { out: rest } = await importInto('gap', at('all.jsonl'));
+    expect(rest).toMatch(/^mine: 20 blocks imported, 20 were there already;/);
+  });
+
+  test('error: import-block-foreign: a block up to the head that is not the stored one', async () => {
+    await importInto('mixed', at('b.jsonl.gz'));
+    const { code, err } = await importInto('mixed', at('all.jsonl'));
+    expect(code).toBe(1);
+    expect(err).toContain('[import-block-foreign]');
+    expect(err).toContain(`line 1, slot ${slotOf(lines[0])}`);
+  });
+
+  test('error: a file that is not there, or no block in it, leaves no dataset behind', async () => {
+    const missing = await importInto('none', at('a.jsonl'), at('nowhere.jsonl'));
+    expect(missing.code).toBe(1);
+    expect(missing.err).toContain(`(path ${at('nowhere.jsonl')}, reason ENOENT)`);
+    expect(existsSync(at('none'))).toBe(false);
+    writeFileSync(at('text.jsonl'), 'not a block\n');
+    const wrong = await importInto('none', at('text.jsonl'));
+    expect(wrong.err).toContain('[block-line-invalid]');
+    expect(readdirSync(at('none'))).toEqual([]);
+  });
+
+  test('error: dataset-name-invalid: a name that is a path is refused', async () => {
+    const args = ['--data', at('name'), '--dataset', '../mine', at('a.jsonl')];
+    const { code, err } = await run('import', ...args);
+    expect([code, err]).toEqual([1, expect.stringContaining('[dataset-name-invalid]')]);
+  });
+
+  test('error: data-folder-locked: refused while another process writes there', async () => {
+    const lock = await WriterLock.acquire(at('held'));
+    try {
+      const { code, err } = await importInto('held', at('a.jsonl'));
+      expect([code, err]).toEqual([1, expect.stringContaining('[data-folder-locked]')]);
+    } finally {
+      await lock.release();
+    }
+  });
+});
+
+describe('the command', () => {
+  const bin = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url));
+
+  function start(...args: string[]) {
+    const child = spawn(process.execPath, [bin, ...args]);
+    const text = { out: '', err: '' };
+    child.stdout.on('data', (chunk) => {
+      text.out += String(chunk);
+    });
+    child.stderr.on('data', (chunk) => {
+      text.err += String(chunk);
+    });
+    const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+    return { child, text, ended };
+  }
+
+  /** Waits for something to be true of a process, which must not end before. */
+  async function until(
+    holds: () => boolean,
+    { ended, text }: Pick<ReturnType<typeof start>, 'ended' | 'text'>,
+  ) {
+    let hasEnded = false;
+    void ended.then(() => {
+      hasEnded = true;
+    });
+    while (!holds()) {
+      expect(hasEnded, text.err).toBe(false);
+      await systemClock.sleep(20);
+    }
+  }
+
+  test('default: simulate, import, serve: a query gets exactly the blocks of the file', async () => {
+    const data = at('spawned');
+    const imported = start('import', '--data', data, '--dataset', 'mine', at('all.jsonl'));
+    expect(await imported.ended, imported.text.err).toBe(0);
+    const serving = start('serve', '--data', data, '--port', '0', '--admin-port', '0');
+    try {
+      await until(() => serving.text.out.includes('mine: slots'), serving);
+      const url = (/http:\S+/.exec(serving.text.out) as RegExpExecArray)[0];
+      const response = await fetch(`${url}/datasets/mine/finalized-stream`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          fromBlock: slotOf(lines[0]),
+          toBlock: slotOf(lines.at(-1)),
+          includeAllBlocks: true,
+          fields: { block: { number: true, hash: true } },
+        }),
+      });
+      const answer = (await response.text()).trimEnd().split('\n');
+      const received = answer.map((line) => (JSON.parse(line) as { header: object }).header);
+      const expected = lines.map((line) => {
+        const { slot, block } = JSON.parse(line) as { slot: number; block: { blockhash: string } };
+        return { number: slot, hash: block.blockhash };
+      });
+      expect(received).toEqual(expected);
+      const second = start('import', '--data', data, '--dataset', 'mine', at('all.jsonl'));
+      expect(await second.ended).toBe(1);
+      expect(second.text.err).toContain('[data-folder-locked]');
+    } finally {
+      serving.child.kill('SIGTERM');
+    }
+    expect(await serving.ended).toBe(0);
+  });
+
+  test.each(['SIGTERM', 'SIGKILL'] as const)(
+    'behavior: ended by %s in its midst, it goes on when it is run again',
+    async (signal) => {
+      const data = at(`cut-${signal}`);
+      const blocks = at('many.jsonl');
+      const blockCount = 1_500;
+      if (!existsSync(blocks)) {
+        const shape = ['--transactions', '1', '--votes', '0', '--seed', '8'];
+        await run('simulate', ...shape, '--blocks', String(blockCount), '--out', blocks);
+      }
+      const args = ['import', '--data', data, '--dataset', 'mine', blocks];
+      const cut = start(...args);
+      const segments = join(data, 'mine/segments');
+      const isWritten = (name: string) => name.endsWith('.segment');
+      await until(() => existsSync(segments) && readdirSync(segments).some(isWritten), cut);
+      cut.child.kill(signal);
+      expect(await cut.ended).toBe(signal === 'SIGTERM' ? 1 : null);
+      if (signal === 'SIGTERM') expect(cut.text.err).toContain('[import-interrupted]');
+      const { code, out } = await run(...args);
+      expect(code).toBe(0);
+      const [, imported, known] = /^mine: ([\d,]+) blocks imported(?:, ([\d,]+) were there)?/.exec(
+        out,
+      ) as RegExpExecArray;
+      const count = (text = '0') => Number(text.replace(',', ''));
+      expect(count(imported) + count(known)).toBe(blockCount);
+      expect(count(imported)).toBeGreaterThan(0);
+    },
+  );
+});
