@@ -59,7 +59,7 @@ export type FromThread =
 
 /** Row groups a part: few enough to share the work of a small segment, enough to make messages rare. */
 export const partGroupCount = 4;
-/** What a thread may have written and not been relieved of, for one run. */
-export const aheadBytesMax = 8 << 20;
+/** What a thread may have written and not been relieved of, for one run: a slow reader holds this much a thread. */
+export const aheadBytesMax = 2 << 20;
 
 export const partCountOf = (groupCount: number): number => Math.ceil(groupCount / partGroupCount);
