@@ -12,23 +12,32 @@ export interface LoadedColumn {
   readonly starts: number;
 }
 
+/** The loaded columns of one row group, or the pages of one segment, by name. */
+export type Shelf<Name = string | number> = Map<Name, CacheEntry>;
+
 interface CacheEntry {
   readonly column: LoadedColumn;
   readonly allocation: number;
+  /** Takes it from its shelf and tells whoever points to it. */
   readonly drop: () => void;
+  /** The last step that used it. */
+  step: CacheStep;
   /** How many steps use it now. */
   users: number;
+  /** Whether it was used since eviction last passed it. */
+  isFresh: boolean;
 }
 
 /**
- * Loaded columns and pages, kept up to a number of bytes. The one unused for longest goes first, but never one that a
- * step is using: a step is one row group, and needs all it touched until its text is written.
+ * Loaded columns and pages, kept up to a number of bytes. What was used since the last look stays, and so does every
+ * other one of the rest: a scan larger than the cache would else evict each column just before it comes round again.
+ * Nothing that a step is using goes: a step is one row group, and needs all it touched until its text is written.
  */
 export class ColumnCache {
   readonly #kernel: EngineKernel;
   readonly #bytesMax: number;
-  /** In order of use: a hit is deleted and set again. */
-  readonly #entries = new Map<string, CacheEntry>();
+  readonly #entries = new Set<CacheEntry>();
+  #isSpared = false;
 
   constructor(kernel: EngineKernel, bytesMax: number) {
     this.#kernel = kernel;
@@ -40,26 +49,30 @@ export class ColumnCache {
     return new CacheStep(this.#entries);
   }
 
-  /** Lets go of everything of one segment, of which no step may be left. */
-  drop(segmentKey: string): void {
-    for (const [key, entry] of this.#entries) {
-      if (!key.startsWith(`${segmentKey}/`)) continue;
+  /** Lets go of everything on a shelf, of which no step may be left. */
+  clear(shelf: Shelf): void {
+    for (const entry of shelf.values()) {
       assert(entry.users === 0, 'a segment is closed when nobody reads it');
-      this.#remove(key, entry);
+      this.#remove(entry);
     }
   }
 
   #shrink(): void {
-    if (this.#kernel.allocatedBytes <= this.#bytesMax) return;
-    for (const [key, entry] of this.#entries) {
-      if (entry.users > 0) continue;
-      this.#remove(key, entry);
-      if (this.#kernel.allocatedBytes <= this.#bytesMax) return;
+    // Twice round is enough for every entry to have been passed stale; what is in use may keep it above the bound.
+    let passes = this.#entries.size * 3;
+    for (const entry of this.#entries) {
+      if (this.#kernel.allocatedBytes <= this.#bytesMax || passes-- === 0) return;
+      this.#isSpared = !this.#isSpared;
+      if (entry.users > 0 || entry.isFresh || this.#isSpared) {
+        entry.isFresh = false;
+        this.#entries.delete(entry);
+        this.#entries.add(entry);
+      } else this.#remove(entry);
     }
   }
 
-  #remove(key: string, entry: CacheEntry): void {
-    this.#entries.delete(key);
+  #remove(entry: CacheEntry): void {
+    this.#entries.delete(entry);
     this.#kernel.release(entry.allocation);
     entry.drop();
   }
@@ -67,38 +80,46 @@ export class ColumnCache {
 
 /** The use of the cache by one step. What it gets or puts stays until it ends. */
 export class CacheStep {
-  readonly #entries: Map<string, CacheEntry>;
-  readonly #used = new Map<string, CacheEntry>();
+  readonly #entries: Set<CacheEntry>;
+  readonly #used: CacheEntry[] = [];
 
-  constructor(entries: Map<string, CacheEntry>) {
+  constructor(entries: Set<CacheEntry>) {
     this.#entries = entries;
   }
 
-  get(key: string): LoadedColumn | undefined {
-    const used = this.#used.get(key);
-    if (used !== undefined) return used.column;
-    const entry = this.#entries.get(key);
+  get<Name>(shelf: Shelf<Name>, name: Name): LoadedColumn | undefined {
+    const entry = shelf.get(name);
     if (entry === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    this.#use(key, entry);
+    if (entry.step !== this) this.#use(entry);
     return entry.column;
   }
 
   /** Keeps a column that takes the allocation; `drop` tells its user when it goes. */
-  put(key: string, column: LoadedColumn, allocation: number, drop: () => void = () => {}): void {
-    const entry = { column, allocation, drop, users: 0 };
-    this.#entries.set(key, entry);
-    this.#use(key, entry);
+  put<Name>(
+    shelf: Shelf<Name>,
+    name: Name,
+    { column, allocation }: { column: LoadedColumn; allocation: number },
+    drop: () => void = () => {},
+  ): void {
+    const take = () => {
+      shelf.delete(name);
+      drop();
+    };
+    const entry = { column, allocation, drop: take, step: this, users: 0, isFresh: true };
+    this.#entries.add(entry);
+    shelf.set(name, entry);
+    this.#use(entry);
   }
 
   end(): void {
-    for (const entry of this.#used.values()) entry.users--;
-    this.#used.clear();
+    for (const entry of this.#used) entry.users--;
+    this.#used.length = 0;
   }
 
-  #use(key: string, entry: CacheEntry): void {
+  #use(entry: CacheEntry): void {
+    entry.step = this;
+    entry.isFresh = true;
     entry.users++;
-    this.#used.set(key, entry);
+    this.#used.push(entry);
   }
 }

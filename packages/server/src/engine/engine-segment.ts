@@ -1,6 +1,7 @@
 import type { Selection } from '../query/query.ts';
 import type { Segment } from '../segment/open-segment.ts';
 import { SegmentIndex } from '../segment/segment-index.ts';
+import type { Shelf } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import { buildHeaderTexts, type HeaderTexts } from './header-texts.ts';
 
@@ -17,6 +18,9 @@ export class EngineSegment {
   readonly index: SegmentIndex;
   /** Where each dictionary page's texts are in the kernel's memory; 0 if they are not loaded. */
   readonly pageTable: number;
+  /** Texts of dictionary pages, by number. */
+  readonly pageShelf: Shelf = new Map();
+  readonly #groupShelves: Shelf[];
   readonly #headers = new Map<string, HeaderTexts>();
   /** How many runs read it now. */
   users = 0;
@@ -25,6 +29,7 @@ export class EngineSegment {
     this.segment = segment;
     this.key = key;
     this.index = new SegmentIndex(segment);
+    this.#groupShelves = segment.directory.groups.map(() => new Map());
     const pageCount = segment.directory.dictionaryPages.length;
     this.pageTable = kernel.allocate(pageCount * 4);
     kernel.ints.fill(0, this.pageTable / 4, this.pageTable / 4 + pageCount);
@@ -34,6 +39,14 @@ export class EngineSegment {
   get indexBytes(): number {
     const { addressCount, blockCount } = this.segment.directory;
     return addressCount * addressBytes + blockCount * blockBytes;
+  }
+
+  groupShelf(number: number): Shelf {
+    return this.#groupShelves[number] as Shelf;
+  }
+
+  get shelves(): readonly Shelf[] {
+    return [this.pageShelf, ...this.#groupShelves];
   }
 
   headerTexts(fields: Selection['fields']['block']): HeaderTexts {

@@ -7,7 +7,7 @@ import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
-import { Engine } from './engine.ts';
+import { copyOf, Engine } from './engine.ts';
 import {
   aheadBytesMax,
   type Coverage,
@@ -135,7 +135,8 @@ class EngineWorker {
     place: { id: number; part: number },
     state: RunState,
   ): Promise<void> {
-    for (const bytes of run.pieces(first, end)) {
+    for (const piece of run.pieces(first, end)) {
+      const bytes = copyOf(piece);
       const coverage = run.isAtLineEnd ? coverageOf(run, run.lastLineBlock) : undefined;
       state.aheadBytes += bytes.length;
       this.#send({ kind: 'piece', ...place, bytes, coverage }, bytes);

@@ -74,7 +74,7 @@ export class Engine {
   ): Generator<Uint8Array, RunReport> {
     const run = this.begin(key, selection, options);
     try {
-      yield* run.pieces();
+      for (const piece of run.pieces()) yield copyOf(piece);
     } finally {
       run.release();
     }
@@ -108,7 +108,14 @@ export class Engine {
     assert(open.users === 0, 'a segment goes when nobody reads it');
     this.#segments.delete(open.key);
     this.#indexBytes -= open.indexBytes;
-    this.#cache.drop(open.key);
+    for (const shelf of open.shelves) this.#cache.clear(shelf);
     this.#kernel.release(open.pageTable);
   }
+}
+
+/** Memory that is not zeroed first: all of it is written. */
+export function copyOf(piece: Uint8Array): Uint8Array {
+  const copy = Buffer.allocUnsafeSlow(piece.length);
+  copy.set(piece);
+  return copy;
 }

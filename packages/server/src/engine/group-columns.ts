@@ -7,7 +7,7 @@ import { COLUMN_NUMBER, type ColumnName } from '../segment/columns.ts';
 import type { GroupEntry } from '../segment/directory.ts';
 import type { Segment } from '../segment/open-segment.ts';
 import { CODEC, damaged, type UnitEntry, verifyUnit } from '../segment/unit.ts';
-import type { CacheStep, LoadedColumn } from './column-cache.ts';
+import type { CacheStep, LoadedColumn, Shelf } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';
 import { type ColumnSource, type MadeColumn, makeColumn } from './make-column.ts';
@@ -25,7 +25,7 @@ export class GroupColumns implements ColumnSource {
   readonly segment: Segment;
   readonly meter: LoadMeter;
   readonly #cache: CacheStep;
-  readonly #prefix: string;
+  readonly #shelf: Shelf;
 
   constructor(
     open: EngineSegment,
@@ -38,21 +38,21 @@ export class GroupColumns implements ColumnSource {
     this.kernel = kernel;
     this.meter = meter;
     this.#cache = cache;
-    this.#prefix = `${open.key}/${number}/`;
+    this.#shelf = open.groupShelf(number);
   }
 
   /** A stored column: integers at the smallest width that holds them, or bytes. */
   stored(name: ColumnName): LoadedColumn {
-    return this.#load(name, () => this.#loadStored(name));
+    return this.#cache.get(this.#shelf, name) ?? this.#keep(name, this.#loadStored(name));
   }
 
   made(name: MadeColumn): LoadedColumn {
-    return this.#load(name, () => makeColumn(this, name));
+    return this.#cache.get(this.#shelf, name) ?? this.#keep(name, makeColumn(this, name));
   }
 
   /** A stored column's values without keeping them: the caller makes another column of them, then lets go. */
   borrow<Result>(name: ColumnName, use: (column: LoadedColumn) => Result): Result {
-    const cached = this.#cache.get(this.#prefix + name);
+    const cached = this.#cache.get(this.#shelf, name);
     if (cached !== undefined) return use(cached);
     const { column, allocation } = this.#loadStored(name);
     try {
@@ -62,13 +62,9 @@ export class GroupColumns implements ColumnSource {
     }
   }
 
-  #load(name: string, load: () => { column: LoadedColumn; allocation: number }): LoadedColumn {
-    const key = this.#prefix + name;
-    const cached = this.#cache.get(key);
-    if (cached !== undefined) return cached;
-    const { column, allocation } = load();
-    this.#cache.put(key, column, allocation);
-    return column;
+  #keep(name: string, loaded: { column: LoadedColumn; allocation: number }): LoadedColumn {
+    this.#cache.put(this.#shelf, name, loaded);
+    return loaded.column;
   }
 
   #loadStored(name: ColumnName): { column: LoadedColumn; allocation: number } {

@@ -1,5 +1,6 @@
 /** Selecting the rows of one row group: fills the tables that the kernels of `select.ts` read, and runs them. */
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
+import type { Segment } from '../segment/open-segment.ts';
 import type { LoadedColumn } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';
@@ -32,6 +33,8 @@ const itemBytes = 32;
 /** Behind the item: the table of rows for logs, balances and token balances. */
 const rowTableBytes = 32;
 const filterBytes = 16;
+/** The number of `select.ts`. */
+const idListMax = 4;
 const dataValueBytes = 48;
 
 export interface SelectedGroup {
@@ -201,13 +204,16 @@ class ItemTable {
     this.#item = item;
     const targets = item.addressFilters.map(({ name }) => filterTarget(columns, item.array, name));
     const candidates = this.#candidates();
-    this.#at = allocate(rowTableBytes + itemBytes + sizeOf(item) + (candidates?.length ?? 0) * 4);
+    this.#at = allocate(
+      rowTableBytes + itemBytes + sizeOf(item, columns.segment) + (candidates?.length ?? 0) * 4,
+    );
     this.#used = itemBytes + rowTableBytes;
     const addressTable = this.#reserve(item.addressFilters.length * filterBytes);
     const dataTable = this.#reserve(item.dataFilters.length * filterBytes);
     item.addressFilters.forEach(({ ids }, i) => {
-      const at = this.#reserve(ids.length * 4);
-      kernel.ints.set(ids, at / 4);
+      const at = this.#reserve(idsBytes(ids, columns.segment));
+      if (ids.length <= idListMax) kernel.ints.set(ids, at / 4);
+      else this.#setBits(at, ids);
       const [target, shape] = targets[i] as [number, number];
       kernel.ints.set([target, shape, ids.length, at], (addressTable + i * filterBytes) / 4);
     });
@@ -286,6 +292,15 @@ class ItemTable {
       .map((transaction) => transaction - firstTransaction);
   }
 
+  /** The item's memory comes zeroed. */
+  #setBits(at: number, ids: Uint32Array): void {
+    const { bytes } = this.#kernel;
+    for (const id of ids) {
+      const place = at + (id >>> 3);
+      bytes[place] = (bytes[place] as number) | (1 << (id & 7));
+    }
+  }
+
   #writeValue(at: number, value: Uint8Array): void {
     const { bytes, ints } = this.#kernel;
     bytes.fill(0, at, at + dataValueBytes);
@@ -301,8 +316,16 @@ class ItemTable {
   }
 }
 
-function sizeOf({ addressFilters, dataFilters }: PlannedItem): number {
-  const ids = addressFilters.reduce((sum, { ids }) => sum + filterBytes + ids.length * 4 + 16, 0);
+/** A list, or where it is long a bit for every id of the segment. */
+function idsBytes(ids: Uint32Array, { directory }: Segment): number {
+  return ids.length <= idListMax ? ids.length * 4 : Math.ceil(directory.addressCount / 8);
+}
+
+function sizeOf({ addressFilters, dataFilters }: PlannedItem, segment: Segment): number {
+  const ids = addressFilters.reduce(
+    (sum, { ids }) => sum + filterBytes + idsBytes(ids, segment) + 16,
+    0,
+  );
   const values = dataFilters.reduce(
     (sum, { values }) => sum + filterBytes + values.length * dataValueBytes + 16,
     0,

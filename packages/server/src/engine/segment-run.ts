@@ -120,7 +120,10 @@ export class SegmentRun {
     return this.report.groupCount;
   }
 
-  /** The text of the row groups from `first` up to `end`; it ends with a line. */
+  /**
+   * The text of the row groups from `first` up to `end`; it ends with a line. A piece is a view of the kernel's memory:
+   * whoever keeps it beyond the next step, of this run or another, copies it.
+   */
   *pieces(first = 0, end = this.groupCount): Generator<Uint8Array> {
     const { groups } = this.#open.segment.directory;
     for (let number = first; number < end; number++) {
@@ -262,8 +265,7 @@ export class SegmentRun {
   *#flush(least: number): Generator<Uint8Array> {
     const length = this.#at - this.#out;
     if (length < least) return;
-    const piece = Buffer.allocUnsafeSlow(length);
-    piece.set(this.#modules.kernel.bytes.subarray(this.#out, this.#at));
+    const piece = this.#modules.kernel.bytes.subarray(this.#out, this.#at);
     this.#at = this.#out;
     yield piece;
   }
@@ -296,8 +298,8 @@ export class SegmentRun {
 
   #loadPage(columns: GroupColumns, page: number, step: CacheStep): void {
     const { kernel } = this.#modules;
-    const key = `${this.#open.key}/page ${page}`;
-    if (step.get(key) !== undefined) return;
+    const shelf = this.#open.pageShelf;
+    if (step.get(shelf, page) !== undefined) return;
     const entry = this.#open.segment.directory.dictionaryPages[page] as UnitEntry;
     const keys = readUnit(columns, entry, `dictionary page ${page}`);
     const count = Math.min(pageKeyCount, entry.rawLength / keyBytes);
@@ -306,7 +308,8 @@ export class SegmentRun {
     kernel.release(keys);
     const place = this.#open.pageTable / 4 + page;
     kernel.ints[place] = at;
-    step.put(key, { at, width: dictionaryTextBytes, count, starts: 0 }, at, () => {
+    const column = { at, width: dictionaryTextBytes, count, starts: 0 };
+    step.put(shelf, page, { column, allocation: at }, () => {
       kernel.ints[place] = 0;
     });
   }

@@ -12,10 +12,14 @@ interface PostingsPage {
   readonly firsts: Int32Array;
 }
 
+const foundCountMax = 4_096;
+
 /** The address index of an open segment. Reads its parts when they are first needed and keeps them. */
 export class SegmentIndex {
   readonly #segment: Segment;
   readonly #pages = new Map<number, PostingsPage>();
+  /** Keys asked for before, with their ids or -1: the same queries come again, and proving a key reads a page. */
+  readonly #found = new Map<string, number>();
   #filter: { fingerprints: Uint8Array; bucketStarts: Uint32Array; bits: number } | undefined;
   #ids: Uint32Array | undefined;
 
@@ -25,6 +29,16 @@ export class SegmentIndex {
 
   /** The id of a key of 32 bytes, or undefined if no record of the segment names it. Exact. */
   find(key: Uint8Array): number | undefined {
+    const name = Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');
+    const known = this.#found.get(name);
+    if (known !== undefined) return known < 0 ? undefined : known;
+    const id = this.#search(key);
+    if (this.#found.size >= foundCountMax) this.#found.clear();
+    this.#found.set(name, id ?? -1);
+    return id;
+  }
+
+  #search(key: Uint8Array): number | undefined {
     const words = new Uint32Array(key.slice().buffer);
     const hash = hashWords(words, 0);
     const { fingerprints, bucketStarts, bits } = this.#openFilter();

@@ -278,15 +278,19 @@ describe('sluice explain', () => {
     const { segments, total } = JSON.parse(out);
     const [cost] = segments;
     const instructions = readSegment(at('all.segment')).flatMap((b) => b.instructions);
-    // Items come in the order of their text.
-    expect(cost.items).toMatchObject([
-      { filters: { programId: [`${'1'.repeat(31)}3`] }, isInSegment: false, rowsMatched: 0 },
-      {
-        filters: { programId: [program] },
-        rowsMatched: instructions.filter(({ programId }) => programId === program).length,
-      },
-      { array: 'logs', filters: { kind: ['data'] }, drivenBy: null },
-    ]);
+    const itemOf = (name: string, value: string | undefined) =>
+      cost.items.find(
+        (item: { filters: Record<string, string[]> }) => item.filters[name]?.[0] === value,
+      );
+    expect(cost.items).toHaveLength(3);
+    expect(itemOf('programId', `${'1'.repeat(31)}3`)).toMatchObject({
+      isInSegment: false,
+      rowsMatched: 0,
+    });
+    expect(itemOf('programId', program)).toMatchObject({
+      rowsMatched: instructions.filter(({ programId }) => programId === program).length,
+    });
+    expect(itemOf('kind', 'data')).toMatchObject({ array: 'logs', drivenBy: null });
     expect(cost.groupsRead).toBe(1);
     for (const name of ['unitsRead', 'bytesRead', 'bytesInflated', 'lines', 'answerBytes']) {
       expect(cost[name], name).toBeGreaterThan(0);

@@ -95,22 +95,16 @@ function relate(relations: u32, transaction: u32): void {
   if ((relations & WITH_TOKEN_BALANCES) != 0) flagRange(TOKEN_FLAGS, TOKEN_STARTS, transaction, TOKEN);
 }
 
-/** Whether the id is in the ascending list. */
+/** Lists longer than this come as a bit for every id of the segment instead. */
+const LIST_MAX: u32 = 4;
+
+/** Whether the id is in the list: a few ids, or bits where there are more. */
 // @ts-ignore: decorator
 @inline
 function contains(ids: usize, count: u32, id: u32): bool {
-  if (count <= 4) {
-    for (let i: u32 = 0; i < count; i++) if (load<u32>(ids + (i << 2)) == id) return true;
-    return false;
-  }
-  let low: u32 = 0;
-  let high = count;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (load<u32>(ids + (middle << 2)) < id) low = middle + 1;
-    else high = middle;
-  }
-  return low < count && load<u32>(ids + (low << 2)) == id;
+  if (count > LIST_MAX) return ((load<u8>(ids + (id >> 3)) >> <u8>(id & 7)) & 1) != 0;
+  for (let i: u32 = 0; i < count; i++) if (load<u32>(ids + (i << 2)) == id) return true;
+  return false;
 }
 
 /** Filters of 16 bytes: what it applies to · (width) · count · ids. Bit i of a position stands for filter i. */
@@ -119,16 +113,44 @@ function matchKeys(transaction: u32, filters: usize, filterCount: u32): void {
   const count = startOf(KEY_STARTS, transaction + 1) - first;
   const keys: usize = load<u32>(group, KEYS) + (first << 2);
   presentBits = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    const id = load<u32>(keys + (i << 2));
-    let bits: u32 = 0;
-    for (let filter: u32 = 0; filter < filterCount; filter++) {
-      const at = filters + (filter << 4);
-      if (contains(load<u32>(at, 12), load<u32>(at, 8), id)) bits |= 1 << filter;
-    }
-    store<u32>(positionBits + (i << 2), bits);
-    presentBits |= bits;
+  memory.fill(positionBits, 0, count << 2);
+  for (let filter: u32 = 0; filter < filterCount; filter++) {
+    const at = filters + (filter << 4);
+    const ids: usize = load<u32>(at, 12);
+    const idCount = load<u32>(at, 8);
+    const bit: u32 = 1 << filter;
+    const found = idCount == 1 ? matchOne(keys, count, load<u32>(ids), bit) : matchMany(keys, count, ids, idCount, bit);
+    // A filter that no key satisfies ends it: every filter must hold.
+    if (!found) return;
+    presentBits |= bit;
   }
+}
+
+/** Four keys at once; lists have spare bytes behind them. */
+function matchOne(keys: usize, count: u32, id: u32, bit: u32): bool {
+  const wanted = i32x4.splat(<i32>id);
+  const bits = i32x4.splat(<i32>bit);
+  let any = i32x4.splat(0);
+  for (let i: u32 = 0; i < count; i += 4) {
+    const equal = i32x4.eq(v128.load(keys + (i << 2)), wanted);
+    // What lies behind the last key must not count.
+    const masked = i + 4 <= count ? equal : v128.and(equal, i32x4.lt_u(i32x4.add(i32x4.splat(<i32>i), i32x4(0, 1, 2, 3)), i32x4.splat(<i32>count)));
+    const at = positionBits + (i << 2);
+    v128.store(at, v128.or(v128.load(at), v128.and(masked, bits)));
+    any = v128.or(any, masked);
+  }
+  return v128.any_true(any);
+}
+
+function matchMany(keys: usize, count: u32, ids: usize, idCount: u32, bit: u32): bool {
+  let found = false;
+  for (let i: u32 = 0; i < count; i++) {
+    if (!contains(ids, idCount, load<u32>(keys + (i << 2)))) continue;
+    const at = positionBits + (i << 2);
+    store<u32>(at, load<u32>(at) | bit);
+    found = true;
+  }
+  return found;
 }
 
 /** Applies to: 0-15 that account, 16 the program, 17 any account. */
