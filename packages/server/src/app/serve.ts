@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import { Random } from '../base/random.ts';
-import { Dataset } from '../dataset/dataset.ts';
+import { findDatasets } from '../dataset/find-datasets.ts';
 import type { StartPoint } from '../ingest/choose-start.ts';
 import { Ingester } from '../ingest/ingester.ts';
 import { startPreparerPool } from '../ingest/preparer-pool.ts';
@@ -80,9 +80,8 @@ async function openStored(
 ): Promise<RunningDataset[]> {
   const { fs, closers, log } = modules;
   const datasets: RunningDataset[] = [];
-  for (const name of await fs.list(dataFolder)) {
+  for (const name of await findDatasets(dataFolder, fs)) {
     if (name === follow?.name) continue;
-    if (!(await isDataset(`${dataFolder}/${name}`))) continue;
     try {
       const dataset = await openOrCreateDataset({ dataFolder, name, realTime: false }, modules);
       closers.add(() => dataset.close());
@@ -93,16 +92,6 @@ async function openStored(
     }
   }
   return datasets;
-}
-
-async function isDataset(folder: string): Promise<boolean> {
-  try {
-    return await Dataset.isThere(folder, nodeFs);
-  } catch (error) {
-    // A plain file, such as the lock's socket, is no folder to list.
-    if (isCodedError(error, 'storage-failed')) return false;
-    throw error;
-  }
 }
 
 async function openFollowed(

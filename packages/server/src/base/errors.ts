@@ -148,6 +148,14 @@ export const ERRORS = {
   'dataset-name-invalid': {
     text: 'the name of a dataset must be 1 to 64 of a-z, 0-9 and -, not beginning with -',
   },
+  'dataset-missing': {
+    text: 'there is no dataset of this name in the data folder; sluice dataset list shows those there are',
+  },
+  'dataset-drop-unconfirmed': {
+    text: 'nothing was done: this removes the dataset and all its blocks for good; say --yes to do it',
+  },
+  'verify-damaged': { text: 'there is damage, named above; restore the files from a copy' },
+  'verify-interrupted': { text: 'interrupted; not everything was looked at' },
   'dataset-genesis-differs': {
     text: 'the source serves another ledger than the one this dataset holds',
   },

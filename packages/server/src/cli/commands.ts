@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { buildDatasetCommand } from './commands/dataset.ts';
 import { buildDemoCommand } from './commands/demo.ts';
 import { buildExplainCommand } from './commands/explain.ts';
 import { buildImportCommand } from './commands/import.ts';
@@ -6,6 +7,7 @@ import { buildInspectCommand } from './commands/inspect.ts';
 import { buildPackCommand } from './commands/pack.ts';
 import { buildServeCommand } from './commands/serve.ts';
 import { buildSimulateCommand } from './commands/simulate.ts';
+import { buildVerifyCommand } from './commands/verify.ts';
 import type { CommandContext } from './context.ts';
 
 /** Every command of the program, in the order of its help. One file in `commands/` builds each. */
@@ -13,6 +15,8 @@ export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
   buildDemoCommand,
   buildServeCommand,
   buildImportCommand,
+  buildDatasetCommand,
+  buildVerifyCommand,
   buildSimulateCommand,
   buildPackCommand,
   buildInspectCommand,

@@ -12,7 +12,12 @@ import type { ChainChange } from '../chain/chain-change.ts';
 import { type ChainSnapshot, emptySnapshot, type HotBlock } from '../chain/chain-snapshot.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { Fs } from '../storage/fs.ts';
-import { Journal, type JournalOptions, type Payload } from '../storage/journal.ts';
+import {
+  Journal,
+  type JournalContent,
+  type JournalOptions,
+  type Payload,
+} from '../storage/journal.ts';
 import {
   type Commit,
   decodeCheckpoint,
@@ -236,11 +241,17 @@ async function openState(
     await journal.rotate(encodeCheckpoint(emptySnapshot), new Set(), new Set());
     return { journal, snapshot: emptySnapshot };
   }
-  let snapshot = decodeCheckpoint(content.checkpoint);
-  for (const commit of content.commits.flatMap(decodeCommits)) {
-    snapshot = applyChanges(snapshot, commit);
-  }
-  return { journal, snapshot };
+  return { journal, snapshot: replayJournal(content) };
+}
+
+/** The state that a journal ends with. */
+export function replayJournal({
+  checkpoint,
+  commits,
+}: Pick<JournalContent, 'checkpoint' | 'commits'>): ChainSnapshot {
+  let snapshot = decodeCheckpoint(checkpoint);
+  for (const commit of commits.flatMap(decodeCommits)) snapshot = applyChanges(snapshot, commit);
+  return snapshot;
 }
 
 /** The first of the queue, as many as fit one record. */

@@ -71,7 +71,8 @@ export class SegmentStore {
   }
 }
 
-function describeSegment(bytes: Uint8Array, headers: readonly BlockHeader[]): SealedSegment {
+/** What a commit names a segment by; the name of its file follows from what it holds. */
+export function describeSegment(bytes: Uint8Array, headers: readonly BlockHeader[]): SealedSegment {
   const [first, last] = [headers[0], headers.at(-1)];
   assert(first !== undefined && last !== undefined, 'a segment holds at least one block');
   const digits = (slot: number) => String(slot).padStart(12, '0');

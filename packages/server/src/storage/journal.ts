@@ -23,6 +23,7 @@ import {
   writeFileAtomically,
 } from './fs.ts';
 import { encodeRecord, recordHeaderBytes } from './journal-record.ts';
+import { readPayload } from './read-payload.ts';
 import { checkpointRow, commitRow, type PayloadPlace, scanJournal } from './scan-journal.ts';
 
 export interface JournalOptions {
@@ -45,7 +46,7 @@ export interface JournalContent {
   readonly tornBytes: number;
 }
 
-const fileNamePattern = /^(\d{10})\.journal$/;
+export const journalNamePattern = /^(\d{10})\.journal$/;
 /** One record is read and written whole. */
 export const recordBytesMax = 1024 * 1024 * 1024;
 
@@ -79,7 +80,7 @@ export class Journal {
   async #recover(): Promise<JournalContent> {
     for (const name of await this.#fs.list(this.#options.folder)) {
       if (name.endsWith(temporarySuffix)) await this.#fs.remove(`${this.#options.folder}/${name}`);
-      const number = fileNamePattern.exec(name)?.[1];
+      const number = journalNamePattern.exec(name)?.[1];
       if (number !== undefined) this.#fileNumbers.push(Number(number));
     }
     const newest = this.#fileNumbers.at(-1);
@@ -158,7 +159,7 @@ export class Journal {
     const place = { kind: 'checkpoint', fileNumber, sequence: this.#sequence + 1 } as const;
     const parts = encodeRecord(place, meta, []);
     await this.#guardWrite(async () => {
-      await writeFileAtomically(this.#fs, this.#options.folder, fileName(fileNumber), parts);
+      await writeFileAtomically(this.#fs, this.#options.folder, journalFileName(fileNumber), parts);
       await this.#file?.close();
       this.#file = await this.#fs.openFile(this.#path(fileNumber), 'write');
     });
@@ -191,18 +192,14 @@ export class Journal {
   async read(id: number): Promise<Uint8Array> {
     const place = this.#places.get(id);
     if (place === undefined) throw new CodedError('payload-gone');
-    const { fileNumber, offset, length, crc } = place;
+    const { fileNumber } = place;
     let reader = this.#readers.get(fileNumber);
     if (reader === undefined) {
       reader = this.#fs.openFile(this.#path(fileNumber), 'read');
       this.#readers.set(fileNumber, reader);
       reader.catch(() => this.#readers.delete(fileNumber));
     }
-    const bytes = await (await reader).read(offset, length);
-    if (bytes.byteLength !== length || crc32(bytes) !== crc) {
-      throw new CodedError('payload-damaged', { file: fileNumber, offset });
-    }
-    return bytes;
+    return readPayload(await reader, place);
   }
 
   /**
@@ -253,11 +250,11 @@ export class Journal {
   }
 
   #path(fileNumber: number): string {
-    return `${this.#options.folder}/${fileName(fileNumber)}`;
+    return `${this.#options.folder}/${journalFileName(fileNumber)}`;
   }
 }
 
-function fileName(number: number): string {
+export function journalFileName(number: number): string {
   return `${String(number).padStart(10, '0')}.journal`;
 }
 

@@ -1,0 +1,168 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { WriterLock } from '../../storage/writer-lock.ts';
+import { main } from '../main.ts';
+
+let folder: string;
+let data: string;
+let slots: number[];
+
+beforeAll(() => {
+  // Each run of a command listens for the signals of its process; here they are many.
+  process.setMaxListeners(100);
+});
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-tools-'));
+  data = join(folder, 'data');
+  const blocks = join(folder, 'blocks.jsonl');
+  await run('simulate', '--seed', '3', '--start-slot', '300', '--blocks', '5', '--out', blocks);
+  const lines = readFileSync(blocks, 'utf8').trimEnd().split('\n');
+  slots = lines.map((line) => Number(/\d+/.exec(line)?.[0]));
+  await run('import', '--data', data, '--dataset', 'mine', blocks);
+  // Neither of these is a dataset.
+  mkdirSync(join(data, 'other'));
+  writeFileSync(join(data, 'file'), '');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const out = new PassThrough({ highWaterMark: 1e9 });
+  const err = new PassThrough({ highWaterMark: 1e9 });
+  const code = await main(args, { out, err });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+/** As a service that runs on the folder holds it. */
+async function whileHeld<Result>(work: () => Promise<Result>): Promise<Result> {
+  const lock = await WriterLock.acquire(data);
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+}
+
+function segmentFile(): string {
+  const segments = join(data, 'mine/segments');
+  return join(segments, readdirSync(segments)[0] as string);
+}
+
+describe('sluice dataset list', () => {
+  test('default: what is there, as a table or as JSON, also beside a service', async () => {
+    const bytes = statSync(segmentFile()).size;
+    const table = await whileHeld(() => run('dataset', 'list', '--data', data));
+    expect(table.code).toBe(0);
+    const [heading, row, ...more] = table.out.trimEnd().split('\n');
+    expect(heading?.split(/ +/)).toEqual(
+      'dataset votes start finalized head blocks bytes'.split(' '),
+    );
+    const [start, head] = [slots[0], slots.at(-1)];
+    const cells = ['mine', 'drop', start, head, head, 5, bytes.toLocaleString('en-US')].map(String);
+    expect(row?.split(/ +/)).toEqual(cells);
+    expect(more).toEqual([]);
+    const { out } = await run('dataset', 'list', '--data', data, '--json');
+    expect(JSON.parse(out)).toEqual([
+      { name: 'mine', votes: 'drop', start, finalized: head, head, blocks: 5, bytes },
+    ]);
+  });
+
+  test('behavior: one that cannot be read is listed with the reason', async () => {
+    writeFileSync(join(data, 'mine/manifest.json'), '{}');
+    const { code, out } = await run('dataset', 'list', '--data', data);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^mine .*\[dataset-manifest-damaged\]$/m),
+    ]);
+  });
+
+  test('behavior: an empty folder has none; error: a folder that is not there is named', async () => {
+    const empty = await run('dataset', 'list', '--data', join(data, 'other'));
+    expect([empty.code, empty.out]).toEqual([
+      0,
+      `There is no dataset in ${join(data, 'other')}.\n`,
+    ]);
+    const missing = await run('dataset', 'list', '--data', join(data, 'nowhere'));
+    expect(missing.code).toBe(1);
+    expect(missing.err).toContain(`folder ${join(data, 'nowhere')}`);
+  });
+});
+
+describe('sluice dataset drop', () => {
+  test('default: with --yes it is gone, and the name is free again', async () => {
+    const { code, out } = await run('dataset', 'drop', 'mine', '--data', data, '--yes');
+    expect([code, out]).toEqual([0, 'mine is gone: 5 blocks\n']);
+    expect(readdirSync(data).sort()).toEqual(['file', 'other']);
+    const blocks = join(folder, 'blocks.jsonl');
+    const again = await run('import', '--data', data, '--dataset', 'mine', blocks);
+    expect(again.out).toContain('5 blocks imported; now');
+  });
+
+  test('error: dataset-drop-unconfirmed: without --yes what would be lost is told', async () => {
+    const { code, err } = await run('dataset', 'drop', 'mine', '--data', data);
+    expect(code).toBe(1);
+    expect(err).toContain(`dataset mine, blocks 5, start ${slots[0]}, head ${slots.at(-1)}, bytes`);
+    expect(err).toContain('[dataset-drop-unconfirmed]');
+    expect(existsSync(segmentFile())).toBe(true);
+  });
+
+  test('error: data-folder-locked: refused while a service holds the folder', async () => {
+    const { code, err } = await whileHeld(() =>
+      run('dataset', 'drop', 'mine', '--data', data, '--yes'),
+    );
+    expect([code, err]).toEqual([1, expect.stringContaining('[data-folder-locked]')]);
+    expect(existsSync(segmentFile())).toBe(true);
+  });
+
+  test.each(['other', 'file', '../data/mine', 'yours'])(
+    'error: dataset-missing: %s is no dataset there',
+    async (name) => {
+      const { code, err } = await run('dataset', 'drop', name, '--data', data, '--yes');
+      expect([code, err]).toEqual([1, expect.stringContaining('[dataset-missing]')]);
+      expect(existsSync(segmentFile())).toBe(true);
+    },
+  );
+
+  test('behavior: a damaged one can be dropped too', async () => {
+    writeFileSync(join(data, 'mine/manifest.json'), '{}');
+    const { code, out } = await run('dataset', 'drop', 'mine', '--data', data, '--yes');
+    expect([code, out]).toEqual([0, 'mine is gone\n']);
+  });
+});
+
+describe('sluice verify', () => {
+  test('default: whole, also beside a service', async () => {
+    const { code, out, err } = await whileHeld(() => run('verify', '--data', data));
+    expect([code, out]).toEqual([0, 'mine: whole\n']);
+    expect(err).toMatch(/^5 blocks, /);
+  });
+
+  test('error: verify-damaged: damage is named, and the exit code is 1', async () => {
+    const path = segmentFile();
+    const bytes = readFileSync(path);
+    bytes[100] = (bytes[100] as number) ^ 1;
+    writeFileSync(path, bytes);
+    const { code, out, err } = await run('verify', '--data', data, '--dataset', 'mine');
+    expect([code, err]).toEqual([1, expect.stringContaining('(damages 1) [verify-damaged]')]);
+    expect(out).toMatch(/^mine: segments\/\S+\.segment: .*\(unit .+\) \[segment-damaged\]\n$/);
+  });
+
+  test('error: nothing to verify is no success', async () => {
+    const unknown = await run('verify', '--data', data, '--dataset', 'yours');
+    expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('[dataset-missing]')]);
+    const empty = await run('verify', '--data', join(data, 'other'));
+    expect([empty.code, empty.err]).toEqual([1, expect.stringContaining('[datasets-missing]')]);
+  });
+});

@@ -1,0 +1,118 @@
+import { Command } from 'commander';
+import { CodedError, isCodedError } from '../../base/errors.ts';
+import { dropDataset } from '../../dataset/drop-dataset.ts';
+import { readStoredDataset } from '../../dataset/stored-dataset.ts';
+import { nodeFs } from '../../storage/node-fs.ts';
+import { WriterLock } from '../../storage/writer-lock.ts';
+import type { CommandContext } from '../context.ts';
+import { formatCount, formatTable } from '../format-table.ts';
+import { listDataFolder } from '../list-data-folder.ts';
+
+interface ListOptions {
+  readonly data: string;
+  readonly json?: boolean;
+}
+
+interface DropOptions {
+  readonly data: string;
+  readonly yes?: boolean;
+}
+
+export function buildDatasetCommand(context: CommandContext): Command {
+  const list = new Command('list')
+    .description('Show the datasets of a data folder, also while a service runs on it.')
+    .option('--data <folder>', 'the data folder', './data')
+    .option('--json', 'the same as JSON')
+    .addHelpText('after', examples)
+    .action((options: ListOptions) => listDatasets(options, context));
+  const drop = new Command('drop')
+    .description(
+      'Remove a dataset and all its blocks. Not while a service runs on the data folder.',
+    )
+    .argument('<name>', 'the dataset')
+    .option('--data <folder>', 'the data folder', './data')
+    .option('--yes', 'do it; without, what would be lost is told')
+    .addHelpText('after', examples)
+    .action((name: string, options: DropOptions) => dropNamed(name, options, context));
+  return new Command('dataset')
+    .description('List or drop the datasets of a data folder.')
+    .addCommand(list)
+    .addCommand(drop)
+    .addHelpText('after', examples);
+}
+
+const examples = `
+Examples:
+  $ sluice dataset list
+  $ sluice dataset list --data /var/lib/sluice --json
+  $ sluice dataset drop mine --yes`;
+
+/** One that cannot be read has the error instead of the rest. */
+interface ListedDataset {
+  readonly name: string;
+  readonly votes?: 'drop' | 'keep';
+  readonly start?: number | null;
+  readonly finalized?: number | null;
+  readonly head?: number | null;
+  readonly blocks?: number;
+  readonly bytes?: number;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+async function listDatasets({ data, json }: ListOptions, { out }: CommandContext): Promise<void> {
+  const listed: ListedDataset[] = [];
+  for (const name of await listDataFolder(data)) listed.push(await describe(data, name));
+  if (json === true) out.write(`${JSON.stringify(listed, null, 2)}\n`);
+  else if (listed.length === 0) out.write(`There is no dataset in ${data}.\n`);
+  else out.write(formatTable([heading, ...listed.map(toRow)]));
+}
+
+async function describe(dataFolder: string, name: string): Promise<ListedDataset> {
+  try {
+    const stored = await readStoredDataset(`${dataFolder}/${name}`, nodeFs);
+    const { start, finalized, head } = stored.snapshot;
+    return {
+      name,
+      votes: stored.manifest.votes,
+      start,
+      finalized: finalized?.number ?? null,
+      head: head?.number ?? null,
+      blocks: stored.blockCount,
+      bytes: stored.byteLength,
+    };
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return { name, error: { code: error.code, message: error.message } };
+  }
+}
+
+const heading = ['dataset', 'votes', 'start', 'finalized', 'head', 'blocks', 'bytes', ''];
+
+function toRow({ name, error, ...rest }: ListedDataset): string[] {
+  if (error !== undefined) return [name, '-', '-', '-', '-', '-', '-', `[${error.code}]`];
+  const { votes = '-', start, finalized, head, blocks = 0, bytes = 0 } = rest;
+  const slots = [start, finalized, head].map((slot) => String(slot ?? '-'));
+  return [name, votes, ...slots, formatCount(blocks), formatCount(bytes)];
+}
+
+async function dropNamed(
+  name: string,
+  { data, yes }: DropOptions,
+  { out }: CommandContext,
+): Promise<void> {
+  const isThere = (await listDataFolder(data)).includes(name);
+  if (!isThere) throw new CodedError('dataset-missing', { dataset: name, folder: data });
+  const { blocks = null, bytes = null, start = null, head = null } = await describe(data, name);
+  if (yes !== true) {
+    const detail = { dataset: name, blocks, start, head, bytes };
+    throw new CodedError('dataset-drop-unconfirmed', detail);
+  }
+  const lock = await WriterLock.acquire(data);
+  try {
+    await dropDataset({ dataFolder: data, name }, nodeFs);
+  } finally {
+    await lock.release();
+  }
+  const lost = blocks === null ? '' : `: ${formatCount(blocks)} blocks`;
+  out.write(`${name} is gone${lost}\n`);
+}

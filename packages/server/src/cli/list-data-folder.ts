@@ -1,0 +1,16 @@
+import { CodedError, isCodedError } from '../base/errors.ts';
+import { findDatasets } from '../dataset/find-datasets.ts';
+import { nodeFs } from '../storage/node-fs.ts';
+
+/** The names of the datasets in a data folder; what goes wrong names the folder. */
+export async function listDataFolder(folder: string): Promise<string[]> {
+  try {
+    return await findDatasets(folder, nodeFs);
+  } catch (error) {
+    throw isCodedError(error) ? naming(folder, error) : error;
+  }
+}
+
+function naming(folder: string, cause: CodedError): CodedError {
+  return new CodedError(cause.code, { folder, ...cause.detail }, { cause });
+}

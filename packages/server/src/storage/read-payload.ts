@@ -1,0 +1,16 @@
+import { crc32 } from 'node:zlib';
+import { CodedError } from '../base/errors.ts';
+import type { FsFile } from './fs.ts';
+import type { PayloadPlace } from './scan-journal.ts';
+
+/** The bytes of a payload, checked. */
+export async function readPayload(
+  file: FsFile,
+  { fileNumber, offset, length, crc }: PayloadPlace,
+): Promise<Uint8Array> {
+  const bytes = await file.read(offset, length);
+  if (bytes.byteLength !== length || crc32(bytes) !== crc) {
+    throw new CodedError('payload-damaged', { file: fileNumber, offset });
+  }
+  return bytes;
+}
