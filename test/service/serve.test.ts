@@ -1,9 +1,11 @@
 /** `sluice serve` as an operator runs it, against a simulated node. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../packages/server/src/base/clock.ts';
+import { main } from '../../packages/server/src/cli/main.ts';
 import type { SimulatedNode } from '../../packages/server/src/simulator/start-node.ts';
 import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { ServiceProcess } from './service-process.ts';
@@ -62,6 +64,49 @@ test('default: it follows a node into a new dataset, and serves it later without
   const status = await (await second.get('/datasets/mine/status')).text();
   expect(status + first.log.join('') + first.text).not.toContain(new URL(node.rpcUrl).port);
   expect(await second.end('SIGTERM')).toBe(0);
+});
+
+/** Each call becomes a segment of its own. */
+async function importSlots(data: string, first: number, last: number): Promise<void> {
+  const path = join(data, `${first}.jsonl`);
+  const lines: string[] = [];
+  for (let slot = first; slot <= last; slot++) {
+    const block = node.ledger.chain.blockAt(slot);
+    if (block === undefined) continue;
+    const { json } = node.ledger.render(block, { transactionDetails: 'full', rewards: true });
+    lines.push(`{"slot":${slot},"block":${Buffer.from(json).toString()}}`);
+  }
+  writeFileSync(path, lines.join('\n'));
+  const context = { out: new PassThrough(), err: new PassThrough() };
+  expect(await main(['import', '--data', data, '--dataset', 'mine', path], context)).toBe(0);
+}
+
+test('behavior: what was imported is followed on, and --keep lets go of the old', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'sluice-keep-'));
+  await importSlots(data, 200, 229);
+  await importSlots(data, 230, 250);
+  const follow = ['--rpc', node.rpcUrl, '--ws', node.wsUrl, '--dataset', 'mine', '--keep', '40'];
+  const service = await ServiceProcess.startServe(['--data', data, ...follow]);
+  await waitForHead(service, 300);
+  const startBlock = async () =>
+    (await service.getJson<{ start_block: number }>('/datasets/mine/metadata')).start_block;
+  while ((await startBlock()) < 230) await systemClock.sleep(50);
+  const range = { ...query, fromBlock: 251, toBlock: 260 };
+  const answer = await (await service.query('/datasets/mine/stream', range)).text();
+  const expected = Array.from({ length: 10 }, (_, i) => node.ledger.chain.blockAt(251 + i));
+  for (const block of expected) {
+    if (block !== undefined) expect(answer).toContain(block.blockhash);
+  }
+  expect((await service.query('/datasets/mine/stream', { ...query, fromBlock: 229 })).status).toBe(
+    400,
+  );
+  expect(await service.end('SIGTERM')).toBe(0);
+  rmSync(data, { recursive: true, force: true });
+});
+
+test('error: --keep without --rpc would have no effect and is refused', async () => {
+  const args = ['--data', folder, '--keep', '7d'];
+  await expect(ServiceProcess.startServe(args)).rejects.toThrow('--keep needs --rpc');
 });
 
 test('error: datasets-missing: a folder without datasets is not served', async () => {

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import { Random } from '../base/random.ts';
 import { findDatasets } from '../dataset/find-datasets.ts';
+import type { Retention } from '../dataset/retention.ts';
 import type { StartPoint } from '../ingest/choose-start.ts';
 import { Ingester } from '../ingest/ingester.ts';
 import { startPreparerPool } from '../ingest/preparer-pool.ts';
@@ -23,6 +24,8 @@ export interface FollowChoice {
   readonly rpcUrls: readonly string[];
   readonly wsUrl?: string | undefined;
   readonly start: StartPoint;
+  /** Counts at every start, not only when the dataset is made. */
+  readonly retention: Retention;
   readonly votes: 'drop' | 'keep';
 }
 
@@ -99,7 +102,7 @@ async function openFollowed(
   { dataFolder, seed }: ServeOptions,
   modules: OpenModules,
 ): Promise<RunningDataset> {
-  const { name, rpcUrls, wsUrl, start, votes } = follow;
+  const { name, rpcUrls, wsUrl, start, retention, votes } = follow;
   const { closers, clock, log } = modules;
   const dataset = await openOrCreateDataset(
     { dataFolder, name, realTime: true, manifest: { votes } },
@@ -122,6 +125,7 @@ async function openFollowed(
   const ingester = new Ingester(
     {
       start,
+      retention,
       sources: rpcUrls.map((url, i) => ({
         name: `rpc-${i + 1}`,
         url,

@@ -178,6 +178,7 @@ export const ERRORS = {
 
   // The listeners.
   'keys-invalid': { text: 'a line of the key file is not a SHA-256 in hex with an optional name' },
+  'key-name-invalid': { text: 'the name of a key must be 1 to 64 characters without spaces and #' },
   'auth-undecided': {
     text: 'an address beyond loopback needs a decision: --auth none (SLUICE_AUTH=none) or --keys FILE (SLUICE_KEYS=FILE)',
   },

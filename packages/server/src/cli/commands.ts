@@ -4,6 +4,7 @@ import { buildDemoCommand } from './commands/demo.ts';
 import { buildExplainCommand } from './commands/explain.ts';
 import { buildImportCommand } from './commands/import.ts';
 import { buildInspectCommand } from './commands/inspect.ts';
+import { buildKeysCommand } from './commands/keys.ts';
 import { buildPackCommand } from './commands/pack.ts';
 import { buildServeCommand } from './commands/serve.ts';
 import { buildSimulateCommand } from './commands/simulate.ts';
@@ -17,6 +18,7 @@ export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
   buildImportCommand,
   buildDatasetCommand,
   buildVerifyCommand,
+  buildKeysCommand,
   buildSimulateCommand,
   buildPackCommand,
   buildInspectCommand,

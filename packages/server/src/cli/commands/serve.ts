@@ -3,11 +3,13 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ListenChoice } from '../../app/run-service.ts';
 import { type FollowChoice, runServe } from '../../app/serve.ts';
 import { systemClock } from '../../base/clock.ts';
+import type { Retention } from '../../dataset/retention.ts';
 import type { StartPoint } from '../../ingest/choose-start.ts';
 import { parseSlot } from '../../ledger/primitives.ts';
 import type { CommandContext } from '../context.ts';
 import { addListenOptions } from '../listen-options.ts';
 import { readVersion } from '../read-version.ts';
+import { retentionOption } from '../retention-option.ts';
 import { stopSignal } from '../stop-signal.ts';
 
 interface ServeCommandOptions extends ListenChoice {
@@ -17,6 +19,7 @@ interface ServeCommandOptions extends ListenChoice {
   readonly ws?: string;
   readonly dataset?: string;
   readonly from?: StartPoint;
+  readonly keep?: Retention;
   readonly votes: 'drop' | 'keep';
 }
 
@@ -31,7 +34,7 @@ export function buildServeCommand(context: CommandContext): Command {
     );
   addFollowOptions(command);
   return command.addHelpText('after', examples).action(async (options: ServeCommandOptions) => {
-    const { data, dialect, rpc, ws, dataset, from, votes, ...listen } = options;
+    const { data, dialect, rpc, ws, dataset, from, keep, votes, ...listen } = options;
     await runServe(
       {
         listen,
@@ -50,6 +53,7 @@ const examples = `
 Examples:
   $ sluice serve --data ./data
   $ sluice serve --rpc http://127.0.0.1:8899 --dataset mine --from latest
+  $ sluice serve --rpc http://127.0.0.1:8899 --dataset recent --keep 7d
   $ sluice serve --host 0.0.0.0 --keys keys.txt`;
 
 function addFollowOptions(command: Command): void {
@@ -64,6 +68,12 @@ function addFollowOptions(command: Command): void {
         '--from <where>',
         'SLOT, latest or genesis; counts when the dataset is made',
       ).argParser(parseStart),
+    )
+    .addOption(
+      new Option(
+        '--keep <amount>',
+        'how much of the past stays: blocks (100000), days (7d) or bytes (50GB); default: all',
+      ).argParser(retentionOption),
     )
     .addOption(
       new Option('--votes <policy>', 'vote transactions; counts when the dataset is made')
@@ -81,14 +91,16 @@ function parseStart(text: string): StartPoint {
 
 /** Refuses options that would have no effect, so that nobody believes they had one. */
 function chooseFollow(command: Command, options: ServeCommandOptions): FollowChoice | undefined {
-  const { rpc, ws, dataset, from, votes } = options;
+  const { rpc, ws, dataset, from, keep, votes } = options;
   if (rpc === undefined) {
-    for (const name of ['ws', 'dataset', 'from', 'votes']) {
+    for (const name of ['ws', 'dataset', 'from', 'keep', 'votes']) {
       const isGiven = command.getOptionValueSource(name) === 'cli';
       if (isGiven) command.error(`error: --${name} needs --rpc URL`);
     }
     return undefined;
   }
   if (dataset === undefined) command.error('error: --rpc needs --dataset NAME');
-  return { name: dataset, rpcUrls: rpc, wsUrl: ws, start: from ?? { kind: 'latest' }, votes };
+  const start = from ?? { kind: 'latest' };
+  const retention = keep ?? { kind: 'all' };
+  return { name: dataset, rpcUrls: rpc, wsUrl: ws, start, retention, votes };
 }

@@ -1,0 +1,46 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { CodedError } from '../base/errors.ts';
+import { parseKeys } from './api-keys.ts';
+
+const keyBytes = 32;
+const namePattern = /^[^\s#]{1,64}$/;
+
+/**
+ * Makes a key and adds its hash to a key file, which is made, for its owner alone, if it is not there. Resolves with the
+ * key, which nobody can find out again, once the line is durable.
+ */
+export async function appendKey(file: string, name: string | undefined): Promise<string> {
+  if (name !== undefined && !namePattern.test(name)) {
+    throw new CodedError('key-name-invalid', { name });
+  }
+  const key = randomBytes(keyBytes).toString('base64url');
+  const hash = createHash('sha256').update(key).digest('hex');
+  try {
+    await appendLine(file, name === undefined ? hash : `${hash} ${name}`);
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code;
+    throw reason === undefined || error instanceof CodedError
+      ? error
+      : unwritable(error, { path: file, reason });
+  }
+  return key;
+}
+
+function unwritable(cause: unknown, detail: { path: string; reason: string }): CodedError {
+  return new CodedError('cli-file-unwritable', detail, { cause });
+}
+
+async function appendLine(path: string, line: string): Promise<void> {
+  const file = await open(path, 'a+', 0o600);
+  try {
+    const text = await file.readFile('utf8');
+    // A service would refuse to start with such a file; better to hear of it now.
+    parseKeys(text);
+    const isMidLine = text !== '' && !text.endsWith('\n');
+    await file.appendFile(`${isMidLine ? '\n' : ''}${line}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
