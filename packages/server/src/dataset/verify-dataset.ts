@@ -90,9 +90,18 @@ class Verification {
     }
     if (errors.length === 0) return;
     // Sealed or let go since the journal was read: then nobody needs it any more.
-    const now = await readStoredDataset(this.#options.folder, this.#fs);
-    if (!isIn(now.snapshot)) return;
+    if (!isIn(await this.#readAgain())) return;
     for (const error of errors) this.#damages.push({ file, error });
+  }
+
+  /** What is damaged in the journal meanwhile must not hide what was found before. */
+  async #readAgain(): Promise<ChainSnapshot> {
+    try {
+      return (await readStoredDataset(this.#options.folder, this.#fs)).snapshot;
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      return this.#stored.snapshot;
+    }
   }
 
   async #checkSegment(segment: SealedSegment): Promise<CodedError[]> {
