@@ -19,7 +19,13 @@ export function openMeteredFile(path: string): MeteredFile {
     meter.bytesRead += bytes.length;
     return bytes;
   };
-  return { path, bytes: { length: file.length, read }, meter, close: () => file.close() };
+  const readInto = (offset: number, target: Uint8Array): number => {
+    const count = file.readInto(offset, target);
+    meter.readCount++;
+    meter.bytesRead += count;
+    return count;
+  };
+  return { path, bytes: { length: file.length, read, readInto }, meter, close: () => file.close() };
 }
 
 /** Runs work on a file; what goes wrong names the file. */

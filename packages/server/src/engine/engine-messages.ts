@@ -45,9 +45,14 @@ export interface RunPiece {
   readonly coverage: Coverage | undefined;
 }
 
+/** A piece of one part of a run. A part is a row group; parts are numbered over all segments. */
+export interface PartPiece extends RunPiece {
+  readonly part: number;
+}
+
 export type FromThread =
-  /** Of one part of the run. Parts are numbered over all segments; each thread does every n-th, in order. */
-  | ({ readonly kind: 'piece'; readonly id: number; readonly part: number } & RunPiece)
+  /** Small pieces come several at once: a message costs as much as writing some kilobytes. */
+  | { readonly kind: 'pieces'; readonly id: number; readonly pieces: readonly PartPiece[] }
   | { readonly kind: 'end'; readonly id: number }
   | {
       readonly kind: 'failed';
@@ -57,9 +62,11 @@ export type FromThread =
       readonly message: string;
     };
 
-/** Row groups a part: few enough to share the work of a small segment, enough to make messages rare. */
-export const partGroupCount = 4;
-/** What a thread may have written and not been relieved of, for one run: a slow reader holds this much a thread. */
-export const aheadBytesMax = 2 << 20;
-
-export const partCountOf = (groupCount: number): number => Math.ceil(groupCount / partGroupCount);
+/** Pieces are sent when they reach this together, and whenever the thread looks for messages. */
+export const messageBytesGoal = 1 << 16;
+/**
+ * What a thread may have written and not been relieved of. A run that has the thread to itself may be about half a row
+ * group of everything ahead, so that two threads that take turns both keep busy; many runs share that, down to a floor.
+ */
+export const aheadBytesMax = 12 << 20;
+export const aheadBytesFloor = 2 << 20;

@@ -1,5 +1,5 @@
 /**
- * Threads that answer queries together. A run is cut into parts of a few row groups; thread t of n does every part
+ * Threads that answer queries together. A run is cut into parts, a row group each; thread t of n does every part
  * p with p mod n = t, and the answer is put together in the order of the parts. Nothing of a query runs on the thread
  * that holds the pool.
  */
@@ -118,7 +118,7 @@ export class EnginePool {
   #receive(thread: number, message: FromThread): void {
     const queue = this.#runs.get(message.id);
     if (queue === undefined) return;
-    if (message.kind === 'piece') queue.push(thread, message.part, message);
+    if (message.kind === 'pieces') queue.push(thread, message.pieces);
     else if (message.kind === 'end') queue.end(thread);
     else if (message.code !== undefined) queue.fail(new CodedError(message.code, message.detail));
     else queue.fail(new CodedError('engine-thread-failed', { reason: message.message }));

@@ -9,11 +9,12 @@ import { isCodedError } from '../base/errors.ts';
 import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
 import { copyOf, Engine } from './engine.ts';
 import {
+  aheadBytesFloor,
   aheadBytesMax,
   type Coverage,
   type FromThread,
-  partCountOf,
-  partGroupCount,
+  messageBytesGoal,
+  type PartPiece,
   type RunRequest,
   type SegmentPlace,
   type ToThread,
@@ -26,10 +27,16 @@ export interface EngineWorkerData {
   readonly cacheBytesMax: number;
 }
 
+const noBytes = new Uint8Array(0);
+
 /** Work goes on this long before messages are looked at: far below the time in which a cancelled run must stop. */
 const turnMs = 5;
 
 interface RunState {
+  readonly id: number;
+  /** Pieces that wait to be sent together. */
+  outbox: PartPiece[];
+  outboxBytes: number;
   aheadBytes: number;
   isCancelled: boolean;
   /** Called when bytes were taken or the run was cancelled. */
@@ -86,12 +93,20 @@ class EngineWorker {
   }
 
   async #run(request: RunRequest): Promise<void> {
-    const state: RunState = { aheadBytes: 0, isCancelled: false, wake: () => {} };
+    const state: RunState = {
+      id: request.id,
+      outbox: [],
+      outboxBytes: 0,
+      aheadBytes: 0,
+      isCancelled: false,
+      wake: () => {},
+    };
     this.#runs.set(request.id, state);
     for (const key of request.keys) this.#readers.set(key, (this.#readers.get(key) ?? 0) + 1);
     try {
       let part = 0;
       for (const key of request.keys) part = await this.#runSegment(request, key, part, state);
+      this.#sendPieces(state);
       this.#send({ kind: 'end', id: request.id });
     } catch (error) {
       const coded = isCodedError(error);
@@ -114,13 +129,11 @@ class EngineWorker {
     this.#open(key);
     const { range, selection, lastKey } = request;
     const run = this.#engine.begin(key, selection, { range, endsCoverage: key === lastKey });
-    const partEnd = firstPart + partCountOf(run.groupCount);
+    const partEnd = firstPart + run.groupCount;
     try {
       for (let part = firstPart; part < partEnd && !state.isCancelled; part++) {
         if ((part + request.turn) % this.#data.threadCount !== this.#data.thread) continue;
-        const first = (part - firstPart) * partGroupCount;
-        const end = Math.min(first + partGroupCount, run.groupCount);
-        await this.#runPart(run, { first, end }, { id: request.id, part }, state);
+        await this.#runPart(run, part - firstPart, part, state);
         await this.#takeTurns(state);
       }
     } finally {
@@ -129,37 +142,54 @@ class EngineWorker {
     return partEnd;
   }
 
-  async #runPart(
-    run: SegmentRun,
-    { first, end }: { first: number; end: number },
-    place: { id: number; part: number },
-    state: RunState,
-  ): Promise<void> {
-    for (const piece of run.pieces(first, end)) {
-      const bytes = copyOf(piece);
+  async #runPart(run: SegmentRun, group: number, part: number, state: RunState): Promise<void> {
+    for (const piece of run.pieces(group, group + 1)) {
       const coverage = run.isAtLineEnd ? coverageOf(run, run.lastLineBlock) : undefined;
-      state.aheadBytes += bytes.length;
-      this.#send({ kind: 'piece', ...place, bytes, coverage }, bytes);
+      this.#putOut(state, { part, bytes: copyOf(piece), coverage });
       await this.#takeTurns(state);
       if (state.isCancelled) return;
     }
-    const last = run.lastCoveredBlock(end);
+    const last = run.lastCoveredBlock(group + 1);
     if (last < 0 || last === run.lastLineBlock) return;
-    const coverage = coverageOf(run, last);
-    this.#send({ kind: 'piece', ...place, bytes: new Uint8Array(0), coverage });
+    this.#putOut(state, { part, bytes: noBytes, coverage: coverageOf(run, last) });
+  }
+
+  #putOut(state: RunState, piece: PartPiece): void {
+    state.outbox.push(piece);
+    state.outboxBytes += piece.bytes.length;
+    state.aheadBytes += piece.bytes.length;
+    if (state.outboxBytes >= messageBytesGoal) this.#sendPieces(state);
+  }
+
+  #sendPieces(state: RunState): void {
+    if (state.outbox.length === 0) return;
+    const { id, outbox: pieces } = state;
+    const filled = pieces.filter(({ bytes }) => bytes.length > 0);
+    this.#port.postMessage(
+      { kind: 'pieces', id, pieces } satisfies FromThread,
+      filled.map(({ bytes }) => bytes.buffer as ArrayBuffer),
+    );
+    state.outbox = [];
+    state.outboxBytes = 0;
   }
 
   /** Lets messages in when it is time, and waits while the reader is too far behind. */
   async #takeTurns(state: RunState): Promise<void> {
     if (systemClock.nowMs() - this.#turnStartMs > turnMs) {
+      this.#sendPieces(state);
       await new Promise((resolve) => setImmediate(resolve));
       this.#turnStartMs = systemClock.nowMs();
     }
-    while (state.aheadBytes > aheadBytesMax && !state.isCancelled) {
+    while (this.#isTooFarAhead(state) && !state.isCancelled) {
+      this.#sendPieces(state);
       await new Promise<void>((resolve) => {
         state.wake = resolve;
       });
     }
+  }
+
+  #isTooFarAhead({ aheadBytes }: RunState): boolean {
+    return aheadBytes > Math.max(aheadBytesFloor, aheadBytesMax / this.#runs.size);
   }
 
   #open(key: string): void {
@@ -192,8 +222,8 @@ class EngineWorker {
     }
   }
 
-  #send(message: FromThread, bytes?: Uint8Array): void {
-    this.#port.postMessage(message, bytes === undefined ? [] : [bytes.buffer as ArrayBuffer]);
+  #send(message: FromThread): void {
+    this.#port.postMessage(message);
   }
 }
 

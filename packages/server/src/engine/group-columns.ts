@@ -83,36 +83,51 @@ export class GroupColumns implements ColumnSource {
   }
 }
 
-/** Reads, verifies and inflates a unit into memory of its own. */
+/** Reads a unit into the kernel's memory, verifies and inflates it there. Answers where it is. */
 export function readUnit(
-  { kernel, segment, meter }: Pick<GroupColumns, 'kernel' | 'segment' | 'meter'>,
+  source: Pick<GroupColumns, 'kernel' | 'segment' | 'meter'>,
   entry: UnitEntry,
   name: string,
 ): number {
-  const stored = segment.bytes.read(entry.offset, entry.storedLength);
-  verifyUnit(stored, entry, name);
+  const { kernel, meter } = source;
+  const packed = kernel.allocate(entry.storedLength);
+  try {
+    readVerified(source, entry, packed, name);
+  } catch (error) {
+    kernel.release(packed);
+    throw error;
+  }
   meter.unitsRead++;
-  meter.bytesRead += stored.length;
+  meter.bytesRead += entry.storedLength;
   meter.bytesInflated += entry.rawLength;
+  return entry.codec === CODEC.raw ? packed : inflate(kernel, entry, packed, name);
+}
+
+function readVerified(
+  { kernel, segment }: Pick<GroupColumns, 'kernel' | 'segment'>,
+  entry: UnitEntry,
+  at: number,
+  name: string,
+): void {
+  const stored = kernel.bytes.subarray(at, at + entry.storedLength);
+  const count = segment.bytes.readInto(entry.offset, stored);
+  verifyUnit(stored.subarray(0, count), entry, name);
+}
+
+function inflate(kernel: EngineKernel, entry: UnitEntry, packed: number, name: string): number {
   const at = kernel.allocate(entry.rawLength);
-  if (entry.codec === CODEC.raw) {
-    kernel.bytes.set(stored, at);
-    return at;
-  }
+  const { bytes, exports } = kernel;
   if (entry.codec === CODEC.constant) {
-    const bytes = kernel.bytes;
-    for (let plane = 0; plane < stored.length; plane++) {
-      bytes.fill(stored[plane] as number, at + plane * entry.count, at + (plane + 1) * entry.count);
+    for (let plane = 0; plane < entry.storedLength; plane++) {
+      const start = at + plane * entry.count;
+      bytes.fill(bytes[packed + plane] as number, start, start + entry.count);
     }
+    kernel.release(packed);
     return at;
   }
-  const packed = kernel.allocate(stored.length);
-  kernel.bytes.set(stored, packed);
-  const length = kernel.exports.lzDecompress(packed, stored.length, at, entry.rawLength);
+  const length = exports.lzDecompress(packed, entry.storedLength, at, entry.rawLength);
   kernel.release(packed);
-  if (length !== entry.rawLength) {
-    kernel.release(at);
-    throw damaged(name, 'it does not decode');
-  }
-  return at;
+  if (length === entry.rawLength) return at;
+  kernel.release(at);
+  throw damaged(name, 'it does not decode');
 }

@@ -1,15 +1,10 @@
 import type { CodedError } from '../base/errors.ts';
-import type { RunPiece } from './engine-messages.ts';
+import type { PartPiece, RunPiece } from './engine-messages.ts';
 
 export interface QueuedPiece extends RunPiece {
   readonly thread: number;
   /** The bytes' length; they may be handed on and gone by the time it is needed. */
   readonly length: number;
-}
-
-interface PartPiece {
-  readonly part: number;
-  readonly piece: QueuedPiece;
 }
 
 /**
@@ -34,9 +29,8 @@ export class PieceQueue {
     return this.#ended.every(Boolean);
   }
 
-  push(thread: number, part: number, { bytes, coverage }: RunPiece): void {
-    const piece = { thread, bytes, coverage, length: bytes.length };
-    (this.#waiting[thread] as PartPiece[]).push({ part, piece });
+  push(thread: number, pieces: readonly PartPiece[]): void {
+    (this.#waiting[thread] as PartPiece[]).push(...pieces);
     this.#wake();
   }
 
@@ -69,7 +63,7 @@ export class PieceQueue {
       const first = pieces[0];
       if (first?.part === this.#part) {
         pieces.shift();
-        return first.piece;
+        return { ...first, thread, length: first.bytes.length };
       }
       if (first === undefined && !this.#ended[thread]) return 'none yet';
       // No part is left when every thread has ended and delivered all.

@@ -21,13 +21,18 @@ import { damaged, decodeIntUnit, decodeLongUnit, decodeUnit, type UnitEntry } fr
 export interface SegmentBytes {
   readonly length: number;
   read(offset: number, length: number): Uint8Array;
+  /** Fills the target, or as much of it as there is; answers how much. */
+  readInto(offset: number, target: Uint8Array): number;
 }
 
 export function bytesInMemory(bytes: Uint8Array): SegmentBytes {
-  return {
-    length: bytes.length,
-    read: (offset, length) => bytes.subarray(offset, offset + length),
+  const read = (offset: number, length: number) => bytes.subarray(offset, offset + length);
+  const readInto = (offset: number, target: Uint8Array) => {
+    const found = read(offset, target.length);
+    target.set(found);
+    return found.length;
   };
+  return { length: bytes.length, read, readInto };
 }
 
 /** Opens a segment with three range reads: footer, directory, and the block table when headers are first asked for. */
