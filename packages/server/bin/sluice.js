@@ -10,10 +10,9 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1);
 }
 
-// A reader that has seen enough, as in `sluice … | head`, is no bug: end, without a stack.
+// A reader that has seen enough, as in `sluice … | head`, is no bug: the command ends as it would have.
 process.stdout.on('error', (error) => {
-  if (error.code === 'EPIPE') process.exit(1);
-  throw error;
+  if (error.code !== 'EPIPE') throw error;
 });
 
 await buildOrExit();

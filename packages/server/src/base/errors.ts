@@ -15,6 +15,9 @@ export const ERRORS = {
   'cli-file-unreadable': { text: 'the file cannot be read' },
   'cli-file-exists': { text: 'the file exists already; name another, or use --force' },
   'cli-file-unwritable': { text: 'the file cannot be written' },
+  'cli-file-irregular': {
+    text: 'what is at this path is no regular file and is not replaced; name another',
+  },
   'cli-interrupted': { text: 'interrupted; nothing was written' },
 
   // The simulated node.

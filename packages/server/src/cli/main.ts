@@ -57,7 +57,23 @@ function harden(command: Command, path: string, context: CommandContext): void {
       writeOut: (text) => context.out.write(text),
       writeErr: (text) => context.err.write(text),
     });
+  checkRequiredLast(command);
   for (const child of command.commands) harden(child, `${path} ${child.name()}`, context);
+}
+
+/**
+ * The parser would miss a required option before it looks at unknown ones, and so hide that the required one was
+ * misspelled. A hook before the action runs after all other checks.
+ */
+function checkRequiredLast(command: Command): void {
+  const required = command.options.filter((option) => option.mandatory);
+  for (const option of required) option.mandatory = false;
+  command.hook('preAction', () => {
+    for (const option of required) {
+      if (command.getOptionValue(option.attributeName()) !== undefined) continue;
+      command.error(`error: required option '${option.flags}' not specified`);
+    }
+  });
 }
 
 function report(error: unknown, context: CommandContext): number {

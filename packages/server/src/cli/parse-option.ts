@@ -27,8 +27,13 @@ export function dateOption(text: string): number {
   const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})?$/.test(text);
   const hasZone = isDate || /(Z|[+-]\d{2}:\d{2})$/.test(text);
   const ms = isDate || isTime ? Date.parse(hasZone ? text : `${text}Z`) : Number.NaN;
-  if (ms >= 0) return Math.floor(ms / 1000);
+  if (ms >= 0 && isDay(text.slice(0, 10))) return Math.floor(ms / 1000);
   throw new InvalidArgumentError(
-    'Expected a date from 1970 on, such as 2026-01-31 or 2026-01-31T12:00:00Z.',
+    'Expected a date that exists, from 1970 on, such as 2026-01-31 or 2026-01-31T12:00:00Z.',
   );
+}
+
+/** The runtime's parser takes 31 February for 3 March. */
+function isDay(text: string): boolean {
+  return new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);
 }

@@ -9,9 +9,9 @@ export async function writeFileWhole<Result>(
   signal: AbortSignal,
   work: (write: (bytes: Uint8Array) => void) => Promise<Result>,
 ): Promise<Result> {
-  await checkOutput(options);
+  const place = await checkOutput(options);
   const { path } = options;
-  const temporary = `${path}.${process.pid}.tmp`;
+  const temporary = `${place}.${process.pid}.tmp`;
   const fail = (error: unknown) => describeFailure(error, path);
   const file = attempt(() => openSync(temporary, 'w'), fail);
   let isOpen = true;
@@ -21,8 +21,8 @@ export async function writeFileWhole<Result>(
     attempt(() => fsyncSync(file), fail);
     closeSync(file);
     isOpen = false;
-    attempt(() => renameSync(temporary, path), fail);
-    attempt(() => syncFolder(dirname(path)), fail);
+    attempt(() => renameSync(temporary, place), fail);
+    attempt(() => syncFolder(dirname(place)), fail);
     return result;
   } catch (error) {
     if (isOpen) closeSync(file);

@@ -1,5 +1,5 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { createWriteStream, type Stats } from 'node:fs';
+import { lstat, realpath, rename, rm } from 'node:fs/promises';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -13,12 +13,34 @@ export interface OutputOptions {
   readonly force: boolean;
 }
 
-/** Refuses a path that must not be written, before any work is done for it. */
-export async function checkOutput({ path, force }: OutputOptions): Promise<void> {
-  if (path === '-') return;
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory()) throw new CodedError('cli-file-unwritable', { path, reason: 'EISDIR' });
-  if (found !== undefined && !force) throw new CodedError('cli-file-exists', { path });
+/**
+ * Refuses a path that must not be written, before any work is done for it. Answers with the file's own place: a symbolic
+ * link stays one, and what it leads to is replaced.
+ */
+export async function checkOutput({ path, force }: OutputOptions): Promise<string> {
+  if (path === '-') return path;
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined) return path;
+  const place = found.isSymbolicLink() ? await followLink(path) : path;
+  const stats = place === path ? found : await lstat(place);
+  // Renaming over a device or a FIFO would take it away from everybody else.
+  if (!stats.isFile()) {
+    throw new CodedError('cli-file-irregular', { path, found: describeKind(stats) });
+  }
+  if (!force) throw new CodedError('cli-file-exists', { path });
+  return place;
+}
+
+async function followLink(path: string): Promise<string> {
+  const place = await realpath(path).catch(() => undefined);
+  if (place !== undefined) return place;
+  throw new CodedError('cli-file-irregular', { path, found: 'a symbolic link that leads nowhere' });
+}
+
+function describeKind(stats: Stats): string {
+  if (stats.isDirectory()) return 'a folder';
+  if (stats.isFIFO()) return 'a FIFO';
+  return stats.isSocket() ? 'a socket' : 'a device';
 }
 
 /** Writes the pieces whole or not at all: under a temporary name that becomes the path at the end. */
@@ -27,14 +49,14 @@ export async function writeOutput(
   pieces: Iterable<Uint8Array>,
   modules: { out: NodeJS.WritableStream; signal: AbortSignal },
 ): Promise<void> {
-  await checkOutput(options);
+  const place = await checkOutput(options);
   const { path } = options;
   const { signal } = modules;
   if (path === '-') return writeToStream(pieces, modules);
-  const temporary = `${path}.${process.pid}.tmp`;
+  const temporary = `${place}.${process.pid}.tmp`;
   try {
     await pump(pieces, createWriteStream(temporary), { zipped: path.endsWith('.gz'), signal });
-    await rename(temporary, path);
+    await rename(temporary, place);
   } catch (error) {
     await rm(temporary, { force: true });
     throw describeFailure(error, path, signal);

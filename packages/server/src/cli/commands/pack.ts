@@ -6,7 +6,7 @@ import { SegmentWriter } from '../../segment/segment-writer.ts';
 import { normalizeBlock } from '../../source/normalize-block.ts';
 import { type NormalizeOptions, normalizeDefaults } from '../../source/normalize-options.ts';
 import { readBlockFiles } from '../../source/read-block-files.ts';
-import type { BlockLine } from '../../source/read-block-lines.ts';
+import { type BlockLine, lineExpected } from '../../source/read-block-lines.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
 import { addNormalizeOptions, type NormalizeChoice } from '../normalize-choice.ts';
@@ -55,9 +55,18 @@ async function pack(
     metaOptional: options.metaOptional ?? false,
     allowMissing: options.allowMissing,
   };
-  const summary = await writeFileWhole(output, signal, (write) =>
-    packBlocks(readBlockFiles(paths, {}, signal), { normalize, write, progress }),
-  );
+  const summary = await writeFileWhole(output, signal, async (write) => {
+    const packed = await packBlocks(readBlockFiles(paths, {}, signal), {
+      normalize,
+      write,
+      progress,
+    });
+    // Aborted before the first block is no fault of the files.
+    if (packed.blockCount === 0 && !signal.aborted) {
+      throw new CodedError('block-line-invalid', noBlocks(paths));
+    }
+    return packed;
+  });
   progress.finish();
   context.out.write(describe(summary, options.out));
 }
@@ -108,6 +117,11 @@ async function packBlocks(
   return { blockCount, firstSlot, lastSlot, transactionCount, bytes, stoppedAt };
 }
 
+/** As an import says it of a file in which there is no block. */
+function noBlocks(paths: readonly string[]): { path: string; found: string; expected: string } {
+  return { path: paths.join(' '), found: 'no blocks', expected: lineExpected };
+}
+
 function checkAscent({ slot, path, line }: BlockLine, before: number): void {
   if (slot > before) return;
   throw new CodedError('block-slots-not-ascending', { path, line, slot, before });
@@ -130,7 +144,7 @@ function describe(summary: PackSummary, path: string): string {
   const { blockCount, firstSlot, lastSlot, transactionCount, bytes, stoppedAt } = summary;
   const counts = [
     `${formatCount(blockCount)} blocks`,
-    ...(blockCount === 0 ? [] : [`slots ${firstSlot} to ${lastSlot}`]),
+    `slots ${firstSlot} to ${lastSlot}`,
     `${formatCount(transactionCount)} transactions`,
     `${formatCount(bytes)} bytes`,
   ];

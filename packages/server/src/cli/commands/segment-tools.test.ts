@@ -1,11 +1,14 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -184,6 +187,48 @@ describe('sluice pack', () => {
     const cut = await run('pack', '--out', at('x.segment'), at('cut.gz'));
     expect([cut.code, cut.err]).toEqual([1, expect.stringContaining('[block-file-unreadable]')]);
     expect(cut.err).toContain(`path ${at('cut.gz')}, line`);
+  });
+
+  test('error: files without any block are refused with what was expected; no segment is made', async () => {
+    writeFileSync(at('empty.jsonl'), '\n\n');
+    const { code, err } = await run('pack', '--out', at('empty.segment'), at('empty.jsonl'));
+    expect([code, err]).toEqual([1, expect.stringContaining('[block-line-invalid]')]);
+    expect(err).toContain(`path ${at('empty.jsonl')}, found no blocks, expected {"slot":N,`);
+    expect(readdirSync(folder).filter((name) => name.startsWith('empty.segment'))).toEqual([]);
+  });
+
+  test('behavior: --force writes through a symbolic link, which stays one', async () => {
+    writeFileSync(at('target.segment'), 'old');
+    symlinkSync('target.segment', at('link.segment'));
+    const { code } = await run('pack', '--force', '--out', at('link.segment'), at('all.jsonl'));
+    expect([code, readlinkSync(at('link.segment'))]).toEqual([0, 'target.segment']);
+    expect(sha256(at('target.segment'))).toBe(sha256(at('all.segment')));
+  });
+
+  test('error: cli-file-irregular: --force does not replace a FIFO', async () => {
+    execFileSync('mkfifo', [at('fifo')]);
+    const { code, err } = await run('pack', '--force', '--out', at('fifo'), at('all.jsonl'));
+    expect([code, err]).toEqual([1, expect.stringContaining('[cli-file-irregular]')]);
+    expect(err).toContain('found a FIFO');
+    expect(statSync(at('fifo')).isFIFO()).toBe(true);
+  });
+
+  test.each([
+    [['pack', '--otu', 's', 'a.jsonl'], '--out'],
+    [['pack', 'a.jsonl', '--otu', 's'], '--out'],
+    [['explain', '--qurey', 'q', 'a.segment'], '--query'],
+    [['import', '--datset', 'd', 'a.jsonl'], '--dataset'],
+  ])('error: %j is told the name of the required option it misspells', async (args, name) => {
+    const { code, err } = await run(...args);
+    expect([code, err]).toEqual([2, expect.stringContaining(`Did you mean ${name}?`)]);
+  });
+
+  test('error: a required option left out is named', async () => {
+    const { code, err } = await run('pack', 'a.jsonl');
+    expect(code).toBe(2);
+    expect(err).toBe(
+      "error: required option '--out <file>' not specified\n(see sluice pack --help)\n",
+    );
   });
 
   test('error: cli-file-exists unless forced', async () => {

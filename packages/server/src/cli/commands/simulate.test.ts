@@ -1,5 +1,15 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -115,12 +125,36 @@ describe('a file of blocks', () => {
     expect(parseLines(readFileSync(path, 'utf8'))).toHaveLength(1);
   });
 
-  test('error: cli-file-unwritable for a folder and for a folder that is not there', async () => {
-    const intoFolder = await run('--blocks', '1', '--out', folder, '--force');
-    expect([intoFolder.code, intoFolder.err]).toEqual([1, expect.stringContaining('EISDIR')]);
+  test('error: cli-file-unwritable for a folder that is not there', async () => {
     const nowhere = await run('--blocks', '1', '--out', join(folder, 'no', 'file'));
     expect(nowhere.err).toContain('[cli-file-unwritable]');
     expect(nowhere.err).toContain(join(folder, 'no', 'file'));
+  });
+
+  test('behavior: --force writes through a symbolic link, which stays one', async () => {
+    const link = join(folder, 'link.jsonl.gz');
+    writeFileSync(join(folder, 'target'), 'old');
+    symlinkSync('target', link);
+    expect((await run('--blocks', '1', '--out', link)).err).toContain('[cli-file-exists]');
+    expect((await run('--blocks', '2', '--out', link, '--force')).code).toBe(0);
+    expect(readlinkSync(link)).toBe('target');
+    const written = gunzipSync(readFileSync(join(folder, 'target')));
+    expect(parseLines(String(written))).toHaveLength(2);
+  });
+
+  test.each<[string, (path: string) => unknown]>([
+    ['a folder', (path) => mkdirSync(path)],
+    ['a FIFO', (path) => execFileSync('mkfifo', [path])],
+    ['a device', (path) => symlinkSync('/dev/null', path)],
+    ['a symbolic link that leads nowhere', (path) => symlinkSync('gone', path)],
+  ])('error: cli-file-irregular: --force does not replace %s', async (kind, make) => {
+    const path = join(folder, kind.replaceAll(' ', '-'));
+    make(path);
+    const before = lstatSync(path).ino;
+    const { code, err } = await run('--blocks', '1', '--out', path, '--force');
+    expect([code, err]).toEqual([1, expect.stringContaining('[cli-file-irregular]')]);
+    expect(err).toContain(`path ${path}, found ${kind}`);
+    expect(lstatSync(path).ino).toBe(before);
   });
 });
 
@@ -138,6 +172,8 @@ describe('wrong options', () => {
     [['--finality-distance', '-1'], '--finality-distance', "'-1'", 'from 0 to'],
     [['--start-slot', '1e99'], '--start-slot', "'1e99'", 'from 0 to'],
     [['--start-date', 'yesterday'], '--start-date', "'yesterday'", 'such as 2026-01-31'],
+    [['--start-date', '2026-02-31'], '--start-date', "'2026-02-31'", 'a date that exists'],
+    [['--start-date', '2025-02-29T12:00Z'], '--start-date', "'2025-02-29T12:00Z'", 'exists'],
     [['--start-date', '2026-02-31x'], '--start-date', "'2026-02-31x'", 'such as'],
     [['--history', '0'], '--history', "'0'", 'from 1 to'],
     [['--speed', '0'], '--speed', "'0'", 'a number from 0.001'],
@@ -156,7 +192,10 @@ describe('wrong options', () => {
     [['--blocks', '1'], '--blocks needs --out'],
     [['--out', 'x'], '--out needs --blocks'],
     [['--force'], '--force needs --out'],
-    [['--blocks', '1', '--out', 'x', '--ws-port', '1'], '--ws-port has no effect'],
+    [
+      ['--blocks', '1', '--out', 'x', '--ws-port', '1'],
+      '--ws-port has no effect on a file of blocks; leave it out',
+    ],
     [['--blocks', '1', '--out', 'x', '--fork-rate', '0.1'], '--fork-rate has no effect'],
     [['--forkrate', '1'], 'Did you mean --fork-rate?'],
     [['extra'], 'too many arguments'],
@@ -223,6 +262,16 @@ describe('the command', () => {
       expect(await ended).toBe(0);
     },
   );
+
+  test('behavior: a reader that has seen enough ends it with 0 and no complaint', async () => {
+    const child = spawn(process.execPath, [bin, 'simulate', '--blocks', '5000', '--out', '-']);
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    const errors: Buffer[] = [];
+    child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
+    child.stdout.once('data', () => child.stdout.destroy());
+    expect(await ended).toBe(0);
+    expect(String(Buffer.concat(errors))).toMatch(/^\d+ of 5000 blocks.*\n$/);
+  });
 
   test('behavior: interrupted while it writes, it leaves no file', async () => {
     const path = join(folder, 'cut.jsonl');

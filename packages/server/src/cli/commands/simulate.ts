@@ -175,7 +175,9 @@ function checkCombination(command: Command, options: SimulateOptions): void {
   for (const name of nodeOnlyOptions) {
     if (command.getOptionValueSource(name) !== 'cli') continue;
     const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    command.error(`error: ${flag} has no effect on a file of blocks; leave out it or --out`);
+    command.error(
+      `error: ${flag} has no effect on a file of blocks; leave it out, or leave out --out`,
+    );
   }
 }
 
