@@ -149,8 +149,10 @@ class EngineWorker {
       await this.#takeTurns(state);
       if (state.isCancelled) return;
     }
-    const last = run.lastCoveredBlock(group + 1);
+    const last = run.lastCoveredBlock(group);
     if (last < 0 || last === run.lastLineBlock) return;
+    // A segment without the asked addresses is one message, not one a row group.
+    if (!run.isLast(group) && run.passesOver(group)) return;
     this.#putOut(state, { part, bytes: noBytes, coverage: coverageOf(run, last) });
   }
 

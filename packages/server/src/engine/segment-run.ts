@@ -98,12 +98,22 @@ export class SegmentRun {
   isAtLineEnd = true;
   lastLineBlock = -1;
 
-  /** The last block, by place, that the row groups before `end` cover of the range; -1 if none. */
-  lastCoveredBlock(end: number): number {
-    const group = this.#open.segment.directory.groups[end - 1];
-    if (group === undefined) return -1;
-    const last = Math.min(group.firstBlock + group.blockCount, this.#endBlock) - 1;
-    return last >= this.#firstBlock ? last : -1;
+  /** The last block, by place, that a row group has in the range; -1 if none. */
+  lastCoveredBlock(number: number): number {
+    const { firstBlock, blockCount } = this.#open.segment.directory.groups[number] as GroupEntry;
+    const last = Math.min(firstBlock + blockCount, this.#endBlock) - 1;
+    return last >= Math.max(firstBlock, this.#firstBlock) ? last : -1;
+  }
+
+  /** Whether the row group holds the last block of the range. */
+  isLast(number: number): boolean {
+    return this.lastCoveredBlock(number) === this.#endBlock - 1;
+  }
+
+  /** Whether nothing can match in the row group, so that it is not read. */
+  passesOver(number: number): boolean {
+    const group = this.#open.segment.directory.groups[number] as GroupEntry;
+    return !this.report.items.some((item) => isInGroup(item, group));
   }
 
   /** The line that says only that the block was covered. */
