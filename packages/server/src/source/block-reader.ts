@@ -12,14 +12,14 @@ export type Raw<Keys extends string> = { readonly [Key in Keys]?: unknown };
 
 export class BlockReader {
   readonly slot: Slot;
-  /** Whether a text of the source may look like a marked integer. */
-  readonly isMarkAmbiguous: boolean;
+  /** What the texts of long integers begin with. */
+  readonly mark: string;
   /** The transaction being read; -1 outside of them. */
   transaction = -1;
 
-  constructor(slot: Slot, isMarkAmbiguous: boolean) {
+  constructor(slot: Slot, mark: string) {
     this.slot = slot;
-    this.isMarkAmbiguous = isMarkAmbiguous;
+    this.mark = mark;
   }
 
   refuse(field: string, index = -1): never {
@@ -70,11 +70,11 @@ export class BlockReader {
   }
 
   u64(value: unknown, field: string, index = -1): bigint {
-    return readU64(value) ?? this.refuse(field, index);
+    return readU64(value, this.mark) ?? this.refuse(field, index);
   }
 
   i64(value: unknown, field: string, index = -1): bigint {
-    return readI64(value) ?? this.refuse(field, index);
+    return readI64(value, this.mark) ?? this.refuse(field, index);
   }
 
   /** A whole number from 0 to `max`. */
@@ -94,7 +94,7 @@ export class BlockReader {
 
   /** A text of the source, which a long integer is not. */
   text(value: unknown, field: string, index = -1): string {
-    if (typeof value === 'string' && markedDigits(value) === undefined) return value;
+    if (typeof value === 'string' && markedDigits(value, this.mark) === undefined) return value;
     return this.refuse(field, index);
   }
 }

@@ -1,54 +1,45 @@
-import { integerMark } from './parse-exact-json.ts';
 import { markedDigits } from './read-integer.ts';
 
 /**
  * The text of a transaction's `err` as it goes out: an object, in which a unit variant, a bare text on the ledger, has the
  * value null. Every digit of what is inside stays. Undefined if the value cannot be one or cannot be written exactly.
  */
-export function encodeError(err: unknown, isMarkAmbiguous: boolean): string | undefined {
+export function encodeError(err: unknown, mark: string): string | undefined {
   if (typeof err === 'string') {
-    return err.charCodeAt(0) === integerMark ? undefined : `{${JSON.stringify(err)}:null}`;
+    return markedDigits(err, mark) === undefined ? `{${JSON.stringify(err)}:null}` : undefined;
   }
   if (typeof err !== 'object' || err === null || Array.isArray(err)) return undefined;
-  return encodeValue(err, isMarkAmbiguous);
+  return encodeValue(err, mark);
 }
 
-function encodeValue(value: unknown, isMarkAmbiguous: boolean): string | undefined {
+function encodeValue(value: unknown, mark: string): string | undefined {
   switch (typeof value) {
     case 'string':
-      return encodeText(value, isMarkAmbiguous);
+      return markedDigits(value, mark) ?? JSON.stringify(value);
     case 'number':
       return Number.isFinite(value) ? String(value) : undefined;
     case 'boolean':
       return String(value);
     default:
       if (value === null) return 'null';
-      return Array.isArray(value)
-        ? encodeArray(value, isMarkAmbiguous)
-        : encodeObject(value as object, isMarkAmbiguous);
+      return Array.isArray(value) ? encodeArray(value, mark) : encodeObject(value as object, mark);
   }
 }
 
-function encodeText(text: string, isMarkAmbiguous: boolean): string | undefined {
-  const digits = markedDigits(text);
-  if (digits === undefined) return JSON.stringify(text);
-  return isMarkAmbiguous ? undefined : digits;
-}
-
-function encodeArray(values: readonly unknown[], isMarkAmbiguous: boolean): string | undefined {
+function encodeArray(values: readonly unknown[], mark: string): string | undefined {
   let text = '[';
   for (let i = 0; i < values.length; i++) {
-    const encoded = encodeValue(values[i], isMarkAmbiguous);
+    const encoded = encodeValue(values[i], mark);
     if (encoded === undefined) return undefined;
     text += i === 0 ? encoded : `,${encoded}`;
   }
   return `${text}]`;
 }
 
-function encodeObject(value: object, isMarkAmbiguous: boolean): string | undefined {
+function encodeObject(value: object, mark: string): string | undefined {
   let text = '{';
   for (const [key, member] of Object.entries(value)) {
-    const encoded = encodeValue(member, isMarkAmbiguous);
+    const encoded = encodeValue(member, mark);
     if (encoded === undefined) return undefined;
     text += `${text.length === 1 ? '' : ','}${JSON.stringify(key)}:${encoded}`;
   }

@@ -410,6 +410,15 @@ test('behavior: I-05: texts come out as they went in: NUL, non-BMP, line separat
   expect(block.transactions[0]?.fee).toBe(u64Max);
 });
 
+test('behavior: an option that is undefined means its default', () => {
+  const bytes = toBytes(rawBlock([rawTransaction({ meta: null })]));
+  const options = { votes: undefined, metaOptional: true, allowMissing: undefined };
+  const asGiven = options as unknown as Parameters<typeof normalizeBlock>[2];
+  expect(normalizeBlock(slot, bytes, { ...asGiven, bytesMax: undefined as never })).toEqual(
+    normalizeBlock(slot, bytes, { metaOptional: true }),
+  );
+});
+
 test('limit: a block above the limit of bytes is refused before it is read', () => {
   const bytes = toBytes(rawBlock([]));
   expect(() => normalizeBlock(slot, bytes, { bytesMax: bytes.length })).not.toThrow();

@@ -53,14 +53,14 @@ export function normalizeBlock(
   bytes: Uint8Array,
   options: Partial<NormalizeOptions> = {},
 ): NormalizedBlock {
-  const settings: NormalizeOptions = { ...normalizeDefaults, ...options };
+  const settings = withDefaults(options);
   const { bytesMax, depthMax } = settings;
   if (bytes.length > bytesMax) {
     throw new CodedError('block-too-large', { slot, bytes: bytes.length, bytesMax });
   }
   const json = parseExactJson(bytes, depthMax);
   if (json.kind === 'refused') throw new CodedError(refusalCodes[json.reason], { slot });
-  const reader = new BlockReader(slot, json.isMarkAmbiguous);
+  const reader = new BlockReader(slot, json.mark);
   const raw: RawBlock = reader.object(json.value, 'block');
   const header = readHeader(reader, raw);
   const entries = reader.array(raw.transactions, 'transactions');
@@ -76,6 +76,12 @@ export function normalizeBlock(
     block: { header, transactions, instructions, logs, balances, tokenBalances, rewards },
     counts: draft.counts,
   };
+}
+
+/** What is given as undefined is not given. */
+function withDefaults(options: Partial<NormalizeOptions>): NormalizeOptions {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { ...normalizeDefaults, ...Object.fromEntries(given) };
 }
 
 /** Votes that are to be dropped are not even parsed. */

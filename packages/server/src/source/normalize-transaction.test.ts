@@ -77,10 +77,36 @@ test('error: edge case 5: an err that is no error is refused', () => {
   }
   const json = toJson(rawBlock([rawTransaction()])).replace('"err":null', '"err":{"A":1e999}');
   expect(refusal(json).detail).toMatchObject({ field: 'meta.err' });
-  // A text that cannot be told from a long integer is refused rather than served as one.
-  expect(refusalOfOne({ meta: { err: { A: '\u007f1234567890123456' } } }).detail).toMatchObject({
-    field: 'meta.err',
-  });
+});
+
+test('behavior: texts that look like a marked integer stay texts, beside integers that are marked', () => {
+  const text = '\u007f9007199254740993';
+  const logMessages = [...ran(program.a).slice(0, 1), text, ...ran(program.a).slice(1)];
+  const raw = rawBlock(
+    [
+      rawTransaction({
+        instructions: [call(program.a)],
+        meta: { err: { A: [text, u64Max] }, logMessages, fee: u64Max },
+      }),
+      rawTransaction({ meta: { err: text } }),
+    ],
+    { rewards: [{ pubkey: address(3), lamports: 5, postBalance: u64Max, rewardType: text }] },
+  );
+  const { block } = normalize(raw);
+  const quoted = JSON.stringify(text);
+  expect(block.transactions.map(({ err }) => err)).toEqual([
+    `{"A":[${quoted},18446744073709551615]}`,
+    `{${quoted}:null}`,
+  ]);
+  expect(block.transactions[0]?.fee).toBe(u64Max);
+  expect(block.logs.map(({ message }) => message)).toEqual([text]);
+  expect(block.rewards[0]).toMatchObject({ rewardType: text, postBalance: u64Max });
+});
+
+test('error: a quantity written as a text that looks like a marked integer is refused', () => {
+  for (const fee of ['\u007f9007199254740993', '\u007f0\u007f9007199254740993']) {
+    expect(refusalOfOne({ meta: { fee } }).detail).toMatchObject({ field: 'meta.fee' });
+  }
 });
 
 test('behavior: edge case 6: meta null, with and without metaOptional', () => {

@@ -120,7 +120,7 @@ function readMeta(draft: BlockDraft, value: unknown): RawMeta | null {
 
 function readErr(reader: BlockReader, err: unknown): string | null {
   if (err === undefined || err === null) return null;
-  return encodeError(err, reader.isMarkAmbiguous) ?? reader.refuse('meta.err');
+  return encodeError(err, reader.mark) ?? reader.refuse('meta.err');
 }
 
 function readUnits(reader: BlockReader, meta: RawMeta | null): bigint | null {

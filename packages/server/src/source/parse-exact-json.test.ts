@@ -140,10 +140,21 @@ test('limit: depth is counted on the bytes, before anything is parsed', () => {
   expect(parse(million)).toEqual({ kind: 'refused', reason: 'too-deep' });
 });
 
-test('behavior: a text of the source that holds the mark is told', () => {
-  expect(parse('["\u007f1"]')).toMatchObject({ kind: 'parsed', isMarkAmbiguous: true });
-  expect(parse('["\\u007F1"]')).toMatchObject({ kind: 'parsed', isMarkAmbiguous: true });
-  expect(parse('["\\\\u007f"]')).toMatchObject({ kind: 'parsed', isMarkAmbiguous: false });
+test('behavior: where the source has the character of the mark, integers get one that no text begins with', () => {
+  expect(parse('["\u007f1234567890123456",1234567890123456]')).toMatchObject({
+    value: ['\u007f1234567890123456', '\u007f0\u007f1234567890123456'],
+    mark: '\u007f0\u007f',
+  });
+  expect(
+    parse('{"a":["\\u007F0\u007f1234567890123456",{"b":"\u007f1\\u007f"}],"c":1234567890123456}'),
+  ).toMatchObject({
+    value: {
+      a: ['\u007f0\u007f1234567890123456', { b: '\u007f1\u007f' }],
+      c: '\u007f2\u007f1234567890123456',
+    },
+    mark: '\u007f2\u007f',
+  });
+  expect(parse('["\\\\u007f"]')).toMatchObject({ kind: 'parsed', mark: '\u007f' });
 });
 
 /** What the block stands for once every transaction that was cut out is read. */

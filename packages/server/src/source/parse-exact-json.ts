@@ -7,6 +7,10 @@
  *
  *   {"fee":18446744073709551615}  ─►  {"fee":"␡18446744073709551615"}
  *
+ * Where that character occurs in the source itself, the mark gets a number that no text of it begins with:
+ *
+ *   {"fee":18446744073709551615,"log":"␡0␡ 5"}  ─►  {"fee":"␡1␡18446744073709551615","log":"␡0␡ 5"}
+ *
  * The transactions of a block are cut out and parsed one by one, when they are asked for. What a transaction's JSON makes
  * is then still in the processor's caches when it is read, and gone before the garbage collector has to look at it:
  *
@@ -15,9 +19,10 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { type JsonScan, scanJson } from './scan-json.ts';
 
-/** First character of the text that stands for a long integer, or for a part cut out. */
-export const integerMark = 0x7f;
-const mark = String.fromCharCode(integerMark);
+/** First character of every mark. */
+export const markCode = 0x7f;
+/** Begins the text that stands for a long integer, or for a part cut out, where the source has no such character. */
+export const plainMark = String.fromCharCode(markCode);
 
 export type JsonRefusal = 'not-utf8' | 'lone-surrogate' | 'too-deep' | 'not-json';
 
@@ -25,8 +30,8 @@ export type ExactJson =
   | {
       readonly kind: 'parsed';
       readonly value: unknown;
-      /** Whether a text of the source may look like a marked integer; where it matters the value is refused. */
-      readonly isMarkAmbiguous: boolean;
+      /** What the texts of long integers begin with, and no text of the source does. */
+      readonly mark: string;
       /** What the elements of `transactions` stand for; null if they stand for themselves. */
       readonly parts: JsonParts | null;
     }
@@ -50,6 +55,7 @@ export function parseExactJson(bytes: Uint8Array, depthMax: number): ExactJson {
 export class JsonParts {
   readonly #bytes: Buffer;
   readonly #scan: JsonScan;
+  #mark = plainMark;
 
   constructor(bytes: Uint8Array, scan: JsonScan) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -81,8 +87,11 @@ export class JsonParts {
   }
 
   parseWhole(): ExactJson {
-    const value: unknown = JSON.parse(this.#text(0, this.#bytes.length));
-    return { kind: 'parsed', value, isMarkAmbiguous: this.#scan.hasDelete, parts: null };
+    const end = this.#bytes.length;
+    // Digits are lost here, but not texts.
+    if (this.#scan.hasDelete) this.#mark = findFreeMark(JSON.parse(this.#slice(0, end)));
+    const value: unknown = JSON.parse(this.#text(0, end));
+    return { kind: 'parsed', value, mark: this.#mark, parts: null };
   }
 
   /** The block without its transactions; undefined where it cannot be sure that what was cut out are these. */
@@ -92,7 +101,7 @@ export class JsonParts {
     let text = '';
     let end = 0;
     for (let i = 0; i < parts.length; i += 2) {
-      text += `${this.#text(end, parts[i] as number)}"${mark}${i / 2}"`;
+      text += `${this.#text(end, parts[i] as number)}"${plainMark}${i / 2}"`;
       end = parts[i + 1] as number;
     }
     const value: unknown = JSON.parse(text + this.#text(end, this.#bytes.length));
@@ -102,11 +111,11 @@ export class JsonParts {
     for (const element of elements) {
       if (typeof element !== 'string') continue;
       // A text of the source's own, which is no transaction.
-      if (element.charCodeAt(0) !== integerMark || element.length > 16) return undefined;
+      if (element.charCodeAt(0) !== markCode || element.length > 16) return undefined;
       cutCount++;
     }
     if (cutCount * 2 !== parts.length) return undefined;
-    return { kind: 'parsed', value, isMarkAmbiguous: false, parts: this };
+    return { kind: 'parsed', value, mark: plainMark, parts: this };
   }
 
   /** The text between two places of the bytes, long integers quoted. */
@@ -121,7 +130,7 @@ export class JsonParts {
       const digitsEnd = digitRuns[run + 1] as number;
       const integer = integerStart(this.#bytes, digitRuns[run] as number, digitsEnd);
       if (integer < 0) continue;
-      text += `${this.#slice(copied, integer)}"${mark}${this.#slice(integer, digitsEnd)}"`;
+      text += `${this.#slice(copied, integer)}"${this.#mark}${this.#slice(integer, digitsEnd)}"`;
       copied = digitsEnd;
     }
     return text + this.#slice(copied, end);
@@ -132,6 +141,25 @@ export class JsonParts {
     const isPlain = this.#scan.isAscii || isAscii(this.#bytes.subarray(start, end));
     return this.#bytes.toString(isPlain ? 'latin1' : 'utf8', start, end);
   }
+}
+
+const numberedMark = /^\u007f(\d{1,9})\u007f/;
+
+/** A mark with the lowest number that no text in the value has: there are fewer texts in a block than numbers. */
+function findFreeMark(value: unknown): string {
+  const taken = new Set<number>();
+  const visit = (part: unknown): void => {
+    if (typeof part === 'string') {
+      const found = part.charCodeAt(0) === markCode ? numberedMark.exec(part) : null;
+      if (found !== null) taken.add(Number(found[1]));
+    } else if (typeof part === 'object' && part !== null) {
+      for (const member of Array.isArray(part) ? part : Object.values(part)) visit(member);
+    }
+  };
+  visit(value);
+  let free = 0;
+  while (taken.has(free)) free++;
+  return `${plainMark}${free}${plainMark}`;
 }
 
 /** The index of the first pair whose start is at `position` or after it. */

@@ -1,5 +1,5 @@
 /** Integers of parsed JSON: short ones are numbers, those of 16 digits or more are marked text (`parse-exact-json.ts`). */
-import { integerMark } from './parse-exact-json.ts';
+import { markCode, plainMark } from './parse-exact-json.ts';
 
 const u64Max = 2n ** 64n - 1n;
 const i64Min = -(2n ** 63n);
@@ -7,24 +7,24 @@ const i64Max = 2n ** 63n - 1n;
 // A longer integer would have come as text, so a number beyond this was written as a fraction or with an exponent.
 const numberMax = 999_999_999_999_999;
 
-/** The text of a long integer without its mark. */
-export function markedDigits(value: unknown): string | undefined {
-  if (typeof value !== 'string' || value.charCodeAt(0) !== integerMark) return undefined;
-  const digits = value.slice(1);
-  return isInteger(digits) && digits.length >= 16 ? digits : undefined;
+/** The text of a long integer without its mark; undefined for anything else, texts of the source too. */
+export function markedDigits(value: unknown, mark: string): string | undefined {
+  if (typeof value !== 'string' || value.charCodeAt(0) !== markCode) return undefined;
+  if (mark !== plainMark && !value.startsWith(mark)) return undefined;
+  return value.slice(mark.length);
 }
 
-export function readU64(value: unknown): bigint | undefined {
+export function readU64(value: unknown, mark: string): bigint | undefined {
   if (typeof value === 'number') return isCount(value) ? BigInt(value) : undefined;
-  const digits = markedDigits(value);
+  const digits = markedDigits(value, mark);
   return digits === undefined ? undefined : within(digits, 0n, u64Max);
 }
 
-export function readI64(value: unknown): bigint | undefined {
+export function readI64(value: unknown, mark: string): bigint | undefined {
   if (typeof value === 'number') {
     return isCount(Math.abs(value)) ? BigInt(value) : undefined;
   }
-  const digits = markedDigits(value);
+  const digits = markedDigits(value, mark);
   return digits === undefined ? undefined : within(digits, i64Min, i64Max);
 }
 
@@ -47,10 +47,6 @@ function within(digits: string, min: bigint, max: bigint): bigint | undefined {
   if (digits.length > 20) return undefined;
   const value = BigInt(digits);
   return value >= min && value <= max ? value : undefined;
-}
-
-function isInteger(text: string): boolean {
-  return isDigits(text.charCodeAt(0) === 0x2d ? text.slice(1) : text);
 }
 
 function isDigits(text: string): boolean {
