@@ -25,6 +25,7 @@ export const ERRORS = {
     text: 'an option of the simulated ledger has a value it cannot have',
   },
   'simulator-fault-invalid': { text: 'a fault cannot be set like that', status: 400 },
+  'simulator-fault-unknown': { text: 'no fault has this id; GET /faults lists them', status: 404 },
   'simulator-time-invalid': { text: 'the time cannot be changed like that', status: 400 },
   'listen-failed': { text: 'the address cannot be listened on; choose another port or host' },
 

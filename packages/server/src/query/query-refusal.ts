@@ -1,5 +1,6 @@
 /** What every refusal of a query has in common: it names the place, what was found there and what is allowed. */
 import { CodedError, type ErrorCode } from '../base/errors.ts';
+import { findNearestName } from '../base/find-nearest-name.ts';
 
 /** The place of a value in a query, as a client would write it: `instructions[2].d8[0]`. */
 export type QueryPath = string;
@@ -92,34 +93,4 @@ export function requireKnownKeys(
 /** The value of an own key; what an object inherits (`constructor`, `__proto__`) is not in a query. */
 export function ownValue(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
-}
-
-/** The name closest to what was written, if it is close enough to be what was meant. */
-export function findNearestName(written: string, names: readonly string[]): string | undefined {
-  if (written.length > echoLengthMax) return undefined;
-  const lower = written.toLowerCase();
-  let nearest: string | undefined;
-  let nearestDistance = Math.max(1, Math.floor(written.length / 3)) + 1;
-  for (const name of names) {
-    const distance = editDistance(lower, name.toLowerCase());
-    if (distance < nearestDistance) {
-      nearest = name;
-      nearestDistance = distance;
-    }
-  }
-  return nearest;
-}
-
-/** How many letters must be added, dropped or replaced to turn one text into the other. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
 }

@@ -55,6 +55,10 @@ describe('the control port', () => {
     [{ kind: 'skip-block', as: 'gone' }, 'as', 'one of omitted, skipped, unavailable'],
     [{ kind: 'stall', probability: 2 }, 'probability', 'from 0 to 1'],
     [{ kind: 'stall', methods: 'getSlot' }, 'methods', 'a list of 1 to 50'],
+    [{ kind: 'stall', methods: ['getSlot', 'getBlok'] }, 'methods[1]', 'getBlock, getBlocks'],
+    [{ kind: 'stall', methods: [5] }, 'methods[0]', 'getVersion'],
+    [{ kind: 'ws-close', methods: ['slot'] }, 'methods[0]', 'slotSubscribe, rootSubscribe'],
+    [{ kind: 'stall', fromSlot: 9, toSlot: 8 }, 'toSlot', 'fromSlot, 9, or above'],
     [{ kind: 'stall', times: 0 }, 'times', 'an integer from 1'],
     [{ kind: 'wrong-parent-hash', hash: 5 }, 'hash', 'a text of at most 100'],
   ])('error: simulator-fault-invalid for %j', async (body, path, expected) => {
@@ -65,6 +69,29 @@ describe('the control port', () => {
       error: { code: 'simulator-fault-invalid', path, expected: expect.stringContaining(expected) },
     });
     expect(node.faults.list()).toEqual([]);
+  });
+
+  test('error: simulator-fault-invalid suggests the kind or method that was meant', async () => {
+    await start();
+    const set = await control('POST', '/faults', { kind: 'lagg' });
+    expect(set.body).toMatchObject({ error: { nearest: 'lag' } });
+    const limited = { kind: 'stall', methods: ['getblok'] };
+    const method = await control('POST', '/faults', limited);
+    expect(method.body).toMatchObject({ error: { nearest: 'getBlock' } });
+    const cleared = await control('DELETE', '/faults?kind=stal');
+    expect([cleared.status, cleared.body]).toEqual([
+      400,
+      { error: expect.objectContaining({ nearest: 'stall' }) },
+    ]);
+  });
+
+  test('error: simulator-fault-unknown, 404, for an id that no fault has', async () => {
+    await start();
+    await control('POST', '/faults', { kind: 'bom', fromSlot: 8, toSlot: 8 });
+    const answer = await control('DELETE', '/faults/99');
+    expect(answer.status).toBe(404);
+    expect(answer.body).toMatchObject({ error: { code: 'simulator-fault-unknown', id: '99' } });
+    expect((await control('DELETE', '/faults/1')).body).toEqual({ cleared: 1 });
   });
 
   test('behavior: time is paused, advanced and resumed', async () => {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { CodedError, isCodedError } from '../base/errors.ts';
-import { FAULT_KINDS, type FaultKind } from './fault-kinds.ts';
-import type { Fault, Faults } from './faults.ts';
+import { FAULT_KINDS } from './fault-kinds.ts';
+import { checkKind, type Fault, type Faults } from './faults.ts';
 import type { NodeView } from './node-view.ts';
 import { readBody } from './read-body.ts';
 import type { SimulatedTime } from './simulated-time.ts';
@@ -86,18 +86,17 @@ function describeTime({ time, view, slotMs }: ControlModules): unknown {
 
 function clearFaults(faults: Faults, url: URL, id: string | undefined): number {
   const kind = url.searchParams.get('kind');
-  if (kind !== null && !Object.hasOwn(FAULT_KINDS, kind)) {
-    const expected = `one of ${Object.keys(FAULT_KINDS).join(', ')}`;
-    throw new CodedError('simulator-fault-invalid', { path: 'kind', found: kind, expected });
-  }
+  if (kind !== null) checkKind(kind);
   if (id !== undefined && id !== '' && !/^\d+$/.test(id)) {
     const expected = 'the id of a fault';
     throw new CodedError('simulator-fault-invalid', { path: 'id', found: id, expected });
   }
-  return faults.clear({
-    ...(kind === null ? {} : { kind: kind as FaultKind }),
+  const cleared = faults.clear({
+    ...(kind === null ? {} : { kind }),
     ...(id === undefined || id === '' ? {} : { id: Number(id) }),
   });
+  if (cleared === 0 && id) throw new CodedError('simulator-fault-unknown', { id });
+  return cleared;
 }
 
 function changeTime(request: unknown, { time, slotMs }: ControlModules): void {
@@ -138,7 +137,8 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
 function refusal(error: unknown): Answer {
   if (!isCodedError(error)) return { status: 500, body: { error: { code: 'bug' } } };
   const { code, message, detail } = error;
-  return { status: 400, body: { error: { code, message, ...detail } } };
+  const status = code === 'simulator-fault-unknown' ? 404 : 400;
+  return { status, body: { error: { code, message, ...detail } } };
 }
 
 function send(response: ServerResponse, { status, body }: Answer): void {

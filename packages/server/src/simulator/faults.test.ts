@@ -83,7 +83,7 @@ describe('scope', () => {
 
   test('limit: at most 100 faults', async () => {
     await start();
-    const fault: FaultRequest = { kind: 'bom', methods: ['nothing'] };
+    const fault: FaultRequest = { kind: 'bom', methods: ['getHealth'] };
     for (let count = 0; count < 100; count++) node.faults.set(fault);
     expect(() => node.faults.set(fault)).toThrow(/at most 100/);
   });

@@ -1,4 +1,5 @@
 import { CodedError } from '../base/errors.ts';
+import { findNearestName } from '../base/find-nearest-name.ts';
 import type { Random } from '../base/random.ts';
 import {
   FAULT_KINDS,
@@ -9,6 +10,7 @@ import {
   type ScopeKey,
   scopeOf,
 } from './fault-kinds.ts';
+import { RPC_METHODS, SUBSCRIBE_METHODS } from './method-names.ts';
 
 /** A forgotten script must not fill the memory with faults. */
 const faultCountMax = 100;
@@ -173,13 +175,10 @@ export function parseFault(request: unknown): Pick<Fault, 'kind' | 'parameters' 
   }
   const entries = new Map<string, unknown>(Object.entries(request));
   const kind = entries.get('kind');
-  const kinds = Object.keys(FAULT_KINDS);
-  if (typeof kind !== 'string' || !kinds.includes(kind)) {
-    throw refuse('kind', kind, `one of ${kinds.join(', ')}`);
-  }
+  checkKind(kind);
   entries.delete('kind');
-  const scope = takeScope(entries, scopeOf(kind as FaultKind));
-  const spec: FaultSpec = FAULT_KINDS[kind as FaultKind];
+  const scope = takeScope(entries, kind);
+  const spec: FaultSpec = FAULT_KINDS[kind];
   const parameters: Record<string, number | string> = {};
   for (const [name, parameter] of Object.entries(spec.parameters)) {
     const value = entries.get(name) ?? parameter.default;
@@ -188,25 +187,37 @@ export function parseFault(request: unknown): Pick<Fault, 'kind' | 'parameters' 
     parameters[name] = parseParameter(name, value, parameter);
   }
   for (const name of entries.keys()) {
-    const allowed = ['kind', ...Object.keys(spec.parameters), ...scopeOf(kind as FaultKind)];
+    const allowed = ['kind', ...Object.keys(spec.parameters), ...scopeOf(kind)];
     throw refuse(name, entries.get(name), `only ${allowed.join(', ')}`);
   }
-  return { kind: kind as FaultKind, parameters, scope };
+  return { kind, parameters, scope };
 }
 
-function takeScope(entries: Map<string, unknown>, keys: readonly ScopeKey[]): FaultScope {
-  const scope: Record<string, unknown> = {};
-  for (const key of keys) {
-    if (entries.has(key)) scope[key] = scopeParsers[key](entries.get(key));
+export function checkKind(kind: unknown): asserts kind is FaultKind {
+  const kinds = Object.keys(FAULT_KINDS);
+  if (typeof kind !== 'string' || !kinds.includes(kind)) throw refuseName('kind', kind, kinds);
+}
+
+function takeScope(entries: Map<string, unknown>, kind: FaultKind): FaultScope {
+  const taken: Record<string, unknown> = {};
+  for (const key of scopeOf(kind)) {
+    if (entries.has(key)) taken[key] = scopeParsers[key](entries.get(key));
     entries.delete(key);
   }
+  const scope: FaultScope = taken;
+  const { fromSlot = 0, toSlot = fromSlot } = scope;
+  if (toSlot < fromSlot) throw refuse('toSlot', toSlot, `fromSlot, ${fromSlot}, or above`);
   return scope;
 }
 
+/** Any other would limit a fault to nothing. Some kinds touch both answers and notifications. */
+const knownMethods: readonly string[] = [...RPC_METHODS, ...SUBSCRIBE_METHODS];
+
 function parseMethods(value: unknown): string[] {
   const isList = Array.isArray(value) && value.length > 0 && value.length <= methodCountMax;
-  if (!isList || !value.every((name) => typeof name === 'string')) {
-    throw refuse('methods', value, `a list of 1 to ${methodCountMax} method names`);
+  if (!isList) throw refuse('methods', value, `a list of 1 to ${methodCountMax} method names`);
+  for (const [i, name] of value.entries()) {
+    if (!knownMethods.includes(name)) throw refuseName(`methods[${i}]`, name, knownMethods);
   }
   return value as string[];
 }
@@ -238,11 +249,17 @@ function isBetween(value: number, { min, max }: { min: number; max: number }): b
 
 const foundLengthMax = 100;
 
-function refuse(path: string, found: unknown, expected: string): CodedError {
+function refuseName(path: string, found: unknown, known: readonly string[]): CodedError {
+  const nearest = typeof found === 'string' ? findNearestName(found, known) : undefined;
+  return refuse(path, found, `one of ${known.join(', ')}`, nearest);
+}
+
+function refuse(path: string, found: unknown, expected: string, nearest?: string): CodedError {
   const text = found === undefined ? 'nothing' : (JSON.stringify(found) ?? typeof found);
   return new CodedError('simulator-fault-invalid', {
     path: path === '' ? 'request' : path,
     found: text.slice(0, foundLengthMax),
     expected,
+    ...(nearest === undefined ? {} : { nearest }),
   });
 }

@@ -2,6 +2,7 @@ import { applyBlockFaults } from './block-faults.ts';
 import type { SimulatedChain } from './chain.ts';
 import type { ChainBlock } from './chain-block.ts';
 import { type Faults, numberOf, textOf } from './faults.ts';
+import { RPC_METHODS, type RpcMethod } from './method-names.ts';
 import type { NodeState, NodeView } from './node-view.ts';
 import type { RenderedBlock, RenderedBlocks } from './rendered-blocks.ts';
 import { failure, RpcFailure } from './rpc-failure.ts';
@@ -176,18 +177,20 @@ function getGenesisHash(node: RpcNode): RpcResult {
   return JSON.stringify(isOther ? chain.hash('other genesis') : chain.genesisHash);
 }
 
-const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
-  ['getBlock', getBlock],
-  ['getBlocks', getBlocks],
-  ['getBlocksWithLimit', getBlocksWithLimit],
-  ['getBlockTime', getBlockTime],
-  ['getSlot', (node, params) => String(node.contextSlot(params[0]))],
-  ['getBlockHeight', (node, params) => String(node.block(node.contextSlot(params[0])).height)],
-  ['getFirstAvailableBlock', (node) => String(node.state.firstAvailableSlot)],
-  ['getLatestBlockhash', getLatestBlockhash],
-  ['getGenesisHash', getGenesisHash],
-  ['getHealth', getHealth],
-  ['getVersion', () => JSON.stringify({ 'feature-set': featureSet, 'solana-core': nodeVersion })],
-]);
+const answers: Readonly<Record<RpcMethod, Method>> = {
+  getBlock,
+  getBlocks,
+  getBlocksWithLimit,
+  getBlockTime,
+  getSlot: (node, params) => String(node.contextSlot(params[0])),
+  getBlockHeight: (node, params) => String(node.block(node.contextSlot(params[0])).height),
+  getFirstAvailableBlock: (node) => String(node.state.firstAvailableSlot),
+  getLatestBlockhash,
+  getGenesisHash,
+  getHealth,
+  getVersion: () => JSON.stringify({ 'feature-set': featureSet, 'solana-core': nodeVersion }),
+};
 
-export const METHOD_NAMES: readonly string[] = [...METHODS.keys()];
+const METHODS: ReadonlyMap<string, Method> = new Map(
+  RPC_METHODS.map((name) => [name, answers[name]]),
+);
