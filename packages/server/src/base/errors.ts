@@ -30,20 +30,22 @@ export const ERRORS = {
   'listen-failed': { text: 'the address cannot be listened on; choose another port or host' },
 
   // A block as a source delivered it: refused whole, never stored in part.
-  'block-not-utf8': { text: 'the block is not valid UTF-8; ask another source' },
-  'block-not-json': { text: 'the block is not valid JSON; ask another source' },
+  'block-not-utf8': { text: 'the block is not valid UTF-8; ask another source, or mend the file' },
+  'block-not-json': { text: 'the block is not valid JSON; ask another source, or mend the file' },
   'block-lone-surrogate': {
-    text: 'the block escapes half of a surrogate pair, which is no text; ask another source',
+    text: 'the block escapes half of a surrogate pair, which is no text; ask another source, or mend the file',
   },
   'block-too-large': {
     text: 'the block is larger than the limit; raise it, or ask another source',
   },
-  'block-too-deep': { text: 'the block nests deeper than any real block; ask another source' },
+  'block-too-deep': {
+    text: 'the block nests deeper than any real block; ask another source, or mend the file',
+  },
   'block-field-missing': {
-    text: 'the block lacks a field that every block has; ask another source',
+    text: 'the block lacks a field that every block has; ask another source, or mend the file',
   },
   'block-field-invalid': {
-    text: 'a field of the block has a value it cannot have; ask another source',
+    text: 'a field of the block has a value it cannot have; ask another source, or mend the file',
   },
   'block-meta-missing': {
     text: 'the source lacks the statuses of this block; ask another source, or mark this one metaOptional',

@@ -155,7 +155,7 @@ test('error: edge case 1: what is no u64 or i64 is refused', () => {
   }
   for (const lamports of [2n ** 63n, -(2n ** 63n) - 1n, 'x']) {
     const rewards = [{ pubkey: payer, lamports, postBalance: 1 }];
-    expect(refusal(rawBlock([], { rewards })).detail).toEqual({
+    expect(refusal(rawBlock([], { rewards })).detail).toMatchObject({
       slot: 1000,
       field: 'rewards.lamports[0]',
     });
@@ -303,7 +303,7 @@ test('error: a parent at or above the slot is refused, slot 0 excepted', () => {
     'block-parent-not-below',
   );
   for (const parentSlot of [null, -1, 1.5, '1', 2n ** 64n]) {
-    expect(refusal(rawBlock([], { parentSlot })).detail).toEqual({
+    expect(refusal(rawBlock([], { parentSlot })).detail).toMatchObject({
       slot: 1000,
       field: 'parentSlot',
     });
@@ -395,8 +395,42 @@ test('error: I-05, F-07: damaged bytes are refused by name', () => {
 
 test('error: F-07: a hash of 0 bytes or 10 MB, or of other characters, is refused', () => {
   for (const blockhash of ['', '1'.repeat(10_000_000), `${address(60)}\r\n`, undefined, 5, null]) {
-    expect(refusal(rawBlock([], { blockhash })).detail).toEqual({ slot: 1000, field: 'blockhash' });
+    expect(refusal(rawBlock([], { blockhash })).detail).toMatchObject({
+      slot: 1000,
+      field: 'blockhash',
+    });
   }
+});
+
+test('error: block-field-invalid says what was found, shortened, and what was expected', () => {
+  const found = (field: string, value: unknown) => refusal(rawBlock([], { [field]: value })).detail;
+  const expected = 'base58 of 32 bytes';
+  expect(found('blockhash', 5)).toMatchObject({ found: '5', expected });
+  expect(found('blockhash', null)).toMatchObject({ found: 'null', expected });
+  expect(found('blockhash', undefined)).toMatchObject({ found: 'nothing', expected });
+  expect(found('blockhash', [1, 2])).toMatchObject({ found: 'a list of 2', expected });
+  expect(found('blockhash', {})).toMatchObject({ found: 'an object', expected });
+  expect(found('blockhash', 'a\n')).toMatchObject({ found: '"a\\n"', expected });
+  expect(found('blockhash', u64Max)).toMatchObject({ found: '18446744073709551615', expected });
+  expect(found('blockhash', 'x'.repeat(1_000_000))).toMatchObject({
+    found: `"${'x'.repeat(48)}"… (1000000 characters)`,
+  });
+  expect(found('blockTime', '5')).toMatchObject({
+    found: '"5"',
+    expected: 'an integer of 64 bits',
+  });
+  expect(refusalOfOne({ meta: { fee: -1 } }).detail).toMatchObject({
+    found: '-1',
+    expected: 'an integer of 0 to 2^64-1',
+  });
+});
+
+test('error: block-field-missing says what was expected', () => {
+  const error = refusal(rawBlock([], { transactions: undefined }));
+  expect([error.code, error.detail]).toEqual([
+    'block-field-missing',
+    { slot: 1000, field: 'transactions', expected: 'a list' },
+  ]);
 });
 
 test('behavior: I-05: texts come out as they went in: NUL, non-BMP, line separators, the mark itself', () => {

@@ -63,7 +63,9 @@ export function normalizeTransaction(draft: BlockDraft, entry: unknown, index: n
   const message: RawMessage = reader.object(body.message, 'transaction.message');
   const meta = readMeta(draft, raw.meta);
   const accountKeys = reader.addresses(message.accountKeys, 'message.accountKeys');
-  if (accountKeys.length === 0) reader.refuse('message.accountKeys');
+  if (accountKeys.length === 0) {
+    reader.refuse('message.accountKeys', accountKeys, 'at least one key');
+  }
   const addressTableLookups = readLookups(reader, message.addressTableLookups);
   const loadedAddresses = readLoadedAddresses(reader, meta?.loadedAddresses, addressTableLookups);
   const version = readVersion(reader, raw.version, addressTableLookups.length > 0);
@@ -120,7 +122,9 @@ function readMeta(draft: BlockDraft, value: unknown): RawMeta | null {
 
 function readErr(reader: BlockReader, err: unknown): string | null {
   if (err === undefined || err === null) return null;
-  return encodeError(err, reader.mark) ?? reader.refuse('meta.err');
+  return (
+    encodeError(err, reader.mark) ?? reader.refuse('meta.err', err, 'null, a text or an object')
+  );
 }
 
 function readUnits(reader: BlockReader, meta: RawMeta | null): bigint | null {

@@ -19,7 +19,10 @@ export function readBalances(reader: BlockReader, input: BalanceInput, balances:
   const { keys, meta, transactionIndex } = input;
   const pre = reader.array(meta.preBalances, 'meta.preBalances');
   const post = reader.array(meta.postBalances, 'meta.postBalances');
-  if (pre.length !== post.length || post.length > keys.length) reader.refuse('meta.postBalances');
+  if (pre.length !== post.length || post.length > keys.length) {
+    const expected = `as many as preBalances, ${pre.length}, and at most one a key, ${keys.length}`;
+    reader.refuse('meta.postBalances', post, expected);
+  }
   const first = balances.length;
   for (let i = 0; i < pre.length; i++) {
     const before = pre[i];
@@ -105,7 +108,7 @@ function readSide(
   for (let i = 0; i < list.length; i++) {
     const index = reader.object<'accountIndex'>(list[i], fields.list, i).accountIndex;
     if (typeof index !== 'number' || !isCount(index) || index >= keyCount) {
-      reader.refuse(fields.accountIndex, i);
+      reader.refuse(fields.accountIndex, index, `the place of one of the ${keyCount} keys`, i);
     }
     if (index <= previous) isAscending = false;
     previous = index;
@@ -121,7 +124,10 @@ function sortSide(
   const sorted = list.toSorted((a, b) => (a.accountIndex as number) - (b.accountIndex as number));
   for (let i = 1; i < sorted.length; i++) {
     // Named twice: which of the two is true cannot be known.
-    if (sorted[i]?.accountIndex === sorted[i - 1]?.accountIndex) reader.refuse(fields.list, i);
+    const index = sorted[i]?.accountIndex;
+    if (index === sorted[i - 1]?.accountIndex) {
+      reader.refuse(fields.list, `account ${index} twice`, 'an account once', i);
+    }
   }
   return sorted;
 }
@@ -179,7 +185,9 @@ function readUiAmount(
 }
 
 function readAmount(reader: BlockReader, value: unknown, fields: SideFields): bigint {
-  return readU64Text(value) ?? reader.refuse(fields.amount);
+  return (
+    readU64Text(value) ?? reader.refuse(fields.amount, value, 'a text of an integer of 0 to 2^64-1')
+  );
 }
 
 /** Nodes of 2021 wrote an owner they did not know as empty text. */

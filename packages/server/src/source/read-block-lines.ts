@@ -46,6 +46,8 @@ export async function* readBlockLines(
   }
 }
 
+const openFailures = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'ELOOP']);
+
 class LineTooLong extends RangeError {}
 
 function describeFailure(
@@ -58,7 +60,9 @@ function describeFailure(
   }
   const reason = (error as NodeJS.ErrnoException).code;
   if (error instanceof CodedError || reason === undefined) return error;
-  return new CodedError('block-file-unreadable', { path, line, reason }, { cause: error });
+  // A file or folder that cannot be opened has no lines.
+  const place = openFailures.has(reason) ? { path } : { path, line };
+  return new CodedError('block-file-unreadable', { ...place, reason }, { cause: error });
 }
 
 function parseLine(bytes: Uint8Array, { path, line }: { path: string; line: number }): BlockLine {
@@ -158,5 +162,5 @@ function decoderFor(first: Uint8Array, path: string): Transform | undefined {
   const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform };
   if (createZstdDecompress !== undefined) return createZstdDecompress();
   const reason = 'zstd needs a newer Node; use gzip';
-  throw new CodedError('block-file-unreadable', { path, line: 1, reason });
+  throw new CodedError('block-file-unreadable', { path, reason });
 }

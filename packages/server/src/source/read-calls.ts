@@ -57,7 +57,7 @@ function readCall(reader: BlockReader, input: CallsInput, entry: unknown, tree: 
 function readHeight(reader: BlockReader, value: unknown): number {
   if (value === undefined || value === null) return 0;
   if (typeof value !== 'number' || !isCount(value) || value === 0) {
-    reader.refuse('instruction.stackHeight');
+    reader.refuse('instruction.stackHeight', value, 'an integer from 1 on');
   }
   return value;
 }
@@ -79,7 +79,8 @@ function readGroups(
     );
     const { index } = raw;
     if (typeof index !== 'number' || !isCount(index) || index >= topCount) {
-      reader.refuse('meta.innerInstructions.index', i);
+      const expected = `the place of one of the ${topCount} instructions`;
+      reader.refuse('meta.innerInstructions.index', index, expected, i);
     }
     const calls = reader.array(raw.instructions, 'meta.innerInstructions.instructions', i);
     const known = joined[index];

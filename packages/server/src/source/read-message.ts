@@ -1,5 +1,4 @@
 import { isBase58, isBase58Of64 } from '../base/base58.ts';
-import { CodedError } from '../base/errors.ts';
 import type { AddressTableLookup, LoadedAddresses } from '../ledger/block.ts';
 import type { Address, Signature } from '../ledger/primitives.ts';
 import type { BlockReader, Raw } from './block-reader.ts';
@@ -49,7 +48,7 @@ export function readSignatures(reader: BlockReader, value: unknown): readonly Si
   for (let i = 0; i < list.length; i++) {
     const text = list[i];
     if (typeof text !== 'string' || !isBase58Of64(text)) {
-      reader.refuse('transaction.signatures', i);
+      reader.refuse('transaction.signatures', text, 'base58 of 64 bytes', i);
     }
   }
   return list as readonly Signature[];
@@ -92,7 +91,7 @@ export function readLoadedAddresses(
     };
   }
   if (loaded.readonly.length + loaded.writable.length === 0 && lookups.some(hasIndexes)) {
-    throw new CodedError('block-field-missing', reader.detail('meta.loadedAddresses'));
+    reader.missing('meta.loadedAddresses', 'the addresses that the lookups name');
   }
   return loaded;
 }
@@ -125,7 +124,7 @@ export function readProgram(
   keys: readonly Address[],
 ): Address {
   const key = typeof index === 'number' && isCount(index) ? keys[index] : undefined;
-  return key ?? reader.refuse('instruction.programIdIndex');
+  return key ?? reader.refuse('instruction.programIdIndex', index, keyExpected(keys));
 }
 
 export function readAccounts(
@@ -138,12 +137,16 @@ export function readAccounts(
   for (let i = 0; i < indexes.length; i++) {
     const index = indexes[i];
     const key = typeof index === 'number' && isCount(index) ? keys[index] : undefined;
-    accounts[i] = key ?? reader.refuse('instruction.accounts', i);
+    accounts[i] = key ?? reader.refuse('instruction.accounts', index, keyExpected(keys), i);
   }
   return accounts;
 }
 
+function keyExpected(keys: readonly Address[]): string {
+  return `the place of one of the ${keys.length} keys`;
+}
+
 export function readData(reader: BlockReader, value: unknown): string {
   if (typeof value === 'string' && isBase58(value)) return value;
-  return reader.refuse('instruction.data');
+  return reader.refuse('instruction.data', value, 'base58');
 }

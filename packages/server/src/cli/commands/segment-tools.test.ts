@@ -160,7 +160,11 @@ describe('sluice pack', () => {
   );
 
   test.each([
-    ['a field that is missing', '{"slot":7,"block":{}}', 'line 2, slot 7'],
+    [
+      'a field that is missing',
+      '{"slot":7,"block":{}}',
+      'line 2, slot 7, field parentSlot, found nothing, expected an integer from 0 to',
+    ],
     ['a key after the block', '{"slot":7,"block":{},"x":1}', '[block-not-json]'],
   ])('error: a block that is none, %s, names the line', async (_, text, expected) => {
     writeFileSync(at('bad.jsonl'), `\n${text}\n`);
@@ -183,6 +187,9 @@ describe('sluice pack', () => {
   test('error: block-file-unreadable for a file that is not there, or cut', async () => {
     const missing = await run('pack', '--out', at('x.segment'), at('missing.jsonl'));
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('reason ENOENT')]);
+    expect(missing.err).toContain(`(path ${at('missing.jsonl')}, reason ENOENT)`);
+    const notFile = await run('pack', '--out', at('x.segment'), folder);
+    expect(notFile.err).toContain(`(path ${folder}, reason EISDIR)`);
     writeFileSync(at('cut.gz'), readFileSync(at('b.jsonl.gz')).subarray(0, -30));
     const cut = await run('pack', '--out', at('x.segment'), at('cut.gz'));
     expect([cut.code, cut.err]).toEqual([1, expect.stringContaining('[block-file-unreadable]')]);
