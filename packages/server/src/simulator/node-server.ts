@@ -93,7 +93,7 @@ class Exchange {
     const bodyFaults = wire.takeBodyFaults();
     const pieces = answerRequest(request, this.#modules);
     if (bodyFaults) return this.#sendFaulty(joinPieces(pieces), bodyFaults);
-    if (request.kind === 'single') return this.#sendWhole(joinPieces(pieces));
+    if (request.kind === 'single') return this.#sendWhole([...pieces]);
     await this.#sendPieces(pieces);
   }
 
@@ -103,10 +103,29 @@ class Exchange {
     );
   }
 
-  async #sendWhole(body: Buffer): Promise<void> {
-    const sent = this.#wantsGzip ? await gzipAsync(body, { level: gzipLevel }) : body;
-    if (this.#wantsGzip) this.#response.setHeader('Content-Encoding', 'gzip');
-    this.#response.writeHead(200, { 'Content-Length': sent.length }).end(sent);
+  async #sendWhole(pieces: readonly (Uint8Array | string)[]): Promise<void> {
+    if (this.#wantsGzip) {
+      const body = joinPieces(pieces);
+      this.#release(pieces);
+      const sent = await gzipAsync(body, { level: gzipLevel });
+      this.#response.setHeader('Content-Encoding', 'gzip');
+      this.#response.writeHead(200, { 'Content-Length': sent.length }).end(sent);
+      return;
+    }
+    const buffers = [...toBuffers(pieces)];
+    const length = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
+    // The system has taken the bytes, or never will.
+    this.#response.once('close', () => this.#release(pieces));
+    this.#response.cork();
+    this.#response.writeHead(200, { 'Content-Length': length });
+    for (const buffer of buffers) this.#response.write(buffer);
+    this.#response.end();
+  }
+
+  #release(pieces: readonly (Uint8Array | string)[]): void {
+    for (const piece of pieces) {
+      if (typeof piece !== 'string') this.#modules.blocks.release(piece);
+    }
   }
 
   async #sendPieces(pieces: Iterable<Uint8Array | string>): Promise<void> {

@@ -6,10 +6,10 @@ import type { RenderBlock } from './rendered-blocks.ts';
 /** Renders blocks with the content of a simulated ledger. */
 export function renderContent(options: ContentOptions): RenderBlock {
   const generator = new BlockGenerator(options);
-  return (chainBlock, asked) => {
+  return (chainBlock, asked, takeRoom) => {
     // A header needs none of the work that a block's transactions are.
     const isHeader = asked.transactionDetails === 'none' && !asked.rewards;
     const block = isHeader ? generator.generateEmpty(chainBlock) : generator.generate(chainBlock);
-    return { json: renderRawBlock(block, asked), versionMax: block.findVersionMax() };
+    return { json: renderRawBlock(block, asked, takeRoom), versionMax: block.findVersionMax() };
   };
 }

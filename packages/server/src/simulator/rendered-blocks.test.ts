@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { assert } from '../base/assert.ts';
 import { SimulatedChain } from './chain.ts';
 import type { ChainBlock } from './chain-block.ts';
 import { RenderedBlocks } from './rendered-blocks.ts';
@@ -41,4 +42,46 @@ test('limit: a block larger than all room is answered and not kept', () => {
   const { blocks } = create(50);
   expect(blocks.get(blockAt(1), full).json).toHaveLength(100);
   expect(blocks.bytes).toBe(0);
+});
+
+const blockBytes = 1024 * 1024;
+
+/** Blocks of a megabyte full of their slot, of which two are kept. */
+function createLarge(): RenderedBlocks {
+  return new RenderedBlocks(
+    { bytesMax: 2 * blockBytes },
+    {
+      render: ({ slot }, _options, takeRoom) => {
+        assert(takeRoom !== undefined, 'the cache offers room');
+        return { json: takeRoom(blockBytes).fill(slot), versionMax: -1 };
+      },
+    },
+  );
+}
+
+test('behavior: the room of a block is used again when it is neither kept nor read', () => {
+  const blocks = createLarge();
+  const first = blocks.get(blockAt(1), full).json;
+  expect(blocks.get(blockAt(1), full).json === first).toBe(true);
+  blocks.get(blockAt(2), full);
+  blocks.get(blockAt(3), full);
+  blocks.release(first);
+  expect((blocks.get(blockAt(3), full).json.buffer === first.buffer) === false).toBe(true);
+  expect([first.at(0), first.at(-1)]).toEqual([1, 1]);
+  blocks.release(first);
+  expect(blocks.get(blockAt(5), full).json.buffer === first.buffer).toBe(true);
+});
+
+test('behavior: a kept block stays whole when its readers are done', () => {
+  const blocks = createLarge();
+  const first = blocks.get(blockAt(1), full).json;
+  blocks.release(first);
+  expect(blocks.get(blockAt(1), full).json === first).toBe(true);
+  for (const slot of [2, 3, 4]) blocks.get(blockAt(slot), full);
+  expect([first.at(0), first.at(-1)]).toEqual([1, 1]);
+});
+
+test('behavior: bytes from elsewhere may be released', () => {
+  const blocks = createLarge();
+  expect(() => blocks.release(new Uint8Array(5))).not.toThrow();
 });

@@ -1,5 +1,7 @@
+import { assert } from '../base/assert.ts';
 import type { ChainBlock } from './chain-block.ts';
 import type { RenderOptions } from './content/render-raw-block.ts';
+import { SpareRooms } from './spare-rooms.ts';
 
 /** The JSON of a getBlock result. */
 export interface RenderedBlock {
@@ -8,18 +10,42 @@ export interface RenderedBlock {
   readonly versionMax: number;
 }
 
-export type RenderBlock = (block: ChainBlock, options: RenderOptions) => RenderedBlock;
+/** Where a renderer may put its bytes. */
+export type TakeRoom = (byteCount: number) => Uint8Array;
 
-/** Rendered blocks, the most recently used ones kept, bounded in bytes: several clients ask for the same block. */
+export type RenderBlock = (
+  block: ChainBlock,
+  options: RenderOptions,
+  takeRoom?: TakeRoom,
+) => RenderedBlock;
+
+interface Entry {
+  readonly rendered: RenderedBlock;
+  /** How often it was handed out and not returned. */
+  useCount: number;
+  isKept: boolean;
+}
+
+/**
+ * Rendered blocks, the most recently used ones kept, bounded in bytes: several clients ask for the same block.
+ *
+ * Who is done with a block's bytes for good may say so (`release`); once nobody uses them and they are not kept, the
+ * next block is rendered in their room. Bytes that are never released are left to the collector.
+ */
 export class RenderedBlocks {
   readonly #bytesMax: number;
   readonly #render: RenderBlock;
-  readonly #blocks = new Map<string, RenderedBlock>();
+  readonly #takeRoom: TakeRoom;
+  readonly #rooms: SpareRooms;
+  readonly #kept = new Map<string, Entry>();
+  readonly #entries = new WeakMap<Uint8Array, Entry>();
   #bytes = 0;
 
   constructor(options: { bytesMax: number }, modules: { render: RenderBlock }) {
     this.#bytesMax = options.bytesMax;
     this.#render = modules.render;
+    this.#rooms = new SpareRooms({ bytesMax: options.bytesMax / 2 });
+    this.#takeRoom = (byteCount) => this.#rooms.take(byteCount);
   }
 
   get bytes(): number {
@@ -28,25 +54,50 @@ export class RenderedBlocks {
 
   get(block: ChainBlock, options: RenderOptions): RenderedBlock {
     const key = `${block.branch}/${block.slot}/${options.transactionDetails}/${options.rewards}`;
-    const known = this.#blocks.get(key);
-    const rendered = known ?? this.#render(block, options);
+    const known = this.#kept.get(key);
+    const entry = known ?? this.#create(block, options);
+    entry.useCount++;
     // Taken out and put in again, it is the youngest; the map's order is the order of use.
-    if (known !== undefined) this.#drop(key, known);
-    this.#blocks.set(key, rendered);
-    this.#bytes += rendered.json.length;
+    if (known !== undefined) this.#remove(key, known);
+    this.#kept.set(key, entry);
+    this.#bytes += entry.rendered.json.length;
     this.#evict();
-    return rendered;
+    return entry.rendered;
+  }
+
+  /** Says that one who got these bytes does not read them any more. Bytes that are not from here are left alone. */
+  release(json: Uint8Array): void {
+    const entry = this.#entries.get(json);
+    if (entry === undefined) return;
+    assert(entry.useCount > 0, 'bytes are released as often as they were handed out');
+    entry.useCount--;
+    this.#recycle(entry);
+  }
+
+  #create(block: ChainBlock, options: RenderOptions): Entry {
+    const rendered = this.#render(block, options, this.#takeRoom);
+    const entry = { rendered, useCount: 0, isKept: true };
+    this.#entries.set(rendered.json, entry);
+    return entry;
   }
 
   #evict(): void {
-    for (const [key, rendered] of this.#blocks) {
+    for (const [key, entry] of this.#kept) {
       if (this.#bytes <= this.#bytesMax) return;
-      this.#drop(key, rendered);
+      this.#remove(key, entry);
+      entry.isKept = false;
+      this.#recycle(entry);
     }
   }
 
-  #drop(key: string, rendered: RenderedBlock): void {
-    this.#blocks.delete(key);
+  #remove(key: string, { rendered }: Entry): void {
+    this.#kept.delete(key);
     this.#bytes -= rendered.json.length;
+  }
+
+  #recycle({ rendered, useCount, isKept }: Entry): void {
+    if (useCount > 0 || isKept) return;
+    this.#entries.delete(rendered.json);
+    this.#rooms.giveBack(rendered.json);
   }
 }

@@ -26,8 +26,8 @@ export class ByteSink {
     else this.#size += room.write(text, this.#size, 'latin1');
   }
 
-  finish(): Uint8Array {
-    const bytes = Buffer.allocUnsafeSlow(this.#size);
+  finish(takeRoom: (byteCount: number) => Uint8Array): Uint8Array {
+    const bytes = takeRoom(this.#size);
     room.copy(bytes, 0, 0, this.#size);
     return bytes;
   }

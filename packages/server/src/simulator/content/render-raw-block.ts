@@ -22,7 +22,11 @@ export interface RenderOptions {
 }
 
 /** The UTF-8 bytes of the value of `result`. */
-export function renderRawBlock(block: SimulatedBlock, options: RenderOptions): Uint8Array {
+export function renderRawBlock(
+  block: SimulatedBlock,
+  options: RenderOptions,
+  takeRoom: (byteCount: number) => Uint8Array = Buffer.allocUnsafeSlow,
+): Uint8Array {
   const { chainBlock, era } = block;
   const height = era.hasHeight ? chainBlock.height : null;
   const time = era.hasTime ? chainBlock.blockTime : null;
@@ -34,7 +38,7 @@ export function renderRawBlock(block: SimulatedBlock, options: RenderOptions): U
   if (options.rewards) sink.write(`,"rewards":[${block.rewards.map(printReward).join(',')}]`);
   printTransactions(sink, block, options);
   sink.write('}');
-  return sink.finish();
+  return sink.finish(takeRoom);
 }
 
 function printTransactions(sink: ByteSink, block: SimulatedBlock, options: RenderOptions): void {
