@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const shared = {
@@ -13,6 +14,8 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'sluice',
+          // The default leaves one core idle, which on two is half of them.
+          maxWorkers: availableParallelism(),
           include: ['packages/*/src/**/*.test.ts', 'test/*/**/*.test.ts'],
           exclude: ['test/tidy/**'],
           testTimeout: 60_000,
@@ -23,6 +26,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'tidy',
+          sequence: { groupOrder: 1 },
           include: ['test/tidy/**/*.test.ts'],
           testTimeout: 60_000,
           // The rules are pure functions, and most of their time was loading the compiler anew for each file.
