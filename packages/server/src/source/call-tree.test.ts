@@ -47,7 +47,13 @@ test('error: edge case 10: a group index too high refuses the block', () => {
   for (const index of [1, -1, 0.5]) {
     expect(() => run({ inner: [[index, [at(2, b)]]], lines: [] })).toThrow(
       expect.objectContaining({
-        detail: { slot: 1000, transaction: 0, field: 'meta.innerInstructions.index[0]' },
+        detail: {
+          slot: 1000,
+          transaction: 0,
+          field: 'meta.innerInstructions.index[0]',
+          found: String(index),
+          expected: 'the place of one of the 1 instructions',
+        },
       }),
     );
   }
