@@ -216,16 +216,13 @@ function resultPart(
   return [`SELECT r."number", 0, ${header} FROM ${from} r`, ...texts].join(' UNION ALL ');
 }
 
-type Filters = Readonly<
-  Record<string, readonly string[] | { texts: readonly string[] } | boolean | undefined>
->;
+type Filters = Readonly<Record<string, readonly string[] | boolean | undefined>>;
 
 function conditionOf(table: RecordTable, filters: object): string {
   const conditions = Object.entries(filters as Filters).flatMap(([name, value]) => {
     if (value === undefined) return [];
     if (typeof value === 'boolean') return [`${name} = ${value}`];
-    const values = 'texts' in value ? value.texts : value;
-    return values.length === 0 ? ['false'] : [filterText(table, name, values)];
+    return value.length === 0 ? ['false'] : [filterText(table, name, value)];
   });
   return conditions.length === 0 ? 'true' : `(${conditions.join(' AND ')})`;
 }

@@ -4,6 +4,9 @@
  * are looked at. The plan is data: `sluice explain` prints it.
  */
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
+import { filterRows } from '@sluice/protocol/request-table';
+import { assert } from '../base/assert.ts';
+import { decodeBase58 } from '../base/base58.ts';
 import type { AddressList, Hex, Selection } from '../query/query.ts';
 import type { SegmentIndex } from '../segment/segment-index.ts';
 
@@ -80,7 +83,7 @@ export function planItems(
 }
 
 interface AnyItem {
-  readonly filters: Readonly<Record<string, AddressList | readonly string[] | boolean | undefined>>;
+  readonly filters: Readonly<Record<string, readonly string[] | boolean | undefined>>;
   readonly relations: Readonly<Record<string, boolean>>;
 }
 
@@ -118,8 +121,10 @@ function resolveFilters(
     if (value === undefined) continue;
     if (typeof value === 'boolean') {
       committed = value;
-    } else if (isAddressList(value)) {
-      const ids = value.keys.map((key) => index.find(key)).filter((id) => id !== undefined);
+    } else if (addressFilterNames.get(array)?.has(name) === true) {
+      const ids = keysOf(value as AddressList)
+        .map((key) => index.find(key))
+        .filter((id) => id !== undefined);
       if (ids.length === 0) return undefined;
       addressFilters.push({ name, ids: Uint32Array.from(ids).sort() });
     } else if (value.length === 0) {
@@ -133,8 +138,27 @@ function resolveFilters(
   return { addressFilters, dataFilters, committed, logKinds };
 }
 
-function isAddressList(value: AddressList | readonly string[]): value is AddressList {
-  return 'keys' in value && !Array.isArray(value);
+const addressFilterNames: ReadonlyMap<RecordArray, ReadonlySet<string>> = new Map(
+  RECORD_ARRAY_NAMES.map((array) => {
+    const rows = filterRows(array).filter(([, { value }]) => value === 'address');
+    return [array, new Set<string>(rows.map(([name]) => name))];
+  }),
+);
+
+const knownKeys = new WeakMap<AddressList, readonly Uint8Array[]>();
+
+/** The bytes of a list's addresses, decoded once for all the segments a query goes through. */
+function keysOf(list: AddressList): readonly Uint8Array[] {
+  let keys = knownKeys.get(list);
+  if (keys === undefined) {
+    keys = list.map((text) => {
+      const key = decodeBase58(text);
+      assert(key !== undefined, 'a query holds only addresses that were checked');
+      return key;
+    });
+    knownKeys.set(list, keys);
+  }
+  return keys;
 }
 
 function hexToBytes(hex: Hex): Uint8Array {

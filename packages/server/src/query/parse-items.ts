@@ -2,9 +2,7 @@
 import { LOG_KINDS, type LogKind, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
-import { assert } from '../base/assert.ts';
-import { decodeBase58, isBase58Of32 } from '../base/base58.ts';
-import type { Address } from '../ledger/primitives.ts';
+import { isBase58Of32 } from '../base/base58.ts';
 import type { AddressList, Hex, Item } from './query.ts';
 import { itemKey } from './query-key.ts';
 import {
@@ -124,24 +122,13 @@ function parseFilter(value: unknown, row: FilterRow, { path, budget }: Place): u
 
 type PathOf = (index: number) => QueryPath;
 
-const addressByteCount = 32;
-
 function parseAddresses(values: readonly string[], pathOf: PathOf): AddressList {
   for (const [index, text] of values.entries()) {
     if (isBase58Of32(text)) continue;
     const allowed = 'base58 of 32 bytes';
     refuse('query-address-invalid', { path: pathOf(index), found: text, allowed });
   }
-  const texts = sortUnique(values);
-  // One buffer for all: a query may bring thousands of addresses, and may be sent to another thread.
-  const bytes = new Uint8Array(texts.length * addressByteCount);
-  const keys = texts.map((text, index) => {
-    const key = decodeBase58(text);
-    assert(key?.length === addressByteCount, 'the text was checked above');
-    bytes.set(key, index * addressByteCount);
-    return bytes.subarray(index * addressByteCount, (index + 1) * addressByteCount);
-  });
-  return { texts: texts as readonly Address[], keys };
+  return sortUnique(values) as AddressList;
 }
 
 function parseLogKinds(values: readonly string[], pathOf: PathOf): readonly LogKind[] {

@@ -1,5 +1,5 @@
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
-import type { AddressList, Item, Selection } from './query.ts';
+import type { Item, Selection } from './query.ts';
 
 /**
  * The canonical text of what is asked of a block: equal for equal selections, whatever their range, so that readers who
@@ -17,13 +17,6 @@ function itemKeys<A extends RecordArray>(selection: Selection, array: A): string
 
 /** The canonical text of one item. Its keys stand in the order of the table, which is how items are built. */
 export function itemKey<A extends RecordArray>(item: Item<A>): string {
-  const filters = Object.entries(item.filters).map(([name, value]) => [name, textsOf(value)]);
   const relations = Object.entries(item.relations).filter(([, wanted]) => wanted === true);
-  return JSON.stringify([Object.fromEntries(filters), relations.map(([name]) => name)]);
-}
-
-function textsOf(value: unknown): unknown {
-  return typeof value === 'object' && value !== null && 'texts' in value
-    ? (value as AddressList).texts
-    : value;
+  return JSON.stringify([item.filters, relations.map(([name]) => name)]);
 }

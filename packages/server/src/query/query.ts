@@ -18,11 +18,8 @@ import type { Address } from '../ledger/primitives.ts';
 /** `0x` and lower-case hex digits, two a byte. */
 export type Hex = Brand<string, 'Hex'>;
 
-/** Addresses in the order of their text, none twice; `keys[i]` is the 32 bytes of `texts[i]`. */
-export interface AddressList {
-  readonly texts: readonly Address[];
-  readonly keys: readonly Uint8Array[];
-}
+/** In the order of their text, none twice. Whoever needs the bytes decodes them: there may be thousands. */
+export type AddressList = readonly Address[];
 
 type FilterValue<Row> = Row extends { value: 'address' }
   ? AddressList

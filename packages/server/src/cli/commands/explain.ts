@@ -7,7 +7,7 @@ import { systemClock } from '../../base/clock.ts';
 import { Engine } from '../../engine/engine.ts';
 import type { RunReport } from '../../engine/segment-run.ts';
 import { parseQueryBody } from '../../query/parse-query.ts';
-import type { AddressList, Query } from '../../query/query.ts';
+import type { Query } from '../../query/query.ts';
 import type { Segment } from '../../segment/open-segment.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
@@ -148,12 +148,11 @@ function itemCosts(query: Query, { items }: RunReport): ItemCost[] {
 }
 
 function listFilters(
-  filters: Readonly<Record<string, AddressList | readonly string[] | boolean | undefined>>,
+  filters: Readonly<Record<string, readonly string[] | boolean | undefined>>,
 ): ItemCost['filters'] {
-  const entries = Object.entries(filters).flatMap(([name, value]) => {
-    if (value === undefined) return [];
-    return [[name, typeof value === 'object' && 'texts' in value ? value.texts : value]];
-  });
+  const entries = Object.entries(filters).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value]],
+  );
   return Object.fromEntries(entries);
 }
 

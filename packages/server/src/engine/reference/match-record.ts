@@ -21,11 +21,11 @@ import type {
 
 function isOneOf(list: AddressList | undefined, address: Address | null | undefined): boolean {
   if (list === undefined) return true;
-  return address !== null && address !== undefined && list.texts.includes(address);
+  return address !== null && address !== undefined && list.includes(address);
 }
 
 function mentionsOneOf(list: AddressList | undefined, addresses: readonly Address[]): boolean {
-  return list === undefined || addresses.some((address) => list.texts.includes(address));
+  return list === undefined || addresses.some((address) => list.includes(address));
 }
 
 export function matchesTransaction(item: TransactionItem, record: Transaction): boolean {

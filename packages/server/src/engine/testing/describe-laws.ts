@@ -16,7 +16,7 @@ import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
 import type { Block } from '../../ledger/block.ts';
 import { parseQueryBody } from '../../query/parse-query.ts';
-import type { AddressList, FieldLists, Item, Items, Query } from '../../query/query.ts';
+import type { FieldLists, Item, Items, Query } from '../../query/query.ts';
 import { queryKey } from '../../query/query-key.ts';
 import { arbitraryQueryCase } from './arbitrary-query.ts';
 import { linesWithRecords, readLines } from './read-lines.ts';
@@ -212,26 +212,13 @@ export function describeLaws(
   });
 }
 
-/** One item per value of its first address list that has several. */
+/** One item per value of its first list that has several. */
 function splitLists<A extends RecordArray>(item: Item<A>): readonly Item<A>[] {
-  const entry = Object.entries<unknown>(item.filters).find(([, value]) => lengthOf(value) > 1);
-  if (entry === undefined) return [item];
-  const [name, value] = entry;
-  return Array.from({ length: lengthOf(value) }, (_, at) => ({
-    ...item,
-    filters: { ...item.filters, [name]: valueAt(value, at) },
-  }));
-}
-
-function lengthOf(value: unknown): number {
-  if (Array.isArray(value)) return value.length;
-  return typeof value === 'object' && value !== null ? (value as AddressList).texts.length : 0;
-}
-
-function valueAt(value: unknown, at: number): unknown {
-  if (Array.isArray(value)) return [value[at]];
-  const { texts, keys } = value as AddressList;
-  return { texts: [texts[at]], keys: [keys[at]] };
+  for (const [name, value] of Object.entries<unknown>(item.filters)) {
+    if (!Array.isArray(value) || value.length < 2) continue;
+    return value.map((member) => ({ ...item, filters: { ...item.filters, [name]: [member] } }));
+  }
+  return [item];
 }
 
 function dropField(text: string, kind: Kind, name: string): unknown {
