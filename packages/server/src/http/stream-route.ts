@@ -7,7 +7,8 @@ import type { Logger } from 'pino';
 import { unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, ERRORS, type ErrorRow, isCodedError } from '../base/errors.ts';
-import { parseQueryBody } from '../query/parse-query.ts';
+import { runInTurns } from '../base/turns.ts';
+import { parseQuerySteps } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
 import type { LineStream } from '../stream/line-stream.ts';
 import type { OpenedStream, StreamHeads } from '../stream/open-stream.ts';
@@ -45,7 +46,8 @@ export async function answerStream(
   const body = await readBody(request.raw, modules.queryLimits);
   // The client left in the middle of its request.
   if (body === null) return void reply.hijack();
-  const query = parseQueryBody(body, { limits: modules.queryLimits, dialects: dataset.dialects });
+  const rules = { limits: modules.queryLimits, dialects: dataset.dialects };
+  const query = await runInTurns(parseQuerySteps(body, rules));
   const place = modules.places.take(key?.name ?? null);
   reply.raw.once('close', place.leave);
   try {

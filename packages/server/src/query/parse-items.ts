@@ -3,6 +3,7 @@ import { LOG_KINDS, type LogKind, type RecordArray } from '@sluice/protocol/fiel
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
 import { isBase58Of32 } from '../base/base58.ts';
+import type { Steps } from '../base/turns.ts';
 import type { AddressList, Hex, Item } from './query.ts';
 import { itemKey } from './query-key.ts';
 import {
@@ -52,12 +53,12 @@ export class QueryBudget {
   }
 }
 
-/** The items of one array, sorted by what they say, none twice. */
-export function parseItems<A extends RecordArray>(
+/** The items of one array, sorted by what they say, none twice. An item is a step. */
+export function* parseItems<A extends RecordArray>(
   body: JsonObject,
   array: A,
   budget: QueryBudget,
-): readonly Item<A>[] {
+): Steps<readonly Item<A>[]> {
   const value = ownValue(body, array);
   if (value === undefined) return [];
   const members = requireArray(value, array);
@@ -66,6 +67,7 @@ export function parseItems<A extends RecordArray>(
   for (const [index, member] of members.entries()) {
     const item = parseItem(member, array, { path: joinPath(array, index), budget });
     items.set(itemKey(item), item);
+    yield;
   }
   return [...items.keys()].sort().map((key) => items.get(key) as Item<A>);
 }

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { Dialect } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS, type QueryLimits } from '@sluice/protocol/query-limits';
 import { describe, expect, test } from 'vitest';
+import { encodeBase58 } from '../base/base58.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
-import { parseQuery, parseQueryBody } from './parse-query.ts';
+import { parseQuery, parseQueryBody, parseQuerySteps } from './parse-query.ts';
 import { queryKey } from './query-key.ts';
 
 const A = 'So11111111111111111111111111111111111111112';
@@ -281,3 +283,32 @@ describe('the key of a query', () => {
     expect(new Set(keys).size).toBe(bodies.length);
   });
 });
+
+test('limit: no step of the largest query keeps its thread for 10 ms', () => {
+  const list = (item: number) =>
+    Array.from({ length: QUERY_LIMITS.listValueCountMax }, (_, value) =>
+      encodeBase58(createHash('sha256').update(`${item} ${value}`).digest()),
+    );
+  const items = QUERY_LIMITS.valueCountMax / QUERY_LIMITS.listValueCountMax;
+  const query = {
+    fromBlock: 0,
+    instructions: Array.from({ length: items }, (_, item) => ({ mentionsAccount: list(item) })),
+  };
+  const spare = QUERY_LIMITS.bodyBytesMax - JSON.stringify(query).length;
+  const body = new TextEncoder().encode(JSON.stringify(query) + ' '.repeat(spare));
+  // Processor time, and the best of several: what else the machine does is not the parser's.
+  const longest = Array.from({ length: 8 }, () => longestStepMs(body));
+  expect(Math.min(...longest)).toBeLessThan(10);
+});
+
+function longestStepMs(body: Uint8Array): number {
+  const steps = parseQuerySteps(body, { limits: QUERY_LIMITS, dialects: ['ledger'] });
+  let longest = 0;
+  for (let isDone = false; !isDone; ) {
+    const start = process.cpuUsage();
+    isDone = steps.next().done === true;
+    const { user, system } = process.cpuUsage(start);
+    longest = Math.max(longest, (user + system) / 1_000);
+  }
+  return longest;
+}

@@ -5,9 +5,10 @@
  *   bytes ─► size ─► depth ─► UTF-8 ─► JSON ─► keys once ─► decode ─► Query
  */
 import { DIALECT_DEFAULT, type Dialect } from '@sluice/protocol/dialect';
-import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
+import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { CodedError } from '../base/errors.ts';
+import { runAtOnce, type Steps } from '../base/turns.ts';
 import { parseBlockNumber, toSlotBound } from './parse-block-number.ts';
 import { parseFields } from './parse-fields.ts';
 import { parseItems, QueryBudget } from './parse-items.ts';
@@ -42,6 +43,14 @@ const queryKeys = [
 
 /** A query from the body of a request, as bytes or text. */
 export function parseQueryBody(body: Uint8Array | string, options: ParseQueryOptions): Query {
+  return runAtOnce(parseQuerySteps(body, options));
+}
+
+/** The same in steps: the largest body takes longer than a thread that serves many may be kept. */
+export function* parseQuerySteps(
+  body: Uint8Array | string,
+  options: ParseQueryOptions,
+): Steps<Query> {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const { bodyBytesMax, depthMax } = options.limits;
   if (bytes.length > bodyBytesMax) {
@@ -49,14 +58,18 @@ export function parseQueryBody(body: Uint8Array | string, options: ParseQueryOpt
     refuse('query-too-large', { path: BODY_PATH, found: bytes.length, allowed });
   }
   checkDepth(bytes, depthMax);
+  yield;
   const text = decodeText(bytes);
   const value = parseJson(text);
-  return decodeQuery(value, scanKeys(text), options);
+  yield;
+  const numberTexts = scanKeys(text);
+  yield;
+  return yield* decodeQuery(value, numberTexts, options);
 }
 
 /** A query from a value that is already parsed; its block numbers are as exact as a JavaScript number. */
 export function parseQuery(value: unknown, options: ParseQueryOptions): Query {
-  return decodeQuery(value, new Map(), options);
+  return runAtOnce(decodeQuery(value, new Map(), options));
 }
 
 function decodeText(bytes: Uint8Array): string {
@@ -86,18 +99,19 @@ function attempt<Value>(action: () => Value): Value | Error {
   }
 }
 
-function decodeQuery(
+function* decodeQuery(
   value: unknown,
   numberTexts: ReadonlyMap<string, string>,
   { limits, dialects }: ParseQueryOptions,
-): Query {
+): Steps<Query> {
   const body = requireObject(value, BODY_PATH);
   requireKnownKeys(body, queryKeys, BODY_PATH);
   const dialect = parseDialect(body, dialects);
   const range = parseRange(body, numberTexts);
   const includeAllBlocks = ownValue(body, 'includeAllBlocks');
   const budget = new QueryBudget(limits);
-  const items = RECORD_ARRAY_NAMES.map((array) => [array, parseItems(body, array, budget)]);
+  const items: Partial<Record<RecordArray, unknown>> = {};
+  for (const array of RECORD_ARRAY_NAMES) items[array] = yield* parseItems(body, array, budget);
   return {
     ...range,
     parentBlockHash: parseParentBlockHash(body),
@@ -105,7 +119,7 @@ function decodeQuery(
     includeAllBlocks:
       includeAllBlocks !== undefined && requireBoolean(includeAllBlocks, 'includeAllBlocks'),
     fields: parseFields(body, dialect),
-    ...(Object.fromEntries(items) as Items),
+    ...(items as Items),
   };
 }
 
