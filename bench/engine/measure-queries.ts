@@ -28,6 +28,8 @@ export interface QueryResult {
 export interface SideTimes {
   readonly wallMs: Quantiles;
   readonly cpuMs: Quantiles;
+  /** Wall time without joining arrays of records to lines. */
+  readonly unjoinedMs: Quantiles;
 }
 
 /** The two sides answered differently, so that no time of theirs means anything. */
@@ -76,6 +78,7 @@ function timesOf({ samples }: TaskResult): SideTimes {
   return {
     wallMs: quantilesOf(samples.map(({ wallMs }) => wallMs)),
     cpuMs: quantilesOf(samples.map(({ cpuMs }) => cpuMs)),
+    unjoinedMs: quantilesOf(samples.map(({ wallMs, joiningMs }) => wallMs - joiningMs)),
   };
 }
 

@@ -21,9 +21,10 @@ async function measure(side: Side, task: Task): Promise<TaskResult> {
   const samples: Sample[] = [];
   for (let run = 0; run < task.runCount; run++) {
     const [startMs, startCpu] = [performance.now(), process.cpuUsage()];
-    await side.discard(query);
+    const joiningMs = await side.discard(query);
     const { user, system } = process.cpuUsage(startCpu);
-    samples.push({ wallMs: performance.now() - startMs, cpuMs: (user + system) / 1000 });
+    const wallMs = performance.now() - startMs;
+    samples.push({ wallMs, cpuMs: (user + system) / 1000, joiningMs });
   }
   return { samples, ...hashed };
 }

@@ -28,6 +28,8 @@ export interface Sample {
   readonly wallMs: number;
   /** Of all threads of the process. */
   readonly cpuMs: number;
+  /** The part of the wall time in which arrays of records were joined to lines. */
+  readonly joiningMs: number;
 }
 
 export interface TaskResult {
