@@ -9,7 +9,6 @@
  * A key's bucket and fingerprint come from one 32-bit hash of its bytes.
  */
 import { hashWords } from './dictionary.ts';
-import { ByteColumn } from './growable.ts';
 import { pageKeyCount } from './limits.ts';
 
 export interface AddressIndex {
@@ -133,29 +132,42 @@ function encodePostings(
   first: number,
   last: number,
 ): Uint8Array {
-  const page = new ByteColumn();
-  let entry = new Uint8Array(64);
+  const postingCount = (starts[last] as number) - (starts[first] as number);
+  const page = new Uint8Array((postingCount + last - first) * varintBytesMax);
+  let at = 0;
   let firstBefore = 0;
   for (let id = first; id < last; id++) {
     const start = starts[id] as number;
     const end = starts[id + 1] as number;
-    if (entry.length < (end - start) * 5 + 5) entry = new Uint8Array((end - start) * 10);
-    let length = 0;
+    // The length stands before the entry and is known after it; most fit one byte, and others are moved up.
+    const entry = at + 1;
+    let next = entry;
     if (end > start) {
       const firstTransaction = sorted[start] as number;
       const distance = firstTransaction - firstBefore;
-      length = writeVarint(entry, length, distance < 0 ? -distance * 2 - 1 : distance * 2);
+      next = writeVarint(page, next, distance < 0 ? -distance * 2 - 1 : distance * 2);
       firstBefore = firstTransaction;
       for (let i = start + 1; i < end; i++) {
         const step = (sorted[i] as number) - (sorted[i - 1] as number);
-        if (step > 0) length = writeVarint(entry, length, step - 1);
+        if (step > 0) next = writeVarint(page, next, step - 1);
       }
     }
-    const head = new Uint8Array(5);
-    page.append(head.subarray(0, writeVarint(head, 0, length)));
-    page.append(entry.subarray(0, length));
+    const length = next - entry;
+    const moved = varintBytes(length);
+    if (moved > 1) page.copyWithin(at + moved, entry, next);
+    writeVarint(page, at, length);
+    at += moved + length;
   }
-  return page.values;
+  return page.subarray(0, at);
+}
+
+/** Of 32 bits. */
+const varintBytesMax = 5;
+
+function varintBytes(value: number): number {
+  let bytes = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 128)) bytes++;
+  return bytes;
 }
 
 function writeVarint(out: Uint8Array, at: number, value: number): number {

@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts';
-import { decodeBase58 } from '../base/base58.ts';
+import { base58Decoder } from '../kernels/base58-decoder.ts';
 import type { Block, Instruction, Log, TokenBalance, Transaction } from '../ledger/block.ts';
 import type { DictionaryBuilder } from './dictionary.ts';
 import type { GroupRows } from './row-buffer.ts';
@@ -7,6 +7,7 @@ import type { TextTable } from './text-table.ts';
 import { TransactionKeys } from './transaction-keys.ts';
 import { zigzag } from './zigzag.ts';
 
+const signatureBytes = 64;
 const logKinds = { log: 0, data: 1, other: 2 } as const;
 
 /** Cursors into a block's records while its transactions are taken in turn. */
@@ -21,6 +22,7 @@ interface Cursors {
 export class BlockAppender {
   readonly #dictionary: DictionaryBuilder;
   readonly #keys = new TransactionKeys();
+  readonly #decoder = base58Decoder();
 
   constructor(dictionary: DictionaryBuilder) {
     this.#dictionary = dictionary;
@@ -64,7 +66,11 @@ export class BlockAppender {
     rows.txReadonlyCount.push(loadedAddresses.readonly.length);
     rows.txBlockhash.push(this.#position(transaction.recentBlockhash));
     rows.txSignatureCount.push(signatures.length);
-    for (const signature of signatures) rows.txSignatures.append(decodeSignature(signature));
+    for (const signature of signatures) {
+      const length = this.#decoder.decode(signature);
+      assert(length === signatureBytes, 'signatures are base58 of 64 bytes');
+      rows.txSignatures.append(this.#decoder.bytes.subarray(0, length));
+    }
     rows.txErr.push(texts.codeOf(transaction.err ?? 'null'));
     rows.txFee.push(transaction.fee ?? 0n);
     rows.txFeeNull.push(transaction.fee === null ? 1 : 0);
@@ -128,10 +134,10 @@ export class BlockAppender {
     rows.insProgram.push(this.#position(instruction.programId));
     rows.insAccountCount.push(instruction.accounts.length);
     for (const account of instruction.accounts) rows.insAccounts.push(this.#position(account));
-    const data = decodeBase58(instruction.data);
-    assert(data !== undefined, "an instruction's data is base58");
-    rows.insDataLength.push(data.length);
-    rows.insData.append(data);
+    const dataLength = this.#decoder.decode(instruction.data);
+    assert(dataLength >= 0, "an instruction's data is base58");
+    rows.insDataLength.push(dataLength);
+    rows.insData.append(this.#decoder.bytes.subarray(0, dataLength));
     rows.insError.push(
       texts.codeOf(instruction.error === null ? 'null' : JSON.stringify(instruction.error)),
     );
@@ -243,12 +249,6 @@ export function escapeText(text: string): string {
     if (code < 0x20 || code === 0x22 || code === 0x5c) return JSON.stringify(text).slice(1, -1);
   }
   return text;
-}
-
-function decodeSignature(signature: string): Uint8Array {
-  const bytes = decodeBase58(signature);
-  assert(bytes !== undefined && bytes.length === 64, 'signatures are base58 of 64 bytes');
-  return bytes;
 }
 
 function assertAllTaken(block: Block, cursors: Cursors): void {

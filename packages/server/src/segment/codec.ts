@@ -59,8 +59,7 @@ export function splitPlanes(values: Uint32Array | BigUint64Array, planes: number
 
 export function joinInts(bytes: Uint8Array, planes: number, count: number): Uint32Array {
   assert(planes <= 4, 'an int column has at most four planes');
-  if (planes < 3)
-    return Uint32Array.from({ length: count }, (_, i) => joinSmall(bytes, planes, count, i));
+  if (planes < 3) return joinSmall(bytes, planes, count);
   return new Uint32Array(join(bytes, planes, count, 4));
 }
 
@@ -68,9 +67,15 @@ export function joinLongs(bytes: Uint8Array, planes: number, count: number): Big
   return new BigUint64Array(join(bytes, planes, count, 8));
 }
 
-function joinSmall(bytes: Uint8Array, planes: number, count: number, i: number): number {
-  const low = bytes[i] as number;
-  return planes === 1 ? low : low | ((bytes[count + i] as number) << 8);
+/** Widening one plane is a copy that the runtime does; two are not worth the way into the kernel and back. */
+function joinSmall(bytes: Uint8Array, planes: number, count: number): Uint32Array {
+  const values = new Uint32Array(count);
+  values.set(bytes.subarray(0, count));
+  if (planes === 1) return values;
+  for (let i = 0; i < count; i++) {
+    values[i] = (values[i] as number) | ((bytes[count + i] as number) << 8);
+  }
+  return values;
 }
 
 function join(bytes: Uint8Array, planes: number, count: number, width: number): ArrayBuffer {

@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts';
-import { decodeBase58 } from '../base/base58.ts';
+import { base58Decoder } from '../kernels/base58-decoder.ts';
 
 export const keyBytes = 32;
 
@@ -11,17 +11,15 @@ export class DictionaryBuilder {
   #keys = new Uint32Array(1024 * 8);
   #slots = new Int32Array(4096).fill(-1);
   readonly #texts = new Map<string, number>();
+  readonly #decoder = base58Decoder();
   count = 0;
 
   idOfText(text: string): number {
     const known = this.#texts.get(text);
     if (known !== undefined) return known;
-    const bytes = decodeBase58(text);
-    assert(
-      bytes !== undefined && bytes.length === keyBytes,
-      'addresses and hashes are base58 of 32 bytes',
-    );
-    const id = this.idOfWords(new Uint32Array(bytes.slice().buffer), 0);
+    const length = this.#decoder.decode(text);
+    assert(length === keyBytes, 'addresses and hashes are base58 of 32 bytes');
+    const id = this.idOfWords(this.#decoder.words, 0);
     this.#texts.set(text, id);
     return id;
   }
