@@ -1,6 +1,8 @@
+import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import { countBlocks, lagSeconds } from '../http/describe-dataset.ts';
 import type { Metrics, Sample } from '../http/metrics.ts';
 import type { ServedDataset } from '../http/served-dataset.ts';
+import type { IngestStatus } from '../ingest/ingester.ts';
 
 /** What there is to know of each dataset, read when it is asked for. */
 export function addDatasetMetrics(metrics: Metrics, datasets: readonly ServedDataset[]): void {
@@ -35,7 +37,34 @@ export function addDatasetMetrics(metrics: Metrics, datasets: readonly ServedDat
     'Readers that wait for the next block.',
     each(({ streams }) => streams.waiterCount),
   );
-  metrics.gauge('sluice_dataset_alarms', 'Alarms that stand, by code.', () =>
+  metrics.gauge(
+    'sluice_dataset_start_slot',
+    'The lowest slot that can be asked for.',
+    each(({ reader }) => reader.snapshot().start),
+  );
+  metrics.gauge(
+    'sluice_dataset_sealed_bytes',
+    'Bytes of the sealed segments.',
+    each(({ reader }) =>
+      reader.snapshot().segments.reduce((sum, { byteLength }) => sum + byteLength, 0),
+    ),
+  );
+  metrics.gauge(
+    'sluice_dataset_hot_blocks',
+    'Blocks that are in the journal and not in a segment yet.',
+    each(({ reader }) => reader.snapshot().hot.length),
+  );
+  metrics.gauge(
+    'sluice_dataset_leases',
+    'States that readers hold; their files stay until they are let go.',
+    each(({ reader }) => reader.status().leaseCount),
+  );
+  metrics.gauge(
+    'sluice_dataset_disk_free_bytes',
+    'What was free on the disk at the last look, which every write brings about once a second.',
+    each(({ reader }) => reader.status().freeBytes),
+  );
+  metrics.gauge('sluice_dataset_alarms', '1 for every alarm that stands.', () =>
     datasets.flatMap(({ reader }) =>
       reader.status().alarms.map(({ code }) => ({
         labels: { dataset: reader.description.name, code },
@@ -43,11 +72,57 @@ export function addDatasetMetrics(metrics: Metrics, datasets: readonly ServedDat
       })),
     ),
   );
-  metrics.count('sluice_dataset_events_total', 'What happened to a dataset, by kind.', () =>
-    datasets.flatMap(({ reader }) =>
-      Object.entries(reader.status().counters).map(([event, value]) => ({
-        labels: { dataset: reader.description.name, event },
-        value,
+  metrics.count('sluice_dataset_events_total', 'What happened to the chain, by event.', () =>
+    datasets.flatMap(({ reader }) => countEvents(reader, reader.status().counters)),
+  );
+  addIngestMetrics(metrics, datasets);
+}
+
+function countEvents(
+  { description }: DatasetReader,
+  counters: Readonly<Record<string, number>>,
+): Sample[] {
+  return Object.entries(counters).map(([event, value]) => ({
+    labels: { dataset: description.name, event },
+    value,
+  }));
+}
+
+function addIngestMetrics(metrics: Metrics, datasets: readonly ServedDataset[]): void {
+  const each = (read: (ingest: IngestStatus, reader: DatasetReader) => Sample[]) => () =>
+    datasets.flatMap(({ ingest, reader }) => {
+      const status = ingest();
+      return status === null ? [] : read(status, reader);
+    });
+  metrics.count(
+    'sluice_ingest_events_total',
+    'What ingestion met, by event.',
+    each(({ counters }, reader) => countEvents(reader, counters)),
+  );
+  metrics.gauge(
+    'sluice_ingest_stall_seconds',
+    'For how long blocks have been offered and none was added.',
+    each(({ stallMs }, { description }) => [
+      { labels: { dataset: description.name }, value: stallMs / 1000 },
+    ]),
+  );
+  metrics.gauge(
+    'sluice_source_state',
+    '1 for the state a source is in.',
+    each(({ sources }, { description }) =>
+      sources.map(({ name, state }) => ({
+        labels: { dataset: description.name, source: name, state },
+        value: 1,
+      })),
+    ),
+  );
+  metrics.count(
+    'sluice_source_failures_total',
+    'Calls that failed and answers that were refused.',
+    each(({ sources }, { description }) =>
+      sources.map(({ name, failures }) => ({
+        labels: { dataset: description.name, source: name },
+        value: failures,
       })),
     ),
   );

@@ -75,7 +75,7 @@ export async function runService(
 function toServiceDataset({ dataset, ingester, ledgerUnixMs }: RunningDataset): ServiceDataset {
   return {
     reader: dataset,
-    sources: () => ingester?.status.sources ?? [],
+    ingest: () => ingester?.status ?? null,
     ...(ledgerUnixMs === undefined ? {} : { ledgerUnixMs }),
   };
 }

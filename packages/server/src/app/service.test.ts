@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 async function start(dataset: MemoryDataset, changes: Partial<ServiceOptions> = {}) {
-  const datasets = [{ reader: dataset, sources: () => [{ name: 'one', state: 'live' }] }];
+  const datasets = [{ reader: dataset, ingest: () => null }];
   const log = pino({ level: 'silent' });
   service = await Service.start({ ...options, ...changes }, { datasets, clock: systemClock, log });
   return service;

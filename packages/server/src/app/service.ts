@@ -13,11 +13,13 @@ import { HTTP_LIMITS } from '../http/http-limits.ts';
 import { KEY_LIMITS } from '../http/key-budgets.ts';
 import { Metrics } from '../http/metrics.ts';
 import { PublicServer } from '../http/public-server.ts';
-import { DatasetDirectory, type ServedDataset, type SourceStatus } from '../http/served-dataset.ts';
+import { DatasetDirectory, type ServedDataset } from '../http/served-dataset.ts';
+import type { IngestStatus } from '../ingest/ingester.ts';
 import { DatasetStreams } from '../stream/dataset-streams.ts';
 import { EngineEvaluator } from '../stream/engine-evaluator.ts';
 import { STREAM_LIMITS } from '../stream/stream-limits.ts';
 import { addDatasetMetrics } from './dataset-metrics.ts';
+import { addProcessMetrics } from './process-metrics.ts';
 
 export interface ServiceOptions {
   readonly host: string;
@@ -32,7 +34,7 @@ export interface ServiceOptions {
 
 export interface ServiceDataset {
   readonly reader: DatasetReader;
-  readonly sources: () => readonly SourceStatus[];
+  readonly ingest: () => IngestStatus | null;
   /** Of a simulated ledger; the calendar's by default. */
   readonly ledgerUnixMs?: () => number;
 }
@@ -64,6 +66,7 @@ export class Service {
     this.#running = Promise.all(
       this.#datasets.map(({ streams }) => streams.run(this.#stop.signal)),
     );
+    addProcessMetrics(metrics, options.version);
     addDatasetMetrics(metrics, this.#datasets);
     this.#public = new PublicServer(
       {
@@ -119,7 +122,7 @@ export class Service {
 }
 
 function serveDataset(
-  { reader, sources, ledgerUnixMs }: ServiceDataset,
+  { reader, ingest, ledgerUnixMs }: ServiceDataset,
   { dialects }: ServiceOptions,
   { clock, log, pool }: ServiceModules & { readonly pool: EnginePool },
 ): ServedDataset {
@@ -136,7 +139,7 @@ function serveDataset(
     reader,
     streams,
     dialects,
-    sources,
+    ingest,
     ledgerUnixMs: ledgerUnixMs ?? (() => clock.unixMs()),
   };
 }

@@ -147,7 +147,9 @@ export class ChainWriter {
 
   /** After a failure: reads back what is durable, which must be what was visible, and goes on in a new file. */
   async reopen(): Promise<void> {
+    await this.#settle();
     if (this.#state !== 'failed') return;
+    if (!this.#modules.isLockHeld()) throw new CodedError('data-folder-locked');
     await this.#journal.cut();
     const { journal, snapshot } = await openState(this.#options, this.#modules);
     if (
@@ -166,6 +168,11 @@ export class ChainWriter {
     await failed.close();
     this.#pending = this.#visible;
     this.#state = 'open';
+  }
+
+  /** Gives the journal up, as after a failed write, for a reason that no write would show. */
+  abandon(cause: CodedError): void {
+    if (this.#state === 'open') this.#fail(this.#queue, cause);
   }
 
   async close(): Promise<void> {

@@ -20,10 +20,6 @@ export class ChangeWaiters {
     this.#countMax = countMax;
   }
 
-  get count(): number {
-    return this.#waiters.size;
-  }
-
   /** Resolves once a version above `sinceVersion` is announced, the signal aborts, or all is closed. */
   wait(sinceVersion: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#closed || this.#version > sinceVersion) return Promise.resolve();

@@ -5,6 +5,7 @@
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { MissingKind, NormalizeOptions } from '../source/normalize-options.ts';
+import type { AlarmCode } from './alarm-codes.ts';
 
 export interface DatasetReader {
   readonly description: DatasetDescription;
@@ -56,7 +57,7 @@ export interface DatasetDescription {
 
 /** One of the things an operator must hear about. It stands until its cause is gone. */
 export interface Alarm {
-  readonly code: string;
+  readonly code: AlarmCode;
   readonly message: string;
   /** Unix milliseconds. */
   readonly sinceUnixMs: number;
@@ -64,6 +65,11 @@ export interface Alarm {
 
 export interface DatasetStatus {
   readonly storage: StorageStatus;
+  /** Of the disk, when it was last looked at; `null` before the first write. */
+  readonly freeBytes: number | null;
+  /** States that readers hold, whose files must stay. */
+  readonly leaseCount: number;
+  /** What happened since the start. */
   readonly counters: Readonly<Record<string, number>>;
   readonly alarms: readonly Alarm[];
 }

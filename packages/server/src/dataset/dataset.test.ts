@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
 import { ManualClock } from '../base/testing/manual-clock.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { hash, makeRun, ref, slot } from '../chain/testing/chain-fixtures.ts';
@@ -150,6 +150,7 @@ describe('commits', () => {
     held = false;
     await expect(dataset.commit([first])).rejects.toMatchObject({ code: 'dataset-write-failed' });
     expect(dataset.snapshot().head).toBeNull();
+    await expect(dataset.reopen()).rejects.toMatchObject({ code: 'data-folder-locked' });
   });
 });
 
@@ -261,7 +262,6 @@ describe('readers', () => {
     const closing = dataset.changed(1, never);
     await dataset.close();
     expect((await closing).version).toBe(1);
-    expect(dataset.status().counters['waiters']).toBe(0);
   });
 
   test('behavior: thousands of waiters are woken in slices, and none is forgotten', async () => {
@@ -344,14 +344,36 @@ describe('what an operator meets', () => {
     const before = await dataset.commit([create, first]);
     fs.diskSpace = { freeBytes: 1e9, totalBytes: 1e12 };
     clock.advance(1_000);
+    // What is stored already changes nothing, but has the disk looked at.
+    await dataset.commit([first]);
+    await expect.poll(() => dataset.status().storage.kind).toBe('disk-floor');
     await expect(dataset.commit([fork])).rejects.toMatchObject({ code: 'disk-floor-reached' });
     expect(dataset.snapshot()).toBe(before);
     await expectPayloads(dataset);
-    expect(dataset.status().storage.kind).toBe('disk-floor');
+    expect(dataset.alarms.has('disk-floor-reached')).toBe(true);
     fs.diskSpace = { freeBytes: 2e9, totalBytes: 1e12 };
     clock.advance(1_000);
     expect(names(await dataset.commit([fork]))).toEqual(['a10', 'a11', 'b13', 'b14']);
     expect(dataset.status()).toMatchObject({ storage: { kind: 'open' }, alarms: [] });
+  });
+
+  test('behavior: F-25 a folder that is gone is written to no more, and taken up again once it is back', async () => {
+    const fs = new SimFs();
+    const clock = new ManualClock();
+    const dataset = await open(fs, {}, modulesOf(fs, clock));
+    const before = await dataset.commit([create, first]);
+    const realSpace = fs.space.bind(fs);
+    fs.space = async () => Promise.reject(new CodedError('storage-missing'));
+    clock.advance(1_000);
+    await dataset.commit([first]);
+    await expect.poll(() => dataset.alarms.has('dataset-write-failed')).toBe(true);
+    await expect(dataset.commit([fork])).rejects.toMatchObject({ code: 'dataset-write-failed' });
+    expect(dataset.snapshot()).toBe(before);
+    await expectPayloads(dataset);
+    fs.space = realSpace;
+    await dataset.reopen();
+    expect(names(await dataset.commit([fork]))).toEqual(['a10', 'a11', 'b13', 'b14']);
+    expect(dataset.status().alarms).toEqual([]);
   });
 
   test('error: I-75 an unknown format or a damaged manifest is refused and nothing is touched', async () => {

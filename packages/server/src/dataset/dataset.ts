@@ -12,7 +12,7 @@ import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snap
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import { decodeBlocks } from '../segment/decode-blocks.ts';
 import { openSegment } from '../segment/open-segment.ts';
-import type { Fs } from '../storage/fs.ts';
+import type { DiskSpace, Fs } from '../storage/fs.ts';
 import { AlarmBoard } from './alarm-board.ts';
 import { ByteCache } from './byte-cache.ts';
 import { ChainWriter, hotPayloads, type NewChange } from './chain-writer.ts';
@@ -70,6 +70,7 @@ export class Dataset implements DatasetReader {
   #manifest: Manifest;
   #writer: ChainWriter | undefined;
   #floor: Extract<StorageStatus, { kind: 'disk-floor' }> | undefined;
+  #freeBytes: number | null = null;
   #spaceCheckedMs = Number.NEGATIVE_INFINITY;
   #spaceCheck: Promise<void> | undefined;
   #closed = false;
@@ -221,8 +222,7 @@ export class Dataset implements DatasetReader {
     try {
       return await durable;
     } catch (error) {
-      this.#counters.writeFailures++;
-      this.alarms.raise('dataset-write-failed', describeCause(error));
+      this.#noteWriteFailure(describeCause(error));
       throw error;
     }
   }
@@ -295,6 +295,8 @@ export class Dataset implements DatasetReader {
 
   /** After `dataset-write-failed`: reads the journal back, so that writing can go on. Throws if the disk still refuses. */
   async reopen(): Promise<void> {
+    // A folder that is gone is not made again: what was in it may come back with its disk.
+    await readManifest(this.#modules.fs, this.#folder);
     await this.#openWriter.reopen();
     this.alarms.clear('dataset-write-failed');
   }
@@ -312,7 +314,9 @@ export class Dataset implements DatasetReader {
   status(): DatasetStatus {
     return {
       storage: this.#storageStatus(),
-      counters: { ...this.#counters, waiters: this.#waiters.count, leases: this.#leases.size },
+      freeBytes: this.#freeBytes,
+      leaseCount: this.#leases.size,
+      counters: { ...this.#counters },
       alarms: this.alarms.list(),
     };
   }
@@ -345,7 +349,10 @@ export class Dataset implements DatasetReader {
     this.#counters.replacedBlocks += gone.length;
   }
 
-  /** Commits wait for one look together, so that they stay in order. */
+  /**
+   * Commits that wait for a look wait together, so that they stay in order. While all was well at the last one nobody
+   * waits: the next block of a run would otherwise be checked against a chain without the one before it.
+   */
   async #checkSpace(): Promise<void> {
     const { spaceCheckEveryMs } = this.#limits;
     const isDue = this.#modules.clock.nowMs() - this.#spaceCheckedMs >= spaceCheckEveryMs;
@@ -354,23 +361,39 @@ export class Dataset implements DatasetReader {
         this.#spaceCheck = undefined;
       });
     }
-    await this.#spaceCheck;
+    if (this.#freeBytes === null || this.#floor !== undefined) await this.#spaceCheck;
     if (this.#floor === undefined) return;
     const { freeBytes, floorBytes } = this.#floor;
     const error = new CodedError('disk-floor-reached', { freeBytes, floorBytes });
-    this.alarms.raise(error.code, error.message);
+    this.alarms.raise('disk-floor-reached', error.message);
     throw error;
   }
 
   /** Once in a while is enough: a floor that is a little late is still a floor. */
   async #readSpace(): Promise<void> {
-    const { freeBytes, totalBytes } = await this.#modules.fs.space(this.#folder);
+    try {
+      this.#judgeSpace(await this.#modules.fs.space(this.#folder));
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      // An open file can be written to after its folder was deleted; nobody would find it again.
+      this.#openWriter.abandon(error);
+      this.#noteWriteFailure(error.message);
+    }
     this.#spaceCheckedMs = this.#modules.clock.nowMs();
+  }
+
+  #judgeSpace({ freeBytes, totalBytes }: DiskSpace): void {
+    this.#freeBytes = freeBytes;
     const { diskFloorBytes, diskFloorShare } = this.#limits;
     const floorBytes = Math.min(diskFloorBytes, totalBytes * diskFloorShare);
     this.#floor = undefined;
     if (freeBytes < floorBytes) this.#floor = { kind: 'disk-floor', freeBytes, floorBytes };
     else this.alarms.clear('disk-floor-reached');
+  }
+
+  #noteWriteFailure(message: string): void {
+    this.#counters.writeFailures++;
+    this.alarms.raise('dataset-write-failed', message);
   }
 
   #leasedPayloads(): Set<number> {

@@ -18,7 +18,7 @@ export function buildMetadata(reader: DatasetReader): MetadataBody | undefined {
 }
 
 /** What an operator or a mirror asks: what is stored, how fresh it is, what is wrong. No path, no address, no key. */
-export function buildStatus({ reader, dialects, sources, ledgerUnixMs }: ServedDataset): object {
+export function buildStatus({ reader, dialects, ingest, ledgerUnixMs }: ServedDataset): object {
   const snapshot = reader.snapshot();
   const { name, aliases, realTime, votes, allowMissing, genesisHash } = reader.description;
   const { storage, counters, alarms } = reader.status();
@@ -37,7 +37,7 @@ export function buildStatus({ reader, dialects, sources, ledgerUnixMs }: ServedD
     sealed_bytes: snapshot.segments.reduce((sum, segment) => sum + segment.byteLength, 0),
     head_lag_seconds: lagSeconds(snapshot, ledgerUnixMs()),
     storage,
-    sources: sources(),
+    sources: ingest()?.sources ?? [],
     alarms,
     counters,
   };

@@ -1,6 +1,7 @@
 import type { Dialect } from '@sluice/protocol/dialect';
 import { assert } from '../base/assert.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import type { IngestStatus } from '../ingest/ingester.ts';
 import type { DatasetStreams } from '../stream/dataset-streams.ts';
 
 /** A dataset as the interface offers it. */
@@ -10,13 +11,8 @@ export interface ServedDataset {
   readonly dialects: readonly Dialect[];
   /** The time by which the ledger dates its newest block: the calendar's, but for a simulated one. */
   readonly ledgerUnixMs: () => number;
-  /** How its sources are, without their addresses; for `/status`. */
-  readonly sources: () => readonly SourceStatus[];
-}
-
-export interface SourceStatus {
-  readonly name: string;
-  readonly state: string;
+  /** How its sources are, without their addresses, and what they brought; `null` where nothing feeds it. */
+  readonly ingest: () => IngestStatus | null;
 }
 
 export const DATASET_NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,63}$/;

@@ -44,8 +44,7 @@ export class ChainFeeder {
 
   /** Adds a block that `linkToHead` linked. */
   extend(prepared: PreparedBlock, signal: AbortSignal): Promise<FeedOutcome> {
-    this.#lastGrownMs = this.#clock.nowMs();
-    return this.commit([{ kind: 'extend', blocks: [prepared] }], signal);
+    return this.#grow([{ kind: 'extend', blocks: [prepared] }], signal);
   }
 
   /** Puts a branch in the place of what lies above an own block. */
@@ -54,8 +53,13 @@ export class ChainFeeder {
     branch: readonly PreparedBlock[],
     signal: AbortSignal,
   ): Promise<FeedOutcome> {
-    this.#lastGrownMs = this.#clock.nowMs();
-    return this.commit([{ kind: 'replace', ancestor, blocks: branch }], signal);
+    return this.#grow([{ kind: 'replace', ancestor, blocks: branch }], signal);
+  }
+
+  async #grow(changes: readonly NewChange[], signal: AbortSignal): Promise<FeedOutcome> {
+    const outcome = await this.commit(changes, signal);
+    if (outcome.kind === 'committed') this.#lastGrownMs = this.#clock.nowMs();
+    return outcome;
   }
 
   /** Makes changes durable; while the disk is full or failing, tries again. */

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import type { FaultRequest } from '../simulator/faults.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { followNodes } from './testing/follow-ledger.ts';
@@ -63,9 +64,10 @@ describe('one source', () => {
     expect(following.ingester.status.sources[0]?.state).not.toBe('disabled');
   });
 
-  const lies: [string, FaultRequest, string][] = [
+  const lies: [string, FaultRequest, AlarmCode][] = [
     ['F-06 a false parent hash', { kind: 'wrong-parent-hash' }, 'source-unlinked'],
     ['F-06 a false parent slot', { kind: 'wrong-parent-slot', by: 1 }, 'source-unlinked'],
+    ['F-07 a hash that is none', { kind: 'bad-hash' }, 'block-field-invalid'],
     ['a false height', { kind: 'wrong-height', by: 3 }, 'chain-height-wrong'],
     ['F-05 a block mislabelled as skipped', { kind: 'skip-block', as: 'skipped' }, 'source-hole'],
     [

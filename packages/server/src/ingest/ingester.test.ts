@@ -174,5 +174,6 @@ describe('forks', () => {
     node.faults.clear();
     await produce(1);
     expectSameChain(await following.until('the true chain goes on', isCaughtUp(node)), node);
+    await expect.poll(() => following.dataset.alarms.list(), { timeout: 10_000 }).toEqual([]);
   });
 });

@@ -41,6 +41,8 @@ export interface IngesterModules {
 export interface IngestStatus {
   readonly sources: readonly SourceStatus[];
   readonly counters: Readonly<Record<string, number>>;
+  /** For how long blocks have been offered and none was added. */
+  readonly stallMs: number;
 }
 
 /** After a notification the block is confirmed within a few of these; without notifications twice as seldom is fine. */
@@ -73,6 +75,7 @@ export class Ingester {
     return {
       sources: this.#sources.map(({ health }) => health.status),
       counters: this.#counters.toJSON(),
+      stallMs: this.#stallMs(),
     };
   }
 
@@ -187,14 +190,21 @@ export class Ingester {
       } else if (clock.nowMs() - healthyMs >= downAlarmMs) {
         dataset.alarms.raise('sources-down', 'no source has answered for a minute');
       }
-      const offered = Math.max(...this.#sources.map(({ confirmedSlot }) => confirmedSlot), -1);
-      const isBehind = offered > headSlot(this.#feeder.pending);
-      if (isBehind && clock.nowMs() - this.#feeder.lastGrownMs >= stallAlarmMs) {
+      if (this.#stallMs() >= stallAlarmMs) {
         dataset.alarms.raise(
           'ingest-stalled',
-          `blocks up to slot ${offered} are offered and none was added for 30 s`,
+          `blocks up to slot ${this.#offeredSlot()} are offered and none was added for 30 s`,
         );
       }
     }
+  }
+
+  #offeredSlot(): number {
+    return Math.max(...this.#sources.map(({ confirmedSlot }) => confirmedSlot), -1);
+  }
+
+  #stallMs(): number {
+    if (this.#offeredSlot() <= headSlot(this.#feeder.pending)) return 0;
+    return this.#modules.clock.nowMs() - this.#feeder.lastGrownMs;
   }
 }

@@ -6,15 +6,17 @@
  *   witnessing: list and headers only; takes the lead where the leader does not deliver
  *   both:       a block that does not link is traced to an own one: a gap to fill, or a branch to judge
  */
+import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { type CodedError, isCodedError } from '../base/errors.ts';
 import type { AlarmBoard } from '../dataset/alarm-board.ts';
+import { type AlarmCode, GROWTH_ALARMS, isAlarmCode } from '../dataset/alarm-codes.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import { type Commitment, listSlotsMax } from '../source/ledger-node.ts';
 import type { Refusal } from '../source/rpc-refusal.ts';
 import type { BlockLoader, LoadedBlock } from './block-loader.ts';
-import type { ChainFeeder, FeedOutcome } from './chain-feeder.ts';
+import type { ChainFeeder } from './chain-feeder.ts';
 import type { FollowedSource } from './followed-source.ts';
 import type { IngestCounters } from './ingest-counters.ts';
 import { askOpinions, type Claim, judgeFork } from './judge-fork.ts';
@@ -56,6 +58,7 @@ export class SourceFollower {
   readonly #modules: FollowerModules;
   #headCheckedMs = Number.NEGATIVE_INFINITY;
   #lastClaim: { readonly hash: string; readonly tip: number } | undefined;
+  #isContradicting = false;
   #leaderLate: { readonly slot: number; readonly sinceMs: number } | undefined;
 
   constructor(modules: FollowerModules) {
@@ -132,7 +135,7 @@ export class SourceFollower {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { source, feeder, loader, counters } = this.#modules;
-    const commits: Promise<FeedOutcome>[] = [];
+    const commits: Promise<boolean>[] = [];
     let count = 0;
     for await (const loaded of loader.loadAll(source, slots, commitment, signal)) {
       if (signal.aborted) break;
@@ -148,11 +151,11 @@ export class SourceFollower {
       source.health.answered();
       count++;
       counters.countBlock(linked.counts);
-      commits.push(feeder.extend(linked, signal));
+      commits.push(this.#extend(linked, signal));
       if (commits.length >= commitsUnderWayMax) await commits.shift();
     }
-    await Promise.all(commits);
-    if (count > 0) this.#grew();
+    const isWhole = (await Promise.all(commits)).every((isCommitted) => isCommitted);
+    if (count > 0 && isWhole) this.#grew();
     return count > 0;
   }
 
@@ -162,24 +165,46 @@ export class SourceFollower {
     const linked = feeder.linkToHead(prepared);
     if (isCodedError(linked)) return this.#refuseLink(prepared.header, linked, signal);
     counters.countBlock(linked.counts);
-    const outcome = await feeder.extend(linked, signal);
-    if (outcome.kind === 'committed') this.#grew();
-    return outcome.kind === 'committed';
+    const isCommitted = await this.#extend(linked, signal);
+    if (isCommitted) this.#grew();
+    return isCommitted;
+  }
+
+  async #extend(linked: PreparedBlock, signal: AbortSignal): Promise<boolean> {
+    const outcome = await this.#modules.feeder.extend(linked, signal);
+    return outcome.kind === 'committed' || this.#refuseCommit(linked, outcome.error);
   }
 
   #grew(): void {
     const { source, alarms } = this.#modules;
     source.health.praise();
-    for (const code of growthClears) alarms.clear(code);
+    for (const code of GROWTH_ALARMS) alarms.clear(code);
+    this.#agrees();
     this.#lastClaim = undefined;
     this.#leaderLate = undefined;
+  }
+
+  /** A rule of the chain forbids what linked a moment ago. */
+  #refuseCommit({ header }: PreparedBlock, error: CodedError): boolean {
+    const { feeder } = this.#modules;
+    // The disk failed, or another source was faster: nothing to hold against this one.
+    const isBlameless = error.code === 'dataset-write-failed';
+    if (isBlameless || header.number <= headSlot(feeder.pending)) return false;
+    return this.#strike(alarmOf(error), `slot ${header.number}: ${error.message}`);
+  }
+
+  /** It has our chain: what it said against finalized blocks, it says no longer. */
+  #agrees(): void {
+    if (!this.#isContradicting) return;
+    this.#isContradicting = false;
+    this.#modules.alarms.clear('source-contradicts-finality');
   }
 
   async #refuseLink(header: BlockHeader, error: CodedError, signal: AbortSignal): Promise<boolean> {
     const { feeder } = this.#modules;
     // Another source was faster, or a fork came in between: nothing to hold against this one.
     if (header.number <= headSlot(feeder.pending)) return false;
-    if (error.code !== 'chain-not-linked') return this.#strike(error.code, error.message);
+    if (error.code !== 'chain-not-linked') return this.#strike(alarmOf(error), error.message);
     return this.#claim(header, signal);
   }
 
@@ -192,10 +217,10 @@ export class SourceFollower {
     // Our own threads were busy or ended: the block is not to blame.
     if (ownFaults.has(error.code)) return false;
     this.#modules.counters.countRefused(error.code);
-    return this.#strike(error.code, `slot ${slot}: ${error.message}`);
+    return this.#strike(alarmOf(error), `slot ${slot}: ${error.message}`);
   }
 
-  #strike(code: string, fault: string): boolean {
+  #strike(code: AlarmCode, fault: string): boolean {
     const { source, alarms } = this.#modules;
     source.health.strike(fault);
     alarms.raise(code, `${source.name}: ${fault}`);
@@ -210,7 +235,9 @@ export class SourceFollower {
     this.#headCheckedMs = clock.nowMs();
     const answer = source.note(await source.node.header(head.number, 'confirmed', signal));
     if (answer.kind === 'ok') {
-      return answer.value.hash === head.hash ? false : this.#claim(answer.value, signal);
+      if (answer.value.hash !== head.hash) return this.#claim(answer.value, signal);
+      this.#agrees();
+      return false;
     }
     if (answer.reason !== 'not-available' && answer.reason !== 'skipped-hint') return false;
     const first = Math.max(forkFloor(feeder.pending), head.number - windowSlots, 0);
@@ -238,6 +265,7 @@ export class SourceFollower {
     if (feeder.pending !== snapshot) return false;
     if (trace.kind === 'below-finality') {
       const fault = `its branch leaves the chain below the finalized head, at slot ${trace.slot}`;
+      this.#isContradicting = true;
       this.#strike('source-contradicts-finality', fault);
     }
     if (trace.kind === 'unlinked' || trace.kind === 'too-long') {
@@ -262,7 +290,7 @@ export class SourceFollower {
       return false;
     const outcome = await feeder.replace(ancestor, loaded, signal);
     if (outcome.kind === 'refused') {
-      return this.#strike(outcome.error.code, outcome.error.message);
+      return this.#refuseCommit(loaded.at(-1) as PreparedBlock, outcome.error);
     }
     for (const { counts } of loaded) this.#modules.counters.countBlock(counts);
     this.#grew();
@@ -313,16 +341,10 @@ export class SourceFollower {
   }
 }
 
-/** What is wrong no longer stands once the chain has grown. */
-const growthClears = [
-  'source-hole',
-  'source-unlinked',
-  'source-disagrees',
-  'chain-height-wrong',
-  'block-kind-missing',
-  'block-meta-missing',
-  'ingest-stalled',
-];
+function alarmOf({ code }: CodedError): AlarmCode {
+  assert(isAlarmCode(code), 'what refuses a block of a source is an alarm');
+  return code;
+}
 
 const ownFaults: ReadonlySet<string> = new Set([
   'block-pool-full',

@@ -207,7 +207,9 @@ export class Journal {
    * May be called again if the disk refuses.
    */
   async cut(): Promise<void> {
-    assert(this.#state === 'failed', 'only what failed is cut');
+    assert(this.#state === 'failed' || this.#state === 'open', 'what is being written is not cut');
+    // One that was given up without a failed write is whole.
+    if (this.#state === 'open') return;
     await this.#file?.truncate(this.#end);
   }
 

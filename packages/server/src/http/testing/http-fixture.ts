@@ -65,7 +65,7 @@ export class HttpFixture {
       streams: this.streams,
       dialects,
       ledgerUnixMs: () => 1_738_368_112_000,
-      sources: () => [],
+      ingest: () => null,
     };
     let requestCount = 0;
     this.server = new PublicServer(

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import type { AlarmCode } from '../../dataset/alarm-codes.ts';
 import type { FaultRequest } from '../../simulator/faults.ts';
 import type { LedgerOptions } from '../../simulator/simulated-ledger.ts';
 import { type NodeOptions, type SimulatedNode, startNode } from '../../simulator/start-node.ts';
@@ -88,7 +89,7 @@ export function expectSameChain(snapshot: ChainSnapshot, node: SimulatedNode, fi
 
 export async function untilAlarm(
   following: Following,
-  code: string,
+  code: AlarmCode,
   msMax = 15_000,
 ): Promise<void> {
   const endMs = performance.now() + msMax;

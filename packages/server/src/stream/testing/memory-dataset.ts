@@ -166,7 +166,13 @@ export class MemoryDataset implements DatasetReader {
   }
 
   status(): DatasetStatus {
-    return { storage: { kind: 'open' }, counters: {}, alarms: [] };
+    return {
+      storage: { kind: 'open' },
+      freeBytes: null,
+      leaseCount: this.leaseCount,
+      counters: {},
+      alarms: [],
+    };
   }
 
   #headers(): BlockHeader[] {

@@ -1,0 +1,45 @@
+/**
+ * Every alarm there is. A code is public: metrics and `/status` show it, alert rules name it, and `docs/operating.md` says
+ * what to do. Where an alarm has the code of an error it was raised by that error.
+ */
+
+/** What a source delivered cannot be right. It no longer matters once the chain has grown, whoever helped it. */
+export const GROWTH_ALARMS = [
+  'block-field-invalid',
+  'block-field-missing',
+  'block-kind-missing',
+  'block-lone-surrogate',
+  'block-meta-missing',
+  'block-not-json',
+  'block-not-utf8',
+  'block-parent-not-below',
+  'block-too-deep',
+  'block-too-large',
+  'chain-ancestor-unknown',
+  'chain-fork-below-finality',
+  'chain-hash-reused',
+  'chain-height-wrong',
+  'chain-not-linked',
+  'ingest-stalled',
+  'source-disagrees',
+  'source-hole',
+  'source-unlinked',
+] as const;
+
+export const ALARM_CODES = [
+  ...GROWTH_ALARMS,
+  'dataset-genesis-differs',
+  'dataset-maintenance-failed',
+  'dataset-write-failed',
+  'disk-floor-reached',
+  'finality-stalled',
+  'source-contradicts-finality',
+  'source-start-missing',
+  'sources-down',
+] as const;
+
+export type AlarmCode = (typeof ALARM_CODES)[number];
+
+export function isAlarmCode(code: string): code is AlarmCode {
+  return (ALARM_CODES as readonly string[]).includes(code);
+}

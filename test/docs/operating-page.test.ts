@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { ERRORS } from '../../packages/server/src/base/errors.ts';
+import { ALARM_CODES, GROWTH_ALARMS } from '../../packages/server/src/dataset/alarm-codes.ts';
+
+const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+
+test('behavior: the page says what to do about every alarm, and about none that does not exist', () => {
+  const section = page.split(/^## /m).find((text) => text.startsWith('Alarms\n')) ?? '';
+  const codes = [...section.matchAll(/^\| (`[^|]*) \| [^|]+ \| [^|]+ \|$/gm)].flatMap(([, cell]) =>
+    [...(cell ?? '').matchAll(/`([a-z0-9-]+)`/g)].map(([, code]) => code),
+  );
+  expect(codes.toSorted()).toEqual([...ALARM_CODES].toSorted());
+});
+
+test('behavior: whatever is wrong with a block of a source is an alarm', () => {
+  const notOfSources = /^block-(file|line|slots|pool|worker)-/;
+  const faults = Object.keys(ERRORS).filter(
+    (code) => code.startsWith('block-') && !notOfSources.test(code),
+  );
+  expect(faults.length).toBeGreaterThan(5);
+  for (const code of faults) expect(GROWTH_ALARMS).toContain(code);
+});
