@@ -1,11 +1,5 @@
 import { type Address, getAddressDecoder } from '@solana/kit';
-
-/** An account as the bank holds it; one that does not exist has nothing in it. */
-export interface AccountState {
-  readonly lamports: bigint;
-  readonly owner: Address;
-  readonly data: Uint8Array;
-}
+import type { AccountState } from '../scenarios/ground.ts';
 
 /** Accounts before or after a transaction: its keys, and the mints of the token accounts among them. */
 export type AccountStates = ReadonlyMap<Address, AccountState>;

@@ -5,26 +5,24 @@
 import assert from 'node:assert/strict';
 import {
   type Address,
-  appendTransactionMessageInstructions,
   type CompiledTransactionMessage,
-  compressTransactionMessageUsingAddressLookupTables,
-  createTransactionMessage,
   getBase58Decoder,
   getCompiledTransactionMessageDecoder,
   lamports,
-  setTransactionMessageConfig,
   setTransactionMessageFeePayerSigner,
   signTransactionMessageWithSigners,
   type Transaction,
-  type TransactionMessage,
 } from '@solana/kit';
 import type { FailedTransactionMetadata, LiteSVM, TransactionMetadata } from 'litesvm';
-import { type AccountState, type AccountStates, readTokenHolding } from './account-state.ts';
+import { buildMessage } from '../scenarios/build-message.ts';
+import type { AccountState, Ground } from '../scenarios/ground.ts';
+import type { PlannedTransaction } from '../scenarios/planned-transaction.ts';
+import { type AccountStates, readTokenHolding } from './account-state.ts';
 import type { LiteSvmModule } from './load-litesvm.ts';
-import type { PlannedTransaction } from './planned-transaction.ts';
 
 const SYSTEM_PROGRAM = '11111111111111111111111111111111' as Address;
 const FEE_PER_SIGNATURE = 5_000n;
+const SLOT = 500_000_000n;
 
 export interface ExecutedTransaction {
   readonly plan: PlannedTransaction;
@@ -42,7 +40,7 @@ export interface ExecutedTransaction {
   readonly after: AccountStates;
 }
 
-export class Bank {
+export class Bank implements Ground {
   readonly #svm: LiteSVM;
   /** Executes the same without a limit on the log, to know what a truncated one lost. */
   readonly #twin: LiteSVM;
@@ -81,16 +79,16 @@ export class Bank {
     return this.#svm.minimumBalanceForRentExemption(BigInt(dataBytes));
   }
 
-  /** Moves to a slot whose predecessor the slot-hashes account knows, as making a lookup table demands. */
-  warpTo(slot: bigint): void {
+  recentSlot(): bigint {
     for (const svm of this.#both) {
-      svm.warpToSlot(slot);
+      svm.warpToSlot(SLOT);
       const slotHash = svm.getSlotHashes()[0];
       assert(slotHash !== undefined);
-      slotHash.slot = slot - 1n;
+      slotHash.slot = SLOT - 1n;
       slotHash.hash = svm.latestBlockhash();
       svm.setSlotHashes([slotHash]);
     }
+    return SLOT - 1n;
   }
 
   async execute(plan: PlannedTransaction): Promise<ExecutedTransaction> {
@@ -150,26 +148,6 @@ export class Bank {
       owner: account.programAddress,
       data: Uint8Array.from(account.data),
     };
-  }
-}
-
-function buildMessage(plan: PlannedTransaction): TransactionMessage {
-  const instructions = plan.calls.map((call) => call.instruction);
-  switch (plan.version) {
-    case 'legacy': {
-      const message = createTransactionMessage({ version: 'legacy' });
-      return appendTransactionMessageInstructions(instructions, message);
-    }
-    case 1: {
-      const message = createTransactionMessage({ version: 1 });
-      const configured = setTransactionMessageConfig(plan.config ?? {}, message);
-      return appendTransactionMessageInstructions(instructions, configured);
-    }
-    default: {
-      const message = createTransactionMessage({ version: 0 });
-      const filled = appendTransactionMessageInstructions(instructions, message);
-      return compressTransactionMessageUsingAddressLookupTables(filled, plan.tables ?? {});
-    }
   }
 }
 

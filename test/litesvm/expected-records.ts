@@ -2,7 +2,7 @@
  * The records that a planned and executed transaction must become. They come from the plan, from the trace that proved it,
  * and from the bank; never from the raw block nor from the log's text.
  */
-import type { Address, Instruction as PlannedInstruction } from '@solana/kit';
+import type { Address } from '@solana/kit';
 import { getMintDecoder, getTokenDecoder } from '@solana-program/token';
 import type {
   Balance,
@@ -11,7 +11,9 @@ import type {
   TokenBalance,
   Transaction,
 } from '../../packages/server/src/ledger/block.ts';
-import { type AccountState, type AccountStates, TOKEN_PROGRAMS } from './account-state.ts';
+import type { AccountState } from '../scenarios/ground.ts';
+import { accountsOf } from '../scenarios/planned-transaction.ts';
+import { type AccountStates, TOKEN_PROGRAMS } from './account-state.ts';
 import type { ExecutedTransaction } from './bank.ts';
 import { toBase58 } from './to-base58.ts';
 import type { Trace, TracedCall } from './trace-calls.ts';
@@ -107,10 +109,6 @@ function expectInstruction(
     computeUnitsConsumed: units && seen(units.line) ? units.consumed : null,
     hasDroppedLogMessages: ran && !seen(resultLine),
   };
-}
-
-export function accountsOf(instruction: PlannedInstruction): readonly Address[] {
-  return (instruction.accounts ?? []).map((account) => account.address);
 }
 
 function expectBalances(

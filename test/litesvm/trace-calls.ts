@@ -1,7 +1,12 @@
 /** Proves that a planned call tree is what was executed, line by line, and notes where each line stands in the log. */
 import assert from 'node:assert/strict';
 import type { LogKind } from '../../packages/server/src/ledger/block.ts';
-import { type Call, isCall, type Line, type PlannedTransaction } from './planned-transaction.ts';
+import {
+  type Call,
+  isCall,
+  type Line,
+  type PlannedTransaction,
+} from '../scenarios/planned-transaction.ts';
 
 export interface TracedCall {
   readonly address: readonly number[];

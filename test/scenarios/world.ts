@@ -1,4 +1,4 @@
-/** The bank's inhabitants: wallets, mints, token accounts and lookup tables put in place without any transaction. */
+/** A ledger's inhabitants: wallets, mints, token accounts and lookup tables put in place without any transaction. */
 import { createHash } from 'node:crypto';
 import {
   type Address,
@@ -7,7 +7,7 @@ import {
   type KeyPairSigner,
 } from '@solana/kit';
 import { AccountState, getMintEncoder, getTokenEncoder } from '@solana-program/token';
-import type { Bank } from './bank.ts';
+import type { Ground } from './ground.ts';
 import type { PlannedTransaction } from './planned-transaction.ts';
 import { buildRelayProgram } from './relay-program.ts';
 
@@ -26,35 +26,39 @@ const LAST_U64 = 2n ** 64n - 1n;
 export type Scenario = (world: World) => Promise<PlannedTransaction>;
 
 export class World {
-  readonly bank: Bank;
+  readonly ground: Ground;
   /** Two programs of one code (`relay-program.ts`). */
   readonly relays: readonly [Address, Address];
 
-  private constructor(bank: Bank, relays: readonly [Address, Address]) {
-    this.bank = bank;
+  readonly #prefix: string;
+
+  private constructor(ground: Ground, relays: readonly [Address, Address], prefix: string) {
+    this.ground = ground;
     this.relays = relays;
+    this.#prefix = prefix;
   }
 
-  static async open(bank: Bank): Promise<World> {
+  /** Worlds of another prefix have other inhabitants, so that one ground can hold several. */
+  static async open(ground: Ground, prefix = ''): Promise<World> {
     const first = (await signerOf('relay one')).address;
     const second = (await signerOf('relay two')).address;
-    for (const address of [first, second]) bank.addProgram(address, buildRelayProgram());
-    return new World(bank, [first, second]);
+    for (const address of [first, second]) ground.addProgram(address, buildRelayProgram());
+    return new World(ground, [first, second], prefix);
   }
 
   /** The key of a name, always the same. */
   signer(name: string): Promise<KeyPairSigner> {
-    return signerOf(name);
+    return signerOf(this.#prefix + name);
   }
 
   async wallet(name: string, lamports = COIN): Promise<KeyPairSigner> {
-    const signer = await signerOf(name);
-    this.bank.setAccount(signer.address, { lamports, owner: SYSTEM, data: new Uint8Array(0) });
+    const signer = await this.signer(name);
+    this.ground.setAccount(signer.address, { lamports, owner: SYSTEM, data: new Uint8Array(0) });
     return signer;
   }
 
   async mint(name: string, options: MintOptions): Promise<Address> {
-    const { address } = await signerOf(name);
+    const { address } = await this.signer(name);
     const data = getMintEncoder().encode({
       mintAuthority: options.authority ?? null,
       supply: options.supply ?? 0n,
@@ -67,7 +71,7 @@ export class World {
   }
 
   async tokenAccount(name: string, options: TokenAccountOptions): Promise<Address> {
-    const { address } = await signerOf(name);
+    const { address } = await this.signer(name);
     this.placeTokenAccount(address, options);
     return address;
   }
@@ -88,7 +92,7 @@ export class World {
 
   /** `kind u32, deactivated at u64, extended at u64, from index u8, authority option and key, padding`: 56 bytes, then keys. */
   async lookupTable(name: string, addresses: readonly Address[]): Promise<Address> {
-    const { address } = await signerOf(name);
+    const { address } = await this.signer(name);
     const head = Buffer.alloc(56);
     head.writeUInt32LE(1, 0);
     head.writeBigUInt64LE(LAST_U64, 4);
@@ -98,7 +102,7 @@ export class World {
   }
 
   #place(address: Address, owner: Address, data: Uint8Array): void {
-    this.bank.setAccount(address, { lamports: this.bank.rentOf(data.length), owner, data });
+    this.ground.setAccount(address, { lamports: this.ground.rentOf(data.length), owner, data });
   }
 }
 

@@ -13,16 +13,15 @@ import { call } from './planned-transaction.ts';
 import { encodeRelayScript } from './relay-program.ts';
 import { LOOKUP_TABLES, MEMO, type Scenario, SYSTEM, TOKEN } from './world.ts';
 
-const SLOT = 500_000_000n;
 const HEAD_BYTES = 56;
 
 export const LOOKUP_SCENARIOS: readonly Scenario[] = [
   async (world) => {
-    world.bank.warpTo(SLOT);
     const payer = await world.wallet('table payer');
     const { address: authority } = payer;
+    const recentSlot = world.ground.recentSlot();
     const { address: entry } = await world.signer('table entry');
-    const seeds = [getAddressEncoder().encode(authority), u64(SLOT - 1n)];
+    const seeds = [getAddressEncoder().encode(authority), u64(recentSlot)];
     const [table, bump] = await getProgramDerivedAddress({ programAddress: LOOKUP_TABLES, seeds });
     const accounts = [
       { address: table, role: AccountRole.WRITABLE },
@@ -41,13 +40,13 @@ export const LOOKUP_SCENARIOS: readonly Scenario[] = [
         accounts: to.map((address) => ({ address, role: AccountRole.WRITABLE })),
         data: Buffer.concat([u32(operation), data]),
       });
-    const empty = world.bank.rentOf(HEAD_BYTES);
-    const extended = world.bank.rentOf(HEAD_BYTES + 32);
+    const empty = world.ground.rentOf(HEAD_BYTES);
+    const extended = world.ground.rentOf(HEAD_BYTES + 32);
     return {
       title: 'a lookup table made and extended by its program, through calls',
       payer,
       calls: [
-        call(asked(Buffer.concat([u32(0), u64(SLOT - 1n), Uint8Array.of(bump)])), [
+        call(asked(Buffer.concat([u32(0), u64(recentSlot), Uint8Array.of(bump)])), [
           'Instruction: CreateLookupTable',
           system(2, [authority, table], u64(empty)),
           system(8, [table], u64(BigInt(HEAD_BYTES))),

@@ -78,7 +78,7 @@ export const NATIVE_SCENARIOS: readonly Scenario[] = [
           getCreateAccountInstruction({
             payer,
             newAccount: owned,
-            lamports: world.bank.rentOf(10),
+            lamports: world.ground.rentOf(10),
             space: 10n,
             programAddress: SYSTEM,
           }),

@@ -31,7 +31,7 @@ function open(world: World, { payer, account, bytes, program }: Opening): Call {
     getCreateAccountInstruction({
       payer,
       newAccount: account,
-      lamports: world.bank.rentOf(bytes),
+      lamports: world.ground.rentOf(bytes),
       space: BigInt(bytes),
       programAddress: program,
     }),
@@ -218,7 +218,7 @@ export const TOKEN_SCENARIOS: readonly Scenario[] = [
   async (world) => {
     const payer = await world.wallet('wrapping payer');
     const account = await world.signer('wrapped account');
-    world.bank.setAccount(NATIVE_MINT, {
+    world.ground.setAccount(NATIVE_MINT, {
       lamports: COIN,
       owner: TOKEN,
       data: nativeMint(),

@@ -91,6 +91,10 @@ export function other(message: string): Line {
   return { kind: 'other', message };
 }
 
+export function accountsOf(instruction: Instruction): readonly Address[] {
+  return (instruction.accounts ?? []).map((account) => account.address);
+}
+
 function mannersOf(program: Address): Call['prints'] {
   if (PROGRAMS_WITHOUT_LINES.has(program)) return 'nothing';
   return PROGRAMS_WITHOUT_UNITS.has(program) ? 'no units' : 'everything';

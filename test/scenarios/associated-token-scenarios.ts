@@ -70,7 +70,7 @@ function systemCreation(
   const { accounts: _, ...creation } = getCreateAccountInstruction({
     payer,
     newAccount: payer,
-    lamports: world.bank.rentOf(to.bytes),
+    lamports: world.ground.rentOf(to.bytes),
     space: BigInt(to.bytes),
     programAddress: to.program,
   });
@@ -113,7 +113,7 @@ export const ASSOCIATED_TOKEN_SCENARIOS: readonly Scenario[] = [
     const mint = await world.mint('prefunded mint', { decimals: 6 });
     const { address: owner } = await world.signer('prefunded owner');
     const ata = await ataOf(owner, mint, TOKEN);
-    world.bank.setAccount(ata, { lamports: COIN, owner: SYSTEM, data: new Uint8Array(0) });
+    world.ground.setAccount(ata, { lamports: COIN, owner: SYSTEM, data: new Uint8Array(0) });
     const { accounts: _allocated, ...allocate } = getAllocateInstruction({
       newAccount: payer,
       space: BigInt(TOKEN_BYTES),
@@ -175,7 +175,7 @@ export const ASSOCIATED_TOKEN_SCENARIOS: readonly Scenario[] = [
     const { address: owner } = await world.signer('broke owner');
     const ata = await ataOf(owner, mint, TOKEN);
     const creation = systemCreation(world, payer, { ata, bytes: TOKEN_BYTES, program: TOKEN });
-    const need = world.bank.rentOf(TOKEN_BYTES);
+    const need = world.ground.rentOf(TOKEN_BYTES);
     const whole = associatedCreation({
       instruction: getCreateAssociatedTokenInstruction({ payer, ata, owner, mint }),
       name: 'Create',

@@ -1,7 +1,13 @@
 /** Calls of the relay program: one plan, two forms. */
 import { AccountRole, type Address, type Instruction } from '@solana/kit';
-import { accountsOf } from './expected-records.ts';
-import { type Call, call, isCall, type Line, type Step } from './planned-transaction.ts';
+import {
+  accountsOf,
+  type Call,
+  call,
+  isCall,
+  type Line,
+  type Step,
+} from './planned-transaction.ts';
 import { encodeRelayScript, PANIC_COLUMN, PANIC_LINE, type RelayStep } from './relay-program.ts';
 
 export const SHOW_UNITS = Symbol('show units');
