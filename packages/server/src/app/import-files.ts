@@ -7,14 +7,13 @@ import { Dataset } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import { dropDataset } from '../dataset/drop-dataset.ts';
 import { datasetNamePattern, type Manifest } from '../dataset/manifest.ts';
-import type { PrepareBlock } from '../ingest/block-loader.ts';
 import { type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
-import { startPreparerPool } from '../ingest/preparer-pool.ts';
 import { readBlockFiles } from '../source/read-block-files.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { WriterLock } from '../storage/writer-lock.ts';
 import { Closers } from './closers.ts';
 import { openOrCreateDataset } from './open-dataset.ts';
+import { startPreparing } from './start-preparing.ts';
 
 export interface ImportOptions {
   readonly dataFolder: string;
@@ -54,7 +53,8 @@ export async function importFiles(
   const closers = new Closers();
   try {
     const dataset = await openTarget(options, modules, closers);
-    const prepare = startPreparing(dataset.description, closers);
+    const workerCount = Math.min(availableParallelism(), workerCountMax);
+    const prepare = startPreparing(dataset.description, workerCount, closers);
     let readBytes = 0;
     const onRead = (byteCount: number) => {
       readBytes += byteCount;
@@ -111,20 +111,4 @@ async function openTarget(
   });
   onOpen(dataset.description);
   return dataset;
-}
-
-function startPreparing(
-  { votes, allowMissing }: DatasetDescription,
-  closers: Closers,
-): PrepareBlock {
-  const pool = startPreparerPool({
-    workerCount: Math.min(availableParallelism(), workerCountMax),
-    normalize: {
-      votes,
-      metaOptional: allowMissing.includes('meta'),
-      allowMissing: allowMissing.filter((kind) => kind !== 'meta'),
-    },
-  });
-  closers.add(() => pool.close());
-  return (slot, bytes) => pool.normalize(slot, bytes);
 }

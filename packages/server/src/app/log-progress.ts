@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import type { IngestStatus } from '../ingest/ingester.ts';
 
 export interface LogProgressModules {
   readonly log: Logger;
@@ -8,22 +9,29 @@ export interface LogProgressModules {
   readonly signal: AbortSignal;
 }
 
+export interface LoggedDataset {
+  readonly reader: DatasetReader;
+  readonly ingest: () => Pick<IngestStatus, 'backfill'> | null;
+}
+
 /** Says once in a while how far the datasets are, and at once which alarms were raised and cleared. */
 export async function logProgress(
-  { datasets, everyMs }: { readonly datasets: readonly DatasetReader[]; readonly everyMs: number },
+  { datasets, everyMs }: { readonly datasets: readonly LoggedDataset[]; readonly everyMs: number },
   { log, clock, signal }: LogProgressModules,
 ): Promise<void> {
   const standing = new Set<string>();
   let saidMs = clock.nowMs();
   while (!signal.aborted) {
     await clock.sleep(alarmCheckMs, signal);
-    for (const dataset of datasets) logAlarms(dataset, standing, log);
+    for (const { reader } of datasets) logAlarms(reader, standing, log);
     if (clock.nowMs() - saidMs < everyMs) continue;
     saidMs = clock.nowMs();
-    for (const dataset of datasets) {
-      const { head, finalized } = dataset.snapshot();
-      const fields = { head: head?.number, finalized: finalized?.number };
-      log.info({ dataset: dataset.description.name, ...fields }, 'following');
+    for (const { reader, ingest } of datasets) {
+      const dataset = reader.description.name;
+      const { head, finalized } = reader.snapshot();
+      log.info({ dataset, head: head?.number, finalized: finalized?.number }, 'following');
+      const progress = ingest()?.backfill ?? null;
+      if (progress !== null) log.info({ dataset, ...progress }, 'backfilling');
     }
   }
 }

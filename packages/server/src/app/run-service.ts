@@ -57,13 +57,13 @@ export async function runService(
   for (const { ingester } of datasets) {
     if (ingester !== null) tasks.run((stop) => ingester.run(stop));
   }
-  const readers = datasets.map(({ dataset }) => dataset);
+  const served = datasets.map(toServiceDataset);
   tasks.run((stop) =>
-    logProgress({ datasets: readers, everyMs: progressMs }, { log, clock, signal: stop }),
+    logProgress({ datasets: served, everyMs: progressMs }, { log, clock, signal: stop }),
   );
   const service = await Service.start(
     { ...listen, adminHost: '127.0.0.1', keys, dialects, version },
-    { clock, log, datasets: datasets.map(toServiceDataset) },
+    { clock, log, datasets: served },
   );
   // Closed first: readers are let go before what they read stops growing.
   closers.add(() => service.close());

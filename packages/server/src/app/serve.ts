@@ -8,7 +8,7 @@ import { findDatasets } from '../dataset/find-datasets.ts';
 import type { Retention } from '../dataset/retention.ts';
 import type { StartPoint } from '../ingest/choose-start.ts';
 import { Ingester } from '../ingest/ingester.ts';
-import { startPreparerPool } from '../ingest/preparer-pool.ts';
+import type { Slot } from '../ledger/primitives.ts';
 import { socketAddresses } from '../source/socket-addresses.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { WriterLock } from '../storage/writer-lock.ts';
@@ -17,6 +17,7 @@ import { createLog } from './create-log.ts';
 import { type OpenDatasetModules, openOrCreateDataset } from './open-dataset.ts';
 import { formatUrl, type ListenChoice, type RunningDataset, runService } from './run-service.ts';
 import type { Service } from './service.ts';
+import { startPreparing } from './start-preparing.ts';
 
 /** A dataset that follows nodes. What it is made as counts only where it is not there yet. */
 export interface FollowChoice {
@@ -27,6 +28,8 @@ export interface FollowChoice {
   /** Counts at every start, not only when the dataset is made. */
   readonly retention: Retention;
   readonly votes: 'drop' | 'keep';
+  /** History is brought down to this slot beside following. */
+  readonly backfillTo?: Slot | undefined;
 }
 
 export interface ServeOptions {
@@ -102,7 +105,7 @@ async function openFollowed(
   { dataFolder, seed }: ServeOptions,
   modules: OpenModules,
 ): Promise<RunningDataset> {
-  const { name, rpcUrls, wsUrl, start, retention, votes } = follow;
+  const { name, rpcUrls, wsUrl, start, retention, votes, backfillTo } = follow;
   const { closers, clock, log } = modules;
   const dataset = await openOrCreateDataset(
     { dataFolder, name, realTime: true, manifest: { votes } },
@@ -113,19 +116,11 @@ async function openFollowed(
     log.info({ dataset: name }, 'the dataset is there: --from and --votes are ignored');
   }
   const { description } = dataset;
-  const pool = startPreparerPool({
-    workerCount: 1,
-    normalize: {
-      votes: description.votes,
-      metaOptional: description.allowMissing.includes('meta'),
-      allowMissing: description.allowMissing.filter((kind) => kind !== 'meta'),
-    },
-  });
-  closers.add(() => pool.close());
   const ingester = new Ingester(
     {
       start,
       retention,
+      backfillTo,
       sources: rpcUrls.map((url, i) => ({
         name: `rpc-${i + 1}`,
         url,
@@ -135,7 +130,10 @@ async function openFollowed(
     {
       dataset,
       clock,
-      prepare: (slot, bytes) => pool.normalize(slot, bytes),
+      prepare: startPreparing(description, 1, closers),
+      ...(backfillTo === undefined
+        ? {}
+        : { prepareHistory: startPreparing(description, 1, closers) }),
       random: Random.fromSeed(seed).fork(name),
     },
   );

@@ -71,6 +71,24 @@ export const ERRORS = {
   },
   'import-interrupted': { text: 'interrupted; what was imported stays, run it again to go on' },
 
+  // History below the first stored block.
+  'backfill-too-early': {
+    text: 'the dataset has no finalized block yet that history could be linked to; serve it until it has one',
+  },
+  'backfill-anchor-unknown': {
+    text: 'the hash of the block below the first stored one is not known, so no history can be linked to it; make the dataset again from an earlier slot',
+  },
+  'backfill-sources-unusable': {
+    text: 'no source can be used: the key was refused, or it serves another ledger; check the addresses',
+  },
+  'backfill-pruned': {
+    text: 'no source has older blocks; what came so far stays, run it again with a source that has more history',
+  },
+  'backfill-stuck': {
+    text: 'no source delivers the next older block; what came so far stays, run it again or with another source',
+  },
+  'backfill-interrupted': { text: 'interrupted; what came so far stays, run it again to go on' },
+
   // A chain: what a source offers is checked against what is stored, and refused whole.
   'chain-not-linked': { text: 'the block is no child of the block below it' },
   'chain-height-wrong': { text: "the height of the block is not one more than its parent's" },

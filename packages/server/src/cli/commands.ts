@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { buildBackfillCommand } from './commands/backfill.ts';
 import { buildDatasetCommand } from './commands/dataset.ts';
 import { buildDemoCommand } from './commands/demo.ts';
 import { buildExplainCommand } from './commands/explain.ts';
@@ -16,6 +17,7 @@ export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
   buildDemoCommand,
   buildServeCommand,
   buildImportCommand,
+  buildBackfillCommand,
   buildDatasetCommand,
   buildVerifyCommand,
   buildKeysCommand,

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { parseSlot, type Slot } from '../ledger/primitives.ts';
 
 export interface NumberRange {
   readonly min: number;
@@ -17,6 +18,12 @@ export function numberOption(range: NumberRange): OptionParser<number> {
     const kind = range.integer ? 'an integer' : 'a number';
     throw new InvalidArgumentError(`Expected ${kind} from ${range.min} to ${range.max}.`);
   };
+}
+
+export function slotOption(text: string): Slot {
+  const slot = /^\d+$/.test(text) ? parseSlot(Number(text)) : undefined;
+  if (slot === undefined) throw new InvalidArgumentError('Expected a slot: a whole number.');
+  return slot;
 }
 
 export const portOption = numberOption({ min: 0, max: 65_535, integer: true });

@@ -28,6 +28,7 @@ export const GROWTH_ALARMS = [
 
 export const ALARM_CODES = [
   ...GROWTH_ALARMS,
+  'backfill-stalled',
   'dataset-genesis-differs',
   'dataset-maintenance-failed',
   'dataset-write-failed',

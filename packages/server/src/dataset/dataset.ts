@@ -259,9 +259,17 @@ export class Dataset implements DatasetReader {
     return this.#commitSegment('append-sealed', payloads, headers);
   }
 
+  /** Adds finalized history whose last block is the anchor, as one segment: the start moves down to its first block. */
+  prependSealed(
+    payloads: readonly Uint8Array[],
+    headers: readonly BlockHeader[],
+  ): Promise<ChainSnapshot> {
+    return this.#commitSegment('prepend', payloads, headers);
+  }
+
   /** The file is durable before the commit that names it; a crash in between leaves one that nobody names. */
   async #commitSegment(
-    kind: 'seal' | 'append-sealed',
+    kind: 'seal' | 'append-sealed' | 'prepend',
     payloads: readonly Uint8Array[],
     headers: readonly BlockHeader[],
   ): Promise<ChainSnapshot> {

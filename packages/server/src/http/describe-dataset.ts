@@ -38,6 +38,7 @@ export function buildStatus({ reader, dialects, ingest, ledgerUnixMs }: ServedDa
     head_lag_seconds: lagSeconds(snapshot, ledgerUnixMs()),
     storage,
     sources: ingest()?.sources ?? [],
+    backfill: ingest()?.backfill ?? null,
     alarms,
     counters,
   };

@@ -22,11 +22,14 @@ const underWayBytesMax = 96 * 1024 * 1024;
 
 export class BlockLoader {
   readonly #prepare: PrepareBlock;
+  readonly #countMax: number;
   /** What a block of late weighs. */
   #blockBytes = 256 * 1024;
 
-  constructor(prepare: PrepareBlock) {
+  /** So many blocks are under way at once at most. */
+  constructor(prepare: PrepareBlock, countMax = underWayCountMax) {
     this.#prepare = prepare;
+    this.#countMax = countMax;
   }
 
   async load(
@@ -55,7 +58,7 @@ export class BlockLoader {
     signal: AbortSignal,
   ): AsyncGenerator<LoadedBlock> {
     const limit = () =>
-      Math.min(underWayCountMax, Math.floor(underWayBytesMax / Math.max(1, this.#blockBytes)));
+      Math.min(this.#countMax, Math.floor(underWayBytesMax / Math.max(1, this.#blockBytes)));
     return mapOrdered(slots, limit, (slot) => this.load(source, slot, commitment, signal));
   }
 }

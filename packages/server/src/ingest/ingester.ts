@@ -3,16 +3,19 @@
  *
  *   genesis agreed ─► start chosen ─► each source followed on its own  ─► the dataset
  *                                     finality once a second
- *                                     sealing and retention beside it
+ *                                     sealing and retention beside it, history downwards if it is wanted
  */
 import { setMaxListeners } from 'node:events';
+import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { Retention } from '../dataset/retention.ts';
+import type { Slot } from '../ledger/primitives.ts';
 import type { SourceStatus } from '../source/source-health.ts';
+import { type BackfillProgress, BackfillTask } from './backfill-task.ts';
 import { BlockLoader, type PrepareBlock } from './block-loader.ts';
 import { ChainFeeder } from './chain-feeder.ts';
 import { chooseStart, type StartPoint } from './choose-start.ts';
@@ -29,11 +32,15 @@ export interface IngesterOptions {
   readonly start: StartPoint;
   /** How much of the past is kept; all of it by default. */
   readonly retention?: Retention;
+  /** History is brought down to this slot beside following; with all of the past kept. */
+  readonly backfillTo?: Slot | undefined;
 }
 
 export interface IngesterModules {
   readonly dataset: Dataset;
   readonly prepare: PrepareBlock;
+  /** The same for history, where that must not hold up the head. */
+  readonly prepareHistory?: PrepareBlock;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -43,6 +50,8 @@ export interface IngestStatus {
   readonly counters: Readonly<Record<string, number>>;
   /** For how long blocks have been offered and none was added. */
   readonly stallMs: number;
+  /** Null where no history is wanted, or all of it is there. */
+  readonly backfill: BackfillProgress | null;
 }
 
 /** After a notification the block is confirmed within a few of these; without notifications twice as seldom is fine. */
@@ -50,6 +59,8 @@ const pollAfterWakeMs = 50;
 const pollMs = 100;
 /** With notifications, a poll without one only guards against a socket that stays open and says nothing. */
 const pollQuietMs = 400;
+/** History may take long; the head must not wait behind it for connections and threads. */
+const historyUnderWayCountMax = 4;
 const retryStartMs = 500;
 const watchEveryMs = 1_000;
 const stallAlarmMs = 30_000;
@@ -61,6 +72,7 @@ export class Ingester {
   readonly #sources: readonly FollowedSource[];
   readonly #feeder: ChainFeeder;
   readonly #counters = new IngestCounters();
+  readonly #backfill: BackfillTask | undefined;
   #leader: FollowedSource | undefined;
 
   constructor(options: IngesterOptions, modules: IngesterModules) {
@@ -69,6 +81,7 @@ export class Ingester {
     this.#sources = options.sources.map((one) => new FollowedSource(one, modules));
     this.#feeder = new ChainFeeder(modules);
     this.#leader = this.#sources[0];
+    this.#backfill = this.#planBackfill();
   }
 
   get status(): IngestStatus {
@@ -76,6 +89,7 @@ export class Ingester {
       sources: this.#sources.map(({ health }) => health.status),
       counters: this.#counters.toJSON(),
       stallMs: this.#stallMs(),
+      backfill: this.#backfill?.progress ?? null,
     };
   }
 
@@ -98,7 +112,8 @@ export class Ingester {
       const retention = this.#options.retention ?? { kind: 'all' };
       const { dataset, clock } = this.#modules;
       const maintaining = maintainDataset(dataset, { retention, clock }, signal);
-      await Promise.all([...following, finality.run(signal), maintaining]);
+      const backfilling = this.#backfill?.run(signal);
+      await Promise.all([...following, finality.run(signal), maintaining, backfilling]);
     } catch (error) {
       if (!signal.aborted) throw error;
       // Closing the dataset or the threads under a commit is how a stop looks from in here.
@@ -107,6 +122,16 @@ export class Ingester {
       await Promise.all([...watching, guarding]);
       await Promise.all(this.#sources.map(({ node }) => node.close()));
     }
+  }
+
+  #planBackfill(): BackfillTask | undefined {
+    const { backfillTo, retention } = this.#options;
+    if (backfillTo === undefined) return undefined;
+    const isAllKept = retention === undefined || retention.kind === 'all';
+    assert(isAllKept, 'history is not fetched for retention to let it go');
+    const { dataset, clock, prepare, prepareHistory } = this.#modules;
+    const loader = new BlockLoader(prepareHistory ?? prepare, historyUnderWayCountMax);
+    return new BackfillTask(backfillTo, { dataset, clock, loader, sources: () => this.#usable() });
   }
 
   #usable(): FollowedSource[] {

@@ -5,9 +5,10 @@ import { type FollowChoice, runServe } from '../../app/serve.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Retention } from '../../dataset/retention.ts';
 import type { StartPoint } from '../../ingest/choose-start.ts';
-import { parseSlot } from '../../ledger/primitives.ts';
+import { parseSlot, type Slot } from '../../ledger/primitives.ts';
 import type { CommandContext } from '../context.ts';
 import { addListenOptions } from '../listen-options.ts';
+import { slotOption } from '../parse-option.ts';
 import { readVersion } from '../read-version.ts';
 import { retentionOption } from '../retention-option.ts';
 import { stopSignal } from '../stop-signal.ts';
@@ -21,6 +22,7 @@ interface ServeCommandOptions extends ListenChoice {
   readonly from?: StartPoint;
   readonly keep?: Retention;
   readonly votes: 'drop' | 'keep';
+  readonly backfillTo?: Slot;
 }
 
 export function buildServeCommand(context: CommandContext): Command {
@@ -34,7 +36,7 @@ export function buildServeCommand(context: CommandContext): Command {
     );
   addFollowOptions(command);
   return command.addHelpText('after', examples).action(async (options: ServeCommandOptions) => {
-    const { data, dialect, rpc, ws, dataset, from, keep, votes, ...listen } = options;
+    const { data, dialect, rpc, ws, dataset, from, keep, votes, backfillTo, ...listen } = options;
     await runServe(
       {
         listen,
@@ -79,6 +81,12 @@ function addFollowOptions(command: Command): void {
       new Option('--votes <policy>', 'vote transactions; counts when the dataset is made')
         .choices(['drop', 'keep'])
         .default('drop'),
+    )
+    .addOption(
+      new Option(
+        '--backfill-to <slot>',
+        'bring its history down to this slot beside following; not with --keep',
+      ).argParser(slotOption),
     );
 }
 
@@ -91,16 +99,20 @@ function parseStart(text: string): StartPoint {
 
 /** Refuses options that would have no effect, so that nobody believes they had one. */
 function chooseFollow(command: Command, options: ServeCommandOptions): FollowChoice | undefined {
-  const { rpc, ws, dataset, from, keep, votes } = options;
+  const { rpc, ws, dataset, from, keep, votes, backfillTo } = options;
   if (rpc === undefined) {
-    for (const name of ['ws', 'dataset', 'from', 'keep', 'votes']) {
-      const isGiven = command.getOptionValueSource(name) === 'cli';
+    for (const name of ['ws', 'dataset', 'from', 'keep', 'votes', 'backfill-to']) {
+      const option = command.options.find(({ long }) => long === `--${name}`);
+      const isGiven = command.getOptionValueSource(option?.attributeName() ?? name) === 'cli';
       if (isGiven) command.error(`error: --${name} needs --rpc URL`);
     }
     return undefined;
   }
   if (dataset === undefined) command.error('error: --rpc needs --dataset NAME');
+  if (keep !== undefined && backfillTo !== undefined) {
+    command.error('error: --backfill-to fetches what --keep would let go: give one of them');
+  }
   const start = from ?? { kind: 'latest' };
   const retention = keep ?? { kind: 'all' };
-  return { name: dataset, rpcUrls: rpc, wsUrl: ws, start, retention, votes };
+  return { name: dataset, rpcUrls: rpc, wsUrl: ws, start, retention, votes, backfillTo };
 }

@@ -1,0 +1,124 @@
+/** The composition of a backfill: history from nodes into one dataset of a data folder. */
+import { availableParallelism } from 'node:os';
+import type { Clock } from '../base/clock.ts';
+import { CodedError } from '../base/errors.ts';
+import { Random } from '../base/random.ts';
+import { Dataset } from '../dataset/dataset.ts';
+import { datasetNamePattern } from '../dataset/manifest.ts';
+import { Backfill } from '../ingest/backfill.ts';
+import { BlockLoader } from '../ingest/block-loader.ts';
+import { FollowedSource } from '../ingest/followed-source.ts';
+import type { Slot } from '../ledger/primitives.ts';
+import { nodeFs } from '../storage/node-fs.ts';
+import { WriterLock } from '../storage/writer-lock.ts';
+import { Closers } from './closers.ts';
+import { openOrCreateDataset } from './open-dataset.ts';
+import { startPreparing } from './start-preparing.ts';
+
+export interface BackfillDatasetOptions {
+  readonly dataFolder: string;
+  readonly name: string;
+  /** The lowest slot that is wanted, inclusive. */
+  readonly to: Slot;
+  readonly rpcUrls: readonly string[];
+  /** Tells the sources' retries apart between processes. */
+  readonly seed: number;
+}
+
+export interface BackfillDatasetModules {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Where it begins, and where the sources' own history ends, if they told. */
+  readonly onStart: (start: Slot, firstAvailable: Slot | undefined) => void;
+  readonly onBlock: (slot: Slot, byteLength: number) => void;
+}
+
+/** More threads than this wait for the node. */
+const workerCountMax = 8;
+
+/** Answers with the first slot that can be asked for then; what came before an interruption or an error stays. */
+export async function backfillDataset(
+  options: BackfillDatasetOptions,
+  modules: BackfillDatasetModules,
+): Promise<Slot> {
+  const { dataFolder, name, to } = options;
+  const { signal, clock, onStart, onBlock } = modules;
+  const closers = new Closers();
+  try {
+    const dataset = await openStored(dataFolder, name, clock, closers);
+    const before = startOf(dataset);
+    if (before <= to) return before;
+    const sources = await openSources(options, modules, dataset, closers);
+    onStart(before, await findFirstAvailable(sources(), signal));
+    const { description } = dataset;
+    const workerCount = Math.min(availableParallelism(), workerCountMax);
+    const loader = new BlockLoader(startPreparing(description, workerCount, closers));
+    const parts = { dataset, loader, clock, sources, onBlock };
+    await Backfill.run({ to, storesOnStop: true }, parts, signal);
+    return startOf(dataset);
+  } finally {
+    await closers.closeAll();
+  }
+}
+
+async function openStored(
+  dataFolder: string,
+  name: string,
+  clock: Clock,
+  closers: Closers,
+): Promise<Dataset> {
+  if (!datasetNamePattern.test(name)) throw new CodedError('dataset-name-invalid', { name });
+  if (!(await Dataset.isThere(`${dataFolder}/${name}`, nodeFs))) {
+    throw new CodedError('dataset-missing', { dataset: name, folder: dataFolder });
+  }
+  const lock = await WriterLock.acquire(dataFolder);
+  closers.add(() => lock.release());
+  const open = { dataFolder, name, realTime: false };
+  const dataset = await openOrCreateDataset(open, { fs: nodeFs, clock, lock });
+  closers.add(() => dataset.close());
+  return dataset;
+}
+
+function startOf(dataset: Dataset): Slot {
+  const { start } = dataset.snapshot();
+  if (start === null) throw new CodedError('backfill-too-early');
+  return start;
+}
+
+/** The sources that do not say to serve another ledger. */
+async function openSources(
+  { rpcUrls, seed }: BackfillDatasetOptions,
+  { clock, signal }: BackfillDatasetModules,
+  { description: { genesisHash } }: Dataset,
+  closers: Closers,
+): Promise<() => readonly FollowedSource[]> {
+  const all: FollowedSource[] = [];
+  for (const [i, url] of rpcUrls.entries()) {
+    const name = `rpc-${i + 1}`;
+    const random = Random.fromSeed(seed).fork(name);
+    const source = new FollowedSource({ name, url, wsUrls: [] }, { clock, random });
+    closers.add(() => source.node.close());
+    all.push(source);
+  }
+  for (const source of all) {
+    const told = source.note(await source.node.genesisHash(signal));
+    if (genesisHash === null || told.kind === 'refused' || told.value === genesisHash) continue;
+    source.health.disable('it serves another ledger');
+  }
+  const usable = () => all.filter(({ health }) => !health.isDisabled);
+  if (usable().length === 0) {
+    const fault = all[0]?.health.status.fault ?? null;
+    throw new CodedError('backfill-sources-unusable', { fault });
+  }
+  return usable;
+}
+
+/** The lowest slot that any of them has; undefined if none told. */
+async function findFirstAvailable(
+  sources: readonly FollowedSource[],
+  signal: AbortSignal,
+): Promise<Slot | undefined> {
+  const answers = await Promise.all(sources.map(({ node }) => node.firstAvailable(signal)));
+  const told = answers.flatMap((answer) => (answer.kind === 'ok' ? [answer.value] : []));
+  return told.sort((a, b) => a - b)[0];
+}

@@ -1,0 +1,185 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../base/clock.ts';
+import type { SimulatedNode } from '../../simulator/start-node.ts';
+import { startSimulatedNode } from '../../simulator/start-simulated-node.ts';
+import { WriterLock } from '../../storage/writer-lock.ts';
+import { main } from '../main.ts';
+
+const bin = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url));
+const firstSlot = 260;
+const headSlot = 300;
+let folder: string;
+let node: SimulatedNode;
+const at = (name: string) => join(folder, name);
+
+beforeAll(async () => {
+  // Each run of a command listens for the signals of its process; here they are many.
+  process.setMaxListeners(100);
+  folder = mkdtempSync(join(tmpdir(), 'sluice-backfill-'));
+  const chain = { seed: 5, startSlot: headSlot, skipRate: 0, forkRate: 0 };
+  const content = { transactionsPerBlock: 1, votes: 0, epochRewardsPerBlock: 1 };
+  node = await startSimulatedNode({ paused: true, chain, content }, { clock: systemClock });
+  const lines: string[] = [];
+  for (let slot = firstSlot; slot < firstSlot + 5; slot++) {
+    lines.push(`{"slot":${slot},"block":${JSON.stringify(await getBlock(slot))}}`);
+  }
+  writeFileSync(at('some.jsonl'), `${lines.join('\n')}\n`);
+});
+afterAll(async () => {
+  await node.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function getBlock(slot: number): Promise<unknown> {
+  const config = { encoding: 'json', maxSupportedTransactionVersion: 1, rewards: true };
+  const body = { jsonrpc: '2.0', id: 1, method: 'getBlock', params: [slot, config] };
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(node.rpcUrl, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
+  return ((await response.json()) as { result: unknown }).result;
+}
+
+async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const out = new PassThrough({ highWaterMark: 1e9 });
+  const err = new PassThrough({ highWaterMark: 1e9 });
+  const code = await main(args, { out, err });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+/** A dataset of five blocks in a data folder of its own. */
+async function makeDataset(name: string): Promise<string> {
+  const { code } = await run('import', '--data', at(name), '--dataset', 'mine', at('some.jsonl'));
+  expect(code).toBe(0);
+  return at(name);
+}
+
+const backfill = (data: string, to: number) =>
+  run('backfill', '--data', data, '--dataset', 'mine', '--to', String(to), '--rpc', node.rpcUrl);
+
+describe('sluice backfill', () => {
+  test('default: history down to a slot, told as it goes; again there is nothing to do', async () => {
+    const data = await makeDataset('one');
+    const { code, out, err } = await backfill(data, 200);
+    expect([code, out]).toEqual([0, 'mine: 60 blocks added; begins at slot 200\n']);
+    expect(err).toMatch(/60 blocks, \d+\.\d MB, \d+ a second, 100 %\n$/);
+    const again = await backfill(data, 200);
+    expect([again.code, again.out]).toEqual([0, 'mine: nothing to do; begins at slot 200\n']);
+    const verified = await run('verify', '--data', data);
+    expect([verified.code, verified.err]).toEqual([0, expect.anything()]);
+  });
+
+  test('error: the dataset, the folder and the address are checked before anything is asked', async () => {
+    const data = await makeDataset('two');
+    const missing = await run(
+      'backfill',
+      '--data',
+      data,
+      '--dataset',
+      'other',
+      '--to',
+      '0',
+      '--rpc',
+      'http://127.0.0.1:1',
+    );
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('[dataset-missing]')]);
+    const address = await run(
+      'backfill',
+      '--data',
+      data,
+      '--dataset',
+      'mine',
+      '--to',
+      '0',
+      '--rpc',
+      'ftp://node',
+    );
+    expect([address.code, address.err]).toEqual([
+      1,
+      expect.stringContaining('[source-address-invalid]'),
+    ]);
+    const usage = await run(
+      'backfill',
+      '--data',
+      data,
+      '--dataset',
+      'mine',
+      '--to',
+      '-1',
+      '--rpc',
+      node.rpcUrl,
+    );
+    expect([usage.code, usage.err]).toEqual([2, expect.stringContaining('Expected a slot')]);
+    const lock = await WriterLock.acquire(data);
+    try {
+      const held = await backfill(data, 0);
+      expect([held.code, held.err]).toEqual([1, expect.stringContaining('[data-folder-locked]')]);
+    } finally {
+      await lock.release();
+    }
+  });
+});
+
+describe('sluice serve --backfill-to', () => {
+  test('error: not with --keep, and not without --rpc', async () => {
+    const follow = ['--dataset', 'mine', '--rpc', node.rpcUrl];
+    const both = await run('serve', ...follow, '--backfill-to', '1', '--keep', '7d');
+    expect([both.code, both.err]).toEqual([2, expect.stringContaining('give one of them')]);
+    const alone = await run('serve', '--backfill-to', '1');
+    expect([alone.code, alone.err]).toEqual([
+      2,
+      expect.stringContaining('--backfill-to needs --rpc'),
+    ]);
+  });
+
+  test('behavior: a service that follows brings history down beside it, and start_block with it', async () => {
+    const args = ['--data', at('served'), '--port', '0', '--admin-port', '0', '--rpc', node.rpcUrl];
+    const rest = ['--dataset', 'mine', '--from', 'latest', '--backfill-to', '230'];
+    const child = spawn(process.execPath, [bin, 'serve', ...args, ...rest]);
+    let text = '';
+    child.stdout.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    try {
+      while (!/http:\S+/.test(text)) await systemClock.sleep(20);
+      const base = `${(/http:\S+/.exec(text) as RegExpExecArray)[0]}/datasets/mine`;
+      const read = async (path: string) => (await fetch(`${base}/${path}`)).json();
+      const starts = new Set<number>();
+      for (let start = 0; start !== 230; ) {
+        start = ((await read('metadata')) as { start_block?: number }).start_block ?? 0;
+        starts.add(start);
+        await systemClock.sleep(20);
+      }
+      // From the beginning of following to the end of history in one step: one segment, whole.
+      starts.delete(0);
+      expect(starts.size).toBe(2);
+      const status = (await read('status')) as { backfill: unknown; alarms: unknown[] };
+      expect([status.backfill, status.alarms]).toEqual([null, []]);
+      const query = { fromBlock: 230, toBlock: headSlot - 1, includeAllBlocks: true };
+      const response = await fetch(`${base}/stream`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(query),
+      });
+      const lines = (await response.text()).trimEnd().split('\n');
+      const slots = lines.map(
+        (line) => (JSON.parse(line) as { header: { number: number } }).header,
+      );
+      expect(slots.map(({ number }) => number)).toEqual(
+        Array.from({ length: headSlot - 230 }, (_, i) => 230 + i),
+      );
+    } finally {
+      child.kill('SIGTERM');
+    }
+    expect(await ended).toBe(0);
+  });
+});
