@@ -26,15 +26,13 @@ export async function chooseStart(
   signal: AbortSignal,
 ): Promise<StartChoice> {
   const { node } = source;
-  if (start.kind === 'genesis' || (start.kind === 'slot' && start.slot === 0)) {
-    return { kind: 'chosen', anchor: null };
-  }
   const finalized = source.note(await node.slot('finalized', signal));
   if (finalized.kind === 'refused') return later;
-  const first = start.kind === 'slot' ? start.slot : finalized.value;
+  const first = firstWanted(start, finalized.value);
   const available = source.note(await node.firstAvailable(signal));
   if (available.kind === 'refused') return later;
   if (available.value > first) return { kind: 'pruned', firstAvailable: available.value };
+  if (first === 0) return { kind: 'chosen', anchor: null };
   const range = { first, last: Math.min(finalized.value, first + listSlotsMax - 1) };
   if (range.last < range.first) return later;
   const list = source.note(await node.listSlots(range, 'finalized', signal));
@@ -42,6 +40,11 @@ export async function chooseStart(
   if (slot === undefined) return later;
   const header = source.note(await node.header(slot, 'finalized', signal));
   return header.kind === 'ok' ? { kind: 'chosen', anchor: anchorBelow(header.value) } : later;
+}
+
+function firstWanted(start: StartPoint, finalized: Slot): number {
+  if (start.kind === 'genesis') return 0;
+  return start.kind === 'slot' ? start.slot : finalized;
 }
 
 const later: StartChoice = { kind: 'later' };

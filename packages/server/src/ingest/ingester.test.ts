@@ -75,6 +75,23 @@ describe('following one node', () => {
     expectSameChain(snapshot, node, first);
   });
 
+  test.each([
+    { start: { kind: 'genesis' } },
+    { start: { kind: 'slot', slot: 40 as Slot } },
+  ] as const)(
+    'error: source-start-missing: a source that lacks the start $start is told, and nothing is begun in its middle',
+    async ({ start: startPoint }) => {
+      const { following } = await startWorld({
+        ledger: { chain: { startSlot: 300, historySlots: 100 } },
+        start: startPoint,
+      });
+      await untilAlarm(following, 'source-start-missing');
+      const [alarm] = following.dataset.status().alarms;
+      expect(alarm?.message).toMatch(/begins at slot \d+$/);
+      expect(following.dataset.snapshot().start).toBeNull();
+    },
+  );
+
   test('behavior: I-74 a restart goes on from the stored head, also across a fork meanwhile', async () => {
     const fs = new SimFs();
     const first = await startWorld({ fs });
