@@ -50,9 +50,20 @@ export interface PartPiece extends RunPiece {
   readonly part: number;
 }
 
+/**
+ * Pieces in one buffer, with a table of numbers beside it: a message, and each object in it, costs as much as writing some
+ * kilobytes.
+ *
+ *   bytes   text · header line | text · header line | …
+ *   table   part · text length · slot · header line's length · whether the text ends with a line of that slot | …
+ */
+export interface PieceBatch {
+  readonly bytes: Uint8Array;
+  readonly table: Float64Array;
+}
+
 export type FromThread =
-  /** Small pieces come several at once: a message costs as much as writing some kilobytes. */
-  | { readonly kind: 'pieces'; readonly id: number; readonly pieces: readonly PartPiece[] }
+  | ({ readonly kind: 'pieces'; readonly id: number } & PieceBatch)
   | { readonly kind: 'end'; readonly id: number }
   | {
       readonly kind: 'failed';
@@ -62,11 +73,11 @@ export type FromThread =
       readonly message: string;
     };
 
-/** Pieces are sent when they reach this together, and whenever the thread looks for messages. */
-export const messageBytesGoal = 1 << 16;
 /**
  * What a thread may have written and not been relieved of. A run that has the thread to itself may be about half a row
  * group of everything ahead, so that two threads that take turns both keep busy; many runs share that, down to a floor.
  */
 export const aheadBytesMax = 12 << 20;
 export const aheadBytesFloor = 2 << 20;
+/** A thread is told of what was taken when it is this much: it need not know of every piece. */
+export const takenBytesGoal = 1 << 19;

@@ -8,14 +8,16 @@ import { assert } from '../base/assert.ts';
 import { CodedError } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import type { Selection } from '../query/query.ts';
-import type {
-  FromThread,
-  RunPiece,
-  RunRequest,
-  SegmentPlace,
-  ToThread,
+import {
+  type FromThread,
+  type RunPiece,
+  type RunRequest,
+  type SegmentPlace,
+  type ToThread,
+  takenBytesGoal,
 } from './engine-messages.ts';
 import type { EngineWorkerData } from './engine-worker.ts';
+import { readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
 import type { BlockRange } from './segment-run.ts';
 
@@ -77,12 +79,16 @@ export class EnginePool {
     signal?.addEventListener('abort', cancel, { once: true });
     if (signal?.aborted === true) cancel();
     else this.#tellAll({ kind: 'run', run: request });
+    const taken = this.#threads.map(() => 0);
     try {
       for (;;) {
         const next = await queue.next();
         if (next === undefined) return;
         yield next;
-        this.#tell(next.thread, { kind: 'taken', id, bytes: next.length });
+        const { thread, length } = next;
+        const bytes = (taken[thread] as number) + length;
+        taken[thread] = bytes < takenBytesGoal ? bytes : 0;
+        if (bytes >= takenBytesGoal) this.#tell(thread, { kind: 'taken', id, bytes });
       }
     } finally {
       signal?.removeEventListener('abort', cancel);
@@ -118,7 +124,7 @@ export class EnginePool {
   #receive(thread: number, message: FromThread): void {
     const queue = this.#runs.get(message.id);
     if (queue === undefined) return;
-    if (message.kind === 'pieces') queue.push(thread, message.pieces);
+    if (message.kind === 'pieces') queue.push(thread, readBatch(message));
     else if (message.kind === 'end') queue.end(thread);
     else if (message.code !== undefined) queue.fail(new CodedError(message.code, message.detail));
     else queue.fail(new CodedError('engine-thread-failed', { reason: message.message }));

@@ -7,18 +7,18 @@ import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
-import { copyOf, Engine } from './engine.ts';
+import { Engine } from './engine.ts';
 import {
   aheadBytesFloor,
   aheadBytesMax,
   type Coverage,
   type FromThread,
-  messageBytesGoal,
-  type PartPiece,
+  type PieceBatch,
   type RunRequest,
   type SegmentPlace,
   type ToThread,
 } from './engine-messages.ts';
+import { PieceBatchWriter } from './piece-batch.ts';
 import type { SegmentRun } from './segment-run.ts';
 
 export interface EngineWorkerData {
@@ -35,8 +35,7 @@ const turnMs = 5;
 interface RunState {
   readonly id: number;
   /** Pieces that wait to be sent together. */
-  outbox: PartPiece[];
-  outboxBytes: number;
+  readonly outbox: PieceBatchWriter;
   aheadBytes: number;
   isCancelled: boolean;
   /** Called when bytes were taken or the run was cancelled. */
@@ -95,8 +94,7 @@ class EngineWorker {
   async #run(request: RunRequest): Promise<void> {
     const state: RunState = {
       id: request.id,
-      outbox: [],
-      outboxBytes: 0,
+      outbox: new PieceBatchWriter(),
       aheadBytes: 0,
       isCancelled: false,
       wake: () => {},
@@ -145,7 +143,7 @@ class EngineWorker {
   async #runPart(run: SegmentRun, group: number, part: number, state: RunState): Promise<void> {
     for (const piece of run.pieces(group, group + 1)) {
       const coverage = run.isAtLineEnd ? coverageOf(run, run.lastLineBlock) : undefined;
-      this.#putOut(state, { part, bytes: copyOf(piece), coverage });
+      this.#putOut(state, part, piece, coverage);
       await this.#takeTurns(state);
       if (state.isCancelled) return;
     }
@@ -153,26 +151,24 @@ class EngineWorker {
     if (last < 0 || last === run.lastLineBlock) return;
     // A segment without the asked addresses is one message, not one a row group.
     if (!run.isLast(group) && run.passesOver(group)) return;
-    this.#putOut(state, { part, bytes: noBytes, coverage: coverageOf(run, last) });
+    this.#putOut(state, part, noBytes, coverageOf(run, last));
   }
 
-  #putOut(state: RunState, piece: PartPiece): void {
-    state.outbox.push(piece);
-    state.outboxBytes += piece.bytes.length;
-    state.aheadBytes += piece.bytes.length;
-    if (state.outboxBytes >= messageBytesGoal) this.#sendPieces(state);
+  #putOut(state: RunState, part: number, text: Uint8Array, coverage: Coverage | undefined): void {
+    state.aheadBytes += text.length;
+    for (const batch of state.outbox.add(part, text, coverage)) this.#sendBatch(state.id, batch);
   }
 
-  #sendPieces(state: RunState): void {
-    if (state.outbox.length === 0) return;
-    const { id, outbox: pieces } = state;
-    const filled = pieces.filter(({ bytes }) => bytes.length > 0);
-    this.#port.postMessage(
-      { kind: 'pieces', id, pieces } satisfies FromThread,
-      filled.map(({ bytes }) => bytes.buffer as ArrayBuffer),
-    );
-    state.outbox = [];
-    state.outboxBytes = 0;
+  #sendPieces({ id, outbox }: RunState): void {
+    const batch = outbox.take();
+    if (batch !== undefined) this.#sendBatch(id, batch);
+  }
+
+  #sendBatch(id: number, { bytes, table }: PieceBatch): void {
+    this.#port.postMessage({ kind: 'pieces', id, bytes, table } satisfies FromThread, [
+      bytes.buffer as ArrayBuffer,
+      table.buffer as ArrayBuffer,
+    ]);
   }
 
   /** Lets messages in when it is time, and waits while the reader is too far behind. */
