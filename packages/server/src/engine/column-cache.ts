@@ -15,10 +15,21 @@ export interface LoadedColumn {
 /** The loaded columns of one row group, or the pages of one segment, by name. */
 export type Shelf<Name = string | number> = Map<Name, CacheEntry>;
 
+/** What a user of the cache says of something it keeps there but finds without asking. */
+export interface CacheUser {
+  /** Whether it was used since this was last asked. */
+  takeFresh(): boolean;
+  /** Whether it must stay for now. */
+  isHeld(): boolean;
+  /** It is gone. */
+  drop(): void;
+}
+
 interface CacheEntry {
   readonly column: LoadedColumn;
   readonly allocation: number;
-  /** Takes it from its shelf and tells whoever points to it. */
+  readonly user: CacheUser | undefined;
+  /** Takes it from its shelf. */
   readonly drop: () => void;
   /** The last step that used it. */
   step: CacheStep;
@@ -63,7 +74,8 @@ export class ColumnCache {
     for (const entry of this.#entries) {
       if (this.#kernel.allocatedBytes <= this.#bytesMax || passes-- === 0) return;
       this.#isSpared = !this.#isSpared;
-      if (entry.users > 0 || entry.isFresh || this.#isSpared) {
+      const isFresh = entry.user?.takeFresh() === true || entry.isFresh;
+      if (entry.users > 0 || isFresh || this.#isSpared || entry.user?.isHeld() === true) {
         entry.isFresh = false;
         this.#entries.delete(entry);
         this.#entries.add(entry);
@@ -75,6 +87,7 @@ export class ColumnCache {
     this.#entries.delete(entry);
     this.#kernel.release(entry.allocation);
     entry.drop();
+    entry.user?.drop();
   }
 }
 
@@ -94,18 +107,15 @@ export class CacheStep {
     return entry.column;
   }
 
-  /** Keeps a column that takes the allocation; `drop` tells its user when it goes. */
+  /** Keeps a column that takes the allocation. */
   put<Name>(
     shelf: Shelf<Name>,
     name: Name,
     { column, allocation }: { column: LoadedColumn; allocation: number },
-    drop: () => void = () => {},
+    user?: CacheUser,
   ): void {
-    const take = () => {
-      shelf.delete(name);
-      drop();
-    };
-    const entry = { column, allocation, drop: take, step: this, users: 0, isFresh: true };
+    const drop = () => void shelf.delete(name);
+    const entry = { column, allocation, user, drop, step: this, users: 0, isFresh: true };
     this.#entries.add(entry);
     shelf.set(name, entry);
     this.#use(entry);

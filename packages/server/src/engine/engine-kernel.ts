@@ -59,28 +59,25 @@ export interface EngineExports {
     idCount: number,
     flags: number,
   ): number;
-  pagesOfMarked(transactionCount: number, pages: number): void;
+  pagesOfMarked(transactionCount: number, pages: number, pageTexts: number): number;
   pagesOfRewards(
     keys: number,
     width: number,
     rewardCount: number,
     flags: number,
     pages: number,
-  ): void;
-  anyMarked(marks: number, first: number, end: number): number;
+    pageTexts: number,
+  ): number;
   setKeys(starts: number, ids: number, pages: number): void;
-  writeArrays(
+  writeLines(
     state: number,
     kinds: number,
-    marks: number,
-    transactionFirst: number,
-    transactionEnd: number,
-    rewardFirst: number,
-    rewardEnd: number,
+    lines: number,
+    blockEnd: number,
     out: number,
+    goal: number,
     limit: number,
   ): number;
-  isComplete(): number;
 }
 
 /** Kernels keep their own constants below this address. */

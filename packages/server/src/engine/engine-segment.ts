@@ -9,7 +9,15 @@ import { buildHeaderTexts, type HeaderTexts } from './header-texts.ts';
 const headerListsMax = 4;
 /** What an address takes in filter, ids and postings, and a block in headers and their text; both on the high side. */
 const addressBytes = 24;
-const blockBytes = 1_200;
+const blockBytes = 1_400;
+
+/** The header texts of one list of fields, also in the kernel's memory. */
+export interface LoadedHeaders extends HeaderTexts {
+  readonly textsAt: number;
+  readonly startsAt: number;
+  /** How many runs read them now. */
+  users: number;
+}
 
 /** A segment as the engine keeps it: directory, index and headers in memory. */
 export class EngineSegment {
@@ -18,21 +26,29 @@ export class EngineSegment {
   readonly index: SegmentIndex;
   /** Where each dictionary page's texts are in the kernel's memory; 0 if they are not loaded. */
   readonly pageTable: number;
+  /** A byte a page: whether its texts were used since the cache last looked. */
+  readonly pageUses: number;
   /** Texts of dictionary pages, by number. */
   readonly pageShelf: Shelf = new Map();
+  readonly #kernel: EngineKernel;
   readonly #groupShelves: Shelf[];
-  readonly #headers = new Map<string, HeaderTexts>();
+  readonly #headers = new Map<string, LoadedHeaders>();
+  #blockTable = 0;
   /** How many runs read it now. */
   users = 0;
+  /** How many row groups of it are being written now, all of which may use any page that is loaded. */
+  stepCount = 0;
 
   constructor(segment: Segment, key: string, kernel: EngineKernel) {
     this.segment = segment;
     this.key = key;
     this.index = new SegmentIndex(segment);
+    this.#kernel = kernel;
     this.#groupShelves = segment.directory.groups.map(() => new Map());
     const pageCount = segment.directory.dictionaryPages.length;
-    this.pageTable = kernel.allocate(pageCount * 4);
-    kernel.ints.fill(0, this.pageTable / 4, this.pageTable / 4 + pageCount);
+    this.pageTable = kernel.allocate(pageCount * 5);
+    this.pageUses = this.pageTable + pageCount * 4;
+    kernel.bytes.fill(0, this.pageTable, this.pageTable + pageCount * 5);
   }
 
   /** About what it takes beside the kernel's memory, once all of it has been used. */
@@ -49,16 +65,66 @@ export class EngineSegment {
     return [this.pageShelf, ...this.#groupShelves];
   }
 
-  headerTexts(fields: Selection['fields']['block']): HeaderTexts {
-    const key = fields.join();
-    let texts = this.#headers.get(key);
-    if (texts === undefined) {
-      texts = buildHeaderTexts(this.segment, fields);
-      const oldest = this.#headers.keys().next().value;
-      if (oldest !== undefined && this.#headers.size >= headerListsMax)
-        this.#headers.delete(oldest);
-      this.#headers.set(key, texts);
+  /** Where the kernel finds the rows of each block in its row group: first transaction, end, first reward, end. */
+  get blockTable(): number {
+    if (this.#blockTable === 0) this.#blockTable = this.#loadBlockTable();
+    return this.#blockTable;
+  }
+
+  #loadBlockTable(): number {
+    const { counts, directory } = this.segment;
+    const table = new Uint32Array(counts.length * 4);
+    for (const { firstBlock, blockCount } of directory.groups) {
+      let transaction = 0;
+      let reward = 0;
+      for (let block = firstBlock; block < firstBlock + blockCount; block++) {
+        const { transactions, rewards } = counts[block] as Segment['counts'][number];
+        const row = [transaction, transaction + transactions, reward, reward + rewards];
+        table.set(row, block * 4);
+        transaction += transactions;
+        reward += rewards;
+      }
     }
-    return texts;
+    const at = this.#kernel.allocate(table.byteLength);
+    this.#kernel.ints.set(table, at / 4);
+    return at;
+  }
+
+  /** The header texts for a list of fields; who uses them leaves them. */
+  useHeaders(fields: Selection['fields']['block']): LoadedHeaders {
+    const key = fields.join();
+    let headers = this.#headers.get(key);
+    if (headers === undefined) {
+      headers = this.#loadHeaders(fields);
+      this.#makeRoomForHeaders();
+      this.#headers.set(key, headers);
+    }
+    headers.users++;
+    return headers;
+  }
+
+  #makeRoomForHeaders(): void {
+    for (const [key, headers] of this.#headers) {
+      if (this.#headers.size < headerListsMax) return;
+      if (headers.users > 0) continue;
+      this.#headers.delete(key);
+      this.#kernel.release(headers.startsAt);
+    }
+  }
+
+  #loadHeaders(fields: Selection['fields']['block']): LoadedHeaders {
+    const texts = buildHeaderTexts(this.segment, fields);
+    const startsAt = this.#kernel.allocate(texts.starts.byteLength + texts.bytes.length);
+    const textsAt = startsAt + texts.starts.byteLength;
+    this.#kernel.ints.set(texts.starts, startsAt / 4);
+    this.#kernel.bytes.set(texts.bytes, textsAt);
+    return { ...texts, textsAt, startsAt, users: 0 };
+  }
+
+  /** Lets go of what it has in the kernel's memory beside the cache. */
+  release(): void {
+    this.#kernel.release(this.pageTable);
+    if (this.#blockTable !== 0) this.#kernel.release(this.#blockTable);
+    for (const { startsAt } of this.#headers.values()) this.#kernel.release(startsAt);
   }
 }

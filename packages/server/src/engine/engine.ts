@@ -109,7 +109,7 @@ export class Engine {
     this.#segments.delete(open.key);
     this.#indexBytes -= open.indexBytes;
     for (const shelf of open.shelves) this.#cache.clear(shelf);
-    this.#kernel.release(open.pageTable);
+    open.release();
   }
 }
 

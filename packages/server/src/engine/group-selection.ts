@@ -1,10 +1,11 @@
 /** Selecting the rows of one row group: fills the tables that the kernels of `select.ts` read, and runs them. */
-import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
+import type { RecordArray } from '@sluice/protocol/field-table';
 import type { Segment } from '../segment/open-segment.ts';
 import type { LoadedColumn } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';
 import { type PlannedItem, sliceOf } from './plan-items.ts';
+import { Scratch } from './scratch.ts';
 
 const WITH = {
   transaction: 1,
@@ -29,7 +30,7 @@ export const MARK_BITS: Readonly<Record<RecordArray, number>> = {
 };
 
 /** Filters of one item a kernel can tell apart: bits of 32, and no item has more. */
-const itemBytes = 32;
+const itemBytes = 48;
 /** Behind the item: the table of rows for logs, balances and token balances. */
 const rowTableBytes = 32;
 const filterBytes = 16;
@@ -41,8 +42,6 @@ export interface SelectedGroup {
   readonly marks: number;
   /** By array: a byte a row, or 0 where the query can select none. */
   readonly flags: Readonly<Record<RecordArray, number>>;
-  readonly rewardCount: number;
-  readonly release: () => void;
 }
 
 /** Which arrays the items can select rows of, matched or related. */
@@ -69,50 +68,89 @@ export function isInGroup(item: PlannedItem, group: GroupColumns['group']): bool
   return to > from;
 }
 
-export function selectGroup(columns: GroupColumns, items: readonly PlannedItem[]): SelectedGroup {
-  const { kernel } = columns;
-  const allocations: number[] = [];
-  const release = () => {
-    for (const at of allocations) kernel.release(at);
-  };
-  const zeroed = (byteCount: number): number => {
-    const at = kernel.allocate(byteCount);
-    kernel.bytes.fill(0, at, at + byteCount);
-    allocations.push(at);
-    return at;
-  };
-  try {
-    return { ...select(columns, items, zeroed), release };
-  } catch (error) {
-    // A damaged column ends the query; what it had taken must not stay taken.
-    release();
-    throw error;
+/** Selects the rows of a run's items, row group after row group. */
+export class GroupSelector {
+  readonly #kernel: EngineKernel;
+  readonly #tables: ReadonlyMap<PlannedItem, ItemTable>;
+  readonly #scratch: Scratch;
+  #needs: GroupNeeds | undefined;
+
+  constructor(kernel: EngineKernel, segment: Segment, items: readonly PlannedItem[]) {
+    this.#kernel = kernel;
+    this.#scratch = new Scratch(kernel);
+    this.#tables = new Map(items.map((item) => [item, new ItemTable(kernel, segment, item)]));
+  }
+
+  release(): void {
+    this.#scratch.release();
+    for (const table of this.#tables.values()) table.release();
+  }
+
+  /** What is selected stays until the next group is. */
+  select(columns: GroupColumns, items: readonly PlannedItem[]): SelectedGroup {
+    // Most groups have the same items.
+    if (this.#needs === undefined || !isSameList(this.#needs.items, items))
+      this.#needs = needsOf(items);
+    const needs = this.#needs;
+    const scratch = this.#scratch;
+    scratch.reset();
+    const table = scratch.reserve(groupTableBytes);
+    const marks = scratch.reserve(columns.group.transactionCount);
+    const flags = { ...noFlags };
+    for (const array of needs.arrays) flags[array] = scratch.reserve(rowCount(columns, array));
+    const addresses = groupTable(columns, needs, { flags, marks });
+    this.#kernel.ints.set(addresses, table / 4);
+    this.#kernel.exports.setGroup(table, this.#kernel.positionScratch);
+    for (const item of items)
+      item.matchedRows += (this.#tables.get(item) as ItemTable).run(columns, flags);
+    return { marks, flags };
   }
 }
 
-function select(
-  columns: GroupColumns,
-  items: readonly PlannedItem[],
-  zeroed: (byteCount: number) => number,
-): Omit<SelectedGroup, 'release'> {
-  const { kernel, group } = columns;
-  const arrays = selectableArrays(items);
-  const flags = Object.fromEntries(
-    RECORD_ARRAY_NAMES.map((array) => [
-      array,
-      arrays.has(array) ? zeroed(rowCount(columns, array)) : 0,
-    ]),
-  ) as Record<RecordArray, number>;
-  const marks = zeroed(group.transactionCount);
-  const table = zeroed(128);
-  const addresses = groupTable(columns, items, { flags, marks, arrays });
-  kernel.ints.set(addresses, table / 4);
-  kernel.exports.setGroup(table, kernel.positionScratch);
-  for (const item of items) {
-    item.matchedRows += new ItemTable(columns, item, zeroed).run(flags);
-  }
-  const rewardCount = arrays.has('rewards') ? columns.stored('rewKey').count : 0;
-  return { marks, flags, rewardCount };
+const groupTableBytes = 128;
+
+const noFlags: Record<RecordArray, number> = {
+  transactions: 0,
+  instructions: 0,
+  logs: 0,
+  balances: 0,
+  tokenBalances: 0,
+  rewards: 0,
+};
+
+function isSameList(a: readonly PlannedItem[], b: readonly PlannedItem[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i]);
+}
+
+/** What items need of a group's columns, beside the filters' own. */
+interface GroupNeeds {
+  readonly items: readonly PlannedItem[];
+  readonly arrays: ReadonlySet<RecordArray>;
+  readonly counts: boolean;
+  readonly depths: boolean;
+  readonly programs: boolean;
+  readonly accounts: boolean;
+  readonly data: boolean;
+  readonly committed: boolean;
+  readonly logRows: boolean;
+}
+
+function needsOf(items: readonly PlannedItem[]): GroupNeeds {
+  const ofInstructions = items.filter(({ array }) => array === 'instructions');
+  const hasFilter = (test: (name: string) => boolean) =>
+    ofInstructions.some(({ addressFilters }) => addressFilters.some(({ name }) => test(name)));
+  const relates = (bits: number) => items.some(({ relations }) => (relations & bits) !== 0);
+  return {
+    items,
+    arrays: selectableArrays(items),
+    counts: items.some(({ array }) => array === 'transactions'),
+    depths: relates(WITH.inner | WITH.parents),
+    programs: hasFilter((name) => name === 'programId'),
+    accounts: hasFilter((name) => name !== 'programId'),
+    data: ofInstructions.some(({ dataFilters }) => dataFilters.length > 0),
+    committed: ofInstructions.some(({ committed }) => committed !== undefined),
+    logRows: relates(WITH.ownLogs | WITH.ownInstruction),
+  };
 }
 
 function rowCount(columns: GroupColumns, array: RecordArray): number {
@@ -132,90 +170,87 @@ function rowCount(columns: GroupColumns, array: RecordArray): number {
   }
 }
 
+const none: LoadedColumn = { at: 0, width: 0, count: 0, starts: 0 };
+
 /** The 31 addresses of `select.ts`, in its order. What no item needs stays 0 and is not loaded. */
 function groupTable(
   columns: GroupColumns,
-  items: readonly PlannedItem[],
-  selected: { flags: Record<RecordArray, number>; marks: number; arrays: ReadonlySet<RecordArray> },
+  needs: GroupNeeds,
+  { flags, marks }: SelectedGroup,
 ): number[] {
-  const none: LoadedColumn = { at: 0, width: 0, count: 0, starts: 0 };
-  const { flags, marks, arrays } = selected;
-  const ofInstructions = items.filter(({ array }) => array === 'instructions');
-  const hasFilter = (test: (name: string) => boolean) =>
-    ofInstructions.some(({ addressFilters }) => addressFilters.some(({ name }) => test(name)));
-  const relates = (bits: number) => items.some(({ relations }) => (relations & bits) !== 0);
-  const when = (isNeeded: boolean, load: () => LoadedColumn) => (isNeeded ? load() : none);
-  const hasTransactions = items.some(({ array }) => array === 'transactions');
-  const counts = (['txStaticCount', 'txWritableCount', 'txReadonlyCount'] as const).map((name) =>
-    when(hasTransactions, () => columns.stored(name)),
-  );
-  const starts = [
-    when(arrays.has('instructions'), () => columns.made('instructionStarts')),
-    when(arrays.has('logs'), () => columns.made('logStarts')),
-    when(arrays.has('balances'), () => columns.made('balanceStarts')),
-    when(arrays.has('tokenBalances'), () => columns.made('tokenBalanceStarts')),
-  ];
-  const depths = when(relates(WITH.inner | WITH.parents), () => columns.stored('insDepth'));
-  const programs = when(
-    hasFilter((name) => name === 'programId'),
-    () => columns.stored('insProgram'),
-  );
-  const needsAccounts = hasFilter((name) => name !== 'programId');
-  const accounts = when(needsAccounts, () => columns.stored('insAccounts'));
-  const accountStarts = when(needsAccounts, () => columns.made('accountStarts'));
-  const needsData = ofInstructions.some(({ dataFilters }) => dataFilters.length > 0);
-  const prefixes = when(needsData, () => columns.made('dataPrefixes'));
-  const dataStarts = when(needsData, () => columns.made('dataStarts'));
-  const needsCommitted = ofInstructions.some(({ committed }) => committed !== undefined);
-  const fields = when(needsCommitted, () => columns.stored('insFlags'));
-  const needsLogRows = relates(WITH.ownLogs | WITH.ownInstruction);
-  const logRows = when(needsLogRows, () => columns.stored('logInstruction'));
+  const { arrays } = needs;
+  const staticCounts = needs.counts ? columns.stored('txStaticCount') : none;
+  const writableCounts = needs.counts ? columns.stored('txWritableCount') : none;
+  const readonlyCounts = needs.counts ? columns.stored('txReadonlyCount') : none;
+  const depths = needs.depths ? columns.stored('insDepth') : none;
+  const programs = needs.programs ? columns.stored('insProgram') : none;
+  const accounts = needs.accounts ? columns.stored('insAccounts') : none;
+  const fields = needs.committed ? columns.stored('insFlags') : none;
+  const logRows = needs.logRows ? columns.stored('logInstruction') : none;
   return [
     columns.made('keyStarts').at,
     columns.made('keys').at,
-    ...counts.flatMap(({ at, width }) => [at, width]),
+    staticCounts.at,
+    staticCounts.width,
+    writableCounts.at,
+    writableCounts.width,
+    readonlyCounts.at,
+    readonlyCounts.width,
     marks,
     flags.transactions,
     flags.instructions,
     flags.logs,
     flags.balances,
     flags.tokenBalances,
-    ...starts.map(({ at }) => at),
-    ...[depths, programs, accounts].flatMap(({ at, width }) => [at, width]),
-    accountStarts.at,
-    prefixes.at,
-    dataStarts.at,
-    ...[fields, logRows].flatMap(({ at, width }) => [at, width]),
+    arrays.has('instructions') ? columns.made('instructionStarts').at : 0,
+    arrays.has('logs') ? columns.made('logStarts').at : 0,
+    arrays.has('balances') ? columns.made('balanceStarts').at : 0,
+    arrays.has('tokenBalances') ? columns.made('tokenBalanceStarts').at : 0,
+    depths.at,
+    depths.width,
+    programs.at,
+    programs.width,
+    accounts.at,
+    accounts.width,
+    needs.accounts ? columns.made('accountStarts').at : 0,
+    needs.data ? columns.made('dataPrefixes').at : 0,
+    needs.data ? columns.made('dataStarts').at : 0,
+    fields.at,
+    fields.width,
+    logRows.at,
+    logRows.width,
   ];
 }
 
-/** One item in the kernel's memory, for one row group. */
+const STARTS = {
+  logs: 'logStarts',
+  balances: 'balanceStarts',
+  tokenBalances: 'tokenBalanceStarts',
+} as const;
+
+/** One item in the kernel's memory: what is the same for all row groups is written once. */
 class ItemTable {
   readonly #kernel: EngineKernel;
-  readonly #columns: GroupColumns;
   readonly #item: PlannedItem;
   readonly #at: number;
-  #used: number;
+  readonly #filters: number;
+  readonly #candidates: number;
+  #used = itemBytes + rowTableBytes;
 
-  constructor(columns: GroupColumns, item: PlannedItem, allocate: (byteCount: number) => number) {
-    const { kernel } = columns;
+  constructor(kernel: EngineKernel, segment: Segment, item: PlannedItem) {
     this.#kernel = kernel;
-    this.#columns = columns;
     this.#item = item;
-    const targets = item.addressFilters.map(({ name }) => filterTarget(columns, item.array, name));
-    const candidates = this.#candidates();
-    this.#at = allocate(
-      rowTableBytes + itemBytes + sizeOf(item, columns.segment) + (candidates?.length ?? 0) * 4,
-    );
-    this.#used = itemBytes + rowTableBytes;
-    const addressTable = this.#reserve(item.addressFilters.length * filterBytes);
+    const candidates = item.driving?.transactions;
+    const size = itemBytes + rowTableBytes + sizeOf(item, segment) + (candidates?.length ?? 0) * 4;
+    this.#at = kernel.allocate(size);
+    kernel.bytes.fill(0, this.#at, this.#at + size);
+    this.#filters = this.#reserve(item.addressFilters.length * filterBytes);
     const dataTable = this.#reserve(item.dataFilters.length * filterBytes);
     item.addressFilters.forEach(({ ids }, i) => {
-      const at = this.#reserve(idsBytes(ids, columns.segment));
+      const at = this.#reserve(idsBytes(ids, segment));
       if (ids.length <= idListMax) kernel.ints.set(ids, at / 4);
       else this.#setBits(at, ids);
-      const [target, shape] = targets[i] as [number, number];
-      kernel.ints.set([target, shape, ids.length, at], (addressTable + i * filterBytes) / 4);
+      kernel.ints.set([0, 0, ids.length, at], (this.#filters + i * filterBytes) / 4);
     });
     item.dataFilters.forEach(({ values }, i) => {
       const at = this.#reserve(values.length * dataValueBytes);
@@ -224,72 +259,74 @@ class ItemTable {
       });
       kernel.ints.set([0, 0, values.length, at], (dataTable + i * filterBytes) / 4);
     });
-    const list = candidates === undefined ? 0 : this.#reserve(candidates.length * 4);
-    if (candidates !== undefined) kernel.ints.set(candidates, list / 4);
+    this.#candidates = candidates === undefined ? 0 : this.#reserve(candidates.length * 4);
+    if (candidates !== undefined) kernel.ints.set(candidates, this.#candidates / 4);
     const committed = item.committed === undefined ? 3 : item.committed ? 1 : 0;
     const { length: addressCount } = item.addressFilters;
     const { length: dataCount } = item.dataFilters;
-    kernel.ints.set([addressTable, addressCount, dataTable, dataCount, committed], this.#at / 4);
-    kernel.ints.set([item.relations, list, candidates?.length ?? 0], this.#at / 4 + 5);
+    kernel.ints.set([this.#filters, addressCount, dataTable, dataCount, committed], this.#at / 4);
+    const program = item.addressFilters.findIndex(({ name }) => name === 'programId');
+    kernel.ints[this.#at / 4 + 5] = item.relations;
+    kernel.ints[this.#at / 4 + 9] = program < 0 ? 0 : 1 << program;
   }
 
-  /** Runs the kernel of the item's kind; answers how many rows matched. */
-  run(flags: Readonly<Record<RecordArray, number>>): number {
+  release(): void {
+    this.#kernel.release(this.#at);
+  }
+
+  /** Runs the kernel of the item's kind on a row group; answers how many rows matched. */
+  run(columns: GroupColumns, flags: Readonly<Record<RecordArray, number>>): number {
     const { exports } = this.#kernel;
-    const { transactionCount } = this.#columns.group;
+    const { transactionCount } = columns.group;
+    this.#bind(columns);
     switch (this.#item.array) {
       case 'transactions':
         return exports.selectTransactions(this.#at, transactionCount);
       case 'instructions':
         return exports.selectInstructions(this.#at, transactionCount);
       case 'rewards':
-        return this.#runRewards(flags.rewards);
+        return this.#runRewards(columns, flags.rewards);
       default:
-        return this.#runRows(flags[this.#item.array]);
+        return this.#runRows(columns, flags[this.#item.array]);
     }
   }
 
-  #runRewards(flags: number): number {
-    const { at, width, count } = this.#columns.stored('rewKey');
+  /** Fills in what the filters apply to in this group, and its candidates. */
+  #bind(columns: GroupColumns): void {
+    const { array, addressFilters, driving } = this.#item;
+    for (let i = 0; i < addressFilters.length; i++) {
+      const { name } = addressFilters[i] as PlannedItem['addressFilters'][number];
+      const [target, shape] = filterTarget(columns, array, name);
+      const { ints } = this.#kernel;
+      const at = (this.#filters + i * filterBytes) / 4;
+      ints[at] = target;
+      ints[at + 1] = shape;
+    }
+    if (driving === undefined) return;
+    const { firstTransaction, transactionCount } = columns.group;
+    const end = firstTransaction + transactionCount;
+    const [from, to] = sliceOf(driving.transactions, firstTransaction, end);
+    const { ints } = this.#kernel;
+    ints[this.#at / 4 + 6] = this.#candidates + from * 4;
+    ints[this.#at / 4 + 7] = to - from;
+    ints[this.#at / 4 + 8] = firstTransaction;
+  }
+
+  #runRewards(columns: GroupColumns, flags: number): number {
+    const { at, width, count } = columns.stored('rewKey');
     const ids = this.#item.addressFilters[0]?.ids;
-    const list = ids === undefined ? 0 : this.#firstIds();
+    const list = ids === undefined ? 0 : (this.#kernel.ints[this.#filters / 4 + 3] as number);
     return this.#kernel.exports.selectRewards(at, width, count, list, ids?.length ?? -1, flags);
   }
 
-  /** Where the ids of the first address filter are. */
-  #firstIds(): number {
-    const { ints } = this.#kernel;
-    const filters = ints[this.#at / 4] as number;
-    return ints[filters / 4 + 3] as number;
-  }
-
-  #runRows(flags: number): number {
-    const starts = {
-      logs: 'logStarts',
-      balances: 'balanceStarts',
-      tokenBalances: 'tokenBalanceStarts',
-    } as const;
-    const array = this.#item.array as keyof typeof starts;
+  #runRows(columns: GroupColumns, flags: number): number {
+    const array = this.#item.array as keyof typeof STARTS;
     const { logKinds } = this.#item;
-    const kinds = logKinds === 0 ? undefined : this.#columns.stored('logKind');
-    const rows = [this.#columns.made(starts[array]).at, flags, MARK_BITS[array]];
+    const kinds = logKinds === 0 ? none : columns.stored('logKind');
+    const rows = [columns.made(STARTS[array]).at, flags, MARK_BITS[array]];
     const table = this.#at + itemBytes;
-    this.#kernel.ints.set([...rows, kinds?.at ?? 0, kinds?.width ?? 0, logKinds], table / 4);
-    return this.#kernel.exports.selectRows(this.#at, table, this.#columns.group.transactionCount);
-  }
-
-  #candidates(): Uint32Array | undefined {
-    const { driving } = this.#item;
-    if (driving === undefined) return undefined;
-    const { firstTransaction, transactionCount } = this.#columns.group;
-    const [from, to] = sliceOf(
-      driving.transactions,
-      firstTransaction,
-      firstTransaction + transactionCount,
-    );
-    return driving.transactions
-      .subarray(from, to)
-      .map((transaction) => transaction - firstTransaction);
+    this.#kernel.ints.set([...rows, kinds.at, kinds.width, logKinds], table / 4);
+    return this.#kernel.exports.selectRows(this.#at, table, columns.group.transactionCount);
   }
 
   /** The item's memory comes zeroed. */
@@ -303,7 +340,6 @@ class ItemTable {
 
   #writeValue(at: number, value: Uint8Array): void {
     const { bytes, ints } = this.#kernel;
-    bytes.fill(0, at, at + dataValueBytes);
     bytes.set(value, at);
     bytes.fill(0xff, at + 16, at + 16 + value.length);
     ints[at / 4 + 8] = value.length;

@@ -18,7 +18,6 @@ export class RecordPrograms {
   readonly #stepsAt: Readonly<Record<RecordArray, number>>;
   readonly #base: number;
   readonly #lookupTable: number;
-  readonly #state: number;
 
   constructor(selection: Selection, kernel: EngineKernel) {
     this.#kernel = kernel;
@@ -27,11 +26,10 @@ export class RecordPrograms {
     const total = counts.reduce((sum, count) => sum + count, 0);
     const textsAt = RECORD_ARRAY_NAMES.length * kindBytes;
     const stepsAt = textsAt + RECORD_ARRAY_NAMES.length * textBytesMax;
-    this.#base = kernel.allocate(stepsAt + total * stepBytes + 64);
-    kernel.bytes.fill(0, this.#base, this.#base + stepsAt + total * stepBytes + 64);
+    this.#base = kernel.allocate(stepsAt + total * stepBytes + 32);
+    kernel.bytes.fill(0, this.#base, this.#base + stepsAt + total * stepBytes + 32);
     this.kinds = this.#base;
     this.#lookupTable = this.#base + stepsAt + total * stepBytes;
-    this.#state = this.#lookupTable + 32;
     let next = this.#base + stepsAt;
     const places: [RecordArray, number][] = [];
     const steps: [RecordArray, Step[]][] = [];
@@ -53,12 +51,6 @@ export class RecordPrograms {
     this.#kernel.release(this.#base);
   }
 
-  /** Where the kernel keeps how far it has come with a block; set to its start. */
-  startState(transactionFirst: number): number {
-    this.#kernel.ints.set([0, transactionFirst, 0, 0], this.#state / 4);
-    return this.#state;
-  }
-
   /** Fills in where this group's columns are, for the kinds that have selected rows. */
   bind(columns: GroupColumns, selected: SelectedGroup): void {
     const context = { dialect: this.#selection.dialect, lookupTable: this.#lookupTable };
@@ -71,10 +63,14 @@ export class RecordPrograms {
       if (flags === 0) return;
       this.#steps[array].forEach((step, i) => {
         const { p0, w0, p1 = 0, w1 = 0, p2 = 0, p3 = 0 } = step.bind(columns, context);
-        this.#kernel.ints.set(
-          [p0, p1, w0, p2, w1, p3],
-          (this.#stepsAt[array] + i * stepBytes) / 4 + 2,
-        );
+        const { ints } = this.#kernel;
+        const at = (this.#stepsAt[array] + i * stepBytes) / 4;
+        ints[at + 2] = p0;
+        ints[at + 3] = p1;
+        ints[at + 4] = w0;
+        ints[at + 5] = p2;
+        ints[at + 6] = w1;
+        ints[at + 7] = p3;
       });
     });
   }

@@ -5,14 +5,12 @@ import type { Selection } from '../query/query.ts';
 import { keyBytes } from '../segment/dictionary.ts';
 import type { GroupEntry } from '../segment/directory.ts';
 import { pageKeyCount } from '../segment/limits.ts';
-import type { Segment } from '../segment/open-segment.ts';
 import type { UnitEntry } from '../segment/unit.ts';
-import type { CacheStep, ColumnCache } from './column-cache.ts';
+import type { CacheStep, CacheUser, ColumnCache } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
-import type { EngineSegment } from './engine-segment.ts';
+import type { EngineSegment, LoadedHeaders } from './engine-segment.ts';
 import { GroupColumns, type LoadMeter, readUnit } from './group-columns.ts';
-import { isInGroup, type SelectedGroup, selectGroup } from './group-selection.ts';
-import type { HeaderTexts } from './header-texts.ts';
+import { GroupSelector, isInGroup, type SelectedGroup } from './group-selection.ts';
 import { type PlannedItem, planItems } from './plan-items.ts';
 import { RecordPrograms } from './record-programs.ts';
 
@@ -20,6 +18,10 @@ import { RecordPrograms } from './record-programs.ts';
 const pieceBytesGoal = 1 << 18;
 const bufferBytes = 1 << 20;
 const dictionaryTextBytes = 48;
+// The tables of `writeLines` in `write.ts`.
+const linesBytes = 32;
+const stateBytes = 32;
+const blockEntryBytes = 16;
 
 export interface BlockRange {
   /** Slots, both inclusive. */
@@ -54,8 +56,12 @@ export class SegmentRun {
   readonly #firstBlock: number;
   readonly #endBlock: number;
   readonly #alwaysLast: number;
-  readonly #headers: HeaderTexts;
+  readonly #headers: LoadedHeaders;
+  readonly #selector: GroupSelector;
   readonly #programs: RecordPrograms;
+  /** What the kernel is told of the lines of a row group, and how far it has come with them. */
+  readonly #lines: number;
+  readonly #state: number;
   #out: number;
   #outBytes = bufferBytes;
   #at: number;
@@ -71,7 +77,6 @@ export class SegmentRun {
     this.#endBlock = end < 0 ? segment.blockCount : end;
     this.#firstBlock = begin < 0 ? segment.blockCount : begin;
     this.#alwaysLast = options.endsCoverage === true ? this.#endBlock - 1 : -1;
-    this.#headers = open.headerTexts(selection.fields.block);
     this.report = {
       items: planItems(selection, open.index, segment.directory.transactionCount),
       groupCount: segment.directory.groups.length,
@@ -81,17 +86,27 @@ export class SegmentRun {
       bytesRead: 0,
       bytesInflated: 0,
     };
-    this.#programs = new RecordPrograms(selection, modules.kernel);
-    this.#out = modules.kernel.allocate(this.#outBytes);
+    // From here on nothing fails: a plan that meets a damaged index is never released.
+    const { kernel } = modules;
+    this.#headers = open.useHeaders(selection.fields.block);
+    this.#selector = new GroupSelector(kernel, segment, this.report.items);
+    this.#programs = new RecordPrograms(selection, kernel);
+    this.#lines = kernel.allocate(linesBytes + stateBytes);
+    this.#state = this.#lines + linesBytes;
+    kernel.bytes.fill(0, this.#lines, this.#state + stateBytes);
+    this.#out = kernel.allocate(this.#outBytes);
     this.#at = this.#out;
-    // Last: a plan that meets a damaged index is never released.
     open.users++;
   }
 
   release(): void {
+    const { kernel } = this.#modules;
     this.#open.users--;
-    this.#modules.kernel.release(this.#out);
+    this.#headers.users--;
+    kernel.release(this.#out);
+    kernel.release(this.#lines);
     this.#programs.release();
+    this.#selector.release();
   }
 
   /** Whether the text handed out so far ends with a line, and the block of that line: its place in the segment. */
@@ -142,24 +157,10 @@ export class SegmentRun {
       const to = Math.min(group.firstBlock + group.blockCount, this.#endBlock);
       if (from >= to) continue;
       const items = this.report.items.filter((item) => isInGroup(item, group));
-      if (items.length === 0) yield* this.#writeHeaders(from, to);
+      if (items.length === 0) yield* this.#writeLines(group, { from, to });
       else yield* this.#writeGroup(number, items, { from, to });
     }
     yield* this.#flush(1);
-  }
-
-  /** Blocks in which nothing can match: lines only where all are wanted, or to mark the end. */
-  *#writeHeaders(from: number, to: number): Generator<Uint8Array> {
-    for (let block = from; block < to; block++) {
-      if (!this.#isWantedBare(block)) continue;
-      this.#beginLine(block);
-      this.#endLine();
-      yield* this.#flush(pieceBytesGoal);
-    }
-  }
-
-  #isWantedBare(block: number): boolean {
-    return this.#selection.includeAllBlocks || block === this.#alwaysLast;
   }
 
   *#writeGroup(
@@ -170,101 +171,66 @@ export class SegmentRun {
     const { kernel, cache } = this.#modules;
     this.report.groupsRead++;
     const step = cache.beginStep();
-    let selected: SelectedGroup | undefined;
+    this.#open.stepCount++;
     try {
-      const columns = new GroupColumns(this.#open, number, {
-        kernel,
-        cache: step,
-        meter: this.report,
-      });
-      selected = selectGroup(columns, items);
+      const modules = { kernel, cache: step, meter: this.report };
+      const columns = new GroupColumns(this.#open, number, modules);
+      const selected = this.#selector.select(columns, items);
       this.#loadTexts(columns, selected, step);
       this.#programs.bind(columns, selected);
-      yield* this.#writeBlocks(columns, selected, { from, to });
+      yield* this.#writeLines(columns.group, { from, to }, { columns, selected });
     } finally {
-      selected?.release();
+      this.#open.stepCount--;
       step.end();
     }
   }
 
-  *#writeBlocks(
-    columns: GroupColumns,
-    selected: SelectedGroup,
+  /** Without anything selected, lines only where all are wanted, or to mark the end. */
+  *#writeLines(
+    group: GroupEntry,
     { from, to }: { from: number; to: number },
-  ): Generator<Uint8Array> {
-    let place = placeOf(this.#open.segment, columns.group.firstBlock, from);
-    for (let block = from; block < to; block++) {
-      const end = placeOf(this.#open.segment, block, block + 1, place);
-      if (this.#hasRecords(selected, place, end)) {
-        yield* this.#writeBlock(block, { columns, selected }, place, end);
-      } else if (this.#isWantedBare(block)) {
-        this.#beginLine(block);
-        this.#endLine();
-      }
-      yield* this.#flush(pieceBytesGoal);
-      place = end;
-    }
-  }
-
-  #hasRecords(selected: SelectedGroup, place: Place, end: Place): boolean {
-    const { exports, bytes } = this.#modules.kernel;
-    if (exports.anyMarked(selected.marks, place.transaction, end.transaction) !== 0) return true;
-    const flags = selected.flags.rewards;
-    return flags !== 0 && bytes.subarray(flags + place.reward, flags + end.reward).includes(1);
-  }
-
-  *#writeBlock(
-    block: number,
-    { columns, selected }: { columns: GroupColumns; selected: SelectedGroup },
-    place: Place,
-    end: Place,
+    found?: { columns: GroupColumns; selected: SelectedGroup },
   ): Generator<Uint8Array> {
     const { kernel } = this.#modules;
-    this.#beginLine(block);
-    const state = this.#programs.startState(place.transaction);
-    const { at: starts } = columns.made('keyStarts');
-    const { at: keys } = columns.made('keys');
+    const isWanted = this.#selection.includeAllBlocks;
+    if (found === undefined && !isWanted && (this.#alwaysLast < from || this.#alwaysLast >= to))
+      return;
+    const blocks = this.#open.blockTable + group.firstBlock * blockEntryBytes;
+    const { textsAt, startsAt } = this.#headers;
+    const lines = [found?.selected.marks ?? 0, blocks, group.firstBlock, textsAt, startsAt];
+    kernel.ints.set([...lines, isWanted ? 1 : 0, this.#alwaysLast], this.#lines / 4);
+    kernel.ints[this.#state / 4] = from;
+    const starts = found?.columns.made('keyStarts').at ?? 0;
+    const keys = found?.columns.made('keys').at ?? 0;
     for (;;) {
       const before = this.#at;
       // Another query may have had its turn since the last piece.
       kernel.exports.setKeys(starts, keys, this.#open.pageTable);
-      this.#at = kernel.exports.writeArrays(
-        state,
+      this.#at = kernel.exports.writeLines(
+        this.#state,
         this.#programs.kinds,
-        selected.marks,
-        place.transaction,
-        end.transaction,
-        place.reward,
-        end.reward,
+        this.#lines,
+        to,
         this.#at,
+        this.#out + pieceBytesGoal,
         this.#out + this.#outBytes,
       );
-      if (kernel.exports.isComplete() !== 0) break;
+      if (this.#readState() >= to) break;
       // A record that does not fit an empty buffer needs a larger one.
       if (this.#at === before && this.#at === this.#out) this.#growOut();
       yield* this.#flush(1);
     }
-    this.#endLine();
+    yield* this.#flush(pieceBytesGoal);
   }
 
-  /** Room for a header and the end of a line is kept by flushing early. */
-  #beginLine(block: number): void {
-    const { kernel } = this.#modules;
-    const header = this.#headerOf(block);
-    const { bytes } = kernel;
-    this.isAtLineEnd = false;
-    this.lastLineBlock = block;
-    bytes.set(lineStart, this.#at);
-    bytes.set(header, this.#at + lineStart.length);
-    this.#at += lineStart.length + header.length;
-    this.report.linesWritten++;
-  }
-
-  #endLine(): void {
-    const { bytes } = this.#modules.kernel;
-    bytes.set(lineEnd, this.#at);
-    this.#at += lineEnd.length;
-    this.isAtLineEnd = true;
+  /** Answers the block that the kernel stands before, or in. */
+  #readState(): number {
+    const { ints } = this.#modules.kernel;
+    const at = this.#state / 4;
+    this.isAtLineEnd = ints[at + 1] === 0;
+    this.report.linesWritten = ints[at + 6] as number;
+    if (this.report.linesWritten > 0) this.lastLineBlock = ints[at + 7] as number;
+    return ints[at] as number;
   }
 
   #headerOf(block: number): Uint8Array {
@@ -290,61 +256,64 @@ export class SegmentRun {
 
   /** Loads the texts of the dictionary pages on which any selected transaction's or reward's keys lie. */
   #loadTexts(columns: GroupColumns, selected: SelectedGroup, step: CacheStep): void {
-    const { kernel } = this.#modules;
-    const pageCount = this.#open.segment.directory.dictionaryPages.length;
-    const pages = kernel.allocate(pageCount);
-    kernel.bytes.fill(0, pages, pages + pageCount);
-    kernel.exports.pagesOfMarked(columns.group.transactionCount, pages);
-    if (selected.flags.rewards !== 0) {
+    const { exports } = this.#modules.kernel;
+    const { pageUses, pageTable } = this.#open;
+    let missing = exports.pagesOfMarked(columns.group.transactionCount, pageUses, pageTable);
+    const flags = selected.flags.rewards;
+    if (flags !== 0) {
       const { at, width, count } = columns.stored('rewKey');
-      kernel.exports.pagesOfRewards(at, width, count, selected.flags.rewards, pages);
+      missing |= exports.pagesOfRewards(at, width, count, flags, pageUses, pageTable);
     }
-    const wanted = kernel.bytes.slice(pages, pages + pageCount);
-    kernel.release(pages);
-    wanted.forEach((isWanted, page) => {
-      if (isWanted === 1) this.#loadPage(columns, page, step);
+    if (missing === 0) return;
+    const { length } = this.#open.segment.directory.dictionaryPages;
+    const uses = this.#modules.kernel.bytes.slice(pageUses, pageUses + length);
+    uses.forEach((isUsed, page) => {
+      if (isUsed === 1 && !this.#open.pageShelf.has(page)) this.#loadPage(columns, page, step);
     });
   }
 
   #loadPage(columns: GroupColumns, page: number, step: CacheStep): void {
     const { kernel } = this.#modules;
-    const shelf = this.#open.pageShelf;
-    if (step.get(shelf, page) !== undefined) return;
     const entry = this.#open.segment.directory.dictionaryPages[page] as UnitEntry;
     const keys = readUnit(columns, entry, `dictionary page ${page}`);
     const count = Math.min(pageKeyCount, entry.rawLength / keyBytes);
     const at = kernel.allocate(count * dictionaryTextBytes);
     kernel.exports.dictionaryTexts(keys, count, at);
     kernel.release(keys);
-    const place = this.#open.pageTable / 4 + page;
-    kernel.ints[place] = at;
+    kernel.ints[this.#open.pageTable / 4 + page] = at;
     const column = { at, width: dictionaryTextBytes, count, starts: 0 };
-    step.put(shelf, page, { column, allocation: at }, () => {
-      kernel.ints[place] = 0;
-    });
+    const user = new PageUser(this.#open, page, kernel);
+    step.put(this.#open.pageShelf, page, { column, allocation: at }, user);
+  }
+}
+
+/** Kernels find pages by the table: the cache is not asked for each. */
+class PageUser implements CacheUser {
+  readonly #open: EngineSegment;
+  readonly #page: number;
+  readonly #kernel: EngineKernel;
+
+  constructor(open: EngineSegment, page: number, kernel: EngineKernel) {
+    this.#open = open;
+    this.#page = page;
+    this.#kernel = kernel;
+  }
+
+  takeFresh(): boolean {
+    const place = this.#open.pageUses + this.#page;
+    const isFresh = this.#kernel.bytes[place] === 1;
+    this.#kernel.bytes[place] = 0;
+    return isFresh;
+  }
+
+  isHeld(): boolean {
+    return this.#open.stepCount > 0;
+  }
+
+  drop(): void {
+    this.#kernel.ints[this.#open.pageTable / 4 + this.#page] = 0;
   }
 }
 
 const lineStart = new TextEncoder().encode('{"header":');
 const lineEnd = new TextEncoder().encode('}\n');
-
-/** Where a block's rows start in its group. */
-interface Place {
-  readonly transaction: number;
-  readonly reward: number;
-}
-
-function placeOf(
-  segment: Segment,
-  from: number,
-  to: number,
-  start: Place = { transaction: 0, reward: 0 },
-): Place {
-  let { transaction, reward } = start;
-  for (let block = from; block < to; block++) {
-    const counts = segment.counts[block] as Segment['counts'][number];
-    transaction += counts.transactions;
-    reward += counts.rewards;
-  }
-  return { transaction, reward };
-}

@@ -7,7 +7,7 @@ export {
   resolvePost, startsOf, sumInRanges,
 } from './shared/columns';
 export {
-  anyMarked, pagesOfMarked, pagesOfRewards, selectInstructions, selectRewards, selectRows, selectTransactions, setGroup,
+  pagesOfMarked, pagesOfRewards, selectInstructions, selectRewards, selectRows, selectTransactions, setGroup,
 } from './shared/select';
 export { writeUlong } from './shared/integers';
-export { isComplete, setKeys, writeArrays } from './shared/write';
+export { setKeys, writeLines } from './shared/write';

@@ -56,7 +56,6 @@ const WITH_OWN_INSTRUCTION: u32 = 256;
 let group: usize = 0;
 /** Per position of the transaction at hand: which address filters its key satisfies. */
 let positionBits: usize = 0;
-let presentBits: u32 = 0;
 
 export function setGroup(table: usize, scratch: usize): void {
   group = table;
@@ -80,8 +79,17 @@ function flagRange(flags: u32, starts: u32, transaction: u32, kind: u32): void {
   const first = startOf(starts, transaction);
   const end = startOf(starts, transaction + 1);
   if (end == first) return;
-  memory.fill(load<u32>(group + flags) + first, 1, end - first);
+  setFlags(load<u32>(group + flags) + first, end - first);
   mark(transaction, kind);
+}
+
+/** Ranges are short: a call to fill memory would cost more than it does. */
+// @ts-ignore: decorator
+@inline
+function setFlags(at: usize, count: u32): void {
+  const end = at + count;
+  for (; at + 8 <= end; at += 8) store<u64>(at, 0x0101010101010101);
+  for (; at < end; at++) store<u8>(at, 1);
 }
 
 function relate(relations: u32, transaction: u32): void {
@@ -108,49 +116,61 @@ function contains(ids: usize, count: u32, id: u32): bool {
 }
 
 /** Filters of 16 bytes: what it applies to · (width) · count · ids. Bit i of a position stands for filter i. */
-function matchKeys(transaction: u32, filters: usize, filterCount: u32): void {
+function matchKeys(transaction: u32, filters: usize, filterCount: u32): bool {
   const first = startOf(KEY_STARTS, transaction);
   const count = startOf(KEY_STARTS, transaction + 1) - first;
   const keys: usize = load<u32>(group, KEYS) + (first << 2);
-  presentBits = 0;
-  memory.fill(positionBits, 0, count << 2);
   for (let filter: u32 = 0; filter < filterCount; filter++) {
     const at = filters + (filter << 4);
     const ids: usize = load<u32>(at, 12);
     const idCount = load<u32>(at, 8);
-    const bit: u32 = 1 << filter;
-    const found = idCount == 1 ? matchOne(keys, count, load<u32>(ids), bit) : matchMany(keys, count, ids, idCount, bit);
+    const found = idCount == 1 ? matchOne(keys, count, load<u32>(ids), filter) : matchMany(keys, count, ids, idCount, filter);
     // A filter that no key satisfies ends it: every filter must hold.
-    if (!found) return;
-    presentBits |= bit;
+    if (!found) return false;
   }
+  return true;
 }
 
-/** Four keys at once; lists have spare bytes behind them. */
-function matchOne(keys: usize, count: u32, id: u32, bit: u32): bool {
+/** Four keys at once; lists have spare bytes behind them. The first filter finds what others left, and overwrites it. */
+// @ts-ignore: decorator
+@inline
+function matchOne(keys: usize, count: u32, id: u32, filter: u32): bool {
   const wanted = i32x4.splat(<i32>id);
-  const bits = i32x4.splat(<i32>bit);
+  const bits = i32x4.splat(1 << <i32>filter);
+  const whole = count & ~3;
   let any = i32x4.splat(0);
-  for (let i: u32 = 0; i < count; i += 4) {
+  let i: u32 = 0;
+  for (; i < whole; i += 4) {
     const equal = i32x4.eq(v128.load(keys + (i << 2)), wanted);
+    any = v128.or(any, equal);
+    putBits(positionBits + (i << 2), v128.and(equal, bits), filter);
+  }
+  if (i < count) {
     // What lies behind the last key must not count.
-    const masked = i + 4 <= count ? equal : v128.and(equal, i32x4.lt_u(i32x4.add(i32x4.splat(<i32>i), i32x4(0, 1, 2, 3)), i32x4.splat(<i32>count)));
-    const at = positionBits + (i << 2);
-    v128.store(at, v128.or(v128.load(at), v128.and(masked, bits)));
-    any = v128.or(any, masked);
+    const isKey = i32x4.lt_u(i32x4(0, 1, 2, 3), i32x4.splat(<i32>(count - i)));
+    const equal = v128.and(i32x4.eq(v128.load(keys + (i << 2)), wanted), isKey);
+    any = v128.or(any, equal);
+    putBits(positionBits + (i << 2), v128.and(equal, bits), filter);
   }
   return v128.any_true(any);
 }
 
-function matchMany(keys: usize, count: u32, ids: usize, idCount: u32, bit: u32): bool {
-  let found = false;
+// @ts-ignore: decorator
+@inline
+function putBits(at: usize, bits: v128, filter: u32): void {
+  v128.store(at, filter == 0 ? bits : v128.or(v128.load(at), bits));
+}
+
+function matchMany(keys: usize, count: u32, ids: usize, idCount: u32, filter: u32): bool {
+  let found: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
-    if (!contains(ids, idCount, load<u32>(keys + (i << 2)))) continue;
     const at = positionBits + (i << 2);
-    store<u32>(at, load<u32>(at) | bit);
-    found = true;
+    const before: u32 = filter == 0 ? 0 : load<u32>(at);
+    const isIn: u32 = contains(ids, idCount, load<u32>(keys + (i << 2))) ? 1 : 0;
+    found |= isIn;
+    store<u32>(at, before | (isIn << filter));
   }
-  return found;
+  return found != 0;
 }
 
 /** Applies to: 0-15 that account, 16 the program, 17 any account. */
@@ -160,11 +180,8 @@ function matchAccounts(row: u32, filters: usize, filterCount: u32): bool {
   for (let filter: u32 = 0; filter < filterCount; filter++) {
     const target = load<u32>(filters + (filter << 4));
     const bit: u32 = 1 << filter;
-    if (target == 16) {
-      const position = loadInt(load<u32>(group, PROGRAMS), load<u32>(group, PROGRAM_WIDTH), row);
-      if ((load<u32>(positionBits + (position << 2)) & bit) == 0) return false;
-      continue;
-    }
+    // The program was looked at first.
+    if (target == 16) continue;
     const starts: usize = load<u32>(group, ACCOUNT_STARTS) + (row << 2);
     const first = load<u32>(starts);
     const end = load<u32>(starts, 4);
@@ -204,22 +221,21 @@ function matchData(row: u32, filters: usize, filterCount: u32): bool {
 }
 
 /**
- * item, 32 bytes: address filters · count · data filters · count · committed (0, 1, or 3 for any) · relations · candidates · count
+ * item, 48 bytes: address filters · count · data filters · count · committed (0, 1, or 3 for any) · relations · candidates ·
+ * count · number of the group's first transaction in the segment, over which candidates are numbered · the bit of the filter
+ * by program, 0 if there is none
  * Without a list of candidates every transaction of the group is one. Answers how many rows matched.
  */
 export function selectInstructions(item: usize, transactionCount: u32): u32 {
   const filters: usize = load<u32>(item);
   const filterCount = load<u32>(item, 4);
-  const allBits: u32 = (1 << filterCount) - 1;
   const candidates: usize = load<u32>(item, 24);
   const count = candidates == 0 ? transactionCount : load<u32>(item, 28);
+  const base = load<u32>(item, 32);
   let matched: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
-    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2));
-    if (filterCount > 0) {
-      matchKeys(transaction, filters, filterCount);
-      if (presentBits != allBits) continue;
-    }
+    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2)) - base;
+    if (filterCount > 0 && !matchKeys(transaction, filters, filterCount)) continue;
     matched += selectInTransaction(item, transaction);
   }
   return matched;
@@ -231,14 +247,19 @@ function selectInTransaction(item: usize, transaction: u32): u32 {
   const committed = load<u32>(item, 16);
   const relations = load<u32>(item, 20);
   const flags: usize = load<u32>(group, INSTRUCTION_FLAGS);
+  const programs: usize = load<u32>(group, PROGRAMS);
+  const programWidth = load<u32>(group, PROGRAM_WIDTH);
+  const programBit = load<u32>(item, 36);
   let matched: u32 = 0;
   for (let row = first; row < end; row++) {
+    // Most rows fail here.
+    if (programBit != 0 && (load<u32>(positionBits + (loadInt(programs, programWidth, row) << 2)) & programBit) == 0) continue;
     if (committed != 3) {
       const fields = loadInt(load<u32>(group, INSTRUCTION_FIELDS), load<u32>(group, INSTRUCTION_FIELDS_WIDTH), row);
       if ((fields & 3) != committed) continue;
     }
-    if (!matchAccounts(row, load<u32>(item), load<u32>(item, 4))) continue;
     if (!matchData(row, load<u32>(item, 8), load<u32>(item, 12))) continue;
+    if (!matchAccounts(row, load<u32>(item), load<u32>(item, 4))) continue;
     store<u8>(flags + row, 1);
     matched++;
     if ((relations & WITH_INNER) != 0) flagInner(row, end);
@@ -294,9 +315,10 @@ export function selectTransactions(item: usize, transactionCount: u32): u32 {
   const filterCount = load<u32>(item, 4);
   const candidates: usize = load<u32>(item, 24);
   const count = candidates == 0 ? transactionCount : load<u32>(item, 28);
+  const base = load<u32>(item, 32);
   let matched: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
-    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2));
+    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2)) - base;
     if (!matchTransaction(transaction, filters, filterCount)) continue;
     store<u8>(load<u32>(group, TRANSACTION_FLAGS) + transaction, 1);
     mark(transaction, TRANSACTION);
@@ -335,23 +357,20 @@ function matchTransaction(transaction: u32, filters: usize, filterCount: u32): b
 export function selectRows(item: usize, table: usize, transactionCount: u32): u32 {
   const filters: usize = load<u32>(item);
   const filterCount = load<u32>(item, 4);
-  const allBits: u32 = (1 << filterCount) - 1;
   const relations = load<u32>(item, 20);
   const candidates: usize = load<u32>(item, 24);
   const count = candidates == 0 ? transactionCount : load<u32>(item, 28);
+  const base = load<u32>(item, 32);
   const starts: usize = load<u32>(table);
   const flags: usize = load<u32>(table, 4);
   const kinds = load<u32>(table, 20);
   let matched: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
-    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2));
+    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2)) - base;
     const first = load<u32>(starts + (transaction << 2));
     const end = load<u32>(starts + (transaction << 2), 4);
     if (first == end) continue;
-    if (filterCount > 0) {
-      matchKeys(transaction, filters, filterCount);
-      if (presentBits != allBits) continue;
-    }
+    if (filterCount > 0 && !matchKeys(transaction, filters, filterCount)) continue;
     let found = false;
     for (let row = first; row < end; row++) {
       if (kinds != 0 && ((1 << loadInt(load<u32>(table, 12), load<u32>(table, 16), row)) & kinds) == 0) continue;
@@ -399,31 +418,38 @@ export function selectRewards(keys: usize, width: u32, rewardCount: u32, ids: us
   return matched;
 }
 
-/** Sets a byte for each dictionary page that the keys of a marked transaction lie on. */
-export function pagesOfMarked(transactionCount: u32, pages: usize): void {
+/** Sets a byte for each dictionary page that keys of marked transactions lie on; answers whether one of them is not loaded. */
+export function pagesOfMarked(transactionCount: u32, pages: usize, pageTexts: usize): bool {
   const marks: usize = load<u32>(group, MARKS);
   const keys: usize = load<u32>(group, KEYS);
+  let isMissing = false;
   for (let transaction: u32 = 0; transaction < transactionCount; transaction++) {
     if (load<u8>(marks + transaction) == 0) continue;
     const end = startOf(KEY_STARTS, transaction + 1);
     for (let i = startOf(KEY_STARTS, transaction); i < end; i++) {
-      store<u8>(pages + (load<u32>(keys + (i << 2)) >> 12), 1);
+      const page = load<u32>(keys + (i << 2)) >> 12;
+      store<u8>(pages + page, 1);
+      isMissing = isMissing || load<u32>(pageTexts + (page << 2)) == 0;
     }
   }
+  return isMissing;
 }
 
 /** The same for flagged rewards. */
-export function pagesOfRewards(keys: usize, width: u32, rewardCount: u32, flags: usize, pages: usize): void {
+export function pagesOfRewards(
+  keys: usize,
+  width: u32,
+  rewardCount: u32,
+  flags: usize,
+  pages: usize,
+  pageTexts: usize,
+): bool {
+  let isMissing = false;
   for (let row: u32 = 0; row < rewardCount; row++) {
-    if (load<u8>(flags + row) != 0) store<u8>(pages + (loadInt(keys, width, row) >> 12), 1);
+    if (load<u8>(flags + row) == 0) continue;
+    const page = loadInt(keys, width, row) >> 12;
+    store<u8>(pages + page, 1);
+    isMissing = isMissing || load<u32>(pageTexts + (page << 2)) == 0;
   }
-}
-
-/** Whether any transaction from first to end is marked. */
-export function anyMarked(marks: usize, first: u32, end: u32): bool {
-  let at = marks + first;
-  const last = marks + end;
-  for (; at + 16 <= last; at += 16) if (v128.any_true(v128.load(at))) return true;
-  for (; at < last; at++) if (load<u8>(at) != 0) return true;
-  return false;
+  return isMissing;
 }

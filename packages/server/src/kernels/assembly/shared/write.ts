@@ -49,24 +49,36 @@ export function setKeys(starts: usize, ids: usize, pages: usize): void {
 }
 
 // Where writing stopped for want of room. `saveState` and `loadState` let queries take turns in the middle of a block.
+let stoppedBlock: u32 = 0;
+let isInLine: u32 = 0;
 let stoppedKind: u32 = 0;
 let stoppedTransaction: u32 = 0;
 let stoppedRow: u32 = 0;
 let stoppedInArray: u32 = 0;
+let lineCount: u32 = 0;
+let lastLine: u32 = 0;
 let limit: usize = 0;
 
 function saveState(state: usize): void {
-  store<u32>(state, stoppedKind);
-  store<u32>(state, stoppedTransaction, 4);
-  store<u32>(state, stoppedRow, 8);
-  store<u32>(state, stoppedInArray, 12);
+  store<u32>(state, stoppedBlock);
+  store<u32>(state, isInLine, 4);
+  store<u32>(state, stoppedKind, 8);
+  store<u32>(state, stoppedTransaction, 12);
+  store<u32>(state, stoppedRow, 16);
+  store<u32>(state, stoppedInArray, 20);
+  store<u32>(state, lineCount, 24);
+  store<u32>(state, lastLine, 28);
 }
 
 function loadState(state: usize): void {
-  stoppedKind = load<u32>(state);
-  stoppedTransaction = load<u32>(state, 4);
-  stoppedRow = load<u32>(state, 8);
-  stoppedInArray = load<u32>(state, 12);
+  stoppedBlock = load<u32>(state);
+  isInLine = load<u32>(state, 4);
+  stoppedKind = load<u32>(state, 8);
+  stoppedTransaction = load<u32>(state, 12);
+  stoppedRow = load<u32>(state, 16);
+  stoppedInArray = load<u32>(state, 20);
+  lineCount = load<u32>(state, 24);
+  lastLine = load<u32>(state, 28);
 }
 
 // @ts-ignore: decorator
@@ -390,45 +402,101 @@ function writeRecord(steps: usize, stepCount: u32, transaction: u32, row: u32, o
 
 let complete: bool = false;
 
-/** Whether the last call wrote all there was. */
-export function isComplete(): bool {
-  return complete;
-}
+const LINE_START = memory.data<u8>([0x7b, 0x22, 0x68, 0x65, 0x61, 0x64, 0x65, 0x72, 0x22, 0x3a, 0, 0, 0, 0, 0, 0]); // {"header":
+const LINE_START_BYTES: u32 = 10;
 
 /**
- * Writes the arrays of one block: for each kind the flagged rows of its transactions, then the rewards. Answers where
- * the text ends. What does not fit before the limit is left for the next call, which goes on from the state: 16 bytes,
- * all zero but the second word, the block's first transaction, for a start.
+ * Writes lines, one a block, from the state's block up to `blockEnd`. Answers where the text ends: at the end of the blocks,
+ * after the first line that reaches the goal, or where the buffer is full.
+ *
+ *   state, 32 bytes  block · whether its line is begun · kind · transaction · row · in an array · lines written · block of the last
+ *   lines, 32 bytes  marks (0: nothing is selected) · blocks (of 16 bytes: first transaction, end, first reward, end) · first of
+ *                    these blocks · header texts · where each block's starts · whether blocks without records get a line ·
+ *                    the block that gets one in any case
  */
-export function writeArrays(
+export function writeLines(
   state: usize,
   kinds: usize,
-  marks: usize,
-  transactionFirst: u32,
-  transactionEnd: u32,
-  rewardFirst: u32,
-  rewardEnd: u32,
+  lines: usize,
+  blockEnd: u32,
   out: usize,
+  goal: usize,
   outLimit: usize,
 ): usize {
   loadState(state);
-  limit = outLimit;
+  // Room for the end of a line is always kept.
+  limit = outLimit - 16;
+  for (; stoppedBlock < blockEnd && out < goal; stoppedBlock++) {
+    const block: usize = load<u32>(lines, 4) + ((stoppedBlock - load<u32>(lines, 8)) << 4);
+    if (isInLine == 0) {
+      if (!hasLine(kinds, lines, block)) continue;
+      const started = beginLine(lines, block, out);
+      if (started == 0) break;
+      out = started;
+    }
+    if (load<u32>(lines) != 0) {
+      out = writeArrays(kinds, load<u32>(lines), block, out);
+      if (!complete) break;
+    }
+    store<u16>(out, 0x0a7d);
+    out += 2;
+    isInLine = 0;
+  }
+  saveState(state);
+  return out;
+}
+
+// @ts-ignore: decorator
+@inline
+function hasLine(kinds: usize, lines: usize, block: usize): bool {
+  if (load<u32>(lines, 20) != 0 || stoppedBlock == load<u32>(lines, 24)) return true;
+  const marks: usize = load<u32>(lines);
+  if (marks == 0) return false;
+  if (anySet(marks, load<u32>(block), load<u32>(block, 4))) return true;
+  const rewards: usize = load<u32>(kinds + 5 * KIND_BYTES, 8);
+  return rewards != 0 && anySet(rewards, load<u32>(block, 8), load<u32>(block, 12));
+}
+
+function beginLine(lines: usize, block: usize, out: usize): usize {
+  const starts: usize = load<u32>(lines, 16) + (stoppedBlock << 2);
+  const from = load<u32>(starts);
+  const length = load<u32>(starts, 4) - from;
+  if (out + LINE_START_BYTES + length + 64 > limit) return 0;
+  v128.store(out, v128.load(LINE_START));
+  isInLine = 1;
+  lastLine = stoppedBlock;
+  lineCount++;
+  stoppedKind = 0;
+  stoppedTransaction = load<u32>(block);
+  stoppedRow = 0;
+  stoppedInArray = 0;
+  return copyText(load<u32>(lines, 12) + from, length, out + LINE_START_BYTES);
+}
+
+/** Whether any byte from first to end is set. */
+function anySet(flags: usize, first: u32, end: u32): bool {
+  let at = flags + first;
+  const last = flags + end;
+  for (; at + 16 <= last; at += 16) if (v128.any_true(v128.load(at))) return true;
+  for (; at < last; at++) if (load<u8>(at) != 0) return true;
+  return false;
+}
+
+/** The arrays of one block: for each kind the flagged rows of its transactions, then the rewards. */
+function writeArrays(kinds: usize, marks: usize, block: usize, out: usize): usize {
+  complete = true;
   for (; stoppedKind < 6; stoppedKind++) {
     const kind = kinds + stoppedKind * KIND_BYTES;
     if (load<u32>(kind, 8) != 0) {
-      if (stoppedKind == 5) out = writeRewards(kind, rewardFirst, rewardEnd, out);
-      else out = writeTransactionRows(kind, marks, transactionEnd, out);
-      if (!complete) {
-        saveState(state);
-        return out;
-      }
+      if (stoppedKind == 5) out = writeRewards(kind, load<u32>(block, 8), load<u32>(block, 12), out);
+      else out = writeTransactionRows(kind, marks, load<u32>(block, 4), out);
+      if (!complete) return out;
       if (stoppedInArray == 1) store<u8>(out - 1, 0x5d);
     }
-    stoppedTransaction = transactionFirst;
+    stoppedTransaction = load<u32>(block);
     stoppedRow = 0;
     stoppedInArray = 0;
   }
-  complete = true;
   return out;
 }
 
