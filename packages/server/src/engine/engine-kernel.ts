@@ -37,16 +37,10 @@ export interface EngineExports {
     textStarts: number,
     out: number,
   ): number;
-  base58Column(
-    bytes: number,
-    starts: number,
-    count: number,
-    textStarts: number,
-    out: number,
-  ): number;
-  base58Signatures(bytes: number, count: number, textStarts: number, out: number): number;
   dataPrefixes(bytes: number, starts: number, count: number, out: number): void;
-  dictionaryTexts(keys: number, count: number, out: number): void;
+  keyRooms(keys: number, count: number, out: number): void;
+  signatureRooms(bytes: number, count: number, out: number): void;
+  dataRooms(bytes: number, starts: number, count: number, out: number): void;
   setGroup(table: number, scratch: number): void;
   selectInstructions(item: number, transactionCount: number): number;
   selectTransactions(item: number, transactionCount: number): number;

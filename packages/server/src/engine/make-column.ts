@@ -29,9 +29,9 @@ export type MadeColumn =
   | 'postProgram'
   | 'postOwner'
   | 'rewardLamports'
-  | 'dataTexts'
+  | 'dataRooms'
   | 'dataPrefixes'
-  | 'signatureTexts'
+  | 'signatureRooms'
   | 'addressTexts';
 
 /** What makers take from the row group they make columns for. */
@@ -77,10 +77,11 @@ const MAKERS: Readonly<Record<MadeColumn, (group: ColumnSource) => Made>> = {
   postProgram: (g) => post(g, 'tokPreProgram', 'tokPostProgram'),
   postOwner: (g) => post(g, 'tokPreOwner', 'tokPostOwner'),
   rewardLamports: (g) => lamports(g),
-  // Texts.
-  dataTexts: (g) => dataTexts(g),
+  // Bytes in room for their text, which the kernel makes when it first writes it.
+  dataRooms: (g) => dataRooms(g),
+  signatureRooms: (g) => signatureRooms(g),
   dataPrefixes: (g) => dataPrefixes(g),
-  signatureTexts: (g) => signatureTexts(g),
+  // Texts.
   addressTexts: (g) => addressTexts(g),
 };
 
@@ -199,10 +200,6 @@ function post(g: ColumnSource, preName: ColumnName, postName: ColumnName): Made 
   });
 }
 
-/** Base58 needs at most 1.37 characters a byte; each row may round up. */
-const base58Bytes = (byteCount: number, rowCount: number): number =>
-  Math.ceil(byteCount * 1.366) + rowCount * 2;
-
 /**
  * Text of unknown length is written into a generous allocation and then moved into one that fits: starts first, text
  * right behind them.
@@ -225,13 +222,17 @@ function texts(
   return { column, allocation: at };
 }
 
-function dataTexts(g: ColumnSource): Made {
+/** As `texts.ts` lays it out: 11 bytes for 8, and 8 a row. */
+const dataRoomBytes = (byteCount: number, rowCount: number): number =>
+  Math.ceil((byteCount * 11) / 8) + rowCount * 8;
+
+function dataRooms(g: ColumnSource): Made {
   const { at: dataStarts, count } = g.made('dataStarts');
-  return g.borrow('insData', (data) =>
-    texts(g, count, base58Bytes(data.count, count), (textStarts, out) =>
-      g.kernel.exports.base58Column(data.at, dataStarts, count, textStarts, out),
-    ),
-  );
+  return g.borrow('insData', (data) => {
+    const at = g.kernel.allocate(dataRoomBytes(data.count, count));
+    g.kernel.exports.dataRooms(data.at, dataStarts, count, at);
+    return whole(at, 1, count);
+  });
 }
 
 function dataPrefixes(g: ColumnSource): Made {
@@ -243,12 +244,15 @@ function dataPrefixes(g: ColumnSource): Made {
   });
 }
 
-function signatureTexts(g: ColumnSource): Made {
+const signatureBytes = 64;
+const signatureRoomBytes = 96;
+
+function signatureRooms(g: ColumnSource): Made {
   return g.borrow('txSignatures', (bytes) => {
-    const count = bytes.count / 64;
-    return texts(g, count, base58Bytes(bytes.count, count), (textStarts, out) =>
-      g.kernel.exports.base58Signatures(bytes.at, count, textStarts, out),
-    );
+    const count = bytes.count / signatureBytes;
+    const at = g.kernel.allocate(count * signatureRoomBytes);
+    g.kernel.exports.signatureRooms(bytes.at, count, at);
+    return whole(at, signatureRoomBytes, count);
   });
 }
 

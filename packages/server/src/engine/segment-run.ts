@@ -17,7 +17,7 @@ import { RecordPrograms } from './record-programs.ts';
 /** Pieces of text are handed on when they reach the goal; a block that fills the buffer comes in several. */
 const pieceBytesGoal = 1 << 18;
 const bufferBytes = 1 << 20;
-const dictionaryTextBytes = 48;
+const keyRoomBytes = 48;
 // The tables of `writeLines` in `write.ts`.
 const linesBytes = 32;
 const stateBytes = 32;
@@ -277,11 +277,11 @@ export class SegmentRun {
     const entry = this.#open.segment.directory.dictionaryPages[page] as UnitEntry;
     const keys = readUnit(columns, entry, `dictionary page ${page}`);
     const count = Math.min(pageKeyCount, entry.rawLength / keyBytes);
-    const at = kernel.allocate(count * dictionaryTextBytes);
-    kernel.exports.dictionaryTexts(keys, count, at);
+    const at = kernel.allocate(count * keyRoomBytes);
+    kernel.exports.keyRooms(keys, count, at);
     kernel.release(keys);
     kernel.ints[this.#open.pageTable / 4 + page] = at;
-    const column = { at, width: dictionaryTextBytes, count, starts: 0 };
+    const column = { at, width: keyRoomBytes, count, starts: 0 };
     const user = new PageUser(this.#open, page, kernel);
     step.put(this.#open.pageShelf, page, { column, allocation: at }, user);
   }

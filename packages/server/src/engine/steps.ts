@@ -32,6 +32,7 @@ const CODE = {
   keyId: 20,
   transactionUint: 21,
   instructionText: 22,
+  data: 23,
 } as const;
 
 export interface StepOperands {
@@ -178,8 +179,8 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
     signatures: {
       code: CODE.signatures,
       bind: (g) => {
-        const { at, starts } = g.made('signatureTexts');
-        return { p0: at, w0: 1, p1: starts, p2: g.made('signatureStarts').at };
+        const { at } = g.made('signatureRooms');
+        return { p0: at, w0: 1, p2: g.made('signatureStarts').at };
       },
     },
     err: codedText('txErr'),
@@ -200,7 +201,10 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
         return { p0: at, w0: width, p1: g.made('accountStarts').at };
       },
     },
-    data: texts(CODE.text, 'dataTexts'),
+    data: {
+      code: CODE.data,
+      bind: (g) => ({ p0: g.made('dataRooms').at, w0: 1, p1: g.made('dataStarts').at }),
+    },
     d1: hex(1),
     d2: hex(2),
     d4: hex(4),

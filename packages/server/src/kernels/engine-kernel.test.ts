@@ -8,14 +8,6 @@ interface ColumnExports {
   readonly BASE58_TABLE_BYTES: { readonly value: number };
   base58Initialize(base: number): void;
   base58Encode(bytes: number, length: number, out: number): number;
-  base58Column(
-    bytes: number,
-    starts: number,
-    count: number,
-    textStarts: number,
-    out: number,
-  ): number;
-  base58Signatures(bytes: number, count: number, textStarts: number, out: number): number;
   startsOf(lengths: number, width: number, count: number, out: number): number;
   addColumn(column: number, width: number, count: number, out: number): void;
   sumInRanges(steps: number, width: number, starts: number, rangeCount: number, out: number): void;
@@ -52,7 +44,13 @@ interface ColumnExports {
     ]
   ): number;
   dataPrefixes(bytes: number, starts: number, count: number, out: number): void;
-  dictionaryTexts(keys: number, count: number, out: number): void;
+  keyRooms(keys: number, count: number, out: number): void;
+  keyText(room: number): number;
+  signatureRooms(bytes: number, count: number, out: number): void;
+  signatureText(room: number): number;
+  dataRooms(bytes: number, starts: number, count: number, out: number): void;
+  dataRoom(rooms: number, start: number, row: number): number;
+  dataText(room: number, length: number): number;
   writeUlong(value: bigint, out: number): number;
 }
 
@@ -136,62 +134,83 @@ describe('base58', () => {
       { numRuns: 300 },
     );
   });
+});
 
-  test('property: columns of data and of signatures', () => {
+describe('texts that take the place of their bytes', () => {
+  /** Bytes that begin with zeros as often as not. */
+  const withZeros = (length: { min: number; max: number }) =>
+    fc
+      .tuple(fc.nat(length.max), fc.uint8Array({ minLength: length.min, maxLength: length.max }))
+      .map(([zeroCount, bytes]) => bytes.fill(0, 0, zeroCount));
+  /** Rows in some order, each at least once, some twice: a text is made once and stays. */
+  const orders = fc.infiniteStream(fc.nat());
+  const orderOf = (count: number, order: Iterator<number>) => {
+    const rows = Array.from({ length: count }, (_, row) => ({ row, rank: order.next().value }));
+    const sorted = rows.sort((a, b) => a.rank - b.rank).map(({ row }) => row);
+    return [...sorted, ...sorted.slice(0, count / 2)];
+  };
+  const join = (rows: readonly Uint8Array[]) => kernel.bytes(Uint8Array.from(Buffer.concat(rows)));
+
+  test('property: keys, in quotes', () => {
+    const keys = fc.array(withZeros({ min: 32, max: 32 }), { maxLength: 20 });
     fc.assert(
-      fc.property(
-        fc.array(fc.uint8Array({ maxLength: 70 }), { maxLength: 12 }),
-        fc.array(fc.uint8Array({ minLength: 64, maxLength: 64 }), { maxLength: 6 }),
-        (rows, signatures) => {
-          begin();
-          const texts = rows.map((row) => base58.encode(row));
-          const textStarts = kernel.room((rows.length + 1) * 4);
-          const data = kernel.bytes(Uint8Array.from(Buffer.concat(rows)));
-          const starts = kernel.ints(startsFrom(rows.map((row) => row.length)));
-          const out = kernel.room(2_000);
-          const end = exports.base58Column(data, starts, rows.length, textStarts, out);
-          expect(kernel.readText(out, end)).toBe(texts.join(''));
-          expect(kernel.readInts(textStarts, rows.length + 1)).toEqual(
-            startsFrom(texts.map((text) => text.length)),
-          );
-          const signed = signatures.map((bytes) => base58.encode(bytes));
-          const signedStarts = kernel.room((signatures.length + 1) * 4);
-          const bytes = kernel.bytes(Uint8Array.from(Buffer.concat(signatures)));
-          const signedOut = kernel.room(1_000);
-          const signedEnd = exports.base58Signatures(
-            bytes,
-            signatures.length,
-            signedStarts,
-            signedOut,
-          );
-          expect(kernel.readText(signedOut, signedEnd)).toBe(signed.join(''));
-          expect(kernel.readInts(signedStarts, signatures.length + 1)).toEqual(
-            startsFrom(signed.map((text) => text.length)),
-          );
-        },
-      ),
+      fc.property(keys, orders, (rows, order) => {
+        begin();
+        const at = join(rows);
+        const rooms = kernel.room(rows.length * 48);
+        exports.keyRooms(at, rows.length, rooms);
+        for (const row of orderOf(rows.length, order)) {
+          const room = rooms + row * 48;
+          const text = kernel.readText(room, room + exports.keyText(room));
+          expect(text).toBe(`"${base58.encode(rows[row] as Uint8Array)}"`);
+        }
+      }),
       { numRuns: 100 },
     );
   });
 
-  test('property: a dictionary page is quoted texts of 48 bytes, their length in the last', () => {
-    const key = fc
-      .tuple(fc.nat(32), fc.uint8Array({ minLength: 32, maxLength: 32 }))
-      .map(([zeroCount, bytes]) => bytes.fill(0, 0, zeroCount));
+  test('property: signatures', () => {
+    const signatures = fc.array(withZeros({ min: 64, max: 64 }), { maxLength: 12 });
     fc.assert(
-      fc.property(fc.array(key, { maxLength: 20 }), (keys) => {
+      fc.property(signatures, orders, (rows, order) => {
         begin();
-        const at = kernel.bytes(Uint8Array.from(Buffer.concat(keys)));
-        const out = kernel.room(keys.length * 48);
-        exports.dictionaryTexts(at, keys.length, out);
-        keys.forEach((bytes, i) => {
-          const text = `"${base58.encode(bytes)}"`;
-          const start = out + i * 48;
-          expect(kernel.read(start + 47, 1)[0]).toBe(text.length);
-          expect(kernel.readText(start, start + text.length)).toBe(text);
-        });
+        const at = join(rows);
+        const rooms = kernel.room(rows.length * 96);
+        exports.signatureRooms(at, rows.length, rooms);
+        for (const row of orderOf(rows.length, order)) {
+          const room = rooms + row * 96;
+          const text = kernel.readText(room, room + exports.signatureText(room));
+          expect(text).toBe(base58.encode(rows[row] as Uint8Array));
+        }
       }),
       { numRuns: 100 },
+    );
+  });
+
+  test('property: data of any length', () => {
+    const data = fc.oneof(
+      { weight: 20, arbitrary: withZeros({ min: 0, max: 8 }) },
+      { weight: 20, arbitrary: withZeros({ min: 0, max: 90 }) },
+      { weight: 1, arbitrary: withZeros({ min: 1_270, max: 1_290 }) },
+    );
+    fc.assert(
+      fc.property(fc.array(data, { maxLength: 16 }), orders, (rows, order) => {
+        begin();
+        const at = join(rows);
+        const lengths = startsFrom(rows.map(({ length }) => length));
+        const starts = kernel.ints(lengths);
+        const rooms = kernel.room(
+          Math.ceil(((lengths.at(-1) as number) * 11) / 8) + rows.length * 8,
+        );
+        exports.dataRooms(at, starts, rows.length, rooms);
+        for (const row of orderOf(rows.length, order)) {
+          const { length } = rows[row] as Uint8Array;
+          const room = exports.dataRoom(rooms, lengths[row] as number, row);
+          const text = kernel.readText(room + 4, room + 4 + exports.dataText(room, length));
+          expect(text).toBe(base58.encode(rows[row] as Uint8Array));
+        }
+      }),
+      { numRuns: 150 },
     );
   });
 });

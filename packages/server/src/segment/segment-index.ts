@@ -71,12 +71,19 @@ export class SegmentIndex {
     list[0] = first;
     let count = 1;
     let last = first;
+    const { bytes } = page;
     const end = page.ends[place] as number;
+    // Lists may be long: numbers are read in place, without a pair for each.
     for (let at = page.starts[place] as number; at < end; ) {
-      const [value, next] = readVarint(page.bytes, at);
-      last += value + 1;
+      let distance = 0;
+      let scale = 1;
+      let byte = bytes[at++] as number;
+      for (; byte >= 0x80; byte = bytes[at++] as number) {
+        distance += (byte & 0x7f) * scale;
+        scale *= 128;
+      }
+      last += distance + byte * scale + 1;
       list[count++] = last;
-      at = next;
     }
     return list.subarray(0, count);
   }

@@ -3,11 +3,11 @@ export { lzDecompress } from './shared/lz';
 export { joinPlanes } from './shared/planes';
 export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './shared/base58';
 export {
-  addColumn, addressTexts, applyChanges, base58Column, base58Signatures, dataPrefixes, decodeKeys, dictionaryTexts,
-  resolvePost, startsOf, sumInRanges,
+  addColumn, addressTexts, applyChanges, dataPrefixes, decodeKeys, resolvePost, startsOf, sumInRanges,
 } from './shared/columns';
 export {
   pagesOfMarked, pagesOfRewards, selectInstructions, selectRewards, selectRows, selectTransactions, setGroup,
 } from './shared/select';
 export { writeUlong } from './shared/integers';
 export { setKeys, writeLines } from './shared/write';
+export { dataRoom, dataRooms, dataText, keyRooms, keyText, signatureRooms, signatureText } from './shared/texts';

@@ -7,6 +7,8 @@ const PAIR: u32 = 3364; // 58^2
 /** Words whose powers are tabled; longer data takes the slow way. */
 const WORD_COUNT_MAX: u32 = 320;
 const DIGIT_COUNT_MAX: u32 = 448;
+/** Up to this length all bytes are read before the text is written, which may then take their place. */
+export const BASE58_FAST_BYTES_MAX: u32 = WORD_COUNT_MAX * 4;
 
 const ALPHABET = memory.data<u8>([
   49, 50, 51, 52, 53, 54, 55, 56, 57, 65, 66, 67, 68, 69, 70, 71, 72, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86,

@@ -1,5 +1,4 @@
 // Turning stored columns into the form that selecting and writing work on.
-import { base58Encode } from './base58';
 import { writeUint } from './integers';
 
 /** A value of a column that is as wide as its largest needs. */
@@ -112,29 +111,6 @@ export function addressTexts(
   return out;
 }
 
-/** Base58 of each range of bytes; `textStarts` gets count + 1 values. Answers the end of the text. */
-export function base58Column(bytes: usize, starts: usize, count: u32, textStarts: usize, out: usize): usize {
-  const base = out;
-  for (let row: u32 = 0; row < count; row++) {
-    store<u32>(textStarts + (row << 2), <u32>(out - base));
-    const start = load<u32>(starts + (row << 2));
-    out = base58Encode(bytes + start, load<u32>(starts + (row << 2), 4) - start, out);
-  }
-  store<u32>(textStarts + (count << 2), <u32>(out - base));
-  return out;
-}
-
-/** The same for values of 64 bytes each. */
-export function base58Signatures(bytes: usize, count: u32, textStarts: usize, out: usize): usize {
-  const base = out;
-  for (let row: u32 = 0; row < count; row++) {
-    store<u32>(textStarts + (row << 2), <u32>(out - base));
-    out = base58Encode(bytes + (row << 6), 64, out);
-  }
-  store<u32>(textStarts + (count << 2), <u32>(out - base));
-  return out;
-}
-
 /** The first 16 bytes of each range, zeros where it is shorter. The bytes have 16 spare ones after them. */
 export function dataPrefixes(bytes: usize, starts: usize, count: u32, out: usize): void {
   for (let row: u32 = 0; row < count; row++) {
@@ -147,16 +123,5 @@ export function dataPrefixes(bytes: usize, starts: usize, count: u32, out: usize
       v128.store(to, i64x2.splat(0));
       memory.copy(to, bytes + start, length);
     }
-  }
-}
-
-/** Keys of 32 bytes to quoted texts of 48 bytes each; the last of the 48 is the text's length. */
-export function dictionaryTexts(keys: usize, count: u32, out: usize): void {
-  for (let i: u32 = 0; i < count; i++) {
-    const start = out + i * 48;
-    store<u8>(start, 0x22);
-    const end = base58Encode(keys + (i << 5), 32, start + 1);
-    store<u8>(end, 0x22);
-    store<u8>(start + 47, <u8>(end + 1 - start));
   }
 }

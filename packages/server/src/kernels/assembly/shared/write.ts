@@ -6,6 +6,7 @@
 //   kind, 32 bytes:  steps · step count · row flags · row starts by transaction · array text (`,"logs":[`) · its length · kind bit
 import { loadInt, loadLong } from './columns';
 import { writeUint, writeUlong } from './integers';
+import { dataRoom, dataText, KEY_ROOM, keyText, SIGNATURE_ROOM, signatureText } from './texts';
 
 const STEP_BYTES: u32 = 64;
 const KIND_BYTES: u32 = 32;
@@ -36,6 +37,7 @@ const UINT_OR_NULL: u32 = 19;
 const KEY_ID: u32 = 20;
 const TRANSACTION_UINT: u32 = 21;
 const INSTRUCTION_TEXT: u32 = 22;
+const DATA: u32 = 23;
 
 /** Of the group at hand: where each transaction's keys start, the keys, and where each page of texts is. */
 let keyStarts: usize = 0;
@@ -92,11 +94,12 @@ function copyText(from: usize, length: u32, out: usize): usize {
 // @ts-ignore: decorator
 @inline
 function writeKeyId(id: u32, out: usize): usize {
-  const text: usize = load<u32>(pageTexts + ((id >> 12) << 2)) + (id & 4095) * 48;
+  const text: usize = load<u32>(pageTexts + ((id >> 12) << 2)) + (id & 4095) * KEY_ROOM;
+  const length = keyText(text);
   v128.store(out, v128.load(text));
   v128.store(out, v128.load(text, 16), 16);
   v128.store(out, v128.load(text, 32), 32);
-  return out + load<u8>(text, 47);
+  return out + length;
 }
 
 // @ts-ignore: decorator
@@ -203,22 +206,34 @@ function writeLookups(step: usize, transaction: u32, out: usize): usize {
   return out;
 }
 
+/** p0: their rooms; p2: where each transaction's start. */
 function writeSignatures(step: usize, transaction: u32, out: usize): usize {
   const starts: usize = load<u32>(step, 20);
   const end = load<u32>(starts + (transaction << 2), 4);
   const from = load<u32>(starts + (transaction << 2));
   if (out + (end - from) * 112 + 64 > limit) return 0;
-  const texts: usize = load<u32>(step, 8);
-  const textStarts: usize = load<u32>(step, 12);
   store<u8>(out++, 0x5b);
   for (let row = from; row < end; row++) {
     if (row > from) store<u8>(out++, 0x2c);
     store<u8>(out++, 0x22);
-    const start = load<u32>(textStarts + (row << 2));
-    out = copyText(texts + start, load<u32>(textStarts + (row << 2), 4) - start, out);
+    const room: usize = load<u32>(step, 8) + row * SIGNATURE_ROOM;
+    out = copyText(room, signatureText(room), out);
     store<u8>(out++, 0x22);
   }
   store<u8>(out++, 0x5d);
+  return out;
+}
+
+/** p0: the rooms; p1: where each row's bytes start. */
+function writeData(step: usize, row: u32, out: usize): usize {
+  const starts: usize = load<u32>(step, 12) + (row << 2);
+  const start = load<u32>(starts);
+  const room = dataRoom(load<u32>(step, 8), start, row);
+  const length = dataText(room, load<u32>(starts, 4) - start);
+  if (out + length + 64 > limit) return 0;
+  store<u8>(out++, 0x22);
+  out = copyText(room + 4, length, out);
+  store<u8>(out++, 0x22);
   return out;
 }
 
@@ -338,6 +353,8 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
       return writeRange(p0, load<u32>(step, 12), row, true, out);
     case CODED_TEXT:
       return writeRange(load<u32>(step, 20), load<u32>(step, 12), loadInt(p0, w0, row), false, out);
+    case DATA:
+      return writeData(step, row, out);
     case HEX:
       return writeHex(step, row, out);
     case RAW_TEXT:
