@@ -22,19 +22,25 @@ export class ServiceProcess {
   }
 
   static startDemo(dataFolder: string): Promise<ServiceProcess> {
-    return ServiceProcess.#start(['demo', '--data', dataFolder], 'Stop with Ctrl-C');
+    return ServiceProcess.#start(['demo', '--data', dataFolder]);
   }
 
-  static startServe(args: readonly string[]): Promise<ServiceProcess> {
-    return ServiceProcess.#start(['serve', ...args], '\n  ');
+  static startServe(
+    args: readonly string[],
+    variables: Readonly<Record<string, string>> = {},
+  ): Promise<ServiceProcess> {
+    return ServiceProcess.#start(['serve', ...args], variables);
   }
 
-  /** Resolves once the command has said where it is. */
-  static async #start(args: readonly string[], lastText: string): Promise<ServiceProcess> {
+  /** Resolves once the command has said where it is, and that everything is open. */
+  static async #start(
+    args: readonly string[],
+    variables: Readonly<Record<string, string>> = {},
+  ): Promise<ServiceProcess> {
     const ports = ['--port', '0', '--admin-port', '0'];
     const { HOST: _host, PORT: _port, ...env } = process.env;
     const child = spawn(process.execPath, [command, ...args, ...ports], {
-      env,
+      env: { ...env, ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const errors: string[] = [];
@@ -42,7 +48,7 @@ export class ServiceProcess {
     let text = '';
     for await (const bytes of child.stdout) {
       text += String(bytes);
-      if (text.includes(lastText)) return new ServiceProcess(child, text, errors);
+      if (text.includes('Stop with Ctrl-C')) return new ServiceProcess(child, text, errors);
     }
     throw new Error(`it ended before it began: ${errors.join('')}`);
   }
@@ -50,6 +56,17 @@ export class ServiceProcess {
   /** What it logged, as lines of JSON. */
   get log(): readonly string[] {
     return this.#errors.join('').split('\n').slice(0, -1);
+  }
+
+  /** Sends SIGHUP and resolves with the lines that the service logs about it, the last being `last`. */
+  async reload(last: string): Promise<readonly string[]> {
+    const before = this.log.length;
+    this.#child.kill('SIGHUP');
+    for (;;) {
+      const lines = this.log.slice(before);
+      if (lines.some((line) => line.includes(last))) return lines;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 
   /** Resolves with the exit code, or with the signal that ended it. */

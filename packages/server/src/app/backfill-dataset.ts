@@ -73,7 +73,7 @@ async function openStored(
   }
   const lock = await WriterLock.acquire(dataFolder);
   closers.add(() => lock.release());
-  const open = { dataFolder, name, realTime: false };
+  const open = { folder: `${dataFolder}/${name}`, name, realTime: false };
   const dataset = await openOrCreateDataset(open, { fs: nodeFs, clock, lock });
   closers.add(() => dataset.close());
   return dataset;

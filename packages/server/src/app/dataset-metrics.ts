@@ -4,10 +4,15 @@ import type { Metrics, Sample } from '../http/metrics.ts';
 import type { ServedDataset } from '../http/served-dataset.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
 
+/** Asked each time: datasets open one after another. */
+interface OpenDatasets {
+  readonly all: readonly ServedDataset[];
+}
+
 /** What there is to know of each dataset, read when it is asked for. */
-export function addDatasetMetrics(metrics: Metrics, datasets: readonly ServedDataset[]): void {
+export function addDatasetMetrics(metrics: Metrics, directory: OpenDatasets): void {
   const each = (read: (dataset: ServedDataset) => number | null) => (): Sample[] =>
-    datasets.flatMap((dataset) => {
+    directory.all.flatMap((dataset) => {
       const value = read(dataset);
       const labels = { dataset: dataset.reader.description.name };
       return value === null ? [] : [{ labels, value }];
@@ -65,7 +70,7 @@ export function addDatasetMetrics(metrics: Metrics, datasets: readonly ServedDat
     each(({ reader }) => reader.status().freeBytes),
   );
   metrics.gauge('sluice_dataset_alarms', '1 for every alarm that stands.', () =>
-    datasets.flatMap(({ reader }) =>
+    directory.all.flatMap(({ reader }) =>
       reader.status().alarms.map(({ code }) => ({
         labels: { dataset: reader.description.name, code },
         value: 1,
@@ -73,9 +78,9 @@ export function addDatasetMetrics(metrics: Metrics, datasets: readonly ServedDat
     ),
   );
   metrics.count('sluice_dataset_events_total', 'What happened to the chain, by event.', () =>
-    datasets.flatMap(({ reader }) => countEvents(reader, reader.status().counters)),
+    directory.all.flatMap(({ reader }) => countEvents(reader, reader.status().counters)),
   );
-  addIngestMetrics(metrics, datasets);
+  addIngestMetrics(metrics, directory);
 }
 
 function countEvents(
@@ -88,9 +93,9 @@ function countEvents(
   }));
 }
 
-function addIngestMetrics(metrics: Metrics, datasets: readonly ServedDataset[]): void {
+function addIngestMetrics(metrics: Metrics, directory: OpenDatasets): void {
   const each = (read: (ingest: IngestStatus, reader: DatasetReader) => Sample[]) => () =>
-    datasets.flatMap(({ ingest, reader }) => {
+    directory.all.flatMap(({ ingest, reader }) => {
       const status = ingest();
       return status === null ? [] : read(status, reader);
     });

@@ -100,7 +100,7 @@ async function openTarget(
   closers.add(() => lock.release());
   const isNew = !(await Dataset.isThere(`${dataFolder}/${name}`, nodeFs));
   const dataset = await openOrCreateDataset(
-    { dataFolder, name, realTime: false, manifest },
+    { folder: `${dataFolder}/${name}`, name, realTime: false, manifest },
     { fs: nodeFs, clock, lock },
   );
   closers.add(async () => {

@@ -25,5 +25,5 @@ test.each(['0.0.0.0', '::', '192.168.0.1', '127.evil.example', 'example.org'])(
 
 test('error: cli-file-unreadable: a key file that is not there', () => {
   const file = '/nonexistent/keys';
-  expect(() => decideAccess({ host: '127.0.0.1', keysFile: file })).toThrow('/nonexistent/keys');
+  expect(() => decideAccess({ host: '127.0.0.1', keys: file })).toThrow('/nonexistent/keys');
 });

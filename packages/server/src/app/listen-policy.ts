@@ -1,17 +1,14 @@
 import { isIP } from 'node:net';
 import { CodedError } from '../base/errors.ts';
 import { type ApiKey, readKeyFile } from '../http/api-keys.ts';
+import type { Config } from './config/config-schema.ts';
 
-export interface AccessOptions {
-  readonly host: string;
-  /** `none` is a decision that someone wrote down; `undefined` is none at all. */
-  readonly auth?: 'none' | undefined;
-  readonly keysFile?: string | undefined;
-}
+/** `auth: none` is a decision that someone wrote down; no `auth` is none at all. */
+export type AccessChoice = Pick<Config['listen'], 'host' | 'auth' | 'keys'>;
 
 /** The keys of a service; `null` where anyone may ask. What leaves loopback open without a decision is refused. */
-export function decideAccess({ host, auth, keysFile }: AccessOptions): readonly ApiKey[] | null {
-  if (keysFile !== undefined) return readKeyFile(keysFile);
+export function decideAccess({ host, auth, keys }: AccessChoice): readonly ApiKey[] | null {
+  if (keys !== undefined) return readKeyFile(keys);
   if (auth === undefined && !isLoopback(host)) throw new CodedError('auth-undecided', { host });
   return null;
 }

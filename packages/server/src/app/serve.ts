@@ -1,45 +1,37 @@
-/** The composition of a service over a data folder: everything in it is served, and one dataset may follow nodes. */
-import type { Dialect } from '@sluice/protocol/dialect';
+/**
+ * The composition of a service: what is configured goes in, and everything that runs comes out of it.
+ *
+ *   configuration ─► names known ─► listening (503 for all of them) ─► opened one by one, served ─► sources followed
+ */
+import { dirname, resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
-import { Random } from '../base/random.ts';
-import { findDatasets } from '../dataset/find-datasets.ts';
-import type { Retention } from '../dataset/retention.ts';
-import type { StartPoint } from '../ingest/choose-start.ts';
-import { Ingester } from '../ingest/ingester.ts';
-import type { Slot } from '../ledger/primitives.ts';
-import { socketAddresses } from '../source/socket-addresses.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { WriterLock } from '../storage/writer-lock.ts';
 import { Closers } from './closers.ts';
+import type { Config } from './config/config-schema.ts';
 import { createLog } from './create-log.ts';
-import { type OpenDatasetModules, openOrCreateDataset } from './open-dataset.ts';
-import { formatUrl, type ListenChoice, type RunningDataset, runService } from './run-service.ts';
-import type { Service } from './service.ts';
-import { startPreparing } from './start-preparing.ts';
-
-/** A dataset that follows nodes. What it is made as counts only where it is not there yet. */
-export interface FollowChoice {
-  readonly name: string;
-  readonly rpcUrls: readonly string[];
-  readonly wsUrl?: string | undefined;
-  readonly start: StartPoint;
-  /** Counts at every start, not only when the dataset is made. */
-  readonly retention: Retention;
-  readonly votes: 'drop' | 'keep';
-  /** History is brought down to this slot beside following. */
-  readonly backfillTo?: Slot | undefined;
-}
+import { followSources } from './follow-sources.ts';
+import { decideAccess } from './listen-policy.ts';
+import { logProgress } from './log-progress.ts';
+import { openPlanned } from './open-dataset.ts';
+import { lockedFolders, type PlannedDataset, planDatasets } from './plan-datasets.ts';
+import { reloadService } from './reload-service.ts';
+import type { RunningDataset } from './running-dataset.ts';
+import { Service } from './service.ts';
+import { Tasks } from './tasks.ts';
 
 export interface ServeOptions {
-  readonly listen: ListenChoice;
-  readonly dataFolder: string;
-  readonly dialects: readonly Dialect[];
-  readonly follow?: FollowChoice | undefined;
+  readonly config: Config;
+  /** Reads the configuration again. */
+  readonly reread: () => Config;
   readonly version: string;
   /** Tells the sources' retries apart between processes. */
   readonly seed: number;
+  /** What to tell the person who started it, once every dataset is open. */
+  readonly describe: (running: RunningService) => string | Promise<string>;
 }
 
 export interface ServeModules {
@@ -48,107 +40,135 @@ export interface ServeModules {
   readonly clock: Clock;
   /** Ends it. */
   readonly signal: AbortSignal;
+  /** Calls back whenever the configuration should be read again. */
+  readonly onReload: (reload: () => void) => void;
 }
 
+export interface RunningService {
+  readonly config: Config;
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly datasets: readonly RunningDataset[];
+}
+
+/** Far below one line per ten blocks. */
+const progressMs = 60_000;
+
+/** Runs until the signal aborts, or until a part fails that nothing can go on without. */
 export async function runServe(options: ServeOptions, modules: ServeModules): Promise<void> {
-  const { dataFolder, follow, listen, dialects, version } = options;
-  const log = createLog('info', modules.err);
+  const { config, version } = options;
+  const log = createLog(config.log.level, modules.err);
+  const keys = decideAccess(config.listen);
   const closers = new Closers();
   try {
-    const lock = await WriterLock.acquire(dataFolder);
-    closers.add(() => lock.release());
-    const open = { ...modules, fs: nodeFs, lock };
-    const datasets = await openStored(options, { ...open, closers, log });
-    if (follow !== undefined) {
-      datasets.push(await openFollowed(follow, options, { ...open, closers, log }));
+    const locks = await lockFolders(config, closers);
+    const planned = await planDatasets(config, { fs: nodeFs, log });
+    if (planned.length === 0) throw new CodedError('datasets-missing', { folder: config.data });
+    const service = await Service.start({ config, keys, version }, { ...modules, log });
+    try {
+      for (const { names } of planned) service.expect(names);
+      await runBehind(service, planned, { options, modules, log, closers, locks });
+    } finally {
+      // Before what it reads stops growing.
+      await service.close();
     }
-    if (datasets.length === 0) throw new CodedError('datasets-missing', { folder: dataFolder });
-    const describe = (service: Service) =>
-      Promise.resolve(describeStart(options, service, datasets));
-    await runService(
-      { listen, dialects, version, describe },
-      { ...modules, datasets, closers, log },
-    );
   } finally {
     await closers.closeAll();
   }
 }
 
-interface OpenModules extends OpenDatasetModules {
-  readonly closers: Closers;
+interface Running {
+  readonly options: ServeOptions;
+  readonly modules: ServeModules;
   readonly log: Logger;
+  readonly closers: Closers;
+  readonly locks: Locks;
+}
+
+/** By the folder that is locked. */
+type Locks = ReadonlyMap<string, WriterLock>;
+
+async function lockFolders(config: Config, closers: Closers): Promise<Locks> {
+  const locks = new Map<string, WriterLock>();
+  for (const folder of lockedFolders(config)) {
+    const lock = await WriterLock.acquire(folder);
+    closers.add(() => lock.release());
+    locks.set(folder, lock);
+  }
+  return locks;
+}
+
+async function runBehind(
+  service: Service,
+  planned: readonly PlannedDataset[],
+  running: Running,
+): Promise<void> {
+  const { options, modules, log, closers } = running;
+  const { config } = options;
+  const url = formatUrl(config.listen.host, service.port);
+  const adminUrl = formatUrl(config.admin.host, service.adminPort);
+  log.info({ url, adminUrl }, 'listening');
+  const datasets = await openAll(service, planned, running);
+  const tasks = new Tasks();
+  closers.add(() => tasks.stop());
+  await followSources(datasets, { ...modules, closers, tasks, log, seed: options.seed });
+  const logged = datasets.map(({ dataset, ingest }) => ({ reader: dataset, ingest }));
+  tasks.run((signal) =>
+    logProgress({ datasets: logged, everyMs: progressMs }, { ...modules, log, signal }),
+  );
+  modules.onReload(() => reloadService({ service, config, reread: options.reread }, log));
+  modules.out.write(await options.describe({ config, url, adminUrl, datasets }));
+  await tasks.untilFailed(modules.signal);
+  log.info('stopping');
 }
 
 /** One that cannot be opened is left as it is, and the others are served. */
-async function openStored(
-  { dataFolder, follow }: ServeOptions,
-  modules: OpenModules,
+async function openAll(
+  service: Service,
+  planned: readonly PlannedDataset[],
+  { modules, log, closers, locks }: Running,
 ): Promise<RunningDataset[]> {
-  const { fs, closers, log } = modules;
-  const datasets: RunningDataset[] = [];
-  for (const name of await findDatasets(dataFolder, fs)) {
-    if (name === follow?.name) continue;
+  const opened: RunningDataset[] = [];
+  for (const one of planned) {
+    const { name } = one.names;
+    const lock = locks.get(resolve(dirname(one.folder)));
+    assert(lock !== undefined, 'a dataset is opened under the lock of the folder it is in');
     try {
-      const dataset = await openOrCreateDataset({ dataFolder, name, realTime: false }, modules);
+      const dataset = await openPlanned(one, { fs: nodeFs, clock: modules.clock, lock, log });
       closers.add(() => dataset.close());
-      datasets.push({ dataset, ingester: null });
+      const running: RunningDataset = {
+        planned: one,
+        dataset,
+        openedHead: dataset.snapshot().head?.number ?? null,
+        ingest: () => null,
+        ledgerUnixMs: undefined,
+      };
+      opened.push(running);
+      service.open(name, {
+        reader: dataset,
+        ingest: () => running.ingest(),
+        ledgerUnixMs: () => running.ledgerUnixMs?.() ?? modules.clock.unixMs(),
+      });
     } catch (error) {
       if (!isCodedError(error)) throw error;
       log.error({ dataset: name, code: error.code }, error.message);
+      service.refuse(name);
     }
   }
-  return datasets;
+  if (opened.length === 0) throw new CodedError('datasets-missing');
+  return opened;
 }
 
-async function openFollowed(
-  follow: FollowChoice,
-  { dataFolder, seed }: ServeOptions,
-  modules: OpenModules,
-): Promise<RunningDataset> {
-  const { name, rpcUrls, wsUrl, start, retention, votes, backfillTo } = follow;
-  const { closers, clock, log } = modules;
-  const dataset = await openOrCreateDataset(
-    { dataFolder, name, realTime: true, manifest: { votes } },
-    modules,
-  );
-  closers.add(() => dataset.close());
-  if (dataset.snapshot().start !== null) {
-    log.info({ dataset: name }, 'the dataset is there: --from and --votes are ignored');
-  }
-  const { description } = dataset;
-  const ingester = new Ingester(
-    {
-      start,
-      retention,
-      backfillTo,
-      sources: rpcUrls.map((url, i) => ({
-        name: `rpc-${i + 1}`,
-        url,
-        wsUrls: wsUrl === undefined ? socketAddresses(url) : [wsUrl],
-      })),
-    },
-    {
-      dataset,
-      clock,
-      prepare: startPreparing(description, 1, closers),
-      ...(backfillTo === undefined
-        ? {}
-        : { prepareHistory: startPreparing(description, 1, closers) }),
-      random: Random.fromSeed(seed).fork(name),
-    },
-  );
-  return { dataset, ingester };
-}
-
-function describeStart(
-  { listen, dataFolder }: ServeOptions,
-  { port, adminPort }: Service,
-  datasets: readonly RunningDataset[],
-): string {
-  const lines = datasets.map(({ dataset, ingester }) => {
+/** What a person sees who typed `sluice serve`. */
+export function describeServe({ config, url, adminUrl, datasets }: RunningService): string {
+  const lines = datasets.map(({ dataset, ingest }) => {
     const { head, start } = dataset.snapshot();
     const range = head === null ? 'no block yet' : `slots ${start} to ${head.number}`;
-    return `  ${dataset.description.name}: ${range}${ingester === null ? '' : ', following'}`;
+    return `  ${dataset.description.name}: ${range}${ingest() === null ? '' : ', following'}\n`;
   });
-  return `Serving ${dataFolder} at ${formatUrl(listen.host, port)} (operator: ${formatUrl('127.0.0.1', adminPort)})\n${lines.join('\n')}\n`;
+  return `Serving ${config.data} at ${url} (operator: ${adminUrl})\n${lines.join('')}Stop with Ctrl-C.\n`;
+}
+
+function formatUrl(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

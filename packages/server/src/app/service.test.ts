@@ -3,16 +3,12 @@ import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
+import { loadConfig } from './config/load-config.ts';
 import { Service, type ServiceOptions } from './service.ts';
 
-const options: ServiceOptions = {
-  host: '127.0.0.1',
-  port: 0,
-  adminHost: '127.0.0.1',
-  keys: null,
-  dialects: ['ledger'],
-  version: '0.0.0-test',
-};
+const { config } = loadConfig({ overrides: { listen: { port: 0 } } }, {});
+const options: ServiceOptions = { config, keys: null, version: '0.0.0-test' };
+const modules = { clock: systemClock, log: pino({ level: 'silent' }) };
 
 let service: Service | undefined;
 afterEach(async () => {
@@ -20,12 +16,49 @@ afterEach(async () => {
   service = undefined;
 });
 
-async function start(dataset: MemoryDataset, changes: Partial<ServiceOptions> = {}) {
-  const datasets = [{ reader: dataset, ingest: () => null }];
-  const log = pino({ level: 'silent' });
-  service = await Service.start({ ...options, ...changes }, { datasets, clock: systemClock, log });
+const names = { name: 'ledger-test', aliases: ['other'], dialects: ['ledger'] as const };
+
+async function start(dataset: MemoryDataset): Promise<Service> {
+  service = await Service.start(options, modules);
+  service.expect(names);
+  service.open('ledger-test', { reader: dataset, ingest: () => null });
   return service;
 }
+
+test('default: a dataset that is not open yet is 503 by every name, and one that cannot be stays so', async () => {
+  service = await Service.start(options, modules);
+  service.expect(names);
+  const { port, adminPort } = service;
+  const codeOf = async (path: string, init?: RequestInit) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
+    const { error } = (await response.json()) as { error?: { code: string } };
+    return [response.status, error?.code, response.headers.has('retry-after')];
+  };
+  const query = (body: string) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
+  const opening = [503, 'dataset-opening', true];
+  expect(await codeOf('/datasets/ledger-test/head')).toEqual(opening);
+  expect(await codeOf('/datasets/other/metadata')).toEqual(opening);
+  expect(await codeOf('/datasets/other/stream', query('{"fromBlock":0}'))).toEqual(opening);
+  // What is wrong with the request itself is told first.
+  expect(await codeOf('/datasets/other/stream', query('{}'))).toMatchObject([
+    400,
+    'query-key-missing',
+    false,
+  ]);
+  expect(await codeOf('/datasets/nope/head')).toMatchObject([404, 'dataset-unknown', false]);
+  expect(await (await fetch(`http://127.0.0.1:${port}/datasets`)).json()).toEqual([]);
+  const ready = await fetch(`http://127.0.0.1:${adminPort}/ready`);
+  expect([ready.status, await ready.json()]).toMatchObject([
+    503,
+    { reason: 'opening ledger-test' },
+  ]);
+  service.refuse('ledger-test');
+  expect(await codeOf('/datasets/other/head')).toEqual([503, 'dataset-unavailable', true]);
+});
 
 test('default: ready once every dataset has a block, with the reason until then', async () => {
   const dataset = new MemoryDataset();
@@ -67,10 +100,10 @@ test('behavior: metrics at rest equal the truth (I-97)', async () => {
 test('error: listen-failed names the address, and nothing stays open', async () => {
   const first = await start(new MemoryDataset());
   const { port } = first;
-  const refusal = await Service.start(
-    { ...options, port },
-    { datasets: [], clock: systemClock, log: pino({ level: 'silent' }) },
-  ).catch((error: unknown) => error);
+  const listen = { ...config.listen, port };
+  const refusal = await Service.start({ ...options, config: { ...config, listen } }, modules).catch(
+    (error: unknown) => error,
+  );
   expect(isCodedError(refusal, 'listen-failed')).toBe(true);
   expect(String(refusal)).toContain(String(port));
 });

@@ -1,34 +1,36 @@
-/** The composition of the read side: datasets in, two listeners out. */
+/** The composition of the read side: two listeners, and the datasets behind them as they open. */
 import { randomUUID } from 'node:crypto';
 import type { Dialect } from '@sluice/protocol/dialect';
-import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { Logger } from 'pino';
+import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
-import { ENGINE_LIMITS } from '../engine/engine-limits.ts';
 import { EnginePool } from '../engine/engine-pool.ts';
 import { AdminServer } from '../http/admin-server.ts';
 import type { ApiKey } from '../http/api-keys.ts';
-import { HTTP_LIMITS } from '../http/http-limits.ts';
-import { KEY_LIMITS } from '../http/key-budgets.ts';
+import { HTTP_LIMITS, type HttpLimits } from '../http/http-limits.ts';
+import type { KeyLimits } from '../http/key-budgets.ts';
 import { Metrics } from '../http/metrics.ts';
 import { PublicServer } from '../http/public-server.ts';
-import { DatasetDirectory, type ServedDataset } from '../http/served-dataset.ts';
+import {
+  DatasetDirectory,
+  type DatasetEntry,
+  type DatasetNames,
+  type ServedDataset,
+} from '../http/served-dataset.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
 import { DatasetStreams } from '../stream/dataset-streams.ts';
 import { EngineEvaluator } from '../stream/engine-evaluator.ts';
-import { STREAM_LIMITS } from '../stream/stream-limits.ts';
+import { STREAM_LIMITS, type StreamLimits } from '../stream/stream-limits.ts';
+import type { Config, ConfigLimits } from './config/config-schema.ts';
 import { addDatasetMetrics } from './dataset-metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 
 export interface ServiceOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly adminHost: string;
-  /** One above the public port unless it is given. */
-  readonly adminPort?: number | undefined;
+  readonly config: Pick<Config, 'listen' | 'admin' | 'engine' | 'limits'>;
+  /** `null` where anyone may ask. */
   readonly keys: readonly ApiKey[] | null;
-  readonly dialects: readonly Dialect[];
   readonly version: string;
 }
 
@@ -36,51 +38,57 @@ export interface ServiceDataset {
   readonly reader: DatasetReader;
   readonly ingest: () => IngestStatus | null;
   /** Of a simulated ledger; the calendar's by default. */
-  readonly ledgerUnixMs?: () => number;
+  readonly ledgerUnixMs?: (() => number) | undefined;
 }
 
 export interface ServiceModules {
-  readonly datasets: readonly ServiceDataset[];
   readonly clock: Clock;
   readonly log: Logger;
 }
 
+interface LimitsInForce {
+  readonly http: HttpLimits;
+  readonly query: QueryLimits;
+  readonly stream: StreamLimits;
+  readonly key: KeyLimits;
+}
+
 export class Service {
+  readonly #modules: ServiceModules;
   /** Threads that all datasets' queries share. */
-  readonly #pool = new EnginePool(ENGINE_LIMITS);
-  readonly #datasets: readonly ServedDataset[];
+  readonly #pool: EnginePool;
+  readonly #directory = new DatasetDirectory();
+  /** Read where they are needed, so that a reload only has to write them. */
+  readonly #limits: LimitsInForce;
   readonly #public: PublicServer;
   readonly #admin: AdminServer;
   readonly #stop = new AbortController();
-  readonly #running: Promise<unknown>;
+  readonly #running: Promise<void>[] = [];
+  #keys: readonly ApiKey[] | null;
   #isClosing = false;
   port = 0;
   adminPort = 0;
 
-  private constructor(options: ServiceOptions, modules: ServiceModules) {
-    const { clock, log } = modules;
+  private constructor({ config, keys, version }: ServiceOptions, modules: ServiceModules) {
     const metrics = new Metrics();
-    this.#datasets = modules.datasets.map((dataset) =>
-      serveDataset(dataset, options, { ...modules, pool: this.#pool }),
-    );
-    this.#running = Promise.all(
-      this.#datasets.map(({ streams }) => streams.run(this.#stop.signal)),
-    );
-    addProcessMetrics(metrics, options.version);
-    addDatasetMetrics(metrics, this.#datasets);
+    this.#modules = modules;
+    this.#pool = new EnginePool(config.engine);
+    this.#limits = buildLimits(config.limits);
+    this.#keys = keys;
+    addProcessMetrics(metrics, version);
+    addDatasetMetrics(metrics, this.#directory);
     this.#public = new PublicServer(
       {
-        limits: HTTP_LIMITS,
-        queryLimits: QUERY_LIMITS,
-        keyLimits: KEY_LIMITS,
-        corsOrigins: [],
-        version: options.version,
+        limits: this.#limits.http,
+        queryLimits: this.#limits.query,
+        keyLimits: this.#limits.key,
+        corsOrigins: config.listen.corsOrigins,
+        version,
       },
       {
-        datasets: new DatasetDirectory(this.#datasets),
-        keys: () => options.keys,
-        clock,
-        log,
+        ...modules,
+        datasets: this.#directory,
+        keys: () => this.#keys,
         metrics,
         newRequestId: randomUUID,
       },
@@ -91,11 +99,12 @@ export class Service {
 
   /** Listens on both addresses, or on none. */
   static async start(options: ServiceOptions, modules: ServiceModules): Promise<Service> {
+    const { listen, admin } = options.config;
     const service = new Service(options, modules);
     try {
-      service.port = await service.#public.listen(options.host, options.port);
-      const adminPort = options.adminPort ?? (options.port === 0 ? 0 : options.port + 1);
-      service.adminPort = await service.#admin.listen(options.adminHost, adminPort);
+      service.port = await service.#public.listen(listen.host, listen.port);
+      const adminPort = admin.port ?? (listen.port === 0 ? 0 : listen.port + 1);
+      service.adminPort = await service.#admin.listen(admin.host, adminPort);
       return service;
     } catch (error) {
       await service.close();
@@ -103,10 +112,45 @@ export class Service {
     }
   }
 
+  /** Makes a dataset known that is yet to be opened: clients are told to come back. */
+  expect(names: DatasetNames): void {
+    this.#directory.expect(names);
+  }
+
+  /** Serves a dataset that was expected. */
+  open(name: string, dataset: ServiceDataset): void {
+    const entry = this.#entryOf(name);
+    const { dialects } = entry.names;
+    const served = serveDataset(dataset, dialects, {
+      ...this.#modules,
+      pool: this.#pool,
+      limits: this.#limits.stream,
+    });
+    this.#running.push(served.streams.run(this.#stop.signal));
+    entry.become(served);
+  }
+
+  /** One that was expected cannot be opened; the others are served. */
+  refuse(name: string): void {
+    this.#entryOf(name).become('refused');
+  }
+
+  /** Other limits and keys from now on. Streams of a key that is gone end on a line. */
+  reload(limits: ConfigLimits, keys: readonly ApiKey[] | null): void {
+    const next = buildLimits(limits);
+    for (const part of Object.keys(next) as (keyof LimitsInForce)[]) {
+      Object.assign(this.#limits[part], next[part]);
+    }
+    this.#keys = keys;
+    this.#public.refresh();
+  }
+
   /** Why the service should get no traffic; `null` if it should. */
   notReadyReason(): string | null {
     if (this.#isClosing) return 'closing';
-    const starting = this.#datasets.find(({ reader }) => reader.snapshot().head === null);
+    const opening = this.#directory.entries.find(({ isOpening }) => isOpening);
+    if (opening !== undefined) return `opening ${opening.names.name}`;
+    const starting = this.#directory.all.find(({ reader }) => reader.snapshot().head === null);
     return starting === undefined ? null : `starting ${starting.reader.description.name}`;
   }
 
@@ -115,21 +159,42 @@ export class Service {
     this.#isClosing = true;
     await this.#public.close();
     this.#stop.abort();
-    await this.#running;
+    await Promise.all(this.#running);
     await this.#admin.close();
     await this.#pool.stop();
   }
+
+  #entryOf(name: string): DatasetEntry {
+    const entry = this.#directory.find(name);
+    assert(entry !== undefined, 'a dataset is expected before it is opened');
+    return entry;
+  }
+}
+
+/** What is configured, and what is not for configuration. Objects of their own, since a reload changes them. */
+function buildLimits({ http, query, stream, key }: ConfigLimits): LimitsInForce {
+  return {
+    http: { ...HTTP_LIMITS, ...http },
+    query: { ...query },
+    stream: { ...STREAM_LIMITS, ...stream },
+    key: { ...key, bytesPerSecond: key.bytesPerSecond ?? null },
+  };
+}
+
+interface ServeDatasetModules extends ServiceModules {
+  readonly pool: EnginePool;
+  readonly limits: StreamLimits;
 }
 
 function serveDataset(
   { reader, ingest, ledgerUnixMs }: ServiceDataset,
-  { dialects }: ServiceOptions,
-  { clock, log, pool }: ServiceModules & { readonly pool: EnginePool },
+  dialects: readonly Dialect[],
+  { clock, log, pool, limits }: ServeDatasetModules,
 ): ServedDataset {
   const evaluator = new EngineEvaluator({ dataset: reader, pool });
   const { name } = reader.description;
   const reportFault = (error: unknown) => log.error({ err: error, dataset: name }, 'stream ended');
-  const streams = new DatasetStreams(STREAM_LIMITS, {
+  const streams = new DatasetStreams(limits, {
     dataset: reader,
     evaluator,
     clock,

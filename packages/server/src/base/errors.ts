@@ -20,6 +20,20 @@ export const ERRORS = {
   },
   'cli-interrupted': { text: 'interrupted; nothing was written' },
 
+  // The configuration: every refusal names the key and the line, and shows no secret.
+  'config-not-yaml': { text: 'the configuration is not valid YAML' },
+  'config-too-large': { text: 'the configuration is larger than the limit' },
+  'config-key-unknown': { text: 'the configuration has a key that does not exist' },
+  'config-key-missing': { text: 'the configuration lacks a key that it needs' },
+  'config-key-useless': {
+    text: 'the configuration has a key that would have no effect; remove it, or add what it needs',
+  },
+  'config-value-invalid': { text: 'the configuration has a value that it cannot have' },
+  'config-variable-unset': {
+    text: 'the configuration names an environment variable that is not set; set it, or write $${ for a plain ${',
+  },
+  'config-invalid': { text: 'there are faults in the configuration, named above; mend them' },
+
   // The simulated node.
   'simulator-option-invalid': {
     text: 'an option of the simulated ledger has a value it cannot have',
@@ -175,6 +189,12 @@ export const ERRORS = {
   'dataset-missing': {
     text: 'there is no dataset of this name in the data folder; sluice dataset list shows those there are',
   },
+  'dataset-name-differs': {
+    text: 'the folder holds a dataset of another name; correct the name or the folder',
+  },
+  'dataset-name-taken': {
+    text: 'another dataset that is served has this name or alias; serve one of them',
+  },
   'dataset-drop-unconfirmed': {
     text: 'nothing was done: this removes the dataset and all its blocks for good; say --yes to do it',
   },
@@ -253,6 +273,16 @@ export const ERRORS = {
     status: 503,
     retryAfterSeconds: 2,
     text: 'the dataset does not know yet where it starts; come back in a moment',
+  },
+  'dataset-opening': {
+    status: 503,
+    retryAfterSeconds: 2,
+    text: 'the dataset is being opened; come back in a moment',
+  },
+  'dataset-unavailable': {
+    status: 503,
+    retryAfterSeconds: 60,
+    text: "the dataset cannot be opened; the service's log says why",
   },
   'service-closing': {
     status: 503,

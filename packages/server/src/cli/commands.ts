@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { buildBackfillCommand } from './commands/backfill.ts';
+import { buildConfigCommand } from './commands/config.ts';
 import { buildDatasetCommand } from './commands/dataset.ts';
 import { buildDemoCommand } from './commands/demo.ts';
 import { buildExplainCommand } from './commands/explain.ts';
@@ -16,6 +17,7 @@ import type { CommandContext } from './context.ts';
 export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
   buildDemoCommand,
   buildServeCommand,
+  buildConfigCommand,
   buildImportCommand,
   buildBackfillCommand,
   buildDatasetCommand,

@@ -1,14 +1,24 @@
+import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { portOption } from './parse-option.ts';
 
-/** The options of `ListenChoice`, the same for every command that serves. */
+/** Where a service listens and who may ask; the same for every command that serves. */
+export interface ListenChoice {
+  readonly host?: string;
+  readonly port?: number;
+  readonly adminPort?: number;
+  readonly auth?: 'none';
+  /** A file of hashes. */
+  readonly keys?: string;
+}
+
+/** Without defaults: what neither an option nor the environment says is for the configuration to say. */
 export function addListenOptions(command: Command): Command {
   return command
-    .addOption(new Option('--host <address>', 'where to listen').env('HOST').default('127.0.0.1'))
+    .addOption(new Option('--host <address>', 'where to listen (default: 127.0.0.1)').env('HOST'))
     .addOption(
-      new Option('--port <port>', 'the port of the interface; 0 for any')
+      new Option('--port <port>', 'the port of the interface; 0 for any (default: 8080)')
         .env('PORT')
-        .default(8080)
         .argParser(portOption),
     )
     .addOption(
@@ -23,4 +33,19 @@ export function addListenOptions(command: Command): Command {
         .env('SLUICE_AUTH'),
     )
     .addOption(new Option('--keys <file>', 'hashes of the keys that may ask').env('SLUICE_KEYS'));
+}
+
+/** What the options say, as a configuration holds it. `data` is the data folder, if one is named. */
+export function listenOverrides(
+  { host, port, adminPort, auth, keys }: ListenChoice,
+  data: string | undefined,
+): Record<string, unknown> {
+  // An open door that is asked for here is not closed again by keys of the file.
+  const keysHere =
+    keys === undefined ? { keys: auth === undefined ? undefined : null } : { keys: resolve(keys) };
+  return {
+    data: data === undefined ? undefined : resolve(data),
+    listen: { host, port, auth, ...keysHere },
+    admin: { port: adminPort },
+  };
 }

@@ -1,8 +1,10 @@
 import { InvalidArgumentError } from 'commander';
 import { expect, test } from 'vitest';
+import { parseRetention } from '../app/config/parse-retention.ts';
 import { retentionOption } from './retention-option.ts';
 
 test.each([
+  ['all', { kind: 'all' }],
   ['100000', { kind: 'blocks', count: 100_000 }],
   ['1', { kind: 'blocks', count: 1 }],
   ['7d', { kind: 'seconds', seconds: 604_800 }],
@@ -11,7 +13,8 @@ test.each([
   ['3MB', { kind: 'bytes', bytes: 3_000_000 }],
   ['1TB', { kind: 'bytes', bytes: 1_000_000_000_000 }],
 ])('default: %s', (text, retention) => {
-  expect(retentionOption(text)).toEqual(retention);
+  expect(retentionOption(text)).toBe(text);
+  expect(parseRetention(text)).toEqual(retention);
 });
 
 test.each([
@@ -24,7 +27,7 @@ test.each([
   '7D',
   '50gb',
   '50G',
-  'all',
+  'ALL',
   '9'.repeat(20),
   '99999TB',
 ])('error: %j is refused', (text) => {

@@ -1,26 +1,10 @@
 import { InvalidArgumentError } from 'commander';
-import type { Retention } from '../dataset/retention.ts';
+import { parseRetention } from '../app/config/parse-retention.ts';
 
-const daySeconds = 86_400;
-/** As disks are sold: powers of 1000. */
-const byteUnits = { KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 } as const;
-
-/** How much to keep: `100000` blocks, `7d` days by the ledger's time, `50GB` of segments. */
-export function retentionOption(text: string): Retention {
-  const [, digits, unit = ''] = /^([1-9]\d{0,14})(d|[KMGT]B)?$/.exec(text) ?? [];
-  const retention = digits === undefined ? undefined : toRetention(Number(digits), unit);
-  if (retention !== undefined) return retention;
+/** The text of `keep` as a configuration holds it. */
+export function retentionOption(text: string): string {
+  if (parseRetention(text) !== undefined) return text;
   throw new InvalidArgumentError(
-    'Expected blocks, days or bytes of 1 and more, such as 100000, 7d or 50GB (KB, MB, GB, TB).',
+    'Expected all, or blocks, days or bytes of 1 and more, such as 100000, 7d or 50GB (KB, MB, GB, TB).',
   );
-}
-
-function toRetention(amount: number, unit: string): Retention | undefined {
-  if (unit === '') return { kind: 'blocks', count: amount };
-  if (unit === 'd') {
-    const seconds = amount * daySeconds;
-    return Number.isSafeInteger(seconds) ? { kind: 'seconds', seconds } : undefined;
-  }
-  const bytes = amount * byteUnits[unit as keyof typeof byteUnits];
-  return Number.isSafeInteger(bytes) ? { kind: 'bytes', bytes } : undefined;
 }

@@ -319,6 +319,13 @@ export class Dataset implements DatasetReader {
     this.#manifest = manifest;
   }
 
+  /** Other names from now on, durable. */
+  async rename(aliases: readonly string[]): Promise<void> {
+    const manifest = { ...this.#manifest, aliases };
+    await writeManifest(this.#modules.fs, this.#folder, manifest);
+    this.#manifest = manifest;
+  }
+
   status(): DatasetStatus {
     return {
       storage: this.#storageStatus(),

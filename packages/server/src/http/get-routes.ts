@@ -9,7 +9,7 @@ import type { HttpLimits } from './http-limits.ts';
 import { livePage, readPageScript } from './live-page.ts';
 import { buildOpenApi } from './openapi.ts';
 import type { RouteRow } from './request-checks.ts';
-import type { DatasetDirectory, ServedDataset } from './served-dataset.ts';
+import type { DatasetDirectory, DatasetEntry, ServedDataset } from './served-dataset.ts';
 
 export interface GetContext {
   readonly datasets: DatasetDirectory;
@@ -19,7 +19,7 @@ export interface GetContext {
 }
 
 export interface GetRequest {
-  readonly dataset: ServedDataset | null;
+  readonly dataset: DatasetEntry | null;
   readonly params: unknown;
 }
 
@@ -68,7 +68,7 @@ type DatasetAnswer = (
 function ofDataset(answer: DatasetAnswer): (context: GetContext) => Answer {
   return () => (request) => {
     assert(request.dataset !== null, 'the checks resolve the dataset of a path');
-    return answer(request.dataset, request);
+    return answer(request.dataset.served, request);
   };
 }
 
@@ -78,13 +78,12 @@ function servePageScript(): Answer {
 }
 
 function serveDocs(context: GetContext): Answer {
-  const page = buildDocsPage(context);
-  return () => html(page);
+  // Made each time, since a reload may change the limits on it.
+  return () => html(buildDocsPage(context));
 }
 
 function serveOpenApi(context: GetContext): Answer {
-  const answer = json(buildOpenApi(context));
-  return () => answer;
+  return () => json(buildOpenApi(context));
 }
 
 function serveList({ datasets }: GetContext): Answer {

@@ -6,18 +6,27 @@ export interface KeyLimits {
   /** Requests that may come at once after a pause. */
   readonly requestBurst: number;
   readonly streamCountMax: number;
+  /** Of all streams of the key together, as the bytes go out; `null` for no limit. */
+  readonly bytesPerSecond: number | null;
 }
 
 export const KEY_LIMITS: KeyLimits = {
   requestsPerSecond: 50,
   requestBurst: 200,
   streamCountMax: 2_000,
+  bytesPerSecond: null,
 };
 
 interface Budget {
+  requests: Bucket;
+  bytes: Bucket;
+  streamCount: number;
+}
+
+/** What may be taken at once, and when that was true. Below zero is a queue: who took waits until it is zero again. */
+interface Bucket {
   tokens: number;
   atMs: number;
-  streamCount: number;
 }
 
 /** What each key has left. One budget a key of the file, so their number is bounded by it. */
@@ -26,6 +35,7 @@ export class KeyBudgets {
   readonly #limits: KeyLimits;
   readonly #clock: Clock;
 
+  /** The limits may change under way. */
   constructor(limits: KeyLimits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
@@ -33,13 +43,28 @@ export class KeyBudgets {
 
   takeRequest(key: string): void {
     const { requestsPerSecond, requestBurst } = this.#limits;
-    const budget = this.#budgetOf(key);
-    const nowMs = this.#clock.nowMs();
-    const earned = ((nowMs - budget.atMs) / 1000) * requestsPerSecond;
-    budget.tokens = Math.min(requestBurst, budget.tokens + earned);
-    budget.atMs = nowMs;
-    if (budget.tokens < 1) throw new CodedError('key-limit-reached', { requestsPerSecond });
-    budget.tokens -= 1;
+    const bucket = this.#budgetOf(key).requests;
+    this.#fill(bucket, requestsPerSecond, requestBurst);
+    if (bucket.tokens < 1) throw new CodedError('key-limit-reached', { requestsPerSecond });
+    bucket.tokens -= 1;
+  }
+
+  /** Slows a stream down to what its key may take; a second's worth may go at once after a pause. */
+  async takeBytes(key: string, byteCount: number, signal: AbortSignal): Promise<void> {
+    const { bytesPerSecond } = this.#limits;
+    if (bytesPerSecond === null) return;
+    const bucket = this.#budgetOf(key).bytes;
+    this.#fill(bucket, bytesPerSecond, bytesPerSecond);
+    bucket.tokens -= byteCount;
+    if (bucket.tokens >= 0) return;
+    await this.#clock.sleep((-bucket.tokens / bytesPerSecond) * 1000, signal);
+  }
+
+  /** Keys that are gone are forgotten, so that reloads do not gather them. */
+  keepOnly(names: ReadonlySet<string>): void {
+    for (const [name, { streamCount }] of this.#budgets) {
+      if (!names.has(name) && streamCount === 0) this.#budgets.delete(name);
+    }
   }
 
   /** Before the body is read, which is where the interface has this refusal. */
@@ -63,9 +88,22 @@ export class KeyBudgets {
   #budgetOf(key: string): Budget {
     let budget = this.#budgets.get(key);
     if (budget === undefined) {
-      budget = { tokens: this.#limits.requestBurst, atMs: this.#clock.nowMs(), streamCount: 0 };
+      const atMs = this.#clock.nowMs();
+      const { requestBurst, bytesPerSecond } = this.#limits;
+      budget = {
+        requests: { tokens: requestBurst, atMs },
+        bytes: { tokens: bytesPerSecond ?? 0, atMs },
+        streamCount: 0,
+      };
       this.#budgets.set(key, budget);
     }
     return budget;
+  }
+
+  #fill(bucket: Bucket, perSecond: number, tokensMax: number): void {
+    const nowMs = this.#clock.nowMs();
+    const earned = ((nowMs - bucket.atMs) / 1000) * perSecond;
+    bucket.tokens = Math.min(tokensMax, bucket.tokens + earned);
+    bucket.atMs = nowMs;
   }
 }

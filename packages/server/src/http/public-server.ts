@@ -30,6 +30,7 @@ import type { DatasetDirectory } from './served-dataset.ts';
 import { StreamPlaces } from './stream-places.ts';
 import { answerStream, type StreamRouteModules } from './stream-route.ts';
 
+/** The limits may change under way; after a change `refresh` is called. */
 export interface PublicServerOptions {
   readonly limits: HttpLimits;
   readonly queryLimits: QueryLimits;
@@ -61,6 +62,7 @@ export class PublicServer {
   readonly #options: PublicServerOptions;
   readonly #modules: PublicServerModules;
   readonly #app: FastifyInstance;
+  readonly #budgets: KeyBudgets;
   readonly #places: StreamPlaces;
   readonly #checks: RequestChecksModules;
   readonly #metrics: HttpMetrics;
@@ -70,10 +72,10 @@ export class PublicServer {
   constructor(options: PublicServerOptions, modules: PublicServerModules) {
     this.#options = options;
     this.#modules = modules;
-    const budgets = new KeyBudgets(options.keyLimits, modules.clock);
-    this.#places = new StreamPlaces(options.limits, budgets);
+    this.#budgets = new KeyBudgets(options.keyLimits, modules.clock);
+    this.#places = new StreamPlaces(options.limits, this.#budgets);
     this.#metrics = buildHttpMetrics(modules.metrics, this.#places);
-    this.#checks = { ...modules, routes: ROUTES, budgets };
+    this.#checks = { ...modules, routes: ROUTES, budgets: this.#budgets };
     this.#app = this.#buildApp();
   }
 
@@ -85,6 +87,26 @@ export class PublicServer {
       throw describeListenFailure(error, { host, port });
     }
     return (this.#app.server.address() as AddressInfo).port;
+  }
+
+  /** Takes over limits and keys that changed. Streams of a key that is gone end. */
+  refresh(): void {
+    this.#applyLimits(this.#app);
+    const keys = this.#modules.keys();
+    if (keys === null) return;
+    const hashes = new Set(keys.map(({ hash }) => Buffer.from(hash).toString('hex')));
+    this.#places.endUnless(
+      (key) => key !== null && hashes.has(Buffer.from(key.hash).toString('hex')),
+    );
+    this.#budgets.keepOnly(new Set(keys.map(({ name }) => name)));
+  }
+
+  #applyLimits({ server }: FastifyInstance): void {
+    const { limits } = this.#options;
+    server.headersTimeout = limits.headersMsMax;
+    server.requestTimeout = limits.requestMsMax;
+    server.keepAliveTimeout = limits.keepAliveMs;
+    server.maxConnections = limits.connectionCountMax;
   }
 
   /** Ends every stream on a line, answers who waits, and cuts what is left after the limit. */
@@ -105,12 +127,9 @@ export class PublicServer {
     const { limits } = this.#options;
     const app = Fastify({
       http: {
-        headersTimeout: limits.headersMsMax,
         connectionsCheckingInterval: limits.timeoutCheckMs,
         maxHeaderSize: limits.headerBytesMax,
       },
-      requestTimeout: limits.requestMsMax,
-      keepAliveTimeout: limits.keepAliveMs,
       return503OnClosing: false,
       // A longer name is unknown like any other; the parser bounds it.
       routerOptions: { maxParamLength: limits.headerBytesMax },
@@ -119,7 +138,7 @@ export class PublicServer {
       clientErrorHandler: (error, socket) =>
         answerClientError(error, socket, this.#modules.newRequestId()),
     });
-    app.server.maxConnections = limits.connectionCountMax;
+    this.#applyLimits(app);
     app.removeAllContentTypeParsers();
     // A body is read where its query is parsed, under that route's own limits.
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));

@@ -7,7 +7,7 @@ import { CodedError } from '../base/errors.ts';
 import { type ApiKey, findKey } from './api-keys.ts';
 import type { KeyBudgets } from './key-budgets.ts';
 import { checkBodyHeaders } from './read-body.ts';
-import type { DatasetDirectory, ServedDataset } from './served-dataset.ts';
+import type { DatasetDirectory, DatasetEntry } from './served-dataset.ts';
 
 /** One line of the table that routes, checks of methods and the description are made from. */
 export interface RouteRow {
@@ -30,7 +30,7 @@ export interface RequestChecksModules {
 export interface CheckedRequest {
   readonly key: ApiKey | null;
   /** The dataset, where the path names one. */
-  readonly dataset: ServedDataset | null;
+  readonly dataset: DatasetEntry | null;
 }
 
 export function checkRequest(
@@ -80,7 +80,7 @@ function checkDataset(
   url: string,
   matches: readonly RouteRow[],
   datasets: DatasetDirectory,
-): ServedDataset | null {
+): DatasetEntry | null {
   if (!matches.some((row) => row.url.startsWith('/datasets/:name'))) return null;
   // Not decoded: no name of ours needs an escape, so a name with one is not ours.
   const dataset = datasets.find(pathParts(url)[2] as string);

@@ -1,5 +1,6 @@
 import type { Dialect } from '@sluice/protocol/dialect';
 import { assert } from '../base/assert.ts';
+import { CodedError } from '../base/errors.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
 import type { DatasetStreams } from '../stream/dataset-streams.ts';
@@ -17,24 +18,70 @@ export interface ServedDataset {
 
 export const DATASET_NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
-/** Datasets by name and alias. A name from a client is looked up here and goes nowhere else. */
-export class DatasetDirectory {
-  readonly #byName = new Map<string, ServedDataset>();
-  readonly all: readonly ServedDataset[];
+/** What is known of a dataset before it is open. */
+export interface DatasetNames {
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly dialects: readonly Dialect[];
+}
 
-  constructor(datasets: readonly ServedDataset[]) {
-    this.all = datasets;
-    for (const dataset of datasets) {
-      const { name, aliases } = dataset.reader.description;
-      for (const key of [name, ...aliases]) {
-        assert(DATASET_NAME_PATTERN.test(key), 'names of datasets are checked where they are made');
-        assert(!this.#byName.has(key), 'names and aliases of datasets are unique');
-        this.#byName.set(key, dataset);
-      }
-    }
+/** A dataset in the directory: opening, then served, or refused for good. */
+export class DatasetEntry {
+  readonly names: DatasetNames;
+  #state: ServedDataset | 'opening' | 'refused' = 'opening';
+
+  constructor(names: DatasetNames) {
+    this.names = names;
   }
 
-  find(name: string): ServedDataset | undefined {
+  get isOpening(): boolean {
+    return this.#state === 'opening';
+  }
+
+  /** The dataset, if it is open. */
+  get opened(): ServedDataset | undefined {
+    return typeof this.#state === 'string' ? undefined : this.#state;
+  }
+
+  /** The dataset, or the refusal that a client gets instead. */
+  get served(): ServedDataset {
+    if (this.#state === 'opening') throw new CodedError('dataset-opening');
+    if (this.#state === 'refused') throw new CodedError('dataset-unavailable');
+    return this.#state;
+  }
+
+  become(state: ServedDataset | 'refused'): void {
+    this.#state = state;
+  }
+}
+
+/** Datasets by name and alias. A name from a client is looked up here and goes nowhere else. */
+export class DatasetDirectory {
+  readonly #byName = new Map<string, DatasetEntry>();
+  readonly #entries: DatasetEntry[] = [];
+
+  /** Makes a dataset known that is yet to be opened. */
+  expect(names: DatasetNames): DatasetEntry {
+    const entry = new DatasetEntry(names);
+    this.#entries.push(entry);
+    for (const key of [names.name, ...names.aliases]) {
+      assert(DATASET_NAME_PATTERN.test(key), 'names of datasets are checked where they are made');
+      assert(!this.#byName.has(key), 'names and aliases of datasets are unique');
+      this.#byName.set(key, entry);
+    }
+    return entry;
+  }
+
+  find(name: string): DatasetEntry | undefined {
     return this.#byName.get(name);
+  }
+
+  get entries(): readonly DatasetEntry[] {
+    return this.#entries;
+  }
+
+  /** Those that are open. */
+  get all(): readonly ServedDataset[] {
+    return this.#entries.flatMap(({ opened }) => opened ?? []);
   }
 }

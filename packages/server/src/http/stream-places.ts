@@ -1,46 +1,63 @@
 import { CodedError } from '../base/errors.ts';
+import type { ApiKey } from './api-keys.ts';
 import type { KeyBudgets } from './key-budgets.ts';
 
 /** A place among the open streams. Its signal ends the stream: the client left, or the service closes. */
 export interface StreamPlace {
   readonly signal: AbortSignal;
+  /** Resolves when so many bytes may go out, or when the signal aborts. */
+  readonly pace: (byteCount: number) => Promise<void>;
   /** Gives the place back; once is enough. */
   readonly leave: () => void;
 }
 
 /** Everyone who has a stream open. */
 export class StreamPlaces {
-  readonly #controllers = new Set<AbortController>();
-  readonly #countMax: number;
+  readonly #keys = new Map<AbortController, ApiKey | null>();
+  readonly #limits: { readonly streamCountMax: number };
   readonly #budgets: KeyBudgets;
   #isClosed = false;
 
-  constructor(options: { readonly streamCountMax: number }, budgets: KeyBudgets) {
-    this.#countMax = options.streamCountMax;
+  /** The limits may change under way; those in force when a place is asked for count. */
+  constructor(limits: { readonly streamCountMax: number }, budgets: KeyBudgets) {
+    this.#limits = limits;
     this.#budgets = budgets;
   }
 
   get count(): number {
-    return this.#controllers.size;
+    return this.#keys.size;
   }
 
-  take(key: string | null): StreamPlace {
+  take(key: ApiKey | null): StreamPlace {
     if (this.#isClosed) throw new CodedError('service-closing');
-    if (this.#controllers.size >= this.#countMax) throw new CodedError('streams-full');
-    const giveBack = key === null ? undefined : this.#budgets.takeStream(key);
+    if (this.#keys.size >= this.#limits.streamCountMax) throw new CodedError('streams-full');
+    const giveBack = key === null ? undefined : this.#budgets.takeStream(key.name);
     const controller = new AbortController();
-    this.#controllers.add(controller);
-    const leave = () => {
-      if (!this.#controllers.delete(controller)) return;
-      giveBack?.();
-      controller.abort();
+    const { signal } = controller;
+    this.#keys.set(controller, key);
+    return {
+      signal,
+      pace: async (byteCount) => {
+        if (key !== null) await this.#budgets.takeBytes(key.name, byteCount, signal);
+      },
+      leave: () => {
+        if (!this.#keys.delete(controller)) return;
+        giveBack?.();
+        controller.abort();
+      },
     };
-    return { signal: controller.signal, leave };
+  }
+
+  /** Streams whose key is no longer good end after a whole line. */
+  endUnless(isGood: (key: ApiKey | null) => boolean): void {
+    for (const [controller, key] of this.#keys) {
+      if (!isGood(key)) controller.abort();
+    }
   }
 
   /** Every open stream ends after a whole line, and no new one opens. */
   close(): void {
     this.#isClosed = true;
-    for (const controller of this.#controllers) controller.abort();
+    this.endUnless(() => false);
   }
 }

@@ -19,7 +19,7 @@ import { type Encoding, negotiateEncoding } from './negotiate-encoding.ts';
 import { readBody } from './read-body.ts';
 import type { CheckedRequest } from './request-checks.ts';
 import { ResponseWriter } from './response-writer.ts';
-import type { StreamPlaces } from './stream-places.ts';
+import type { StreamPlace, StreamPlaces } from './stream-places.ts';
 
 export interface StreamRouteModules {
   readonly limits: HttpLimits;
@@ -46,18 +46,19 @@ export async function answerStream(
   const body = await readBody(request.raw, modules.queryLimits);
   // The client left in the middle of its request.
   if (body === null) return void reply.hijack();
-  const rules = { limits: modules.queryLimits, dialects: dataset.dialects };
+  const rules = { limits: modules.queryLimits, dialects: dataset.names.dialects };
   const query = await runInTurns(parseQuerySteps(body, rules));
-  const place = modules.places.take(key?.name ?? null);
+  const { streams } = dataset.served;
+  const place = modules.places.take(key);
   reply.raw.once('close', place.leave);
   try {
     const { signal } = place;
-    const opened = await dataset.streams
+    const opened = await streams
       .open({ query, finalizedOnly, signal })
       .catch((error: unknown) => refuseUnread(error, modules.log));
     if (reply.raw.destroyed) return void reply.hijack();
-    const sender = new StreamSender(reply, query, modules);
-    await sender.send(opened, signal);
+    const sender = new StreamSender({ reply, query, place }, modules);
+    await sender.send(opened);
   } finally {
     place.leave();
   }
@@ -72,26 +73,34 @@ function refuseUnread(error: unknown, log: Logger): never {
 
 const HEADER_PREFIXES: Readonly<Record<Dialect, string>> = { ledger: 'x-ledger', solana: 'x-sqd' };
 
+interface OpenRequest {
+  readonly reply: FastifyReply;
+  readonly query: Query;
+  readonly place: StreamPlace;
+}
+
 /** Makes an answer of what a stream turned out to be. */
 class StreamSender {
   readonly #reply: FastifyReply;
   readonly #query: Query;
+  readonly #place: StreamPlace;
   readonly #modules: StreamRouteModules;
 
-  constructor(reply: FastifyReply, query: Query, modules: StreamRouteModules) {
+  constructor({ reply, query, place }: OpenRequest, modules: StreamRouteModules) {
     this.#reply = reply;
     this.#query = query;
+    this.#place = place;
     this.#modules = modules;
   }
 
-  async send(opened: OpenedStream, signal: AbortSignal): Promise<void> {
+  async send(opened: OpenedStream): Promise<void> {
     switch (opened.kind) {
       case 'lines':
         this.#writeHeads(opened.heads);
         return this.#sendLines(opened.lines);
       case 'empty':
         this.#writeHeads(opened.heads);
-        return this.#sendEmpty(signal);
+        return this.#sendEmpty();
       case 'above-data':
         this.#writeHeads(opened.heads);
         return void this.#reply.code(204).send();
@@ -121,8 +130,9 @@ class StreamSender {
     this.#reply.header(`${prefix}-finalized-head-hash`, finalized.hash);
   }
 
-  async #sendEmpty(signal: AbortSignal): Promise<void> {
+  async #sendEmpty(): Promise<void> {
     const { clock, limits } = this.#modules;
+    const { signal } = this.#place;
     if (this.#query.dialect === 'solana') await clock.sleep(limits.emptyHoldMs, signal);
     this.#reply.header('content-type', 'application/jsonl').header('vary', varyOf(this.#reply));
     this.#reply.code(200).send('');
@@ -164,6 +174,7 @@ class StreamSender {
         next = pull(lines, encoding);
         const bytes = await encoder.encode(result.value);
         metrics.streamBytes.add({ encoding }, bytes.length);
+        await this.#place.pace(bytes.length);
         const outcome = await writer.write(bytes);
         if (outcome !== 'written') return outcome;
       }

@@ -26,7 +26,7 @@ export class FollowedSource {
     modules: { readonly clock: Clock; readonly random: Random },
   ) {
     this.node = new LedgerNode(options, modules);
-    this.watcher = new SlotWatcher({ urls: options.wsUrls }, modules);
+    this.watcher = new SlotWatcher({ urls: options.wsUrls, headers: options.headers }, modules);
     this.health = new SourceHealth(options.name, modules);
   }
 

@@ -22,6 +22,8 @@ export interface RpcClientOptions {
   readonly callsPerSecond?: number;
   readonly replyBytesMax?: number;
   readonly connectionCount?: number;
+  /** Of every request; they may hold a key. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface CallOptions {
@@ -49,7 +51,7 @@ export class RpcClient {
       keepAliveTimeout: 30_000,
     });
     this.#path = `${url.pathname}${url.search}`;
-    this.#headers = headersOf(url);
+    this.#headers = { ...headersOf(url), ...lowerCaseNames(options.headers ?? {}) };
     this.#replyBytesMax = options.replyBytesMax ?? replyBytesMaxDefault;
     this.#bucket = new TokenBucket(options.callsPerSecond ?? null, modules.clock);
     this.#clock = modules.clock;
@@ -153,6 +155,13 @@ function headersOf(url: URL): Record<string, string> {
     headers['authorization'] = `Basic ${Buffer.from(pair).toString('base64')}`;
   }
   return headers;
+}
+
+/** So that a name in other letters replaces ours instead of standing beside it. */
+function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
 }
 
 function isLoopback(hostname: string): boolean {

@@ -13,6 +13,8 @@ export interface SlotWatcherOptions {
   readonly urls: readonly string[];
   /** A node that produces slots is never silent for so long. */
   readonly silenceMsMax?: number;
+  /** Of the handshake. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 const silenceMsMaxDefault = 10_000;
@@ -80,6 +82,7 @@ export class SlotWatcher {
       handshakeTimeout: handshakeMsMax,
       maxPayload: messageBytesMax,
       followRedirects: false,
+      headers: this.#options.headers ?? {},
     });
     const silence = new Silence(this.#options.silenceMsMax ?? silenceMsMaxDefault, this.#clock);
     const closed = new Promise<void>((resolve) => {

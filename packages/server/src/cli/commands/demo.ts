@@ -1,11 +1,8 @@
 import { Command, Option } from 'commander';
-import { runDemo } from '../../app/demo.ts';
-import type { ListenChoice } from '../../app/run-service.ts';
-import { systemClock } from '../../base/clock.ts';
+import { DEMO_CONFIG, describeDemo } from '../../app/demo-config.ts';
 import type { CommandContext } from '../context.ts';
-import { addListenOptions } from '../listen-options.ts';
-import { readVersion } from '../read-version.ts';
-import { stopSignal } from '../stop-signal.ts';
+import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
+import { runConfigured } from '../run-configured.ts';
 
 interface DemoCommandOptions extends ListenChoice {
   readonly data: string;
@@ -20,10 +17,8 @@ export function buildDemoCommand(context: CommandContext): Command {
     .addOption(new Option('--data <folder>', 'where the data goes').default('./data/demo'))
     .addHelpText('after', examples)
     .action(async ({ data, ...listen }: DemoCommandOptions) => {
-      await runDemo(
-        { listen, dataFolder: data, version: readVersion() },
-        { ...context, clock: systemClock, signal: stopSignal() },
-      );
+      const overrides = { ...DEMO_CONFIG, ...listenOverrides(listen, data) };
+      await runConfigured({ overrides }, describeDemo, context);
     });
 }
 

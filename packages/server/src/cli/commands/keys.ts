@@ -39,6 +39,6 @@ async function createKey(
   out.write(`${key}\n`);
   err.write(
     `Its hash is in ${file}; the key itself is stored nowhere. Clients send it as Authorization: Bearer or X-API-Key.\n` +
-      'A service reads the file when it starts.\n',
+      'A service reads the file when it starts, and again when it gets SIGHUP.\n',
   );
 }

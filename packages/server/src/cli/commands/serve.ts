@@ -1,53 +1,43 @@
-import { randomInt } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { ListenChoice } from '../../app/run-service.ts';
-import { type FollowChoice, runServe } from '../../app/serve.ts';
-import { systemClock } from '../../base/clock.ts';
-import type { Retention } from '../../dataset/retention.ts';
-import type { StartPoint } from '../../ingest/choose-start.ts';
-import { parseSlot, type Slot } from '../../ledger/primitives.ts';
+import { describeServe } from '../../app/serve.ts';
+import { parseSlot } from '../../ledger/primitives.ts';
 import type { CommandContext } from '../context.ts';
-import { addListenOptions } from '../listen-options.ts';
+import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
 import { slotOption } from '../parse-option.ts';
-import { readVersion } from '../read-version.ts';
 import { retentionOption } from '../retention-option.ts';
-import { stopSignal } from '../stop-signal.ts';
+import { runConfigured } from '../run-configured.ts';
 
 interface ServeCommandOptions extends ListenChoice {
-  readonly data: string;
+  readonly config?: string;
+  readonly data?: string;
   readonly dialect?: 'solana';
   readonly rpc?: readonly string[];
   readonly ws?: string;
   readonly dataset?: string;
-  readonly from?: StartPoint;
-  readonly keep?: Retention;
-  readonly votes: 'drop' | 'keep';
-  readonly backfillTo?: Slot;
+  readonly from?: number | string;
+  readonly keep?: string;
+  readonly votes?: 'drop' | 'keep';
+  readonly backfillTo?: number;
 }
 
 export function buildServeCommand(context: CommandContext): Command {
   const command = new Command('serve').description(
-    'Serve every dataset of a data folder, and follow a node into one of them if told to.',
+    'Serve every dataset of a data folder, and follow a node into one of them, or do what a file says.',
   );
   addListenOptions(command)
-    .addOption(new Option('--data <folder>', 'the data folder').default('./data'))
+    .addOption(new Option('--config <file>', 'the configuration; other options go before it'))
+    .addOption(new Option('--data <folder>', 'the data folder (default: ./data)'))
     .addOption(
       new Option('--dialect <name>', 'allow this type of query beside ledger').choices(['solana']),
     );
   addFollowOptions(command);
   return command.addHelpText('after', examples).action(async (options: ServeCommandOptions) => {
-    const { data, dialect, rpc, ws, dataset, from, keep, votes, backfillTo, ...listen } = options;
-    await runServe(
-      {
-        listen,
-        dataFolder: data,
-        dialects: dialect === undefined ? ['ledger'] : ['ledger', dialect],
-        follow: chooseFollow(command, options),
-        version: readVersion(),
-        seed: randomInt(2 ** 32),
-      },
-      { ...context, clock: systemClock, signal: stopSignal() },
-    );
+    const overrides = {
+      ...listenOverrides(options, options.data),
+      dialects: options.dialect === undefined ? undefined : ['ledger', options.dialect],
+      datasets: chooseFollow(command, options),
+    };
+    await runConfigured({ file: options.config, overrides }, describeServe, context);
   });
 }
 
@@ -56,7 +46,10 @@ Examples:
   $ sluice serve --data ./data
   $ sluice serve --rpc http://127.0.0.1:8899 --dataset mine --from latest
   $ sluice serve --rpc http://127.0.0.1:8899 --dataset recent --keep 7d
-  $ sluice serve --host 0.0.0.0 --keys keys.txt`;
+  $ sluice serve --host 0.0.0.0 --keys keys.txt
+  $ sluice serve --config sluice.yaml
+
+SIGHUP reads keys, limits and the log level again from the configuration and the key file.`;
 
 function addFollowOptions(command: Command): void {
   command
@@ -78,9 +71,10 @@ function addFollowOptions(command: Command): void {
       ).argParser(retentionOption),
     )
     .addOption(
-      new Option('--votes <policy>', 'vote transactions; counts when the dataset is made')
-        .choices(['drop', 'keep'])
-        .default('drop'),
+      new Option(
+        '--votes <policy>',
+        'vote transactions; counts when the dataset is made (default: drop)',
+      ).choices(['drop', 'keep']),
     )
     .addOption(
       new Option(
@@ -90,29 +84,31 @@ function addFollowOptions(command: Command): void {
     );
 }
 
-function parseStart(text: string): StartPoint {
-  if (text === 'latest' || text === 'genesis') return { kind: text };
+function parseStart(text: string): number | string {
+  if (text === 'latest' || text === 'genesis') return text;
   const slot = /^\d+$/.test(text) ? parseSlot(Number(text)) : undefined;
   if (slot === undefined) throw new InvalidArgumentError('Expected a slot, latest or genesis.');
-  return { kind: 'slot', slot };
+  return slot;
 }
 
-/** Refuses options that would have no effect, so that nobody believes they had one. */
-function chooseFollow(command: Command, options: ServeCommandOptions): FollowChoice | undefined {
-  const { rpc, ws, dataset, from, keep, votes, backfillTo } = options;
+/**
+ * The dataset that follows, as a file would have it. Options that would have no effect are refused, so that nobody
+ * believes they had one.
+ */
+function chooseFollow(command: Command, options: ServeCommandOptions): unknown[] | undefined {
+  const { config, rpc, ws, dataset, from, keep, votes, backfillTo } = options;
   if (rpc === undefined) {
-    for (const name of ['ws', 'dataset', 'from', 'keep', 'votes', 'backfill-to']) {
-      const option = command.options.find(({ long }) => long === `--${name}`);
-      const isGiven = command.getOptionValueSource(option?.attributeName() ?? name) === 'cli';
-      if (isGiven) command.error(`error: --${name} needs --rpc URL`);
+    const useless = { ws, dataset, from, keep, votes, 'backfill-to': backfillTo };
+    for (const [name, value] of Object.entries(useless)) {
+      if (value !== undefined) command.error(`error: --${name} needs --rpc URL`);
     }
     return undefined;
   }
+  if (config !== undefined) command.error('error: --rpc does not go with --config: write a source');
   if (dataset === undefined) command.error('error: --rpc needs --dataset NAME');
   if (keep !== undefined && backfillTo !== undefined) {
     command.error('error: --backfill-to fetches what --keep would let go: give one of them');
   }
-  const start = from ?? { kind: 'latest' };
-  const retention = keep ?? { kind: 'all' };
-  return { name: dataset, rpcUrls: rpc, wsUrl: ws, start, retention, votes, backfillTo };
+  const sources = rpc.map((url) => ({ kind: 'rpc', url, ws }));
+  return [{ name: dataset, from, keep, votes, backfillTo, sources }];
 }

@@ -67,6 +67,8 @@ export class HttpFixture {
       ledgerUnixMs: () => 1_738_368_112_000,
       ingest: () => null,
     };
+    const datasets = new DatasetDirectory();
+    datasets.expect({ ...dataset.description, dialects }).become(served);
     let requestCount = 0;
     this.server = new PublicServer(
       {
@@ -77,7 +79,7 @@ export class HttpFixture {
         version: '0.0.0-test',
       },
       {
-        datasets: new DatasetDirectory([served]),
+        datasets,
         keys: () => keys ?? null,
         clock,
         log,

@@ -1,0 +1,200 @@
+/** From unknown values to a configuration: strict, total, and with the line of everything that is wrong. */
+import type { TSchema } from 'typebox';
+import { Check } from 'typebox/value';
+import { CodedError, type ErrorCode, type ErrorDetail } from '../../base/errors.ts';
+import type { Annotations } from './config-schema.ts';
+import { type ConfigTree, pathBelow } from './config-tree.ts';
+import { nearestName } from './nearest-name.ts';
+
+/** A schema as the data it is. */
+export interface SchemaNode extends Partial<Annotations> {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly enum?: readonly string[];
+  readonly const?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly default?: unknown;
+}
+
+export interface AppliedSchema {
+  /** With every default filled in; only to be used where there are no faults. */
+  readonly value: unknown;
+  readonly faults: readonly CodedError[];
+}
+
+export interface ApplyOptions {
+  /** What a relative path of the tree means. */
+  readonly resolvePath: (path: string) => string;
+}
+
+export function applySchema(
+  schema: TSchema,
+  tree: ConfigTree,
+  options: ApplyOptions,
+): AppliedSchema {
+  const reader = new SchemaReader(tree, options);
+  const value = reader.read(schema as SchemaNode, tree.value, '');
+  return { value, faults: reader.faults };
+}
+
+class SchemaReader {
+  readonly faults: CodedError[] = [];
+  readonly #tree: ConfigTree;
+  readonly #options: ApplyOptions;
+
+  constructor(tree: ConfigTree, options: ApplyOptions) {
+    this.#tree = tree;
+    this.#options = options;
+  }
+
+  read(schema: SchemaNode, value: unknown, path: string): unknown {
+    const kinds = schema.anyOf?.filter(({ properties }) => properties?.['kind'] !== undefined);
+    if (kinds !== undefined && kinds.length > 0) return this.#readByKind(kinds, value, path);
+    if (schema.properties !== undefined) return this.#readObject(schema, value, path);
+    if (schema.patternProperties !== undefined) return this.#readRecord(schema, value, path);
+    if (schema.items !== undefined) return this.#readList(schema, schema.items, value, path);
+    return this.#readLeaf(schema, value, path);
+  }
+
+  #readByKind(kinds: readonly SchemaNode[], value: unknown, path: string): unknown {
+    if (!isObject(value)) return this.#refuseValue('an object with a kind', value, path);
+    const names = kinds.map(({ properties }) => properties?.['kind']?.const as string);
+    const { kind } = value;
+    if (kind === undefined) {
+      return this.#refuse('config-key-missing', {
+        key: pathBelow(path, 'kind'),
+        ...this.#lineOf(path),
+        expected: names.join(' or '),
+      });
+    }
+    const schema = kinds[names.indexOf(kind as string)];
+    if (schema !== undefined) return this.#readObject(schema, value, path);
+    return this.#refuseValue(names.join(' or '), kind, pathBelow(path, 'kind'));
+  }
+
+  #readObject(schema: SchemaNode, value: unknown, path: string): unknown {
+    // `limits:` with nothing below it is as good as no such key.
+    const object = value === null ? {} : value;
+    if (!isObject(object)) return this.#refuseValue('keys and values', value, path);
+    const properties = schema.properties ?? {};
+    const read: Record<string, unknown> = {};
+    for (const key of Object.keys(object)) {
+      if (!Object.hasOwn(properties, key)) this.#refuseUnknown(key, Object.keys(properties), path);
+    }
+    for (const [key, property] of Object.entries(properties)) {
+      const found = object[key] ?? property.default;
+      const below = pathBelow(path, key);
+      if (found !== undefined) read[key] = this.read(property, found, below);
+      else if (schema.required?.includes(key)) {
+        const expected = property.expected ?? property.description ?? '';
+        this.#refuse('config-key-missing', { key: below, ...this.#lineOf(path), expected });
+      }
+    }
+    return read;
+  }
+
+  #readRecord(schema: SchemaNode, value: unknown, path: string): unknown {
+    if (!isObject(value)) return this.#refuseValue('keys and values', value, path);
+    const [below] = Object.values(schema.patternProperties ?? {}) as [SchemaNode];
+    return Object.fromEntries(
+      Object.entries(value).map(([key, one]) => [key, this.read(below, one, pathBelow(path, key))]),
+    );
+  }
+
+  #readList(schema: SchemaNode, item: SchemaNode, value: unknown, path: string): unknown {
+    const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
+    const isList = Array.isArray(value);
+    if (!isList || value.length < minItems || value.length > maxItems) {
+      return this.#refuseValue(describeExpected(schema), value, path);
+    }
+    return value.map((one, i) => this.read(item, one, pathBelow(path, i)));
+  }
+
+  #readLeaf(schema: SchemaNode, value: unknown, path: string): unknown {
+    const { template } = this.#tree.places.get(path) ?? {};
+    const candidate =
+      template === undefined ? toChoice(schema, value) : fromVariable(schema, value);
+    if (!Check(schema as TSchema, candidate)) {
+      const isHidden = template !== undefined || schema.secret !== undefined;
+      const expected = describeExpected(schema);
+      return isHidden
+        ? this.#refuse('config-value-invalid', { key: path, ...this.#lineOf(path), expected })
+        : this.#refuseValue(expected, value, path);
+    }
+    const isPath = schema.path === true && typeof candidate === 'string';
+    return isPath ? this.#options.resolvePath(candidate) : candidate;
+  }
+
+  #refuseUnknown(key: string, known: readonly string[], path: string): void {
+    const below = pathBelow(path, key);
+    const nearest = nearestName(key, known);
+    const hint = nearest === undefined ? { known: known.join(' ') } : { nearest };
+    this.#refuse('config-key-unknown', { key: below, ...this.#lineOf(below), ...hint });
+  }
+
+  #refuseValue(expected: string, found: unknown, path: string): undefined {
+    const detail = { found: describeFound(found), expected };
+    return this.#refuse('config-value-invalid', { key: path, ...this.#lineOf(path), ...detail });
+  }
+
+  #refuse(code: ErrorCode, detail: ErrorDetail): undefined {
+    this.faults.push(new CodedError(code, detail));
+  }
+
+  #lineOf(path: string): { line?: number } {
+    const place = this.#tree.places.get(path);
+    return place === undefined ? {} : { line: place.line };
+  }
+}
+
+/** The choice `2025` is a text, which without quotes is a number. */
+function toChoice({ enum: choices }: SchemaNode, value: unknown): unknown {
+  const isChoice = typeof value === 'number' && choices?.includes(String(value)) === true;
+  return isChoice ? String(value) : value;
+}
+
+/** A variable is text; where a number or a truth value is wanted it is read as one. */
+function fromVariable(schema: SchemaNode, value: unknown): unknown {
+  if (typeof value !== 'string' || Check(schema as TSchema, value)) return value;
+  if (/^-?\d+(\.\d+)?$/.test(value)) return Number(value);
+  return value === 'true' || value === 'false' ? value === 'true' : value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What a value of this schema looks like, for a person. */
+export function describeExpected(schema: SchemaNode): string {
+  const { type, minimum, maximum, minItems = 0, maxItems } = schema;
+  if (schema.expected !== undefined) return schema.expected;
+  if (schema.enum !== undefined) return schema.enum.join(' or ');
+  if (type === 'array') {
+    const item = schema.items === undefined ? '' : describeExpected(schema.items);
+    return `a list of ${minItems} to ${maxItems}${item === '' ? '' : ` (${item})`}`;
+  }
+  if (type === 'integer' || type === 'number') {
+    return `${type === 'integer' ? 'an integer' : 'a number'} from ${minimum} to ${maximum}`;
+  }
+  if (type === 'boolean') return 'true or false';
+  return type === 'string' ? 'a text' : '';
+}
+
+const foundLengthMax = 64;
+
+/** An address at a wrong place may hold a secret as well as at the right one. */
+function describeFound(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (isObject(value)) return 'keys and values';
+  if (value === null) return 'nothing';
+  const text = String(value);
+  if (text.includes('://')) return 'an address';
+  return text.length > foundLengthMax ? `a text of ${text.length} characters` : text;
+}

@@ -1,0 +1,126 @@
+/** What no schema can say: how keys of a configuration go together. */
+import { resolve, sep } from 'node:path';
+import { CodedError } from '../../base/errors.ts';
+import { parseSourceUrl } from '../../source/rpc-client.ts';
+import type { Config, DatasetConfig, RpcSourceConfig } from './config-schema.ts';
+import { type ConfigTree, pathBelow } from './config-tree.ts';
+import { datasetFolder } from './dataset-folder.ts';
+import { parseRetention } from './parse-retention.ts';
+
+export function checkConfig(config: Config, tree: ConfigTree): readonly CodedError[] {
+  const checker = new ConfigChecker(config, tree);
+  checker.checkNames();
+  checker.checkFolders();
+  checker.checkLimits();
+  checker.checkDialects(config.dialects, 'dialects');
+  config.datasets.forEach((dataset, i) => {
+    checker.checkDataset(dataset, pathBelow('datasets', i));
+  });
+  return checker.faults;
+}
+
+class ConfigChecker {
+  readonly faults: CodedError[] = [];
+  readonly #config: Config;
+  readonly #tree: ConfigTree;
+
+  constructor(config: Config, tree: ConfigTree) {
+    this.#config = config;
+    this.#tree = tree;
+  }
+
+  checkNames(): void {
+    const taken = new Set<string>();
+    const take = (name: string, path: string) => {
+      if (taken.has(name)) this.#refuse(path, 'a name that no other dataset has');
+      taken.add(name);
+    };
+    this.#config.datasets.forEach(({ name, aliases = [] }, i) => {
+      const path = pathBelow('datasets', i);
+      take(name, `${path}.name`);
+      for (const [j, alias] of aliases.entries()) take(alias, pathBelow(`${path}.aliases`, j));
+    });
+  }
+
+  /** One folder has one writer, and a folder inside a dataset's own is the dataset's. */
+  checkFolders(): void {
+    const taken: string[] = [`${resolve(this.#config.data)}${sep}`];
+    this.#config.datasets.forEach((dataset, i) => {
+      const folder = `${resolve(datasetFolder(dataset, this.#config))}${sep}`;
+      const isShared = taken.some((other, j) =>
+        j === 0 ? other.startsWith(folder) : other.startsWith(folder) || folder.startsWith(other),
+      );
+      const path = pathBelow('datasets', i);
+      const key = dataset.folder === undefined ? 'name' : 'folder';
+      if (isShared) this.#refuse(`${path}.${key}`, 'a folder that nothing else uses');
+      taken.push(folder);
+    });
+  }
+
+  checkLimits(): void {
+    const { headersMsMax, requestMsMax } = this.#config.limits.http;
+    if (headersMsMax <= requestMsMax) return;
+    this.#refuse('limits.http.headersMsMax', 'no more than requestMsMax');
+  }
+
+  checkDialects(dialects: readonly string[], path: string): void {
+    if (!dialects.includes('ledger')) this.#refuse(path, 'a list with ledger in it');
+  }
+
+  checkDataset(dataset: DatasetConfig, path: string): void {
+    const { sources, keep, backfillTo, dialects } = dataset;
+    if (dialects !== undefined) this.checkDialects(dialects, `${path}.dialects`);
+    if (parseRetention(String(keep)) === undefined) {
+      this.#refuse(`${path}.keep`, 'no more than 9 PB or 10^11 days');
+    }
+    if (backfillTo !== undefined && keep !== 'all') {
+      this.#refuse(`${path}.backfillTo`, 'keep: all, which does not let go what this fetches');
+    }
+    if (sources.length === 0) this.#refuseUseless(path);
+    const names = new Set<string>();
+    sources.forEach((source, i) => {
+      const sourcePath = pathBelow(`${path}.sources`, i);
+      if (source.name !== undefined && names.has(source.name)) {
+        this.#refuse(`${sourcePath}.name`, 'a name that no other source of the dataset has');
+      }
+      if (source.name !== undefined) names.add(source.name);
+      if (source.kind === 'rpc') this.#checkRpc(source, sourcePath);
+    });
+  }
+
+  #checkRpc({ url, ws, headers }: RpcSourceConfig, path: string): void {
+    try {
+      parseSourceUrl(url);
+    } catch {
+      this.#refuse(`${path}.url`, 'an address that begins with http:// or https://');
+    }
+    if (ws !== undefined && ws !== 'none' && !isSocketUrl(ws)) {
+      this.#refuse(`${path}.ws`, 'an address that begins with ws:// or wss://, or none');
+    }
+    for (const [name, value] of Object.entries(headers)) {
+      const isLegal = /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+      if (!isLegal) this.#refuse(`${path}.headers.${name}`, 'a legal header of HTTP');
+    }
+  }
+
+  /** Keys that are given although nothing would come of them, so that nobody believes they had an effect. */
+  #refuseUseless(path: string): void {
+    for (const key of ['from', 'keep', 'backfillTo', 'votes', 'allowMissing']) {
+      const place = this.#tree.places.get(`${path}.${key}`);
+      if (place === undefined) continue;
+      const detail = { key: `${path}.${key}`, line: place.line, needs: 'sources' };
+      this.faults.push(new CodedError('config-key-useless', detail));
+    }
+  }
+
+  /** The value is not repeated: it may be a secret, or have come from a variable. */
+  #refuse(key: string, expected: string): void {
+    const place = this.#tree.places.get(key);
+    const line = place === undefined ? {} : { line: place.line };
+    this.faults.push(new CodedError('config-value-invalid', { key, ...line, expected }));
+  }
+}
+
+function isSocketUrl(text: string): boolean {
+  return URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol);
+}

@@ -1,0 +1,365 @@
+/**
+ * Everything that can be configured, in one schema: the type that the rest of the program sees, what a file may hold, and
+ * the tables of `docs/configuration.md` all derive from it. A key with a default is always there once a configuration is
+ * parsed; one without is required, unless it is optional.
+ */
+import { DIALECTS } from '@sluice/protocol/dialect';
+import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import Type, { type Static, type TSchema, type TSchemaOptions } from 'typebox';
+import { datasetNamePattern } from '../../dataset/manifest.ts';
+import { ENGINE_LIMITS } from '../../engine/engine-limits.ts';
+import { HTTP_LIMITS } from '../../http/http-limits.ts';
+import { KEY_LIMITS } from '../../http/key-budgets.ts';
+import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain-options.ts';
+import { PROFILES, type Profile } from '../../simulator/content/content-options.ts';
+import { STREAM_LIMITS } from '../../stream/stream-limits.ts';
+import { retentionPattern } from './parse-retention.ts';
+
+/** What our own reader and printer look at, beside what a schema says by itself. */
+export interface Annotations {
+  readonly description: string;
+  /** Written on the page and in refusals where the pattern would not help a person. */
+  readonly expected?: string;
+  /** A relative one in a file is relative to the file's folder. */
+  readonly path?: true;
+  /** What may hold a secret is never shown: of an address only the origin, of a value nothing. */
+  readonly secret?: 'url' | 'value';
+  /** What stands on the page where the default differs from machine to machine. */
+  readonly defaultText?: string;
+}
+
+const listItemCountMax = 1_000;
+
+function count(description: string, value: number, range: { min?: number; max?: number } = {}) {
+  const { min = 1, max = 1_000_000_000 } = range;
+  return Type.Integer({ minimum: min, maximum: max, default: value, description });
+}
+
+function milliseconds(description: string, value: number, max = 86_400_000) {
+  return count(`${description}, in ms`, value, { min: 10, max });
+}
+
+function bytes(description: string, value: number, min: number) {
+  return count(description, value, { min, max: Number.MAX_SAFE_INTEGER });
+}
+
+function section<Properties extends Record<string, TSchema>>(
+  description: string,
+  properties: Properties,
+) {
+  return Type.Object(properties, { default: {}, description });
+}
+
+function list<Item extends TSchema>(item: Item, description: string) {
+  return Type.Array(item, { default: [], maxItems: listItemCountMax, description });
+}
+
+function choice<const Values extends readonly string[]>(values: Values, options: TSchemaOptions) {
+  return Type.Unsafe<Values[number]>(Type.Enum(values, options));
+}
+
+const port = { minimum: 0, maximum: 65_535 };
+
+const dialects = (description: string) =>
+  Type.Array(choice(DIALECTS, {}), { minItems: 1, maxItems: DIALECTS.length, description });
+
+const datasetName = (description: string) =>
+  Type.String({
+    pattern: datasetNamePattern.source,
+    expected: '1 to 64 of a-z, 0-9 and -, not beginning with -',
+    description,
+  });
+
+const sourceName = Type.Optional(
+  Type.String({
+    pattern: '^[\\w.-]{1,64}$',
+    expected: '1 to 64 letters, digits, - _ .',
+    description: 'what logs, `/status` and metrics call it; the kind and a number if absent',
+  }),
+);
+
+const rpcSource = Type.Object(
+  {
+    kind: Type.Literal('rpc', { description: 'a node, by JSON-RPC' }),
+    name: sourceName,
+    url: Type.String({
+      secret: 'url',
+      expected: 'an address that begins with http:// or https://',
+      description: "the node's address",
+    }),
+    ws: Type.Optional(
+      Type.String({
+        secret: 'url',
+        expected: 'an address that begins with ws:// or wss://, or none',
+        description:
+          'its WebSocket, or `none` for polling; if absent the same address is tried, then one port higher',
+      }),
+    ),
+    headers: Type.Record(Type.String(), Type.String({ secret: 'value' }), {
+      default: {},
+      description: 'headers of every request, such as a key of the provider',
+    }),
+    callsPerSecond: Type.Optional(
+      Type.Number({
+        minimum: 0.1,
+        maximum: 100_000,
+        description: 'calls that the node allows; unlimited if absent',
+      }),
+    ),
+    connectionCountMax: count('connections to the node', 16, { max: 256 }),
+  },
+  { description: 'A node of the ledger, followed by JSON-RPC, with its WebSocket as a wake-up.' },
+);
+
+const chainNumber = (name: 'seed' | 'slotMs' | 'startSlot' | 'startSeconds', description: string) =>
+  Type.Integer({
+    minimum: CHAIN_RANGES[name].min,
+    maximum: CHAIN_RANGES[name].max,
+    default: CHAIN_DEFAULTS[name],
+    description,
+  });
+
+const simulatorSource = Type.Object(
+  {
+    kind: Type.Literal('simulator', { description: 'a simulated ledger' }),
+    name: sourceName,
+    profile: choice(Object.keys(PROFILES) as Profile[], {
+      default: 'demo',
+      description: 'how full blocks are',
+    }),
+    seed: chainNumber('seed', 'the same one gives the same blocks'),
+    slotMs: chainNumber('slotMs', 'how long a slot lasts, in ms'),
+    startSlot: chainNumber('startSlot', 'the slot that is produced at the very first start'),
+    startSeconds: chainNumber('startSeconds', 'the time of that slot, in unix seconds'),
+  },
+  {
+    description:
+      'A simulated ledger inside the process. Datasets whose simulators have the same keys share one; while the process is down its time stands still.',
+  },
+);
+
+/** By `kind`. A new kind is a row here and a case in `build-sources.ts`. */
+const source = Type.Union([rpcSource, simulatorSource]);
+
+const dataset = Type.Object(
+  {
+    name: datasetName('its name in addresses'),
+    aliases: Type.Optional(
+      Type.Array(datasetName(''), {
+        maxItems: 64,
+        description:
+          'further names of it; if absent those it has stay. A change is kept in the data folder',
+      }),
+    ),
+    folder: Type.Optional(
+      Type.String({
+        minLength: 1,
+        path: true,
+        description: 'its folder; if absent the one of its name in `data`',
+      }),
+    ),
+    sources: list(
+      source,
+      'where its blocks come from; without any it is served as it is and does not grow',
+    ),
+    from: Type.Union(
+      [
+        choice(['latest', 'genesis'], {}),
+        Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+      ],
+      {
+        default: 'latest',
+        expected: 'latest, genesis or a slot',
+        description:
+          'where it begins: `latest` (the finalized head), `genesis` or a slot. Counts when the dataset is made',
+      },
+    ),
+    keep: Type.Union(
+      [
+        choice(['all'], {}),
+        Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+        Type.String({ pattern: retentionPattern.source }),
+      ],
+      {
+        default: 'all',
+        expected: 'all, blocks (100000), days (7d) or bytes (50GB) of 1 and more',
+        description:
+          "how much of the past stays: `all`, blocks (`100000`), days by the ledger's time (`7d`) or bytes of segments (`50GB`, powers of 1000). Whole segments go, so a little more stays",
+      },
+    ),
+    backfillTo: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description:
+          'history is brought down to this slot beside following; not together with `keep`',
+      }),
+    ),
+    votes: choice(['drop', 'keep'], {
+      default: 'drop',
+      description: 'vote transactions. Counts when the dataset is made',
+    }),
+    allowMissing: Type.Array(choice(['logs', 'rewards', 'meta'], {}), {
+      default: [],
+      maxItems: 3,
+      description:
+        'what blocks may lack: `logs`, `rewards`, `meta` (the statuses of transactions). Counts when the dataset is made',
+    }),
+    dialects: Type.Optional(dialects('types of queries it answers; the ones above if absent')),
+  },
+  { description: 'A dataset.' },
+);
+
+const limits = section(
+  'What clients may cost. A service takes new ones over when it gets SIGHUP.',
+  {
+    query: section('How large a query may be.', {
+      bodyBytesMax: count('a body, on the wire and decoded', QUERY_LIMITS.bodyBytesMax, {
+        min: 1_024,
+        max: 64 << 20,
+      }),
+      depthMax: count('nesting of objects and arrays', QUERY_LIMITS.depthMax, { min: 4, max: 64 }),
+      itemCountMax: count('items of all arrays together', QUERY_LIMITS.itemCountMax),
+      listValueCountMax: count('values of one list', QUERY_LIMITS.listValueCountMax),
+      valueCountMax: count('values of all lists together', QUERY_LIMITS.valueCountMax),
+    }),
+    http: section('Connections.', {
+      connectionCountMax: count(
+        'connections; further ones are closed unanswered',
+        HTTP_LIMITS.connectionCountMax,
+      ),
+      streamCountMax: count('open streams', HTTP_LIMITS.streamCountMax),
+      headersMsMax: milliseconds(
+        'time for the headers of a request to come',
+        HTTP_LIMITS.headersMsMax,
+      ),
+      requestMsMax: milliseconds('time for a whole request to come', HTTP_LIMITS.requestMsMax),
+      keepAliveMs: milliseconds(
+        'time for which an idle connection stays open',
+        HTTP_LIMITS.keepAliveMs,
+      ),
+      stallMsMax: milliseconds(
+        'after this a reader that took no byte is cut',
+        HTTP_LIMITS.stallMsMax,
+      ),
+      closeMsMax: milliseconds(
+        'time for responses to end when the service stops',
+        HTTP_LIMITS.closeMsMax,
+      ),
+    }),
+    stream: section('Streams.', {
+      waitMsMax: milliseconds(
+        'time for which a request above the data waits for a block',
+        STREAM_LIMITS.waitMsMax,
+      ),
+      followMsMax: milliseconds('after this a followed response ends', STREAM_LIMITS.followMsMax),
+      quietMsMax: milliseconds(
+        'after this a followed response without news ends',
+        STREAM_LIMITS.quietMsMax,
+      ),
+      markMs: milliseconds(
+        'after this without a line a header-only one marks the progress',
+        STREAM_LIMITS.markMs,
+      ),
+      waiterCountMax: count(
+        'readers of a dataset that wait for a block',
+        STREAM_LIMITS.waiterCountMax,
+        { max: 20_000 },
+      ),
+    }),
+    key: section('Each key, where keys are configured.', {
+      requestsPerSecond: Type.Number({
+        minimum: 0.01,
+        maximum: 1_000_000,
+        default: KEY_LIMITS.requestsPerSecond,
+        description: 'requests, on average',
+      }),
+      requestBurst: count('requests at once after a pause', KEY_LIMITS.requestBurst),
+      streamCountMax: count('open streams, those that wait included', KEY_LIMITS.streamCountMax),
+      bytesPerSecond: Type.Optional(
+        Type.Integer({
+          minimum: 1_000,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description:
+            "bytes of streams as they go out, over all of the key's streams, which are slowed down to it; unlimited if absent",
+        }),
+      ),
+    }),
+  },
+);
+
+export const configSchema = Type.Object({
+  data: Type.String({
+    minLength: 1,
+    path: true,
+    default: './data',
+    description: 'the data folder: each dataset has a folder of its name in it',
+  }),
+  serveUnlisted: Type.Boolean({
+    default: true,
+    description: 'datasets of the data folder that are not listed are served too, without growing',
+  }),
+  dialects: Type.Array(choice(DIALECTS, {}), {
+    minItems: 1,
+    maxItems: DIALECTS.length,
+    default: ['ledger'],
+    description: 'types of queries that datasets answer which do not say otherwise',
+  }),
+  listen: section('The interface. Beyond loopback one of `auth` and `keys` is needed.', {
+    host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'where to listen' }),
+    port: Type.Integer({ ...port, default: 8080, description: 'its port; 0 for any' }),
+    auth: Type.Optional(
+      choice(['none'], { description: '`none`: anyone who reaches the address may ask' }),
+    ),
+    keys: Type.Optional(
+      Type.String({
+        minLength: 1,
+        path: true,
+        description:
+          'file of the hashes of the keys that may ask (`sluice keys create`), read again on SIGHUP',
+      }),
+    ),
+    corsOrigins: list(
+      Type.String({
+        pattern: '^https?://[^/\\s*]+$',
+        expected: 'an exact origin such as https://example.org',
+      }),
+      'origins of pages that may read answers, each exactly',
+    ),
+  }),
+  admin: section('`/ready`, `/health` and `/metrics`, for the operator. They take no key.', {
+    host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'where to listen' }),
+    port: Type.Optional(
+      Type.Integer({ ...port, description: 'its port; one above the other if absent' }),
+    ),
+  }),
+  log: section('The log, on standard error.', {
+    level: choice(['debug', 'info', 'warn', 'error', 'silent'], {
+      default: 'info',
+      description: 'lines below it are left out; read again on SIGHUP',
+    }),
+  }),
+  engine: section('The threads that answer queries.', {
+    threadCount: Type.Integer({
+      minimum: 1,
+      maximum: 256,
+      default: ENGINE_LIMITS.threadCount,
+      defaultText: 'one a core',
+      description: 'threads',
+    }),
+    cacheBytesMax: bytes(
+      'columns that all of them together keep loaded',
+      ENGINE_LIMITS.cacheBytesMax,
+      1 << 20,
+    ),
+  }),
+  limits,
+  datasets: list(dataset, 'the datasets'),
+});
+
+export type Config = Static<typeof configSchema>;
+export type DatasetConfig = Config['datasets'][number];
+export type SourceConfig = DatasetConfig['sources'][number];
+export type RpcSourceConfig = Extract<SourceConfig, { kind: 'rpc' }>;
+export type SimulatorSourceConfig = Extract<SourceConfig, { kind: 'simulator' }>;
+export type ConfigLimits = Config['limits'];

@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { CONFIG_EXAMPLE } from './config-example.ts';
+import { examineConfig, loadConfig } from './load-config.ts';
+import { printConfig } from './print-config.ts';
+import type { Environment } from './read-yaml.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-config-'));
+const file = join(folder, 'sluice.yaml');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function examine(text: string, environment: Environment = {}, overrides = {}) {
+  writeFileSync(file, text);
+  return examineConfig({ file, overrides }, environment);
+}
+
+/** Code, key, line and the rest of every fault. */
+function faultsOf(text: string, environment: Environment = {}) {
+  try {
+    const { faults } = examine(text, environment);
+    return faults.map(({ code, detail }) => ({ code, ...detail, file: undefined }));
+  } catch (error) {
+    const { code, detail } = error as { code: string; detail: object };
+    return [{ code, ...detail, file: undefined }];
+  }
+}
+
+const rpc = (lines: string) => `datasets:
+  - name: mine
+    sources:
+      - kind: rpc
+${lines.replaceAll(/^/gm, '        ')}
+`;
+
+test('default: an empty file, and none, are all defaults', () => {
+  const { config } = loadConfig({ overrides: {} }, {});
+  expect(config.listen).toEqual({ host: '127.0.0.1', port: 8080, corsOrigins: [] });
+  expect([config.data, config.limits.key.requestsPerSecond]).toEqual(['./data', 50]);
+  expect(examine('# nothing\n').config).toEqual({ ...config, data: join(folder, 'data') });
+});
+
+test('default: the file that init writes is right, and so is what its comments suggest', () => {
+  expect(faultsOf(CONFIG_EXAMPLE)).toEqual([]);
+  const suggested = CONFIG_EXAMPLE.replaceAll(/^( *)# (?=( *)(\w+:|- ))(?!.*\. )/gm, '$1');
+  expect(suggested).toContain('\n  - name: mainnet');
+  expect(faultsOf(suggested, { RPC_KEY: 'a', NODE_TOKEN: 'b' })).toEqual([]);
+});
+
+test.each([
+  ['listen:\n  hst: x\n', 'config-key-unknown', { key: 'listen.hst', line: 2, nearest: 'host' }],
+  ['\n\nlimit: 1\n', 'config-key-unknown', { key: 'limit', line: 3, nearest: 'limits' }],
+  ['__proto__: 1\n', 'config-key-unknown', { key: '__proto__', line: 1 }],
+  ['listen:\n  port: 8x\n', 'config-value-invalid', { key: 'listen.port', line: 2, found: '8x' }],
+  ['listen: [1]\n', 'config-value-invalid', { key: 'listen', line: 1, found: 'a list' }],
+  ['listen:\n  port: 9007199254740993\n', 'config-value-invalid', { line: 2 }],
+  ['datasets:\n  - aliases: [a]\n', 'config-key-missing', { key: 'datasets[0].name', line: 2 }],
+  ['datasets:\n  - name: Big\n', 'config-value-invalid', { key: 'datasets[0].name', line: 2 }],
+  [
+    'datasets:\n  - name: a\n  - name: b\n    aliases:\n      - a\n',
+    'config-value-invalid',
+    { key: 'datasets[1].aliases[0]', line: 5 },
+  ],
+  [
+    'datasets:\n  - name: a\n  - name: b\n    folder: data/a\n',
+    'config-value-invalid',
+    { key: 'datasets[1].folder', line: 4 },
+  ],
+  [
+    'datasets:\n  - name: a\n    keep: 7d\n',
+    'config-key-useless',
+    { key: 'datasets[0].keep', line: 3, needs: 'sources' },
+  ],
+  [
+    'datasets:\n  - name: a\n    sources:\n      - kind: rcp\n',
+    'config-value-invalid',
+    { key: 'datasets[0].sources[0].kind', line: 4, expected: 'rpc or simulator' },
+  ],
+  [rpc('ws: none'), 'config-key-missing', { key: 'datasets[0].sources[0].url', line: 4 }],
+  [rpc('url: ftp://x'), 'config-value-invalid', { key: 'datasets[0].sources[0].url', line: 5 }],
+  ['limits:\n  http:\n    headersMsMax: 20000\n', 'config-value-invalid', { line: 3 }],
+  ['dialects: [solana]\n', 'config-value-invalid', { key: 'dialects', line: 1 }],
+  ['log:\n  level: ${LEVEL}\n', 'config-variable-unset', { variable: 'LEVEL', line: 2 }],
+  ['log:\n  level: ${LEVEL\n', 'config-value-invalid', { key: 'log.level', line: 2 }],
+  ['a: 1\na: 2\n', 'config-not-yaml', { line: 2, fault: 'duplicate key' }],
+  ['a: "b\n', 'config-not-yaml', { fault: 'missing char' }],
+  [`a: ${'x'.repeat(1 << 20)}`, 'config-too-large', {}],
+])('error: %j is refused as %s, by key and line', (text, code, detail) => {
+  expect(faultsOf(text)).toMatchObject([{ code, ...detail }]);
+});
+
+test('limit: parts that are used again and again are counted', () => {
+  const rows = ['a: &a [1,1,1,1,1,1,1,1,1,1]'];
+  for (const [i, name] of ['b', 'c', 'd', 'e', 'f'].entries()) {
+    const below = 'abcde'[i];
+    rows.push(`${name}: &${name} [${Array.from({ length: 10 }, () => `*${below}`).join(',')}]`);
+  }
+  expect(faultsOf(rows.join('\n'))).toMatchObject([{ code: 'config-value-invalid' }]);
+});
+
+test('behavior: variables become texts and numbers, and cannot change the structure', () => {
+  const text = 'listen:\n  host: "${H}"\n  port: ${P}\ndata: a$${b}\n';
+  const { config, faults } = examine(text, { H: '::1 # x\n  port: 1', P: '99' });
+  expect(faults).toEqual([]);
+  expect(config.listen).toMatchObject({ host: '::1 # x\n  port: 1', port: 99 });
+  expect(config.data).toBe(join(folder, 'a${b}'));
+});
+
+test('behavior: what is put over the file goes before it', () => {
+  const text = 'listen:\n  host: 10.0.0.1\n  port: 1\n  keys: k\n';
+  const { config } = examine(text, {}, { listen: { port: 2, host: undefined, keys: null } });
+  expect(config.listen).toEqual({ host: '10.0.0.1', port: 2, corsOrigins: [] });
+});
+
+const secrets = ['hunter2', 'pathkey', 'querykey', 'headerkey', 'fromenv'];
+const secretText = rpc(
+  [
+    'url: https://me:hunter2@node.example/pathkey/?api=querykey',
+    'ws: wss://node.example/${KEY}',
+    'headers: {x-a: headerkey, x-b: "${KEY}", authorization: "Bearer ${KEY}"}',
+  ].join('\n'),
+);
+
+test('behavior: what is printed has every key and no secret', () => {
+  writeFileSync(file, secretText);
+  const text = printConfig(loadConfig({ file, overrides: {} }, { KEY: 'fromenv' }));
+  for (const secret of secrets) expect(text).not.toContain(secret);
+  expect(text).toContain('url: https://***@node.example/***');
+  expect(text).toContain('ws: wss://node.example/***');
+  expect(text).toContain('x-b: ${KEY}');
+  expect(text).toContain('authorization: Bearer ${KEY}');
+  expect(text).toContain('requestsPerSecond: 50');
+  expect(faultsOf(text, { KEY: 'x' })).toEqual([]);
+});
+
+test('error: a refusal shows no secret, wherever it was written', () => {
+  const wrong = [
+    secretText.replace('https:', 'htps:'),
+    secretText.replace('wss:', 'ws s:'),
+    secretText.replace('headers: {', 'headers: {"a b": headerkey, '),
+    secretText.replace('  - name: mine', '  - name: https://x:hunter2@y'),
+    secretText.replace('url:', 'urll:'),
+    `${secretText}\n  hunter2 [ pathkey`,
+    secretText.replace('kind: rpc', 'kind: https://hunter2'),
+  ];
+  for (const text of wrong) {
+    const faults = JSON.stringify(faultsOf(text, { KEY: 'fromenv' }));
+    expect(faults).toContain('config-');
+    for (const secret of secrets) expect(faults).not.toContain(secret);
+  }
+});

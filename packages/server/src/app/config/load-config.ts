@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { CodedError, isCodedError } from '../../base/errors.ts';
+import { applySchema } from './apply-schema.ts';
+import { checkConfig } from './check-config.ts';
+import { type Config, configSchema } from './config-schema.ts';
+import type { ConfigPlace, ConfigTree } from './config-tree.ts';
+import { type Environment, readYaml } from './read-yaml.ts';
+
+export interface ConfigChoice {
+  /** Without one there are only the overrides, and defaults for the rest. */
+  readonly file?: string | undefined;
+  /** What options and the environment say; it goes before the file. Shaped as a file. */
+  readonly overrides: Readonly<Record<string, unknown>>;
+}
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** What it was made from, for those who show it. */
+  readonly tree: ConfigTree;
+}
+
+/** Reads a configuration and refuses it, by its first fault, if anything is wrong with it. */
+export function loadConfig(choice: ConfigChoice, environment: Environment): LoadedConfig {
+  const { faults, ...loaded } = examineConfig(choice, environment);
+  if (faults[0] !== undefined) throw faults[0];
+  return loaded;
+}
+
+/** As `loadConfig`, with everything that is wrong, in the order of lines. */
+export function examineConfig(
+  { file, overrides }: ConfigChoice,
+  environment: Environment,
+): LoadedConfig & { readonly faults: readonly CodedError[] } {
+  const written = file === undefined ? emptyTree : readConfigFile(file, environment);
+  const tree = override(written, overrides);
+  const resolvePath = (path: string) => (file === undefined ? path : resolve(dirname(file), path));
+  const applied = applySchema(configSchema, tree, { resolvePath });
+  const config = applied.value as Config;
+  const faults = applied.faults.length > 0 ? applied.faults : checkConfig(config, tree);
+  return { config, tree, faults: [...faults].sort(byLine).map((fault) => nameFile(fault, file)) };
+}
+
+const emptyTree: ConfigTree = { value: {}, places: new Map() };
+
+function readConfigFile(file: string, environment: Environment): ConfigTree {
+  const unreadable = (cause: unknown) => {
+    const reason = (cause as NodeJS.ErrnoException).code ?? 'unknown';
+    return new CodedError('cli-file-unreadable', { file, reason }, { cause });
+  };
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw unreadable(error);
+  }
+  try {
+    return readYaml(text, environment);
+  } catch (error) {
+    throw isCodedError(error) ? nameFile(error, file) : error;
+  }
+}
+
+function nameFile(fault: CodedError, file: string | undefined): CodedError {
+  return file === undefined ? fault : new CodedError(fault.code, { file, ...fault.detail });
+}
+
+function byLine(a: CodedError, b: CodedError): number {
+  return Number(a.detail['line'] ?? 0) - Number(b.detail['line'] ?? 0);
+}
+
+/** The tree with other values put over it. What was put over has no place in the file any more. */
+function override(tree: ConfigTree, overrides: Readonly<Record<string, unknown>>): ConfigTree {
+  const places = new Map(tree.places);
+  return { value: merge(tree.value, overrides, { places, path: '' }), places };
+}
+
+interface MergeInto {
+  readonly places: Map<string, ConfigPlace>;
+  readonly path: string;
+}
+
+function merge(below: unknown, above: unknown, { places, path }: MergeInto): unknown {
+  if (above === undefined) return below;
+  if (!isObject(above) || (!isObject(below) && below !== undefined && below !== null)) {
+    // A file whose `listen` is a list is refused for that, whatever the options say.
+    if (isObject(above)) return below;
+    places.delete(path);
+    return above;
+  }
+  const merged: Record<string, unknown> = { ...(below as object | undefined) };
+  for (const [key, value] of Object.entries(above)) {
+    const keyPath = path === '' ? key : `${path}.${key}`;
+    merged[key] = merge(merged[key], value, { places, path: keyPath });
+  }
+  return merged;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,55 @@
+/** A configuration for a person to read: every key with its value, and no secret. */
+import { stringify } from 'yaml';
+import type { SchemaNode } from './apply-schema.ts';
+import { configSchema } from './config-schema.ts';
+import { type ConfigPlace, pathBelow } from './config-tree.ts';
+import type { LoadedConfig } from './load-config.ts';
+
+const hidden = '***';
+
+/** As YAML that could be read again, but for what is hidden. */
+export function printConfig({ config, tree }: LoadedConfig): string {
+  const shown = show(configSchema as SchemaNode, config, { path: '', places: tree.places });
+  return stringify(shown, { lineWidth: 0 });
+}
+
+interface Where {
+  readonly path: string;
+  readonly places: ReadonlyMap<string, ConfigPlace>;
+}
+
+function show(schema: SchemaNode, value: unknown, { path, places }: Where): unknown {
+  const below = (step: string | number) => ({ path: pathBelow(path, step), places });
+  if (Array.isArray(value)) {
+    const item = schema.items ?? {};
+    return value.map((one, i) => show(item, one, below(i)));
+  }
+  if (typeof value !== 'object' || value === null) return showLeaf(schema, value, { path, places });
+  const kind = (value as { kind?: unknown }).kind;
+  const one =
+    schema.anyOf?.find(({ properties }) => properties?.['kind']?.const === kind) ?? schema;
+  const [ofRecord = {}] = Object.values(one.patternProperties ?? {});
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [
+      key,
+      show(one.properties?.[key] ?? ofRecord, child, below(key)),
+    ]),
+  );
+}
+
+/** What came from a variable is shown as the file has it: with the variable's name, not its value. */
+function showLeaf({ secret }: SchemaNode, value: unknown, { path, places }: Where): unknown {
+  const template = places.get(path)?.template;
+  const text = template ?? value;
+  if (secret === undefined || typeof text !== 'string') return text;
+  if (secret === 'url') return hideUrl(text);
+  return /^(Bearer |Basic )?\$\{\w+\}$/.test(text) ? text : hidden;
+}
+
+/** The origin tells which node it is; user, path and query often are keys. */
+function hideUrl(text: string): string {
+  const [, origin, user, host, rest] = /^(\w+:\/\/)([^/?#]*@)?([^/?#@]*)(.*)$/s.exec(text) ?? [];
+  if (origin === undefined) return text === 'none' || /^\$\{\w+\}$/.test(text) ? text : hidden;
+  const isPlain = rest === '' || rest === '/';
+  return `${origin}${user === undefined ? '' : `${hidden}@`}${host}${isPlain ? rest : `/${hidden}`}`;
+}

@@ -1,0 +1,130 @@
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Pair,
+  parseDocument,
+  type Document as YamlDocument,
+} from 'yaml';
+import { CodedError, type ErrorDetail } from '../../base/errors.ts';
+import { type ConfigPlace, type ConfigTree, pathBelow } from './config-tree.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A file of a thousand datasets has a tenth of it. */
+export const configBytesMax = 1 << 20;
+/** References to a part of the file copy it, and copies of copies grow without bound. */
+const valueCountMax = 100_000;
+const depthMax = 16;
+
+/**
+ * The values of a file, with the line of each. `${NAME}` in a text becomes the environment's variable of that name, after
+ * the file was parsed, so that no variable can change its structure; `$${` is a plain `${`. No text of the file goes into
+ * an error: it may hold a secret.
+ */
+export function readYaml(text: string, environment: Environment): ConfigTree {
+  if (Buffer.byteLength(text) > configBytesMax) {
+    throw new CodedError('config-too-large', { bytesMax: configBytesMax });
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const [problem] = [...document.errors, ...document.warnings];
+  if (problem !== undefined) {
+    const { line, col } = lines.linePos(problem.pos[0]);
+    const fault = problem.code.toLowerCase().replaceAll('_', ' ');
+    throw new CodedError('config-not-yaml', { line, column: col, fault });
+  }
+  return new YamlReader(document, lines, environment).read();
+}
+
+class YamlReader {
+  readonly #document: YamlDocument;
+  readonly #lines: LineCounter;
+  readonly #environment: Environment;
+  readonly #places = new Map<string, ConfigPlace>();
+
+  constructor(document: YamlDocument, lines: LineCounter, environment: Environment) {
+    this.#document = document;
+    this.#lines = lines;
+    this.#environment = environment;
+  }
+
+  read(): ConfigTree {
+    const { contents } = this.#document;
+    const value = contents === null ? {} : this.#value(contents, '', 0);
+    // A file of comments only.
+    return { value: value ?? {}, places: this.#places };
+  }
+
+  #value(node: unknown, path: string, depth: number): unknown {
+    const line = this.#note(node, path);
+    if (depth > depthMax) throw invalid({ key: path, line, expected: `nesting of ${depthMax}` });
+    if (isAlias(node)) return this.#value(node.resolve(this.#document), path, depth + 1);
+    if (isSeq(node)) {
+      return node.items.map((item, i) => this.#value(item, pathBelow(path, i), depth + 1));
+    }
+    if (isMap(node)) {
+      // Without a prototype, so that every key is data.
+      const object: Record<string, unknown> = Object.create(null);
+      for (const pair of node.items) this.#readPair(pair, { path, depth, object });
+      return object;
+    }
+    if (!isScalar(node)) return null;
+    return typeof node.value === 'string' ? this.#substitute(node.value, path, line) : node.value;
+  }
+
+  #readPair(
+    { key, value }: Pair,
+    into: { path: string; depth: number; object: Record<string, unknown> },
+  ): void {
+    const name = isScalar(key) ? key.value : undefined;
+    const line = this.#lineOf(key);
+    if (typeof name !== 'string') {
+      throw invalid({ key: into.path, line, expected: 'keys that are text' });
+    }
+    const path = pathBelow(into.path, name);
+    into.object[name] = this.#value(value, path, into.depth + 1);
+    // The line of the key, where it and its value stand on two.
+    this.#places.set(path, { ...this.#places.get(path), line });
+  }
+
+  #note(node: unknown, path: string): number {
+    const line = this.#lineOf(node);
+    if (this.#places.size >= valueCountMax) {
+      throw invalid({ key: path, line, expected: `at most ${valueCountMax} values` });
+    }
+    if (!this.#places.has(path)) this.#places.set(path, { line });
+    return line;
+  }
+
+  #lineOf(node: unknown): number {
+    const range = (node as { range?: readonly number[] | null } | null)?.range;
+    return this.#lines.linePos(range?.[0] ?? 0).line;
+  }
+
+  #substitute(text: string, path: string, line: number): string {
+    if (!text.includes('${')) return text;
+    this.#places.set(path, { line, template: text });
+    return text.replace(/\$?\$\{([^}]*)(\}?)/g, (found, variable: string, end: string) => {
+      if (found.startsWith('$$')) return found.slice(1);
+      if (end === '' || !/^[A-Za-z_]\w*$/.test(variable)) {
+        throw invalid({
+          key: path,
+          line,
+          expected: 'a name in braces after $, or $$ for a plain $',
+        });
+      }
+      const value = this.#environment[variable];
+      if (value === undefined) {
+        throw new CodedError('config-variable-unset', { variable, key: path, line });
+      }
+      return value;
+    });
+  }
+}
+
+function invalid(detail: ErrorDetail): CodedError {
+  return new CodedError('config-value-invalid', detail);
+}

@@ -1,0 +1,56 @@
+/**
+ * The demonstration as a configuration: one ledger of one seed, so that everyone sees the same blocks, and two datasets.
+ *
+ *   slot 0 ──────── mainnetFirstSlot, 1 February 2025 ──────── firstHeadSlot ──► grows
+ *   └ ledger-beta   └ ledger-mainnet                           └ the head at the very first start
+ */
+import { nodeFs } from '../storage/node-fs.ts';
+import type { RunningService } from './serve.ts';
+import { buildDemoText } from './startup-text.ts';
+
+const slotMs = 400;
+/** Enough to have something finalized to look at, little enough to be stored within seconds. */
+const firstHeadSlot = 200;
+const mainnetFirstSlot = 100;
+const mainnetFirstSeconds = Date.UTC(2025, 1, 1) / 1000;
+
+const ledger = {
+  kind: 'simulator',
+  name: 'simulator',
+  profile: 'demo',
+  seed: 1,
+  slotMs,
+  startSlot: firstHeadSlot,
+  startSeconds: mainnetFirstSeconds + ((firstHeadSlot - mainnetFirstSlot) * slotMs) / 1000,
+};
+
+/** Shaped as a file would be. */
+export const DEMO_CONFIG = {
+  serveUnlisted: false,
+  dialects: ['ledger', 'solana'],
+  datasets: [
+    { name: 'ledger-beta', from: 'genesis', sources: [ledger] },
+    { name: 'ledger-mainnet', from: mainnetFirstSlot, sources: [ledger] },
+  ],
+};
+
+/** Blocks of a day, skipped slots left out of account. */
+const blocksPerDay = 86_400_000 / slotMs;
+/** What a block of this ledger takes in a sealed segment: measured 7,932 bytes over 1,000 blocks of 8 transactions. */
+const bytesPerBlock = 8_000;
+
+export async function describeDemo(running: RunningService): Promise<string> {
+  const { config, url, adminUrl, datasets } = running;
+  const { freeBytes } = await nodeFs.space(config.data);
+  return buildDemoText({
+    url,
+    adminUrl,
+    dataFolder: config.data,
+    bytesPerDay: blocksPerDay * bytesPerBlock * datasets.length,
+    freeBytes,
+    datasets: datasets.map(({ planned, openedHead }) => ({
+      name: planned.names.name,
+      head: openedHead,
+    })),
+  });
+}

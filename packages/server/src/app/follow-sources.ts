@@ -1,0 +1,74 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../base/clock.ts';
+import { Random } from '../base/random.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { StartPoint } from '../ingest/choose-start.ts';
+import type { FollowedSourceOptions } from '../ingest/followed-source.ts';
+import { Ingester } from '../ingest/ingester.ts';
+import type { Slot } from '../ledger/primitives.ts';
+import { SourceBuilder } from './build-sources.ts';
+import type { Closers } from './closers.ts';
+import type { DatasetConfig } from './config/config-schema.ts';
+import { parseRetention } from './config/parse-retention.ts';
+import type { RunningDataset } from './running-dataset.ts';
+import { startPreparing } from './start-preparing.ts';
+import type { Tasks } from './tasks.ts';
+
+export interface FollowSourcesModules {
+  readonly clock: Clock;
+  readonly closers: Closers;
+  readonly tasks: Tasks;
+  readonly log: Logger;
+  readonly seed: number;
+}
+
+/** Lets every dataset that has sources follow them. */
+export async function followSources(
+  datasets: readonly RunningDataset[],
+  modules: FollowSourcesModules,
+): Promise<void> {
+  const following = datasets.flatMap((running) => {
+    const { config } = running.planned;
+    const head = running.dataset.snapshot().head?.number ?? null;
+    return config === null || config.sources.length === 0 ? [] : [{ running, config, head }];
+  });
+  const builder = new SourceBuilder(following, modules);
+  for (const { running, config } of following) {
+    const { sources, ledgerUnixMs } = await builder.build(config);
+    const ingester = createIngester(running.dataset, { config, sources }, modules);
+    running.ingest = () => ingester.status;
+    running.ledgerUnixMs = ledgerUnixMs;
+    modules.tasks.run((signal) => ingester.run(signal));
+  }
+}
+
+function createIngester(
+  dataset: Dataset,
+  what: { readonly config: DatasetConfig; readonly sources: readonly FollowedSourceOptions[] },
+  { clock, closers, seed }: FollowSourcesModules,
+): Ingester {
+  const { config, sources } = what;
+  const { description } = dataset;
+  const { backfillTo } = config;
+  return new Ingester(
+    {
+      start: toStart(config.from),
+      retention: parseRetention(String(config.keep)) ?? { kind: 'all' },
+      backfillTo: backfillTo as Slot | undefined,
+      sources,
+    },
+    {
+      dataset,
+      clock,
+      prepare: startPreparing(description, 1, closers),
+      ...(backfillTo === undefined
+        ? {}
+        : { prepareHistory: startPreparing(description, 1, closers) }),
+      random: Random.fromSeed(seed).fork(description.name),
+    },
+  );
+}
+
+function toStart(from: DatasetConfig['from']): StartPoint {
+  return typeof from === 'number' ? { kind: 'slot', slot: from as Slot } : { kind: from };
+}

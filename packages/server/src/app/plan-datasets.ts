@@ -1,0 +1,74 @@
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Logger } from 'pino';
+import { CodedError, isCodedError } from '../base/errors.ts';
+import { findDatasets } from '../dataset/find-datasets.ts';
+import { type Manifest, readManifest } from '../dataset/manifest.ts';
+import type { DatasetNames } from '../http/served-dataset.ts';
+import type { Fs } from '../storage/fs.ts';
+import type { Config, DatasetConfig } from './config/config-schema.ts';
+import { datasetFolder } from './config/dataset-folder.ts';
+
+/** A dataset that is to be opened, with the names it will have: known before anything large is read. */
+export interface PlannedDataset {
+  readonly names: DatasetNames;
+  readonly folder: string;
+  /** `null` for one that is only found in the data folder. */
+  readonly config: DatasetConfig | null;
+}
+
+/** Those that are configured, and those that the data folder holds beside them. */
+export async function planDatasets(
+  config: Config,
+  modules: { readonly fs: Fs; readonly log: Logger },
+): Promise<PlannedDataset[]> {
+  const listed: PlannedDataset[] = [];
+  for (const dataset of config.datasets) {
+    const folder = datasetFolder(dataset, config);
+    const manifest = await readManifestIfAny(folder, modules.fs);
+    const { name, aliases = manifest?.aliases ?? [], dialects = config.dialects } = dataset;
+    listed.push({ names: { name, aliases, dialects }, folder, config: dataset });
+  }
+  if (!config.serveUnlisted) return listed;
+  return [...listed, ...(await planUnlisted(config, listed, modules))];
+}
+
+async function planUnlisted(
+  { data, dialects }: Config,
+  listed: readonly PlannedDataset[],
+  { fs, log }: { readonly fs: Fs; readonly log: Logger },
+): Promise<PlannedDataset[]> {
+  const folders = new Set(listed.map(({ folder }) => resolve(folder)));
+  const taken = new Set(listed.flatMap(({ names }) => [names.name, ...names.aliases]));
+  const found: PlannedDataset[] = [];
+  for (const folderName of await findDatasets(data, fs)) {
+    const folder = join(data, folderName);
+    if (folders.has(resolve(folder))) continue;
+    const manifest = await readManifestIfAny(folder, fs);
+    const { name, aliases } = manifest ?? { name: basename(folder), aliases: [] };
+    const names = [name, ...aliases];
+    if (names.some((one) => taken.has(one))) {
+      const error = new CodedError('dataset-name-taken', { dataset: name, folder: folderName });
+      log.error({ dataset: name, code: error.code }, error.message);
+      continue;
+    }
+    for (const one of names) taken.add(one);
+    found.push({ names: { name, aliases, dialects }, folder, config: null });
+  }
+  return found;
+}
+
+/** What is wrong with a manifest is told when the dataset is opened. */
+async function readManifestIfAny(folder: string, fs: Fs): Promise<Manifest | undefined> {
+  try {
+    return await readManifest(fs, folder);
+  } catch (error) {
+    if (isCodedError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The folders to lock: a dataset's writer is that of the folder it is in. */
+export function lockedFolders(config: Config): string[] {
+  const folders = config.datasets.map((dataset) => dirname(datasetFolder(dataset, config)));
+  return [...new Set([config.data, ...folders].map((folder) => resolve(folder)))];
+}

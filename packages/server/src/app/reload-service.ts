@@ -1,0 +1,41 @@
+import type { Logger } from 'pino';
+import { isCodedError } from '../base/errors.ts';
+import type { Config } from './config/config-schema.ts';
+import { decideAccess } from './listen-policy.ts';
+import type { Service } from './service.ts';
+
+export interface ReloadOptions {
+  readonly service: Pick<Service, 'reload'>;
+  /** The one the service was started with. */
+  readonly config: Config;
+  readonly reread: () => Config;
+}
+
+/** Takes over keys, limits and the log level; with a fault in what was read everything stays as it was. */
+export function reloadService({ service, config, reread }: ReloadOptions, log: Logger): void {
+  try {
+    const next = reread();
+    const keys = decideAccess(next.listen);
+    service.reload(next.limits, keys);
+    log.level = next.log.level;
+    log.info({ keys: keys?.length ?? null }, 'keys, limits and log level were read again');
+    const changed = findOthers(config, next);
+    if (changed.length > 0) log.warn({ changed }, 'what changed here counts at the next start');
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    log.error({ code: error.code }, `everything stays as it was: ${error.message}`);
+  }
+}
+
+/** Keys that changed and are not taken over. */
+function findOthers(before: Config, after: Config): string[] {
+  return Object.entries(stripReloaded(after)).flatMap(([key, value]) => {
+    const old = (stripReloaded(before) as Record<string, unknown>)[key];
+    return JSON.stringify(old) === JSON.stringify(value) ? [] : [key];
+  });
+}
+
+function stripReloaded({ limits: _limits, log: _log, listen, ...rest }: Config): object {
+  const { auth: _auth, keys: _keys, ...place } = listen;
+  return { ...rest, listen: place };
+}

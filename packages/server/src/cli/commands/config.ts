@@ -1,0 +1,64 @@
+import { Command } from 'commander';
+import { CONFIG_EXAMPLE } from '../../app/config/config-example.ts';
+import { examineConfig, loadConfig } from '../../app/config/load-config.ts';
+import { printConfig } from '../../app/config/print-config.ts';
+import { decideAccess } from '../../app/listen-policy.ts';
+import { CodedError } from '../../base/errors.ts';
+import type { CommandContext } from '../context.ts';
+import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
+import { writeFileWhole } from '../write-file-whole.ts';
+
+const fileDefault = 'sluice.yaml';
+
+export function buildConfigCommand(context: CommandContext): Command {
+  const check = new Command('check')
+    .description('Tell everything that is wrong with a configuration, or that nothing is.')
+    .argument('[file]', 'the configuration', fileDefault)
+    .action((file: string, options: ListenChoice) => checkFile(file, options, context));
+  const print = new Command('print')
+    .description('Show a configuration as a service would have it, defaults included, no secrets.')
+    .argument('[file]', 'the configuration', fileDefault)
+    .action((file: string, options: ListenChoice) => {
+      const overrides = listenOverrides(options, undefined);
+      context.out.write(printConfig(loadConfig({ file, overrides }, process.env)));
+    });
+  const init = new Command('init')
+    .description('Write a configuration to begin with, which runs as it is.')
+    .argument('[file]', 'where to write it', fileDefault)
+    .option('--force', 'overwrite a file that is there')
+    .action((file: string, options: { force?: boolean }) => writeExample(file, options, context));
+  const command = new Command('config').description('Write, check or show a configuration.');
+  for (const one of [addListenOptions(check), addListenOptions(print), init]) {
+    command.addCommand(one.addHelpText('after', examples));
+  }
+  return command.addHelpText('after', examples);
+}
+
+const examples = `
+Examples:
+  $ sluice config init
+  $ sluice config check sluice.yaml
+  $ sluice config print /etc/sluice/sluice.yaml
+  $ sluice serve --config sluice.yaml
+
+Options, and the environment (HOST, PORT, SLUICE_AUTH, SLUICE_KEYS), go before the file, as when it is served.`;
+
+function checkFile(file: string, options: ListenChoice, { out }: CommandContext): void {
+  const overrides = listenOverrides(options, undefined);
+  const { config, faults } = examineConfig({ file, overrides }, process.env);
+  for (const { code, message } of faults) out.write(`${message} [${code}]\n`);
+  if (faults.length > 0) throw new CodedError('config-invalid', { faults: faults.length });
+  decideAccess(config.listen);
+  out.write(`${file} is right: ${config.datasets.length} datasets listed.\n`);
+}
+
+async function writeExample(
+  path: string,
+  { force = false }: { force?: boolean },
+  { out }: CommandContext,
+): Promise<void> {
+  await writeFileWhole({ path, force }, new AbortController().signal, async (write) =>
+    write(new TextEncoder().encode(CONFIG_EXAMPLE)),
+  );
+  out.write(`Written to ${path}. Run it with: sluice serve --config ${path}\n`);
+}

@@ -1,0 +1,13 @@
+/** Calls whoever registers at every SIGHUP. One that came before that is not lost, and does not end the process. */
+export function reloadSignal(): (reload: () => void) => void {
+  let isWanted = false;
+  let act: (() => void) | undefined;
+  process.on('SIGHUP', () => {
+    isWanted = true;
+    act?.();
+  });
+  return (reload) => {
+    act = reload;
+    if (isWanted) reload();
+  };
+}

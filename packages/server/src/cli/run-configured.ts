@@ -1,0 +1,29 @@
+import { randomInt } from 'node:crypto';
+import { type ConfigChoice, loadConfig } from '../app/config/load-config.ts';
+import { type RunningService, runServe } from '../app/serve.ts';
+import { systemClock } from '../base/clock.ts';
+import type { CommandContext } from './context.ts';
+import { readVersion } from './read-version.ts';
+import { reloadSignal } from './reload-signal.ts';
+import { stopSignal } from './stop-signal.ts';
+
+/** Runs the service that a file and options describe, until it is stopped. */
+export async function runConfigured(
+  choice: ConfigChoice,
+  describe: (running: RunningService) => string | Promise<string>,
+  context: CommandContext,
+): Promise<void> {
+  const reread = () => loadConfig(choice, process.env).config;
+  const config = reread();
+  // Where there is nothing to read again, a terminal that closes ends the process as it ends any other.
+  const canReload = choice.file !== undefined || config.listen.keys !== undefined;
+  await runServe(
+    { config, reread, describe, version: readVersion(), seed: randomInt(2 ** 32) },
+    {
+      ...context,
+      clock: systemClock,
+      signal: stopSignal(),
+      onReload: canReload ? reloadSignal() : () => undefined,
+    },
+  );
+}
