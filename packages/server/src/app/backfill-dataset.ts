@@ -52,7 +52,7 @@ export async function backfillDataset(
     onStart(before, await findFirstAvailable(sources(), signal));
     const { description } = dataset;
     const workerCount = Math.min(availableParallelism(), workerCountMax);
-    const loader = new BlockLoader(startPreparing(description, workerCount, closers));
+    const loader = new BlockLoader(startPreparing(description, { workerCount }, closers));
     const parts = { dataset, loader, clock, sources, onBlock };
     await Backfill.run({ to, storesOnStop: true }, parts, signal);
     return startOf(dataset);

@@ -60,10 +60,10 @@ function createIngester(
     {
       dataset,
       clock,
-      prepare: startPreparing(description, 1, closers),
+      prepare: startPreparing(description, { workerCount: 1 }, closers),
       ...(backfillTo === undefined
         ? {}
-        : { prepareHistory: startPreparing(description, 1, closers) }),
+        : { prepareHistory: startPreparing(description, { workerCount: 1 }, closers) }),
       random: Random.fromSeed(seed).fork(description.name),
     },
   );

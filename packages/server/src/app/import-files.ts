@@ -7,6 +7,7 @@ import { Dataset } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import { dropDataset } from '../dataset/drop-dataset.ts';
 import { datasetNamePattern, type Manifest } from '../dataset/manifest.ts';
+import { SegmentMerger } from '../dataset/segment-merger.ts';
 import { type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
 import { readBlockFiles } from '../source/read-block-files.ts';
 import { nodeFs } from '../storage/node-fs.ts';
@@ -54,14 +55,17 @@ export async function importFiles(
   try {
     const dataset = await openTarget(options, modules, closers);
     const workerCount = Math.min(availableParallelism(), workerCountMax);
-    const prepare = startPreparing(dataset.description, workerCount, closers);
+    const preparing = { workerCount, form: 'draft' } as const;
+    const prepare = startPreparing(dataset.description, preparing, closers);
+    const merger = new SegmentMerger();
+    closers.add(() => merger.close());
     let readBytes = 0;
     const onRead = (byteCount: number) => {
       readBytes += byteCount;
       modules.onRead(readBytes / totalBytes);
     };
     const lines = readBlockFiles(paths, { onRead }, signal);
-    const progress = await importBlocks(lines, { dataset, prepare, onBlock }, signal);
+    const progress = await importBlocks(lines, { dataset, prepare, merger, onBlock }, signal);
     const { start, head } = dataset.snapshot();
     if (signal.aborted) {
       throw new CodedError('import-interrupted', { dataset: name, head: head?.number ?? null });

@@ -241,7 +241,8 @@ export class Dataset implements DatasetReader {
       const read = ({ payload }: HotBlock) => this.#openWriter.readPayload(payload);
       const payloads = await Promise.all(blocks.map(read));
       const headers = blocks.map(({ header }) => header);
-      await this.#commitSegment('seal', payloads, headers);
+      await this.#checkSpace();
+      await this.#commitSegment('seal', await this.#merge(payloads), headers);
       return true;
     } finally {
       lease.release();
@@ -249,33 +250,34 @@ export class Dataset implements DatasetReader {
   }
 
   /**
-   * Adds finalized blocks above a chain without hot ones, straight into a segment: what arrives final and in bulk takes
-   * no way through the journal.
+   * Adds a segment of finalized blocks above a chain without hot ones: what arrives final and in bulk takes no way through
+   * the journal.
    */
-  appendSealed(
-    payloads: readonly Uint8Array[],
-    headers: readonly BlockHeader[],
-  ): Promise<ChainSnapshot> {
-    return this.#commitSegment('append-sealed', payloads, headers);
+  appendSealed(bytes: Uint8Array, headers: readonly BlockHeader[]): Promise<ChainSnapshot> {
+    return this.#commitSegment('append-sealed', bytes, headers);
   }
 
   /** Adds finalized history whose last block is the anchor, as one segment: the start moves down to its first block. */
-  prependSealed(
+  async prependSealed(
     payloads: readonly Uint8Array[],
     headers: readonly BlockHeader[],
   ): Promise<ChainSnapshot> {
-    return this.#commitSegment('prepend', payloads, headers);
+    await this.#checkSpace();
+    return this.#commitSegment('prepend', await this.#merge(payloads), headers);
+  }
+
+  #merge(payloads: readonly Uint8Array[]): Promise<Uint8Array> {
+    return (this.#modules.merge ?? mergeInThread)(payloads);
   }
 
   /** The file is durable before the commit that names it; a crash in between leaves one that nobody names. */
   async #commitSegment(
     kind: 'seal' | 'append-sealed' | 'prepend',
-    payloads: readonly Uint8Array[],
+    bytes: Uint8Array,
     headers: readonly BlockHeader[],
   ): Promise<ChainSnapshot> {
     await this.#checkSpace();
-    const merge = this.#modules.merge ?? mergeInThread;
-    const segment = await this.#segments.write(await merge(payloads), headers);
+    const segment = await this.#segments.write(bytes, headers);
     try {
       return await this.commit([{ kind, segments: [segment] }]);
     } finally {

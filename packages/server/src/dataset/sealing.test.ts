@@ -117,9 +117,8 @@ test('behavior: blocks that arrive final and in bulk go straight into segments',
   const dataset = await open(new SimFs());
   await dataset.commit([{ kind: 'create', anchor: { number: slot(9), hash: hashAt(9) } }]);
   const blocks = run(10, 15);
-  const payloads = blocks.map((block) => buildSegment([block]));
   const snapshot = await dataset.appendSealed(
-    payloads,
+    buildSegment(blocks),
     blocks.map(({ header }) => header),
   );
   expect(snapshot).toMatchObject({ hot: [], head: { number: 15 }, finalized: { number: 15 } });

@@ -31,10 +31,9 @@ beforeEach(async () => {
   const { parentSlot, parentHash } = (blocks[0] as Block).header;
   await dataset.commit([{ kind: 'create', anchor: { number: parentSlot, hash: parentHash } }]);
   for (const part of [blocks.slice(0, 3), blocks.slice(3, 6)]) {
-    const added = part.map(newBlock);
     await dataset.appendSealed(
-      added.map(({ bytes }) => bytes),
-      added.map(({ header }) => header),
+      buildSegment(part),
+      part.map(({ header }) => header),
     );
   }
   await dataset.commit([{ kind: 'extend', blocks: blocks.slice(6).map(newBlock) }]);

@@ -87,19 +87,25 @@ export class ChainFeeder {
   }
 }
 
-/** Fills in what only the parent knows, then judges the link. */
 export function linkBlock(
   parent: ParentPoint,
   prepared: PreparedBlock,
 ): PreparedBlock | CodedError {
-  const header = fillHeader(parent, prepared.header);
+  const header = linkHeader(parent, prepared.header);
+  if (isCodedError(header)) return header;
+  return header === prepared.header ? prepared : withHeader(prepared, header);
+}
+
+/** Fills in what only the parent knows, then judges the link. */
+export function linkHeader(parent: ParentPoint, header: BlockHeader): BlockHeader | CodedError {
+  const filled = fillHeader(parent, header);
   try {
-    checkLink(parent, header);
+    checkLink(parent, filled);
   } catch (error) {
     if (isCodedError(error)) return error;
     throw error;
   }
-  return header === prepared.header ? prepared : withHeader(prepared, header);
+  return filled;
 }
 
 /**

@@ -2,17 +2,21 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
+import type { HotBlock } from '../chain/chain-snapshot.ts';
 import { Dataset } from '../dataset/dataset.ts';
+import { SegmentMerger } from '../dataset/segment-merger.ts';
+import { buildSegment } from '../segment/build-segment.ts';
 import { mergeSegments } from '../segment/merge-segments.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import { createSimulatedLedger } from '../simulator/start-simulated-node.ts';
 import { normalizeBlock } from '../source/normalize-block.ts';
 import { readBlockLines } from '../source/read-block-lines.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
+import type { PrepareBlock } from './block-loader.ts';
 import { importBlocks } from './import-blocks.ts';
-import { prepareBlock } from './prepared-block.ts';
+import { prepareBlock, prepareDraft } from './prepared-block.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -20,6 +24,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+const merger = new SegmentMerger();
+afterAll(() => merger.close());
+
+const preparedSlots: number[] = [];
 const never = new AbortController().signal;
 const rendering = { transactionDetails: 'full', rewards: true } as const;
 
@@ -55,14 +63,23 @@ async function openDataset(fs: SimFs): Promise<Dataset> {
   return Dataset.open({ folder: 'data/ledger', realTime: false }, modules);
 }
 
+async function readBlockLinesOf(text: string) {
+  const path = join(folder, 'one');
+  writeFileSync(path, text);
+  for await (const line of readBlockLines(path, { lineBytesMax: 1_000_000 })) return line;
+  throw new TypeError('no line');
+}
+
 function importFile(dataset: Dataset, name: string, content: string | Uint8Array) {
   const path = join(folder, name);
   writeFileSync(path, content);
-  const prepare = async (slot: Parameters<typeof normalizeBlock>[0], bytes: Uint8Array) =>
-    prepareBlock(normalizeBlock(slot, bytes));
+  const prepare: PrepareBlock = async (slot, bytes) => {
+    preparedSlots.push(slot);
+    return prepareDraft(normalizeBlock(slot, bytes));
+  };
   return importBlocks(
     readBlockLines(path, { lineBytesMax: 1_000_000 }),
-    { dataset, prepare },
+    { dataset, prepare, merger },
     never,
   );
 }
@@ -96,8 +113,11 @@ test('behavior: running it again passes over what is there and goes on', async (
   await importFile(first, 'a', lines.slice(0, 12).join('\n'));
   await first.close();
   const again = await openDataset(fs);
+  preparedSlots.length = 0;
   const progress = await importFile(again, 'a', lines.join('\n'));
   expect(progress).toEqual({ importedCount: lines.length - 12, knownCount: 12 });
+  // What is stored is told by slot and hash, and not read again.
+  expect(preparedSlots).toHaveLength(lines.length - 12);
   expect(again.snapshot().segments.map(({ blockCount }) => blockCount)).toEqual([
     12,
     lines.length - 12,
@@ -114,6 +134,34 @@ test('error: chain-not-linked: a line that does not link ends it by its number; 
     detail: { line: 6, expectedParentSlot: Number(/\d+/.exec(lines[4] as string)?.[0]) },
   });
   expect(dataset.snapshot().segments[0]?.blockCount).toBe(5);
+});
+
+test('behavior: above blocks that were followed live, imported ones are hot too, and as they should be', async () => {
+  const lines = makeLines(10, 40);
+  const dataset = await openDataset(new SimFs());
+  await importFile(dataset, 'a', lines.slice(0, 3).join('\n'));
+  const next = await readBlockLinesOf(lines[3] as string);
+  const live = prepareBlock(normalizeBlock(next.slot, next.bytes));
+  await dataset.commit([{ kind: 'extend', blocks: [live] }]);
+  await importFile(dataset, 'b', lines.join('\n'));
+  const { hot, head, finalized } = dataset.snapshot();
+  expect([hot.length, finalized]).toEqual([lines.length - 3, head]);
+  const last = hot.at(-1) as HotBlock;
+  const stored = await dataset.readHotBlock(last);
+  expect(Buffer.compare(stored, buildSegment([await dataset.decodeHotBlock(last)]))).toBe(0);
+});
+
+test('error: import-block-foreign: another block in the place of a stored one', async () => {
+  const lines = makeLines(10, 40);
+  const dataset = await openDataset(new SimFs());
+  await importFile(dataset, 'a', lines.slice(0, 3).join('\n'));
+  const { slot, block } = JSON.parse(lines[1] as string);
+  const other = { ...block, blockhash: block.previousBlockhash };
+  const text = `{"slot":${slot},"block":${JSON.stringify(other)}}`;
+  await expect(importFile(dataset, 'b', text)).rejects.toMatchObject({
+    code: 'import-block-foreign',
+    detail: { line: 1, slot },
+  });
 });
 
 test('error: a line that is no block is named by its number', async () => {

@@ -1,23 +1,32 @@
 /**
- * Finalized blocks in bulk, from files, straight into segments. Safe to interrupt: what was committed stays, and running
- * it again passes over what is there.
+ * Finalized blocks in bulk, from files, straight into segments.
+ *
+ *   lines ─► stored already? ─► prepared, several at once ─► linked ─► merged, block by block ─► a segment that is full is
+ *            passed over        (threads)                             (a thread)              durable, then visible
+ *
+ * Safe to interrupt: what was committed stays, and running it again passes over what is there.
  */
 import { CodedError, isCodedError } from '../base/errors.ts';
 import { mapOrdered } from '../base/map-ordered.ts';
 import type { Anchor } from '../chain/chain-snapshot.ts';
 import { findBlockAtOrAfter } from '../chain/find-blocks.ts';
 import { headLinkPoint, type ParentPoint } from '../chain/link-block.ts';
+import type { NewBlock } from '../dataset/chain-writer.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { datasetLimits } from '../dataset/dataset-limits.ts';
-import type { BlockHeader } from '../ledger/block.ts';
+import type { SegmentMerger } from '../dataset/segment-merger.ts';
+import type { BlockHeader, BlockRef } from '../ledger/block.ts';
+import type { Slot } from '../ledger/primitives.ts';
 import type { BlockLine } from '../source/read-block-lines.ts';
 import type { PrepareBlock } from './block-loader.ts';
-import { linkBlock } from './chain-feeder.ts';
-import type { PreparedBlock } from './prepared-block.ts';
+import { linkHeader } from './chain-feeder.ts';
+import { type PreparedBlock, withHeader } from './prepared-block.ts';
 
 export interface ImportModules {
   readonly dataset: Dataset;
+  /** Gives drafts: they are merged at once. */
   readonly prepare: PrepareBlock;
+  readonly merger: SegmentMerger;
   /** Called after each block that was taken or passed over, with the length of its JSON. */
   readonly onBlock?: (byteLength: number) => void;
 }
@@ -32,7 +41,8 @@ interface ReadBlock {
   readonly place: Place;
   /** Of the line's JSON. */
   readonly byteLength: number;
-  readonly prepared: PreparedBlock;
+  /** Undefined for a block that is stored already. */
+  readonly prepared: PreparedBlock | undefined;
 }
 
 type Place = Pick<BlockLine, 'path' | 'line'>;
@@ -46,18 +56,20 @@ export async function importBlocks(
   signal: AbortSignal,
 ): Promise<ImportProgress> {
   const batch = new ImportBatch(modules);
-  const prepare = async ({ path, line, slot, bytes }: BlockLine): Promise<ReadBlock> => {
+  const read = async ({ path, line, slot, bytes }: BlockLine): Promise<ReadBlock> => {
     const place = { path, line };
     const byteLength = bytes.length;
     try {
-      return { place, byteLength, prepared: await modules.prepare(slot, bytes) };
+      const isKnown = await isSurelyStored(modules.dataset, slot, bytes);
+      const prepared = isKnown ? undefined : await modules.prepare(slot, bytes);
+      return { place, byteLength, prepared };
     } catch (error) {
       if (!isCodedError(error)) throw error;
       throw atPlace(place, error);
     }
   };
   try {
-    for await (const block of mapOrdered(lines, () => underWayCountMax, prepare)) {
+    for await (const block of mapOrdered(lines, () => underWayCountMax, read)) {
       if (signal.aborted) break;
       await batch.add(block);
       modules.onBlock?.(block.byteLength);
@@ -68,10 +80,28 @@ export async function importBlocks(
   return batch.progress;
 }
 
+/** Told by the block's hash in its JSON, as nodes write it. No means that it has to be read to be known. */
+async function isSurelyStored(dataset: Dataset, slot: Slot, bytes: Uint8Array): Promise<boolean> {
+  const stored = await findStored(dataset, slot);
+  if (stored?.number !== slot) return false;
+  const text = `"blockhash":"${stored.hash}"`;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(text, 0, 'latin1');
+}
+
+/** What the dataset holds at or after a slot that is not above its head. */
+async function findStored(dataset: Dataset, slot: Slot): Promise<BlockRef | undefined> {
+  const snapshot = dataset.snapshot();
+  if (snapshot.head === null || slot > snapshot.head.number) return undefined;
+  return findBlockAtOrAfter(snapshot, slot, (one) => dataset.readHeaders(one));
+}
+
+/** Linked blocks on their way into one segment. */
 class ImportBatch {
   readonly #modules: ImportModules;
-  #blocks: PreparedBlock[] = [];
-  #bytes = 0;
+  #headers: BlockHeader[] = [];
+  /** Those that cannot go into a segment yet. */
+  #hot: NewBlock[] = [];
+  #hotBytes = 0;
   #importedCount = 0;
   #knownCount = 0;
 
@@ -85,64 +115,73 @@ class ImportBatch {
 
   async add({ place, prepared }: ReadBlock): Promise<void> {
     const { dataset } = this.#modules;
-    if (dataset.snapshot().start === null) {
+    if (prepared !== undefined && dataset.snapshot().start === null) {
       await dataset.commit([{ kind: 'create', anchor: anchorBelow(prepared.header) }]);
     }
-    if (await this.#isKnown(prepared.header, place)) {
+    if (prepared === undefined || (await this.#isKnown(prepared.header, place))) {
       this.#knownCount++;
       return;
     }
-    const linked = linkBlock(this.#parent(), prepared);
-    if (isCodedError(linked)) throw atPlace(place, linked);
-    this.#blocks.push(linked);
-    this.#bytes += linked.bytes.byteLength;
+    const header = linkHeader(this.#parent(), prepared.header);
+    if (isCodedError(header)) throw atPlace(place, header);
+    const isFull = await this.#append(header, prepared);
     this.#importedCount++;
-    const { sealBlockCount, sealBytes } = datasetLimits;
-    if (this.#blocks.length >= sealBlockCount || this.#bytes >= sealBytes) await this.flush();
+    if (isFull || this.#headers.length >= datasetLimits.sealBlockCount) await this.flush();
   }
 
   /** Up to the head everything is settled: a block there is stored already, or does not belong into this dataset. */
   async #isKnown({ number: slot, hash }: BlockHeader, place: Place): Promise<boolean> {
-    const { dataset } = this.#modules;
-    const snapshot = dataset.snapshot();
-    if (snapshot.head === null || slot > snapshot.head.number) return false;
-    const stored = await findBlockAtOrAfter(snapshot, slot, (one) => dataset.readHeaders(one));
+    const { start, head } = this.#modules.dataset.snapshot();
+    if (head === null || slot > head.number) return false;
+    const stored = await findStored(this.#modules.dataset, slot);
     if (stored?.hash === hash) return true;
-    const { start, head } = snapshot;
-    throw new CodedError('import-block-foreign', {
-      ...place,
-      slot,
-      hash,
-      start,
-      head: head.number,
-    });
+    const detail = { ...place, slot, hash, start, head: head.number };
+    throw new CodedError('import-block-foreign', detail);
   }
 
   #parent(): ParentPoint {
-    return this.#blocks.at(-1)?.header ?? headLinkPoint(this.#modules.dataset.snapshot());
+    return this.#headers.at(-1) ?? headLinkPoint(this.#modules.dataset.snapshot());
+  }
+
+  /** Tells whether what was collected should be stored before more is added. */
+  async #append(header: BlockHeader, prepared: PreparedBlock): Promise<boolean> {
+    const { dataset, merger } = this.#modules;
+    this.#headers.push(header);
+    if (dataset.snapshot().hot.length > 0) {
+      // Above blocks that were followed live there is no room for a segment until those are sealed.
+      const { bytes } = withHeader(prepared, header);
+      this.#hot.push({ header, bytes });
+      this.#hotBytes += bytes.byteLength;
+      return this.#hotBytes >= datasetLimits.sealBytes;
+    }
+    try {
+      const { byteLength, isFull } = await merger.append(prepared.bytes, [header]);
+      return isFull || byteLength >= datasetLimits.sealBytes;
+    } catch (error) {
+      // The thread died, and what was collected with it.
+      this.#headers = [];
+      throw error;
+    }
   }
 
   async flush(): Promise<void> {
-    const blocks = this.#blocks;
-    const last = blocks.at(-1)?.header;
+    const headers = this.#headers;
+    const hot = this.#hot;
+    const last = headers.at(-1);
     if (last === undefined) return;
-    this.#blocks = [];
-    this.#bytes = 0;
-    const { dataset } = this.#modules;
-    if (dataset.snapshot().hot.length > 0) {
-      // Above blocks that were followed live there is no room for a segment until those are sealed.
+    this.#headers = [];
+    this.#hot = [];
+    this.#hotBytes = 0;
+    const { dataset, merger } = this.#modules;
+    if (hot.length > 0) {
       const block = { number: last.number, hash: last.hash };
       await dataset.commit([
-        { kind: 'extend', blocks },
+        { kind: 'extend', blocks: hot },
         { kind: 'finalize', block },
       ]);
-      return;
+    } else {
+      await dataset.appendSealed(await merger.finish(), headers);
     }
-    const payloads = blocks.map(({ bytes }) => bytes);
-    await dataset.appendSealed(
-      payloads,
-      blocks.map(({ header }) => header),
-    );
   }
 }
 

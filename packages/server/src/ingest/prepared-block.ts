@@ -1,6 +1,6 @@
 import type { BlockHeader } from '../ledger/block.ts';
-import { buildSegment } from '../segment/build-segment.ts';
-import { decodeBlocks } from '../segment/decode-blocks.ts';
+import { buildDraft, buildSegment } from '../segment/build-segment.ts';
+import { mergeUnderHeader } from '../segment/merge-segments.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import type { NormalizedBlock } from '../source/normalize-block.ts';
 import type { NormalizeCounts } from '../source/normalize-counts.ts';
@@ -12,12 +12,18 @@ export interface PreparedBlock {
   readonly counts: NormalizeCounts;
 }
 
+/** A draft is for those who merge it at once; a hot block is stored whole. */
+export type PreparedForm = 'whole' | 'draft';
+
 export function prepareBlock({ block, counts }: NormalizedBlock): PreparedBlock {
   return { header: block.header, bytes: buildSegment([block]), counts };
 }
 
-/** The same block with what linking found out. Rare: sources have recorded heights and parents' hashes for years. */
+export function prepareDraft({ block, counts }: NormalizedBlock): PreparedBlock {
+  return { header: block.header, bytes: buildDraft(block), counts };
+}
+
+/** The same block with what linking found out. */
 export function withHeader(prepared: PreparedBlock, header: BlockHeader): PreparedBlock {
-  const blocks = decodeBlocks(openSegment(prepared.bytes)).map((block) => ({ ...block, header }));
-  return { ...prepared, header, bytes: buildSegment(blocks) };
+  return { ...prepared, header, bytes: mergeUnderHeader(openSegment(prepared.bytes), header) };
 }

@@ -1,5 +1,5 @@
 import type { Block } from '../ledger/block.ts';
-import { SegmentWriter } from './segment-writer.ts';
+import { SegmentWriter, type SegmentWriterOptions } from './segment-writer.ts';
 
 /** A segment of these blocks, which must ascend by slot, in memory. Same blocks, same bytes, on every machine. */
 export function buildSegment(blocks: readonly Block[]): Uint8Array {
@@ -8,12 +8,24 @@ export function buildSegment(blocks: readonly Block[]): Uint8Array {
   });
 }
 
+/** The block as a segment that is only ever merged, soon: most of the cost of one is what makes it small and searchable. */
+export function buildDraft(block: Block): Uint8Array {
+  return collect((writer) => writer.append(block), { isDraft: true });
+}
+
 /** The bytes of the segment that `fill` makes. */
-export function collect(fill: (writer: SegmentWriter) => void): Uint8Array {
+export function collect(
+  fill: (writer: SegmentWriter) => void,
+  options?: SegmentWriterOptions,
+): Uint8Array {
   const pieces: Uint8Array[] = [];
-  const writer = new SegmentWriter((bytes) => pieces.push(bytes));
+  const writer = new SegmentWriter((bytes) => pieces.push(bytes), options);
   fill(writer);
   writer.finish();
+  return join(pieces);
+}
+
+export function join(pieces: readonly Uint8Array[]): Uint8Array {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const bytes = new Uint8Array(length);
   let at = 0;

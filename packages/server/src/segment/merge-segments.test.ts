@@ -3,8 +3,8 @@ import type { Block } from '../ledger/block.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { normalizeBlock } from '../source/normalize-block.ts';
 import { hasRealData, readRealBlocks } from '../source/testing/real-data.ts';
-import { buildSegment } from './build-segment.ts';
-import { mergeSegments } from './merge-segments.ts';
+import { buildDraft, buildSegment } from './build-segment.ts';
+import { mergeSegments, mergeUnderHeader } from './merge-segments.ts';
 import { openSegment } from './open-segment.ts';
 import { sampleBlock } from './testing/sample-block.ts';
 
@@ -22,6 +22,18 @@ function expectSame(merged: Uint8Array, built: Uint8Array): void {
 test('default: merging gives the bytes of building from all the blocks', () => {
   const blocks = [5, 6, 9, 10, 11, 300].map(sampleBlock);
   expectSame(mergeCut(blocks, [1, 2, 5]), buildSegment(blocks));
+});
+
+test('behavior: drafts of blocks merge into the same bytes, under the headers they are given', () => {
+  const blocks = simulatedBlocks({ content: { transactionsPerBlock: 3 }, blockCount: 4 });
+  const drafts = blocks.map((block) => openSegment(buildDraft(block)));
+  expectSame(mergeSegments(drafts), buildSegment(blocks));
+  const [block] = blocks as [Block];
+  const header = { ...block.header, height: 12_345, parentHash: null };
+  expectSame(
+    mergeUnderHeader(openSegment(buildDraft(block)), header),
+    buildSegment([{ ...block, header }]),
+  );
 });
 
 test('behavior: nothing, and segments without blocks, merge too', () => {

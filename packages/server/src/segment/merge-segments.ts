@@ -22,14 +22,23 @@ export function mergeSegments(segments: readonly Segment[]): Uint8Array {
   });
 }
 
+/** The one block of a segment under a header that says more of it. */
+export function mergeUnderHeader(segment: Segment, header: BlockHeader): Uint8Array {
+  return collect((writer) => appendSegment(writer, segment, [header]));
+}
+
 /** Appends all blocks of a segment without making objects of their records. */
-export function appendSegment(writer: SegmentWriter, segment: Segment): void {
+export function appendSegment(
+  writer: SegmentWriter,
+  segment: Segment,
+  headers: readonly BlockHeader[] = segment.headers,
+): void {
   const ids = new IdMap(segment, writer.dictionary);
   segment.directory.groups.forEach(({ firstBlock, blockCount }, number) => {
     const source = new GroupSource(segment.readGroup(number), ids);
     for (let block = firstBlock; block < firstBlock + blockCount; block++) {
       const counts = segment.counts[block] as BlockCounts;
-      writer.appendRows(segment.headers[block] as BlockHeader, counts, (rows, texts) =>
+      writer.appendRows(headers[block] as BlockHeader, counts, (rows, texts) =>
         source.copyBlock(counts, rows, texts),
       );
     }
@@ -192,19 +201,23 @@ class GroupSource {
   /** Ids and codes in the order in which the builder meets them: a transaction's, its instructions', then rewards'. */
   #copyReferences(from: Ends, to: Ends, { out, texts }: { out: GroupRows; texts: TextTable }) {
     const rows = this.#rows;
-    for (let at = from.key; at < to.key; at++)
-      out.txKeys.push(this.#ids.idOf(rows.txKeys.values[at] as number));
+    const copyIds = (name: 'txKeys' | 'rewKey', start: number, end: number) => {
+      for (const id of rows[name].values.subarray(start, end)) out[name].push(this.#ids.idOf(id));
+    };
+    copyIds('txKeys', from.key, to.key);
+    // A getter makes a view each time: these are asked for once a block, not once a row.
+    const [errs, counts] = [rows.txErr.values, rows.txInstructionCount.values];
+    const [errors, rewardTypes] = [rows.insError.values, rows.rewType.values];
     let instruction = from.instruction;
     for (let row = from.transaction; row < to.transaction; row++) {
-      out.txErr.push(this.#codeOf(rows.txErr.values[row] as number, texts));
-      const end = instruction + (rows.txInstructionCount.values[row] as number);
+      out.txErr.push(this.#codeOf(errs[row] as number, texts));
+      const end = instruction + (counts[row] as number);
       for (; instruction < end; instruction++)
-        out.insError.push(this.#codeOf(rows.insError.values[instruction] as number, texts));
+        out.insError.push(this.#codeOf(errors[instruction] as number, texts));
     }
-    for (let row = from.reward; row < to.reward; row++) {
-      out.rewKey.push(this.#ids.idOf(rows.rewKey.values[row] as number));
-      out.rewType.push(this.#codeOf(rows.rewType.values[row] as number, texts));
-    }
+    copyIds('rewKey', from.reward, to.reward);
+    for (let row = from.reward; row < to.reward; row++)
+      out.rewType.push(this.#codeOf(rewardTypes[row] as number, texts));
   }
 
   #codeOf(code: number, texts: TextTable): number {

@@ -7,6 +7,7 @@ import { BLOCK_COLUMN_NAMES } from './block-columns.ts';
 import { COLUMN_NAMES } from './columns.ts';
 import { DictionaryBuilder, keyBytes } from './dictionary.ts';
 import {
+  type Directory,
   encodeDirectory,
   encodeFooter,
   encodeHeader,
@@ -18,7 +19,14 @@ import { encodeKeys } from './key-codes.ts';
 import { GROUP_LIMITS, pageKeyCount, SEGMENT_LIMITS } from './limits.ts';
 import { emptyBlockRows, emptyGroupRows, type GroupRows } from './row-buffer.ts';
 import { TextTable } from './text-table.ts';
-import { type EncodedUnit, encodeBytesUnit, encodeIntUnit, type UnitEntry } from './unit.ts';
+import {
+  type EncodedUnit,
+  emptyUnit,
+  packedUnits,
+  plainUnits,
+  type UnitEncoder,
+  type UnitEntry,
+} from './unit.ts';
 
 /** How many records of each kind a block holds; what the header field `recordCounts` reports. */
 export interface BlockCounts {
@@ -30,12 +38,19 @@ export interface BlockCounts {
   readonly rewards: number;
 }
 
+export interface SegmentWriterOptions {
+  /** A draft is only ever merged, soon: it is not compressed, and nothing is looked up in it. */
+  readonly isDraft: boolean;
+}
+
 /**
  * Writes a segment front to back: a row group goes out as soon as it is full, so memory is bounded by one group, the
  * dictionary and the index. Blocks come as objects, or as rows from segments that are merged.
  */
 export class SegmentWriter {
   readonly #write: (bytes: Uint8Array) => void;
+  readonly #isDraft: boolean;
+  readonly #encode: UnitEncoder;
   readonly #dictionary = new DictionaryBuilder();
   readonly #appender = new BlockAppender(this.#dictionary);
   readonly #postings = new PostingsBuilder();
@@ -51,13 +66,23 @@ export class SegmentWriter {
   #lastHash = '';
   #offset = 0;
 
-  constructor(write: (bytes: Uint8Array) => void) {
+  constructor(
+    write: (bytes: Uint8Array) => void,
+    { isDraft }: SegmentWriterOptions = { isDraft: false },
+  ) {
     this.#write = write;
+    this.#isDraft = isDraft;
+    this.#encode = isDraft ? plainUnits : packedUnits;
     this.#emit(encodeHeader());
   }
 
   get blockCount(): number {
     return this.#blocks.number.length;
+  }
+
+  /** How much was written so far. */
+  get byteLength(): number {
+    return this.#offset;
   }
 
   get dictionary(): DictionaryBuilder {
@@ -96,26 +121,37 @@ export class SegmentWriter {
   finish(): void {
     this.#closeGroup();
     const { keys, count: addressCount } = this.#dictionary;
-    const dictionaryPages = pagesOf(keys).map((page) => this.#unit(encodeBytesUnit(page)));
-    const postingsPages = this.#postings
-      .pages(addressCount)
-      .map((page) => this.#unit(encodeBytesUnit(page)));
-    const index = buildAddressIndex(keys, addressCount);
+    const dictionaryPages = pagesOf(keys).map((page) => this.#unit(this.#encode.bytes(page)));
     const directory = {
       blockCount: this.blockCount,
       transactionCount: this.#transactionCount,
       addressCount,
-      bucketCounts: this.#unit(encodeBytesUnit(index.bucketCounts)),
-      fingerprints: this.#unit(encodeBytesUnit(index.fingerprints)),
-      ids: this.#unit(encodeIntUnit(index.ids)),
-      blockUnits: BLOCK_COLUMN_NAMES.map((name) => this.#unit(encodeColumn(this.#blocks[name]))),
+      ...(this.#isDraft ? noIndex : this.#writeIndex(keys, addressCount)),
+      blockUnits: BLOCK_COLUMN_NAMES.map((name) =>
+        this.#unit(this.#encodeColumn(this.#blocks[name])),
+      ),
       dictionaryPages,
-      postingsPages,
       groups: this.#groups,
     };
-    const encoded = encodeBytesUnit(encodeDirectory(directory));
+    const encoded = this.#encode.bytes(encodeDirectory(directory));
     const entry = this.#unit(encoded);
     this.#emit(encodeFooter({ ...encoded, ...entry }, this.#offset + footerBytes));
+  }
+
+  #writeIndex(
+    keys: Uint8Array,
+    addressCount: number,
+  ): Pick<Directory, 'postingsPages' | 'bucketCounts' | 'fingerprints' | 'ids'> {
+    const postingsPages = this.#postings
+      .pages(addressCount)
+      .map((page) => this.#unit(this.#encode.bytes(page)));
+    const index = buildAddressIndex(keys, addressCount);
+    return {
+      postingsPages,
+      bucketCounts: this.#unit(this.#encode.bytes(index.bucketCounts)),
+      fingerprints: this.#unit(this.#encode.bytes(index.fingerprints)),
+      ids: this.#unit(this.#encode.ints(index.ids)),
+    };
   }
 
   #groupIsFull(): boolean {
@@ -131,10 +167,10 @@ export class SegmentWriter {
     if (blockCount === 0) return;
     const rows = this.#rows;
     const ids = rows.txKeys.values;
-    this.#indexTransactions(rows, ids);
+    if (!this.#isDraft) this.#indexTransactions(rows, ids);
     const keyCodes = encodeKeys(ids, this.#highestBefore);
     const units = COLUMN_NAMES.map((name) =>
-      this.#unit(name === 'txKeys' ? encodeIntUnit(keyCodes) : encodeColumn(rows[name])),
+      this.#unit(name === 'txKeys' ? this.#encode.ints(keyCodes) : this.#encodeColumn(rows[name])),
     );
     this.#groups.push({
       firstBlock: this.#groupFirstBlock,
@@ -181,6 +217,12 @@ export class SegmentWriter {
     this.#lastHash = header.hash;
   }
 
+  #encodeColumn(column: GroupRows[keyof GroupRows]): EncodedUnit {
+    if (column instanceof IntColumn || column instanceof LongColumn)
+      return this.#encode.ints(column.values);
+    return this.#encode.bytes(column.values);
+  }
+
   #unit(encoded: EncodedUnit): UnitEntry {
     const { stored, ...entry } = encoded;
     const placed = { ...entry, offset: this.#offset };
@@ -194,11 +236,12 @@ export class SegmentWriter {
   }
 }
 
-function encodeColumn(column: GroupRows[keyof GroupRows]): EncodedUnit {
-  if (column instanceof IntColumn || column instanceof LongColumn)
-    return encodeIntUnit(column.values);
-  return encodeBytesUnit(column.values);
-}
+const noIndex = {
+  postingsPages: [],
+  bucketCounts: emptyUnit,
+  fingerprints: emptyUnit,
+  ids: emptyUnit,
+} as const;
 
 function pagesOf(keys: Uint8Array): Uint8Array[] {
   const bytes = pageKeyCount * keyBytes;

@@ -33,11 +33,25 @@ export interface EncodedUnit extends UnitEntry {
 
 const noBytes = new Uint8Array(0);
 
-export function encodeBytesUnit(bytes: Uint8Array): EncodedUnit {
-  return seal(bytes, bytes.length, 0);
+/** Makes a unit of a column: packed as it is kept, or plain, for what is read once and soon. */
+export interface UnitEncoder {
+  bytes(values: Uint8Array): EncodedUnit;
+  ints(values: Uint32Array | BigUint64Array): EncodedUnit;
 }
 
-export function encodeIntUnit(values: Uint32Array | BigUint64Array): EncodedUnit {
+export const packedUnits: UnitEncoder = {
+  bytes: (values) => pack(values, values.length, 0),
+  ints: (values) => encodeInts(values, pack),
+};
+
+export const plainUnits: UnitEncoder = {
+  bytes: (values) => keepPlain(values, values.length, 0),
+  ints: (values) => encodeInts(values, keepPlain),
+};
+
+type Seal = (raw: Uint8Array, count: number, planes: number) => EncodedUnit;
+
+function encodeInts(values: Uint32Array | BigUint64Array, seal: Seal): EncodedUnit {
   const planes = planesFor(values);
   if (values.length > 0 && isConstant(values)) {
     const one = splitPlanes(values.subarray(0, 1) as typeof values, planes);
@@ -51,7 +65,11 @@ export function encodeIntUnit(values: Uint32Array | BigUint64Array): EncodedUnit
   return seal(splitPlanes(values, planes), values.length, planes);
 }
 
-function seal(raw: Uint8Array, count: number, planes: number): EncodedUnit {
+function keepPlain(raw: Uint8Array, count: number, planes: number): EncodedUnit {
+  return guard(raw, { rawLength: raw.length, count, planes, codec: CODEC.raw });
+}
+
+function pack(raw: Uint8Array, count: number, planes: number): EncodedUnit {
   const packed = raw.length > 32 ? compress(raw) : undefined;
   const codec = packed === undefined ? CODEC.raw : CODEC.lz4;
   return guard(packed ?? raw, { rawLength: raw.length, count, planes, codec });

@@ -22,6 +22,8 @@ export interface NormalizerPoolOptions {
   readonly normalize: Partial<NormalizeOptions>;
   /** A file that calls `serveNormalizer`; by default the one that sends back the records. */
   readonly workerUrl: URL;
+  /** What that file finds as its `workerData`. */
+  readonly workerData?: unknown;
 }
 
 export const normalizerPoolDefaults: NormalizerPoolOptions = {
@@ -31,6 +33,12 @@ export const normalizerPoolDefaults: NormalizerPoolOptions = {
   normalize: {},
   workerUrl: workerUrl(import.meta.url, './normalize-worker.ts'),
 };
+
+/**
+ * A block of a few megabytes makes ten times that in short-lived objects. In the young space of the default size they are
+ * copied several times, half of the collector's work.
+ */
+const resourceLimits = { maxYoungGenerationSizeMb: 96 } as const;
 
 interface Task<Value> {
   readonly slot: Slot;
@@ -119,7 +127,8 @@ export class NormalizerPool<Value = NormalizedBlock> {
 
   #start(seat: Seat<Value>): Worker {
     // Nothing of the process's environment is a worker's business.
-    const worker = new Worker(this.#options.workerUrl, { env: {} });
+    const { workerUrl: url, workerData } = this.#options;
+    const worker = new Worker(url, { env: {}, workerData, resourceLimits });
     worker.on('message', (reply: NormalizeReply<Value>) => {
       this.#settle(seat, reply);
     });

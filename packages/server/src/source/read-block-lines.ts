@@ -29,6 +29,9 @@ export const lineExpected = '{"slot":N,"block":{…}}';
 const headBytesMax = 256;
 const lineHead = /^\s*\{\s*"slot"\s*:\s*(\d+)\s*,\s*"block"\s*:\s*/;
 const newline = 0x0a;
+const closingBrace = 0x7d;
+/** A block has megabytes: smaller pieces cost more turns of the loop than they save memory. */
+const readBytes = 1024 * 1024;
 
 /** The blocks of a file in its order. Empty lines are passed over, anything else that is no block line is refused. */
 export async function* readBlockLines(
@@ -37,8 +40,9 @@ export async function* readBlockLines(
 ): AsyncGenerator<BlockLine> {
   let line = 1;
   try {
-    for await (const bytes of splitLines(readFile(path, onRead), lineBytesMax)) {
-      if (bytes.some((byte) => !isSpace(byte))) yield parseLine(bytes, { path, line });
+    for await (const parts of splitLines(readFile(path, onRead), lineBytesMax)) {
+      const found = parseLine(parts, { path, line });
+      if (found !== undefined) yield found;
       line++;
     }
   } catch (error) {
@@ -65,26 +69,63 @@ function describeFailure(
   return new CodedError('block-file-unreadable', { ...place, reason }, { cause: error });
 }
 
-function parseLine(bytes: Uint8Array, { path, line }: { path: string; line: number }): BlockLine {
-  const head = lineHead.exec(Buffer.from(bytes.subarray(0, headBytesMax)).toString('latin1'));
-  let end = bytes.length;
-  while (end > 0 && isSpace(bytes[end - 1] as number)) end--;
+/** Undefined for a line of white space. */
+function parseLine(
+  parts: readonly Uint8Array[],
+  { path, line }: { path: string; line: number },
+): BlockLine | undefined {
+  let end = parts.length;
+  while (end > 0 && isBlank(parts[end - 1] as Uint8Array)) end--;
+  const last = parts[end - 1];
+  if (last === undefined) return undefined;
+  let lastLength = last.length;
+  while (isSpace(last[lastLength - 1] as number)) lastLength--;
+  const whole = [...parts.slice(0, end - 1), last.subarray(0, lastLength)];
+  const head = lineHead.exec(firstBytes(whole, headBytesMax).toString('latin1'));
   const slot = head === null ? undefined : parseSlot(Number(head[1]));
-  if (head === null || slot === undefined || bytes[end - 1] !== 0x7d) {
+  if (head === null || slot === undefined || last[lastLength - 1] !== closingBrace) {
     throw new CodedError('block-line-invalid', { path, line, expected: lineExpected });
   }
-  return { slot, bytes: bytes.subarray(head[0].length, end - 1), path, line };
+  return { slot, bytes: joinBetween(whole, head[0].length, 1), path, line };
+}
+
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every(isSpace);
 }
 
 function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === newline;
 }
 
-/** The lines of a stream without their line feeds, each in memory of its own. */
+function firstBytes(parts: readonly Uint8Array[], lengthMax: number): Buffer {
+  const found: Uint8Array[] = [];
+  for (let i = 0, length = 0; i < parts.length && length < lengthMax; i++) {
+    const part = (parts[i] as Uint8Array).subarray(0, lengthMax - length);
+    found.push(part);
+    length += part.length;
+  }
+  return Buffer.concat(found);
+}
+
+/** The bytes of the parts but for some at either end, copied once, in memory of their own that can be moved to a thread. */
+function joinBetween(parts: readonly Uint8Array[], skipped: number, cut: number): Uint8Array {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const bytes = new Uint8Array(length - skipped - cut);
+  let at = -skipped;
+  for (const part of parts) {
+    const start = Math.max(0, -at);
+    const end = Math.min(part.length, bytes.length - at);
+    if (end > start) bytes.set(part.subarray(start, end), at + start);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** The lines of a stream without their line feeds, in the parts they came in. */
 async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,
   lineBytesMax: number,
-): AsyncGenerator<Uint8Array> {
+): AsyncGenerator<readonly Uint8Array[]> {
   let parts: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of chunks) {
@@ -96,12 +137,12 @@ async function* splitLines(
       if (length > lineBytesMax) throw new LineTooLong();
       start = end + 1;
       if (at < 0) break;
-      yield Buffer.concat(parts, length);
+      yield parts;
       parts = [];
       length = 0;
     }
   }
-  if (length > 0) yield Buffer.concat(parts, length);
+  if (length > 0) yield parts;
 }
 
 /** The file's bytes, decompressed as its first bytes say. */
@@ -109,7 +150,7 @@ async function* readFile(
   path: string,
   onRead: ReadLinesOptions['onRead'],
 ): AsyncGenerator<Uint8Array> {
-  const file = createReadStream(path);
+  const file = createReadStream(path, { highWaterMark: readBytes });
   try {
     const chunks = file[Symbol.asyncIterator]() as AsyncIterableIterator<Uint8Array>;
     const first = await chunks.next();

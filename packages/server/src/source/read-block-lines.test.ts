@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as zlib from 'node:zlib';
+import { afterAll, expect, test } from 'vitest';
+import { readBlockLines } from './read-block-lines.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-lines-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function readLines(content: string | Uint8Array) {
+  const path = join(folder, 'blocks');
+  writeFileSync(path, content);
+  const found: (readonly [number, number, string])[] = [];
+  for await (const { slot, line, bytes } of readBlockLines(path, { lineBytesMax: 4_000_000 })) {
+    expect(bytes.byteLength).toBe(bytes.buffer.byteLength);
+    found.push([slot, line, Buffer.from(bytes).toString()]);
+  }
+  return found;
+}
+
+/** As large as blocks are, so that lines begin and end anywhere in what one read brings. */
+const blockOf = (slot: number) =>
+  `{"text":"${String.fromCharCode(97 + slot).repeat(450_000 + slot)}"}`;
+const slots = [1, 2, 3, 4, 5];
+const expected = slots.map((slot) => [slot, slot, blockOf(slot)]);
+const lines = slots.map((slot) => `{"slot":${slot},"block":${blockOf(slot)}}`);
+
+test('default: each line gives its slot and the bytes of its block', async () => {
+  expect(await readLines(`${lines.join('\n')}\n`)).toEqual(expected);
+  expect(await readLines(lines.join('\n'))).toEqual(expected);
+});
+
+test('behavior: white space around a line is no part of it, and empty lines count', async () => {
+  const spaced = [
+    ' { "slot" : 7 , "block" : {"a":1} } \r',
+    '',
+    '\t\r',
+    '{"slot":8,"block":{}}',
+    '  ',
+  ];
+  expect(await readLines(spaced.join('\n'))).toEqual([
+    [7, 1, '{"a":1} '],
+    [8, 4, '{}'],
+  ]);
+});
+
+test.each(['{"slot":1,"block":[]', '{"slot":-1,"block":{}}', '{"block":{},"slot":1}', 'x'])(
+  'error: block-line-invalid: %s',
+  async (line) => {
+    await expect(readLines(`{"slot":1,"block":{}}\n${line}\n`)).rejects.toMatchObject({
+      code: 'block-line-invalid',
+      detail: { line: 2 },
+    });
+  },
+);
+
+test('limit: a line that is too long is refused by its number', async () => {
+  const long = `{"slot":1,"block":"${'x'.repeat(4_000_000)}"}`;
+  await expect(readLines(`${lines[0]}\n${long}`)).rejects.toMatchObject({
+    code: 'block-line-invalid',
+    detail: { line: 2 },
+  });
+});
+
+test('behavior: gzip is told by its first bytes', async () => {
+  expect(await readLines(zlib.gzipSync(lines.join('\n'), { level: 1 }))).toEqual(expected);
+});
+
+const { zstdCompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Uint8Array };
+test.skipIf(zstdCompressSync === undefined)(
+  'behavior: zstd is told by its first bytes (needs a runtime that has it)',
+  async () => {
+    const packed = zstdCompressSync?.(Buffer.from(lines.join('\n'))) ?? new Uint8Array();
+    expect(await readLines(packed)).toEqual(expected);
+  },
+);
+
+test.skipIf(zstdCompressSync !== undefined)(
+  'error: zstd on a runtime without it says what to do (needs such a runtime)',
+  async () => {
+    const magic = Uint8Array.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0]);
+    await expect(readLines(magic)).rejects.toMatchObject({
+      code: 'block-file-unreadable',
+      detail: { reason: expect.stringContaining('use gzip') },
+    });
+  },
+);
