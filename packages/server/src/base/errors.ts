@@ -294,6 +294,11 @@ export const ERRORS = {
     retryAfterSeconds: 10,
     text: 'the stored blocks of this range cannot be read now; come back later, or ask for another range',
   },
+  'readers-too-slow': {
+    status: 503,
+    retryAfterSeconds: 5,
+    text: 'too many bytes wait for slow readers; come back in a moment',
+  },
   'streams-full': {
     status: 503,
     retryAfterSeconds: 2,

@@ -6,7 +6,7 @@ import { findKey, parseKeys } from './api-keys.ts';
 const hash = (key: string) => createHash('sha256').update(key).digest('hex');
 const keys = parseKeys(`# keys\n${hash('one')} alice\n\n${hash('two').toUpperCase()}\n`);
 
-test('default: a file has a hash a line, with a name or without', () => {
+test('default: a file has a hash a line, with a name or without (S-01)', () => {
   expect(keys.map(({ name }) => name)).toEqual(['alice', hash('two').toUpperCase().slice(0, 8)]);
 });
 

@@ -3,6 +3,8 @@ export interface HttpLimits {
   /** Past these a connection is closed unanswered; ten thousand followers and their neighbours fit. */
   readonly connectionCountMax: number;
   readonly streamCountMax: number;
+  /** Bytes that wait for slow readers, over all streams; past it no new stream is let in. */
+  readonly unsentBytesMax: number;
   readonly headersMsMax: number;
   readonly requestMsMax: number;
   readonly keepAliveMs: number;
@@ -21,6 +23,7 @@ export interface HttpLimits {
 export const HTTP_LIMITS: HttpLimits = {
   connectionCountMax: 12_500,
   streamCountMax: 11_000,
+  unsentBytesMax: 256 * 1024 * 1024,
   headersMsMax: 5_000,
   requestMsMax: 10_000,
   keepAliveMs: 15_000,

@@ -1,3 +1,4 @@
+import type { ByteMeter } from './byte-meter.ts';
 import type { Counter, Metrics } from './metrics.ts';
 import type { StreamPlaces } from './stream-places.ts';
 
@@ -7,9 +8,16 @@ export interface HttpMetrics {
   readonly streamBytes: Counter;
 }
 
-export function buildHttpMetrics(metrics: Metrics, places: StreamPlaces): HttpMetrics {
+export function buildHttpMetrics(
+  metrics: Metrics,
+  places: StreamPlaces,
+  meter: ByteMeter,
+): HttpMetrics {
   metrics.gauge('sluice_http_streams', 'Streams that are open now.', () => [
     { value: places.count },
+  ]);
+  metrics.gauge('sluice_http_unsent_bytes', 'Bytes that wait for slow readers.', () => [
+    { value: meter.bytes },
   ]);
   return {
     responses: metrics.counter('sluice_http_responses_total', 'Answers, by status.'),

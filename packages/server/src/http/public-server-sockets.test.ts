@@ -88,7 +88,7 @@ function largeChain(): MemoryDataset {
   return dataset;
 }
 
-test('behavior: a reader that stops is not read ahead of, and cut after 15 s with a broken body (F-51, F-52)', async () => {
+test('behavior: a reader that stops is not read ahead of, and cut after 15 s with a broken body (F-51, F-52, trap: write() ignored, trap: res.setTimeout)', async () => {
   fixture = await HttpFixture.start({ dataset: largeChain() });
   const body = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 1_999 }));
   const socket = await fixture.connect();
@@ -108,6 +108,19 @@ test('behavior: a reader that stops is not read ahead of, and cut after 15 s wit
   expect(fixture.dataset.leaseCount).toBe(0);
 });
 
+test('behavior: a block of megabytes is one line like any other (I-37)', async () => {
+  const dataset = new MemoryDataset({ rewardCount: 50_000 });
+  dataset.extend([0], 'a', () => true);
+  fixture = await HttpFixture.start({ dataset });
+  const body = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 0 }));
+  const answer = await say(
+    `${head}connection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  expect(answer.length).toBeGreaterThan(2_500_000);
+  expect(answer.match(/"pubKey"/g)).toHaveLength(50_000);
+  expect(answer.endsWith('\r\n0\r\n\r\n')).toBe(true);
+});
+
 test('behavior: a slow reader gets everything (F-52)', async () => {
   fixture = await HttpFixture.start({ dataset: largeChain() });
   const body = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 1_999 }));
@@ -121,6 +134,27 @@ test('behavior: a slow reader gets everything (F-52)', async () => {
   const answer = await text;
   expect(answer.endsWith('\r\n0\r\n\r\n')).toBe(true);
   expect(answer.match(/"number":/g)).toHaveLength(2_000);
+});
+
+test('limit: while slow readers hold too many bytes nobody new is let in (I-96)', async () => {
+  fixture = await HttpFixture.start({ dataset: largeChain(), limits: { unsentBytesMax: 1 } });
+  const body = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 1_999 }));
+  const socket = await fixture.connect();
+  socket.pause();
+  socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+  await until(() => !fixture.metrics.text().includes('sluice_http_unsent_bytes 0'));
+  const refused = await say(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+  expect(refused).toMatch(/^HTTP\/1\.1 503 /);
+  expect(refused).toMatch(/^retry-after: 5\r$/im);
+  expect(refused).toContain('"code":"readers-too-slow"');
+  // What takes no stream is answered all the same.
+  expect((await fixture.get('/datasets/ledger-test/head')).status).toBe(200);
+  socket.destroy();
+  await until(() => fixture.metrics.text().includes('sluice_http_unsent_bytes 0'));
+  const short = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 3 }));
+  const close = 'connection: close\r\n';
+  const answer = await say(`${head}${close}content-length: ${short.length}\r\n\r\n${short}`);
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 test('limit: closing does not wait for a reader that stopped (trap: app.close())', async () => {

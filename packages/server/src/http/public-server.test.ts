@@ -225,7 +225,7 @@ describe('refusals', () => {
     expect([answer.status, errorOf(answer).code]).toEqual([400, 'query-type-not-allowed']);
   });
 
-  test('error: unknown paths and datasets are 404, however they are spelled (F-64)', async () => {
+  test('error: unknown paths and datasets are 404, however they are spelled (F-64, trap: encoded paths)', async () => {
     const names = ['nope', '..%2f..%2fetc', '%00', 'a'.repeat(200), 'LEDGER-TEST', '__proto__'];
     for (const name of names) {
       const answer = await fixture.get(`/datasets/${name}/head`);
@@ -344,7 +344,7 @@ describe('refusals', () => {
     });
   });
 
-  test('behavior: no answer names the software', async () => {
+  test('behavior: no answer names the software (S-08)', async () => {
     const { headers } = await fixture.get('/datasets');
     expect([headers['server'], headers['x-powered-by']]).toEqual([undefined, undefined]);
   });
@@ -367,7 +367,7 @@ describe('keys', () => {
   const key = 'k'.repeat(32);
   const keys = [{ name: 'one', hash: createHash('sha256').update(key).digest() }];
 
-  test('error: without a key everything but the pages is 401, before anything else', async () => {
+  test('error: without a key everything but the pages is 401, before anything else (S-01)', async () => {
     await restart({ keys });
     const paths = ['/datasets', '/nope', '/datasets/nope/head', '/datasets/%zz/head'];
     for (const path of paths) expect([path, (await fixture.get(path)).status]).toEqual([path, 401]);
@@ -399,7 +399,7 @@ describe('keys', () => {
 });
 
 describe('cross-origin', () => {
-  test('behavior: no page may read answers unless its exact origin is listed', async () => {
+  test('behavior: no page may read answers unless its exact origin is listed (S-07)', async () => {
     const origin = 'https://a.example';
     expect((await fixture.get('/datasets', { origin })).headers).not.toHaveProperty(
       'access-control-allow-origin',
@@ -458,7 +458,7 @@ describe('pages', () => {
 });
 
 describe('closing', () => {
-  test('behavior: streams end on a line with valid compression, waiters get 503 (L-15, F-42)', async () => {
+  test('behavior: streams end on a line with valid compression, waiters get 503 (L-15, F-42, trap: gzip destroy())', async () => {
     const headers = { 'accept-encoding': 'gzip' };
     const followed = fixture.query({ fromBlock: 106 }, { headers });
     const waiting = fixture.query({ fromBlock: 111 });

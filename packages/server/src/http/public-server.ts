@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import type { ApiKey } from './api-keys.ts';
+import { ByteMeter } from './byte-meter.ts';
 import { answerClientError } from './client-error.ts';
 import { buildErrorReply } from './error-reply.ts';
 import { GET_ROUTES } from './get-routes.ts';
@@ -64,6 +65,7 @@ export class PublicServer {
   readonly #app: FastifyInstance;
   readonly #budgets: KeyBudgets;
   readonly #places: StreamPlaces;
+  readonly #meter: ByteMeter;
   readonly #checks: RequestChecksModules;
   readonly #metrics: HttpMetrics;
   readonly #checked = new WeakMap<FastifyRequest, CheckedRequest>();
@@ -73,8 +75,9 @@ export class PublicServer {
     this.#options = options;
     this.#modules = modules;
     this.#budgets = new KeyBudgets(options.keyLimits, modules.clock);
-    this.#places = new StreamPlaces(options.limits, this.#budgets);
-    this.#metrics = buildHttpMetrics(modules.metrics, this.#places);
+    this.#meter = new ByteMeter(options.limits);
+    this.#places = new StreamPlaces(options.limits, { budgets: this.#budgets, meter: this.#meter });
+    this.#metrics = buildHttpMetrics(modules.metrics, this.#places, this.#meter);
     this.#checks = { ...modules, routes: ROUTES, budgets: this.#budgets };
     this.#app = this.#buildApp();
   }
@@ -163,6 +166,7 @@ export class PublicServer {
       ...this.#options,
       ...this.#modules,
       places: this.#places,
+      meter: this.#meter,
       metrics: this.#metrics,
     };
     for (const { url } of STREAM_ROUTES) {

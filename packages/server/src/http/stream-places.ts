@@ -1,5 +1,6 @@
 import { CodedError } from '../base/errors.ts';
 import type { ApiKey } from './api-keys.ts';
+import type { ByteMeter } from './byte-meter.ts';
 import type { KeyBudgets } from './key-budgets.ts';
 
 /** A place among the open streams. Its signal ends the stream: the client left, or the service closes. */
@@ -16,12 +17,17 @@ export class StreamPlaces {
   readonly #keys = new Map<AbortController, ApiKey | null>();
   readonly #limits: { readonly streamCountMax: number };
   readonly #budgets: KeyBudgets;
+  readonly #meter: ByteMeter;
   #isClosed = false;
 
   /** The limits may change under way; those in force when a place is asked for count. */
-  constructor(limits: { readonly streamCountMax: number }, budgets: KeyBudgets) {
+  constructor(
+    limits: { readonly streamCountMax: number },
+    { budgets, meter }: { readonly budgets: KeyBudgets; readonly meter: ByteMeter },
+  ) {
     this.#limits = limits;
     this.#budgets = budgets;
+    this.#meter = meter;
   }
 
   get count(): number {
@@ -31,6 +37,7 @@ export class StreamPlaces {
   take(key: ApiKey | null): StreamPlace {
     if (this.#isClosed) throw new CodedError('service-closing');
     if (this.#keys.size >= this.#limits.streamCountMax) throw new CodedError('streams-full');
+    if (this.#meter.isFull) throw new CodedError('readers-too-slow');
     const giveBack = key === null ? undefined : this.#budgets.takeStream(key.name);
     const controller = new AbortController();
     const { signal } = controller;

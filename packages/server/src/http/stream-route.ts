@@ -12,13 +12,14 @@ import { parseQuerySteps } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
 import type { LineStream } from '../stream/line-stream.ts';
 import type { OpenedStream, StreamHeads } from '../stream/open-stream.ts';
+import type { ByteMeter } from './byte-meter.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { createLineEncoder } from './line-encoder.ts';
 import { type Encoding, negotiateEncoding } from './negotiate-encoding.ts';
 import { readBody } from './read-body.ts';
 import type { CheckedRequest } from './request-checks.ts';
-import { ResponseWriter } from './response-writer.ts';
+import { ResponseWriter, type WriteOutcome } from './response-writer.ts';
 import type { StreamPlace, StreamPlaces } from './stream-places.ts';
 
 export interface StreamRouteModules {
@@ -26,6 +27,7 @@ export interface StreamRouteModules {
   readonly queryLimits: QueryLimits;
   readonly clock: Clock;
   readonly places: StreamPlaces;
+  readonly meter: ByteMeter;
   readonly metrics: HttpMetrics;
   readonly log: Logger;
 }
@@ -174,8 +176,7 @@ class StreamSender {
         next = pull(lines, encoding);
         const bytes = await encoder.encode(result.value);
         metrics.streamBytes.add({ encoding }, bytes.length);
-        await this.#place.pace(bytes.length);
-        const outcome = await writer.write(bytes);
+        const outcome = await this.#deliver(bytes, writer);
         if (outcome !== 'written') return outcome;
       }
     } catch (error) {
@@ -186,6 +187,18 @@ class StreamSender {
       next.catch(() => undefined);
       // Its signal wakes it if it waits; the place is given back by then.
       lines.close().catch(() => undefined);
+    }
+  }
+
+  /** As fast as its key may have it and its reader takes it; until then it is memory that somebody must bound. */
+  async #deliver(bytes: Uint8Array, writer: ResponseWriter): Promise<WriteOutcome> {
+    const { meter } = this.#modules;
+    meter.add(bytes.length);
+    try {
+      await this.#place.pace(bytes.length);
+      return await writer.write(bytes);
+    } finally {
+      meter.remove(bytes.length);
     }
   }
 }

@@ -229,6 +229,11 @@ const limits = section(
         HTTP_LIMITS.connectionCountMax,
       ),
       streamCountMax: count('open streams', HTTP_LIMITS.streamCountMax),
+      unsentBytesMax: bytes(
+        'bytes that wait for slow readers, over all streams; past it no new stream is let in',
+        HTTP_LIMITS.unsentBytesMax,
+        1 << 20,
+      ),
       headersMsMax: milliseconds(
         'time for the headers of a request to come',
         HTTP_LIMITS.headersMsMax,
