@@ -72,7 +72,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('behavior: the page has every metric, its type and its meaning, and none beyond', () => {
+test('behavior: I-97 the page has every metric, its type and its meaning, and none beyond', () => {
   expect(families.size).toBeGreaterThan(15);
   expect([...rows.keys()].sort()).toEqual([...families.keys()].sort());
   for (const [name, { type, help }] of families) {

@@ -92,7 +92,7 @@ test('default: it says what it does, where, what it costs, and what to paste', (
   );
 });
 
-test('default: two datasets over one ledger, one from genesis, one from February 2025', async () => {
+test('default: two datasets over one ledger, one from genesis, one from February 2025 (I-01)', async () => {
   await waitForFinalized('ledger-mainnet', 110);
   const list = await demo.getJson<{ dataset: string; start_block: number }[]>('/datasets');
   expect(list.map(({ dataset, start_block }) => [dataset, start_block])).toEqual([
@@ -109,7 +109,7 @@ test('default: two datasets over one ledger, one from genesis, one from February
   expect(firstDay).toMatch(/^2025-02-01/);
 });
 
-test('behavior: the operator sees it ready, healthy and measured', async () => {
+test('behavior: the operator sees it ready, healthy and measured, the public does not (S-02)', async () => {
   await waitFor(async () =>
     (await fetch(`${demo.adminUrl}/ready`)).status === 200 ? true : undefined,
   );
@@ -119,7 +119,7 @@ test('behavior: the operator sees it ready, healthy and measured', async () => {
   expect((await demo.get('/metrics')).status).toBe(404);
 });
 
-test('behavior: lines keep coming, and a head just seen is streamable', async () => {
+test('behavior: lines keep coming, and a head just seen is streamable (I-60)', async () => {
   await waitForFinalized('ledger-beta', 150);
   const head = await demo.getJson<BlockRef>('/datasets/ledger-beta/head');
   const body = { fromBlock: head.number, toBlock: head.number + 6, fields, includeAllBlocks: true };
@@ -161,7 +161,7 @@ test('error: wrong requests have their statuses', async () => {
 });
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(
-  'behavior: after %s it goes on without gap or duplicate',
+  'behavior: after %s it goes on without gap or duplicate (I-30, I-70)',
   async (signal) => {
     const finalized = await waitForFinalized('ledger-beta', 160);
     const before = await readBlocks('ledger-beta', 0, finalized.number);
@@ -196,7 +196,7 @@ test('error: a second process on the same folder is refused', async () => {
   await expect(ServiceProcess.startDemo(folder)).rejects.toThrow('data-folder-locked');
 });
 
-test('limit: it logs less than one line per ten blocks', async () => {
+test('limit: it logs less than one line per ten blocks (S-11)', async () => {
   const head = await demo.getJson<BlockRef>('/datasets/ledger-beta/head');
   expect(demo.log.length).toBeLessThan(head.number / 10);
 });

@@ -1,5 +1,5 @@
 /** `sluice serve` as an operator runs it, against a simulated node. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -81,7 +81,7 @@ async function importSlots(data: string, first: number, last: number): Promise<v
   expect(await main(['import', '--data', data, '--dataset', 'mine', path], context)).toBe(0);
 }
 
-test('behavior: what was imported is followed on, and --keep lets go of the old', async () => {
+test('behavior: what was imported is followed on, and --keep lets go of the old (I-83)', async () => {
   const data = mkdtempSync(join(tmpdir(), 'sluice-keep-'));
   await importSlots(data, 200, 229);
   await importSlots(data, 230, 250);
@@ -101,6 +101,21 @@ test('behavior: what was imported is followed on, and --keep lets go of the old'
     400,
   );
   expect(await service.end('SIGTERM')).toBe(0);
+  rmSync(data, { recursive: true, force: true });
+});
+
+test('error: I-75 a dataset that cannot be opened is left as it is, and the others are served', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'sluice-damaged-'));
+  await importSlots(data, 200, 210);
+  cpSync(join(data, 'mine'), join(data, 'other'), { recursive: true });
+  const damaged = readFileSync(join(data, 'other', 'manifest.json'), 'utf8').replace('"', "'");
+  writeFileSync(join(data, 'other', 'manifest.json'), damaged);
+  const service = await ServiceProcess.startServe(['--data', data]);
+  expect(await service.getJson('/datasets')).toMatchObject([{ dataset: 'mine' }]);
+  expect((await service.get('/datasets/other/head')).status).toBe(404);
+  expect(service.log.join('')).toContain('dataset-manifest-damaged');
+  expect(await service.end('SIGTERM')).toBe(0);
+  expect(readFileSync(join(data, 'other', 'manifest.json'), 'utf8')).toBe(damaged);
   rmSync(data, { recursive: true, force: true });
 });
 

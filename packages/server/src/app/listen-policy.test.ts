@@ -10,7 +10,7 @@ test.each(['127.0.0.1', '127.9.9.9', 'localhost', '::1'])(
 );
 
 test.each(['0.0.0.0', '::', '192.168.0.1', '127.evil.example', 'example.org'])(
-  'error: auth-undecided: %s needs one, and the refusal prints both',
+  'error: auth-undecided: %s needs one, and the refusal prints both (S-01)',
   (host) => {
     try {
       decideAccess({ host });

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import { isCodedError } from '../base/errors.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
 import { loadConfig } from './config/load-config.ts';
 import { Service, type ServiceOptions } from './service.ts';
@@ -95,6 +95,29 @@ test('behavior: metrics at rest equal the truth (I-97)', async () => {
     'sluice_http_responses_total{status="404"} 1',
   ];
   for (const line of expected) expect(text.split('\n')).toContain(line);
+});
+
+test('behavior: I-92 a dataset that cannot be read changes nothing for its neighbour', async () => {
+  const [well, ill] = ['well', 'ill'].map((name) => new MemoryDataset({ name })) as [
+    MemoryDataset,
+    MemoryDataset,
+  ];
+  for (const dataset of [well, ill]) dataset.extend([0, 1, 2, 3]);
+  ill.fault = new CodedError('storage-failed');
+  const datasets = [well, ill].map((reader) => ({ reader, ingest: () => null }));
+  const log = pino({ level: 'silent' });
+  service = await Service.start(options, { datasets, clock: systemClock, log });
+  const ask = async (name: string) => {
+    const response = await fetch(`http://127.0.0.1:${service?.port}/datasets/${name}/stream`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ fromBlock: 0, toBlock: 3, includeAllBlocks: true }),
+    });
+    return [response.status, (await response.text()).split('\n').length - 1];
+  };
+  expect(await ask('well')).toEqual([200, 4]);
+  expect((await ask('ill'))[0]).toBe(503);
+  expect(await ask('well')).toEqual([200, 4]);
 });
 
 test('error: listen-failed names the address, and nothing stays open', async () => {

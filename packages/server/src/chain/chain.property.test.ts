@@ -224,7 +224,7 @@ const steps = fc.array(
   { maxLength: 40, size: 'max' },
 );
 
-test('property: T-1 any history of changes gives the chain and the answers of a naive model', async () => {
+test('property: T-1 I-02 any history of changes gives the chain and the answers of a naive model', async () => {
   await fc.assert(
     fc.asyncProperty(
       steps,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { encodeBase58 } from '../base/base58.ts';
+import type { Clock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import { ManualClock } from '../base/testing/manual-clock.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
@@ -41,10 +42,10 @@ function blockAt(number: number): Block {
 const run = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, i) => blockAt(first + i));
 
-async function open(fs: SimFs): Promise<Dataset> {
+async function open(fs: SimFs, clock: Clock = new ManualClock()): Promise<Dataset> {
   const merge = async (parts: readonly Uint8Array[]) =>
     mergeSegments(parts.map((one) => openSegment(one)));
-  const modules = { fs, clock: new ManualClock(), isLockHeld: () => true, merge };
+  const modules = { fs, clock, isLockHeld: () => true, merge };
   if (!(await Dataset.isThere(folder, fs))) {
     const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
     await Dataset.create(folder, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, modules);
@@ -172,6 +173,54 @@ test('behavior: a segment that a reader holds outlives the trim, and goes with t
   });
 });
 
+test('behavior: I-98 F-28 a calendar that jumps decides nothing: days go by the time of the ledger', async () => {
+  const day = 86_400_000;
+  const still = new ManualClock();
+  const starts: unknown[] = [];
+  for (const jumpMs of [0, 3_650 * day, -day]) {
+    let unixMs = still.unixMs();
+    const clock: Clock = {
+      nowMs: () => still.nowMs(),
+      sleep: (ms, signal) => still.sleep(ms, signal),
+      unixMs: () => unixMs,
+    };
+    const dataset = await open(new SimFs(), clock);
+    await grow(dataset, 1, 40);
+    unixMs += jumpMs;
+    await dataset.commit([{ kind: 'finalize', block: { number: slot(40), hash: hashAt(40) } }]);
+    while (await dataset.seal());
+    await dataset.trim({ kind: 'seconds', seconds: 20 });
+    starts.push(dataset.snapshot().start);
+    expect((await readAll(dataset)).at(-1)?.header.number).toBe(40);
+  }
+  // A block a second; whole segments of four go.
+  expect(starts).toEqual([17, 17, 17]);
+});
+
+test('limit: I-81 what is let go is given back: the disk holds at most twice what lives, and a constant', async () => {
+  const fs = new SimFs();
+  const dataset = await open(fs);
+  const diskBytes = () => fs.paths().reduce((sum, path) => sum + fs.readRaw(path).byteLength, 0);
+  const liveBytes = () => {
+    const { segments, hot } = dataset.snapshot();
+    const sealed = segments.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    return sealed + hot.length * buildSegment([blockAt(1)]).byteLength;
+  };
+  // Two files of the journal, one being written and one whose blocks still live, and a segment under way.
+  const constant = 3 * limits.journalFileBytesMax;
+  for (let first = 1; first < 200; first += 8) {
+    await grow(dataset, first, first + 7);
+    await dataset.commit([
+      { kind: 'finalize', block: { number: slot(first + 7), hash: hashAt(first + 7) } },
+    ]);
+    while (await dataset.seal());
+    await dataset.trim({ kind: 'blocks', count: 24 });
+    await dataset.collect();
+    expect(diskBytes()).toBeLessThanOrEqual(2 * liveBytes() + constant);
+  }
+  expect(dataset.snapshot().start).toBeGreaterThan(150);
+});
+
 test.each<[string, Retention, number | undefined]>([
   ['all', { kind: 'all' }, undefined],
   ['blocks', { kind: 'blocks', count: 11 }, 14],
@@ -182,7 +231,7 @@ test.each<[string, Retention, number | undefined]>([
   ['no blocks at all', { kind: 'blocks', count: 0 }, 22],
   ['no bytes at all', { kind: 'bytes', bytes: 0 }, 22],
 ])(
-  'behavior: I-82 retention by %s drops whole segments below the finalized head',
+  'behavior: I-80 I-82 retention by %s drops whole segments below the finalized head',
   async (_name, retention, keepFrom) => {
     const dataset = await open(new SimFs());
     await grow(dataset, 10, 24);

@@ -5,7 +5,7 @@ import { answerFast } from './testing/answer-fast.ts';
 import { arbitraryQueryCase } from './testing/arbitrary-query.ts';
 import { describeLaws } from './testing/describe-laws.ts';
 
-test('property: the engine answers as the reference does, whatever the segments', () => {
+test('property: the engine answers as the reference does, whatever the segments (I-32)', () => {
   fc.assert(
     fc.property(
       arbitraryQueryCase({ maxLength: 6 }),

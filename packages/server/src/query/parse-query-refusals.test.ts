@@ -446,7 +446,7 @@ function isJson(text: string): boolean {
   }
 }
 
-describe('refusals', () => {
+describe('refusals: nothing is dropped, nothing is coerced (trap: default Ajv)', () => {
   for (const [about, body, code, path, more = {}] of refusals) {
     test(`error: ${code} for ${about}`, () => {
       const error = refusal(body);

@@ -58,7 +58,7 @@ const { value: arbitraryNearQuery } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-test('property: any bytes are a query or a refusal', () => {
+test('property: any bytes are a query or a refusal (I-90)', () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), check));
   fc.assert(fc.property(fc.json(), check));
 });

@@ -36,7 +36,7 @@ function refusal(body: Uint8Array | string, settings?: Settings): CodedError {
 describe('limits', () => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-  test('limit: depth is counted before anything is parsed', () => {
+  test('limit: depth is counted before anything is parsed (F-59, trap: JSON.parse depth)', () => {
     expect(refusal(nested(17)).code).toBe('query-too-deep');
     expect(refusal(nested(16)).code).toBe('query-value-invalid');
     expect(refusal('['.repeat(1_000_000)).code).toBe('query-too-deep');
@@ -104,7 +104,7 @@ describe('block numbers', () => {
     });
   }
 
-  test('behavior: equal numbers beyond 2^53 are a range of one', () => {
+  test('behavior: equal numbers beyond 2^53 are a range of one (trap: integer)', () => {
     const query = parse('{"fromBlock":9007199254740993,"toBlock":9007199254740993}');
     expect([query.fromBlock, query.toBlock]).toEqual([Infinity, Infinity]);
   });

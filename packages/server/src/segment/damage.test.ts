@@ -87,7 +87,7 @@ describe('a segment of real size', () => {
     }
   });
 
-  test('error: segment-damaged names the unit, wherever in it a bit is flipped', () => {
+  test('error: segment-damaged names the unit, wherever in it a bit is flipped (I-76, F-22)', () => {
     const all = regions().filter(({ entry }) => entry.storedLength > 0);
     expect(all.length).toBeGreaterThan(120);
     all.forEach(({ unit, entry, read }, number) => {

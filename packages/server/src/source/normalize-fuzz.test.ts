@@ -148,7 +148,7 @@ function places(value: unknown, found: [RawObject, string][] = []): [RawObject, 
   return found;
 }
 
-test('property: edge case 21, F-07: a block with damaged values is refused by code or taken whole', () => {
+test('property: edge case 21, F-07, I-90: a block with damaged values is refused by code or taken whole', () => {
   const damage = fc.array(fc.tuple(fc.nat(), fc.nat(oddities.length - 1)), {
     minLength: 1,
     maxLength: 3,

@@ -78,7 +78,7 @@ test('behavior: above the head waits five seconds, then says so with the heads (
   expect(await opened).toMatchObject({ kind: 'above-data', heads: { head: { number: 110 } } });
 });
 
-test('behavior: a block that comes while a request waits is answered at once', async () => {
+test('behavior: a block that comes while a request waits is answered at once (L-04)', async () => {
   fixture = new StreamFixture(smallChain());
   const opened = fixture.open({ fromBlock: 111, toBlock: 111 });
   await fixture.clock.advance(1_000);

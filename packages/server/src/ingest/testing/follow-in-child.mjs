@@ -1,6 +1,7 @@
 // A process that follows a node into a folder and tells each head once it is visible. Run with the built files:
-//   node follow-in-child.mjs <url of dist> <data folder> <rpc url>
-const [dist, folder, url] = process.argv.slice(2);
+//   node follow-in-child.mjs <url of dist> <data folder> <rpc url> [limits of the dataset and retention, as JSON]
+const [dist, folder, url, more = '{}'] = process.argv.slice(2);
+const { limits, retention } = JSON.parse(more);
 const load = (path) => import(`${dist}${path}`);
 const { Dataset } = await load('dataset/dataset.js');
 const { Ingester } = await load('ingest/ingester.js');
@@ -17,11 +18,21 @@ if (!(await Dataset.isThere(own, nodeFs))) {
   const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
   await Dataset.create(own, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, modules);
 }
-const limits = { journalFileBytesMax: 60_000, diskFloorBytes: 0 };
-const dataset = await Dataset.open({ folder: own, realTime: true, limits }, modules);
+const dataset = await Dataset.open(
+  {
+    folder: own,
+    realTime: true,
+    limits: { journalFileBytesMax: 60_000, diskFloorBytes: 0, ...limits },
+  },
+  modules,
+);
 const pool = startPreparerPool({ workerCount: 1, normalize: {} });
 const ingester = new Ingester(
-  { sources: [{ name: 'node', url, wsUrls: [] }], start: { kind: 'genesis' } },
+  {
+    sources: [{ name: 'node', url, wsUrls: [] }],
+    start: { kind: 'genesis' },
+    ...(retention === undefined ? {} : { retention }),
+  },
   {
     dataset,
     clock: systemClock,

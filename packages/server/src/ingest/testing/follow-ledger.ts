@@ -1,4 +1,4 @@
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { Random } from '../../base/random.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { Dataset } from '../../dataset/dataset.ts';
@@ -27,6 +27,8 @@ export interface Following {
 export interface FollowOptions {
   readonly start?: StartPoint;
   readonly fs?: Fs;
+  /** The machine's unless a test has its own. */
+  readonly clock?: Clock;
   /** Without sockets every source is polled. */
   readonly withSockets?: boolean;
   readonly limits?: Partial<DatasetLimits>;
@@ -40,7 +42,11 @@ export async function followNodes(
   nodes: readonly Pick<SimulatedNode, 'rpcUrl' | 'wsUrl'>[],
   options: FollowOptions = {},
 ): Promise<Following> {
-  const modules = { fs: options.fs ?? new SimFs(), clock: systemClock, isLockHeld: () => true };
+  const modules = {
+    fs: options.fs ?? new SimFs(),
+    clock: options.clock ?? systemClock,
+    isLockHeld: () => true,
+  };
   const folder = 'data/ledger';
   if (!(await Dataset.isThere(folder, modules.fs))) {
     const content = { aliases: [], genesisHash: null, metaOptional: false, allowMissing: [] };
@@ -62,7 +68,7 @@ export async function followNodes(
     },
     {
       dataset,
-      clock: systemClock,
+      clock: modules.clock,
       random: Random.fromSeed(1),
       prepare: async (slot, bytes) => prepareBlock(normalizeBlock(slot, bytes)),
     },

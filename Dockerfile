@@ -1,0 +1,36 @@
+# Sluice as an image: built from a clone, run without sources, as nobody special, on a read-only root.
+#
+#   docker build -t sluice .
+#   docker run --read-only --cap-drop ALL --security-opt no-new-privileges \
+#     -e SLUICE_AUTH=none -p 127.0.0.1:8080:8080 -v sluice:/srv/data sluice
+#
+# docs/operating.md has more. To pin the base, give it by digest: --build-arg NODE_IMAGE=node@sha256:…
+ARG NODE_IMAGE=node:22-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /opt/sluice
+COPY . .
+# No package of ours or of others needs an install script. The build comes from all packages, the image keeps what the
+# server runs: its dependencies, its build, and the script of the page that a browser sees at /.
+RUN npm ci --ignore-scripts && npm run build \
+  && rm -rf node_modules && npm ci --ignore-scripts --omit=dev --workspace=@sluice/server \
+  && rm -rf packages/*/src packages/*/tsconfig*.json packages/client
+
+FROM ${NODE_IMAGE}
+COPY --from=build /opt/sluice/LICENSE /opt/sluice/package.json /opt/sluice/
+COPY --from=build /opt/sluice/node_modules /opt/sluice/node_modules
+COPY --from=build /opt/sluice/packages /opt/sluice/packages
+RUN ln -s /opt/sluice/packages/server/bin/sluice.js /usr/local/bin/sluice \
+  && mkdir -p /srv/data && chown node:node /srv/data
+
+# Beyond loopback a decision is needed: SLUICE_AUTH=none, or SLUICE_KEYS=FILE. Without one it says so and ends.
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
+# Commands keep their data in ./data.
+WORKDIR /srv
+VOLUME /srv/data
+EXPOSE 8080
+USER node
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${Number(process.env.PORT) + 1}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["sluice"]
+CMD ["demo"]

@@ -1,0 +1,51 @@
+/** What does not happen is told in time; here time runs twenty times as fast. */
+import { afterEach, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { AlarmCode } from '../dataset/alarm-codes.ts';
+import type { FaultRequest } from '../simulator/faults.ts';
+import { expectSameChain, isCaughtUp, startWorld, type World } from './testing/start-world.ts';
+
+const factor = 20;
+const fastClock: Clock = {
+  nowMs: () => systemClock.nowMs() * factor,
+  unixMs: () => systemClock.unixMs(),
+  sleep: (ms, signal) => systemClock.sleep(ms / factor, signal),
+};
+
+let world: World;
+afterEach(() => world.close());
+
+test.each<[AlarmCode, number, FaultRequest]>([
+  ['sources-down', 60_000, { kind: 'http-status', status: 503 }],
+  ['ingest-stalled', 30_000, { kind: 'null-result', methods: ['getBlock'] }],
+])(
+  'behavior: L-10 %s after %i ms, not much sooner, and no longer than its cause',
+  async (code, ms, fault) => {
+    world = await startWorld({ clock: fastClock });
+    const { following, node, produce, leap } = world;
+    const before = await world.caughtUp();
+    const startMs = fastClock.nowMs();
+    node.faults.set(fault);
+    leap(5);
+    await expect.poll(() => following.dataset.alarms.has(code), { timeout: 10_000 }).toBe(true);
+    const tookMs = fastClock.nowMs() - startMs;
+    expect(tookMs).toBeGreaterThan(ms * 0.8);
+    expect(tookMs).toBeLessThan(ms * 2);
+    // What is stored stays, and is served.
+    expect(following.dataset.snapshot().head).toEqual(before.head);
+    node.faults.clear();
+    await produce(1);
+    expectSameChain(await following.until('it goes on', isCaughtUp(node)), node);
+    await expect.poll(() => following.dataset.alarms.has(code), { timeout: 10_000 }).toBe(false);
+  },
+);
+
+test('behavior: L-10 finality-stalled while no block becomes final', async () => {
+  world = await startWorld({ clock: fastClock });
+  const { following, produce } = world;
+  await world.caughtUp();
+  const stands = () => following.dataset.alarms.has('finality-stalled');
+  await expect.poll(stands, { timeout: 10_000 }).toBe(true);
+  await produce(2);
+  await expect.poll(stands, { timeout: 10_000 }).toBe(false);
+});
