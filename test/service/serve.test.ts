@@ -112,7 +112,7 @@ test('error: I-75 a dataset that cannot be opened is left as it is, and the othe
   writeFileSync(join(data, 'other', 'manifest.json'), damaged);
   const service = await ServiceProcess.startServe(['--data', data]);
   expect(await service.getJson('/datasets')).toMatchObject([{ dataset: 'mine' }]);
-  expect((await service.get('/datasets/other/head')).status).toBe(404);
+  expect((await service.get('/datasets/other/head')).status).toBe(503);
   expect(service.log.join('')).toContain('dataset-manifest-damaged');
   expect(await service.end('SIGTERM')).toBe(0);
   expect(readFileSync(join(data, 'other', 'manifest.json'), 'utf8')).toBe(damaged);

@@ -104,11 +104,15 @@ test('behavior: I-92 a dataset that cannot be read changes nothing for its neigh
   ];
   for (const dataset of [well, ill]) dataset.extend([0, 1, 2, 3]);
   ill.fault = new CodedError('storage-failed');
-  const datasets = [well, ill].map((reader) => ({ reader, ingest: () => null }));
-  const log = pino({ level: 'silent' });
-  service = await Service.start(options, { datasets, clock: systemClock, log });
+  const running = await Service.start(options, modules);
+  service = running;
+  for (const reader of [well, ill]) {
+    const { name } = reader.description;
+    running.expect({ name, aliases: [], dialects: ['ledger'] });
+    running.open(name, { reader, ingest: () => null });
+  }
   const ask = async (name: string) => {
-    const response = await fetch(`http://127.0.0.1:${service?.port}/datasets/${name}/stream`, {
+    const response = await fetch(`http://127.0.0.1:${running.port}/datasets/${name}/stream`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ fromBlock: 0, toBlock: 3, includeAllBlocks: true }),
