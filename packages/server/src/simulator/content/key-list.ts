@@ -161,10 +161,11 @@ export class KeyListBuilder {
     const staticCount = STATIC_COUNT[shape].draw(random);
     const room = staticCount - signerCount - freshCount - known.length - programs.length;
     const missing = Math.max(room, loadedCount) - shared.length;
-    for (let i = 0; i < missing; i++) this.#addHot(shared, plan.slot, random);
+    this.#addHot(shared, missing, plan.slot, random);
     const draft = { signers, fresh, shared, known, loadedCount, staticCount };
     const list = this.#arrange(draft, plan.skeleton, random);
-    return loadedCount === 0 ? list : { ...list, lookups: this.#drawLookups(list, random) };
+    if (loadedCount > 0) this.#drawLookups(list, random);
+    return list;
   }
 
   /** The accounts of one market of an application, and its configuration. */
@@ -196,32 +197,35 @@ export class KeyListBuilder {
     return keys;
   }
 
-  #addHot(shared: Key[], slot: number, random: Random): void {
-    const rank = HOT_TABLE.draw(random);
-    const id = generation(rank, slot, HOT_LIFE_SLOTS) * HOT_COUNT + rank;
-    const address = this.#book.address('account', id);
-    for (const key of shared) if (key.address === address) return;
-    shared.push(otherKey(address, RESTING[rank % RESTING.length]));
+  /** Up to so many accounts that are popular with everybody; one that is drawn twice counts once. */
+  #addHot(shared: Key[], count: number, slot: number, random: Random): void {
+    // Numbers are compared faster than addresses.
+    const ids: number[] = [];
+    for (let i = 0; i < count; i++) {
+      const rank = HOT_TABLE.draw(random);
+      const id = generation(rank, slot, HOT_LIFE_SLOTS) * HOT_COUNT + rank;
+      if (ids.includes(id)) continue;
+      ids.push(id);
+      shared.push(otherKey(this.#book.address('account', id), RESTING[rank % RESTING.length]));
+    }
   }
 
-  #drawLookups(list: KeyList, random: Random): SimulatedLookup[] {
+  #drawLookups(list: DraftList, random: Random): void {
     const tableCount = TABLE_COUNT.draw(random);
     const readonlyCount = list.keys.length - list.staticCount - list.loadedWritableCount;
     const writable = deal(list.loadedWritableCount, tableCount, random);
     const readonly = deal(readonlyCount, tableCount, random);
-    const lookups: SimulatedLookup[] = [];
     for (let i = 0; i < tableCount; i++) {
-      lookups.push({
+      list.lookups.push({
         accountKey: this.#book.address('table', TABLE_IDS.draw(random) * 4 + i),
         writableIndexes: writable[i] as number[],
         readonlyIndexes: readonly[i] as number[],
       });
     }
-    return lookups;
   }
 
   /** Puts the keys in order. What comes from tables are shared accounts and programs that no top-level instruction names. */
-  #arrange(draft: KeyDraft, skeleton: Skeleton, random: Random): KeyList {
+  #arrange(draft: KeyDraft, skeleton: Skeleton, random: Random): DraftList {
     const { signers, fresh, shared, known } = draft;
     const loadedCount = Math.min(draft.loadedCount, shared.length);
     const loadedWritableCount = Math.round(loadedCount * 0.57);
@@ -269,6 +273,11 @@ export class KeyListBuilder {
     }
     return key;
   }
+}
+
+/** A list whose lookups are still to be drawn. */
+interface DraftList extends KeyList {
+  readonly lookups: SimulatedLookup[];
 }
 
 interface KeyDraft {

@@ -29,11 +29,14 @@ interface KindRow {
 }
 
 function buildKind(row: KindRow): InstructionKind {
-  const { start, byteCount, accounts, units, ...rest } = row;
+  const { start, byteCount, accounts, units } = row;
   return {
-    ...rest,
     data: buildDataTemplate(start, byteCount),
+    variantCount: row.variantCount,
     accountCount: new Bands([[accounts, accounts, 1]]),
+    opening: row.opening,
+    remark: row.remark,
+    returns: row.returns,
     // Native programs cost the same each time; others vary with what they find.
     units: units < 1000 ? new Bands([[units, units, 1]]) : new Bands([[units, units + 90, 1]]),
   };
@@ -42,7 +45,7 @@ function buildKind(row: KindRow): InstructionKind {
 function buildProgram(
   id: string,
   role: ProgramRole,
-  rows: readonly (readonly [KindRow, number])[],
+  rows: readonly (readonly [KindRow | InstructionKind, number])[],
   traits: { readonly isNative: boolean },
 ): Program {
   const address = id as Address;
@@ -51,7 +54,10 @@ function buildProgram(
     rank: -1,
     role,
     isNative: traits.isNative,
-    kinds: new Choice(rows.map(([row, weight]) => [buildKind(row), weight])),
+    kinds: new Choice(
+      rows.map(([row, weight]) => ['start' in row ? buildKind(row) : row, weight] as const),
+    ),
+    event: undefined,
     lineCount: NO_LINES,
     lines: [],
     dataRate: 0,
@@ -127,9 +133,10 @@ export const INITIALIZE_ACCOUNT: InstructionKind = buildKind({
 
 const TOKEN_ROW: KindRow = { start: [7], byteCount: 9, accounts: 3, units: 4492 };
 
-export const TOKEN: Program = {
-  ...buildProgram('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', 'token', [[TOKEN_ROW, 1]], LOADED),
-  kinds: new Choice([
+export const TOKEN: Program = buildProgram(
+  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+  'token',
+  [
     [TOKEN_TRANSFER, 40],
     [CLOSE_ACCOUNT, 20],
     [TOKEN_TRANSFER_CHECKED, 11],
@@ -141,8 +148,9 @@ export const TOKEN: Program = {
     [buildKind({ ...TOKEN_ROW, opening: 'Instruction: MintTo' }), 1],
     [buildKind({ ...TOKEN_ROW, start: [8], opening: 'Instruction: Burn' }), 1],
     [buildKind({ ...TOKEN_ROW, start: [4], opening: 'Instruction: Approve' }), 1],
-  ]),
-};
+  ],
+  LOADED,
+);
 
 export const COMPUTE_BUDGET: Program = buildProgram(
   'ComputeBudget111111111111111111111111111111',
@@ -169,9 +177,10 @@ export const SYSTEM_CREATE: InstructionKind = buildKind({
   variantCount: 1200,
 });
 
-export const SYSTEM: Program = {
-  ...buildProgram('11111111111111111111111111111111', 'system', [[TOKEN_ROW, 1]], NATIVE),
-  kinds: new Choice([
+export const SYSTEM: Program = buildProgram(
+  '11111111111111111111111111111111',
+  'system',
+  [
     [SYSTEM_TRANSFER, 51],
     [
       buildKind({
@@ -186,8 +195,9 @@ export const SYSTEM: Program = {
     [SYSTEM_CREATE, 23],
     [buildKind({ start: [8, 0, 0, 0], byteCount: 12, accounts: 1, units: 150 }), 2],
     [buildKind({ start: [1, 0, 0, 0], byteCount: 36, accounts: 1, units: 150 }), 1],
-  ]),
-};
+  ],
+  NATIVE,
+);
 
 export const ASSOCIATED_CREATE: InstructionKind = buildKind({
   start: [],

@@ -216,18 +216,50 @@ export class LogTemplate {
   /** The new data is as long as the old, so that the same lines fit. */
   draw(random: Random): SimulatedLog {
     if (this.#places.length === 0) return this.#log;
-    const lines = this.#log.lines.slice();
+    const drawn: string[] = [];
     let text = this.#pieces[0] as string;
     for (let i = 0; i < this.#places.length; i++) {
-      const place = this.#places[i] as number;
-      const old = lines[place] as LogLine;
+      const old = this.#log.lines[this.#places[i] as number] as LogLine;
       const data = DATA_PREFIX + drawGroups((old.text.length - DATA_PREFIX.length) >> 2, random);
-      lines[place] = { role: 'data', text: data, caller: old.caller };
+      drawn.push(data);
       text += data + this.#pieces[i + 1];
     }
-    const { form, markIndex, isPlain } = this.#log;
-    return { form, lines, markIndex, text, isPlain };
+    return new DrawnLog(this.#log, text, { places: this.#places, texts: drawn });
   }
+}
+
+/** Most logs are only printed, so the lines are made when somebody asks. */
+class DrawnLog implements SimulatedLog {
+  readonly form: SimulatedLog['form'];
+  readonly markIndex: number;
+  readonly isPlain: boolean;
+  readonly text: string;
+  readonly #oldLines: readonly LogLine[];
+  readonly #drawn: DrawnLines;
+
+  constructor(old: SimulatedLog, text: string, drawn: DrawnLines) {
+    this.form = old.form;
+    this.markIndex = old.markIndex;
+    this.isPlain = old.isPlain;
+    this.text = text;
+    this.#oldLines = old.lines;
+    this.#drawn = drawn;
+  }
+
+  get lines(): readonly LogLine[] {
+    const lines = this.#oldLines.slice();
+    this.#drawn.places.forEach((place, i) => {
+      const { caller } = lines[place] as LogLine;
+      lines[place] = { role: 'data', text: this.#drawn.texts[i] as string, caller };
+    });
+    return lines;
+  }
+}
+
+/** `texts[i]` stands in the line at `places[i]`. */
+interface DrawnLines {
+  readonly places: readonly number[];
+  readonly texts: readonly string[];
 }
 
 /** Plain lines hold nothing that JSON would escape. */

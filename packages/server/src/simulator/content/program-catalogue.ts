@@ -203,7 +203,7 @@ export class ProgramCatalogue {
       role: 'app',
       isNative: false,
       kinds: new Choice(kinds),
-      ...(traits.hasEvents && { event: buildEvent(random) }),
+      event: traits.hasEvents ? buildEvent(random) : undefined,
       lineCount: traits.lineCount,
       lines: Array.from({ length: 8 }, () => buildLine(random)),
       dataRate: traits.dataRate,
@@ -251,9 +251,11 @@ function buildKind(traits: AppTraits, index: number, random: Random): Instructio
   return {
     data: buildDataTemplate(traits.start ?? own, byteCount),
     // Long data is mostly structure: the same with a few values changed.
-    ...(byteCount > 64 && { variantCount: 40 }),
+    variantCount: byteCount > 64 ? 40 : undefined,
     accountCount: new Bands([[accounts, accounts + (accounts > 16 ? 1 : 0), 1]]),
-    ...(traits.opens && { opening: `Instruction: ${verb}${noun}${index === 0 ? '' : index}` }),
+    opening: traits.opens ? `Instruction: ${verb}${noun}${index === 0 ? '' : index}` : undefined,
+    remark: undefined,
+    returns: undefined,
     units: new Bands([
       [units, units * 2, 6],
       [units * 2, units * 8, 3],
@@ -269,6 +271,9 @@ function buildEvent(random: Random): InstructionKind {
     data: buildDataTemplate([...EVENT_START, ...own], byteCount),
     variantCount: 300,
     accountCount: new Bands([[1, 1, 1]]),
+    opening: undefined,
+    remark: undefined,
+    returns: undefined,
     units: new Bands([[470, 520, 1]]),
   };
 }

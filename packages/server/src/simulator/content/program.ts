@@ -1,4 +1,7 @@
-/** A program of the simulated ledger: what its instructions look like and what it prints. */
+/**
+ * A program of the simulated ledger: what its instructions look like and what it prints. What a program or a kind lacks is
+ * undefined and never left out: objects of one shape are read several times as fast.
+ */
 import type { Random } from '../../base/random.ts';
 import type { Address } from '../../ledger/primitives.ts';
 import type { DataTemplate } from './base58-text.ts';
@@ -7,14 +10,14 @@ import type { Bands, Choice } from './distributions.ts';
 export interface InstructionKind {
   readonly data: DataTemplate;
   /** How many different data there are; undefined where nearly every instruction has its own. */
-  readonly variantCount?: number;
+  readonly variantCount: number | undefined;
   readonly accountCount: Bands;
   /** The text of its first `Program log:` line. */
-  readonly opening?: string;
+  readonly opening: string | undefined;
   /** A second line that always follows. */
-  readonly remark?: string;
+  readonly remark: string | undefined;
   /** What `Program return:` shows. */
-  readonly returns?: string;
+  readonly returns: string | undefined;
   /** Compute units without those of the calls it makes. */
   readonly units: Bands;
 }
@@ -31,7 +34,7 @@ export interface Program {
   readonly isNative: boolean;
   readonly kinds: Choice<InstructionKind>;
   /** Calls itself with this to leave an event in the ledger. */
-  readonly event?: InstructionKind;
+  readonly event: InstructionKind | undefined;
   /** Lines besides the opening one. */
   readonly lineCount: Bands;
   readonly lines: readonly LineTemplate[];

@@ -87,7 +87,8 @@ export class SkeletonDrawer {
     const log = this.#drawLog(tree, error, random);
     let units = 0;
     for (const call of tree.calls) units += call.units;
-    return { ...tree, programs: collectPrograms(tree.calls), error, log, units };
+    const { shape, calls } = tree;
+    return { shape, calls, programs: collectPrograms(calls), error, units, log };
   }
 
   #drawLog(tree: CallTree, error: SimulatedError | null, random: Random): SimulatedLog {
