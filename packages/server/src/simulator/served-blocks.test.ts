@@ -1,0 +1,93 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import type { ChainBlock } from './chain-block.ts';
+import type { SimulatedNode } from './start-node.ts';
+import { createSimulatedLedger, startSimulatedNode } from './start-simulated-node.ts';
+import { blockConfig } from './testing/start-test-node.ts';
+
+/** Large enough that the system takes only a part of a block off the node while its reader waits. */
+const options = {
+  paused: true,
+  chain: { seed: 3, startSlot: 2_000, skipRate: 0, forkRate: 0 },
+  content: { profile: 'busy', votes: false, transactionsPerBlock: 1_600 },
+} as const;
+
+/** A few blocks are kept and a few rooms lie idle, so that nearly every block is rendered in the room of another. */
+const limits = { renderedBytesMax: 48 * 1024 * 1024 };
+const slots = Array.from({ length: 7 }, (_, index) => 1_900 + index);
+
+let node: SimulatedNode;
+let expected: ReadonlyMap<number, Buffer>;
+
+beforeAll(async () => {
+  node = await startSimulatedNode({ ...options, limits }, { clock: systemClock });
+  // Another ledger of the same seed, whose blocks are rendered in rooms that nobody uses again.
+  const { chain, render } = createSimulatedLedger(options, { clock: systemClock });
+  expected = new Map(
+    slots.map((slot) => {
+      const asked = { transactionDetails: 'full', rewards: true } as const;
+      const { json } = render(chain.blockAt(slot) as ChainBlock, asked);
+      return [slot, Buffer.concat([ascii('{"jsonrpc":"2.0","result":'), json, ascii(',"id":1}')])];
+    }),
+  );
+});
+afterAll(() => node.close());
+
+function ascii(text: string): Buffer {
+  return Buffer.from(text, 'latin1');
+}
+
+/** The answer once its head and first bytes are here; it is read no further until somebody does. */
+function ask(slot: number): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'Content-Type': 'application/json' };
+    const request = httpRequest(node.rpcUrl, { method: 'POST', headers, agent: false }, resolve);
+    request.on('error', reject);
+    request.end(
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getBlock', params: [slot, blockConfig] }),
+    );
+  });
+}
+
+async function readWhole(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+async function expectWhole(slot: number, response: IncomingMessage): Promise<void> {
+  const body = await readWhole(response);
+  const wanted = expected.get(slot) as Buffer;
+  expect(body.length).toBe(wanted.length);
+  expect(body.equals(wanted), `the bytes of slot ${slot}`).toBe(true);
+}
+
+/** Reads every block, three at a time. */
+async function readAll(): Promise<void> {
+  const left = [...slots];
+  const reader = async (): Promise<void> => {
+    for (let slot = left.pop(); slot !== undefined; slot = left.pop()) {
+      await expectWhole(slot, await ask(slot));
+    }
+  };
+  await Promise.all([reader(), reader(), reader()]);
+}
+
+/** Takes the first bytes and is gone. */
+async function vanish(slot: number): Promise<void> {
+  const response = await ask(slot);
+  response.on('error', () => {});
+  await new Promise((resolve) => response.once('data', resolve));
+  const closed = new Promise((resolve) => response.once('close', resolve));
+  response.destroy();
+  await closed;
+}
+
+test('behavior: one block read by several at once, one of whom vanishes, is whole for the others', async () => {
+  const slot = slots[0] as number;
+  const held = await Promise.all([ask(slot), ask(slot)]);
+  await vanish(slot);
+  await readAll();
+  await Promise.all(held.map((response) => expectWhole(slot, response)));
+});
