@@ -32,23 +32,32 @@ interface CacheEntry {
   /** Takes it from its shelf. */
   readonly drop: () => void;
   /** The last step that used it. */
-  step: CacheStep;
+  step: CacheStep | undefined;
   /** How many steps use it now. */
   users: number;
-  /** Whether it was used since eviction last passed it. */
-  isFresh: boolean;
+  /** The number of the use that was its last. */
+  usedAt: number;
+  isGone: boolean;
 }
 
+/** What has not been used while as many uses passed as there are entries, this many times over, is idle. */
+const idleRounds = 2;
+
 /**
- * Loaded columns and pages, kept up to a number of bytes. What was used since the last look stays, and so does every
- * other one of the rest: a scan larger than the cache would else evict each column just before it comes round again.
+ * Loaded columns and pages, kept up to a number of bytes. What is idle goes first. Where nothing is, the newest go, those
+ * first that cost little to load again: queries go through the same columns round and round, and a round that is larger
+ * than the cache would else evict each column just before it is needed again.
+ *
  * Nothing that a step is using goes: a step is one row group, and needs all it touched until its text is written.
  */
 export class ColumnCache {
   readonly #kernel: EngineKernel;
   readonly #bytesMax: number;
-  readonly #entries = new Set<CacheEntry>();
-  #isSpared = false;
+  /** In the order they came; those that are gone are taken out now and then. */
+  #cheap: CacheEntry[] = [];
+  #dear: CacheEntry[] = [];
+  #useCount = 0;
+  #lookedAt = 0;
 
   constructor(kernel: EngineKernel, bytesMax: number) {
     this.#kernel = kernel;
@@ -56,8 +65,10 @@ export class ColumnCache {
   }
 
   beginStep(): CacheStep {
-    this.#shrink();
-    return new CacheStep(this.#entries);
+    if (this.#isOver) this.#removeIdle();
+    if (this.#isOver) this.#removeNewest(this.#cheap);
+    if (this.#isOver) this.#removeNewest(this.#dear);
+    return new CacheStep(this);
   }
 
   /** Lets go of everything on a shelf, of which no step may be left. */
@@ -68,36 +79,64 @@ export class ColumnCache {
     }
   }
 
-  #shrink(): void {
-    // Twice round is enough for every entry to have been passed stale; what is in use may keep it above the bound.
-    let passes = this.#entries.size * 3;
-    for (const entry of this.#entries) {
-      if (this.#kernel.allocatedBytes <= this.#bytesMax || passes-- === 0) return;
-      this.#isSpared = !this.#isSpared;
-      const isFresh = entry.user?.takeFresh() === true || entry.isFresh;
-      if (entry.users > 0 || isFresh || this.#isSpared || entry.user?.isHeld() === true) {
-        entry.isFresh = false;
-        this.#entries.delete(entry);
-        this.#entries.add(entry);
-      } else this.#remove(entry);
+  /** For steps: an entry that came, and each use of one. */
+  add(entry: CacheEntry, isDear: boolean): void {
+    (isDear ? this.#dear : this.#cheap).push(entry);
+  }
+
+  nextUse(): number {
+    return this.#useCount++;
+  }
+
+  get #isOver(): boolean {
+    return this.#kernel.allocatedBytes > this.#bytesMax;
+  }
+
+  /** Looking at all entries costs something: it is done when a good part of them can have become idle. */
+  #removeIdle(): void {
+    const size = this.#cheap.length + this.#dear.length;
+    if (this.#useCount - this.#lookedAt < size / 4) return;
+    this.#lookedAt = this.#useCount;
+    const idleBefore = this.#useCount - size * idleRounds;
+    for (const entry of [...this.#cheap, ...this.#dear]) {
+      if (entry.user?.takeFresh() === true) entry.usedAt = this.#useCount;
+      if (this.#isOver && entry.usedAt < idleBefore && isFree(entry)) this.#remove(entry);
     }
+    this.#cheap = this.#cheap.filter(({ isGone }) => !isGone);
+    this.#dear = this.#dear.filter(({ isGone }) => !isGone);
+  }
+
+  #removeNewest(entries: CacheEntry[]): void {
+    const inUse: CacheEntry[] = [];
+    while (this.#isOver) {
+      const entry = entries.pop();
+      if (entry === undefined) break;
+      if (isFree(entry)) this.#remove(entry);
+      else inUse.push(entry);
+    }
+    entries.push(...inUse.reverse());
   }
 
   #remove(entry: CacheEntry): void {
-    this.#entries.delete(entry);
+    if (entry.isGone) return;
+    entry.isGone = true;
     this.#kernel.release(entry.allocation);
     entry.drop();
     entry.user?.drop();
   }
 }
 
+function isFree({ users, user }: CacheEntry): boolean {
+  return users === 0 && user?.isHeld() !== true;
+}
+
 /** The use of the cache by one step. What it gets or puts stays until it ends. */
 export class CacheStep {
-  readonly #entries: Set<CacheEntry>;
+  readonly #cache: ColumnCache;
   readonly #used: CacheEntry[] = [];
 
-  constructor(entries: Set<CacheEntry>) {
-    this.#entries = entries;
+  constructor(cache: ColumnCache) {
+    this.#cache = cache;
   }
 
   get<Name>(shelf: Shelf<Name>, name: Name): LoadedColumn | undefined {
@@ -112,23 +151,34 @@ export class CacheStep {
     shelf: Shelf<Name>,
     name: Name,
     { column, allocation }: { column: LoadedColumn; allocation: number },
-    user?: CacheUser,
+    { isDear, user }: { isDear: boolean; user?: CacheUser },
   ): void {
-    const drop = () => void shelf.delete(name);
-    const entry = { column, allocation, user, drop, step: this, users: 0, isFresh: true };
-    this.#entries.add(entry);
+    const entry: CacheEntry = {
+      column,
+      allocation,
+      user,
+      drop: () => void shelf.delete(name),
+      step: undefined,
+      users: 0,
+      usedAt: 0,
+      isGone: false,
+    };
+    this.#cache.add(entry, isDear);
     shelf.set(name, entry);
     this.#use(entry);
   }
 
   end(): void {
-    for (const entry of this.#used) entry.users--;
+    for (const entry of this.#used) {
+      entry.users--;
+      if (entry.step === this) entry.step = undefined;
+    }
     this.#used.length = 0;
   }
 
   #use(entry: CacheEntry): void {
     entry.step = this;
-    entry.isFresh = true;
+    entry.usedAt = this.#cache.nextUse();
     entry.users++;
     this.#used.push(entry);
   }

@@ -18,6 +18,9 @@ export interface LoadMeter {
   bytesInflated: number;
 }
 
+/** Columns in which texts are made, which costs more than reading and inflating. */
+const dearNames: ReadonlySet<string> = new Set<MadeColumn>(['dataRooms', 'signatureRooms']);
+
 export class GroupColumns implements ColumnSource {
   readonly kernel: EngineKernel;
   readonly group: GroupEntry;
@@ -63,7 +66,7 @@ export class GroupColumns implements ColumnSource {
   }
 
   #keep(name: string, loaded: { column: LoadedColumn; allocation: number }): LoadedColumn {
-    this.#cache.put(this.#shelf, name, loaded);
+    this.#cache.put(this.#shelf, name, loaded, { isDear: dearNames.has(name) });
     return loaded.column;
   }
 

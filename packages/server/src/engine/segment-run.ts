@@ -283,7 +283,8 @@ export class SegmentRun {
     kernel.ints[this.#open.pageTable / 4 + page] = at;
     const column = { at, width: keyRoomBytes, count, starts: 0 };
     const user = new PageUser(this.#open, page, kernel);
-    step.put(this.#open.pageShelf, page, { column, allocation: at }, user);
+    const loaded = { column, allocation: at };
+    step.put(this.#open.pageShelf, page, loaded, { isDear: true, user });
   }
 }
 
