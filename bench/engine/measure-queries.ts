@@ -54,7 +54,6 @@ export async function measureMode(
   const results: QueryResult[] = [];
   try {
     for (const query of queries) {
-      progress(`${mode}: ${query.name}`);
       const task = { body: query.body, runCount: options.runCount, isHashed: true };
       const ours = await sluice.run({ ...task, rangeBlockCount: null });
       const isRanged = ours.answerBytes > rangedBytesMin;
@@ -66,6 +65,11 @@ export async function measureMode(
       const { answerBytes, checksum } = ours;
       const times = { sluice: timesOf(ours), duckdb: timesOf(theirs) };
       results.push({ query, mode, answerBytes, checksum, ...times });
+      // A run of an hour that is stopped has told what it knew.
+      const [our, their] = [times.sluice.wallMs.p50, times.duckdb.wallMs.p50];
+      progress(
+        `${mode}: ${query.name} ours ${our.toFixed(1)} ms, DuckDB ${their.toFixed(1)} ms, ${(their / our).toFixed(1)} ×`,
+      );
     }
   } finally {
     sluice.stop();
