@@ -15,21 +15,10 @@ export interface LoadedColumn {
 /** The loaded columns of one row group, or the pages of one segment, by name. */
 export type Shelf<Name = string | number> = Map<Name, CacheEntry>;
 
-/** What a user of the cache says of something it keeps there but finds without asking. */
-export interface CacheUser {
-  /** Whether it was used since this was last asked. */
-  takeFresh(): boolean;
-  /** Whether it must stay for now. */
-  isHeld(): boolean;
-  /** It is gone. */
-  drop(): void;
-}
-
 interface CacheEntry {
   readonly column: LoadedColumn;
   readonly allocation: number;
-  readonly user: CacheUser | undefined;
-  /** Takes it from its shelf. */
+  /** Takes it from its shelf and tells whoever points to it. */
   readonly drop: () => void;
   /** The last step that used it. */
   step: CacheStep | undefined;
@@ -92,15 +81,14 @@ export class ColumnCache {
     return this.#kernel.allocatedBytes > this.#bytesMax;
   }
 
-  /** Looking at all entries costs something: it is done when a good part of them can have become idle. */
+  /** Looking at all entries costs something: it is done when a good part of them can have become idle, and takes them all. */
   #removeIdle(): void {
     const size = this.#cheap.length + this.#dear.length;
     if (this.#useCount - this.#lookedAt < size / 4) return;
     this.#lookedAt = this.#useCount;
     const idleBefore = this.#useCount - size * idleRounds;
     for (const entry of [...this.#cheap, ...this.#dear]) {
-      if (entry.user?.takeFresh() === true) entry.usedAt = this.#useCount;
-      if (this.#isOver && entry.usedAt < idleBefore && isFree(entry)) this.#remove(entry);
+      if (entry.usedAt < idleBefore && entry.users === 0) this.#remove(entry);
     }
     this.#cheap = this.#cheap.filter(({ isGone }) => !isGone);
     this.#dear = this.#dear.filter(({ isGone }) => !isGone);
@@ -111,7 +99,7 @@ export class ColumnCache {
     while (this.#isOver) {
       const entry = entries.pop();
       if (entry === undefined) break;
-      if (isFree(entry)) this.#remove(entry);
+      if (entry.users === 0) this.#remove(entry);
       else inUse.push(entry);
     }
     entries.push(...inUse.reverse());
@@ -122,12 +110,7 @@ export class ColumnCache {
     entry.isGone = true;
     this.#kernel.release(entry.allocation);
     entry.drop();
-    entry.user?.drop();
   }
-}
-
-function isFree({ users, user }: CacheEntry): boolean {
-  return users === 0 && user?.isHeld() !== true;
 }
 
 /** The use of the cache by one step. What it gets or puts stays until it ends. */
@@ -146,18 +129,20 @@ export class CacheStep {
     return entry.column;
   }
 
-  /** Keeps a column that takes the allocation. */
+  /** Keeps a column that takes the allocation; `drop` tells its user when it goes. */
   put<Name>(
     shelf: Shelf<Name>,
     name: Name,
     { column, allocation }: { column: LoadedColumn; allocation: number },
-    { isDear, user }: { isDear: boolean; user?: CacheUser },
+    { isDear, drop = () => {} }: { isDear: boolean; drop?: () => void },
   ): void {
     const entry: CacheEntry = {
       column,
       allocation,
-      user,
-      drop: () => void shelf.delete(name),
+      drop: () => {
+        shelf.delete(name);
+        drop();
+      },
       step: undefined,
       users: 0,
       usedAt: 0,

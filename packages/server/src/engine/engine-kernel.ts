@@ -38,7 +38,6 @@ export interface EngineExports {
     out: number,
   ): number;
   dataPrefixes(bytes: number, starts: number, count: number, out: number): void;
-  keyRooms(keys: number, count: number, out: number): void;
   signatureRooms(bytes: number, count: number, out: number): void;
   dataRooms(bytes: number, starts: number, count: number, out: number): void;
   setGroup(table: number, scratch: number): void;
@@ -53,16 +52,28 @@ export interface EngineExports {
     idCount: number,
     flags: number,
   ): number;
-  pagesOfMarked(transactionCount: number, pages: number, pageTexts: number): number;
-  pagesOfRewards(
+  askKeys(transactionCount: number, rooms: number, pages: number): number;
+  askRewardKeys(
     keys: number,
     width: number,
     rewardCount: number,
     flags: number,
+    rooms: number,
     pages: number,
-    pageTexts: number,
   ): number;
-  setKeys(starts: number, ids: number, pages: number): void;
+  placeKeys(transactionCount: number, rooms: number, pageKeys: number, out: number): number;
+  placeRewardKeys(
+    keys: number,
+    width: number,
+    rewardCount: number,
+    flags: number,
+    rooms: number,
+    pageKeys: number,
+    out: number,
+  ): number;
+  unaskKeys(rooms: number, count: number): void;
+  setKeys(starts: number, ids: number, rooms: number): void;
+  takeKeyMissing(): number;
   writeLines(
     state: number,
     kinds: number,

@@ -24,20 +24,16 @@ export class EngineSegment {
   readonly segment: Segment;
   readonly key: string;
   readonly index: SegmentIndex;
-  /** Where each dictionary page's texts are in the kernel's memory; 0 if they are not loaded. */
-  readonly pageTable: number;
-  /** A byte a page: whether its texts were used since the cache last looked. */
-  readonly pageUses: number;
-  /** Texts of dictionary pages, by number. */
-  readonly pageShelf: Shelf = new Map();
+  /** Pages of the dictionary by number, and the rooms of keys. */
+  readonly dictionaryShelf: Shelf = new Map();
+  /** The kernel's memory in which those rooms are. */
+  readonly roomChunks: number[] = [];
   readonly #kernel: EngineKernel;
   readonly #groupShelves: Shelf[];
   readonly #headers = new Map<string, LoadedHeaders>();
   #blockTable = 0;
   /** How many runs read it now. */
   users = 0;
-  /** How many row groups of it are being written now, all of which may use any page that is loaded. */
-  stepCount = 0;
 
   constructor(segment: Segment, key: string, kernel: EngineKernel) {
     this.segment = segment;
@@ -45,10 +41,6 @@ export class EngineSegment {
     this.index = new SegmentIndex(segment);
     this.#kernel = kernel;
     this.#groupShelves = segment.directory.groups.map(() => new Map());
-    const pageCount = segment.directory.dictionaryPages.length;
-    this.pageTable = kernel.allocate(pageCount * 5);
-    this.pageUses = this.pageTable + pageCount * 4;
-    kernel.bytes.fill(0, this.pageTable, this.pageTable + pageCount * 5);
   }
 
   /** About what it takes beside the kernel's memory, once all of it has been used. */
@@ -62,7 +54,7 @@ export class EngineSegment {
   }
 
   get shelves(): readonly Shelf[] {
-    return [this.pageShelf, ...this.#groupShelves];
+    return [this.dictionaryShelf, ...this.#groupShelves];
   }
 
   /** Where the kernel finds the rows of each block in its row group: first transaction, end, first reward, end. */
@@ -123,7 +115,6 @@ export class EngineSegment {
 
   /** Lets go of what it has in the kernel's memory beside the cache. */
   release(): void {
-    this.#kernel.release(this.pageTable);
     if (this.#blockTable !== 0) this.#kernel.release(this.#blockTable);
     for (const { startsAt } of this.#headers.values()) this.#kernel.release(startsAt);
   }

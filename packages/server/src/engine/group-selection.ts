@@ -39,6 +39,8 @@ const idListMax = 4;
 const dataValueBytes = 48;
 
 export interface SelectedGroup {
+  /** The group's table, which the kernel is told before it works on it. */
+  readonly table: number;
   readonly marks: number;
   /** By array: a byte a row, or 0 where the query can select none. */
   readonly flags: Readonly<Record<RecordArray, number>>;
@@ -103,7 +105,7 @@ export class GroupSelector {
     this.#kernel.exports.setGroup(table, this.#kernel.positionScratch);
     for (const item of items)
       item.matchedRows += (this.#tables.get(item) as ItemTable).run(columns, flags);
-    return { marks, flags };
+    return { table, marks, flags };
   }
 }
 
@@ -176,7 +178,7 @@ const none: LoadedColumn = { at: 0, width: 0, count: 0, starts: 0 };
 function groupTable(
   columns: GroupColumns,
   needs: GroupNeeds,
-  { flags, marks }: SelectedGroup,
+  { flags, marks }: Pick<SelectedGroup, 'flags' | 'marks'>,
 ): number[] {
   const { arrays } = needs;
   const staticCounts = needs.counts ? columns.stored('txStaticCount') : none;

@@ -2,22 +2,19 @@
 
 import type { BlockHeader } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
-import { keyBytes } from '../segment/dictionary.ts';
 import type { GroupEntry } from '../segment/directory.ts';
-import { pageKeyCount } from '../segment/limits.ts';
-import type { UnitEntry } from '../segment/unit.ts';
-import type { CacheStep, CacheUser, ColumnCache } from './column-cache.ts';
+import type { CacheStep, ColumnCache } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment, LoadedHeaders } from './engine-segment.ts';
-import { GroupColumns, type LoadMeter, readUnit } from './group-columns.ts';
+import { GroupColumns, type LoadMeter } from './group-columns.ts';
 import { GroupSelector, isInGroup, type SelectedGroup } from './group-selection.ts';
+import { keyRoomTable, loadKeyRooms } from './key-rooms.ts';
 import { type PlannedItem, planItems } from './plan-items.ts';
 import { RecordPrograms } from './record-programs.ts';
 
 /** Pieces of text are handed on when they reach the goal; a block that fills the buffer comes in several. */
 const pieceBytesGoal = 1 << 18;
 const bufferBytes = 1 << 20;
-const keyRoomBytes = 48;
 // The tables of `writeLines` in `write.ts`.
 const linesBytes = 32;
 const stateBytes = 32;
@@ -171,16 +168,13 @@ export class SegmentRun {
     const { kernel, cache } = this.#modules;
     this.report.groupsRead++;
     const step = cache.beginStep();
-    this.#open.stepCount++;
     try {
       const modules = { kernel, cache: step, meter: this.report };
       const columns = new GroupColumns(this.#open, number, modules);
       const selected = this.#selector.select(columns, items);
-      this.#loadTexts(columns, selected, step);
       this.#programs.bind(columns, selected);
-      yield* this.#writeLines(columns.group, { from, to }, { columns, selected });
+      yield* this.#writeLines(columns.group, { from, to }, { columns, selected, step });
     } finally {
-      this.#open.stepCount--;
       step.end();
     }
   }
@@ -189,7 +183,7 @@ export class SegmentRun {
   *#writeLines(
     group: GroupEntry,
     { from, to }: { from: number; to: number },
-    found?: { columns: GroupColumns; selected: SelectedGroup },
+    found?: { columns: GroupColumns; selected: SelectedGroup; step: CacheStep },
   ): Generator<Uint8Array> {
     const { kernel } = this.#modules;
     const isWanted = this.#selection.includeAllBlocks;
@@ -202,10 +196,11 @@ export class SegmentRun {
     kernel.ints[this.#state / 4] = from;
     const starts = found?.columns.made('keyStarts').at ?? 0;
     const keys = found?.columns.made('keys').at ?? 0;
+    const rooms = found === undefined ? 0 : keyRoomTable(this.#open, found.columns, found.step);
     for (;;) {
       const before = this.#at;
       // Another query may have had its turn since the last piece.
-      kernel.exports.setKeys(starts, keys, this.#open.pageTable);
+      kernel.exports.setKeys(starts, keys, rooms);
       this.#at = kernel.exports.writeLines(
         this.#state,
         this.#programs.kinds,
@@ -216,6 +211,10 @@ export class SegmentRun {
         this.#out + this.#outBytes,
       );
       if (this.#readState() >= to) break;
+      if (kernel.exports.takeKeyMissing() !== 0 && found !== undefined) {
+        loadKeyRooms(this.#open, found.columns, found.selected, found.step);
+        continue;
+      }
       // A record that does not fit an empty buffer needs a larger one.
       if (this.#at === before && this.#at === this.#out) this.#growOut();
       yield* this.#flush(1);
@@ -252,67 +251,6 @@ export class SegmentRun {
     this.#outBytes *= 4;
     this.#out = kernel.allocate(this.#outBytes);
     this.#at = this.#out;
-  }
-
-  /** Loads the texts of the dictionary pages on which any selected transaction's or reward's keys lie. */
-  #loadTexts(columns: GroupColumns, selected: SelectedGroup, step: CacheStep): void {
-    const { exports } = this.#modules.kernel;
-    const { pageUses, pageTable } = this.#open;
-    let missing = exports.pagesOfMarked(columns.group.transactionCount, pageUses, pageTable);
-    const flags = selected.flags.rewards;
-    if (flags !== 0) {
-      const { at, width, count } = columns.stored('rewKey');
-      missing |= exports.pagesOfRewards(at, width, count, flags, pageUses, pageTable);
-    }
-    if (missing === 0) return;
-    const { length } = this.#open.segment.directory.dictionaryPages;
-    const uses = this.#modules.kernel.bytes.slice(pageUses, pageUses + length);
-    uses.forEach((isUsed, page) => {
-      if (isUsed === 1 && !this.#open.pageShelf.has(page)) this.#loadPage(columns, page, step);
-    });
-  }
-
-  #loadPage(columns: GroupColumns, page: number, step: CacheStep): void {
-    const { kernel } = this.#modules;
-    const entry = this.#open.segment.directory.dictionaryPages[page] as UnitEntry;
-    const keys = readUnit(columns, entry, `dictionary page ${page}`);
-    const count = Math.min(pageKeyCount, entry.rawLength / keyBytes);
-    const at = kernel.allocate(count * keyRoomBytes);
-    kernel.exports.keyRooms(keys, count, at);
-    kernel.release(keys);
-    kernel.ints[this.#open.pageTable / 4 + page] = at;
-    const column = { at, width: keyRoomBytes, count, starts: 0 };
-    const user = new PageUser(this.#open, page, kernel);
-    const loaded = { column, allocation: at };
-    step.put(this.#open.pageShelf, page, loaded, { isDear: true, user });
-  }
-}
-
-/** Kernels find pages by the table: the cache is not asked for each. */
-class PageUser implements CacheUser {
-  readonly #open: EngineSegment;
-  readonly #page: number;
-  readonly #kernel: EngineKernel;
-
-  constructor(open: EngineSegment, page: number, kernel: EngineKernel) {
-    this.#open = open;
-    this.#page = page;
-    this.#kernel = kernel;
-  }
-
-  takeFresh(): boolean {
-    const place = this.#open.pageUses + this.#page;
-    const isFresh = this.#kernel.bytes[place] === 1;
-    this.#kernel.bytes[place] = 0;
-    return isFresh;
-  }
-
-  isHeld(): boolean {
-    return this.#open.stepCount > 0;
-  }
-
-  drop(): void {
-    this.#kernel.ints[this.#open.pageTable / 4 + this.#page] = 0;
   }
 }
 

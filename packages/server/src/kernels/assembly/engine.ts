@@ -6,8 +6,9 @@ export {
   addColumn, addressTexts, applyChanges, dataPrefixes, decodeKeys, resolvePost, startsOf, sumInRanges,
 } from './shared/columns';
 export {
-  pagesOfMarked, pagesOfRewards, selectInstructions, selectRewards, selectRows, selectTransactions, setGroup,
+  askKeys, askRewardKeys, placeKeys, placeRewardKeys, selectInstructions, selectRewards, selectRows, selectTransactions,
+  setGroup, unaskKeys,
 } from './shared/select';
 export { writeUlong } from './shared/integers';
-export { setKeys, writeLines } from './shared/write';
+export { setKeys, takeKeyMissing, writeLines } from './shared/write';
 export { dataRoom, dataRooms, dataText, keyRooms, keyText, signatureRooms, signatureText } from './shared/texts';

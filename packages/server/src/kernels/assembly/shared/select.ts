@@ -1,6 +1,7 @@
 // Finding the rows that a query's items match, and those their relations pull in. Rows are flagged, a byte each; marks
 // say per transaction which kinds have any flag, so that writing passes over the others.
 import { loadInt } from './columns';
+import { KEY_ROOM, keyRooms } from './texts';
 
 /** Addresses of the group's tables, set by the host for each row group. 32 bits each, in this order. */
 const KEY_STARTS: u32 = 0;
@@ -418,38 +419,82 @@ export function selectRewards(keys: usize, width: u32, rewardCount: u32, ids: us
   return matched;
 }
 
-/** Sets a byte for each dictionary page that keys of marked transactions lie on; answers whether one of them is not loaded. */
-export function pagesOfMarked(transactionCount: u32, pages: usize, pageTexts: usize): bool {
+/** A key that a query writes and that has no room yet (`texts.ts`), until it gets one. */
+const ASKED: u32 = 1;
+
+// @ts-ignore: decorator
+@inline
+function ask(id: u32, rooms: usize, pages: usize): u32 {
+  const at = rooms + (id << 2);
+  if (load<u32>(at) != 0) return 0;
+  store<u32>(at, ASKED);
+  store<u8>(pages + (id >> 12), 1);
+  return 1;
+}
+
+/**
+ * Keys of marked transactions that have no room: they are asked for in the table of rooms, a byte is set for each dictionary
+ * page they lie on. Answers how many they are.
+ */
+export function askKeys(transactionCount: u32, rooms: usize, pages: usize): u32 {
   const marks: usize = load<u32>(group, MARKS);
   const keys: usize = load<u32>(group, KEYS);
-  let isMissing = false;
+  let asked: u32 = 0;
   for (let transaction: u32 = 0; transaction < transactionCount; transaction++) {
     if (load<u8>(marks + transaction) == 0) continue;
     const end = startOf(KEY_STARTS, transaction + 1);
-    for (let i = startOf(KEY_STARTS, transaction); i < end; i++) {
-      const page = load<u32>(keys + (i << 2)) >> 12;
-      store<u8>(pages + page, 1);
-      isMissing = isMissing || load<u32>(pageTexts + (page << 2)) == 0;
-    }
+    for (let i = startOf(KEY_STARTS, transaction); i < end; i++) asked += ask(load<u32>(keys + (i << 2)), rooms, pages);
   }
-  return isMissing;
+  return asked;
 }
 
 /** The same for flagged rewards. */
-export function pagesOfRewards(
+export function askRewardKeys(keys: usize, width: u32, rewardCount: u32, flags: usize, rooms: usize, pages: usize): u32 {
+  let asked: u32 = 0;
+  for (let row: u32 = 0; row < rewardCount; row++) {
+    if (load<u8>(flags + row) != 0) asked += ask(loadInt(keys, width, row), rooms, pages);
+  }
+  return asked;
+}
+
+// @ts-ignore: decorator
+@inline
+function place(id: u32, rooms: usize, pageKeys: usize, out: usize): usize {
+  const at = rooms + (id << 2);
+  if (load<u32>(at) != ASKED) return out;
+  store<u32>(at, <u32>out);
+  keyRooms(load<u32>(pageKeys + ((id >> 12) << 2)) + ((id & 4095) << 5), 1, out);
+  return out + KEY_ROOM;
+}
+
+/** Gives rooms to the keys that were asked for, one after the other from `out`. Answers where the next one would be. */
+export function placeKeys(transactionCount: u32, rooms: usize, pageKeys: usize, out: usize): usize {
+  const marks: usize = load<u32>(group, MARKS);
+  const keys: usize = load<u32>(group, KEYS);
+  for (let transaction: u32 = 0; transaction < transactionCount; transaction++) {
+    if (load<u8>(marks + transaction) == 0) continue;
+    const end = startOf(KEY_STARTS, transaction + 1);
+    for (let i = startOf(KEY_STARTS, transaction); i < end; i++) out = place(load<u32>(keys + (i << 2)), rooms, pageKeys, out);
+  }
+  return out;
+}
+
+export function placeRewardKeys(
   keys: usize,
   width: u32,
   rewardCount: u32,
   flags: usize,
-  pages: usize,
-  pageTexts: usize,
-): bool {
-  let isMissing = false;
+  rooms: usize,
+  pageKeys: usize,
+  out: usize,
+): usize {
   for (let row: u32 = 0; row < rewardCount; row++) {
-    if (load<u8>(flags + row) == 0) continue;
-    const page = loadInt(keys, width, row) >> 12;
-    store<u8>(pages + page, 1);
-    isMissing = isMissing || load<u32>(pageTexts + (page << 2)) == 0;
+    if (load<u8>(flags + row) != 0) out = place(loadInt(keys, width, row), rooms, pageKeys, out);
   }
-  return isMissing;
+  return out;
+}
+
+/** Takes back what was asked for. */
+export function unaskKeys(rooms: usize, count: u32): void {
+  for (let at = rooms; at < rooms + (count << 2); at += 4) if (load<u32>(at) == ASKED) store<u32>(at, 0);
 }

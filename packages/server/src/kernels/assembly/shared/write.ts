@@ -6,7 +6,7 @@
 //   kind, 32 bytes:  steps · step count · row flags · row starts by transaction · array text (`,"logs":[`) · its length · kind bit
 import { loadInt, loadLong } from './columns';
 import { writeUint, writeUlong } from './integers';
-import { dataRoom, dataText, KEY_ROOM, keyText, SIGNATURE_ROOM, signatureText } from './texts';
+import { dataRoom, dataText, keyText, SIGNATURE_ROOM, signatureText } from './texts';
 
 const STEP_BYTES: u32 = 64;
 const KIND_BYTES: u32 = 32;
@@ -39,15 +39,24 @@ const TRANSACTION_UINT: u32 = 21;
 const INSTRUCTION_TEXT: u32 = 22;
 const DATA: u32 = 23;
 
-/** Of the group at hand: where each transaction's keys start, the keys, and where each page of texts is. */
+/** Of the group at hand: where each transaction's keys start, the keys, and by key where its room is. */
 let keyStarts: usize = 0;
 let keys: usize = 0;
-let pageTexts: usize = 0;
+let rooms: usize = 0;
 
-export function setKeys(starts: usize, ids: usize, pages: usize): void {
+/** Whether a record was given up because a key of it has no room. It is written again when it has one. */
+let isKeyMissing: bool = false;
+
+export function takeKeyMissing(): bool {
+  const isMissing = isKeyMissing;
+  isKeyMissing = false;
+  return isMissing;
+}
+
+export function setKeys(starts: usize, ids: usize, keyRooms: usize): void {
   keyStarts = starts;
   keys = ids;
-  pageTexts = pages;
+  rooms = keyRooms;
 }
 
 // Where writing stopped for want of room. `saveState` and `loadState` let queries take turns in the middle of a block.
@@ -94,7 +103,11 @@ function copyText(from: usize, length: u32, out: usize): usize {
 // @ts-ignore: decorator
 @inline
 function writeKeyId(id: u32, out: usize): usize {
-  const text: usize = load<u32>(pageTexts + ((id >> 12) << 2)) + (id & 4095) * KEY_ROOM;
+  const text: usize = load<u32>(rooms + (id << 2));
+  if (text == 0) {
+    isKeyMissing = true;
+    return out;
+  }
   const length = keyText(text);
   v128.store(out, v128.load(text));
   v128.store(out, v128.load(text, 16), 16);
@@ -400,7 +413,7 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
   return out;
 }
 
-/** One record; 0 if it does not fit before the limit. */
+/** One record; 0 if it does not fit before the limit, or a key of it is missing. */
 function writeRecord(steps: usize, stepCount: u32, transaction: u32, row: u32, out: usize): usize {
   if (out + stepCount * STEP_OUTPUT_MAX + 64 > limit) return 0;
   store<u8>(out++, 0x7b);
@@ -413,6 +426,7 @@ function writeRecord(steps: usize, stepCount: u32, transaction: u32, row: u32, o
     out = writeValue(step, load<u32>(step), transaction, row, out + load<u32>(step, 4));
     if (out == 0) return 0;
   }
+  if (isKeyMissing) return 0;
   store<u8>(out++, 0x7d);
   return out;
 }
@@ -424,7 +438,7 @@ const LINE_START_BYTES: u32 = 10;
 
 /**
  * Writes lines, one a block, from the state's block up to `blockEnd`. Answers where the text ends: at the end of the blocks,
- * after the first line that reaches the goal, or where the buffer is full.
+ * after the first line that reaches the goal, where the buffer is full, or before a record with a key that has no room.
  *
  *   state, 32 bytes  block · whether its line is begun · kind · transaction · row · in an array · lines written · block of the last
  *   lines, 32 bytes  marks (0: nothing is selected) · blocks (of 16 bytes: first transaction, end, first reward, end) · first of
