@@ -21,8 +21,9 @@ export class ServiceProcess {
     this.adminUrl = urls[1] ?? '';
   }
 
-  static startDemo(dataFolder: string): Promise<ServiceProcess> {
-    return ServiceProcess.#start(['demo', '--data', dataFolder]);
+  /** `program` is the command's file, of this repository unless told otherwise. */
+  static startDemo(dataFolder: string, program = command): Promise<ServiceProcess> {
+    return ServiceProcess.#start(['demo', '--data', dataFolder], {}, program);
   }
 
   static startServe(
@@ -36,10 +37,11 @@ export class ServiceProcess {
   static async #start(
     args: readonly string[],
     variables: Readonly<Record<string, string>> = {},
+    program = command,
   ): Promise<ServiceProcess> {
     const ports = ['--port', '0', '--admin-port', '0'];
     const { HOST: _host, PORT: _port, ...env } = process.env;
-    const child = spawn(process.execPath, [command, ...args, ...ports], {
+    const child = spawn(process.execPath, [program, ...args, ...ports], {
       env: { ...env, ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,0 +1,67 @@
+/** What the Dockerfile puts into an image, put together from the build at hand: it must run where there are no sources. */
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { repositoryRoot } from '../repository-files.ts';
+import { ServiceProcess } from '../service/service-process.ts';
+
+const dockerfile = readFileSync(join(repositoryRoot, 'Dockerfile'), 'utf8');
+const root = mkdtempSync(join(tmpdir(), 'sluice-image-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** Packages as the image has them: what the build stage removes is not there. */
+function copyPackages(): void {
+  for (const name of readdirSync(join(repositoryRoot, 'packages'))) {
+    if (name === 'client') continue;
+    const source = join(repositoryRoot, 'packages', name);
+    const target = join(root, 'packages', name);
+    for (const part of ['package.json', 'bin', 'dist']) {
+      if (existsSync(join(source, part)))
+        cpSync(join(source, part), join(target, part), { recursive: true });
+    }
+    if (existsSync(join(source, 'node_modules')))
+      symlinkSync(join(source, 'node_modules'), join(target, 'node_modules'));
+  }
+}
+
+function linkDependencies(): void {
+  const installed = join(repositoryRoot, 'node_modules');
+  mkdirSync(join(root, 'node_modules', '@sluice'), { recursive: true });
+  for (const name of readdirSync(installed)) {
+    if (name.startsWith('.') || name === '@sluice') continue;
+    symlinkSync(join(installed, name), join(root, 'node_modules', name));
+  }
+  for (const name of ['protocol', 'server'])
+    symlinkSync(join('..', '..', 'packages', name), join(root, 'node_modules', '@sluice', name));
+}
+
+test('behavior: S-13 the image needs no sources, serves its page, and is healthy by its own check', async () => {
+  // What this copies by hand is what the build stage leaves.
+  expect(dockerfile).toContain('rm -rf packages/*/src packages/*/tsconfig*.json packages/client');
+  expect(dockerfile).toMatch(/^USER node$/m);
+  copyPackages();
+  linkDependencies();
+  const command = join(root, 'packages/server/bin/sluice.js');
+  const service = await ServiceProcess.startDemo(join(root, 'data'), command);
+  const script = await (await service.get('/page.js')).text();
+  expect(script.length).toBeGreaterThan(1_000);
+  // The check's own words, with the port that this service has.
+  const check = /CMD \["node", "-e", "(.*)"\]/.exec(dockerfile)?.[1] ?? '';
+  const port = Number(new URL(service.adminUrl).port) - 1;
+  const healthy = () =>
+    spawnSync(process.execPath, ['-e', check], { env: { PORT: String(port) } }).status;
+  expect(healthy()).toBe(0);
+  expect(await service.end('SIGTERM')).toBe(0);
+  expect(healthy()).toBe(1);
+});
