@@ -18,7 +18,7 @@ export type Shelf<Name = string | number> = Map<Name, CacheEntry>;
 interface CacheEntry {
   readonly column: LoadedColumn;
   readonly allocation: number;
-  /** Takes it from its shelf and tells whoever points to it. */
+  /** Tells whoever points to it that it is gone. */
   readonly drop: () => void;
   /** The last step that used it. */
   step: CacheStep | undefined;
@@ -26,16 +26,17 @@ interface CacheEntry {
   users: number;
   /** The number of the use that was its last. */
   usedAt: number;
+  /** Its memory is free. It stays on its shelf to tell, should it come back, how long that took. */
   isGone: boolean;
 }
 
-/** What has not been used while as many uses passed as there are entries, this many times over, is idle. */
-const idleRounds = 2;
+/** How much longer than those that came back something must have been unused to make room for them. */
+const idleFactor = 1.25;
 
 /**
- * Loaded columns and pages, kept up to a number of bytes. What is idle goes first. Where nothing is, the newest go, those
- * first that cost little to load again: queries go through the same columns round and round, and a round that is larger
- * than the cache would else evict each column just before it is needed again.
+ * Loaded columns and pages, kept up to a number of bytes. Queries go through the same columns round and round, and a round
+ * that is larger than the cache must not evict each column just before it is needed again. So the newest go, those first
+ * that cost little to load again, unless others have been unused for longer than it took what went to come back.
  *
  * Nothing that a step is using goes: a step is one row group, and needs all it touched until its text is written.
  */
@@ -46,6 +47,9 @@ export class ColumnCache {
   #cheap: CacheEntry[] = [];
   #dear: CacheEntry[] = [];
   #useCount = 0;
+  /** The least number of uses after which something came back since idle entries were last looked for. */
+  #returnUses = Infinity;
+  /** The use at which they were. */
   #lookedAt = 0;
 
   constructor(kernel: EngineKernel, bytesMax: number) {
@@ -68,11 +72,14 @@ export class ColumnCache {
     }
   }
 
-  /** For steps: an entry that came, and each use of one. */
-  add(entry: CacheEntry, isDear: boolean): void {
+  /** For steps: an entry that came, in place of one that is gone if it was there before. */
+  add(entry: CacheEntry, isDear: boolean, gone: CacheEntry | undefined): void {
     (isDear ? this.#dear : this.#cheap).push(entry);
+    if (gone !== undefined)
+      this.#returnUses = Math.min(this.#returnUses, this.#useCount - gone.usedAt);
   }
 
+  /** The number of a use. */
   nextUse(): number {
     return this.#useCount++;
   }
@@ -81,12 +88,13 @@ export class ColumnCache {
     return this.#kernel.allocatedBytes > this.#bytesMax;
   }
 
-  /** Looking at all entries costs something: it is done when a good part of them can have become idle, and takes them all. */
+  /** Looking at all entries costs something: it is done now and then. */
   #removeIdle(): void {
     const size = this.#cheap.length + this.#dear.length;
-    if (this.#useCount - this.#lookedAt < size / 4) return;
+    if (this.#returnUses === Infinity || this.#useCount - this.#lookedAt < size / 8) return;
     this.#lookedAt = this.#useCount;
-    const idleBefore = this.#useCount - size * idleRounds;
+    const idleBefore = this.#useCount - this.#returnUses * idleFactor;
+    this.#returnUses = Infinity;
     for (const entry of [...this.#cheap, ...this.#dear]) {
       if (entry.usedAt < idleBefore && entry.users === 0) this.#remove(entry);
     }
@@ -124,7 +132,7 @@ export class CacheStep {
 
   get<Name>(shelf: Shelf<Name>, name: Name): LoadedColumn | undefined {
     const entry = shelf.get(name);
-    if (entry === undefined) return undefined;
+    if (entry === undefined || entry.isGone) return undefined;
     if (entry.step !== this) this.#use(entry);
     return entry.column;
   }
@@ -139,16 +147,13 @@ export class CacheStep {
     const entry: CacheEntry = {
       column,
       allocation,
-      drop: () => {
-        shelf.delete(name);
-        drop();
-      },
+      drop,
       step: undefined,
       users: 0,
       usedAt: 0,
       isGone: false,
     };
-    this.#cache.add(entry, isDear);
+    this.#cache.add(entry, isDear, shelf.get(name));
     shelf.set(name, entry);
     this.#use(entry);
   }

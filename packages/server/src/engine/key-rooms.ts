@@ -86,6 +86,8 @@ function pageKeys(
   const entry = open.segment.directory.dictionaryPages[page] as UnitEntry;
   const at = readUnit(columns, entry, `dictionary page ${page}`);
   const column = { at, width: keyBytes, count: entry.rawLength / keyBytes, starts: 0 };
-  step.put(open.dictionaryShelf, page, { column, allocation: at }, { isDear: false });
+  // Groups come back to the same page at once: that says nothing about rounds.
+  const drop = () => void open.dictionaryShelf.delete(page);
+  step.put(open.dictionaryShelf, page, { column, allocation: at }, { isDear: false, drop });
   return at;
 }
