@@ -17,7 +17,8 @@ export default defineConfig({
           // The default leaves one core idle, which on two is half of them.
           maxWorkers: availableParallelism(),
           include: ['packages/*/src/**/*.test.ts', 'test/*/**/*.test.ts'],
-          exclude: ['test/tidy/**'],
+          // The tests against a real node have a configuration of their own.
+          exclude: ['test/tidy/**', 'test/node/**'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

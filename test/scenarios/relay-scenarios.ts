@@ -34,6 +34,16 @@ export const RELAY_SCENARIOS: readonly Scenario[] = [
     calls: [tower(world, 9, relay(world.relays[0], ['the top']))],
   }),
   async (world) => {
+    const [one] = world.relays;
+    let tower = relay(one, []);
+    for (let height = 8; height > 0; height--) tower = relay(one, [tower]);
+    return {
+      title: 'calls nine deep that say nothing, small enough for a ledger',
+      payer: await world.wallet('silent nine payer'),
+      calls: [tower],
+    };
+  },
+  async (world) => {
     const error = 'Cross-program invocation call depth too deep';
     const refused = refusedCall(relay(world.relays[0], ['never']).instruction);
     return {

@@ -49,7 +49,7 @@ const entryPoints = [
   kernelEntry,
   /^packages\/web\/src\/page\.ts$/,
   /^bench\/run\.ts$/,
-  /^vitest\.config\.ts$/,
+  /^(test\/node\/)?vitest\.config\.ts$/,
   /^test\/build-once\.ts$/,
   /\.test\.ts$/,
 ];

@@ -1,0 +1,62 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Address } from '@solana/kit';
+import type { AccountState, Ground } from '../scenarios/ground.ts';
+
+const ACCOUNT_OVERHEAD_BYTES = 128n;
+const LAMPORTS_PER_BYTE = 6_960n;
+/** All lamports of a ledger together are a u64, so no account can hold 2^64 - 1 of them. */
+const LAMPORTS_MAX = 2n ** 60n;
+
+/** Accounts and programs that a node's ledger begins with, as files it is told to load. */
+export class NodeGenesis implements Ground {
+  readonly #folder: string;
+  readonly #programs = new Map<Address, string>();
+  #isStarted = false;
+  #recentSlot = 0n;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    mkdirSync(this.#accountFolder, { recursive: true });
+  }
+
+  get #accountFolder(): string {
+    return join(this.#folder, 'accounts');
+  }
+
+  /** The node's arguments. */
+  get args(): readonly string[] {
+    const programs = [...this.#programs].flatMap((program) => ['--bpf-program', ...program]);
+    return ['--account-dir', this.#accountFolder, ...programs];
+  }
+
+  /** From now on what scenarios put in place is there already, as long as they ask for the same. */
+  start(recentSlot: bigint): void {
+    this.#isStarted = true;
+    this.#recentSlot = recentSlot;
+  }
+
+  addProgram(address: Address, bytes: Uint8Array): void {
+    const path = join(this.#folder, `${address}.so`);
+    if (!this.#isStarted) writeFileSync(path, bytes);
+    this.#programs.set(address, path);
+  }
+
+  setAccount(address: Address, { lamports, owner, data }: AccountState): void {
+    if (this.#isStarted) return;
+    const held = lamports < LAMPORTS_MAX ? lamports : LAMPORTS_MAX;
+    const bytes = Buffer.from(data).toString('base64');
+    // Written by hand: `JSON.stringify` knows no integers of 64 bits.
+    const account = `{"lamports":${held},"data":["${bytes}","base64"],"owner":"${owner}","executable":false,"rentEpoch":18446744073709551615,"space":${data.length}}`;
+    const path = join(this.#accountFolder, `${address}.json`);
+    writeFileSync(path, `{"pubkey":"${address}","account":${account}}`);
+  }
+
+  rentOf(dataBytes: number): bigint {
+    return (BigInt(dataBytes) + ACCOUNT_OVERHEAD_BYTES) * LAMPORTS_PER_BYTE;
+  }
+
+  recentSlot(): bigint {
+    return this.#recentSlot;
+  }
+}

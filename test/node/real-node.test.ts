@@ -1,0 +1,204 @@
+/**
+ * The service beside a real node: real transactions, either side killed and started again, and every stored block held
+ * against a second reading of the node. The tests build on each other: one node, one data folder, one history.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SCENARIOS } from '../scenarios/scenarios.ts';
+import { World } from '../scenarios/world.ts';
+import { ServiceProcess } from '../service/service-process.ts';
+import { NodeGenesis } from './node-genesis.ts';
+import type { Exact } from './parse-exact.ts';
+import { readNodeBlock, type Votes } from './read-node-block.ts';
+import { RealNode } from './real-node.ts';
+import { nodeBinary } from './require-node.ts';
+import { type SentPlans, sendPlans } from './send-plans.ts';
+import { readSluiceLines, type SluiceLine } from './sluice-lines.ts';
+import { waitFor } from './wait-for.ts';
+
+/** Each sends every scenario, by people of its own. */
+const ROUNDS = ['first', 'second', 'third'] as const;
+/** Finality is some 32 slots of 400 ms, and the machine may be busy. */
+const FINAL_SECONDS_MAX = 120;
+
+interface BlockRef {
+  readonly number: number;
+  readonly hash: string;
+}
+
+interface Status {
+  readonly alarms: readonly { readonly code: string }[];
+  readonly sources: readonly { readonly state: string; readonly strikes: number }[];
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-node-'));
+const genesis = new NodeGenesis(folder);
+let node: RealNode;
+let service: ServiceProcess;
+const services = new Set<ServiceProcess>();
+
+beforeAll(async () => {
+  for (const round of ROUNDS) await planRound(round);
+  // Everything stays to be read a second time.
+  const args = [...genesis.args, '--limit-ledger-size', '10000000'];
+  node = await RealNode.prepare({ binary: nodeBinary(), folder: join(folder, 'ledger'), args });
+});
+afterAll(async () => {
+  for (const one of services) await one.end('SIGKILL');
+  await node.kill();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function planRound(round: string) {
+  const world = await World.open(genesis, `${round} `);
+  const plans = [];
+  for (const scenario of SCENARIOS) plans.push(await scenario(world));
+  return plans;
+}
+
+async function sendRound(round: string): Promise<SentPlans> {
+  genesis.start(await node.rpc.slot('finalized'));
+  return await sendPlans(node.rpc, await planRound(round));
+}
+
+async function startService(data: string, args: readonly string[]): Promise<ServiceProcess> {
+  const follow = ['--rpc', node.rpc.url, '--dataset', 'mine', ...args];
+  const started = await ServiceProcess.startServe(['--data', join(folder, data), ...follow]);
+  services.add(started);
+  return started;
+}
+
+async function endService(one: ServiceProcess, signal: 'SIGTERM' | 'SIGKILL') {
+  services.delete(one);
+  return await one.end(signal);
+}
+
+function waitForFinalized(one: ServiceProcess, slot: bigint): Promise<BlockRef> {
+  return waitFor(`slot ${slot} finalized in the service`, FINAL_SECONDS_MAX, async () => {
+    const ref = await one.getJson<BlockRef | null>('/datasets/mine/finalized-head');
+    return ref !== null && BigInt(ref.number) >= slot ? ref : undefined;
+  });
+}
+
+/** Every stored block of a range against the node; the lines are returned for what else is to be seen in them. */
+async function compare(one: ServiceProcess, fromBlock: number, votes: Votes) {
+  const finalized = await one.getJson<BlockRef>('/datasets/mine/finalized-head');
+  const lines = await readSluiceLines(one, { fromBlock, toBlock: finalized.number });
+  const slots = await node.rpc.listSlots(BigInt(fromBlock), BigInt(finalized.number));
+  expect(lines.map(({ header }) => header.number)).toEqual(slots);
+  let height: Exact = null;
+  for (const line of lines) {
+    const read = await readNodeBlock(node.rpc, line.header.number, votes);
+    // A height that the node does not know is one more than the parent's.
+    if (read.header.height === null && typeof height === 'bigint') read.header.height = height + 1n;
+    expect(line).toEqual(read);
+    height = read.header.height;
+  }
+  return lines;
+}
+
+function find(lines: readonly SluiceLine[], kind: string): Record<string, unknown>[] {
+  return lines.flatMap((line) => (line[kind] ?? []) as unknown as Record<string, unknown>[]);
+}
+
+function countSkipped(lines: readonly SluiceLine[]): number {
+  const gaps = lines.map(({ header }) => Number(header.number - header.parentSlot) - 1);
+  return gaps.reduce((sum, gap) => sum + Math.max(gap, 0), 0);
+}
+
+test('default: a service that was there before its node follows it from genesis', async () => {
+  service = await startService('data', ['--from', 'genesis']);
+  await node.start();
+  const sent = await sendRound('first');
+  report('first', sent);
+  await waitForFinalized(service, sent.lastSlot);
+  const lines = await compare(service, 0, 'drop');
+  const signatures = new Set(
+    find(lines, 'transactions').map((one) => (one['signatures'] as string[])[0]),
+  );
+  // What is too large for a ledger was not sent; the rest is in blocks, but for the few that a version of a node refuses.
+  expect(sent.refused.size).toBeLessThan(sent.landed.size / 10);
+  for (const [title, signature] of sent.landed) {
+    // The one vote among them is left out, as are the node's own.
+    expect(signatures.has(signature), title).toBe(title !== 'a vote, failed');
+  }
+});
+
+test('behavior: what was sent is of all kinds', async () => {
+  const lines = await compare(service, 0, 'drop');
+  const transactions = find(lines, 'transactions');
+  const instructions = find(lines, 'instructions');
+  const seen = (records: readonly Record<string, unknown>[], name: string) =>
+    new Set(records.map((record) => record[name]));
+  expect([...seen(transactions, 'version')]).toEqual(expect.arrayContaining([-1n, 0n]));
+  expect(seen(transactions, 'hasDroppedLogMessages')).toEqual(new Set([false, true]));
+  expect(seen(instructions, 'isCommitted')).toEqual(new Set([false, true]));
+  expect([...seen(find(lines, 'logs'), 'kind')].sort()).toEqual(['data', 'log', 'other']);
+  expect([...seen(find(lines, 'tokenBalances'), 'postProgramId')]).toEqual(
+    expect.arrayContaining([
+      'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+      'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+      null,
+    ]),
+  );
+  expect(seen(find(lines, 'rewards'), 'rewardType')).toContain('Fee');
+  const lookups = transactions.filter((one) => (one['addressTableLookups'] as []).length > 0);
+  expect(lookups.length).toBeGreaterThan(0);
+  const depths = instructions.map((one) => (one['instructionAddress'] as []).length);
+  expect(Math.max(...depths)).toBe(9);
+});
+
+test('behavior: killed while blocks come, the service goes on without gap or double', async () => {
+  const sending = sendRound('second');
+  const before = await service.getJson<BlockRef>('/datasets/mine/head');
+  await waitFor('a few more blocks', 60, async () => {
+    const head = await service.getJson<BlockRef>('/datasets/mine/head');
+    return head.number >= before.number + 3 ? true : undefined;
+  });
+  await endService(service, 'SIGKILL');
+  const sent = await sending;
+  report('second', sent);
+  service = await startService('data', ['--from', 'genesis']);
+  await waitForFinalized(service, sent.lastSlot);
+  await compare(service, 0, 'drop');
+});
+
+test('behavior: a node killed and started again is followed over the slots it left out', async () => {
+  const sent = await sendRound('third');
+  report('third', sent);
+  await node.kill();
+  const head = await service.getJson<BlockRef>('/datasets/mine/head');
+  expect((await service.query('/datasets/mine/stream', { fromBlock: 0, toBlock: 0 })).status).toBe(
+    200,
+  );
+  await node.start();
+  const slot = await node.rpc.slot('processed');
+  process.stderr.write(`head ${head.number} when killed, node at ${slot} after restart\n`);
+  await waitForFinalized(service, slot);
+  const lines = await compare(service, 0, 'drop');
+  process.stderr.write(`${lines.length} blocks, ${countSkipped(lines)} slots skipped\n`);
+  expect(countSkipped(lines)).toBeGreaterThan(0);
+  const status = await service.getJson<Status>('/datasets/mine/status');
+  expect(status.alarms).toEqual([]);
+});
+
+test('behavior: a dataset that begins later and keeps votes catches up and holds the same', async () => {
+  const finalized = await node.rpc.slot('finalized');
+  const late = await startService('late', ['--from', '20', '--votes', 'keep']);
+  await waitForFinalized(late, finalized);
+  const lines = await compare(late, 20, 'keep');
+  const votes = find(lines, 'instructions').filter(
+    ({ programId }) => programId === 'Vote111111111111111111111111111111111111111',
+  );
+  expect(votes.length).toBeGreaterThan(0);
+  expect(await endService(late, 'SIGTERM')).toBe(0);
+});
+
+function report(round: string, { landed, refused, tooLarge }: SentPlans): void {
+  const reasons = [...refused].map(([title, reason]) => `\n  refused: ${title}: ${reason}`);
+  process.stderr.write(
+    `${round} round: ${landed.size} in blocks, ${tooLarge.length} too large, ${refused.size} refused${reasons.join('')}\n`,
+  );
+}

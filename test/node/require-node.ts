@@ -1,0 +1,24 @@
+import { accessSync, constants } from 'node:fs';
+
+const HOW = `SOLANA_TEST_VALIDATOR must hold the path of a solana-test-validator.
+With Rust at hand, half an hour on two cores:
+  apt-get install clang libclang-dev protobuf-compiler libssl-dev libudev-dev pkg-config
+  CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install agave-validator --version 3.1.5 --locked --bin solana-test-validator
+  SOLANA_TEST_VALIDATOR=~/.cargo/bin/solana-test-validator npm run test:node
+See docs/testing-with-a-node.md.`;
+
+/** Where the node's binary is. Who asks for these tests and has none is told, not shown a run of nothing. */
+export function nodeBinary(): string {
+  const path = process.env['SOLANA_TEST_VALIDATOR'];
+  if (path === undefined || path === '') throw new Error(HOW);
+  try {
+    accessSync(path, constants.X_OK);
+  } catch (error) {
+    throw new Error(`${path} cannot be run. ${HOW}`, { cause: error });
+  }
+  return path;
+}
+
+export function setup(): void {
+  nodeBinary();
+}
