@@ -7,7 +7,8 @@ import { Dataset } from '../dataset/dataset.ts';
 import { datasetNamePattern } from '../dataset/manifest.ts';
 import { Backfill } from '../ingest/backfill.ts';
 import { BlockLoader } from '../ingest/block-loader.ts';
-import { FollowedSource } from '../ingest/followed-source.ts';
+import { FollowedSource, type FollowedSourceOptions } from '../ingest/followed-source.ts';
+import { checkIdentity } from '../ingest/genesis.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { WriterLock } from '../storage/writer-lock.ts';
@@ -20,7 +21,7 @@ export interface BackfillDatasetOptions {
   readonly name: string;
   /** The lowest slot that is wanted, inclusive. */
   readonly to: Slot;
-  readonly rpcUrls: readonly string[];
+  readonly sources: readonly FollowedSourceOptions[];
   /** Tells the sources' retries apart between processes. */
   readonly seed: number;
 }
@@ -87,23 +88,21 @@ function startOf(dataset: Dataset): Slot {
 
 /** The sources that do not say to serve another ledger. */
 async function openSources(
-  { rpcUrls, seed }: BackfillDatasetOptions,
+  { sources, seed }: BackfillDatasetOptions,
   { clock, signal }: BackfillDatasetModules,
-  { description: { genesisHash } }: Dataset,
+  dataset: Dataset,
   closers: Closers,
 ): Promise<() => readonly FollowedSource[]> {
   const all: FollowedSource[] = [];
-  for (const [i, url] of rpcUrls.entries()) {
-    const name = `rpc-${i + 1}`;
-    const random = Random.fromSeed(seed).fork(name);
-    const source = new FollowedSource({ name, url, wsUrls: [] }, { clock, random });
+  for (const options of sources) {
+    const random = Random.fromSeed(seed).fork(options.name);
+    const source = new FollowedSource(options, { clock, random });
     closers.add(() => source.node.close());
     all.push(source);
   }
   for (const source of all) {
-    const told = source.note(await source.node.genesisHash(signal));
-    if (genesisHash === null || told.kind === 'refused' || told.value === genesisHash) continue;
-    source.health.disable('it serves another ledger');
+    const told = source.note(await source.node.identity(signal));
+    if (told.kind === 'ok') checkIdentity(source, told.value, dataset);
   }
   const usable = () => all.filter(({ health }) => !health.isDisabled);
   if (usable().length === 0) {

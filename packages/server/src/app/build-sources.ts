@@ -1,6 +1,6 @@
 import { unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import type { FollowedSourceOptions } from '../ingest/followed-source.ts';
+import type { FollowedSourceOptions, RpcSourceOptions } from '../ingest/followed-source.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import type { SimulatedLedger } from '../simulator/simulated-ledger.ts';
 import type { SimulatedNode } from '../simulator/start-node.ts';
@@ -50,6 +50,9 @@ export class SourceBuilder {
       switch (source.kind) {
         case 'rpc':
           sources.push({ ...describeNode(source), name });
+          break;
+        case 'portal':
+          sources.push({ kind: 'portal', name, url: source.url, key: source.key });
           break;
         case 'simulator': {
           const { rpcUrl, wsUrl, ledger } = await this.#simulate(source);
@@ -103,7 +106,7 @@ function describeNode({
   headers,
   callsPerSecond,
   connectionCountMax,
-}: RpcSourceConfig): Omit<FollowedSourceOptions, 'name'> {
+}: RpcSourceConfig): Omit<RpcSourceOptions, 'name'> {
   const wsUrls = ws === undefined ? socketAddresses(url) : ws === 'none' ? [] : [ws];
   return {
     url,

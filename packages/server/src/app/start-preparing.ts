@@ -18,5 +18,5 @@ export function startPreparing(
     },
   });
   closers.add(() => pool.close());
-  return (slot, bytes) => pool.normalize(slot, bytes);
+  return (slot, bytes, format) => pool.normalize(slot, bytes, format);
 }

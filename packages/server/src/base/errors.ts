@@ -67,6 +67,9 @@ export const ERRORS = {
   'block-kind-missing': {
     text: 'the source lacks a kind of records of this block; ask another source, or allow it to be missing',
   },
+  'block-counts-differ': {
+    text: 'the block does not hold as many records of a kind as the portal says it has; ask another source',
+  },
   'block-parent-not-below': { text: 'the parent of a block must have a lower slot' },
   'block-pool-full': { text: 'too many blocks wait to be normalized; deliver them more slowly' },
   'block-pool-closed': { text: 'the block was not normalized because the service is stopping' },
@@ -213,6 +216,9 @@ export const ERRORS = {
 
   // A source.
   'source-address-invalid': { text: 'the address of a source must begin with http:// or https://' },
+  'portal-address-invalid': {
+    text: 'the address of a portal is that of one of its datasets: http://HOST/datasets/NAME',
+  },
   'source-start-missing': {
     text: 'no source has the block to start from; start later, or add one with more history',
   },

@@ -5,6 +5,7 @@
 
 /** What a source delivered cannot be right. It no longer matters once the chain has grown, whoever helped it. */
 export const GROWTH_ALARMS = [
+  'block-counts-differ',
   'block-field-invalid',
   'block-field-missing',
   'block-kind-missing',
@@ -34,6 +35,7 @@ export const ALARM_CODES = [
   'dataset-write-failed',
   'disk-floor-reached',
   'finality-stalled',
+  'portal-content-differs',
   'source-contradicts-finality',
   'source-start-missing',
   'sources-down',

@@ -1,13 +1,19 @@
 /** Fetches blocks and prepares them, several at once, in order, within a bound on memory. */
-import { type CodedError, isCodedError } from '../base/errors.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
 import { mapOrdered } from '../base/map-ordered.ts';
 import type { Slot } from '../ledger/primitives.ts';
-import { type Commitment, headTimeoutMs, historyTimeoutMs } from '../source/ledger-node.ts';
+import { headTimeoutMs, historyTimeoutMs } from '../source/ledger-node.ts';
+import { slotOfLine } from '../source/portal-node.ts';
 import type { Refusal } from '../source/rpc-refusal.ts';
+import type { BlockFormat, Commitment } from '../source/source-node.ts';
 import type { FollowedSource } from './followed-source.ts';
 import type { PreparedBlock } from './prepared-block.ts';
 
-export type PrepareBlock = (slot: Slot, bytes: Uint8Array) => Promise<PreparedBlock>;
+export type PrepareBlock = (
+  slot: Slot,
+  bytes: Uint8Array,
+  format: BlockFormat,
+) => Promise<PreparedBlock>;
 
 export type LoadedBlock =
   | { readonly kind: 'loaded'; readonly prepared: PreparedBlock }
@@ -41,13 +47,7 @@ export class BlockLoader {
     const timeoutMs = commitment === 'finalized' ? historyTimeoutMs : headTimeoutMs;
     const answer = await source.node.block(slot, commitment, { timeoutMs, signal });
     if (answer.kind === 'refused') return { kind: 'refused', slot, refusal: answer };
-    this.#blockBytes += (answer.value.byteLength - this.#blockBytes) / 8;
-    try {
-      return { kind: 'loaded', prepared: await this.#prepare(slot, answer.value) };
-    } catch (error) {
-      if (!isCodedError(error)) throw error;
-      return { kind: 'damaged', slot, error };
-    }
+    return this.#read(slot, answer.value, source.node.format);
   }
 
   /** The blocks of these slots, in order, each as it fares; whoever meets one that is not loaded stops. */
@@ -57,8 +57,39 @@ export class BlockLoader {
     commitment: Commitment,
     signal: AbortSignal,
   ): AsyncGenerator<LoadedBlock> {
-    const limit = () =>
-      Math.min(this.#countMax, Math.floor(underWayBytesMax / Math.max(1, this.#blockBytes)));
-    return mapOrdered(slots, limit, (slot) => this.load(source, slot, commitment, signal));
+    return mapOrdered(
+      slots,
+      () => this.#limit(),
+      (slot) => this.load(source, slot, commitment, signal),
+    );
+  }
+
+  /** The blocks of a portal's lines as they come, in order, each as it fares. */
+  loadLines(lines: AsyncIterable<Uint8Array>): AsyncGenerator<LoadedBlock> {
+    return mapOrdered(
+      lines,
+      () => this.#limit(),
+      (line) => {
+        const slot = slotOfLine(line);
+        if (slot !== undefined) return this.#read(slot, line, 'line');
+        const error = new CodedError('block-field-missing', { field: 'header.number' });
+        return Promise.resolve({ kind: 'damaged', slot: 0 as Slot, error });
+      },
+    );
+  }
+
+  #limit(): number {
+    const byBytes = Math.floor(underWayBytesMax / Math.max(1, this.#blockBytes));
+    return Math.min(this.#countMax, byBytes);
+  }
+
+  async #read(slot: Slot, bytes: Uint8Array, format: BlockFormat): Promise<LoadedBlock> {
+    this.#blockBytes += (bytes.byteLength - this.#blockBytes) / 8;
+    try {
+      return { kind: 'loaded', prepared: await this.#prepare(slot, bytes, format) };
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      return { kind: 'damaged', slot, error };
+    }
   }
 }

@@ -1,18 +1,28 @@
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { LedgerNode, type LedgerNodeOptions } from '../source/ledger-node.ts';
+import { PortalNode, type PortalNodeOptions } from '../source/portal-node.ts';
 import type { Answer } from '../source/rpc-refusal.ts';
 import { SlotWatcher } from '../source/slot-watcher.ts';
 import { SourceHealth } from '../source/source-health.ts';
 
-export interface FollowedSourceOptions extends LedgerNodeOptions {
+/** A node, by JSON-RPC. */
+export interface RpcSourceOptions extends LedgerNodeOptions {
+  readonly kind?: 'rpc';
   /** Where slot notifications may be had, in the order to try; none means polling. */
   readonly wsUrls: readonly string[];
 }
 
-/** One node that is followed: what it says, when it is worth asking, and how it fares. */
+/** Another Sluice. */
+export interface PortalSourceOptions extends PortalNodeOptions {
+  readonly kind: 'portal';
+}
+
+export type FollowedSourceOptions = RpcSourceOptions | PortalSourceOptions;
+
+/** One source that is followed: what it says, when it is worth asking, and how it fares. */
 export class FollowedSource {
-  readonly node: LedgerNode;
+  readonly node: LedgerNode | PortalNode;
   readonly watcher: SlotWatcher;
   readonly health: SourceHealth;
   /** Whether it is known to serve the ledger of the dataset. */
@@ -25,8 +35,11 @@ export class FollowedSource {
     options: FollowedSourceOptions,
     modules: { readonly clock: Clock; readonly random: Random },
   ) {
-    this.node = new LedgerNode(options, modules);
-    this.watcher = new SlotWatcher({ urls: options.wsUrls, headers: options.headers }, modules);
+    const isPortal = options.kind === 'portal';
+    this.node = isPortal ? new PortalNode(options, modules) : new LedgerNode(options, modules);
+    // The stream of a portal wakes by itself.
+    const watched = isPortal ? { urls: [] } : { urls: options.wsUrls, headers: options.headers };
+    this.watcher = new SlotWatcher(watched, modules);
     this.health = new SourceHealth(options.name, modules);
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import type { SourceIdentity } from '../source/source-node.ts';
 import type { FollowedSource } from './followed-source.ts';
 
 /**
@@ -12,27 +13,49 @@ export async function agreeOnGenesis(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted && !sources.some(({ isGenesisChecked }) => isGenesisChecked)) {
-    const answers = new Map<FollowedSource, string>();
+    const answers = new Map<FollowedSource, SourceIdentity>();
     await Promise.all(
       sources.map(async (source) => {
         if (!source.health.isReady) return;
-        const answer = source.note(await source.node.genesisHash(signal));
+        const answer = source.note(await source.node.identity(signal));
         if (answer.kind === 'ok') answers.set(source, answer.value);
       }),
     );
-    const genesisHash = dataset.description.genesisHash ?? mostCommon([...answers.values()]);
+    const told = [...answers.values()].flatMap(({ genesisHash }) => genesisHash ?? []);
+    const genesisHash = dataset.description.genesisHash ?? mostCommon(told);
     if (genesisHash !== undefined) await dataset.adoptGenesis(genesisHash);
-    for (const [source, hash] of answers) {
-      source.isGenesisChecked = hash === genesisHash;
-      if (source.isGenesisChecked) continue;
-      source.health.disable('it serves another ledger');
-      dataset.alarms.raise('dataset-genesis-differs', `${source.name} serves another ledger`);
-    }
+    for (const [source, identity] of answers) checkIdentity(source, identity, dataset);
     if (sources.every(({ health, isGenesisChecked }) => isGenesisChecked || health.isDisabled))
       return;
     if (!sources.some(({ isGenesisChecked }) => isGenesisChecked))
       await clock.sleep(retryMs, signal);
   }
+}
+
+/** Disables a source that serves another ledger, or not all that the dataset keeps of it. */
+export function checkIdentity(
+  source: FollowedSource,
+  { genesisHash, content }: SourceIdentity,
+  { description, alarms }: Dataset,
+): void {
+  const { votes, allowMissing, genesisHash: own } = description;
+  source.isGenesisChecked = false;
+  // A portal that was fed from files does not know its ledger; the links of its blocks must do.
+  if (genesisHash !== null && own !== null && genesisHash !== own) {
+    source.health.disable('it serves another ledger');
+    alarms.raise('dataset-genesis-differs', `${source.name} serves another ledger`);
+    return;
+  }
+  const kinds: readonly string[] = allowMissing;
+  const isWhole = content === null || content.allowMissing.every((kind) => kinds.includes(kind));
+  if (isWhole && (content === null || content.votes === votes)) {
+    source.isGenesisChecked = true;
+    return;
+  }
+  const theirs = `votes ${content?.votes}, may lack ${content?.allowMissing.join(', ') || 'nothing'}`;
+  source.health.disable(`it keeps other content: ${theirs}`);
+  const ours = `votes ${votes}, may lack ${kinds.join(', ') || 'nothing'}`;
+  alarms.raise('portal-content-differs', `${source.name} keeps ${theirs}; the dataset ${ours}`);
 }
 
 const retryMs = 250;

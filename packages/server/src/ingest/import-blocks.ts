@@ -61,7 +61,7 @@ export async function importBlocks(
     const byteLength = bytes.length;
     try {
       const isKnown = await isSurelyStored(modules.dataset, slot, bytes);
-      const prepared = isKnown ? undefined : await modules.prepare(slot, bytes);
+      const prepared = isKnown ? undefined : await modules.prepare(slot, bytes, 'node');
       return { place, byteLength, prepared };
     } catch (error) {
       if (!isCodedError(error)) throw error;

@@ -21,7 +21,7 @@ import { ChainFeeder } from './chain-feeder.ts';
 import { chooseStart, type StartPoint } from './choose-start.ts';
 import { FinalityTracker } from './finality-tracker.ts';
 import { FollowedSource, type FollowedSourceOptions } from './followed-source.ts';
-import { agreeOnGenesis } from './genesis.ts';
+import { agreeOnGenesis, checkIdentity } from './genesis.ts';
 import { IngestCounters } from './ingest-counters.ts';
 import { headSlot } from './own-blocks.ts';
 import { SourceFollower } from './source-follower.ts';
@@ -170,6 +170,10 @@ export class Ingester {
       alarms: dataset.alarms,
       counters: this.#counters,
       sources: () => this.#usable(),
+      isFit: (identity) => {
+        checkIdentity(source, identity, dataset);
+        return source.isGenesisChecked;
+      },
       lead: {
         isHeldBy: (one) => this.#leaderNow() === one,
         take: (one) => {

@@ -3,6 +3,7 @@
  *
  *   leading:    far behind  list (finalized) ─► load in parallel, in order ─► extend
  *               at the head getBlock(head + 1) and list (confirmed) ─► load ─► extend
+ *               of a portal one stream, history and head ─► read in parallel, in order ─► extend
  *   witnessing: list and headers only; takes the lead where the leader does not deliver
  *   both:       a block that does not link is traced to an own one: a gap to fill, or a branch to judge
  */
@@ -13,8 +14,10 @@ import type { AlarmBoard } from '../dataset/alarm-board.ts';
 import { type AlarmCode, GROWTH_ALARMS, isAlarmCode } from '../dataset/alarm-codes.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
-import { type Commitment, listSlotsMax } from '../source/ledger-node.ts';
+import { listSlotsMax } from '../source/ledger-node.ts';
+import type { PortalNode } from '../source/portal-node.ts';
 import type { Refusal } from '../source/rpc-refusal.ts';
+import type { Commitment, SourceIdentity } from '../source/source-node.ts';
 import type { BlockLoader, LoadedBlock } from './block-loader.ts';
 import type { ChainFeeder } from './chain-feeder.ts';
 import type { FollowedSource } from './followed-source.ts';
@@ -34,6 +37,8 @@ export interface FollowerModules {
   /** All sources that are not disabled, this one included. */
   readonly sources: () => readonly FollowedSource[];
   readonly lead: LeadRole;
+  /** Whether a source that says this of itself may still be followed; one that may not is disabled. */
+  readonly isFit: (identity: SourceIdentity) => boolean;
 }
 
 /** Which of several sources delivers the content of blocks. */
@@ -69,8 +74,55 @@ export class SourceFollower {
   async step(signal: AbortSignal): Promise<boolean> {
     const { source, lead, feeder } = this.#modules;
     if (!lead.isHeldBy(source)) return this.#witness(signal);
+    if (source.node.format === 'line') return this.#followStream(source.node, signal);
     const behind = source.finalizedSlot - headSlot(feeder.pending);
     return behind > strideSlots ? this.#catchUp(signal) : this.#followHead(signal);
+  }
+
+  /** Takes what a portal streams, for as long as it does and the lead is here. */
+  async #followStream(portal: PortalNode, signal: AbortSignal): Promise<boolean> {
+    const { source, feeder, loader, lead, isFit } = this.#modules;
+    const identity = source.note(await portal.identity(signal));
+    if (identity.kind === 'refused' || !isFit(identity.value)) return false;
+    const from = (headSlot(feeder.pending) + 1) as Slot;
+    const { head, anchor } = feeder.pending;
+    const feed = await portal.follow({ from, parentHash: (head ?? anchor)?.hash ?? null }, signal);
+    if (feed.kind === 'refused') source.note(feed);
+    else source.health.answered();
+    if (feed.kind === 'conflict') return this.#meetConflict(feed.previousBlocks, signal);
+    if (feed.kind === 'above') return this.#checkHead(signal);
+    if (feed.kind === 'refused' || !this.#noteFinalized(feed.lines.finalized)) return false;
+    const { lines } = feed;
+    const grew = await this.#extendAll(loader.loadLines(lines), signal, () =>
+      lead.isHeldBy(source),
+    );
+    await lines.return();
+    if (lines.fault !== undefined) source.note(lines.fault);
+    return grew;
+  }
+
+  /** A portal proves that our head is not on its chain: its own block there shows the way to its branch. */
+  async #meetConflict(blocks: readonly BlockRef[], signal: AbortSignal): Promise<boolean> {
+    const { source, feeder, clock } = this.#modules;
+    const tip = blocks.at(-1) as BlockRef;
+    if (ownsBlock(feeder.pending, tip.number, tip.hash)) {
+      // It went back to a block of ours and has not grown from it yet.
+      await clock.sleep(headCheckEveryMs, signal);
+      return false;
+    }
+    const header = source.note(await source.node.header(tip.number, 'confirmed', signal));
+    return header.kind === 'ok' ? this.#claim(header.value, signal) : false;
+  }
+
+  /** What the portal's stream began with as final; false if that contradicts what is final here. */
+  #noteFinalized(finalized: BlockRef | null): boolean {
+    const { source, feeder } = this.#modules;
+    if (finalized === null) return true;
+    source.finalizedSlot = Math.max(source.finalizedSlot, finalized.number);
+    const own = feeder.pending.finalized;
+    if (own?.number !== finalized.number || own.hash === finalized.hash) return true;
+    const fault = `it has another finalized block at slot ${finalized.number}`;
+    return this.#strike('source-contradicts-finality', fault);
   }
 
   async #catchUp(signal: AbortSignal): Promise<boolean> {
@@ -134,11 +186,20 @@ export class SourceFollower {
     commitment: Commitment,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { source, feeder, loader, counters } = this.#modules;
+    const { source, loader } = this.#modules;
+    return this.#extendAll(loader.loadAll(source, slots, commitment, signal), signal);
+  }
+
+  async #extendAll(
+    blocks: AsyncIterable<LoadedBlock>,
+    signal: AbortSignal,
+    mayGoOn: () => boolean = () => true,
+  ): Promise<boolean> {
+    const { source, feeder, counters } = this.#modules;
     const commits: Promise<boolean>[] = [];
     let count = 0;
-    for await (const loaded of loader.loadAll(source, slots, commitment, signal)) {
-      if (signal.aborted) break;
+    for await (const loaded of blocks) {
+      if (signal.aborted || !mayGoOn()) break;
       if (loaded.kind !== 'loaded') {
         this.#refuseLoad(loaded);
         break;
@@ -154,8 +215,7 @@ export class SourceFollower {
       commits.push(this.#extend(linked, signal));
       if (commits.length >= commitsUnderWayMax) await commits.shift();
     }
-    const isWhole = (await Promise.all(commits)).every((isCommitted) => isCommitted);
-    if (count > 0 && isWhole) this.#grew();
+    await Promise.all(commits);
     return count > 0;
   }
 
@@ -165,14 +225,14 @@ export class SourceFollower {
     const linked = feeder.linkToHead(prepared);
     if (isCodedError(linked)) return this.#refuseLink(prepared.header, linked, signal);
     counters.countBlock(linked.counts);
-    const isCommitted = await this.#extend(linked, signal);
-    if (isCommitted) this.#grew();
-    return isCommitted;
+    return this.#extend(linked, signal);
   }
 
   async #extend(linked: PreparedBlock, signal: AbortSignal): Promise<boolean> {
     const outcome = await this.#modules.feeder.extend(linked, signal);
-    return outcome.kind === 'committed' || this.#refuseCommit(linked, outcome.error);
+    if (outcome.kind !== 'committed') return this.#refuseCommit(linked, outcome.error);
+    this.#grew();
+    return true;
   }
 
   #grew(): void {

@@ -5,8 +5,7 @@ import type { BlockHeader } from '../ledger/block.ts';
 import { type BlockHash, parseSlot, type Slot } from '../ledger/primitives.ts';
 import { RpcClient, type RpcClientOptions } from './rpc-client.ts';
 import { type Answer, refusal } from './rpc-refusal.ts';
-
-export type Commitment = 'confirmed' | 'finalized';
+import type { Commitment, SourceIdentity, SourceNode } from './source-node.ts';
 
 export interface LedgerNodeOptions extends RpcClientOptions {
   /** For logs and `/status`; never the address, which may hold a key. */
@@ -22,8 +21,9 @@ export const listSlotsMax = 500_000;
 /** What a server writes that does not know the parent's hash: 32 zero bytes. */
 const unknownHash = '1'.repeat(32);
 
-export class LedgerNode {
+export class LedgerNode implements SourceNode {
   readonly name: string;
+  readonly format = 'node';
   readonly #client: RpcClient;
 
   constructor(options: LedgerNodeOptions, modules: { readonly clock: Clock }) {
@@ -31,9 +31,11 @@ export class LedgerNode {
     this.#client = new RpcClient(options, modules);
   }
 
-  genesisHash(signal: AbortSignal): Promise<Answer<string>> {
+  identity(signal: AbortSignal): Promise<Answer<SourceIdentity>> {
     return this.#call('getGenesisHash', [], signal, (value) =>
-      typeof value === 'string' && isBase58Of32(value) ? value : undefined,
+      typeof value === 'string' && isBase58Of32(value)
+        ? { genesisHash: value, content: null }
+        : undefined,
     );
   }
 

@@ -40,7 +40,7 @@ type RawBlock = Raw<
 /** What a server writes that does not know the parent's hash: 32 zero bytes. */
 const unknownHash = '1'.repeat(32);
 
-const refusalCodes = {
+export const refusalCodes = {
   'not-utf8': 'block-not-utf8',
   'lone-surrogate': 'block-lone-surrogate',
   'too-deep': 'block-too-deep',

@@ -13,6 +13,7 @@ import type { Slot } from '../ledger/primitives.ts';
 import type { NormalizedBlock } from './normalize-block.ts';
 import type { NormalizeOptions } from './normalize-options.ts';
 import type { NormalizeReply, NormalizeRequest } from './serve-normalizer.ts';
+import type { BlockFormat } from './source-node.ts';
 
 export interface NormalizerPoolOptions {
   readonly workerCount: number;
@@ -43,6 +44,7 @@ const resourceLimits = { maxYoungGenerationSizeMb: 96 } as const;
 interface Task<Value> {
   readonly slot: Slot;
   readonly bytes: Uint8Array;
+  readonly format: BlockFormat;
   readonly resolve: (value: Value) => void;
   readonly reject: (error: Error) => void;
 }
@@ -73,7 +75,7 @@ export class NormalizerPool<Value = NormalizedBlock> {
    * The bytes are handed over: if they are a buffer of their own it is moved to the worker and must not be used again.
    * Rejects with the code that the block is refused with.
    */
-  normalize(slot: Slot, bytes: Uint8Array): Promise<Value> {
+  normalize(slot: Slot, bytes: Uint8Array, format: BlockFormat = 'node'): Promise<Value> {
     if (this.#isClosed) return Promise.reject(new CodedError('block-pool-closed', { slot }));
     const { waitingCountMax, waitingBytesMax } = this.#options;
     const isFull =
@@ -84,7 +86,7 @@ export class NormalizerPool<Value = NormalizedBlock> {
       return Promise.reject(new CodedError('block-pool-full', { slot, waiting }));
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ slot, bytes, resolve, reject });
+      this.#waiting.push({ slot, bytes, format, resolve, reject });
       this.#waitingBytes += bytes.length;
       this.#assign();
     });
@@ -119,6 +121,7 @@ export class NormalizerPool<Value = NormalizedBlock> {
       const request: NormalizeRequest = {
         slot: task.slot,
         bytes,
+        format: task.format,
         options: this.#options.normalize,
       };
       seat.worker.postMessage(request, [bytes.buffer as ArrayBuffer]);

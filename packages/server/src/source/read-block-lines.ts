@@ -7,6 +7,7 @@ import { Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
+import { joinBetween, LineTooLong, splitLines } from './split-lines.ts';
 
 export interface BlockLine {
   readonly slot: Slot;
@@ -51,8 +52,6 @@ export async function* readBlockLines(
 }
 
 const openFailures = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'ELOOP']);
-
-class LineTooLong extends RangeError {}
 
 function describeFailure(
   error: unknown,
@@ -105,44 +104,6 @@ function firstBytes(parts: readonly Uint8Array[], lengthMax: number): Buffer {
     length += part.length;
   }
   return Buffer.concat(found);
-}
-
-/** The bytes of the parts but for some at either end, copied once, in memory of their own that can be moved to a thread. */
-function joinBetween(parts: readonly Uint8Array[], skipped: number, cut: number): Uint8Array {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const bytes = new Uint8Array(length - skipped - cut);
-  let at = -skipped;
-  for (const part of parts) {
-    const start = Math.max(0, -at);
-    const end = Math.min(part.length, bytes.length - at);
-    if (end > start) bytes.set(part.subarray(start, end), at + start);
-    at += part.length;
-  }
-  return bytes;
-}
-
-/** The lines of a stream without their line feeds, in the parts they came in. */
-async function* splitLines(
-  chunks: AsyncIterable<Uint8Array>,
-  lineBytesMax: number,
-): AsyncGenerator<readonly Uint8Array[]> {
-  let parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of chunks) {
-    for (let start = 0; start < chunk.length; ) {
-      const at = chunk.indexOf(newline, start);
-      const end = at < 0 ? chunk.length : at;
-      parts.push(chunk.subarray(start, end));
-      length += end - start;
-      if (length > lineBytesMax) throw new LineTooLong();
-      start = end + 1;
-      if (at < 0) break;
-      yield parts;
-      parts = [];
-      length = 0;
-    }
-  }
-  if (length > 0) yield parts;
 }
 
 /** The file's bytes, decompressed as its first bytes say. */

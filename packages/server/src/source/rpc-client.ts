@@ -146,7 +146,7 @@ export function parseSourceUrl(text: string): URL {
   return url;
 }
 
-function headersOf(url: URL): Record<string, string> {
+export function headersOf(url: URL): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   // On this machine compression costs more than it saves.
   if (!isLoopback(url.hostname)) headers['accept-encoding'] = 'gzip';

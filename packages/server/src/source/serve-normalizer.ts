@@ -4,11 +4,14 @@ import { type ErrorCode, type ErrorDetail, isCodedError } from '../base/errors.t
 import type { Slot } from '../ledger/primitives.ts';
 import { type NormalizedBlock, normalizeBlock } from './normalize-block.ts';
 import type { NormalizeOptions } from './normalize-options.ts';
+import { readLineBlock } from './read-line-block.ts';
+import type { BlockFormat } from './source-node.ts';
 
 /** What the pool sends to a worker: one block at a time. */
 export interface NormalizeRequest {
   readonly slot: Slot;
   readonly bytes: Uint8Array;
+  readonly format: BlockFormat;
   readonly options: Partial<NormalizeOptions>;
 }
 
@@ -30,9 +33,11 @@ export interface Finished<Value> {
 export function serveNormalizer<Value>(finish: (block: NormalizedBlock) => Finished<Value>): void {
   const port = parentPort;
   assert(port !== null, 'a worker of the pool runs in a thread of its own');
-  port.on('message', ({ slot, bytes, options }: NormalizeRequest) => {
+  port.on('message', ({ slot, bytes, format, options }: NormalizeRequest) => {
     try {
-      const { value, transfer } = finish(normalizeBlock(slot, bytes, options));
+      const block =
+        format === 'line' ? readLineBlock(slot, bytes) : normalizeBlock(slot, bytes, options);
+      const { value, transfer } = finish(block);
       const reply: NormalizeReply<Value> = { kind: 'done', value };
       port.postMessage(reply, transfer ?? []);
     } catch (error) {

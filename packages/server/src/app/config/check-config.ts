@@ -1,8 +1,14 @@
 /** What no schema can say: how keys of a configuration go together. */
 import { resolve, sep } from 'node:path';
 import { CodedError } from '../../base/errors.ts';
+import { parsePortalUrl } from '../../source/portal-client.ts';
 import { parseSourceUrl } from '../../source/rpc-client.ts';
-import type { Config, DatasetConfig, RpcSourceConfig } from './config-schema.ts';
+import type {
+  Config,
+  DatasetConfig,
+  PortalSourceConfig,
+  RpcSourceConfig,
+} from './config-schema.ts';
 import { type ConfigTree, pathBelow } from './config-tree.ts';
 import { datasetFolder } from './dataset-folder.ts';
 import { parseRetention } from './parse-retention.ts';
@@ -85,6 +91,7 @@ class ConfigChecker {
       }
       if (source.name !== undefined) names.add(source.name);
       if (source.kind === 'rpc') this.#checkRpc(source, sourcePath);
+      if (source.kind === 'portal') this.#checkPortal(source, sourcePath);
     });
   }
 
@@ -100,6 +107,17 @@ class ConfigChecker {
     for (const [name, value] of Object.entries(headers)) {
       const isLegal = /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
       if (!isLegal) this.#refuse(`${path}.headers.${name}`, 'a legal header of HTTP');
+    }
+  }
+
+  #checkPortal({ url, key }: PortalSourceConfig, path: string): void {
+    try {
+      parsePortalUrl(url);
+    } catch {
+      this.#refuse(`${path}.url`, 'the address of a dataset, http://HOST/datasets/NAME');
+    }
+    if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+      this.#refuse(`${path}.key`, 'a key: printable characters without spaces');
     }
   }
 

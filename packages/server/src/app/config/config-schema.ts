@@ -111,6 +111,29 @@ const rpcSource = Type.Object(
   { description: 'A node of the ledger, followed by JSON-RPC, with its WebSocket as a wake-up.' },
 );
 
+const portalSource = Type.Object(
+  {
+    kind: Type.Literal('portal', { description: 'a dataset of another Sluice' }),
+    name: sourceName,
+    url: Type.String({
+      secret: 'url',
+      expected: 'the address of a dataset, http://HOST/datasets/NAME',
+      description: "the dataset's address",
+    }),
+    key: Type.Optional(
+      Type.String({
+        secret: 'value',
+        minLength: 1,
+        description: 'the key that it asks for; best from a variable',
+      }),
+    ),
+  },
+  {
+    description:
+      'A dataset of another Sluice, followed over its stream. It must be of the same ledger, with the same `votes` and no more `allowMissing`.',
+  },
+);
+
 const chainNumber = (name: 'seed' | 'slotMs' | 'startSlot' | 'startSeconds', description: string) =>
   Type.Integer({
     minimum: CHAIN_RANGES[name].min,
@@ -139,7 +162,7 @@ const simulatorSource = Type.Object(
 );
 
 /** By `kind`. A new kind is a row here and a case in `build-sources.ts`. */
-const source = Type.Union([rpcSource, simulatorSource]);
+const source = Type.Union([rpcSource, portalSource, simulatorSource]);
 
 const dataset = Type.Object(
   {
@@ -366,5 +389,6 @@ export type Config = Static<typeof configSchema>;
 export type DatasetConfig = Config['datasets'][number];
 export type SourceConfig = DatasetConfig['sources'][number];
 export type RpcSourceConfig = Extract<SourceConfig, { kind: 'rpc' }>;
+export type PortalSourceConfig = Extract<SourceConfig, { kind: 'portal' }>;
 export type SimulatorSourceConfig = Extract<SourceConfig, { kind: 'simulator' }>;
 export type ConfigLimits = Config['limits'];

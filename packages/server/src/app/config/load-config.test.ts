@@ -75,7 +75,12 @@ test.each([
   [
     'datasets:\n  - name: a\n    sources:\n      - kind: rcp\n',
     'config-value-invalid',
-    { key: 'datasets[0].sources[0].kind', line: 4, expected: 'rpc or simulator' },
+    { key: 'datasets[0].sources[0].kind', line: 4, expected: 'rpc or portal or simulator' },
+  ],
+  [
+    'datasets:\n  - name: a\n    sources:\n      - { kind: portal, url: "http://10.0.0.5:8080" }\n',
+    'config-value-invalid',
+    { key: 'datasets[0].sources[0].url', line: 4 },
   ],
   [rpc('ws: none'), 'config-key-missing', { key: 'datasets[0].sources[0].url', line: 4 }],
   [rpc('url: ftp://x'), 'config-value-invalid', { key: 'datasets[0].sources[0].url', line: 5 }],

@@ -2,22 +2,26 @@ import { randomInt } from 'node:crypto';
 import { Command, Option } from 'commander';
 import { backfillDataset } from '../../app/backfill-dataset.ts';
 import { systemClock } from '../../base/clock.ts';
+import type { FollowedSourceOptions } from '../../ingest/followed-source.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
 import { slotOption } from '../parse-option.ts';
 import { Progress } from '../progress.ts';
+import { askedSources, portalOption } from '../source-options.ts';
 import { stopSignal } from '../stop-signal.ts';
 
 interface BackfillCommandOptions {
   readonly data: string;
   readonly dataset: string;
   readonly to: Slot;
-  readonly rpc: readonly string[];
+  readonly rpc?: readonly string[];
+  readonly portal?: readonly string[];
 }
 
 export function buildBackfillCommand(context: CommandContext): Command {
-  return new Command('backfill')
+  const command = new Command('backfill');
+  return command
     .description('Bring the history of a dataset down to a slot, below its first block.')
     .option('--data <folder>', 'the data folder', './data')
     .requiredOption('--dataset <name>', 'the dataset, which must be there')
@@ -26,12 +30,14 @@ export function buildBackfillCommand(context: CommandContext): Command {
         .argParser(slotOption)
         .makeOptionMandatory(),
     )
-    .requiredOption(
-      '--rpc <url...>',
-      'nodes to ask by JSON-RPC; one that fails is left for the next',
-    )
+    .option('--rpc <url...>', 'nodes to ask by JSON-RPC; one that fails is left for the next')
+    .addOption(portalOption('datasets of other Sluices to ask'))
     .addHelpText('after', examples)
-    .action((options: BackfillCommandOptions) => runBackfill(options, context));
+    .action((options: BackfillCommandOptions) => {
+      const sources = askedSources(options);
+      if (sources.length === 0) command.error('error: --rpc URL or --portal URL is needed');
+      return runBackfill(options, sources, context);
+    });
 }
 
 const examples = `
@@ -44,14 +50,15 @@ was interrupted or killed goes on where it was when it is started again. While a
 refused; there the option --backfill-to of sluice serve does the same beside following.`;
 
 async function runBackfill(
-  { data, dataset: name, to, rpc }: BackfillCommandOptions,
+  { data, dataset: name, to }: BackfillCommandOptions,
+  sources: readonly FollowedSourceOptions[],
   { out, err }: CommandContext,
 ): Promise<void> {
   let [first, lowest, blockCount] = [to as number, to as number, 0];
   const share = () => (first === to ? 1 : Math.min(1, (first - lowest) / (first - to)));
   const progress = new Progress({ unit: 'blocks', share }, { err, clock: systemClock });
   const start = await backfillDataset(
-    { dataFolder: data, name, to, rpcUrls: rpc, seed: randomInt(2 ** 32) },
+    { dataFolder: data, name, to, sources, seed: randomInt(2 ** 32) },
     {
       clock: systemClock,
       signal: stopSignal(),

@@ -6,12 +6,14 @@ import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-
 import { slotOption } from '../parse-option.ts';
 import { retentionOption } from '../retention-option.ts';
 import { runConfigured } from '../run-configured.ts';
+import { portalKey, portalOption } from '../source-options.ts';
 
 interface ServeCommandOptions extends ListenChoice {
   readonly config?: string;
   readonly data?: string;
   readonly dialect?: 'solana';
   readonly rpc?: readonly string[];
+  readonly portal?: readonly string[];
   readonly ws?: string;
   readonly dataset?: string;
   readonly from?: number | string;
@@ -22,7 +24,7 @@ interface ServeCommandOptions extends ListenChoice {
 
 export function buildServeCommand(context: CommandContext): Command {
   const command = new Command('serve').description(
-    'Serve every dataset of a data folder, and follow a node into one of them, or do what a file says.',
+    'Serve every dataset of a data folder, and follow a node or another Sluice into one of them, or do what a file says.',
   );
   addListenOptions(command)
     .addOption(new Option('--config <file>', 'the configuration; other options go before it'))
@@ -46,6 +48,7 @@ Examples:
   $ sluice serve --data ./data
   $ sluice serve --rpc http://127.0.0.1:8899 --dataset mine --from latest
   $ sluice serve --rpc http://127.0.0.1:8899 --dataset recent --keep 7d
+  $ sluice serve --portal http://10.0.0.5:8080/datasets/mine --dataset mirror --from genesis
   $ sluice serve --host 0.0.0.0 --keys keys.txt
   $ sluice serve --config sluice.yaml
 
@@ -54,8 +57,12 @@ SIGHUP reads keys, limits and the log level again from the configuration and the
 function addFollowOptions(command: Command): void {
   command
     .addOption(new Option('--rpc <url...>', 'follow these nodes by JSON-RPC; needs --dataset'))
+    .addOption(portalOption('follow these datasets of other Sluices; needs --dataset'))
     .addOption(
-      new Option('--ws <url>', 'their WebSocket (default: the same address, or one port higher)'),
+      new Option(
+        '--ws <url>',
+        "the nodes' WebSocket (default: the same address, or one port higher)",
+      ),
     )
     .addOption(new Option('--dataset <name>', 'the dataset that follows'))
     .addOption(
@@ -96,19 +103,26 @@ function parseStart(text: string): number | string {
  * believes they had one.
  */
 function chooseFollow(command: Command, options: ServeCommandOptions): unknown[] | undefined {
-  const { config, rpc, ws, dataset, from, keep, votes, backfillTo } = options;
-  if (rpc === undefined) {
-    const useless = { ws, dataset, from, keep, votes, 'backfill-to': backfillTo };
+  const { config, rpc = [], portal = [], ws, dataset, from, keep, votes, backfillTo } = options;
+  if (ws !== undefined && rpc.length === 0) command.error('error: --ws needs --rpc URL');
+  if (rpc.length + portal.length === 0) {
+    const useless = { dataset, from, keep, votes, 'backfill-to': backfillTo };
     for (const [name, value] of Object.entries(useless)) {
-      if (value !== undefined) command.error(`error: --${name} needs --rpc URL`);
+      if (value !== undefined) command.error(`error: --${name} needs --rpc URL or --portal URL`);
     }
     return undefined;
   }
-  if (config !== undefined) command.error('error: --rpc does not go with --config: write a source');
-  if (dataset === undefined) command.error('error: --rpc needs --dataset NAME');
+  const given = rpc.length > 0 ? '--rpc' : '--portal';
+  if (config !== undefined) {
+    command.error(`error: ${given} does not go with --config: write a source`);
+  }
+  if (dataset === undefined) command.error(`error: ${given} needs --dataset NAME`);
   if (keep !== undefined && backfillTo !== undefined) {
     command.error('error: --backfill-to fetches what --keep would let go: give one of them');
   }
-  const sources = rpc.map((url) => ({ kind: 'rpc', url, ws }));
+  const sources = [
+    ...rpc.map((url) => ({ kind: 'rpc', url, ws })),
+    ...portal.map((url) => ({ kind: 'portal', url, key: portalKey() })),
+  ];
   return [{ name: dataset, from, keep, votes, backfillTo, sources }];
 }

@@ -6,9 +6,11 @@ import type { DatasetLimits } from '../../dataset/dataset-limits.ts';
 import type { Retention } from '../../dataset/retention.ts';
 import type { SimulatedNode } from '../../simulator/start-node.ts';
 import { normalizeBlock } from '../../source/normalize-block.ts';
+import { readLineBlock } from '../../source/read-line-block.ts';
 import type { Fs } from '../../storage/fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import type { StartPoint } from '../choose-start.ts';
+import type { FollowedSourceOptions } from '../followed-source.ts';
 import { Ingester } from '../ingester.ts';
 import { prepareBlock } from '../prepared-block.ts';
 
@@ -35,6 +37,8 @@ export interface FollowOptions {
   readonly retention?: Retention;
   /** What is added to the address of the first source, as a key would be. */
   readonly secretPath?: string;
+  /** Sources beside the nodes. */
+  readonly sources?: readonly FollowedSourceOptions[];
 }
 
 /** Follows simulated nodes as a service would, over real sockets, into a dataset on a disk in memory. */
@@ -56,13 +60,14 @@ export async function followNodes(
     { folder, realTime: true, limits: options.limits ?? {} },
     modules,
   );
+  const toSource = ({ rpcUrl, wsUrl }: Pick<SimulatedNode, 'rpcUrl' | 'wsUrl'>, i: number) => ({
+    name: `source-${i + 1}`,
+    url: `${rpcUrl}${i === 0 ? (options.secretPath ?? '') : ''}`,
+    wsUrls: (options.withSockets ?? true) ? [wsUrl] : [],
+  });
   const ingester = new Ingester(
     {
-      sources: nodes.map(({ rpcUrl, wsUrl }, i) => ({
-        name: `source-${i + 1}`,
-        url: `${rpcUrl}${i === 0 ? (options.secretPath ?? '') : ''}`,
-        wsUrls: (options.withSockets ?? true) ? [wsUrl] : [],
-      })),
+      sources: [...nodes.map(toSource), ...(options.sources ?? [])],
       start: options.start ?? { kind: 'genesis' },
       retention: options.retention ?? { kind: 'all' },
     },
@@ -70,7 +75,8 @@ export async function followNodes(
       dataset,
       clock: modules.clock,
       random: Random.fromSeed(1),
-      prepare: async (slot, bytes) => prepareBlock(normalizeBlock(slot, bytes)),
+      prepare: async (slot, bytes, format) =>
+        prepareBlock(format === 'line' ? readLineBlock(slot, bytes) : normalizeBlock(slot, bytes)),
     },
   );
   const stop = new AbortController();

@@ -1,0 +1,224 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ChainSnapshot, HotBlock } from '../chain/chain-snapshot.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import {
+  type Following,
+  type FollowOptions,
+  followNodes,
+} from '../ingest/testing/follow-ledger.ts';
+import {
+  isCaughtUp,
+  startWorld,
+  untilAlarm,
+  type World,
+  type WorldOptions,
+} from '../ingest/testing/start-world.ts';
+import { type Meddling, startMeddler, startPortal } from './testing/start-portal.ts';
+
+/** Of 32 bytes, as every hash is. */
+const otherHash = `${'1'.repeat(31)}2`;
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface Chained {
+  /** The portal's own world: a node, and what follows it. */
+  readonly world: World;
+  readonly mirror: Following;
+}
+
+/** A node, a Sluice that follows it, and one that follows that Sluice, through a meddler if told so. */
+async function startChained(
+  options: WorldOptions = {},
+  meddling?: Meddling,
+  follow: FollowOptions = {},
+): Promise<Chained> {
+  const world = await startWorld(options);
+  closers.push(world.close);
+  await world.caughtUp();
+  const portal = await startPortal(world.following.dataset);
+  closers.push(portal.close);
+  const between = meddling === undefined ? undefined : await startMeddler(portal.url, meddling);
+  if (between !== undefined) closers.push(between.close);
+  const url = between?.url ?? portal.url;
+  const mirror = await followNodes([], {
+    ...follow,
+    sources: [...(follow.sources ?? []), { kind: 'portal', name: 'portal', url }],
+  });
+  closers.push(mirror.stop);
+  return { world, mirror };
+}
+
+const untilSame = ({ world, mirror }: Chained, msMax = 20_000) =>
+  mirror.until('the head of the node is reached', isCaughtUp(world.node), msMax);
+
+/** Every block of the mirror is the portal's, byte for byte. */
+async function expectSameBlocks(mirror: Dataset, portal: Dataset): Promise<void> {
+  const read = async (dataset: Dataset) => {
+    const { hot } = dataset.snapshot();
+    const blocks: [HotBlock['header'], string][] = [];
+    for (const block of hot) {
+      const bytes = await dataset.readHotBlock(block);
+      blocks.push([block.header, Buffer.from(bytes).toString('base64')]);
+    }
+    return blocks;
+  };
+  expect(await read(mirror)).toEqual(await read(portal));
+}
+
+describe('a portal as the source', () => {
+  test('default: history, then each block as it comes, byte for byte, and finality with it', async () => {
+    const chained = await startChained({ ledger: { chain: { skipRate: 0.1 } } });
+    const { world, mirror } = chained;
+    await untilSame(chained);
+    await world.produce(8);
+    await world.caughtUp();
+    await untilSame(chained);
+    await expectSameBlocks(mirror.dataset, world.following.dataset);
+    const isFinal = ({ finalized }: ChainSnapshot) =>
+      finalized !== null && finalized.hash === world.following.dataset.snapshot().finalized?.hash;
+    await mirror.until('what is final there is final here', isFinal);
+    expect(mirror.dataset.description.genesisHash).toBe(
+      world.following.dataset.description.genesisHash,
+    );
+    expect(mirror.dataset.alarms.list()).toEqual([]);
+  });
+
+  test('behavior: F-10 a fork there is a fork here, also one that lowers the head', async () => {
+    const chained = await startChained();
+    const { world, mirror } = chained;
+    await untilSame(chained);
+    await world.produce(4);
+    await untilSame(chained);
+    world.node.faults.set({ kind: 'fork', depth: 3, forSlots: 1_000 });
+    await untilSame(chained);
+    await world.produce(2);
+    await untilSame(chained);
+    await expectSameBlocks(mirror.dataset, world.following.dataset);
+    expect(mirror.dataset.snapshot().replaced.size).toBeGreaterThan(0);
+    expect(mirror.ingester.status.sources[0]).toMatchObject({ state: 'live', strikes: 0 });
+  });
+});
+
+describe('bad answers', () => {
+  const slotOf = (line: string) => Number(/"number":(\d+)/.exec(line)?.[1]);
+  const edit = (line: string, slot: number, change: (block: Line) => void) => {
+    if (slotOf(line) !== slot || !line.includes('recordCounts')) return line;
+    const block = JSON.parse(line) as Line;
+    change(block);
+    return JSON.stringify(block);
+  };
+  interface Line {
+    header: Record<string, unknown>;
+    [kind: string]: unknown;
+  }
+
+  const lies: [string, string, (block: Line) => void][] = [
+    [
+      'F-08 a kind left out',
+      'block-counts-differ',
+      (block) => Reflect.deleteProperty(block, 'balances'),
+    ],
+    [
+      'F-08 counts left out',
+      'block-field-missing',
+      ({ header }) => Reflect.deleteProperty(header, 'recordCounts'),
+    ],
+    [
+      'F-07 an address that is none',
+      'block-field-invalid',
+      (block) =>
+        Object.assign((block['instructions'] as object[])[0] as object, { programId: '0' }),
+    ],
+    [
+      'records out of order',
+      'block-field-invalid',
+      (block) => (block['instructions'] as object[]).reverse(),
+    ],
+    [
+      'a field left out',
+      'block-field-missing',
+      (block) => Reflect.deleteProperty((block['transactions'] as object[])[0] as object, 'fee'),
+    ],
+    [
+      'F-06 a false parent hash',
+      'source-unlinked',
+      ({ header }) => Object.assign(header, { parentHash: otherHash }),
+    ],
+  ];
+  test.each(lies)('error: %s is never stored: %s', async (_name, alarm, change) => {
+    const slot = 20;
+    let isLying = true;
+    const line = (one: string) => (isLying ? edit(one, slot, change) : one);
+    const chained = await startChained({}, { line });
+    const { mirror, world } = chained;
+    await untilAlarm(mirror, alarm as Parameters<typeof untilAlarm>[1]);
+    expect(mirror.dataset.snapshot().head?.number).toBe(slot - 1);
+    isLying = false;
+    await untilSame(chained, 40_000);
+    await expectSameBlocks(mirror.dataset, world.following.dataset);
+    expect(mirror.dataset.alarms.list()).toEqual([]);
+  });
+
+  test('behavior: F-01 responses that break off in a line lose and double nothing', async () => {
+    let count = 0;
+    const line = (one: string) => (++count % 7 === 0 ? undefined : one);
+    const chained = await startChained({}, { line });
+    await untilSame(chained, 40_000);
+    await expectSameBlocks(chained.mirror.dataset, chained.world.following.dataset);
+  });
+
+  test('error: portal-content-differs: one that keeps votes is not mirrored into one that does not', async () => {
+    const body = (path: string, text: string) =>
+      path.endsWith('/status') ? text.replace('"votes":"drop"', '"votes":"keep"') : text;
+    const { mirror } = await startChained({}, { body });
+    await untilAlarm(mirror, 'portal-content-differs');
+    expect(mirror.dataset.snapshot().head).toBe(null);
+    expect(mirror.ingester.status.sources[0]?.state).toBe('disabled');
+  });
+
+  test('error: dataset-genesis-differs: another ledger at the address', async () => {
+    const body = (path: string, text: string) =>
+      path.endsWith('/status')
+        ? text.replace(/"genesis_hash":"[^"]+"/, `"genesis_hash":"${otherHash}"`)
+        : text;
+    const meddling: Meddling = {};
+    const chained = await startChained({}, meddling);
+    await untilSame(chained);
+    // The address came to serve another ledger: found out when the next response begins.
+    meddling.body = body;
+    meddling.line = () => undefined;
+    await chained.world.produce(2);
+    await untilAlarm(chained.mirror, 'dataset-genesis-differs');
+  });
+});
+
+describe('a portal among other sources', () => {
+  test('behavior: F-13 the node goes, the portal leads on; the portal goes, the node does', async () => {
+    const world = await startWorld({ nodes: [{}, {}] });
+    closers.push(world.close);
+    await world.caughtUp();
+    const portal = await startPortal(world.following.dataset);
+    closers.push(portal.close);
+    const meddling: Meddling = {};
+    const between = await startMeddler(portal.url, meddling);
+    closers.push(between.close);
+    const [, second] = world.nodes as [unknown, World['node']];
+    const mirror = await followNodes([second], {
+      sources: [{ kind: 'portal', name: 'portal', url: between.url }],
+    });
+    closers.push(mirror.stop);
+    const reached = () => mirror.until('the head is reached', isCaughtUp(world.node), 30_000);
+    await reached();
+    second.faults.set({ kind: 'http-status', status: 503 });
+    await world.produce(4);
+    await reached();
+    second.faults.clear();
+    meddling.status = 503;
+    await world.produce(4);
+    await reached();
+    expect(mirror.dataset.snapshot().hot.length).toBeGreaterThan(45);
+  });
+});

@@ -1,0 +1,80 @@
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { systemClock } from '../../base/clock.ts';
+import type { DatasetReader } from '../../dataset/dataset-reader.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { Service } from '../service.ts';
+
+export interface Portal {
+  /** Of its one dataset. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** A Sluice that serves a dataset over real sockets. */
+export async function startPortal(reader: DatasetReader): Promise<Portal> {
+  const overrides = { listen: { port: 0 }, admin: { port: 0 } };
+  const { config } = loadConfig({ overrides }, {});
+  const service = await Service.start(
+    { config, keys: null, version: '0.0.0-test' },
+    { clock: systemClock, log: pino({ level: 'silent' }) },
+  );
+  const { name, aliases } = reader.description;
+  service.expect({ name, aliases, dialects: ['ledger'] });
+  service.open(name, { reader, ingest: () => null });
+  const url = `http://127.0.0.1:${service.port}/datasets/${name}`;
+  return { url, close: () => service.close() };
+}
+
+export interface Meddling {
+  /** What becomes of a line of a stream; undefined ends the response in its midst. */
+  line?: (line: string) => string | undefined;
+  /** What becomes of a small answer. */
+  body?: (path: string, body: string) => string;
+  status?: number;
+}
+
+/** Stands between a portal and its reader and changes what passes. */
+export async function startMeddler(portal: string, meddling: Meddling): Promise<Portal> {
+  const { origin, pathname } = new URL(portal);
+  const server = createServer((incoming, outgoing) => {
+    const { url = '/', method, headers } = incoming;
+    const forward = request(`${origin}${url}`, { method, headers }, (answer) => {
+      const status = meddling.status ?? answer.statusCode ?? 500;
+      const { 'content-length': _length, ...rest } = answer.headers;
+      outgoing.writeHead(status, rest);
+      const isStream = rest['content-type'] === 'application/jsonl';
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (chunk: string) => {
+        text += chunk;
+        for (let end = text.indexOf('\n'); isStream && end >= 0; end = text.indexOf('\n')) {
+          const line = text.slice(0, end);
+          text = text.slice(end + 1);
+          const changed = meddling.line === undefined ? line : meddling.line(line);
+          if (changed === undefined) {
+            outgoing.write(line.slice(0, line.length / 2), () => outgoing.destroy());
+            answer.destroy();
+            return;
+          }
+          outgoing.write(`${changed}\n`);
+        }
+      });
+      answer.on('end', () => outgoing.end(isStream ? text : (meddling.body?.(url, text) ?? text)));
+      answer.on('error', () => outgoing.destroy());
+    });
+    outgoing.on('close', () => forward.destroy());
+    forward.on('error', () => outgoing.destroy());
+    incoming.pipe(forward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}${pathname}`,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

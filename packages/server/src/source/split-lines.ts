@@ -1,0 +1,46 @@
+const newline = 0x0a;
+
+/** A line longer than the limit. */
+export class LineTooLong extends RangeError {}
+
+/** The lines of a stream without their line feeds, in the parts they came in. */
+export async function* splitLines(
+  chunks: AsyncIterable<Uint8Array>,
+  lineBytesMax: number,
+): AsyncGenerator<readonly Uint8Array[]> {
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    for (let start = 0; start < chunk.length; ) {
+      const at = chunk.indexOf(newline, start);
+      const end = at < 0 ? chunk.length : at;
+      parts.push(chunk.subarray(start, end));
+      length += end - start;
+      if (length > lineBytesMax) throw new LineTooLong();
+      start = end + 1;
+      if (at < 0) break;
+      yield parts;
+      parts = [];
+      length = 0;
+    }
+  }
+  if (length > 0) yield parts;
+}
+
+/** The bytes of the parts but for some at either end, copied once, in memory of their own that can be moved to a thread. */
+export function joinBetween(
+  parts: readonly Uint8Array[],
+  skipped: number,
+  cut: number,
+): Uint8Array {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const bytes = new Uint8Array(length - skipped - cut);
+  let at = -skipped;
+  for (const part of parts) {
+    const start = Math.max(0, -at);
+    const end = Math.min(part.length, bytes.length - at);
+    if (end > start) bytes.set(part.subarray(start, end), at + start);
+    at += part.length;
+  }
+  return bytes;
+}
