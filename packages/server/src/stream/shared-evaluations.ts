@@ -33,6 +33,11 @@ export class SharedEvaluations {
     this.#evaluator = evaluator;
   }
 
+  /** Of what is kept or under way. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** As the evaluator, for a short range that ends at the head of the snapshot. */
   evaluate(job: SharedJob): Promise<readonly EvaluatedBlocks[]> {
     const key = this.#keyOf(job);
@@ -44,9 +49,10 @@ export class SharedEvaluations {
     }
     const entry: Entry = { evaluated: this.#run(job), bytes: entryBytes };
     this.#entries.set(key, entry);
+    this.#bytes += entry.bytes;
     entry.evaluated.then(
       (evaluated) => this.#account(key, entry, evaluated),
-      () => this.#entries.delete(key),
+      () => this.#forget(key, entry),
     );
     return entry.evaluated;
   }
@@ -73,12 +79,19 @@ export class SharedEvaluations {
 
   #account(key: string, entry: Entry, evaluated: readonly EvaluatedBlocks[]): void {
     if (this.#entries.get(key) !== entry) return;
-    for (const { piece } of evaluated) entry.bytes += piece?.bytes.length ?? 0;
-    this.#bytes += entry.bytes;
+    const lineBytes = evaluated.reduce((sum, { piece }) => sum + (piece?.bytes.length ?? 0), 0);
+    entry.bytes += lineBytes;
+    this.#bytes += lineBytes;
     for (const [oldKey, old] of this.#entries) {
       if (this.#bytes <= this.#bytesMax) return;
-      this.#bytes -= old.bytes;
-      this.#entries.delete(oldKey);
+      this.#forget(oldKey, old);
     }
+  }
+
+  /** Those under way are forgotten too: whoever waits for one still gets it. */
+  #forget(key: string, entry: Entry): void {
+    if (this.#entries.get(key) !== entry) return;
+    this.#entries.delete(key);
+    this.#bytes -= entry.bytes;
   }
 }
