@@ -2,8 +2,9 @@
 import { type Benchmark, UsageFailure } from './benchmark.ts';
 import { engineBenchmark } from './engine/engine-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
+import { serviceBenchmark } from './service/service-benchmark.ts';
 
-const benchmarks: readonly Benchmark[] = [normalizeBenchmark, engineBenchmark];
+const benchmarks: readonly Benchmark[] = [normalizeBenchmark, engineBenchmark, serviceBenchmark];
 
 const help = [
   'Usage: npm run bench -- [NAME…] [options]',

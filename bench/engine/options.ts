@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import { UsageFailure } from '../benchmark.ts';
+import { readArgs, readCount } from '../read-args.ts';
 
 export const MODES = ['warm', 'cold'] as const;
 export type Mode = (typeof MODES)[number];
@@ -29,11 +29,8 @@ export function parseOptions(args: readonly string[]): EngineBenchOptions {
   const text = { type: 'string' } as const;
   const known = { blocks: text, seed: text, runs: text, threads: text, modes: text, queries: text };
   const values = readArgs(args, { ...known, markdown: text });
-  const integer = (name: keyof typeof known, fallback: number, min: number) => {
-    const value = values[name] === undefined ? fallback : Number(values[name]);
-    if (Number.isSafeInteger(value) && value >= min) return value;
-    throw new UsageFailure(`--${name} takes a whole number from ${min}`);
-  };
+  const integer = (name: keyof typeof known, fallback: number, min: number) =>
+    readCount(name, values[name], { fallback, min });
   const modes = values.modes?.split(',') ?? MODES;
   const unknown = modes.find((mode) => !MODES.some((name) => name === mode));
   if (unknown !== undefined) throw new UsageFailure(`--modes knows warm and cold, not ${unknown}`);
@@ -49,16 +46,4 @@ export function parseOptions(args: readonly string[]): EngineBenchOptions {
     queries,
     markdownFile: values.markdown,
   };
-}
-
-function readArgs<Options extends Record<string, { type: 'string' }>>(
-  args: readonly string[],
-  options: Options,
-): { readonly [Name in keyof Options]?: string } {
-  try {
-    const { values } = parseArgs({ args: [...args], options, strict: true });
-    return values as { [Name in keyof Options]?: string };
-  } catch (error) {
-    throw new UsageFailure((error as Error).message, { cause: error });
-  }
 }

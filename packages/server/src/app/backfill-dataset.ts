@@ -1,4 +1,5 @@
 /** The composition of a backfill: history from nodes into one dataset of a data folder. */
+
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
@@ -11,8 +12,8 @@ import { FollowedSource, type FollowedSourceOptions } from '../ingest/followed-s
 import { checkIdentity } from '../ingest/genesis.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import { nodeFs } from '../storage/node-fs.ts';
-import { WriterLock } from '../storage/writer-lock.ts';
 import { Closers } from './closers.ts';
+import { lockDataFolder } from './lock-data-folder.ts';
 import { openOrCreateDataset } from './open-dataset.ts';
 import { startPreparing } from './start-preparing.ts';
 
@@ -72,7 +73,7 @@ async function openStored(
   if (!(await Dataset.isThere(`${dataFolder}/${name}`, nodeFs))) {
     throw new CodedError('dataset-missing', { dataset: name, folder: dataFolder });
   }
-  const lock = await WriterLock.acquire(dataFolder);
+  const lock = await lockDataFolder(dataFolder);
   closers.add(() => lock.release());
   const open = { folder: `${dataFolder}/${name}`, name, realTime: false };
   const dataset = await openOrCreateDataset(open, { fs: nodeFs, clock, lock });

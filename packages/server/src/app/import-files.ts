@@ -1,4 +1,5 @@
 /** The composition of an import: files of blocks into one dataset of a data folder. */
+
 import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../base/clock.ts';
@@ -11,8 +12,8 @@ import { SegmentMerger } from '../dataset/segment-merger.ts';
 import { type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
 import { readBlockFiles } from '../source/read-block-files.ts';
 import { nodeFs } from '../storage/node-fs.ts';
-import { WriterLock } from '../storage/writer-lock.ts';
 import { Closers } from './closers.ts';
+import { lockDataFolder } from './lock-data-folder.ts';
 import { openOrCreateDataset } from './open-dataset.ts';
 import { startPreparing } from './start-preparing.ts';
 
@@ -100,7 +101,7 @@ async function openTarget(
   { clock, onOpen }: ImportFilesModules,
   closers: Closers,
 ): Promise<Dataset> {
-  const lock = await WriterLock.acquire(dataFolder);
+  const lock = await lockDataFolder(dataFolder);
   closers.add(() => lock.release());
   const isNew = !(await Dataset.isThere(`${dataFolder}/${name}`, nodeFs));
   const dataset = await openOrCreateDataset(

@@ -3,18 +3,20 @@
  *
  *   configuration ─► names known ─► listening (503 for all of them) ─► opened one by one, served ─► sources followed
  */
+
 import { dirname, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import { nodeFs } from '../storage/node-fs.ts';
-import { WriterLock } from '../storage/writer-lock.ts';
+import type { WriterLock } from '../storage/writer-lock.ts';
 import { Closers } from './closers.ts';
 import type { Config } from './config/config-schema.ts';
 import { createLog } from './create-log.ts';
 import { followSources } from './follow-sources.ts';
 import { decideAccess } from './listen-policy.ts';
+import { lockDataFolder } from './lock-data-folder.ts';
 import { logProgress } from './log-progress.ts';
 import { openPlanned } from './open-dataset.ts';
 import { lockedFolders, type PlannedDataset, planDatasets } from './plan-datasets.ts';
@@ -91,7 +93,7 @@ type Locks = ReadonlyMap<string, WriterLock>;
 async function lockFolders(config: Config, closers: Closers): Promise<Locks> {
   const locks = new Map<string, WriterLock>();
   for (const folder of lockedFolders(config)) {
-    const lock = await WriterLock.acquire(folder);
+    const lock = await lockDataFolder(folder);
     closers.add(() => lock.release());
     locks.set(folder, lock);
   }

@@ -205,7 +205,7 @@ export class Dataset implements DatasetReader {
   async readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {
     const cached = this.#headers.get(segment.id);
     if (cached !== undefined) return cached;
-    const { headers } = openSegment(await this.readSegment(segment));
+    const headers = await this.#segments.readHeaders(segment);
     this.#headers.set(segment.id, headers);
     return headers;
   }

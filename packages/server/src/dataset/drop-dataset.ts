@@ -1,4 +1,5 @@
 import type { Fs } from '../storage/fs.ts';
+import { datasetNamePattern } from './manifest.ts';
 
 /** No dataset has such a name, so what a crash leaves half removed is never taken for one. */
 const droppedSuffix = '.dropped';
@@ -9,9 +10,16 @@ export async function dropDataset(
   fs: Fs,
 ): Promise<void> {
   const dropped = `${dataFolder}/${name}${droppedSuffix}`;
-  // Left by a crash in here.
-  await fs.removeFolder(dropped);
   await fs.rename(`${dataFolder}/${name}`, dropped);
   await fs.syncFolder(dataFolder);
   await fs.removeFolder(dropped);
+}
+
+/** Removes what drops left that were cut short. For whoever holds the lock of the data folder. */
+export async function removeDropped(dataFolder: string, fs: Fs): Promise<void> {
+  for (const name of await fs.list(dataFolder)) {
+    const isDropped =
+      name.endsWith(droppedSuffix) && datasetNamePattern.test(name.slice(0, -droppedSuffix.length));
+    if (isDropped) await fs.removeFolder(`${dataFolder}/${name}`);
+  }
 }

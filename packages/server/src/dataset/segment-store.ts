@@ -4,7 +4,7 @@ import { assert } from '../base/assert.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { BlockHeader } from '../ledger/block.ts';
-import { openSegment } from '../segment/open-segment.ts';
+import { openSegment, readSegmentHeaders } from '../segment/open-segment.ts';
 import {
   type Fs,
   readWholeFile,
@@ -30,6 +30,16 @@ export class SegmentStore {
 
   read(segment: SealedSegment): Promise<Uint8Array> {
     return readWholeFile(this.#fs, this.path(segment));
+  }
+
+  async readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {
+    const file = await this.#fs.openFile(this.path(segment), 'read');
+    try {
+      const read = (offset: number, length: number) => file.read(offset, length);
+      return await readSegmentHeaders({ length: await file.size(), read });
+    } finally {
+      await file.close();
+    }
   }
 
   /** Writes a segment that must hold exactly these blocks. It is durable before anything names it. */

@@ -6,9 +6,10 @@ import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { BLOCK_COLUMN_NAMES } from './block-columns.ts';
 import { buildSegment } from './build-segment.ts';
 import { COLUMN_NAMES } from './columns.ts';
-import { footerBytes, headerBytes } from './directory.ts';
-import { openSegment, type Segment } from './open-segment.ts';
-import type { UnitEntry } from './unit.ts';
+import { footerBytes, type GroupEntry, headerBytes } from './directory.ts';
+import { bytesInMemory, openSegment, readSegmentHeaders, Segment } from './open-segment.ts';
+import { CODEC, type UnitEntry } from './unit.ts';
+import { verifySegment } from './verify-segment.ts';
 
 const content = { profile: '2025', transactionsPerBlock: 230, epochRewardsPerBlock: 30 } as const;
 const blocks = simulatedBlocks({ content, firstSlot: 432_290, blockCount: 12 });
@@ -73,6 +74,40 @@ function flip(at: number, bit: number): Uint8Array {
   damaged[at] = (damaged[at] as number) ^ (1 << bit);
   return damaged;
 }
+
+test('error: segment-damaged: a unit that has its checksum and does not decode is told by verifying', () => {
+  const units = directory.groups[0]?.units as UnitEntry[];
+  const column = units.findIndex(
+    ({ codec, storedLength }) => codec === CODEC.lz4 && storedLength > 8,
+  );
+  const { offset, storedLength } = units[column] as UnitEntry;
+  const changed = bytes.slice();
+  changed.fill(0xff, offset, offset + storedLength);
+  const checksum = crc32(changed.subarray(offset, offset + storedLength));
+  const group = {
+    ...directory.groups[0],
+    units: units.map((unit, i) => (i === column ? { ...unit, checksum } : unit)),
+  } as GroupEntry;
+  const forged = { ...directory, groups: [group, ...directory.groups.slice(1)] };
+  const faults = verifySegment(new Segment(bytesInMemory(changed), forged));
+  expect(faults.map(({ code, detail }) => [code, detail])).toEqual([
+    ['segment-damaged', { unit: `group 0.${COLUMN_NAMES[column]}`, reason: 'it does not decode' }],
+  ]);
+  expect(verifySegment(openSegment(bytes))).toEqual([]);
+});
+
+test('behavior: headers are read by range, without the rest of the file', async () => {
+  let readBytes = 0;
+  const remote = {
+    length: bytes.length,
+    read: async (offset: number, length: number) => {
+      readBytes += length;
+      return bytes.subarray(offset, offset + length);
+    },
+  };
+  expect(await readSegmentHeaders(remote)).toEqual(openSegment(bytes).headers);
+  expect(readBytes).toBeLessThan(bytes.length / 20);
+});
 
 describe('a segment of real size', () => {
   test('behavior: it has several row groups and pages, and no byte is outside of a unit', () => {

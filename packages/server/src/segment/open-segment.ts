@@ -45,6 +45,32 @@ export function openSegment(bytes: Uint8Array | SegmentBytes): Segment {
   return new Segment(source, decodeDirectory(stored, footer, source.length));
 }
 
+/** A segment's bytes where reading takes its time: a file, an object in a store. */
+export interface RemoteBytes {
+  readonly length: number;
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+/** The headers of a segment's blocks by four range reads: its beginning and end, its directory, its block table. */
+export async function readSegmentHeaders(remote: RemoteBytes): Promise<readonly BlockHeader[]> {
+  const { length } = remote;
+  checkHeader(await remote.read(0, headerBytes));
+  if (length < headerBytes + footerBytes) throw damaged('footer', 'it is cut short');
+  const footer = decodeFooter(await remote.read(length - footerBytes, footerBytes), length);
+  const stored = await remote.read(footer.offset, footer.storedLength);
+  const directory = decodeDirectory(stored, footer, length);
+  // The units of the block table stand together.
+  const start = Math.min(...directory.blockUnits.map(({ offset }) => offset));
+  const ends = directory.blockUnits.map(({ offset, storedLength }) => offset + storedLength);
+  const table = bytesInMemory(await remote.read(start, Math.max(...ends) - start));
+  const bytes: SegmentBytes = {
+    length,
+    read: (offset, count) => table.read(offset - start, count),
+    readInto: (offset, target) => table.readInto(offset - start, target),
+  };
+  return new Segment(bytes, directory).headers;
+}
+
 export class Segment {
   readonly bytes: SegmentBytes;
   readonly directory: Directory;

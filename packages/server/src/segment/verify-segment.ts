@@ -3,14 +3,14 @@ import { BLOCK_COLUMN_NAMES } from './block-columns.ts';
 import { COLUMN_NAMES } from './columns.ts';
 import type { Directory } from './directory.ts';
 import type { Segment } from './open-segment.ts';
-import { type UnitEntry, verifyUnit } from './unit.ts';
+import { decodeUnit, type UnitEntry } from './unit.ts';
 
-/** Every unit of a segment against its checksum: one error a damaged unit, each with its name. */
+/** Every unit of a segment, against its checksum and decoded: one error a damaged unit, each with its name. */
 export function verifySegment({ bytes, directory }: Segment): CodedError[] {
   const faults: CodedError[] = [];
   for (const [name, entry] of listUnits(directory)) {
     try {
-      verifyUnit(bytes.read(entry.offset, entry.storedLength), entry, name);
+      decodeUnit(bytes.read(entry.offset, entry.storedLength), entry, name);
     } catch (error) {
       if (!isCodedError(error)) throw error;
       faults.push(error);

@@ -135,6 +135,15 @@ describe('sluice dataset drop', () => {
     },
   );
 
+  test('behavior: what a drop that was cut short left goes with the next command that writes', async () => {
+    const left = join(data, 'yours.dropped');
+    mkdirSync(join(left, 'segments'), { recursive: true });
+    expect((await run('dataset', 'list', '--data', data)).code).toBe(0);
+    expect(existsSync(left)).toBe(true);
+    expect((await run('dataset', 'drop', 'mine', '--data', data, '--yes')).code).toBe(0);
+    expect(existsSync(left)).toBe(false);
+  });
+
   test('behavior: a damaged one can be dropped too', async () => {
     writeFileSync(join(data, 'mine/manifest.json'), '{}');
     const { code, out } = await run('dataset', 'drop', 'mine', '--data', data, '--yes');

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
+import { lockDataFolder } from '../../app/lock-data-folder.ts';
 import { CodedError, isCodedError } from '../../base/errors.ts';
 import { dropDataset } from '../../dataset/drop-dataset.ts';
 import { readStoredDataset } from '../../dataset/stored-dataset.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
-import { WriterLock } from '../../storage/writer-lock.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import { listDataFolder } from '../list-data-folder.ts';
@@ -107,7 +107,7 @@ async function dropNamed(
     const detail = { dataset: name, blocks, start, head, bytes };
     throw new CodedError('dataset-drop-unconfirmed', detail);
   }
-  const lock = await WriterLock.acquire(data);
+  const lock = await lockDataFolder(data);
   try {
     await dropDataset({ dataFolder: data, name }, nodeFs);
   } finally {

@@ -1,0 +1,25 @@
+import { parseArgs } from 'node:util';
+import { UsageFailure } from './benchmark.ts';
+
+/** The options of a benchmark, each a text; what is not known is refused. */
+export function readArgs<Options extends Record<string, { type: 'string' }>>(
+  args: readonly string[],
+  options: Options,
+): { readonly [Name in keyof Options]?: string } {
+  try {
+    const { values } = parseArgs({ args: [...args], options, strict: true });
+    return values as { [Name in keyof Options]?: string };
+  } catch (error) {
+    throw new UsageFailure((error as Error).message, { cause: error });
+  }
+}
+
+export function readCount(
+  name: string,
+  found: string | undefined,
+  { fallback, min }: { readonly fallback: number; readonly min: number },
+): number {
+  const value = found === undefined ? fallback : Number(found);
+  if (Number.isSafeInteger(value) && value >= min) return value;
+  throw new UsageFailure(`--${name} takes a whole number from ${min}`);
+}

@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ticksPerSecond } from './machine-load.ts';
+import { ScenarioFailure } from './scenario.ts';
+
+const command = fileURLToPath(new URL('../../../packages/server/bin/sluice.js', import.meta.url));
+const startMsMax = 60_000;
+const stopMsMax = 10_000;
+const memorySampleMs = 200;
+
+export interface CommandCost {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly anonymousBytesPeak: number;
+}
+
+/** The command `sluice` in a process of its own, with what the system says of it. */
+export class CommandProcess {
+  readonly #child: ChildProcess;
+  #output = '';
+  #errors = '';
+  #anonymousBytesPeak = 0;
+  readonly #sampling: NodeJS.Timeout;
+
+  private constructor(args: readonly string[]) {
+    this.#child = spawn(process.execPath, [command, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child.stdout?.on('data', (bytes) => {
+      this.#output += bytes;
+    });
+    this.#child.stderr?.on('data', (bytes) => {
+      this.#errors = `${this.#errors}${bytes}`.slice(-4_000);
+    });
+    this.#sampling = setInterval(() => this.#sampleMemory(), memorySampleMs);
+    this.#sampling.unref();
+  }
+
+  /** Resolves with the groups of the pattern once its output has it. */
+  static async start(
+    args: readonly string[],
+    isUp: RegExp,
+  ): Promise<{ process: CommandProcess; found: readonly string[] }> {
+    const started = new CommandProcess(args);
+    return { process: started, found: await started.#until(isUp) };
+  }
+
+  /** Runs a command to its end. */
+  static async run(args: readonly string[]): Promise<void> {
+    await CommandProcess.measure(args);
+  }
+
+  /** As `run`, with what it took. Processor time is that of the last look, a few of them a second. */
+  static async measure(args: readonly string[]): Promise<CommandCost> {
+    const start = performance.now();
+    const started = new CommandProcess(args);
+    let cpuSeconds = 0;
+    const looking = setInterval(() => {
+      cpuSeconds = started.#cpuSecondsSoFar() ?? cpuSeconds;
+    }, memorySampleMs);
+    const code = await started.#exit();
+    const seconds = (performance.now() - start) / 1000;
+    clearInterval(looking);
+    clearInterval(started.#sampling);
+    if (code !== 0) throw started.#failure(`ended with ${code}`);
+    return { seconds, cpuSeconds, anonymousBytesPeak: started.#anonymousBytesPeak };
+  }
+
+  #cpuSecondsSoFar(): number | undefined {
+    try {
+      return this.cpuSeconds();
+    } catch {
+      return undefined; // It has ended.
+    }
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Processor time of all its threads so far. */
+  cpuSeconds(): number {
+    const stat = readFileSync(`/proc/${this.pid}/stat`, 'latin1');
+    // The name stands in parentheses and may hold spaces; utime and stime are the 12th and 13th after it.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  }
+
+  /** The most anonymous memory seen, a few looks a second. */
+  get anonymousBytesPeak(): number {
+    this.#sampleMemory();
+    return this.#anonymousBytesPeak;
+  }
+
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    clearInterval(this.#sampling);
+    const exit = this.#exit();
+    this.#child.kill(signal);
+    const kill = setTimeout(() => this.#child.kill('SIGKILL'), stopMsMax);
+    await exit;
+    clearTimeout(kill);
+  }
+
+  async #exit(): Promise<number | null> {
+    if (this.#child.exitCode !== null) return this.#child.exitCode;
+    if (this.#child.signalCode !== null) return null;
+    const [code] = (await once(this.#child, 'exit')) as [number | null];
+    return code;
+  }
+
+  #until(pattern: RegExp): Promise<readonly string[]> {
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        this.#child.kill('SIGKILL');
+        reject(this.#failure('did not come up'));
+      }, startMsMax);
+      const look = () => {
+        const found = pattern.exec(this.#output);
+        if (found === null) return;
+        clearTimeout(late);
+        resolve(found.slice(1));
+      };
+      this.#child.stdout?.on('data', look);
+      this.#child.once('exit', (code) => {
+        clearTimeout(late);
+        reject(this.#failure(`ended with ${code}`));
+      });
+    });
+  }
+
+  #failure(what: string): ScenarioFailure {
+    const [, ...args] = this.#child.spawnargs;
+    return new ScenarioFailure(`${args.join(' ')} ${what}:\n${this.#errors}${this.#output}`);
+  }
+
+  #sampleMemory(): void {
+    try {
+      const status = readFileSync(`/proc/${this.pid}/status`, 'latin1');
+      const kilobytes = Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+      this.#anonymousBytesPeak = Math.max(this.#anonymousBytesPeak, kilobytes * 1024);
+    } catch {
+      // It has ended.
+    }
+  }
+}

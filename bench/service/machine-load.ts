@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+
+/** The unit of /proc on Linux. */
+export const ticksPerSecond = 100;
+
+/** Processor time that the whole machine has spent on anything, in seconds. */
+export function machineCpuSeconds(): number {
+  const [line = ''] = readFileSync('/proc/stat', 'latin1').split('\n', 1);
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0] = line
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + irq + softIrq) / ticksPerSecond;
+}

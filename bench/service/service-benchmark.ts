@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Benchmark } from '../benchmark.ts';
+import { importScenario } from './import.ts';
+import { parseOptions } from './options.ts';
+import { rpcScenario } from './rpc.ts';
+import type { Scenario } from './scenario.ts';
+
+const scenarios: readonly Scenario[] = [importScenario, rpcScenario];
+
+/** The service as a whole: real processes, each figure beside what it is measured by. */
+export const serviceBenchmark: Benchmark = {
+  name: 'service',
+  summary: 'the service in a process of its own, against its goals and yardsticks',
+  options: [
+    '--scenarios A,B  which of these (default all):',
+    ...scenarios.map(({ name, summary }) => `  ${name.padEnd(12)} ${summary}`),
+    '--seed N         seed of the simulated ledger (default 1)',
+  ],
+  async run(print, args) {
+    const known = scenarios.map(({ name }) => name);
+    const options = parseOptions(args, known);
+    for (const { name, summary, run } of scenarios) {
+      if (options.scenarios?.includes(name) === false) continue;
+      print(`${name}: ${summary} (seed ${options.seed})`);
+      const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
+      const progress = (text: string) => void process.stderr.write(`${name}: ${text}\n`);
+      try {
+        await run({ options, folder, print: (line) => print(`  ${line}`), progress });
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    }
+  },
+};
