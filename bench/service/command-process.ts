@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ticksPerSecond } from './machine-load.ts';
 import { ScenarioFailure } from './scenario.ts';
@@ -22,7 +23,9 @@ export class CommandProcess {
   #output = '';
   #errors = '';
   #anonymousBytesPeak = 0;
-  readonly #sampling: NodeJS.Timeout;
+  #cpuSecondsSeen = 0;
+  readonly #ended = new AbortController();
+  readonly #sampling: Promise<void>;
 
   private constructor(args: readonly string[]) {
     this.#child = spawn(process.execPath, [command, ...args], {
@@ -34,8 +37,7 @@ export class CommandProcess {
     this.#child.stderr?.on('data', (bytes) => {
       this.#errors = `${this.#errors}${bytes}`.slice(-4_000);
     });
-    this.#sampling = setInterval(() => this.#sampleMemory(), memorySampleMs);
-    this.#sampling.unref();
+    this.#sampling = this.#sample();
   }
 
   /** Resolves with the groups of the pattern once its output has it. */
@@ -56,24 +58,34 @@ export class CommandProcess {
   static async measure(args: readonly string[]): Promise<CommandCost> {
     const start = performance.now();
     const started = new CommandProcess(args);
-    let cpuSeconds = 0;
-    const looking = setInterval(() => {
-      cpuSeconds = started.#cpuSecondsSoFar() ?? cpuSeconds;
-    }, memorySampleMs);
     const code = await started.#exit();
     const seconds = (performance.now() - start) / 1000;
-    clearInterval(looking);
-    clearInterval(started.#sampling);
+    await started.#endSampling();
     if (code !== 0) throw started.#failure(`ended with ${code}`);
-    return { seconds, cpuSeconds, anonymousBytesPeak: started.#anonymousBytesPeak };
+    return {
+      seconds,
+      cpuSeconds: started.#cpuSecondsSeen,
+      anonymousBytesPeak: started.#anonymousBytesPeak,
+    };
   }
 
-  #cpuSecondsSoFar(): number | undefined {
-    try {
-      return this.cpuSeconds();
-    } catch {
-      return undefined; // It has ended.
+  /** Until it has ended. */
+  async #sample(): Promise<void> {
+    const { signal } = this.#ended;
+    while (!signal.aborted) {
+      this.#sampleMemory();
+      try {
+        this.#cpuSecondsSeen = this.cpuSeconds();
+      } catch {
+        // It has ended.
+      }
+      await sleep(memorySampleMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
+  }
+
+  async #endSampling(): Promise<void> {
+    this.#ended.abort();
+    await this.#sampling;
   }
 
   get pid(): number {
@@ -95,7 +107,7 @@ export class CommandProcess {
   }
 
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
-    clearInterval(this.#sampling);
+    await this.#endSampling();
     const exit = this.#exit();
     this.#child.kill(signal);
     const kill = setTimeout(() => this.#child.kill('SIGKILL'), stopMsMax);
