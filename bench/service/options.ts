@@ -5,6 +5,8 @@ export interface ServiceBenchOptions {
   /** Undefined for all. */
   readonly scenarios: readonly string[] | undefined;
   readonly seed: number;
+  /** How long is measured, after everything is up. */
+  readonly seconds: number;
 }
 
 const text = { type: 'string' } as const;
@@ -13,7 +15,7 @@ export function parseOptions(
   args: readonly string[],
   known: readonly string[],
 ): ServiceBenchOptions {
-  const values = readArgs(args, { scenarios: text, seed: text });
+  const values = readArgs(args, { scenarios: text, seed: text, seconds: text });
   const scenarios = values.scenarios?.split(',');
   const odd = scenarios?.find((name) => !known.includes(name));
   if (odd !== undefined)
@@ -21,5 +23,6 @@ export function parseOptions(
   return {
     scenarios,
     seed: readCount('seed', values.seed, { fallback: 1, min: 0 }),
+    seconds: readCount('seconds', values.seconds, { fallback: 60, min: 5 }),
   };
 }

@@ -2,12 +2,24 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Benchmark } from '../benchmark.ts';
+import { everythingScenario } from './everything.ts';
+import { crowdScenario, freshnessScenario } from './freshness.ts';
 import { importScenario } from './import.ts';
+import { liveScenario } from './live.ts';
 import { parseOptions } from './options.ts';
 import { rpcScenario } from './rpc.ts';
 import type { Scenario } from './scenario.ts';
+import { startScenario } from './start.ts';
 
-const scenarios: readonly Scenario[] = [importScenario, rpcScenario];
+const scenarios: readonly Scenario[] = [
+  importScenario,
+  rpcScenario,
+  liveScenario,
+  freshnessScenario,
+  crowdScenario,
+  everythingScenario,
+  startScenario,
+];
 
 /** The service as a whole: real processes, each figure beside what it is measured by. */
 export const serviceBenchmark: Benchmark = {
@@ -16,6 +28,7 @@ export const serviceBenchmark: Benchmark = {
   options: [
     '--scenarios A,B  which of these (default all):',
     ...scenarios.map(({ name, summary }) => `  ${name.padEnd(12)} ${summary}`),
+    '--seconds N      how long each is measured, but for import and rpc, which end by themselves (default 60)',
     '--seed N         seed of the simulated ledger (default 1)',
   ],
   async run(print, args) {

@@ -77,6 +77,8 @@ function describeTime({ time, view, slotMs }: ControlModules): unknown {
     paused: time.paused,
     speed: time.speed,
     slotMs,
+    // What the chain does when is told in this time: slot s is produced at s × slotMs.
+    ledgerMs: time.nowMs(),
     processedSlot,
     confirmedSlot,
     finalizedSlot,

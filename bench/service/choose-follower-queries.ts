@@ -1,0 +1,103 @@
+/**
+ * Queries as followers ask them, of the kinds Q1 to Q3 and Q8 of the engine's benchmark: a program's calls by their first
+ * eight bytes with what belongs to them, and token balances by owner. Of each kind those are taken whose answers are
+ * nearest to a size, so that any seed gives queries of the same weight.
+ */
+import { assert } from '@sluice/server/dist/base/assert.js';
+import { Engine } from '@sluice/server/dist/engine/engine.js';
+import type { Block } from '@sluice/server/dist/ledger/block.js';
+import { discriminator } from '@sluice/server/dist/ledger/discriminator.js';
+import { buildSegment } from '@sluice/server/dist/segment/build-segment.js';
+import { SimulatedChain } from '@sluice/server/dist/simulator/chain.js';
+import { parseContentOptions } from '@sluice/server/dist/simulator/content/content-options.js';
+import { expectedBlock } from '@sluice/server/dist/simulator/content/expected-block.js';
+import { BlockGenerator } from '@sluice/server/dist/simulator/content/generate-block.js';
+import { parseBody } from '../engine/parse-body.ts';
+import type { SimulatorOptions } from './processes.ts';
+
+export interface QueryChoice {
+  readonly count: number;
+  /** Text of an answer, a block. */
+  readonly answerBytesGoal: number;
+}
+
+const sampleBlockCount = 6;
+const sampleSlot = 1_000;
+const candidateCountMax = 200;
+const cacheBytesMax = 64 << 20;
+
+/** Bodies without a range. Every block gives a line, so that arrivals can be counted. */
+export function chooseFollowerQueries(
+  ledger: SimulatorOptions,
+  { count, answerBytesGoal }: QueryChoice,
+): readonly object[] {
+  const blocks = sampleBlocks(ledger);
+  const calls = rank(
+    blocks.flatMap(({ instructions }) =>
+      instructions.map(({ programId, data }) => [programId, discriminator(data, 8)] as const),
+    ),
+  ).filter(([, d8]) => d8 !== null);
+  const owners = rank(
+    blocks.flatMap(({ tokenBalances }) => tokenBalances.map(({ postOwner }) => [postOwner])),
+  ).filter(([owner]) => owner !== null);
+  const inner = { transaction: true, innerInstructions: true };
+  const tokens = { ...inner, transactionTokenBalances: true };
+  const kinds = [
+    ...[inner, tokens, { ...tokens, logs: true }].map((relations) =>
+      calls.map(([programId, d8]) => ({
+        instructions: [{ programId: [programId], d8: [d8], ...relations }],
+      })),
+    ),
+    owners.map(([owner]) => ({ tokenBalances: [{ preOwner: [owner] }, { postOwner: [owner] }] })),
+  ];
+  const weigh = openSample(blocks);
+  const chosen = kinds.flatMap((bodies, kind) => {
+    const weighed = bodies.map((body) => ({
+      body: { includeAllBlocks: true, ...body },
+      distance: Math.abs(Math.log(weigh(body) / answerBytesGoal)),
+    }));
+    const share = Math.floor((count + kind) / kinds.length);
+    return weighed.sort((a, b) => a.distance - b.distance).slice(0, share);
+  });
+  assert(chosen.length === count, 'a ledger has as many programs and owners');
+  return chosen.map(({ body }) => body);
+}
+
+function sampleBlocks({ seed, profile }: SimulatorOptions): readonly Block[] {
+  const chain = new SimulatedChain({ seed });
+  const generator = new BlockGenerator(parseContentOptions({ seed, profile, votes: false }));
+  const blocks: Block[] = [];
+  for (let slot = sampleSlot; blocks.length < sampleBlockCount; slot++) {
+    const block = chain.blockAt(slot);
+    if (block === undefined) continue;
+    blocks.push(expectedBlock(generator.generate(block), { votes: 'drop' }));
+  }
+  return blocks;
+}
+
+/** The most frequent first; by their text where equally frequent. */
+function rank<Value extends readonly (string | null)[]>(values: readonly Value[]): Value[] {
+  const counts = new Map<string, { readonly value: Value; count: number }>();
+  for (const value of values) {
+    const key = value.join(' ');
+    const known = counts.get(key);
+    if (known === undefined) counts.set(key, { value, count: 1 });
+    else known.count++;
+  }
+  return [...counts]
+    .sort(([a, { count: m }], [b, { count: n }]) => n - m || (a < b ? -1 : 1))
+    .slice(0, candidateCountMax)
+    .map(([, { value }]) => value);
+}
+
+/** Text of the answer to a query, a block. */
+function openSample(blocks: readonly Block[]): (body: object) => number {
+  const engine = new Engine({ cacheBytesMax });
+  engine.open('sample', buildSegment(blocks));
+  return (body) => {
+    let bytes = 0;
+    const query = parseBody({ fromBlock: 0, ...body });
+    for (const piece of engine.run('sample', query)) bytes += piece.length;
+    return bytes / blocks.length;
+  };
+}

@@ -1,0 +1,103 @@
+import { crc32 } from 'node:zlib';
+
+export interface Chunk {
+  readonly length: number;
+  readonly crc: number;
+  /** Not there if it came in several reads and was not kept. Overwritten by the next read. */
+  readonly bytes: Buffer | undefined;
+}
+
+export interface ChunkReaderModules {
+  readonly onStatus: (status: number, headers: string) => void;
+  readonly onChunk: (chunk: Chunk) => void;
+  /** The last chunk came. */
+  readonly onEnd: () => void;
+}
+
+const lineFeed = 10;
+const headBytesMax = 16 * 1024;
+
+/** Reads one HTTP response in chunks, as cheaply as can be: bytes are summed and passed over. */
+export class ChunkReader {
+  readonly #modules: ChunkReaderModules;
+  #state: 'head' | 'size' | 'data' | 'tail' | 'end' = 'head';
+  #text = '';
+  #left = 0;
+  #length = 0;
+  #crc = 0;
+  #kept: Buffer[] = [];
+  /** Chunks that come in several reads are put together. */
+  isKeeping = true;
+
+  constructor(modules: ChunkReaderModules) {
+    this.#modules = modules;
+  }
+
+  read(bytes: Buffer): void {
+    let at = 0;
+    while (at < bytes.length) {
+      switch (this.#state) {
+        case 'head':
+          at = this.#readHead(bytes);
+          break;
+        case 'size':
+          at = this.#readSize(bytes, at);
+          break;
+        case 'data':
+          at = this.#readData(bytes, at);
+          break;
+        case 'tail':
+          // The line break after a chunk.
+          if (bytes[at] === lineFeed) this.#state = 'size';
+          at++;
+          break;
+        case 'end':
+          return;
+      }
+    }
+  }
+
+  #readHead(bytes: Buffer): number {
+    const known = this.#text.length;
+    this.#text += bytes.toString('latin1', 0, headBytesMax);
+    const end = this.#text.indexOf('\r\n\r\n');
+    if (end < 0) return bytes.length;
+    const head = this.#text.slice(0, end);
+    this.#text = '';
+    this.#state = 'size';
+    this.#modules.onStatus(Number(head.slice(9, 12)), head);
+    return end + 4 - known;
+  }
+
+  #readSize(bytes: Buffer, start: number): number {
+    const end = bytes.indexOf(lineFeed, start);
+    this.#text += bytes.toString('latin1', start, end < 0 ? bytes.length : end);
+    if (end < 0) return bytes.length;
+    this.#length = Number.parseInt(this.#text, 16);
+    this.#text = '';
+    this.#left = this.#length;
+    this.#crc = 0;
+    this.#state = this.#length === 0 ? 'end' : 'data';
+    if (this.#length === 0) this.#modules.onEnd();
+    return end + 1;
+  }
+
+  #readData(bytes: Buffer, start: number): number {
+    const end = Math.min(bytes.length, start + this.#left);
+    const part = bytes.subarray(start, end);
+    const isWhole = part.length === this.#length;
+    this.#crc = crc32(part, this.#crc);
+    this.#left -= part.length;
+    if (this.isKeeping && !isWhole) this.#kept.push(Buffer.from(part));
+    if (this.#left > 0) return end;
+    const kept = this.isKeeping ? Buffer.concat(this.#kept) : undefined;
+    this.#kept = [];
+    this.#state = 'tail';
+    this.#modules.onChunk({
+      length: this.#length,
+      crc: this.#crc,
+      bytes: isWhole ? part : kept,
+    });
+    return end;
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * Readers of followed streams, thousands in one process. They know when which block reached them, and check that none is
+ * missed or doubled.
+ *
+ * A piece that many responses share comes to each as the same chunk of bytes, so it is decompressed where it is seen
+ * first and known by its sum after that. What the first reader of each query got is kept, to be decoded as one stream.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { constants, gunzipSync, inflateRawSync } from 'node:zlib';
+import type { Chunk } from './chunk-reader.ts';
+import type { FollowedAnswer } from './compare-answers.ts';
+import { Follower } from './follower.ts';
+import { Histogram } from './histogram.ts';
+import type { LedgerClock } from './ledger-clock.ts';
+import { ScenarioFailure } from './scenario.ts';
+
+export interface LoadOptions {
+  readonly port: number;
+  readonly followerCount: number;
+  /** Bodies without a range; each block must give a line. */
+  readonly queries: readonly object[];
+}
+
+export interface LoadModules {
+  readonly clock: LedgerClock;
+  /** Where the newest block is. */
+  readonly head: () => Promise<number | null>;
+  readonly progress: (text: string) => void;
+}
+
+export interface LoadResult {
+  readonly latencyMs: Histogram;
+  readonly blockCount: number;
+  /** Of all followers, as sent and before compression. */
+  readonly sentBytes: number;
+  readonly plainBytes: number;
+}
+
+/** A server takes connections from a queue of 511. */
+const openAtOnce = 500;
+const gzipHeaderLength = 10;
+/** How long after the end the last block may take to reach the last follower. */
+const graceMs = 10_000;
+const graceStepMs = 50;
+
+/** What a chunk holds. */
+interface Decoded {
+  readonly slots: readonly number[];
+  readonly plainBytes: number;
+}
+
+export class FollowerLoad {
+  readonly #options: LoadOptions;
+  readonly #modules: LoadModules;
+  readonly #followers: Follower[] = [];
+  readonly #decoded = new Map<number, Decoded>();
+  /** Arrivals of chunks that came in parts and that nobody has decoded yet. */
+  readonly #unknown = new Map<number, (() => void)[]>();
+  #latencyMs = new Histogram();
+  #firstSlot = Number.POSITIVE_INFINITY;
+  #lastSlot = Number.POSITIVE_INFINITY;
+  #sentBytes = 0;
+  #plainBytes = 0;
+  #fault: ScenarioFailure | undefined;
+
+  constructor(options: LoadOptions, modules: LoadModules) {
+    this.#options = options;
+    this.#modules = modules;
+  }
+
+  /** Opens all of them at the head, and waits until each has a block. */
+  async open(): Promise<void> {
+    const { followerCount, queries, port } = this.#options;
+    const { head, progress } = this.#modules;
+    while (this.#followers.length < followerCount) {
+      const newest = await head();
+      if (newest === null) throw new ScenarioFailure('the service has no block');
+      const fromBlock = newest + 1;
+      const count = Math.min(openAtOnce, followerCount - this.#followers.length);
+      const opening = Array.from({ length: count }, () => {
+        const at = this.#followers.length;
+        const query = at % queries.length;
+        const isKeeping = at < queries.length;
+        const follower = new Follower(
+          { query, fromBlock, isKeeping },
+          {
+            onChunk: (from, chunk) => this.#take(from, chunk),
+            onFault: (error) => {
+              this.#fault ??= error;
+            },
+          },
+        );
+        this.#followers.push(follower);
+        return follower.open(port, JSON.stringify({ ...queries[query], fromBlock }));
+      });
+      await Promise.all(opening);
+      this.#check();
+      progress(`${this.#followers.length} followers are open`);
+    }
+  }
+
+  /** Counts the blocks that are confirmed from now on for so long, and waits for the last one to arrive everywhere. */
+  async measure(seconds: number): Promise<LoadResult> {
+    const { clock } = this.#modules;
+    const { chain } = clock;
+    this.#latencyMs = new Histogram();
+    this.#sentBytes = 0;
+    this.#plainBytes = 0;
+    this.#lastSlot = Number.POSITIVE_INFINITY;
+    this.#firstSlot = chain.nextBlock(clock.newestBlock(performance.now()) + 1);
+    await sleep(seconds * 1000);
+    this.#lastSlot = clock.newestBlock(performance.now());
+    const { sentBytes, plainBytes } = this.#snapshotBytes();
+    await this.#untilAllReached(this.#lastSlot);
+    const blockCount = chain.height(this.#lastSlot) - chain.height(this.#firstSlot) + 1;
+    const expected = blockCount * this.#followers.length;
+    if (this.#latencyMs.count !== expected) {
+      throw new ScenarioFailure(`${expected} arrivals expected, ${this.#latencyMs.count} seen`);
+    }
+    return { latencyMs: this.#latencyMs, blockCount, sentBytes, plainBytes };
+  }
+
+  /** What the first reader of each query got, decoded as one stream, and the blocks it is about. */
+  answers(): readonly FollowedAnswer[] {
+    return this.#followers
+      .filter(({ isKeeping }) => isKeeping)
+      .map(({ query, kept, fromBlock, lastSlot }) => {
+        const options = { finishFlush: constants.Z_SYNC_FLUSH };
+        const text = gunzipSync(Buffer.concat(kept), options);
+        return { query, text, first: fromBlock, last: lastSlot };
+      });
+  }
+
+  close(): void {
+    for (const follower of this.#followers) follower.close();
+  }
+
+  #snapshotBytes() {
+    return { sentBytes: this.#sentBytes, plainBytes: this.#plainBytes };
+  }
+
+  #check(): void {
+    if (this.#fault !== undefined) throw this.#fault;
+  }
+
+  async #untilAllReached(slot: number): Promise<void> {
+    for (let waitedMs = 0; waitedMs < graceMs; waitedMs += graceStepMs) {
+      this.#check();
+      if (this.#followers.every(({ lastSlot }) => lastSlot >= slot)) return;
+      await sleep(graceStepMs);
+    }
+    const late = this.#followers.filter(({ lastSlot }) => lastSlot < slot).length;
+    throw new ScenarioFailure(`${late} followers did not get slot ${slot}`);
+  }
+
+  #take(follower: Follower, chunk: Chunk): void {
+    const ms = performance.now();
+    const key = chunk.length * 2 ** 32 + chunk.crc;
+    const known = this.#decoded.get(key);
+    this.#sentBytes += chunk.length;
+    if (known !== undefined) this.#arrive(follower, known, ms);
+    else if (chunk.bytes === undefined) {
+      const waiting = this.#unknown.get(key) ?? [];
+      waiting.push(() => this.#arrive(follower, this.#decoded.get(key) as Decoded, ms));
+      this.#unknown.set(key, waiting);
+    } else {
+      const decoded = decode(chunk.bytes);
+      this.#decoded.set(key, decoded);
+      this.#arrive(follower, decoded, ms);
+      for (const arrive of this.#unknown.get(key) ?? []) arrive();
+      this.#unknown.delete(key);
+    }
+  }
+
+  #arrive(follower: Follower, { slots, plainBytes }: Decoded, ms: number): void {
+    const { clock } = this.#modules;
+    this.#plainBytes += plainBytes;
+    for (const slot of slots) {
+      if (slot !== clock.chain.nextBlock(follower.lastSlot + 1)) {
+        const what = `slot ${slot} came after ${follower.lastSlot}`;
+        this.#fault ??= new ScenarioFailure(what);
+      }
+      follower.lastSlot = slot;
+      if (slot >= this.#firstSlot && slot <= this.#lastSlot) {
+        this.#latencyMs.add(ms - clock.confirmedMs(slot));
+      }
+    }
+  }
+}
+
+const lineStart = '{"header":{"number":';
+
+function decode(bytes: Buffer): Decoded {
+  const hasHeader = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  const body = hasHeader ? bytes.subarray(gzipHeaderLength) : bytes;
+  const text = inflateRawSync(body, { finishFlush: constants.Z_SYNC_FLUSH });
+  const slots: number[] = [];
+  for (let at = 0; at < text.length; at = text.indexOf(10, at) + 1) {
+    const start = at + lineStart.length;
+    slots.push(Number.parseInt(text.toString('latin1', start, start + 20), 10));
+  }
+  return { slots, plainBytes: text.length };
+}

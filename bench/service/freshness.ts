@@ -1,0 +1,31 @@
+import { measureHead } from './measure-head.ts';
+import { describeHead, verdict } from './report.ts';
+import type { Scenario, ScenarioContext } from './scenario.ts';
+
+const queryCount = 50;
+
+async function measure(
+  context: ScenarioContext,
+  { followerCount, p99MsMax }: { readonly followerCount: number; readonly p99MsMax: number },
+): Promise<void> {
+  const shape = { profile: '2025', followerCount, queryCount } as const;
+  const result = await measureHead(shape, context);
+  const { latencyMs } = result;
+  context.print(
+    `p99 ${latencyMs.quantile(0.99).toFixed(0)} ms · ${verdict(latencyMs.quantile(0.99), p99MsMax, `of ${p99MsMax} ms`)}`,
+  );
+  for (const line of describeHead(result, shape)) context.print(line);
+}
+
+/** From the instant at which the node would first give a block to the last byte of its lines at the reader. */
+export const freshnessScenario: Scenario = {
+  name: 'freshness',
+  summary: 'from a block being confirmed to its lines being read: 2025 profile, 100 followers',
+  run: (context) => measure(context, { followerCount: 100, p99MsMax: 250 }),
+};
+
+export const crowdScenario: Scenario = {
+  name: 'crowd',
+  summary: `the same with 10,000 followers, ${queryCount} different queries`,
+  run: (context) => measure(context, { followerCount: 10_000, p99MsMax: 1_500 }),
+};

@@ -1,0 +1,32 @@
+const bucketCount = 60_000;
+
+/** Milliseconds by the tenth, so that millions of samples take no room. */
+export class Histogram {
+  readonly #buckets = new Uint32Array(bucketCount);
+  #count = 0;
+  #max = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get max(): number {
+    return this.#max;
+  }
+
+  add(ms: number): void {
+    const bucket = Math.min(bucketCount - 1, Math.max(0, Math.floor(ms * 10)));
+    this.#buckets[bucket] = (this.#buckets[bucket] as number) + 1;
+    this.#count++;
+    this.#max = Math.max(this.#max, ms);
+  }
+
+  quantile(share: number): number {
+    let left = Math.ceil(this.#count * share);
+    for (let bucket = 0; bucket < bucketCount; bucket++) {
+      left -= this.#buckets[bucket] as number;
+      if (left <= 0) return (bucket + 1) / 10;
+    }
+    return this.#max;
+  }
+}
