@@ -10,7 +10,7 @@ import { combineCrc } from './combine-crc.ts';
 import type { Encoding } from './negotiate-encoding.ts';
 
 export interface LineEncoder {
-  encode(piece: LinePiece): Promise<Uint8Array>;
+  encode(piece: LinePiece): Promise<readonly Uint8Array[]>;
   end(): Promise<Uint8Array>;
 }
 
@@ -24,7 +24,7 @@ export function createLineEncoder(encoding: Encoding): LineEncoder {
       return createZstdEncoder();
     default:
       return {
-        encode: (piece) => Promise.resolve(piece.bytes),
+        encode: (piece) => Promise.resolve(piece.parts),
         end: () => Promise.resolve(nothing),
       };
   }
@@ -39,12 +39,13 @@ class GzipEncoder implements LineEncoder {
   #byteCount = 0;
   #isStarted = false;
 
-  async encode(piece: LinePiece): Promise<Uint8Array> {
-    if (piece.bytes.length === 0) return nothing;
-    const { bytes, crc } = await piece.deflated();
-    this.#crc = combineCrc(this.#crc, crc, piece.bytes.length);
-    this.#byteCount += piece.bytes.length;
-    return this.#started(bytes);
+  async encode(piece: LinePiece): Promise<readonly Uint8Array[]> {
+    const parts = await piece.deflated();
+    for (const { crc, plainLength } of parts) {
+      this.#crc = combineCrc(this.#crc, crc, plainLength);
+      this.#byteCount += plainLength;
+    }
+    return this.#started(parts.map(({ bytes }) => bytes));
   }
 
   end(): Promise<Uint8Array> {
@@ -54,13 +55,14 @@ class GzipEncoder implements LineEncoder {
     const view = new DataView(tail.buffer);
     view.setUint32(2, this.#crc, true);
     view.setUint32(6, this.#byteCount % 2 ** 32, true);
-    return Promise.resolve(this.#started(tail));
+    return Promise.resolve(Buffer.concat(this.#started([tail])));
   }
 
-  #started(bytes: Uint8Array): Uint8Array {
-    if (this.#isStarted) return bytes;
+  #started(parts: readonly Uint8Array[]): readonly Uint8Array[] {
+    const [first, ...rest] = parts;
+    if (this.#isStarted || first === undefined) return parts;
     this.#isStarted = true;
-    return Buffer.concat([gzipHeader, bytes]);
+    return [Buffer.concat([gzipHeader, first]), ...rest];
   }
 }
 
@@ -76,10 +78,10 @@ function createZstdEncoder(): LineEncoder {
   const take = () => Buffer.concat(output.splice(0));
   return {
     encode: async (piece) => {
-      if (piece.bytes.length === 0) return nothing;
-      compressor.write(piece.bytes);
+      if (piece.parts.length === 0) return [];
+      for (const part of piece.parts) compressor.write(part);
       await new Promise<void>((resolve) => compressor.flush(() => resolve()));
-      return take();
+      return [take()];
     },
     end: async () => {
       compressor.end();

@@ -174,9 +174,10 @@ class StreamSender {
         }
         // The next piece is made while this one is compressed and sent.
         next = pull(lines, encoding);
-        const bytes = await encoder.encode(result.value);
-        metrics.streamBytes.add({ encoding }, bytes.length);
-        const outcome = await this.#deliver(bytes, writer);
+        const parts = await encoder.encode(result.value);
+        const byteLength = parts.reduce((sum, { length }) => sum + length, 0);
+        metrics.streamBytes.add({ encoding }, byteLength);
+        const outcome = await this.#deliver(parts, byteLength, writer);
         if (outcome !== 'written') return outcome;
       }
     } catch (error) {
@@ -191,14 +192,22 @@ class StreamSender {
   }
 
   /** As fast as its key may have it and its reader takes it; until then it is memory that somebody must bound. */
-  async #deliver(bytes: Uint8Array, writer: ResponseWriter): Promise<WriteOutcome> {
+  async #deliver(
+    parts: readonly Uint8Array[],
+    byteLength: number,
+    writer: ResponseWriter,
+  ): Promise<WriteOutcome> {
     const { meter } = this.#modules;
-    meter.add(bytes.length);
+    meter.add(byteLength);
     try {
-      await this.#place.pace(bytes.length);
-      return await writer.write(bytes);
+      await this.#place.pace(byteLength);
+      for (const bytes of parts) {
+        const outcome = await writer.write(bytes);
+        if (outcome !== 'written') return outcome;
+      }
+      return 'written';
     } finally {
-      meter.remove(bytes.length);
+      meter.remove(byteLength);
     }
   }
 }

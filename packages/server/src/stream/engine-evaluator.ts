@@ -62,7 +62,7 @@ export class EngineEvaluator implements BlockEvaluator {
     { keys, turn, hashAt, release }: RunPlan,
   ): AsyncGenerator<EvaluatedBlocks> {
     const { selection, first, last, signal } = job;
-    // A line longer than the engine's buffer comes in several pieces; a run here is whole lines.
+    // A line longer than the engine's buffer comes in several pieces; what is handed on is whole lines.
     let begun: Uint8Array[] = [];
     try {
       for await (const { bytes, coverage } of this.#pool.run({
@@ -76,7 +76,7 @@ export class EngineEvaluator implements BlockEvaluator {
         if (coverage === undefined) continue;
         const { slot, endsWithLine, headerLine } = coverage;
         yield {
-          piece: begun.length === 0 ? null : new LinePiece(join(begun)),
+          piece: begun.length === 0 ? null : new LinePiece(...begun),
           lastCovered: refOf(slot, hashAt(slot)),
           endsWithLine,
           headerLine: () => new LinePiece(headerLine),
@@ -131,10 +131,6 @@ function unreachablePlace(): never {
 function refOf(slot: number, hash: BlockHash | undefined): BlockRef {
   assert(hash !== undefined, 'the engine covers blocks of the snapshot only');
   return { number: slot as Slot, hash };
-}
-
-function join(pieces: readonly Uint8Array[]): Uint8Array {
-  return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
 }
 
 /** Memory that all threads see, so that a block is copied once, not once a thread. */

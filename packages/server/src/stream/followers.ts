@@ -28,6 +28,8 @@ export interface FollowersModules {
 
 export class Followers {
   readonly #waiters = new Set<Waiter>();
+  /** Who waits by a signal now. A listener for each wait would cost as much as the wait itself. */
+  readonly #bySignal = new WeakMap<AbortSignal, { waiter: Waiter | null }>();
   readonly #limits: StreamLimits;
   readonly #dataset: DatasetReader;
   readonly #clock: Clock;
@@ -46,16 +48,27 @@ export class Followers {
   /** Resolves when the dataset changed, at the deadline, or when the signal aborts; the caller looks which. */
   async wait({ version, deadlineMs, signal }: WaitOptions): Promise<void> {
     if (signal.aborted || this.#isNews(version) || this.#clock.nowMs() >= deadlineMs) return;
+    const place = this.#placeOf(signal);
+    assert(place.waiter === null, 'a signal belongs to one who waits');
     await new Promise<void>((resolve) => {
       const wake = () => {
         this.#waiters.delete(waiter);
-        signal.removeEventListener('abort', wake);
+        place.waiter = null;
         resolve();
       };
       const waiter: Waiter = { version, deadlineMs, wake };
       this.#waiters.add(waiter);
-      signal.addEventListener('abort', wake, { once: true });
+      place.waiter = waiter;
     });
+  }
+
+  #placeOf(signal: AbortSignal): { waiter: Waiter | null } {
+    const known = this.#bySignal.get(signal);
+    if (known !== undefined) return known;
+    const place: { waiter: Waiter | null } = { waiter: null };
+    this.#bySignal.set(signal, place);
+    signal.addEventListener('abort', () => place.waiter?.wake(), { once: true });
+    return place;
   }
 
   /** Runs until the signal aborts. Waiters then are the business of their own signals. */

@@ -2,36 +2,41 @@ import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
 
 /** A part of a raw deflate stream that ends on a byte, so that parts follow each other in one stream. */
-export interface DeflatedPiece {
+export interface DeflatedPart {
   readonly bytes: Uint8Array;
-  /** Of the bytes before compression. */
+  /** Of the bytes before compression, and how many they are. */
   readonly crc: number;
+  readonly plainLength: number;
 }
 
 const deflateRawAsync = promisify(deflateRaw);
 
 /**
  * Whole lines. A piece that several responses send is compressed once: an open compressor for each reader would cost 243 KB
- * each, and the same work again for each.
+ * each, and the same work again for each. A long line comes in parts, which are compressed side by side and never joined.
  */
 export class LinePiece {
-  readonly bytes: Uint8Array;
-  #deflated: Promise<DeflatedPiece> | undefined;
+  readonly parts: readonly Uint8Array[];
+  #deflated: Promise<readonly DeflatedPart[]> | undefined;
 
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
+  constructor(...parts: readonly Uint8Array[]) {
+    this.parts = parts.filter(({ length }) => length > 0);
   }
 
-  deflated(): Promise<DeflatedPiece> {
-    this.#deflated ??= deflate(this.bytes);
+  get byteLength(): number {
+    return this.parts.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  deflated(): Promise<readonly DeflatedPart[]> {
+    this.#deflated ??= Promise.all(this.parts.map(deflate));
     return this.#deflated;
   }
 }
 
-async function deflate(bytes: Uint8Array): Promise<DeflatedPiece> {
-  const deflated = await deflateRawAsync(bytes, {
+async function deflate(plain: Uint8Array): Promise<DeflatedPart> {
+  const bytes = await deflateRawAsync(plain, {
     level: 1,
     finishFlush: constants.Z_SYNC_FLUSH,
   });
-  return { bytes: deflated, crc: crc32(bytes) };
+  return { bytes, crc: crc32(plain), plainLength: plain.length };
 }

@@ -152,8 +152,9 @@ export class LineStream {
     const tip = tipOf(snapshot, range.finalizedOnly)?.number ?? -1;
     const last = Math.min(tip, range.toBlock ?? Number.POSITIVE_INFINITY);
     const job = { selection, snapshot, first: this.#next, last };
-    const isNearTip = last - this.#next < limits.sharedSlotCountMax;
-    if (isNearTip && this.#followSinceMs !== null) return this.#coverShared(lease, job);
+    const sharedSlots =
+      this.#followSinceMs === null ? limits.sharedStartSlotCountMax : limits.sharedSlotCountMax;
+    if (last - this.#next < sharedSlots) return this.#coverShared(lease, job);
     const blocks = evaluator.evaluate({ ...job, signal })[Symbol.asyncIterator]();
     this.#scan = { lease, last, startMs: clock.nowMs(), blocks };
   }

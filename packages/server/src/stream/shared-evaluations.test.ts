@@ -46,6 +46,6 @@ test('limit: what is forgotten while it is made, or fails, leaves no trace in th
   await large;
   expect(shared.bytes).toBe(before);
   evaluator.started[0]?.(100);
-  expect((await slow)[0]?.piece?.bytes.length).toBe(100);
+  expect((await slow)[0]?.piece?.byteLength).toBe(100);
   expect(shared.bytes).toBe(before);
 });

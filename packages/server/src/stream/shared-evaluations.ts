@@ -79,7 +79,7 @@ export class SharedEvaluations {
 
   #account(key: string, entry: Entry, evaluated: readonly EvaluatedBlocks[]): void {
     if (this.#entries.get(key) !== entry) return;
-    const lineBytes = evaluated.reduce((sum, { piece }) => sum + (piece?.bytes.length ?? 0), 0);
+    const lineBytes = evaluated.reduce((sum, { piece }) => sum + (piece?.byteLength ?? 0), 0);
     entry.bytes += lineBytes;
     this.#bytes += lineBytes;
     for (const [oldKey, old] of this.#entries) {

@@ -18,6 +18,8 @@ export interface StreamLimits {
   readonly waiterCountMax: number;
   /** So many slots behind the head a reader shares evaluations with all others that ask the same. */
   readonly sharedSlotCountMax: number;
+  /** The same for the first blocks of a response: after a restart thousands come back at the head at once. */
+  readonly sharedStartSlotCountMax: number;
   /** Lines kept for readers that come a moment later. */
   readonly sharedBytesMax: number;
 }
@@ -32,5 +34,6 @@ export const STREAM_LIMITS: StreamLimits = {
   tickMs: 100,
   waiterCountMax: 12_000,
   sharedSlotCountMax: 16,
+  sharedStartSlotCountMax: 4,
   sharedBytesMax: 64 * 1024 * 1024,
 };

@@ -95,7 +95,7 @@ export class Reading {
         this.end = result.value;
         return;
       }
-      this.text += Buffer.from(result.value.bytes).toString();
+      this.text += Buffer.concat(result.value.parts).toString();
     }
   }
 }
