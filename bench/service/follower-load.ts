@@ -176,7 +176,7 @@ export class FollowerLoad {
     const { clock } = this.#modules;
     this.#plainBytes += plainBytes;
     for (const slot of slots) {
-      if (slot !== clock.chain.nextBlock(follower.lastSlot + 1)) {
+      if (slot !== clock.after(follower.lastSlot)) {
         const what = `slot ${slot} came after ${follower.lastSlot}`;
         this.#fault ??= new ScenarioFailure(what);
       }

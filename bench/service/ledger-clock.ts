@@ -7,6 +7,9 @@ const lookCount = 50;
 export class LedgerClock {
   readonly chain: SimulatedChain;
   readonly #zeroMs: number;
+  /** Thousands ask for the same block. */
+  readonly #confirmedMs = new Map<number, number>();
+  readonly #next = new Map<number, number>();
 
   private constructor(chain: SimulatedChain, zeroMs: number) {
     this.chain = chain;
@@ -34,6 +37,20 @@ export class LedgerClock {
 
   /** When `getBlock` at `confirmed` would first give this block. */
   confirmedMs(slot: number): number {
-    return this.#zeroMs + this.chain.confirmedAtMs(slot);
+    return recall(this.#confirmedMs, slot, () => this.#zeroMs + this.chain.confirmedAtMs(slot));
   }
+
+  /** The block that follows one. */
+  after(slot: number): number {
+    return recall(this.#next, slot, () => this.chain.nextBlock(slot + 1));
+  }
+}
+
+function recall(known: Map<number, number>, slot: number, find: () => number): number {
+  let value = known.get(slot);
+  if (value === undefined) {
+    value = find();
+    known.set(slot, value);
+  }
+  return value;
 }
