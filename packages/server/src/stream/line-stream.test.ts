@@ -168,7 +168,10 @@ test('behavior: the first blocks are evaluated once for all who come back to the
   const readings = await Promise.all(
     Array.from({ length: 50 }, () => fixture.follow({ fromBlock: 38, includeAllBlocks: true })),
   );
-  expect(readings.every(({ slots }) => slots.at(-1) === 40)).toBe(true);
+  await settle();
+  expect(new Set(readings.map(({ slots }) => slots.map(Math.abs).join()))).toEqual(
+    new Set(['38,39,40']),
+  );
   expect(fixture.dataset.decodeCount - before).toBe(3);
 });
 
