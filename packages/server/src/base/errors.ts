@@ -13,6 +13,7 @@ export const ERRORS = {
   // The command line.
   'cli-usage': { text: 'the command line is wrong' },
   'cli-file-unreadable': { text: 'the file cannot be read' },
+  'cli-file-too-large': { text: 'the file is longer than one of its kind can be' },
   'cli-file-exists': { text: 'the file exists already; name another, or use --force' },
   'cli-file-unwritable': { text: 'the file cannot be written' },
   'cli-file-irregular': {

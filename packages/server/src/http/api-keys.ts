@@ -3,9 +3,12 @@
  * The keys themselves are nowhere.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
-import { CodedError } from '../base/errors.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
+import { readSmallFile } from '../storage/read-small-file.ts';
+
+/** A hundred thousand keys. */
+const keyFileBytesMax = 16 << 20;
 
 export interface ApiKey {
   /** For logs and metrics: the name in the file, or the start of the hash. */
@@ -20,9 +23,9 @@ export function readKeyFile(file: string): readonly ApiKey[] {
 function readText(file: string): string {
   const unreadable = (cause: unknown) => new CodedError('cli-file-unreadable', { file }, { cause });
   try {
-    return readFileSync(file, 'utf8');
+    return readSmallFile(file, keyFileBytesMax).toString();
   } catch (error) {
-    throw unreadable(error);
+    throw isCodedError(error) ? error : unreadable(error);
   }
 }
 

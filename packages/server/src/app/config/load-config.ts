@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { CodedError, isCodedError } from '../../base/errors.ts';
+import { readSmallFile } from '../../storage/read-small-file.ts';
 import { applySchema } from './apply-schema.ts';
 import { checkConfig } from './check-config.ts';
 import { type Config, configSchema } from './config-schema.ts';
@@ -41,6 +41,7 @@ export function examineConfig(
   return { config, tree, faults: [...faults].sort(byLine).map((fault) => nameFile(fault, file)) };
 }
 
+const configBytesMax = 1 << 20;
 const emptyTree: ConfigTree = { value: {}, places: new Map() };
 
 function readConfigFile(file: string, environment: Environment): ConfigTree {
@@ -50,9 +51,9 @@ function readConfigFile(file: string, environment: Environment): ConfigTree {
   };
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readSmallFile(file, configBytesMax).toString();
   } catch (error) {
-    throw unreadable(error);
+    throw isCodedError(error) ? error : unreadable(error);
   }
   try {
     return readYaml(text, environment);

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
@@ -9,6 +8,7 @@ import type { RunReport } from '../../engine/segment-run.ts';
 import { parseQueryBody } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import type { Segment } from '../../segment/open-segment.ts';
+import { readSmallFile } from '../../storage/read-small-file.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import { type MeteredFile, naming, openMeteredFile } from '../metered-file.ts';
@@ -25,7 +25,10 @@ export function buildExplainCommand(context: CommandContext): Command {
     .addHelpText('after', examples)
     .action((paths: string[], options: { query: string; json?: boolean }) => {
       const query = naming(options.query, () =>
-        parseQueryBody(readFileSync(options.query), { limits: QUERY_LIMITS, dialects: DIALECTS }),
+        parseQueryBody(readSmallFile(options.query, QUERY_LIMITS.bodyBytesMax), {
+          limits: QUERY_LIMITS,
+          dialects: DIALECTS,
+        }),
       );
       const costs = explain(query, paths);
       context.out.write(options.json === true ? describeJson(costs) : describeText(costs));

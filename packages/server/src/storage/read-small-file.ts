@@ -1,0 +1,19 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { CodedError } from '../base/errors.ts';
+
+/** A file that a person wrote. What is longer than such a file can be, or has no end as a device, is refused unread. */
+export function readSmallFile(path: string, bytesMax: number): Buffer {
+  const bytes = Buffer.alloc(bytesMax + 1);
+  const file = openSync(path, 'r');
+  try {
+    let length = 0;
+    for (;;) {
+      const count = readSync(file, bytes, length, bytes.length - length, null);
+      length += count;
+      if (length > bytesMax) throw new CodedError('cli-file-too-large', { path, bytesMax });
+      if (count === 0) return bytes.subarray(0, length);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
