@@ -14,6 +14,9 @@ export const ERRORS = {
   'cli-usage': { text: 'the command line is wrong' },
   'cli-file-unreadable': { text: 'the file cannot be read' },
   'cli-file-too-large': { text: 'the file is longer than one of its kind can be' },
+  'cli-file-is-input': {
+    text: 'the file to write is one of those to read; name another',
+  },
   'cli-file-exists': { text: 'the file exists already; name another, or use --force' },
   'cli-file-unwritable': { text: 'the file cannot be written' },
   'cli-file-irregular': {
@@ -23,7 +26,6 @@ export const ERRORS = {
 
   // The configuration: every refusal names the key and the line, and shows no secret.
   'config-not-yaml': { text: 'the configuration is not valid YAML' },
-  'config-too-large': { text: 'the configuration is larger than the limit' },
   'config-key-unknown': { text: 'the configuration has a key that does not exist' },
   'config-key-missing': { text: 'the configuration lacks a key that it needs' },
   'config-key-useless': {

@@ -49,3 +49,21 @@ test('behavior: a rejection comes in its turn, and later ones are nobody’s con
   await expect(failing).rejects.toThrow('item 3');
   expect(seen).toEqual([1, 2]);
 });
+
+test('behavior: when the items fail to come, the results of those that came are out first', async () => {
+  async function* broken(): AsyncGenerator<number> {
+    yield* count(5);
+    throw new RangeError('item 6 is cut');
+  }
+  const seen: number[] = [];
+  // None is done before the items have failed.
+  const run = async (item: number) => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return item;
+  };
+  const failing = (async () => {
+    for await (const value of mapOrdered(broken(), () => 8, run)) seen.push(value);
+  })();
+  await expect(failing).rejects.toThrow('item 6 is cut');
+  expect(seen).toEqual([1, 2, 3, 4, 5]);
+});

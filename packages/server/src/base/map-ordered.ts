@@ -1,7 +1,8 @@
 /**
  * Runs `run` on the items with a few of them under way at once and yields the results in the items' order, each as soon
  * as it is there, also while the next item is still awaited. `limit` is asked before each start, so that it can follow
- * how large results turn out to be. Whoever stops early, or meets a rejection, leaves nothing unhandled behind.
+ * how large results turn out to be. Items that fail to come fail it after the results of those that did. Whoever stops
+ * early, or meets a rejection, leaves nothing unhandled behind.
  */
 export async function* mapOrdered<Item, Result>(
   items: Iterable<Item> | AsyncIterable<Item>,
@@ -13,12 +14,24 @@ export async function* mapOrdered<Item, Result>(
   const underWay: Promise<Result>[] = [];
   let reading: Promise<IteratorResult<Item>> | undefined;
   let isDone = false;
+  let failure: { readonly error: unknown } | undefined;
+  const pull = async (): Promise<IteratorResult<Item>> => {
+    try {
+      return await iterator.next();
+    } catch (error) {
+      failure = { error };
+      return { done: true, value: undefined };
+    }
+  };
   try {
     for (;;) {
       const first = underWay[0];
       const isRoom = !isDone && underWay.length < Math.max(1, limit());
-      if (isRoom) reading ??= Promise.resolve(iterator.next());
-      if (first === undefined && reading === undefined) return;
+      if (isRoom) reading ??= pull();
+      if (first === undefined && reading === undefined) {
+        if (failure !== undefined) throw failure.error;
+        return;
+      }
       if (
         reading !== undefined &&
         isRoom &&
@@ -37,7 +50,6 @@ export async function* mapOrdered<Item, Result>(
       }
     }
   } finally {
-    reading?.catch(() => undefined);
     await iterator.return?.();
   }
 }

@@ -59,6 +59,8 @@ export const STREAM_ROUTES: readonly RouteRow[] = [
 /** Every route there is; the description is checked against it. */
 export const ROUTES: readonly RouteRow[] = [...STREAM_ROUTES, ...GET_ROUTES];
 
+const idleSweepMs = 50;
+
 export class PublicServer {
   readonly #options: PublicServerOptions;
   readonly #modules: PublicServerModules;
@@ -112,6 +114,14 @@ export class PublicServer {
     server.maxConnections = limits.connectionCountMax;
   }
 
+  /** A response that ends after the close began leaves a connection that nobody else would end. */
+  async #sweepIdle(over: AbortSignal): Promise<void> {
+    while (!over.aborted) {
+      await this.#modules.clock.sleep(idleSweepMs, over);
+      this.#app.server.closeIdleConnections();
+    }
+  }
+
   /** Ends every stream on a line, answers who waits, and cuts what is left after the limit. */
   async close(): Promise<void> {
     this.#isClosing = true;
@@ -121,9 +131,10 @@ export class PublicServer {
     const cut = this.#modules.clock.sleep(this.#options.limits.closeMsMax, over.signal).then(() => {
       if (!over.signal.aborted) this.#app.server.closeAllConnections();
     });
+    const swept = this.#sweepIdle(over.signal);
     await closed;
     over.abort();
-    await cut;
+    await Promise.all([cut, swept]);
   }
 
   #buildApp(): FastifyInstance {

@@ -57,7 +57,12 @@ export async function answerStream(
     const { signal } = place;
     const opened = await streams
       .open({ query, finalizedOnly, signal })
-      .catch((error: unknown) => refuseUnread(error, modules.log));
+      .catch((error: unknown) =>
+        refuseUnread(
+          error,
+          modules.log.child({ dataset: dataset.names.name, requestId: request.id }),
+        ),
+      );
     if (reply.raw.destroyed) return void reply.hijack();
     const sender = new StreamSender({ reply, query, place }, modules);
     await sender.send(opened);

@@ -22,7 +22,7 @@ export const COLUMNS = {
   txWritableCount: 'int',
   txReadonlyCount: 'int',
   txOtherCount: 'int',
-  txKeys: 'int', // dictionary ids, coded against the highest id so far (see key-codes.ts)
+  txKeys: 'int', // dictionary ids, coded against the highest id so far, as below
   txBlockhash: 'int', // position
   txSignatureCount: 'int',
   txSignatures: 'bytes', // 64 bytes each

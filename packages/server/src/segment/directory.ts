@@ -2,7 +2,7 @@
  * How a segment is laid out. docs/segment-format.md draws it.
  *
  *   header 16    magic u64 · version u32 · checksum u32
- *   units        columns of row group 0, 1, …; dictionary pages; postings pages; address index; block table
+ *   units        columns of row group 0, 1, …; dictionary pages; postings pages; filter and ids; block table
  *   directory    one unit: counts, then an entry per unit
  *   footer 40    where the directory is, and the file's length, guarded
  */

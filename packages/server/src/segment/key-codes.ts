@@ -1,5 +1,5 @@
 /**
- * Key lists are coded against the highest dictionary id that this row group has named so far. Ids are given in order of
+ * Key lists are coded against the highest dictionary id that this row group, or one before it, has named so far. Ids are given in order of
  * first appearance, so a new address is the small even code 2 × (distance - 1), mostly 0, and a known one is 2 × id + 1.
  */
 export function encodeKeys(ids: Uint32Array, highestBefore: number): Uint32Array {

@@ -4,7 +4,7 @@ export const SEGMENT_LIMITS = {
   blockCountMax: 8_192,
   /** 32 MB of keys: what the builder's tables and a reader's address index are sized by. */
   addressCountMax: 1 << 20,
-  /** 2^24 transactions keep a posting's distances within three bytes. */
+  /** What a reader's marks and a builder's counts are sized by. */
   transactionCountMax: 1 << 24,
 } as const;
 

@@ -35,7 +35,7 @@ export function bytesInMemory(bytes: Uint8Array): SegmentBytes {
   return { length: bytes.length, read, readInto };
 }
 
-/** Opens a segment with three range reads: footer, directory, and the block table when headers are first asked for. */
+/** Opens a segment with three range reads: header, footer, directory. The block table is a fourth, when first asked for. */
 export function openSegment(bytes: Uint8Array | SegmentBytes): Segment {
   const source = bytes instanceof Uint8Array ? bytesInMemory(bytes) : bytes;
   checkHeader(source.read(0, headerBytes));
@@ -59,16 +59,25 @@ export async function readSegmentHeaders(remote: RemoteBytes): Promise<readonly 
   const footer = decodeFooter(await remote.read(length - footerBytes, footerBytes), length);
   const stored = await remote.read(footer.offset, footer.storedLength);
   const directory = decodeDirectory(stored, footer, length);
-  // The units of the block table stand together.
-  const start = Math.min(...directory.blockUnits.map(({ offset }) => offset));
-  const ends = directory.blockUnits.map(({ offset, storedLength }) => offset + storedLength);
-  const table = bytesInMemory(await remote.read(start, Math.max(...ends) - start));
-  const bytes: SegmentBytes = {
+  const { start, end } = blockTablePlace(directory);
+  const table = await remote.read(start, end - start);
+  return new Segment(partInMemory(table, start, length), directory).headers;
+}
+
+/** The units of the block table stand together. */
+function blockTablePlace({ blockUnits }: Directory): { start: number; end: number } {
+  const start = Math.min(...blockUnits.map(({ offset }) => offset));
+  return { start, end: Math.max(...blockUnits.map((unit) => unit.offset + unit.storedLength)) };
+}
+
+/** A segment of which only one stretch is at hand. */
+function partInMemory(part: Uint8Array, start: number, length: number): SegmentBytes {
+  const bytes = bytesInMemory(part);
+  return {
     length,
-    read: (offset, count) => table.read(offset - start, count),
-    readInto: (offset, target) => table.readInto(offset - start, target),
+    read: (offset, count) => bytes.read(offset - start, count),
+    readInto: (offset, target) => bytes.readInto(offset - start, target),
   };
-  return new Segment(bytes, directory).headers;
 }
 
 export class Segment {
@@ -87,13 +96,20 @@ export class Segment {
   }
 
   get headers(): readonly BlockHeader[] {
-    this.#headers ??= readHeaders(this);
+    this.#headers ??= readHeaders(this.#withBlockTable());
     return this.#headers;
   }
 
   get counts(): readonly BlockCounts[] {
-    this.#counts ??= readCounts(this);
+    this.#counts ??= readCounts(this.#withBlockTable());
     return this.#counts;
+  }
+
+  /** The same with the whole block table in memory: its fifteen units are read at once. */
+  #withBlockTable(): Segment {
+    const { start, end } = blockTablePlace(this.directory);
+    const table = this.bytes.read(start, end - start);
+    return new Segment(partInMemory(table, start, this.bytes.length), this.directory);
   }
 
   /** All rows of a group as they were appended. */

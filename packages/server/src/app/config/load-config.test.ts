@@ -90,7 +90,7 @@ test.each([
   ['log:\n  level: ${LEVEL\n', 'config-value-invalid', { key: 'log.level', line: 2 }],
   ['a: 1\na: 2\n', 'config-not-yaml', { line: 2, fault: 'duplicate key' }],
   ['a: "b\n', 'config-not-yaml', { fault: 'missing char' }],
-  [`a: ${'x'.repeat(1 << 20)}`, 'config-too-large', {}],
+  [`a: ${'x'.repeat(1 << 20)}`, 'cli-file-too-large', {}],
 ])('error: %j is refused as %s, by key and line', (text, code, detail) => {
   expect(faultsOf(text)).toMatchObject([{ code, ...detail }]);
 });

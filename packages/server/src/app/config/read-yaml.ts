@@ -13,8 +13,6 @@ import { type ConfigPlace, type ConfigTree, pathBelow } from './config-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A file of a thousand datasets has a tenth of it. */
-export const configBytesMax = 1 << 20;
 /** References to a part of the file copy it, and copies of copies grow without bound. */
 const valueCountMax = 100_000;
 const depthMax = 16;
@@ -25,9 +23,6 @@ const depthMax = 16;
  * an error: it may hold a secret.
  */
 export function readYaml(text: string, environment: Environment): ConfigTree {
-  if (Buffer.byteLength(text) > configBytesMax) {
-    throw new CodedError('config-too-large', { bytesMax: configBytesMax });
-  }
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [problem] = [...document.errors, ...document.warnings];

@@ -193,8 +193,13 @@ function describeText(costs: readonly SegmentCost[]): string {
 
 const itemHeads = ['item', 'driven by', 'estimated', 'listed', 'rows matched'];
 
+function describeNothing({ filters }: ItemCost): string {
+  const empty = Object.entries(filters).find(([, v]) => Array.isArray(v) && v.length === 0);
+  return empty === undefined ? 'nothing: not in here' : `nothing: ${empty[0]} is an empty list`;
+}
+
 function formatItem(cost: ItemCost): string[] {
-  const way = cost.isInSegment ? (cost.drivenBy ?? 'all transactions') : 'nothing: not in here';
+  const way = cost.isInSegment ? (cost.drivenBy ?? 'all transactions') : describeNothing(cost);
   const count = (value: number | null) => (value === null ? '-' : formatCount(value));
   return [
     `${cost.array} ${describeFilters(cost.filters)}`,

@@ -90,6 +90,15 @@ describe('sluice import', () => {
     expect(rest).toMatch(/^mine: 20 blocks imported, 20 were there already;/);
   });
 
+  test('error: a file that is cut keeps every block before the cut', async () => {
+    const whole = `${lines.slice(0, 20).join('\n')}\n`;
+    writeFileSync(at('cut.jsonl'), whole + lines[20]?.slice(0, 400));
+    const { code, err } = await importInto('cut', at('cut.jsonl'));
+    expect([code, err]).toEqual([1, expect.stringContaining('line 21')]);
+    const { out: rest } = await importInto('cut', at('all.jsonl'));
+    expect(rest).toMatch(/^mine: 20 blocks imported, 20 were there already;/);
+  });
+
   test('error: import-block-foreign: a block up to the head that is not the stored one', async () => {
     await importInto('mixed', at('b.jsonl.gz'));
     const { code, err } = await importInto('mixed', at('all.jsonl'));

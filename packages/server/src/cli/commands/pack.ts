@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { CodedError, isCodedError } from '../../base/errors.ts';
@@ -23,7 +24,10 @@ interface PackOptions extends NormalizeChoice {
 export function buildPackCommand(context: CommandContext): Command {
   const command = new Command('pack')
     .description('Make a segment from files of blocks.')
-    .argument('<blocks...>', 'files of lines {"slot":N,"block":…}, plain, gzip or zstd')
+    .argument(
+      '<blocks...>',
+      'files of lines {"slot":N,"block":…}, plain, gzip, or zstd where Node has it',
+    )
     .requiredOption('--out <file>', 'the segment to write')
     .option('--force', 'overwrite the segment if it is there');
   return addNormalizeOptions(command)
@@ -47,6 +51,7 @@ async function pack(
 ): Promise<void> {
   const output = { path: options.out, force: options.force ?? false };
   await checkOutput(output);
+  await checkNotInput(options.out, paths);
   const signal = stopSignal();
   const progress = new Progress({ unit: 'blocks' }, { err: context.err, clock: systemClock });
   const normalize: NormalizeOptions = {
@@ -69,6 +74,16 @@ async function pack(
   });
   progress.finish();
   context.out.write(describe(summary, options.out));
+}
+
+/** Finished, the segment would take the place of the blocks it was made from. */
+async function checkNotInput(out: string, paths: readonly string[]): Promise<void> {
+  const place = await realpath(out).catch(() => undefined);
+  if (place === undefined) return;
+  for (const path of paths) {
+    if ((await realpath(path).catch(() => undefined)) === place)
+      throw new CodedError('cli-file-is-input', { path: out });
+  }
 }
 
 interface PackSummary {
@@ -143,7 +158,7 @@ function withLine(error: unknown, { path, line }: BlockLine): unknown {
 function describe(summary: PackSummary, path: string): string {
   const { blockCount, firstSlot, lastSlot, transactionCount, bytes, stoppedAt } = summary;
   const counts = [
-    `${formatCount(blockCount)} blocks`,
+    `${formatCount(blockCount)} ${blockCount === 1 ? 'block' : 'blocks'}`,
     `slots ${firstSlot} to ${lastSlot}`,
     `${formatCount(transactionCount)} transactions`,
     `${formatCount(bytes)} bytes`,

@@ -246,6 +246,16 @@ describe('sluice pack', () => {
     expect(sha256(at('old'))).toBe(sha256(at('all.segment')));
   });
 
+  test('error: cli-file-is-input, also forced and by another name: the blocks stay', async () => {
+    copyFileSync(at('all.jsonl'), at('precious.jsonl'));
+    symlinkSync(at('precious.jsonl'), at('link.jsonl'));
+    for (const out of ['precious.jsonl', 'link.jsonl']) {
+      const { code, err } = await run('pack', '--force', '--out', at(out), at('precious.jsonl'));
+      expect([code, err]).toEqual([1, expect.stringContaining('[cli-file-is-input]')]);
+    }
+    expect(sha256(at('precious.jsonl'))).toBe(sha256(at('all.jsonl')));
+  });
+
   test('error: a folder that is not there cannot be written to', async () => {
     const { code, err } = await run('pack', '--out', at('none/x'), at('all.jsonl'));
     expect([code, err]).toEqual([1, expect.stringContaining('[cli-file-unwritable]')]);
@@ -357,6 +367,8 @@ describe('sluice explain', () => {
     const { out } = await ask(absent, at('all.segment'), at('other.segment'));
     expect(out).toContain('nothing: not in here');
     expect(out).toMatch(/^total +0 of 2 +0 +0 +0 /m);
+    const empty = { fromBlock: 0, instructions: [{ a0: [] }] };
+    expect((await ask(empty, at('all.segment'))).out).toContain('nothing: a0 is an empty list');
     const found = await ask(
       { fromBlock: 0, transactions: [{ feePayer: [rare] }] },
       at('all.segment'),
