@@ -24,8 +24,10 @@ interface BlockRef {
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-demo-'));
 let demo: ServiceProcess;
+let firstAnswer: Response;
 beforeAll(async () => {
   demo = await ServiceProcess.startDemo(folder);
+  firstAnswer = await demo.query('/datasets/ledger-beta/stream', { fromBlock: 0, toBlock: 0 });
 });
 afterAll(async () => {
   await demo.end('SIGKILL');
@@ -90,6 +92,11 @@ test('default: it says what it does, where, what it costs, and what to paste', (
   expect(demo.text).toContain(
     `curl -N --compressed -H 'Content-Type: application/json' ${demo.url}`,
   );
+});
+
+test('default: what it says to paste works as soon as it is said', async () => {
+  expect(firstAnswer.status).toBe(200);
+  expect(await firstAnswer.text()).toContain('"number":0');
 });
 
 test('default: two datasets over one ledger, one from genesis, one from February 2025 (I-01)', async () => {

@@ -39,8 +39,12 @@ const blocksPerDay = 86_400_000 / slotMs;
 /** What a block of this ledger takes in a sealed segment: measured 8,770 bytes over 11 segments of 1,024 blocks. */
 const bytesPerBlock = 8_800;
 
-export async function describeDemo(running: RunningService): Promise<string> {
+/** Its line to paste must work at once, so it is printed when there is something to read; a slow machine is told anyway. */
+const firstBlockMsMax = 10_000;
+
+export async function describeDemo(running: RunningService, signal: AbortSignal): Promise<string> {
   const { config, url, adminUrl, datasets } = running;
+  await untilStarted(datasets, AbortSignal.any([signal, AbortSignal.timeout(firstBlockMsMax)]));
   const { freeBytes } = await nodeFs.space(config.data);
   return buildDemoText({
     url,
@@ -53,4 +57,16 @@ export async function describeDemo(running: RunningService): Promise<string> {
       head: openedHead,
     })),
   });
+}
+
+async function untilStarted(
+  datasets: RunningService['datasets'],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { dataset } of datasets) {
+    let snapshot = dataset.snapshot();
+    while (snapshot.head === null && !signal.aborted) {
+      snapshot = await dataset.changed(snapshot.version, signal);
+    }
+  }
 }

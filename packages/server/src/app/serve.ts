@@ -32,9 +32,11 @@ export interface ServeOptions {
   readonly version: string;
   /** Tells the sources' retries apart between processes. */
   readonly seed: number;
-  /** What to tell the person who started it, once every dataset is open. */
-  readonly describe: (running: RunningService) => string | Promise<string>;
+  /** What to tell the person who started it, once every dataset is open. The signal says that nobody wants it any more. */
+  readonly describe: Describe;
 }
+
+export type Describe = (running: RunningService, signal: AbortSignal) => string | Promise<string>;
 
 export interface ServeModules {
   readonly out: NodeJS.WritableStream;
@@ -119,7 +121,7 @@ async function runBehind(
     logProgress({ datasets: logged, everyMs: progressMs }, { ...modules, log, signal }),
   );
   modules.onReload(() => reloadService({ service, config, reread: options.reread }, log));
-  modules.out.write(await options.describe({ config, url, adminUrl, datasets }));
+  modules.out.write(await options.describe({ config, url, adminUrl, datasets }, modules.signal));
   await tasks.untilFailed(modules.signal);
   log.info('stopping');
 }

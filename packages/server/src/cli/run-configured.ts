@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { type ConfigChoice, loadConfig } from '../app/config/load-config.ts';
-import { type RunningService, runServe } from '../app/serve.ts';
+import { type Describe, runServe } from '../app/serve.ts';
 import { systemClock } from '../base/clock.ts';
 import type { CommandContext } from './context.ts';
 import { readVersion } from './read-version.ts';
@@ -10,7 +10,7 @@ import { stopSignal } from './stop-signal.ts';
 /** Runs the service that a file and options describe, until it is stopped. */
 export async function runConfigured(
   choice: ConfigChoice,
-  describe: (running: RunningService) => string | Promise<string>,
+  describe: Describe,
   context: CommandContext,
 ): Promise<void> {
   const reread = () => loadConfig(choice, process.env).config;

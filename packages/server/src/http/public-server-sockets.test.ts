@@ -143,7 +143,8 @@ test('limit: while slow readers hold too many bytes nobody new is let in (I-96)'
   socket.pause();
   socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
   await until(() => !fixture.metrics.text().includes('sluice_http_unsent_bytes 0'));
-  const refused = await say(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+  const close = 'connection: close\r\n';
+  const refused = await say(`${head}${close}content-length: ${body.length}\r\n\r\n${body}`);
   expect(refused).toMatch(/^HTTP\/1\.1 503 /);
   expect(refused).toMatch(/^retry-after: 5\r$/im);
   expect(refused).toContain('"code":"readers-too-slow"');
@@ -152,7 +153,6 @@ test('limit: while slow readers hold too many bytes nobody new is let in (I-96)'
   socket.destroy();
   await until(() => fixture.metrics.text().includes('sluice_http_unsent_bytes 0'));
   const short = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 3 }));
-  const close = 'connection: close\r\n';
   const answer = await say(`${head}${close}content-length: ${short.length}\r\n\r\n${short}`);
   expect(answer).toMatch(/^HTTP\/1\.1 200 /);
 });
@@ -170,6 +170,26 @@ test('limit: closing does not wait for a reader that stopped (trap: app.close())
   const text = readToEnd(socket);
   socket.resume();
   expect((await text).endsWith('0\r\n\r\n')).toBe(false);
+});
+
+test('behavior: closing ends connections that their clients would keep, once the answers have ended', async () => {
+  fixture = await HttpFixture.start({ dataset: largeChain() });
+  const body = JSON.stringify(matchBody({ fromBlock: 1_990 }));
+  const sockets = await Promise.all([1, 2, 3].map(() => fixture.connect()));
+  const answers = sockets.map(readToEnd);
+  for (const socket of sockets) {
+    socket.write(`${head}accept-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  }
+  await until(() => sockets.every(({ bytesRead }) => bytesRead > 500));
+  let isClosed = false;
+  const closed = fixture.server.close().then(() => {
+    isClosed = true;
+  });
+  // Far below the time at which everything is cut.
+  for (let step = 0; step < 20 && !isClosed; step++) await fixture.manualClock.advance(100);
+  expect(isClosed).toBe(true);
+  await closed;
+  for (const answer of await Promise.all(answers)) expect(answer.endsWith('0\r\n\r\n')).toBe(true);
 });
 
 test('limit: connections beyond the limit are closed (F-55)', async () => {
