@@ -8,6 +8,15 @@ interface DatasetRow {
   readonly start_block: number;
 }
 
+interface DatasetStatus {
+  readonly head: BlockRef | null;
+  readonly finalized_head: BlockRef | null;
+  readonly block_count: number;
+  readonly head_lag_seconds: number | null;
+  readonly behind_slots: number | null;
+  readonly alarms: readonly { readonly code: string }[];
+}
+
 const refreshMs = 1000;
 const answerLengthMax = 200_000;
 
@@ -15,39 +24,60 @@ function element<Type extends HTMLElement>(id: string): Type {
   return document.getElementById(id) as Type;
 }
 
+const keyName = 'sluice-key';
+
+/** The key that the service asks for, where it does. Kept for this tab only. */
+function keyHeaders(): Record<string, string> {
+  const key = sessionStorage.getItem(keyName);
+  return key === null ? {} : { 'x-api-key': key };
+}
+
 async function fetchJson<Body>(path: string): Promise<Body> {
-  const response = await fetch(path);
+  const response = await fetch(path, { headers: keyHeaders() });
+  element('key').hidden = response.status !== 401;
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
   return (await response.json()) as Body;
 }
 
-const seen = new Map<string, { readonly number: number; readonly atMs: number }>();
+const seen = new Map<string, { readonly count: number; readonly atMs: number }>();
 
-/** Slots a second since this dataset was first seen. */
-function rateOf(name: string, number: number, atMs: number): string {
+/** Blocks a second since this dataset was first seen. Retention takes some away, so it may fall. */
+function rateOf(name: string, count: number, atMs: number): string {
   const first = seen.get(name);
-  if (first === undefined) seen.set(name, { number, atMs });
+  if (first === undefined) seen.set(name, { count, atMs });
   if (first === undefined || atMs - first.atMs < refreshMs) return '…';
-  return (((number - first.number) * 1000) / (atMs - first.atMs)).toFixed(1);
+  return (((count - first.count) * 1000) / (atMs - first.atMs)).toFixed(1);
 }
 
 async function refresh(atMs: number): Promise<void> {
   const datasets = await fetchJson<readonly DatasetRow[]>('/datasets');
   const table = element<HTMLTableElement>('datasets');
   while (table.rows.length > datasets.length + 1) table.deleteRow(-1);
-  for (const [i, { dataset, start_block }] of datasets.entries()) {
-    const base = `/datasets/${dataset}`;
-    const head = await fetchJson<BlockRef | null>(`${base}/head`);
-    const finalized = await fetchJson<BlockRef | null>(`${base}/finalized-head`);
-    const row = table.rows[i + 1] ?? table.insertRow();
-    const rate = head === null ? '…' : rateOf(dataset, head.number, atMs);
-    const cells = [dataset, start_block, head?.number ?? '–', finalized?.number ?? '–', rate];
-    row.replaceChildren(
-      ...cells.map((cell) =>
+  for (const [i, row] of datasets.entries()) {
+    const status = await fetchJson<DatasetStatus>(`/datasets/${row.dataset}/status`);
+    (table.rows[i + 1] ?? table.insertRow()).replaceChildren(
+      ...describe(row, status, atMs).map((cell) =>
         Object.assign(document.createElement('td'), { textContent: String(cell) }),
       ),
     );
-    offer(dataset, head?.number ?? start_block);
+    offer(row.dataset, status.head?.number ?? row.start_block);
   }
+}
+
+/** The cells of a row, in the order of the table's heads. */
+function describe(row: DatasetRow, status: DatasetStatus, atMs: number): (string | number)[] {
+  const { head, finalized_head, block_count, head_lag_seconds, behind_slots, alarms } = status;
+  return [
+    row.dataset,
+    row.start_block,
+    head?.number ?? '–',
+    finalized_head?.number ?? '–',
+    block_count,
+    head_lag_seconds === null ? '–' : `${head_lag_seconds} s`,
+    behind_slots === null ? '–' : `${behind_slots} slots`,
+    rateOf(row.dataset, block_count, atMs),
+    alarms.map(({ code }) => code).join(', ') || 'none',
+  ];
 }
 
 /** Puts a dataset into the list to choose from, once, and a query that shows something into the box. */
@@ -78,7 +108,7 @@ async function ask(): Promise<void> {
   const name = element<HTMLSelectElement>('dataset').value;
   const response = await fetch(`/datasets/${name}/stream`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...keyHeaders() },
     body: element<HTMLTextAreaElement>('query').value,
     signal,
   });
@@ -102,6 +132,12 @@ element('ask').addEventListener('submit', (event) => {
   ask().catch(show);
 });
 element('stop').addEventListener('click', () => running.abort());
+element('key').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const input = element<HTMLInputElement>('key-text');
+  sessionStorage.setItem(keyName, input.value.trim());
+  input.value = '';
+});
 
 /** With the frames, so that a page nobody looks at asks for nothing. */
 let refreshedMs = Number.NEGATIVE_INFINITY;

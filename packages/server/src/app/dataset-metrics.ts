@@ -112,6 +112,13 @@ function addIngestMetrics(metrics: Metrics, directory: OpenDatasets): void {
     ]),
   );
   metrics.gauge(
+    'sluice_ingest_behind_slots',
+    'How many slots the furthest source is ahead of the newest block.',
+    each(({ behindSlots }, { description }) =>
+      behindSlots === null ? [] : [{ labels: { dataset: description.name }, value: behindSlots }],
+    ),
+  );
+  metrics.gauge(
     'sluice_source_state',
     '1 for the state a source is in.',
     each(({ sources }, { description }) =>

@@ -135,13 +135,13 @@ test('error: listen-failed names the address, and nothing stays open', async () 
   expect(String(refusal)).toContain(String(port));
 });
 
-test('error: the operator listener has our words for what it does not have', async () => {
+test('error: operator-path-unknown: the operator listener has our words for what it does not have', async () => {
   const { adminPort } = await start(new MemoryDataset());
   const base = `http://127.0.0.1:${adminPort}`;
   const missing = await fetch(`${base}/nope`);
   expect([missing.status, await missing.json()]).toMatchObject([
     404,
-    { error: { code: 'path-unknown' } },
+    { error: { code: 'operator-path-unknown' } },
   ]);
   expect((await fetch(`${base}/ready`, { method: 'POST' })).status).toBe(405);
   expect((await fetch(`${base}/health`)).status).toBe(200);

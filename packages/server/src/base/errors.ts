@@ -257,8 +257,12 @@ export const ERRORS = {
     text: 'there is nothing at this path; GET /docs describes the interface',
   },
   'time-not-reached': { status: 404, text: 'no stored block has this time or a later one yet' },
+  'operator-path-unknown': {
+    status: 404,
+    text: 'there is nothing at this path; the operator has /ready, /health and /metrics',
+  },
   'method-wrong': { status: 405, text: 'this path does not take that method' },
-  'body-too-slow': { status: 408, text: 'the request did not arrive in time; send it faster' },
+  'request-too-slow': { status: 408, text: 'the request did not arrive in time; send it faster' },
   'body-too-large': {
     status: 413,
     text: 'the body is larger than the limit, on the wire or decompressed',

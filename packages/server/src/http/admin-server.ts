@@ -89,12 +89,12 @@ export class AdminServer {
           body: this.#modules.metrics.text(),
         };
       default:
-        return refuse('path-unknown', requestId);
+        return refuse('operator-path-unknown', requestId);
     }
   }
 }
 
-function refuse(code: 'method-wrong' | 'path-unknown', requestId: string): Answer {
+function refuse(code: 'method-wrong' | 'operator-path-unknown', requestId: string): Answer {
   const { status, body } = buildErrorReply(new CodedError(code), requestId);
   return { status, type: 'application/json', body };
 }

@@ -3,7 +3,7 @@ import { CodedError, type ErrorCode } from '../base/errors.ts';
 import { buildErrorReply } from './error-reply.ts';
 
 const CODES: Readonly<Record<string, ErrorCode>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 'body-too-slow',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request-too-slow',
   HPE_HEADER_OVERFLOW: 'headers-too-large',
 };
 
@@ -20,9 +20,15 @@ export function answerClientError(
     return;
   }
   const code = CODES[error.code ?? ''] ?? 'request-malformed';
-  const { status, headers, body } = buildErrorReply(new CodedError(code), requestId);
+  refuseOnSocket(new CodedError(code), socket, requestId);
+}
+
+/** An answer to what is no request of ours to answer otherwise, and the end of its connection. */
+export function refuseOnSocket(refusal: CodedError, socket: Duplex, requestId: string): void {
+  const { status, headers, body } = buildErrorReply(refusal, requestId);
   const lines = Object.entries({ ...headers, 'x-request-id': requestId, connection: 'close' });
   const head = lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join('');
+  socket.on('error', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\n${head}\r\n${body}`);
   // A client that goes on sending is not read any more, so nothing but this ends its socket.
   socket.once('finish', () => socket.destroy());
@@ -30,6 +36,7 @@ export function answerClientError(
 
 const REASONS: Readonly<Record<number, string>> = {
   400: 'Bad Request',
+  405: 'Method Not Allowed',
   408: 'Request Timeout',
   431: 'Request Header Fields Too Large',
 };

@@ -36,6 +36,7 @@ export function buildStatus({ reader, dialects, ingest, ledgerUnixMs }: ServedDa
     block_count: countBlocks(snapshot),
     sealed_bytes: snapshot.segments.reduce((sum, segment) => sum + segment.byteLength, 0),
     head_lag_seconds: lagSeconds(snapshot, ledgerUnixMs()),
+    behind_slots: ingest()?.behindSlots ?? null,
     storage,
     sources: ingest()?.sources ?? [],
     backfill: ingest()?.backfill ?? null,

@@ -21,7 +21,7 @@ async function say(text: string): Promise<string> {
   return readToEnd(socket);
 }
 
-test('error: body-too-slow: slow headers, a slow body and silence are closed (F-53, trap: requestTimeout 0)', async () => {
+test('error: request-too-slow: slow headers, a slow body and silence are closed (F-53, trap: requestTimeout 0)', async () => {
   fixture = await HttpFixture.start({ limits: quick });
   const slowBody = say(`${head}content-length: 100\r\n\r\n{`);
   const slowHeaders = say('POST /datasets');
@@ -30,7 +30,7 @@ test('error: body-too-slow: slow headers, a slow body and silence are closed (F-
   for (const text of [await slowBody, await slowHeaders, await silent]) {
     expect(text).toMatch(/^HTTP\/1\.1 408 /);
     expect(text).toMatch(/x-request-id: r\d+/);
-    expect(text).toContain('"code":"body-too-slow"');
+    expect(text).toContain('"code":"request-too-slow"');
   }
 });
 
@@ -41,18 +41,29 @@ test('error: headers-too-large is 431 in our own words (F-63, trap: framework an
   expect(text).toContain('"code":"headers-too-large"');
 });
 
-test('error: request-malformed: garbage, two lengths, length and chunks (F-63)', async () => {
+test('error: request-malformed: garbage, two lengths, length and chunks, no host (F-63)', async () => {
   fixture = await HttpFixture.start();
   const broken = [
     'garbage\r\n\r\n',
     `${head}content-length: 5\r\ncontent-length: 6\r\n\r\n`,
     `${head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+    'GET /datasets HTTP/1.1\r\nconnection: close\r\n\r\n',
   ];
   for (const text of broken) {
     const answer = await say(text);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer).toContain('"code":"request-malformed"');
+    expect(answer).toMatch(/x-request-id: r\d+/);
   }
+});
+
+test('behavior: a tunnel is refused in our own words, an unknown expectation is passed over (F-63, trap: framework answers)', async () => {
+  fixture = await HttpFixture.start();
+  const tunnel = await say('CONNECT example.org:443 HTTP/1.1\r\nhost: example.org\r\n\r\n');
+  expect(tunnel).toMatch(/^HTTP\/1\.1 405 /);
+  expect(tunnel).toContain('"code":"method-wrong"');
+  const expecting = 'GET /datasets HTTP/1.1\r\nhost: x\r\nexpect: tea\r\nconnection: close\r\n\r\n';
+  expect(await say(expecting)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 test('behavior: a client that leaves in its request costs nothing', async () => {

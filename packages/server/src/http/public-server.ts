@@ -12,7 +12,7 @@ import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import type { ApiKey } from './api-keys.ts';
 import { ByteMeter } from './byte-meter.ts';
-import { answerClientError } from './client-error.ts';
+import { answerClientError, refuseOnSocket } from './client-error.ts';
 import { buildErrorReply } from './error-reply.ts';
 import { GET_ROUTES } from './get-routes.ts';
 import type { HttpLimits } from './http-limits.ts';
@@ -143,6 +143,8 @@ export class PublicServer {
       http: {
         connectionsCheckingInterval: limits.timeoutCheckMs,
         maxHeaderSize: limits.headerBytesMax,
+        // Refused below, in our own words.
+        requireHostHeader: false,
       },
       return503OnClosing: false,
       // A longer name is unknown like any other; the parser bounds it.
@@ -153,6 +155,7 @@ export class PublicServer {
         answerClientError(error, socket, this.#modules.newRequestId()),
     });
     this.#applyLimits(app);
+    this.#answerOddRequests(app);
     app.removeAllContentTypeParsers();
     // A body is read where its query is parsed, under that route's own limits.
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -160,6 +163,10 @@ export class PublicServer {
       const isAllowedOrigin = this.#begin(request, reply);
       // A browser asks so before it posts; where no origin is listed this is a method like any other.
       if (isAllowedOrigin && request.method === 'OPTIONS') return void reply.code(204).send();
+      const { httpVersion, headers } = request.raw;
+      if (httpVersion === '1.1' && headers.host === undefined) {
+        throw new CodedError('request-malformed', { missing: 'Host' });
+      }
       this.#checked.set(request, checkRequest(request, this.#checks));
       done();
     });
@@ -170,6 +177,15 @@ export class PublicServer {
     );
     this.#addRoutes(app);
     return app;
+  }
+
+  /** What the server of the runtime would answer by itself, without a body and an id. */
+  #answerOddRequests({ server }: FastifyInstance): void {
+    // An expectation that nobody knows may be left alone.
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+    server.on('connect', (_request, socket) =>
+      refuseOnSocket(new CodedError('method-wrong'), socket, this.#modules.newRequestId()),
+    );
   }
 
   #addRoutes(app: FastifyInstance): void {

@@ -31,12 +31,14 @@ test.each<[AlarmCode, number, FaultRequest]>([
     const tookMs = fastClock.nowMs() - startMs;
     expect(tookMs).toBeGreaterThan(ms * 0.8);
     expect(tookMs).toBeLessThan(ms * 2);
+    if (code === 'ingest-stalled') expect(following.ingester.status.behindSlots).toBe(5);
     // What is stored stays, and is served.
     expect(following.dataset.snapshot().head).toEqual(before.head);
     node.faults.clear();
     await produce(1);
     expectSameChain(await following.until('it goes on', isCaughtUp(node)), node);
     await expect.poll(() => following.dataset.alarms.has(code), { timeout: 10_000 }).toBe(false);
+    expect(following.ingester.status.behindSlots).toBe(0);
   },
 );
 

@@ -50,6 +50,8 @@ export interface IngestStatus {
   readonly counters: Readonly<Record<string, number>>;
   /** For how long blocks have been offered and none was added. */
   readonly stallMs: number;
+  /** How many slots the furthest source is ahead; null before one has said how far it is. */
+  readonly behindSlots: number | null;
   /** Null where no history is wanted, or all of it is there. */
   readonly backfill: BackfillProgress | null;
 }
@@ -89,6 +91,7 @@ export class Ingester {
       sources: this.#sources.map(({ health }) => health.status),
       counters: this.#counters.toJSON(),
       stallMs: this.#stallMs(),
+      behindSlots: this.#behindSlots(),
       backfill: this.#backfill?.progress ?? null,
     };
   }
@@ -230,6 +233,11 @@ export class Ingester {
 
   #offeredSlot(): number {
     return Math.max(...this.#sources.map(({ confirmedSlot }) => confirmedSlot), -1);
+  }
+
+  #behindSlots(): number | null {
+    const offered = this.#offeredSlot();
+    return offered < 0 ? null : Math.max(0, offered - headSlot(this.#feeder.pending));
   }
 
   #stallMs(): number {
