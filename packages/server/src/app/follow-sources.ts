@@ -55,6 +55,7 @@ function createIngester(
       start: toStart(config.from),
       retention: parseRetention(String(config.keep)) ?? { kind: 'all' },
       backfillTo: backfillTo as Slot | undefined,
+      agreement: config.agreement,
       sources,
     },
     {

@@ -135,6 +135,31 @@ test('error: listen-failed names the address, and nothing stays open', async () 
   expect(String(refusal)).toContain(String(port));
 });
 
+test('behavior: L-15 in the grace of a shutdown it is not ready and serves on', async () => {
+  let endGrace = () => {};
+  const limits = { ...config.limits, http: { ...config.limits.http, closeGraceMs: 60_000 } };
+  const clock = {
+    ...systemClock,
+    sleep: (ms: number, signal?: AbortSignal) =>
+      ms === 60_000
+        ? new Promise<void>((resolve) => {
+            endGrace = resolve;
+          })
+        : systemClock.sleep(ms, signal),
+  };
+  const graceful = await Service.start(
+    { ...options, config: { ...config, limits } },
+    { ...modules, clock },
+  );
+  const closed = graceful.close();
+  const ready = await fetch(`http://127.0.0.1:${graceful.adminPort}/ready`);
+  expect([ready.status, await ready.json()]).toMatchObject([503, { reason: 'closing' }]);
+  expect((await fetch(`http://127.0.0.1:${graceful.port}/datasets`)).status).toBe(200);
+  endGrace();
+  await closed;
+  await expect(fetch(`http://127.0.0.1:${graceful.port}/datasets`)).rejects.toThrow();
+});
+
 test('error: operator-path-unknown: the operator listener has our words for what it does not have', async () => {
   const { adminPort } = await start(new MemoryDataset());
   const base = `http://127.0.0.1:${adminPort}`;

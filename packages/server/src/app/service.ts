@@ -154,9 +154,10 @@ export class Service {
     return starting === undefined ? null : `starting ${starting.reader.description.name}`;
   }
 
-  /** Not ready at once; then every response ends on a line. */
+  /** Not ready at once; after the grace every response ends on a line. */
   async close(): Promise<void> {
     this.#isClosing = true;
+    await this.#modules.clock.sleep(this.#limits.http.closeGraceMs);
     await this.#public.close();
     this.#stop.abort();
     await Promise.all(this.#running);

@@ -18,6 +18,8 @@ export interface HttpLimits {
   readonly emptyHoldMs: number;
   /** From the signal to end to the end of the last connection. */
   readonly closeMsMax: number;
+  /** Before that: not ready, and serving on, for balancers that need a while to notice. */
+  readonly closeGraceMs: number;
 }
 
 export const HTTP_LIMITS: HttpLimits = {
@@ -33,4 +35,5 @@ export const HTTP_LIMITS: HttpLimits = {
   stallCheckMs: 500,
   emptyHoldMs: 1_000,
   closeMsMax: 5_000,
+  closeGraceMs: 0,
 };

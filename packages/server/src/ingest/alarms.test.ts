@@ -42,6 +42,32 @@ test.each<[AlarmCode, number, FaultRequest]>([
   },
 );
 
+test.each<[FaultRequest['missing'], AlarmCode]>([
+  ['logs', 'block-kind-missing'],
+  ['rewards', 'block-kind-missing'],
+  ['meta', 'block-meta-missing'],
+])(
+  'error: F-08 a block without %s is asked for again for 30 s, then an alarm; never stored, never passed over',
+  async (missing, code) => {
+    world = await startWorld({ clock: fastClock });
+    const { following, node, produce } = world;
+    const { head } = await world.caughtUp();
+    // The transaction of this one succeeded, so it must have logs; those of its neighbours failed.
+    const slot = (head?.number ?? 0) + 3;
+    const startMs = fastClock.nowMs();
+    node.faults.set({ kind: 'incomplete-meta', missing, fromSlot: slot, toSlot: slot });
+    await produce(6);
+    await expect.poll(() => following.dataset.alarms.has(code), { timeout: 10_000 }).toBe(true);
+    expect(fastClock.nowMs() - startMs).toBeGreaterThan(30_000);
+    expect(following.dataset.snapshot().head?.number).toBe(slot - 1);
+    // To lack something is no lie: the source is asked again as soon as it may be.
+    expect(following.ingester.status.sources[0]?.strikes).toBe(0);
+    node.faults.clear();
+    expectSameChain(await following.until('the whole block is taken', isCaughtUp(node)), node);
+    expect(following.dataset.alarms.has(code)).toBe(false);
+  },
+);
+
 test('behavior: L-10 finality-stalled while no block becomes final', async () => {
   world = await startWorld({ clock: fastClock });
   const { following, produce } = world;

@@ -75,21 +75,6 @@ describe('one source', () => {
       { kind: 'skip-block', as: 'unavailable' },
       'source-hole',
     ],
-    [
-      'F-08 a block without logs',
-      { kind: 'incomplete-meta', missing: 'logs' },
-      'block-kind-missing',
-    ],
-    [
-      'F-08 a block without rewards',
-      { kind: 'incomplete-meta', missing: 'rewards' },
-      'block-kind-missing',
-    ],
-    [
-      'F-08 a block without meta',
-      { kind: 'incomplete-meta', missing: 'meta' },
-      'block-meta-missing',
-    ],
   ];
   test.each(lies)(
     'error: %s is never stored and never passed over',
@@ -209,6 +194,45 @@ describe('three sources', () => {
       one.faults.set({ kind: 'fork', depth: 3, forSlots: 1_000 });
     await produce(4);
     expectSameChain(await caughtUp(nodes[0]), nodes[0] as World['node']);
+  });
+
+  test('behavior: F-13 with agreement of two a false tip of the leader is never stored', async () => {
+    const { nodes, node, following, produce, leap, caughtUp } = await startWorld({
+      nodes: three,
+      agreement: 2,
+    });
+    await caughtUp(nodes[1]);
+    // Before anybody can have read the slot: what the leader shows there is a child of our head, and false.
+    leap(1);
+    node.faults.set({ kind: 'fork', depth: 1, forSlots: 1_000 });
+    await produce(5);
+    expectSameChain(await caughtUp(nodes[1]), nodes[1] as World['node']);
+    await untilAlarmOrStrike(following);
+    expect(following.dataset.status().counters['forks'] ?? 0).toBe(0);
+  });
+
+  test('behavior: with agreement of two a block waits for the second source', async () => {
+    const { nodes, node, following, produce, caughtUp } = await startWorld({
+      nodes: [{}, {}],
+      agreement: 2,
+    });
+    const before = await caughtUp();
+    nodes[1]?.faults.set({ kind: 'null-result', methods: ['getBlock'] });
+    await produce(2);
+    await expect.poll(() => following.ingester.status.behindSlots).toBe(2);
+    expect(following.dataset.snapshot().head).toEqual(before.head);
+    nodes[1]?.faults.clear();
+    expectSameChain(await caughtUp(), node);
+  });
+
+  test('behavior: F-08 what one source lacks of a block is taken from another, without an alarm', async () => {
+    const { nodes, node, following, produce, caughtUp } = await startWorld({ nodes: three });
+    await caughtUp(nodes[1]);
+    node.faults.set({ kind: 'incomplete-meta', missing: 'logs' });
+    await produce(4);
+    expectSameChain(await caughtUp(nodes[1]), nodes[1] as World['node']);
+    expect(following.dataset.alarms.list()).toEqual([]);
+    expect(following.ingester.status.sources.map(({ strikes }) => strikes)).toEqual([0, 0, 0]);
   });
 
   test('behavior: F-05 a hole of one source is filled from another', async () => {

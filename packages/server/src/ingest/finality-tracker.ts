@@ -7,6 +7,7 @@ import { settleWithin } from '../base/settle-within.ts';
 import type { AlarmBoard } from '../dataset/alarm-board.ts';
 import type { BlockRef } from '../ledger/block.ts';
 import type { ChainFeeder } from './chain-feeder.ts';
+import { agreedFinalSlot, answerMsMax, isConfirmedFinal } from './confirm-finality.ts';
 import type { FollowedSource } from './followed-source.ts';
 import { newestUnfinalized } from './own-blocks.ts';
 
@@ -18,8 +19,6 @@ export interface FinalityModules {
 }
 
 const everyMs = 1_000;
-/** Who has not answered by then has no say in this round. */
-const answerMsMax = 700;
 const stallAlarmMs = 60_000;
 
 export class FinalityTracker {
@@ -44,10 +43,15 @@ export class FinalityTracker {
   async step(signal: AbortSignal): Promise<void> {
     const reads = this.#modules.sources().map((source) => this.#readSlots(source, signal));
     await settleWithin(reads, answerMsMax, this.#modules.clock);
-    const reported = agreedSlot(this.#modules.sources().filter(({ health }) => health.isHealthy));
-    const candidate = newestUnfinalized(this.#modules.feeder.pending, reported);
-    if (candidate === undefined) this.#noteStall();
-    else if (await this.#isConfirmed(candidate, signal)) await this.#finalize(candidate, signal);
+    const sources = this.#modules.sources();
+    const candidate = newestUnfinalized(this.#modules.feeder.pending, agreedFinalSlot(sources));
+    if (candidate === undefined) {
+      this.#noteStall();
+      return;
+    }
+    const { clock } = this.#modules;
+    const isFinal = await isConfirmedFinal(candidate, sources, { clock, signal });
+    if (isFinal) await this.#finalize(candidate, signal);
   }
 
   /** Asks a source unless it still owes an answer: a mute one holds up nobody. */
@@ -62,25 +66,6 @@ export class FinalityTracker {
     source.note(finalized);
     if (finalized.kind === 'ok') source.finalizedSlot = finalized.value;
     if (confirmed.kind === 'ok') source.confirmedSlot = confirmed.value;
-  }
-
-  /** More than half of those that have an opinion name the same hash as final. */
-  async #isConfirmed(candidate: BlockRef, signal: AbortSignal): Promise<boolean> {
-    const asked = this.#modules
-      .sources()
-      .filter(({ health, finalizedSlot }) => health.isHealthy && finalizedSlot >= candidate.number);
-    const answers = await settleWithin(
-      asked.map(({ node }) => node.header(candidate.number, 'finalized', signal)),
-      answerMsMax,
-      this.#modules.clock,
-    );
-    let agreeing = 0;
-    let differing = 0;
-    for (const answer of answers) {
-      if (answer?.kind === 'ok' && answer.value.hash === candidate.hash) agreeing++;
-      else if (answer?.kind === 'ok' || answer?.reason === 'skipped-hint') differing++;
-    }
-    return agreeing > differing;
   }
 
   async #finalize(block: BlockRef, signal: AbortSignal): Promise<void> {
@@ -99,10 +84,4 @@ export class FinalityTracker {
     const seconds = Math.floor(stalledMs / 1000);
     alarms.raise('finality-stalled', `no block became final for ${seconds} s`);
   }
-}
-
-/** The highest slot that more than half of the sources have reached. */
-function agreedSlot(sources: readonly FollowedSource[]): number {
-  const slots = sources.map(({ finalizedSlot }) => finalizedSlot).sort((a, b) => b - a);
-  return slots[Math.floor(slots.length / 2)] ?? -1;
 }

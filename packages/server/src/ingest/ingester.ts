@@ -25,6 +25,7 @@ import { agreeOnGenesis, checkIdentity } from './genesis.ts';
 import { IngestCounters } from './ingest-counters.ts';
 import { headSlot } from './own-blocks.ts';
 import { SourceFollower } from './source-follower.ts';
+import { TipAgreement } from './tip-agreement.ts';
 
 export interface IngesterOptions {
   readonly sources: readonly FollowedSourceOptions[];
@@ -34,6 +35,8 @@ export interface IngesterOptions {
   readonly retention?: Retention;
   /** History is brought down to this slot beside following; with all of the past kept. */
   readonly backfillTo?: Slot | undefined;
+  /** So many sources must show a block that is not final yet before it is stored; 1 by default. */
+  readonly agreement?: number;
 }
 
 export interface IngesterModules {
@@ -173,6 +176,10 @@ export class Ingester {
       alarms: dataset.alarms,
       counters: this.#counters,
       sources: () => this.#usable(),
+      agreement: new TipAgreement(this.#options.agreement ?? 1, {
+        clock,
+        sources: () => this.#usable(),
+      }),
       isFit: (identity) => {
         checkIdentity(source, identity, dataset);
         return source.isGenesisChecked;

@@ -20,11 +20,13 @@ import type { Refusal } from '../source/rpc-refusal.ts';
 import type { Commitment, SourceIdentity } from '../source/source-node.ts';
 import type { BlockLoader, LoadedBlock } from './block-loader.ts';
 import type { ChainFeeder } from './chain-feeder.ts';
+import { agreedFinalSlot, isConfirmedFinal } from './confirm-finality.ts';
 import type { FollowedSource } from './followed-source.ts';
 import type { IngestCounters } from './ingest-counters.ts';
 import { askOpinions, type Claim, judgeFork } from './judge-fork.ts';
 import { forkFloor, headSlot, ownsBlock } from './own-blocks.ts';
 import type { PreparedBlock } from './prepared-block.ts';
+import type { TipAgreement } from './tip-agreement.ts';
 import { type Trace, traceBranch } from './trace-branch.ts';
 
 export interface FollowerModules {
@@ -37,6 +39,7 @@ export interface FollowerModules {
   /** All sources that are not disabled, this one included. */
   readonly sources: () => readonly FollowedSource[];
   readonly lead: LeadRole;
+  readonly agreement: TipAgreement;
   /** Whether a source that says this of itself may still be followed; one that may not is disabled. */
   readonly isFit: (identity: SourceIdentity) => boolean;
 }
@@ -58,6 +61,9 @@ const commitsUnderWayMax = 32;
 const headCheckEveryMs = 400;
 /** A leader that delivers is given this long before another delivers in its place. */
 const leaderGraceMs = 200;
+/** How often a source is asked again for a block of which it lacks a part, and after how long that is an alarm. */
+const lackingRetryMs = 1_000;
+const lackingAlarmMs = 30_000;
 
 export class SourceFollower {
   readonly #modules: FollowerModules;
@@ -65,6 +71,8 @@ export class SourceFollower {
   #lastClaim: { readonly hash: string; readonly tip: number } | undefined;
   #isContradicting = false;
   #leaderLate: { readonly slot: number; readonly sinceMs: number } | undefined;
+  /** The block of which the source lacks a part, and since when. */
+  #lacking: { readonly slot: number; readonly sinceMs: number } | undefined;
 
   constructor(modules: FollowerModules) {
     this.#modules = modules;
@@ -210,6 +218,7 @@ export class SourceFollower {
         return (await this.#refuseLink(loaded.prepared.header, linked, signal)) || count > 0;
       }
       source.health.answered();
+      if (!(await this.#isAgreed(linked.header, signal))) break;
       count++;
       counters.countBlock(linked.counts);
       commits.push(this.#extend(linked, signal));
@@ -224,8 +233,19 @@ export class SourceFollower {
     const { feeder, counters } = this.#modules;
     const linked = feeder.linkToHead(prepared);
     if (isCodedError(linked)) return this.#refuseLink(prepared.header, linked, signal);
+    if (!(await this.#isAgreed(linked.header, signal))) return false;
     counters.countBlock(linked.counts);
     return this.#extend(linked, signal);
+  }
+
+  /** Whether enough sources show a block; one that others contradict is held against this source. */
+  async #isAgreed(block: BlockRef, signal: AbortSignal): Promise<boolean> {
+    const { agreement, source } = this.#modules;
+    const outcome = await agreement.reach(block, source, signal);
+    if (outcome === 'contradicted') {
+      this.#strike('source-disagrees', `others have another block at slot ${block.number}`);
+    }
+    return outcome === 'reached';
   }
 
   async #extend(linked: PreparedBlock, signal: AbortSignal): Promise<boolean> {
@@ -277,7 +297,23 @@ export class SourceFollower {
     // Our own threads were busy or ended: the block is not to blame.
     if (ownFaults.has(error.code)) return false;
     this.#modules.counters.countRefused(error.code);
+    if (lackingCodes.has(error.code)) return this.#awaitRest(slot, error);
     return this.#strike(alarmOf(error), `slot ${slot}: ${error.message}`);
+  }
+
+  /**
+   * The source does not have all of the block, which is no lie: it may have it in a moment, and others may have it now. It
+   * becomes an alarm where nobody has had it for a while.
+   */
+  #awaitRest(slot: Slot, error: CodedError): false {
+    const { source, alarms, clock } = this.#modules;
+    if (this.#lacking?.slot !== slot) this.#lacking = { slot, sinceMs: clock.nowMs() };
+    const fault = `slot ${slot}: ${error.message}`;
+    const isLong = clock.nowMs() - this.#lacking.sinceMs >= lackingAlarmMs;
+    if (isLong) alarms.raise(alarmOf(error), `${source.name}: ${fault}`);
+    const retryAfterMs = lackingRetryMs;
+    source.health.fail({ kind: 'refused', reason: 'outage', cause: fault, retryAfterMs });
+    return false;
   }
 
   #strike(code: AlarmCode, fault: string): boolean {
@@ -345,6 +381,7 @@ export class SourceFollower {
     const isGap = head === null || (head.number === ancestor.number && head.hash === ancestor.hash);
     const branch = isGap ? headers.slice(0, headRunCountMax) : headers;
     if (!isGap && !(await this.#isBranchChosen(headers, signal))) return false;
+    if (!(await this.#isAgreed(branch.at(-1) as BlockHeader, signal))) return false;
     const loaded = await this.#loadBranch(branch, signal);
     if (loaded === undefined || !ownsBlock(feeder.pending, ancestor.number, ancestor.hash))
       return false;
@@ -373,11 +410,20 @@ export class SourceFollower {
     };
     if (before?.hash !== first.hash) this.#lastClaim = { hash: first.hash, tip: tip.number };
     const verdict = judgeFork(claim, await askOpinions(claim, all, { clock, signal }));
+    if (verdict !== 'switch' && (await this.#isFinal(headers, signal))) return true;
     if (verdict === 'keep') {
       const fault = `it alone shows another branch from slot ${first.number} on`;
       this.#strike('source-disagrees', fault);
     }
     return verdict === 'switch';
+  }
+
+  /** Whether the ledger itself has decided: a block of the branch is one that the sources call final. */
+  async #isFinal(headers: readonly BlockHeader[], signal: AbortSignal): Promise<boolean> {
+    const { sources, clock } = this.#modules;
+    const slot = agreedFinalSlot(sources());
+    const newest = headers.findLast(({ number }) => number <= slot);
+    return newest !== undefined && isConfirmedFinal(newest, sources(), { clock, signal });
   }
 
   /** The content of a traced branch; `undefined` if it did not come as it was shown. */
@@ -411,6 +457,9 @@ const ownFaults: ReadonlySet<string> = new Set([
   'block-pool-closed',
   'block-worker-died',
 ]);
+
+/** A block came without something that blocks have. */
+const lackingCodes: ReadonlySet<string> = new Set(['block-kind-missing', 'block-meta-missing']);
 
 function holeRefusal(cause: string): Refusal {
   return { kind: 'refused', reason: 'outage', cause };

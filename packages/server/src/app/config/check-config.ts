@@ -74,7 +74,7 @@ class ConfigChecker {
   }
 
   checkDataset(dataset: DatasetConfig, path: string): void {
-    const { sources, keep, backfillTo, dialects } = dataset;
+    const { sources, keep, backfillTo, agreement, dialects } = dataset;
     if (dialects !== undefined) this.checkDialects(dialects, `${path}.dialects`);
     if (parseRetention(String(keep)) === undefined) {
       this.#refuse(`${path}.keep`, 'no more than 9 PB or 10^11 days');
@@ -83,6 +83,9 @@ class ConfigChecker {
       this.#refuse(`${path}.backfillTo`, 'keep: all, which does not let go what this fetches');
     }
     if (sources.length === 0) this.#refuseUseless(path);
+    else if (agreement > sources.length) {
+      this.#refuse(`${path}.agreement`, `no more than the ${sources.length} sources it has`);
+    }
     const names = new Set<string>();
     sources.forEach((source, i) => {
       const sourcePath = pathBelow(`${path}.sources`, i);
@@ -123,7 +126,7 @@ class ConfigChecker {
 
   /** Keys that are given although nothing would come of them, so that nobody believes they had an effect. */
   #refuseUseless(path: string): void {
-    for (const key of ['from', 'keep', 'backfillTo', 'votes', 'allowMissing']) {
+    for (const key of ['from', 'keep', 'backfillTo', 'agreement', 'votes', 'allowMissing']) {
       const place = this.#tree.places.get(`${path}.${key}`);
       if (place === undefined) continue;
       const detail = { key: `${path}.${key}`, line: place.line, needs: 'sources' };

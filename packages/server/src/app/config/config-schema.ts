@@ -218,6 +218,11 @@ const dataset = Type.Object(
           'history is brought down to this slot beside following; not together with `keep`',
       }),
     ),
+    agreement: count(
+      'how many sources must show a block before it is stored, while it is not final: with 2 one that lies is never believed, and no block comes before the second source has it',
+      1,
+      { max: 16 },
+    ),
     votes: choice(['drop', 'keep'], {
       default: 'drop',
       description: 'vote transactions. Counts when the dataset is made',
@@ -273,6 +278,11 @@ const limits = section(
       closeMsMax: milliseconds(
         'time for responses to end when the service stops',
         HTTP_LIMITS.closeMsMax,
+      ),
+      closeGraceMs: count(
+        'time for which a service that was told to stop is not ready and serves on, for balancers to notice, in ms',
+        HTTP_LIMITS.closeGraceMs,
+        { min: 0, max: 600_000 },
       ),
     }),
     stream: section('Streams.', {

@@ -35,6 +35,7 @@ export interface FollowOptions {
   readonly withSockets?: boolean;
   readonly limits?: Partial<DatasetLimits>;
   readonly retention?: Retention;
+  readonly agreement?: number;
   /** What is added to the address of the first source, as a key would be. */
   readonly secretPath?: string;
   /** Sources beside the nodes. */
@@ -70,6 +71,7 @@ export async function followNodes(
       sources: [...nodes.map(toSource), ...(options.sources ?? [])],
       start: options.start ?? { kind: 'genesis' },
       retention: options.retention ?? { kind: 'all' },
+      agreement: options.agreement ?? 1,
     },
     {
       dataset,
