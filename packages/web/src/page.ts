@@ -32,11 +32,11 @@ function keyHeaders(): Record<string, string> {
   return key === null ? {} : { 'x-api-key': key };
 }
 
-async function fetchJson<Body>(path: string): Promise<Body> {
+/** `undefined` where the service does not answer that now. */
+async function fetchJson<Body>(path: string): Promise<Body | undefined> {
   const response = await fetch(path, { headers: keyHeaders() });
   element('key').hidden = response.status !== 401;
-  if (!response.ok) throw new Error(`HTTP ${response.status}`);
-  return (await response.json()) as Body;
+  return response.ok ? ((await response.json()) as Body) : undefined;
 }
 
 const seen = new Map<string, { readonly count: number; readonly atMs: number }>();
@@ -51,10 +51,12 @@ function rateOf(name: string, count: number, atMs: number): string {
 
 async function refresh(atMs: number): Promise<void> {
   const datasets = await fetchJson<readonly DatasetRow[]>('/datasets');
+  if (datasets === undefined) return;
   const table = element<HTMLTableElement>('datasets');
   while (table.rows.length > datasets.length + 1) table.deleteRow(-1);
   for (const [i, row] of datasets.entries()) {
     const status = await fetchJson<DatasetStatus>(`/datasets/${row.dataset}/status`);
+    if (status === undefined) continue;
     (table.rows[i + 1] ?? table.insertRow()).replaceChildren(
       ...describe(row, status, atMs).map((cell) =>
         Object.assign(document.createElement('td'), { textContent: String(cell) }),
