@@ -6,6 +6,7 @@ import type { StartPoint } from '../ingest/choose-start.ts';
 import type { FollowedSourceOptions } from '../ingest/followed-source.ts';
 import { Ingester } from '../ingest/ingester.ts';
 import type { Slot } from '../ledger/primitives.ts';
+import { FetchThread } from '../source/fetch-thread.ts';
 import { SourceBuilder } from './build-sources.ts';
 import type { Closers } from './closers.ts';
 import type { DatasetConfig } from './config/config-schema.ts';
@@ -33,9 +34,11 @@ export async function followSources(
     return config === null || config.sources.length === 0 ? [] : [{ running, config, head }];
   });
   const builder = new SourceBuilder(following, modules);
+  const fetchThread = new FetchThread();
+  modules.closers.add(() => fetchThread.close());
   for (const { running, config } of following) {
     const { sources, ledgerUnixMs } = await builder.build(config);
-    const ingester = createIngester(running.dataset, { config, sources }, modules);
+    const ingester = createIngester(running.dataset, { config, sources, fetchThread }, modules);
     running.ingest = () => ingester.status;
     running.ledgerUnixMs = ledgerUnixMs;
     modules.tasks.run((signal) => ingester.run(signal));
@@ -44,10 +47,14 @@ export async function followSources(
 
 function createIngester(
   dataset: Dataset,
-  what: { readonly config: DatasetConfig; readonly sources: readonly FollowedSourceOptions[] },
+  what: {
+    readonly config: DatasetConfig;
+    readonly sources: readonly FollowedSourceOptions[];
+    readonly fetchThread: FetchThread;
+  },
   { clock, closers, seed }: FollowSourcesModules,
 ): Ingester {
-  const { config, sources } = what;
+  const { config, sources, fetchThread } = what;
   const { description } = dataset;
   const { backfillTo } = config;
   return new Ingester(
@@ -61,6 +68,7 @@ function createIngester(
     {
       dataset,
       clock,
+      fetchThread,
       prepare: startPreparing(description, { workerCount: 1 }, closers),
       ...(backfillTo === undefined
         ? {}

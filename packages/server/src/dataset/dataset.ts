@@ -34,7 +34,7 @@ import {
   readManifest,
   writeManifest,
 } from './manifest.ts';
-import { mergeInThread } from './merge-in-thread.ts';
+import { MergeThread, type SegmentRow } from './merge-thread.ts';
 import { chooseTrim, type Retention } from './retention.ts';
 import { SegmentStore } from './segment-store.ts';
 
@@ -51,7 +51,7 @@ export interface DatasetModules {
   /** Whether this process still owns the data folder. */
   readonly isLockHeld: () => boolean;
   /** Makes one segment from several; by default in a thread of its own. */
-  readonly merge?: (segments: readonly Uint8Array[]) => Promise<Uint8Array>;
+  readonly merge?: (segments: SegmentRow) => Promise<Uint8Array>;
 }
 
 export class Dataset implements DatasetReader {
@@ -61,6 +61,7 @@ export class Dataset implements DatasetReader {
   readonly #limits: DatasetLimits;
   readonly #modules: DatasetModules;
   readonly #segments: SegmentStore;
+  readonly #mergeThread: MergeThread;
   readonly #waiters: ChangeWaiters;
   readonly #payloads: ByteCache<number, Uint8Array>;
   readonly #blocks: ByteCache<number, { readonly block: Block; readonly bytes: number }>;
@@ -83,6 +84,7 @@ export class Dataset implements DatasetReader {
     this.#manifest = manifest;
     this.alarms = new AlarmBoard(modules.clock);
     this.#segments = new SegmentStore(`${options.folder}/segments`, modules.fs);
+    this.#mergeThread = new MergeThread(modules.clock);
     this.#waiters = new ChangeWaiters(this.#limits.waiterCountMax);
     this.#payloads = new ByteCache(this.#limits.payloadCacheBytesMax, (bytes) => bytes.byteLength);
     this.#blocks = new ByteCache(this.#limits.blockCacheBytesMax, ({ bytes }) => bytes);
@@ -238,11 +240,9 @@ export class Dataset implements DatasetReader {
         this.#openWriter.payloadLength(block.payload),
       );
       if (blocks.length === 0) return false;
-      const read = ({ payload }: HotBlock) => this.#openWriter.readPayload(payload);
-      const payloads = await Promise.all(blocks.map(read));
       const headers = blocks.map(({ header }) => header);
       await this.#checkSpace();
-      await this.#commitSegment('seal', await this.#merge(payloads), headers);
+      await this.#commitSegment('seal', await this.#merge(this.#payloadsOf(blocks)), headers);
       return true;
     } finally {
       lease.release();
@@ -266,8 +266,13 @@ export class Dataset implements DatasetReader {
     return this.#commitSegment('prepend', await this.#merge(payloads), headers);
   }
 
-  #merge(payloads: readonly Uint8Array[]): Promise<Uint8Array> {
-    return (this.#modules.merge ?? mergeInThread)(payloads);
+  async *#payloadsOf(blocks: readonly HotBlock[]): AsyncGenerator<Uint8Array> {
+    for (const { payload } of blocks) yield await this.#openWriter.readPayload(payload);
+  }
+
+  #merge(payloads: SegmentRow): Promise<Uint8Array> {
+    const { merge } = this.#modules;
+    return merge === undefined ? this.#mergeThread.merge(payloads) : merge(payloads);
   }
 
   /** The file is durable before the commit that names it; a crash in between leaves one that nobody names. */
@@ -342,6 +347,7 @@ export class Dataset implements DatasetReader {
     if (this.#closed) return;
     this.#closed = true;
     this.#waiters.close();
+    await this.#mergeThread.close();
     await this.#openWriter.close();
   }
 

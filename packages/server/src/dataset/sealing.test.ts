@@ -10,12 +10,12 @@ import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { BlockHash } from '../ledger/primitives.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { decodeBlocks } from '../segment/decode-blocks.ts';
-import { mergeSegments } from '../segment/merge-segments.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import { SimFs, SimKilled } from '../storage/testing/sim-fs.ts';
 import { Dataset } from './dataset.ts';
-import { mergeInThread } from './merge-in-thread.ts';
+import { MergeThread } from './merge-thread.ts';
 import { chooseTrim, type Retention } from './retention.ts';
+import { mergeHere } from './testing/merge-here.ts';
 
 const folder = 'data/ledger';
 const limits = { sealBlockCount: 4, journalFileBytesMax: 4_000 };
@@ -43,9 +43,7 @@ const run = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, i) => blockAt(first + i));
 
 async function open(fs: SimFs, clock: Clock = new ManualClock()): Promise<Dataset> {
-  const merge = async (parts: readonly Uint8Array[]) =>
-    mergeSegments(parts.map((one) => openSegment(one)));
-  const modules = { fs, clock, isLockHeld: () => true, merge };
+  const modules = { fs, clock, isLockHeld: () => true, merge: mergeHere };
   if (!(await Dataset.isThere(folder, fs))) {
     const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
     await Dataset.create(folder, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, modules);
@@ -103,15 +101,20 @@ test('default: I-15 finalized blocks are sealed by the segment, and every answer
   expect(await readAll(await open(fs))).toEqual(before);
 });
 
-test('behavior: the merge in a thread gives the same bytes', async () => {
-  const parts = run(10, 13).map((block) => buildSegment([block]));
-  expect(Buffer.compare(await mergeInThread(parts), buildSegment(run(10, 13)))).toBe(0);
-});
-
-test('error: segment-merge-failed: what cannot be merged stays where it is', async () => {
-  await expect(mergeInThread([new Uint8Array(10)])).rejects.toMatchObject({
-    code: 'segment-merge-failed',
-  });
+test('behavior: merges in a thread take turns and give the same bytes, also after one that failed', async () => {
+  const thread = new MergeThread(new ManualClock());
+  const parts = (first: number, last: number) =>
+    run(first, last).map((block) => buildSegment([block]));
+  const damaged = [...parts(10, 12), new Uint8Array(10)];
+  const [one, failed, two] = await Promise.allSettled([
+    thread.merge(parts(10, 13)),
+    thread.merge(damaged),
+    thread.merge(parts(20, 24)),
+  ]);
+  expect(one).toEqual({ status: 'fulfilled', value: buildSegment(run(10, 13)) });
+  expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'segment-merge-failed' } });
+  expect(two).toEqual({ status: 'fulfilled', value: buildSegment(run(20, 24)) });
+  await thread.close();
 });
 
 test('behavior: blocks that arrive final and in bulk go straight into segments', async () => {

@@ -2,12 +2,12 @@ import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import type { Block } from '../ledger/block.ts';
 import { buildSegment } from '../segment/build-segment.ts';
-import { mergeSegments } from '../segment/merge-segments.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { Dataset } from './dataset.ts';
+import { mergeHere } from './testing/merge-here.ts';
 import { verifyDataset } from './verify-dataset.ts';
 
 const folder = 'data/ledger';
@@ -22,9 +22,7 @@ let dataset: Dataset;
 /** Two segments of three blocks each, and three hot blocks. */
 beforeEach(async () => {
   fs = new SimFs();
-  const merge = async (parts: readonly Uint8Array[]) =>
-    mergeSegments(parts.map((one) => openSegment(one)));
-  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge };
+  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeHere };
   const kept = { genesisHash: null, votes: 'drop', metaOptional: false, allowMissing: [] } as const;
   await Dataset.create(folder, { name: 'ledger', aliases: [], ...kept }, modules);
   dataset = await Dataset.open({ folder, realTime: true }, modules);

@@ -53,6 +53,7 @@ class EngineWorker {
   readonly #readers = new Map<string, number>();
   /** Segments to close once no run is left that may read them. */
   readonly #closing = new Set<string>();
+  readonly #drafts: Uint8Array[] = [];
   #turnStartMs = 0;
 
   constructor(port: MessagePort, data: EngineWorkerData) {
@@ -94,7 +95,7 @@ class EngineWorker {
   async #run(request: RunRequest): Promise<void> {
     const state: RunState = {
       id: request.id,
-      outbox: new PieceBatchWriter(),
+      outbox: new PieceBatchWriter(this.#drafts),
       aheadBytes: 0,
       isCancelled: false,
       wake: () => {},

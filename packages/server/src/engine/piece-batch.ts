@@ -11,9 +11,15 @@ export const batchBytesGoal = 1 << 18;
 const aloneBytesMin = 1 << 17;
 
 export class PieceBatchWriter {
-  readonly #draft = Buffer.allocUnsafeSlow(batchBytesGoal);
+  readonly #drafts: Uint8Array[];
+  #draft: Uint8Array | undefined;
   #length = 0;
   #table: number[] = [];
+
+  /** Drafts that are not in use, for all writers of a thread: one for each run would be most of what short runs allocate. */
+  constructor(drafts: Uint8Array[]) {
+    this.#drafts = drafts;
+  }
 
   /** Copies a piece in. Answers the batches that are full by that, in order. */
   add(part: number, text: Uint8Array, coverage: Coverage | undefined): PieceBatch[] {
@@ -33,6 +39,7 @@ export class PieceBatchWriter {
       full.push({ bytes, table: this.#takeTable() });
       return full;
     }
+    this.#draft ??= this.#drafts.pop() ?? Buffer.allocUnsafeSlow(batchBytesGoal);
     this.#draft.set(text, this.#length);
     if (header !== undefined) this.#draft.set(header, this.#length + text.length);
     this.#length += length;
@@ -41,11 +48,14 @@ export class PieceBatchWriter {
 
   /** What has been gathered, undefined if that is nothing. */
   take(): PieceBatch | undefined {
-    if (this.#table.length === 0) return undefined;
+    const draft = this.#draft;
+    if (draft === undefined) return undefined;
     // Memory that is not zeroed first: all of it is written.
     const bytes = Buffer.allocUnsafeSlow(this.#length);
-    bytes.set(this.#draft.subarray(0, this.#length));
+    bytes.set(draft.subarray(0, this.#length));
     this.#length = 0;
+    this.#drafts.push(draft);
+    this.#draft = undefined;
     return { bytes, table: this.#takeTable() };
   }
 

@@ -13,10 +13,9 @@ import { Random } from '../base/random.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { Dataset, type DatasetModules } from '../dataset/dataset.ts';
+import { mergeHere } from '../dataset/testing/merge-here.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
-import { mergeSegments } from '../segment/merge-segments.ts';
-import { openSegment } from '../segment/open-segment.ts';
 import type { ChainOptions } from '../simulator/chain-options.ts';
 import type { FaultRequest } from '../simulator/faults.ts';
 import { type SimulatedNode, startNode } from '../simulator/start-node.ts';
@@ -126,9 +125,7 @@ async function createDataset(
 
 /** Merges here: a thread for each of these small segments would take most of the time. */
 function modulesOf(fs: Fs): DatasetModules {
-  const merge = async (segments: readonly Uint8Array[]) =>
-    mergeSegments(segments.map((bytes) => openSegment(bytes)));
-  return { fs, clock: systemClock, isLockHeld: () => true, merge };
+  return { fs, clock: systemClock, isLockHeld: () => true, merge: mergeHere };
 }
 
 async function openDataset({ fs, folder }: Place): Promise<Dataset> {

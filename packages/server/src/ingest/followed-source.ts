@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import type { FetchThread } from '../source/fetch-thread.ts';
 import { LedgerNode, type LedgerNodeOptions } from '../source/ledger-node.ts';
 import { PortalNode, type PortalNodeOptions } from '../source/portal-node.ts';
 import type { Answer } from '../source/rpc-refusal.ts';
@@ -20,6 +21,13 @@ export interface PortalSourceOptions extends PortalNodeOptions {
 
 export type FollowedSourceOptions = RpcSourceOptions | PortalSourceOptions;
 
+export interface FollowedSourceModules {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Reads blocks, so that this thread does not. */
+  readonly fetchThread?: FetchThread;
+}
+
 /** One source that is followed: what it says, when it is worth asking, and how it fares. */
 export class FollowedSource {
   readonly node: LedgerNode | PortalNode;
@@ -31,10 +39,7 @@ export class FollowedSource {
   finalizedSlot = -1;
   confirmedSlot = -1;
 
-  constructor(
-    options: FollowedSourceOptions,
-    modules: { readonly clock: Clock; readonly random: Random },
-  ) {
+  constructor(options: FollowedSourceOptions, modules: FollowedSourceModules) {
     const isPortal = options.kind === 'portal';
     this.node = isPortal ? new PortalNode(options, modules) : new LedgerNode(options, modules);
     // The stream of a portal wakes by itself.

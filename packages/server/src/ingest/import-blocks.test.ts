@@ -7,9 +7,8 @@ import { systemClock } from '../base/clock.ts';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
 import { Dataset } from '../dataset/dataset.ts';
 import { SegmentMerger } from '../dataset/segment-merger.ts';
+import { mergeHere } from '../dataset/testing/merge-here.ts';
 import { buildSegment } from '../segment/build-segment.ts';
-import { mergeSegments } from '../segment/merge-segments.ts';
-import { openSegment } from '../segment/open-segment.ts';
 import { createSimulatedLedger } from '../simulator/start-simulated-node.ts';
 import { normalizeBlock } from '../source/normalize-block.ts';
 import { readBlockLines } from '../source/read-block-lines.ts';
@@ -49,9 +48,7 @@ function makeLines(first: number, last: number): string[] {
 }
 
 async function openDataset(fs: SimFs): Promise<Dataset> {
-  const merge = async (parts: readonly Uint8Array[]) =>
-    mergeSegments(parts.map((one) => openSegment(one)));
-  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge };
+  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeHere };
   if (!(await Dataset.isThere('data/ledger', fs))) {
     const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
     await Dataset.create(

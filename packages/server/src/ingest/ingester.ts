@@ -14,6 +14,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { Retention } from '../dataset/retention.ts';
 import type { Slot } from '../ledger/primitives.ts';
+import type { FetchThread } from '../source/fetch-thread.ts';
 import type { SourceStatus } from '../source/source-health.ts';
 import { type BackfillProgress, BackfillTask } from './backfill-task.ts';
 import { BlockLoader, type PrepareBlock } from './block-loader.ts';
@@ -46,6 +47,8 @@ export interface IngesterModules {
   readonly prepareHistory?: PrepareBlock;
   readonly clock: Clock;
   readonly random: Random;
+  /** Reads blocks, so that this thread does not. */
+  readonly fetchThread?: FetchThread;
 }
 
 export interface IngestStatus {

@@ -1,9 +1,8 @@
 /** One node of the ledger, by what ingestion asks of it. */
 import { isBase58Of32 } from '../base/base58.ts';
-import type { Clock } from '../base/clock.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import { type BlockHash, parseSlot, type Slot } from '../ledger/primitives.ts';
-import { RpcClient, type RpcClientOptions } from './rpc-client.ts';
+import { RpcClient, type RpcClientModules, type RpcClientOptions } from './rpc-client.ts';
 import { type Answer, refusal } from './rpc-refusal.ts';
 import type { Commitment, SourceIdentity, SourceNode } from './source-node.ts';
 
@@ -26,7 +25,7 @@ export class LedgerNode implements SourceNode {
   readonly format = 'node';
   readonly #client: RpcClient;
 
-  constructor(options: LedgerNodeOptions, modules: { readonly clock: Clock }) {
+  constructor(options: LedgerNodeOptions, modules: RpcClientModules) {
     this.name = options.name;
     this.#client = new RpcClient(options, modules);
   }

@@ -5,7 +5,7 @@ import { systemClock } from '../base/clock.ts';
 import { Random } from '../base/random.ts';
 import { backoffMs } from '../base/retry.ts';
 import { ManualClock } from '../base/testing/manual-clock.ts';
-import { findResultBytes } from './find-result-bytes.ts';
+import { findResult } from './find-result.ts';
 import { RpcClient } from './rpc-client.ts';
 import { refusalOfRpcError, refusalOfStatus } from './rpc-refusal.ts';
 import { SourceHealth } from './source-health.ts';
@@ -99,8 +99,9 @@ describe('a reply', () => {
 
 test('behavior: the bytes of a result are cut out of the layouts that servers write, and no others', () => {
   const cut = (text: string) => {
-    const bytes = findResultBytes(Buffer.from(text), 7);
-    return bytes === undefined ? undefined : Buffer.from(bytes).toString();
+    const bytes = Buffer.from(text);
+    const range = findResult({ head: bytes, tail: bytes, length: bytes.length }, 7);
+    return range === undefined ? undefined : text.slice(range.start, range.end);
   };
   expect(cut('{"jsonrpc":"2.0","result":{"a":{"id":7}},"id":7}')).toBe('{"a":{"id":7}}');
   expect(cut('{"jsonrpc":"2.0","id":7,"result":{"a":{}}}')).toBe('{"a":{}}');

@@ -2,18 +2,11 @@
  * JSON-RPC over HTTP to one node. What the node says or fails to say is an answer, never an exception: a fault of the
  * world has one place in the type. Addresses hold keys, so nothing here puts one into a text.
  */
-import { type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
-import { findResultBytes } from './find-result-bytes.ts';
-import { gunzipBounded } from './gunzip-bounded.ts';
-import {
-  type Answer,
-  type Refusal,
-  refusal,
-  refusalOfRpcError,
-  refusalOfStatus,
-} from './rpc-refusal.ts';
+import type { FetchThread } from './fetch-thread.ts';
+import { HttpPoster, type Poster, type PostReply, type PostRequest } from './http-poster.ts';
+import { type Answer, type Refusal, refusal, refusalOfRpcError } from './rpc-refusal.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 export interface RpcClientOptions {
@@ -24,6 +17,12 @@ export interface RpcClientOptions {
   readonly connectionCount?: number;
   /** Of every request; they may hold a key. */
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface RpcClientModules {
+  readonly clock: Clock;
+  /** Where large replies are read; in this thread if there is none. */
+  readonly fetchThread?: FetchThread;
 }
 
 export interface CallOptions {
@@ -37,7 +36,8 @@ const connectionCountDefault = 16;
 const overReason = 'the call is over';
 
 export class RpcClient {
-  readonly #pool: Pool;
+  readonly #poster: HttpPoster;
+  readonly #blockPoster: Poster;
   readonly #path: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #replyBytesMax: number;
@@ -45,12 +45,12 @@ export class RpcClient {
   readonly #clock: Clock;
   #nextId = 1;
 
-  constructor(options: RpcClientOptions, modules: { readonly clock: Clock }) {
+  constructor(options: RpcClientOptions, modules: RpcClientModules) {
     const url = parseSourceUrl(options.url);
-    this.#pool = new Pool(url.origin, {
-      connections: options.connectionCount ?? connectionCountDefault,
-      keepAliveTimeout: 30_000,
-    });
+    const { connectionCount = connectionCountDefault } = options;
+    const server = { origin: url.origin, connectionCount };
+    this.#poster = new HttpPoster(server);
+    this.#blockPoster = modules.fetchThread?.poster(server) ?? this.#poster;
     this.#path = `${url.pathname}${url.search}`;
     this.#headers = { ...headersOf(url), ...lowerCaseNames(options.headers ?? {}) };
     this.#replyBytesMax = options.replyBytesMax ?? replyBytesMaxDefault;
@@ -65,9 +65,10 @@ export class RpcClient {
     options: CallOptions,
   ): Promise<Answer<unknown>> {
     const id = this.#nextId++;
-    const reply = await this.#post(id, method, params, options);
+    const request = this.#request(id, method, params);
+    const reply = await this.#post(this.#poster, request, options);
     if (reply.kind !== 'ok') return reply;
-    return parseReply(reply.value, id);
+    return parseReply(reply.value.bytes, id);
   }
 
   /** The bytes of a result as they came, unparsed; null where the result is null. */
@@ -77,26 +78,34 @@ export class RpcClient {
     options: CallOptions,
   ): Promise<Answer<Uint8Array | null>> {
     const id = this.#nextId++;
-    const reply = await this.#post(id, method, params, options);
+    const request = { ...this.#request(id, method, params), resultOf: id };
+    const reply = await this.#post(this.#blockPoster, request, options);
     if (reply.kind !== 'ok') return reply;
-    const result = findResultBytes(reply.value, id);
-    if (result !== undefined) return { kind: 'ok', value: result };
-    const parsed = parseReply(reply.value, id);
+    if (reply.value.isResult) return { kind: 'ok', value: reply.value.bytes };
+    const parsed = parseReply(reply.value.bytes, id);
     if (parsed.kind !== 'ok') return parsed;
     if (parsed.value === null) return { kind: 'ok', value: null };
     return refusal('malformed', 'the reply is not laid out as nodes lay it out');
   }
 
   async close(): Promise<void> {
-    await this.#pool.destroy();
+    await this.#poster.close();
+  }
+
+  #request(id: number, method: string, params: readonly unknown[]): PostRequest {
+    return {
+      path: this.#path,
+      headers: this.#headers,
+      body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
+      replyBytesMax: this.#replyBytesMax,
+    };
   }
 
   async #post(
-    id: number,
-    method: string,
-    params: readonly unknown[],
+    poster: Poster,
+    request: PostRequest,
     { timeoutMs, signal }: CallOptions,
-  ): Promise<Answer<Uint8Array>> {
+  ): Promise<Answer<PostReply>> {
     const deadline = new AbortController();
     // With a reason of our own: the one that is made otherwise carries a trace of the stack.
     const stop = () => deadline.abort(overReason);
@@ -105,37 +114,12 @@ export class RpcClient {
     try {
       await this.#bucket.take(deadline.signal);
       if (deadline.signal.aborted) return refusal('outage', 'no answer in time');
-      const response = await this.#pool.request({
-        method: 'POST',
-        path: this.#path,
-        headers: this.#headers,
-        body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
-        signal: deadline.signal,
-      });
-      return await this.#read(response);
-    } catch (error) {
-      return refusal('outage', deadline.signal.aborted ? 'no answer in time' : causeOf(error));
+      return await poster.post(request, deadline.signal);
     } finally {
       signal.removeEventListener('abort', stop);
       stop();
       await timer;
     }
-  }
-
-  async #read({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Answer<Uint8Array>> {
-    if (statusCode !== 200) {
-      // The rest of it is of no interest, and reading on would let a hostile server keep us busy.
-      body.on('error', () => undefined).destroy();
-      const retryAfter = headers['retry-after'];
-      return refusalOfStatus(statusCode, Array.isArray(retryAfter) ? retryAfter[0] : retryAfter);
-    }
-    const bytes = await collect(body, this.#replyBytesMax);
-    if (bytes === undefined) return refusal('malformed', 'the reply is larger than the limit');
-    if (headers['content-encoding'] !== 'gzip') return { kind: 'ok', value: bytes };
-    const inflated = await gunzipBounded(bytes, this.#replyBytesMax);
-    return inflated === undefined
-      ? refusal('malformed', 'the compressed reply is cut, damaged, or larger than the limit')
-      : { kind: 'ok', value: inflated };
   }
 }
 
@@ -168,24 +152,6 @@ function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<strin
 
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
-}
-
-async function collect(
-  body: AsyncIterable<Uint8Array>,
-  bytesMax: number,
-): Promise<Uint8Array | undefined> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of body) {
-    length += piece.byteLength;
-    if (length > bytesMax) return undefined; // Leaving the loop destroys the body.
-    pieces.push(piece);
-  }
-  return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces, length);
-}
-
-function causeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException | undefined)?.code ?? 'the connection failed';
 }
 
 function parseReply(bytes: Uint8Array, id: number): Answer<unknown> {

@@ -31,6 +31,8 @@ export class EngineEvaluator implements BlockEvaluator {
   readonly #dataset: DatasetReader;
   readonly #pool: EnginePool;
   readonly #segments: OpenSegments;
+  /** Blocks on their way into shared memory: at the head all queries ask for the same one at once. */
+  readonly #sharing = new Map<string, Promise<Uint8Array>>();
 
   constructor({ dataset, pool }: EngineEvaluatorModules) {
     this.#dataset = dataset;
@@ -109,10 +111,11 @@ export class EngineEvaluator implements BlockEvaluator {
     try {
       for (const block of blocks) {
         const key = keyOf(block);
-        if (!this.#segments.has(key)) {
-          const bytes = share(await this.#dataset.readHotBlock(block));
+        if (this.#segments.has(key)) this.#segments.use(key, 0, unreachablePlace);
+        else {
+          const bytes = await this.#share(key, block);
           this.#segments.use(key, bytes.length, () => ({ kind: 'memory', bytes }));
-        } else this.#segments.use(key, 0, unreachablePlace);
+        }
         keys.push(key);
       }
     } catch (error) {
@@ -121,6 +124,17 @@ export class EngineEvaluator implements BlockEvaluator {
     }
     const hashes = new Map(blocks.map(({ header }) => [header.number as number, header.hash]));
     return { keys, turn: blocks[0]?.payload ?? 0, hashAt: (slot) => hashes.get(slot), release };
+  }
+
+  /** The bytes of a hot block in memory that all threads see; who asks meanwhile gets the same. */
+  #share(key: string, block: HotBlock): Promise<Uint8Array> {
+    const known = this.#sharing.get(key);
+    if (known !== undefined) return known;
+    const sharing = this.#dataset.readHotBlock(block).then(share);
+    this.#sharing.set(key, sharing);
+    const forget = () => this.#sharing.delete(key);
+    sharing.then(forget, forget);
+    return sharing;
   }
 }
 

@@ -1,0 +1,61 @@
+import type { Clock } from '../base/clock.ts';
+import { SegmentMerger } from './segment-merger.ts';
+
+/** Segments one after another; whoever has many need not hold them all. */
+export type SegmentRow = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** Without work for so long, the thread ends and its memory is free. */
+const idleMs = 60_000;
+
+/**
+ * One segment from many, in a thread of its own: a merge takes seconds. The thread stays for the next one, since compiling
+ * its code anew took as long as merging.
+ */
+export class MergeThread {
+  readonly #clock: Clock;
+  #merger: SegmentMerger | undefined;
+  /** The one asked for last; they take turns. */
+  #last: Promise<unknown> = Promise.resolve();
+  #idle = new AbortController();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  merge(segments: SegmentRow): Promise<Uint8Array> {
+    const merged = this.#last.then(() => this.#merge(segments));
+    this.#last = merged.catch(() => undefined);
+    return merged;
+  }
+
+  /** Ends the thread. A merge under way fails. */
+  async close(): Promise<void> {
+    this.#idle.abort();
+    const merger = this.#merger;
+    this.#merger = undefined;
+    await merger?.close();
+  }
+
+  async #merge(segments: SegmentRow): Promise<Uint8Array> {
+    this.#idle.abort();
+    this.#merger ??= new SegmentMerger();
+    const merger = this.#merger;
+    try {
+      // The caller's bytes stay its own.
+      for await (const bytes of segments) await merger.append(bytes.slice());
+      const merged = await merger.finish();
+      this.#endWhenIdle();
+      return merged;
+    } catch (error) {
+      // What the thread has begun must not become part of the next segment.
+      await this.close();
+      throw error;
+    }
+  }
+
+  #endWhenIdle(): void {
+    this.#idle = new AbortController();
+    const { signal } = this.#idle;
+    void this.#clock.sleep(idleMs, signal).then(() => (signal.aborted ? undefined : this.close()));
+  }
+}

@@ -1,0 +1,31 @@
+/** A thread that reads large replies: on the thread of all streams their bytes would cost every reader time. */
+import { parentPort } from 'node:worker_threads';
+import { assert } from '../base/assert.ts';
+import type { FromFetchThread, ToFetchThread } from './fetch-thread.ts';
+import { HttpPoster } from './http-poster.ts';
+
+const port = parentPort;
+assert(port !== null, 'replies are fetched in a thread of its own');
+
+const posters = new Map<string, HttpPoster>();
+const underWay = new Map<number, AbortController>();
+
+port.on('message', (message: ToFetchThread) => {
+  if (message.kind === 'cancel') underWay.get(message.id)?.abort('the call is over');
+  else void fetchReply(message);
+});
+
+async function fetchReply({ id, server, request }: ToFetchThread & { kind: 'post' }) {
+  const key = JSON.stringify(server);
+  let poster = posters.get(key);
+  if (poster === undefined) {
+    poster = new HttpPoster(server);
+    posters.set(key, poster);
+  }
+  const controller = new AbortController();
+  underWay.set(id, controller);
+  const answer = await poster.post(request, controller.signal);
+  underWay.delete(id);
+  const moved = answer.kind === 'ok' ? [answer.value.bytes.buffer as ArrayBuffer] : [];
+  port?.postMessage({ id, answer } satisfies FromFetchThread, moved);
+}

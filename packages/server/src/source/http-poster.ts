@@ -1,0 +1,124 @@
+/** POSTs to one server. What it says or fails to say is an answer, never an exception. */
+import { type Dispatcher, Pool } from 'undici';
+import { findResult, resultMarginBytes } from './find-result.ts';
+import { gunzipBounded } from './gunzip-bounded.ts';
+import { type Answer, refusal, refusalOfStatus } from './rpc-refusal.ts';
+
+export interface PosterOptions {
+  readonly origin: string;
+  readonly connectionCount: number;
+}
+
+export interface PostRequest {
+  readonly path: string;
+  /** They may hold a key. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly replyBytesMax: number;
+  /** The call whose result is wanted without what stands around it. */
+  readonly resultOf?: number;
+}
+
+export interface PostReply {
+  /** A buffer of their own. */
+  readonly bytes: Uint8Array;
+  /** Whether that is the result alone; where the reply is laid out in a way of its own it is left as it is. */
+  readonly isResult: boolean;
+}
+
+/** Who posts: this thread, or another one for it. */
+export interface Poster {
+  post(request: PostRequest, signal: AbortSignal): Promise<Answer<PostReply>>;
+}
+
+const keepAliveMs = 30_000;
+
+export class HttpPoster implements Poster {
+  readonly #pool: Pool;
+
+  constructor({ origin, connectionCount }: PosterOptions) {
+    this.#pool = new Pool(origin, { connections: connectionCount, keepAliveTimeout: keepAliveMs });
+  }
+
+  async post(request: PostRequest, signal: AbortSignal): Promise<Answer<PostReply>> {
+    const { path, headers, body } = request;
+    try {
+      const response = await this.#pool.request({ method: 'POST', path, headers, body, signal });
+      return await read(response, request);
+    } catch (error) {
+      return refusal('outage', signal.aborted ? 'no answer in time' : causeOf(error));
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+}
+
+async function read(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  { replyBytesMax, resultOf }: PostRequest,
+): Promise<Answer<PostReply>> {
+  if (statusCode !== 200) {
+    // The rest of it is of no interest, and reading on would let a hostile server keep us busy.
+    body.on('error', () => undefined).destroy();
+    const retryAfter = headers['retry-after'];
+    return refusalOfStatus(statusCode, Array.isArray(retryAfter) ? retryAfter[0] : retryAfter);
+  }
+  const pieces = await collect(body, replyBytesMax);
+  if (pieces === undefined) return refusal('malformed', 'the reply is larger than the limit');
+  if (headers['content-encoding'] !== 'gzip') return { kind: 'ok', value: cut(pieces, resultOf) };
+  const inflated = await gunzipBounded(join(pieces, 0, lengthOf(pieces)), replyBytesMax);
+  return inflated === undefined
+    ? refusal('malformed', 'the compressed reply is cut, damaged, or larger than the limit')
+    : { kind: 'ok', value: cut([inflated], resultOf) };
+}
+
+async function collect(
+  body: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+): Promise<Uint8Array[] | undefined> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    length += piece.byteLength;
+    if (length > bytesMax) return undefined; // Leaving the loop destroys the body.
+    pieces.push(piece);
+  }
+  return pieces;
+}
+
+/** A block is megabytes: what is wanted of it is copied together once. */
+function cut(pieces: readonly Uint8Array[], resultOf: number | undefined): PostReply {
+  const length = lengthOf(pieces);
+  if (resultOf !== undefined) {
+    const head = join(pieces, 0, Math.min(length, resultMarginBytes));
+    const tail = join(pieces, Math.max(0, length - resultMarginBytes), length);
+    const range = findResult({ head, tail, length }, resultOf);
+    if (range !== undefined) {
+      return { bytes: join(pieces, range.start, range.end), isResult: true };
+    }
+  }
+  return { bytes: join(pieces, 0, length), isResult: false };
+}
+
+function lengthOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
+}
+
+function join(pieces: readonly Uint8Array[], start: number, end: number): Uint8Array {
+  // Memory that is not zeroed first: all of it is written.
+  const joined = Buffer.allocUnsafeSlow(end - start);
+  let at = 0;
+  for (const piece of pieces) {
+    const from = Math.max(start - at, 0);
+    const to = Math.min(end - at, piece.length);
+    if (from < to) joined.set(piece.subarray(from, to), at + from - start);
+    at += piece.length;
+  }
+  return joined;
+}
+
+function causeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException | undefined)?.code ?? 'the connection failed';
+}
