@@ -1,13 +1,14 @@
 import type { Random } from '../../base/random.ts';
-import type { Address } from '../../ledger/primitives.ts';
 import { DigitTape, drawAddress } from './base58-text.ts';
+import type { PooledText, TextPool } from './text-pool.ts';
 
-/** A power of two; well above the number of addresses that a run of busy blocks meets again. */
-const CACHE_BITS = 17;
-const CACHE_COUNT = 1 << CACHE_BITS;
+/** Powers of two. At most half the places are taken, so that a free one is near. */
+const PLACE_BITS_FIRST = 16;
 
 /** Digits that one address takes from the tape. */
 const ADDRESS_DIGITS = 43;
+
+const NOBODY = -1;
 
 /** Kinds of things that have an address of their own and are met again and again. */
 const GROUPS = {
@@ -28,30 +29,59 @@ const GROUPS = {
 export type AddressGroup = keyof typeof GROUPS;
 
 /** Ids of a group stay below this, so that group and id fit one safe integer. */
-export const ADDRESS_ID_END = 2 ** 48;
+const ADDRESS_ID_END = 2 ** 48;
 
-/**
- * The address of anything that recurs: a pure function of the seed, its group and its number. The cache only saves time;
- * each place holds the last address asked for there.
- */
+/** The address of anything that recurs: a pure function of the seed, its group and its number. Made when first met and kept. */
 export class AddressBook {
+  readonly pool: TextPool;
   readonly #random: Random;
-  readonly #keys = new Float64Array(CACHE_COUNT).fill(-1);
-  readonly #texts: Address[] = new Array<Address>(CACHE_COUNT).fill('' as Address);
+  readonly #tape: DigitTape;
+  #bits = PLACE_BITS_FIRST;
+  #keys = new Float64Array(1 << PLACE_BITS_FIRST).fill(NOBODY);
+  #texts = new Int32Array(1 << PLACE_BITS_FIRST);
+  #count = 0;
 
-  constructor(random: Random) {
+  constructor(random: Random, pool: TextPool) {
+    this.pool = pool;
     this.#random = random;
+    this.#tape = new DigitTape(random, ADDRESS_DIGITS);
   }
 
-  address(group: AddressGroup, id: number): Address {
-    const groupIndex = GROUPS[group];
-    const key = groupIndex * ADDRESS_ID_END + id;
-    const place =
-      (Math.imul(id | 0, 0x9e3779b1) ^ Math.imul(groupIndex, 0x85ebca77)) >>> (32 - CACHE_BITS);
-    if (this.#keys[place] === key) return this.#texts[place] as Address;
-    const text = drawAddress(new DigitTape(this.#random.fork(group, id), ADDRESS_DIGITS));
+  address(group: AddressGroup, id: number): PooledText {
+    const key = GROUPS[group] * ADDRESS_ID_END + id;
+    const place = this.#find(key);
+    if (this.#keys[place] === key) return this.#texts[place] as PooledText;
+    this.#tape.restart(this.#random.fork(group, id), ADDRESS_DIGITS);
+    const text = drawAddress(this.#tape, this.pool.lasting);
     this.#keys[place] = key;
     this.#texts[place] = text;
+    this.#count++;
+    if (this.#count * 2 > this.#keys.length) this.#grow();
     return text;
+  }
+
+  /** Where the key stands, or the free place where it belongs. */
+  #find(key: number): number {
+    const keys = this.#keys;
+    const mask = keys.length - 1;
+    const high = Math.imul((key / 2 ** 32) | 0, 0x85ebca77);
+    let place = Math.imul((key | 0) ^ high, 0x9e3779b1) >>> (32 - this.#bits);
+    while (keys[place] !== key && keys[place] !== NOBODY) place = (place + 1) & mask;
+    return place;
+  }
+
+  #grow(): void {
+    const oldKeys = this.#keys;
+    const oldTexts = this.#texts;
+    this.#bits++;
+    this.#keys = new Float64Array(1 << this.#bits).fill(NOBODY);
+    this.#texts = new Int32Array(1 << this.#bits);
+    for (let old = 0; old < oldKeys.length; old++) {
+      const key = oldKeys[old] as number;
+      if (key === NOBODY) continue;
+      const place = this.#find(key);
+      this.#keys[place] = key;
+      this.#texts[place] = oldTexts[old] as number;
+    }
   }
 }

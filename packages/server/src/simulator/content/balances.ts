@@ -1,7 +1,8 @@
 /** Lamports before and after a transaction, one pair per key. */
 import type { Random } from '../../base/random.ts';
 import { Bands, Quantiles } from './distributions.ts';
-import { countWritable, type KeyList, writableIndex } from './key-list.ts';
+import { countWritable, type Key, type KeyList, writableIndex } from './key-list.ts';
+import type { PooledText, TextRegion } from './text-pool.ts';
 
 /** Of transactions that succeed; one that fails only pays its fee. */
 const CHANGED_COUNT = new Bands([
@@ -38,8 +39,8 @@ export const EXTREMES: readonly string[] = [
 ];
 
 export interface Balances {
-  readonly pre: string[];
-  readonly post: string[];
+  readonly pre: PooledText[];
+  readonly post: PooledText[];
 }
 
 /** What a transaction does to balances: it takes the fee, and if it succeeds it moves lamports from the payer on. */
@@ -49,8 +50,12 @@ export interface BalancePlan {
   readonly isStress: boolean;
 }
 
-export function drawBalances(list: KeyList, plan: BalancePlan, random: Random): Balances {
-  const pre: string[] = [];
+export function drawBalances(
+  list: KeyList,
+  plan: BalancePlan,
+  { random, texts }: { readonly random: Random; readonly texts: TextRegion },
+): Balances {
+  const pre: PooledText[] = [];
   for (const key of list.keys) pre.push(key.resting);
   const post = pre.slice();
   const changedCount = plan.isFailed ? 1 : CHANGED_COUNT.draw(random);
@@ -59,28 +64,29 @@ export function drawBalances(list: KeyList, plan: BalancePlan, random: Random): 
   const otherCount = Math.min(changedCount - 1, countWritable(list));
   for (let i = 0; i < otherCount; i++) {
     const index = writableIndex(list, i);
+    const held = (list.keys[index] as Key).lamports;
     const lamports = MOVED_LAMPORTS.draw(random) + 1;
     // Every other change is what was there coming back to the payer, as when an account is closed.
-    if (random.chance(0.3) && pre[index] !== '0') {
-      post[index] = '0';
-      moved -= Number(pre[index]);
-    } else {
-      post[index] = String(Number(pre[index]) + lamports);
-      moved += lamports;
-    }
+    const change = random.chance(0.3) && held > 0 ? -held : lamports;
+    post[index] = texts.addNumber(held + change);
+    moved += change;
   }
   const before = payer + plan.fee + Math.max(0, moved);
   const after = before - plan.fee - moved;
   const isWhale = random.chance(WHALE_RATE);
-  pre[0] = isWhale ? String(WHALE_LAMPORTS + BigInt(before)) : String(before);
-  post[0] = isWhale ? String(WHALE_LAMPORTS + BigInt(after)) : String(after);
-  if (plan.isStress) disturb(pre, post, random);
+  pre[0] = isWhale ? texts.add(printWhale(before)) : texts.addNumber(before);
+  post[0] = isWhale ? texts.add(printWhale(after)) : texts.addNumber(after);
+  if (plan.isStress) disturb({ pre, post }, random, texts);
   return { pre, post };
 }
 
-function disturb(pre: string[], post: string[], random: Random): void {
+function printWhale(more: number): string {
+  return String(WHALE_LAMPORTS + BigInt(more));
+}
+
+function disturb({ pre, post }: Balances, random: Random, texts: TextRegion): void {
   for (let i = 0; i < pre.length; i++) {
-    if (random.chance(0.05)) pre[i] = random.pick(EXTREMES);
-    if (random.chance(0.05)) post[i] = random.pick(EXTREMES);
+    if (random.chance(0.05)) pre[i] = texts.add(random.pick(EXTREMES));
+    if (random.chance(0.05)) post[i] = texts.add(random.pick(EXTREMES));
   }
 }

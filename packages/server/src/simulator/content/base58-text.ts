@@ -1,5 +1,5 @@
 /**
- * Base58 texts made as texts, without any conversion: what is random is drawn as digits, not as bytes.
+ * Base58 texts made as digits, without any conversion: what is random is drawn as digits, not as bytes.
  *
  *   2^256 lies between 17 and 18 times 58^43, so 44 digits whose first is 1…16 are 32 bytes, no leading zero;
  *   58^42 times 5 lies above 2^248, so 43 digits whose first is 5…57 are 32 bytes too;
@@ -9,31 +9,32 @@
  */
 import { assert } from '../../base/assert.ts';
 import type { Random } from '../../base/random.ts';
-import type { Address, Signature } from '../../ledger/primitives.ts';
+import { HEADER_BYTES, type PooledText, type TextRegion } from './text-pool.ts';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const DIGITS = Buffer.from(ALPHABET, 'latin1');
 const PAIR_COUNT = 58 * 58;
-/** Both digits of every pair, so that one 16-bit number gives two. */
-const PAIRS = Buffer.alloc(PAIR_COUNT * 2);
+/** Both digits of every pair as two bytes, so that one 16-bit number gives two. */
+const PAIRS = new Uint16Array(PAIR_COUNT);
 for (let i = 0; i < PAIR_COUNT; i++) {
-  PAIRS[i * 2] = DIGITS[Math.floor(i / 58)] as number;
-  PAIRS[i * 2 + 1] = DIGITS[i % 58] as number;
+  PAIRS[i] = (DIGITS[Math.floor(i / 58)] as number) | ((DIGITS[i % 58] as number) << 8);
 }
 
 /** The most digits one text has; instruction data of 1,232 bytes needs 1,683. */
 const DIGIT_COUNT_MAX = 1700;
-/** Four digits are made at a time. */
-const scratch = Buffer.alloc(DIGIT_COUNT_MAX + 4);
 
-/** A transaction needs about this many digits; they are made at once, since each text from bytes is a call out of JavaScript. */
+/** A transaction needs about this many digits; they are made at once. */
 const REFILL_COUNT = 512;
 
 /** Random digits, handed out piece by piece. */
 export class DigitTape {
-  readonly random: Random;
-  readonly #refillCount: number;
-  #digits = '';
+  /** Where the digits come from, and whatever else is drawn along with them. */
+  random: Random;
+  #refillCount: number;
+  /** Four digits are made at a time. */
+  readonly #words = new Int32Array(DIGIT_COUNT_MAX / 4 + 1);
+  readonly #digits = new Uint8Array(this.#words.buffer);
+  #length = 0;
   #at = 0;
 
   constructor(random: Random, refillCount = REFILL_COUNT) {
@@ -41,26 +42,61 @@ export class DigitTape {
     this.#refillCount = refillCount;
   }
 
-  take(count: number): string {
-    if (this.#at + count > this.#digits.length) {
-      this.#digits = drawDigits(this.random, Math.max(count, this.#refillCount));
-      this.#at = 0;
+  /** As good as a new tape: no digit of the old one is left. */
+  restart(random: Random, refillCount = REFILL_COUNT): void {
+    this.random = random;
+    this.#refillCount = refillCount;
+    this.#length = 0;
+    this.#at = 0;
+  }
+
+  take(count: number, into: Uint8Array, place: number): void {
+    if (this.#at + count > this.#length) this.#refill(Math.max(count, this.#refillCount));
+    const digits = this.#digits;
+    const from = this.#at;
+    for (let i = 0; i < count; i++) into[place + i] = digits[from + i] as number;
+    this.#at = from + count;
+  }
+
+  #refill(count: number): void {
+    assert(count <= DIGIT_COUNT_MAX, 'the tape holds the longest text');
+    const words = this.#words;
+    const { random } = this;
+    for (let i = 0; i * 4 < count; i++) {
+      const word = random.uint32();
+      const first = PAIRS[((word >>> 16) * PAIR_COUNT) >>> 16] as number;
+      const second = PAIRS[((word & 0xffff) * PAIR_COUNT) >>> 16] as number;
+      words[i] = first | (second << 16);
     }
-    this.#at += count;
-    return this.#digits.substring(this.#at - count, this.#at);
+    this.#length = count;
+    this.#at = 0;
   }
 }
 
 /** About one address in seventeen has 43 digits, as on the real ledger. */
-export function drawAddress(tape: DigitTape): Address {
+export function drawAddress(tape: DigitTape, region: TextRegion): PooledText {
   const { random } = tape;
   const isShort = random.below(17) === 0;
   const first = isShort ? random.between(5, 57) : random.between(1, 16);
-  return ((ALPHABET[first] as string) + tape.take(isShort ? 42 : 43)) as Address;
+  return openDigits(first, isShort ? 42 : 43, tape, region);
 }
 
-export function drawSignature(tape: DigitTape): Signature {
-  return ((ALPHABET[tape.random.between(1, 4)] as string) + tape.take(87)) as Signature;
+export function drawSignature(tape: DigitTape, region: TextRegion): PooledText {
+  return openDigits(tape.random.between(1, 4), 87, tape, region);
+}
+
+function openDigits(
+  first: number,
+  moreCount: number,
+  tape: DigitTape,
+  region: TextRegion,
+): PooledText {
+  const text = region.open(1 + moreCount);
+  const { bytes } = region.pool;
+  const start = text + HEADER_BYTES;
+  bytes[start] = DIGITS[first] as number;
+  tape.take(moreCount, bytes, start + 1);
+  return text;
 }
 
 /** Instruction data that starts with given bytes: fixed digits, then this many free ones. */
@@ -69,9 +105,18 @@ export interface DataTemplate {
   readonly freeCount: number;
 }
 
-export function drawData(template: DataTemplate, tape: DigitTape): string {
-  if (template.freeCount === 0) return template.fixed;
-  return template.fixed + tape.take(template.freeCount);
+export function drawData(
+  { fixed, freeCount }: DataTemplate,
+  tape: DigitTape,
+  region: TextRegion,
+): PooledText {
+  const { length } = fixed;
+  const text = region.open(length + freeCount);
+  const { bytes } = region.pool;
+  const start = text + HEADER_BYTES;
+  for (let i = 0; i < length; i++) bytes[start + i] = fixed.charCodeAt(i);
+  if (freeCount > 0) tape.take(freeCount, bytes, start + length);
+  return text;
 }
 
 /**
@@ -101,18 +146,4 @@ function toDigits(value: bigint): string {
   let text = '';
   for (let rest = value; rest > 0n; rest /= 58n) text = ALPHABET[Number(rest % 58n)] + text;
   return text;
-}
-
-function drawDigits(random: Random, count: number): string {
-  assert(count <= DIGIT_COUNT_MAX, 'the scratch holds the longest text');
-  for (let at = 0; at < count; at += 4) {
-    const word = random.uint32();
-    const first = (((word >>> 16) * PAIR_COUNT) >>> 16) * 2;
-    const second = (((word & 0xffff) * PAIR_COUNT) >>> 16) * 2;
-    scratch[at] = PAIRS[first] as number;
-    scratch[at + 1] = PAIRS[first + 1] as number;
-    scratch[at + 2] = PAIRS[second] as number;
-    scratch[at + 3] = PAIRS[second + 1] as number;
-  }
-  return scratch.toString('latin1', 0, count);
 }

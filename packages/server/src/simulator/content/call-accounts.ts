@@ -1,25 +1,29 @@
 /** Which of a transaction's keys each of its calls names, and with which data it is called. */
 import { assert } from '../../base/assert.ts';
 import type { Random } from '../../base/random.ts';
-import type { Address } from '../../ledger/primitives.ts';
 import { DigitTape, drawData } from './base58-text.ts';
 import type { CallDraft } from './call-draft.ts';
 import { countWritable, type Key, type KeyList, writableIndex } from './key-list.ts';
 import type { InstructionKind, Program } from './program.ts';
 import type { Call } from './simulated-block.ts';
+import type { PooledText, TextPool } from './text-pool.ts';
 
 /** Where data that comes again and again is made: a pure function of the kind and the variant's number. */
 export class DataVariants {
   readonly #random: Random;
-  readonly #known = new Map<InstructionKind, string[]>();
+  readonly #pool: TextPool;
+  readonly #tape: DigitTape;
+  readonly #known = new Map<InstructionKind, PooledText[]>();
 
-  constructor(random: Random) {
+  constructor(random: Random, pool: TextPool) {
     this.#random = random;
+    this.#pool = pool;
+    this.#tape = new DigitTape(random);
   }
 
-  draw(program: Program, kind: InstructionKind, tape: DigitTape): string {
+  draw(program: Program, kind: InstructionKind, tape: DigitTape): PooledText {
     if (kind.variantCount === undefined || kind.data.freeCount === 0) {
-      return drawData(kind.data, tape);
+      return drawData(kind.data, tape, this.#pool.passing);
     }
     // Squaring favours the first variants.
     const unit = tape.random.unit();
@@ -30,20 +34,21 @@ export class DataVariants {
       this.#known.set(kind, texts);
     }
     texts[variant] ??= this.#build(program, kind, variant);
-    return texts[variant] as string;
+    return texts[variant] as PooledText;
   }
 
-  #build({ id }: Program, { data }: InstructionKind, variant: number): string {
+  #build({ id }: Program, { data }: InstructionKind, variant: number): PooledText {
     const random = this.#random.fork(id, data.fixed, data.freeCount, variant);
-    return drawData(data, new DigitTape(random, data.freeCount));
+    this.#tape.restart(random, data.freeCount);
+    return drawData(data, this.#tape, this.#pool.lasting);
   }
 }
 
 export class CallFiller {
   readonly #variants: DataVariants;
 
-  constructor(random: Random) {
-    this.#variants = new DataVariants(random);
+  constructor(random: Random, pool: TextPool) {
+    this.#variants = new DataVariants(random, pool);
   }
 
   fill(drafts: readonly CallDraft[], list: KeyList, tape: DigitTape): Call[] {
@@ -59,7 +64,7 @@ export class CallFiller {
     for (const draft of drafts) {
       calls.push({
         programId: draft.program.id,
-        programIndex: findProgram(context.list, draft.program.id),
+        programIndex: findProgram(context.list, draft.program),
         accounts: drawAccounts(draft, context, tape.random),
         data: this.#variants.draw(draft.program, draft.kind, tape),
         depth: draft.depth,
@@ -80,8 +85,8 @@ interface FillContext {
 }
 
 /** Programs stand at the end of the static keys or of the loaded ones. */
-function findProgram({ keys }: KeyList, id: Address): number {
-  for (let i = keys.length - 1; i >= 0; i--) if ((keys[i] as Key).address === id) return i;
+function findProgram({ keys }: KeyList, program: Program): number {
+  for (let i = keys.length - 1; i >= 0; i--) if ((keys[i] as Key).program === program) return i;
   assert(false, 'the key list holds every program that is called');
 }
 

@@ -12,7 +12,7 @@ import type {
   TokenBalance,
   Transaction,
 } from '../../ledger/block.ts';
-import type { Address } from '../../ledger/primitives.ts';
+import type { Address, Signature } from '../../ledger/primitives.ts';
 import type { EraRules } from './eras.ts';
 import { buildInstructionAddresses } from './instruction-addresses.ts';
 import { type Observed, observeLog } from './observe-log.ts';
@@ -22,6 +22,7 @@ import type {
   SimulatedReward,
   SimulatedTransaction,
 } from './simulated-block.ts';
+import type { PooledText, TextPool } from './text-pool.ts';
 
 const VOTE_ID = 'Vote111111111111111111111111111111111111111';
 
@@ -47,9 +48,11 @@ export function expectedBlock(
   for (let index = 0; index < block.transactionCount; index++) {
     const transaction = block.transactionAt(index);
     if (options.votes === 'drop' && isVote(transaction)) continue;
-    addTransaction(transaction, index, block.era, records);
+    addTransaction(transaction, index, block, records);
   }
-  const rewards = block.rewards.map(expectReward).sort(compareRewards);
+  const { texts } = block;
+  const rewards = block.drawRewards().map((reward) => expectReward(reward, texts));
+  rewards.sort(compareRewards);
   return { header: expectHeader(block), ...records, rewards };
 }
 
@@ -73,19 +76,23 @@ function isVote({ calls }: SimulatedTransaction): boolean {
 function addTransaction(
   transaction: SimulatedTransaction,
   transactionIndex: number,
-  era: EraRules,
+  { era, texts }: SimulatedBlock,
   records: Records,
 ): void {
   const observed = observeLog(transaction, era);
-  records.transactions.push(expectTransaction(transaction, transactionIndex, era, observed));
+  const read: ReadText = (text) => texts.read(text);
+  const keys = transaction.keys.map(read) as Address[];
+  records.transactions.push(
+    expectTransaction(transaction, { transactionIndex, keys, era, observed, read }),
+  );
   const addresses = buildInstructionAddresses(transaction.calls, era, observed);
   for (const [call, instructionAddress] of addresses) {
     records.instructions.push({
       transactionIndex,
       instructionAddress,
       programId: call.programId,
-      accounts: call.accounts.map((index) => transaction.keys[index] as Address),
-      data: call.data,
+      accounts: call.accounts.map((index) => keys[index] as Address),
+      data: read(call.data),
       error: observed.errors.get(call) ?? null,
       computeUnitsConsumed: observed.units.get(call) ?? null,
       isCommitted: era.hasMeta ? transaction.error === null : null,
@@ -103,33 +110,46 @@ function addTransaction(
     });
   }
   if (!era.hasMeta) return;
-  records.balances.push(...expectBalances(transaction, transactionIndex));
-  if (era.hasInner)
-    records.tokenBalances.push(...expectHoldings(transaction, transactionIndex, era));
+  const context = { transactionIndex, keys, era, read };
+  records.balances.push(...expectBalances(transaction, context));
+  if (era.hasInner) records.tokenBalances.push(...expectHoldings(transaction, context));
+}
+
+type ReadText = (text: PooledText) => string;
+
+interface Context {
+  readonly transactionIndex: number;
+  /** The transaction's keys, as texts. */
+  readonly keys: readonly Address[];
+  readonly era: EraRules;
+  readonly read: ReadText;
 }
 
 function expectTransaction(
   transaction: SimulatedTransaction,
-  transactionIndex: number,
-  era: EraRules,
-  observed: Observed,
+  context: Context & { readonly observed: Observed },
 ): Transaction {
-  const { keys, staticCount, loadedWritableCount, version, error } = transaction;
+  const { transactionIndex, keys, era, observed, read } = context;
+  const { staticCount, loadedWritableCount, version, error } = transaction;
   const writableEnd = staticCount + loadedWritableCount;
   const err = error === null ? null : `{"${error.variant}":${error.detail}}`;
   return {
     transactionIndex,
     version: version === 'legacy' ? -1 : version,
     accountKeys: keys.slice(0, staticCount),
-    addressTableLookups: transaction.lookups.map((lookup) => ({ ...lookup })),
+    addressTableLookups: transaction.lookups.map((lookup) => ({
+      ...lookup,
+      accountKey: read(lookup.accountKey) as Address,
+    })),
     numReadonlySignedAccounts: transaction.readonlySignedCount,
     numReadonlyUnsignedAccounts: transaction.readonlyUnsignedCount,
     numRequiredSignatures: transaction.requiredSignatureCount,
-    recentBlockhash: transaction.recentBlockhash,
-    signatures: transaction.signatures,
+    recentBlockhash: read(transaction.recentBlockhash),
+    signatures: transaction.signatures.map(read) as Signature[],
     err: era.hasMeta ? err : null,
-    fee: era.hasMeta ? BigInt(transaction.fee) : null,
-    computeUnitsConsumed: era.hasMeta && era.isModern ? BigInt(transaction.computeUnits) : null,
+    fee: era.hasMeta ? BigInt(read(transaction.fee)) : null,
+    computeUnitsConsumed:
+      era.hasMeta && era.isModern ? BigInt(read(transaction.computeUnits)) : null,
     loadedAddresses: {
       writable: keys.slice(staticCount, writableEnd),
       readonly: keys.slice(writableEnd),
@@ -138,25 +158,25 @@ function expectTransaction(
   };
 }
 
-function expectBalances(transaction: SimulatedTransaction, transactionIndex: number): Balance[] {
+function expectBalances(
+  transaction: SimulatedTransaction,
+  { transactionIndex, keys, read }: Context,
+): Balance[] {
   const balances: Balance[] = [];
-  transaction.keys.forEach((account, index) => {
-    const pre = BigInt(transaction.preBalances[index] as string);
-    const post = BigInt(transaction.postBalances[index] as string);
+  keys.forEach((account, index) => {
+    const pre = BigInt(read(transaction.preBalances[index] as PooledText));
+    const post = BigInt(read(transaction.postBalances[index] as PooledText));
     if (pre !== post) balances.push({ transactionIndex, account, pre, post });
   });
   return balances.sort((a, b) => compareTexts(a.account, b.account));
 }
 
-function expectHoldings(
-  transaction: SimulatedTransaction,
-  transactionIndex: number,
-  era: EraRules,
-): TokenBalance[] {
+function expectHoldings(transaction: SimulatedTransaction, context: Context): TokenBalance[] {
+  const { transactionIndex, keys } = context;
   const balances = transaction.holdings.map((holding) => {
-    const account = transaction.keys[holding.accountIndex] as Address;
-    const pre = expectSide(holding.pre, era);
-    const post = expectSide(holding.post, era);
+    const account = keys[holding.accountIndex] as Address;
+    const pre = expectSide(holding.pre, context);
+    const post = expectSide(holding.post, context);
     return {
       transactionIndex,
       account,
@@ -175,22 +195,22 @@ function expectHoldings(
   return balances.sort((a, b) => compareTexts(a.account, b.account));
 }
 
-function expectSide(side: HoldingSide | null, era: EraRules) {
+function expectSide(side: HoldingSide | null, { era, read }: Context) {
   if (side === null) {
     return { mint: null, decimals: null, programId: null, owner: null, amount: null };
   }
   return {
-    mint: side.mint,
+    mint: read(side.mint) as Address,
     decimals: side.decimals,
-    programId: era.isModern ? side.programId : null,
-    owner: era.isModern ? side.owner : null,
-    amount: BigInt(side.amount),
+    programId: era.isModern ? (read(side.programId) as Address) : null,
+    owner: era.isModern ? (read(side.owner) as Address) : null,
+    amount: BigInt(read(side.amount)),
   };
 }
 
-function expectReward(reward: SimulatedReward): Reward {
+function expectReward(reward: SimulatedReward, texts: TextPool): Reward {
   return {
-    pubKey: reward.pubkey,
+    pubKey: texts.read(reward.pubkey) as Address,
     lamports: BigInt(reward.lamports),
     postBalance: BigInt(reward.postBalance),
     rewardType: reward.rewardType,

@@ -49,6 +49,15 @@ describe('generate-block', () => {
     );
   });
 
+  test('behavior: a block is the same when what blocks have in common is dropped before it', () => {
+    const options = parseContentOptions({ profile: '2025', transactionsPerBlock: 60, votes: 20 });
+    const forgetful = new BlockGenerator(options, { poolBytesMax: 0 });
+    const keeping = new BlockGenerator(options);
+    for (let slot = 431_999; slot < 432_004; slot++) {
+      expect(render(forgetful, slot)).toBe(render(keeping, slot));
+    }
+  });
+
   test('behavior: another seed, branch or slot is another block', () => {
     const generator = new BlockGenerator(parseContentOptions());
     const other = new BlockGenerator(parseContentOptions({ seed: 2 }));

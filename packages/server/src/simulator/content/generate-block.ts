@@ -4,22 +4,23 @@
  */
 import { assert } from '../../base/assert.ts';
 import { Random } from '../../base/random.ts';
-import type { Address, Signature } from '../../ledger/primitives.ts';
 import type { ChainBlock } from '../chain-block.ts';
 import { AddressBook } from './address-book.ts';
 import { drawBalances, EXTREMES } from './balances.ts';
 import { DigitTape, drawSignature } from './base58-text.ts';
 import { CallFiller } from './call-accounts.ts';
 import { type ContentOptions, TRANSACTION_COUNT_MAX } from './content-options.ts';
+import { countCost } from './cost-units.ts';
 import { buildZipfTable, drawLognormal, Quantiles, type WeightedTable } from './distributions.ts';
 import { ERA_RULES } from './eras.ts';
-import { disturbHoldings, HoldingDrawer } from './holdings.ts';
-import { type Key, KeyListBuilder } from './key-list.ts';
+import { HoldingDrawer } from './holdings.ts';
+import { type Key, type KeyList, KeyListBuilder } from './key-list.ts';
 import { ProgramCatalogue } from './program-catalogue.ts';
 import { drawRewards } from './rewards.ts';
 import type { SimulatedBlock, SimulatedTransaction } from './simulated-block.ts';
 import { SkeletonDrawer } from './skeleton.ts';
-import { drawVote, VALIDATOR_COUNT } from './votes.ts';
+import { type PooledText, TextPool, type TextRegion } from './text-pool.ts';
+import { VALIDATOR_COUNT, VoteDrawer } from './votes.ts';
 
 const COUNT_SIGMA = 0.45;
 const VERSION_0_RATE = 0.83;
@@ -41,61 +42,85 @@ const PRIORITY_FEE = new Quantiles([
   [1, 40_000_000],
 ]);
 const SIGNATURE_FEE = 5000;
+const UNIT_DIGITS_MAX = 9;
+/** What blocks have in common is dropped, to be made again, when it takes more memory than this. */
+const POOL_BYTES_MAX = 128 * 1024 * 1024;
 const NO_VOTE = -1;
 /** A vote's signature and data. */
 const VOTE_DIGITS = 300;
 /** Without a common factor with their number, so that none votes twice in a block. */
 const VALIDATOR_STEP = 7;
 
+/** What a ledger's blocks have in common, made as it is met. All of it follows from the options, so it may be dropped at any time. */
+class Stock {
+  readonly pool = new TextPool();
+  readonly book: AddressBook;
+  readonly skeletons: SkeletonDrawer;
+  readonly keys: KeyListBuilder;
+  readonly filler: CallFiller;
+  readonly holdings: HoldingDrawer;
+  readonly votes: VoteDrawer;
+
+  constructor(options: ContentOptions, random: Random) {
+    const { pool } = this;
+    this.book = new AddressBook(random.fork('addresses'), pool);
+    const catalogue = new ProgramCatalogue(random.fork('programs'), this.book);
+    this.skeletons = new SkeletonDrawer(options, random.fork('skeletons'), { catalogue, pool });
+    this.keys = new KeyListBuilder(this.book);
+    this.filler = new CallFiller(random.fork('data'), pool);
+    this.holdings = new HoldingDrawer(random.fork('holdings'), this.book);
+    this.votes = new VoteDrawer(this.book);
+  }
+}
+
 export class BlockGenerator {
   readonly #options: ContentOptions;
   readonly #random: Random;
-  readonly #book: AddressBook;
-  readonly #skeletons: SkeletonDrawer;
-  readonly #keys: KeyListBuilder;
-  readonly #filler: CallFiller;
-  readonly #holdings: HoldingDrawer;
   readonly #payers: WeightedTable;
   readonly #payerCount: number;
+  readonly #tape: DigitTape;
+  readonly #poolBytesMax: number;
+  #stock: Stock;
 
-  constructor(options: ContentOptions) {
+  constructor(options: ContentOptions, limits = { poolBytesMax: POOL_BYTES_MAX }) {
     this.#options = options;
+    this.#poolBytesMax = limits.poolBytesMax;
     this.#random = Random.fromSeed(options.seed);
-    this.#book = new AddressBook(this.#random.fork('addresses'));
-    const catalogue = new ProgramCatalogue(this.#random.fork('programs'), this.#book);
-    this.#skeletons = new SkeletonDrawer(options, this.#random.fork('skeletons'), catalogue);
-    this.#keys = new KeyListBuilder(this.#book);
-    this.#filler = new CallFiller(this.#random.fork('data'));
-    this.#holdings = new HoldingDrawer(this.#random.fork('holdings'), this.#book);
     this.#payerCount = Math.max(64, Math.round(options.transactionsPerBlock * 2.4));
     this.#payers = buildZipfTable(this.#payerCount, 0.5);
+    this.#tape = new DigitTape(this.#random);
+    this.#stock = new Stock(options, this.#random);
   }
 
   generate(chainBlock: ChainBlock): SimulatedBlock {
+    if (this.#stock.pool.size > this.#poolBytesMax) {
+      this.#stock = new Stock(this.#options, this.#random);
+    }
+    const stock = this.#stock;
     const { slot, branch } = chainBlock;
     const random = this.#random.fork('block', branch, slot);
     const voters = this.#drawOrder(random);
     return {
       chainBlock,
       era: ERA_RULES[this.#options.era],
+      texts: stock.pool,
       transactionCount: voters.length,
       transactionAt: (transactionIndex) => {
         const validator = voters[transactionIndex];
         assert(validator !== undefined, 'the block has a transaction at this place');
+        stock.pool.passing.clear();
         const own = random.fork(transactionIndex);
-        if (validator === NO_VOTE) return this.#drawTransaction(slot, new DigitTape(own));
-        const recentBlockhash = this.#blockhash(slot, own);
-        return drawVote(
-          this.#book,
-          { validator, recentBlockhash },
-          new DigitTape(own, VOTE_DIGITS),
-        );
+        if (validator === NO_VOTE) return this.#drawTransaction(stock, slot, own);
+        const recentBlockhash = drawBlockhash(stock.book, slot, own);
+        this.#tape.restart(own, VOTE_DIGITS);
+        return stock.votes.draw({ validator, recentBlockhash }, this.#tape);
       },
       findVersionMax: () => this.#findVersionMax(voters, random),
-      rewards: drawRewards(
-        { slot, feeLamports: voters.length * SIGNATURE_FEE },
-        { book: this.#book, options: this.#options, random: random.fork('rewards') },
-      ),
+      drawRewards: () =>
+        drawRewards(
+          { slot, feeLamports: voters.length * SIGNATURE_FEE },
+          { book: stock.book, options: this.#options, random: random.fork('rewards') },
+        ),
     };
   }
 
@@ -104,12 +129,13 @@ export class BlockGenerator {
     return {
       chainBlock,
       era: ERA_RULES[this.#options.era],
+      texts: this.#stock.pool,
       transactionCount: 0,
       transactionAt: () => {
         assert(false, 'an empty block has no transactions');
       },
       findVersionMax: () => -1,
-      rewards: [],
+      drawRewards: () => [],
     };
   }
 
@@ -145,21 +171,27 @@ export class BlockGenerator {
     return order;
   }
 
-  #drawTransaction(slot: number, tape: DigitTape): SimulatedTransaction {
-    const { random } = tape;
+  #drawTransaction(stock: Stock, slot: number, random: Random): SimulatedTransaction {
+    const tape = this.#tape;
+    tape.restart(random);
     const { stress } = this.#options;
+    const { passing } = stock.pool;
     const version = this.#drawVersion(random);
-    const skeleton = this.#skeletons.draw(random);
+    const skeleton = stock.skeletons.draw(random);
     const { error } = skeleton;
-    const payer = this.#drawPayer(slot, random);
+    const payer = stock.keys.payerKey(this.#drawPayer(stock.book, slot, random));
     const hasLookups = version === 0 && random.chance(LOOKUP_RATE);
-    const list = this.#keys.build({ slot, skeleton, payer, hasLookups }, tape);
+    const list = stock.keys.build({ slot, skeleton, payer, hasLookups }, tape);
     const fee = SIGNATURE_FEE * list.signerCount + PRIORITY_FEE.draw(random);
     const plan = { fee, isFailed: error !== null, isStress: stress };
-    const balances = drawBalances(list, plan, random);
-    const holdings = this.#holdings.draw(list, skeleton.shape, random);
-    const signatures: Signature[] = [];
-    for (let i = 0; i < list.signerCount; i++) signatures.push(drawSignature(tape));
+    const balances = drawBalances(list, plan, { random, texts: passing });
+    const holdings = stock.holdings.draw(list, skeleton.shape, random);
+    const signatures: PooledText[] = [];
+    for (let i = 0; i < list.signerCount; i++) signatures.push(drawSignature(tape, passing));
+    const recentBlockhash = drawBlockhash(stock.book, slot, random);
+    const calls = stock.filler.fill(skeleton.calls, list, tape);
+    const feeText = this.#drawAmount(fee, passing, random);
+    const units = this.#drawAmount(skeleton.units, passing, random);
     return {
       keys: addressesOf(list.keys),
       staticCount: list.staticCount,
@@ -170,16 +202,23 @@ export class BlockGenerator {
       lookups: list.lookups,
       version,
       signatures,
-      recentBlockhash: this.#blockhash(slot, random),
-      calls: this.#filler.fill(skeleton.calls, list, tape),
+      recentBlockhash,
+      calls,
       error,
-      fee: stress && random.chance(0.05) ? random.pick(EXTREMES) : String(fee),
-      computeUnits: stress && random.chance(0.05) ? random.pick(EXTREMES) : String(skeleton.units),
+      fee: feeText,
+      computeUnits: units,
+      costUnits: printCost(units, list, passing),
       preBalances: balances.pre,
       postBalances: balances.post,
-      holdings: stress ? disturbHoldings(holdings, this.#book, random) : holdings,
+      holdings: stress ? stock.holdings.disturb(holdings, random) : holdings,
       log: skeleton.log,
     };
+  }
+
+  /** The amount itself, or under stress now and then one at the ends of the range. */
+  #drawAmount(amount: number, texts: TextRegion, random: Random): PooledText {
+    if (this.#options.stress && random.chance(0.05)) return texts.add(random.pick(EXTREMES));
+    return texts.addNumber(amount);
   }
 
   #drawVersion(random: Random): 'legacy' | 0 | 1 {
@@ -188,11 +227,10 @@ export class BlockGenerator {
     return random.chance(VERSION_0_RATE) ? 0 : 'legacy';
   }
 
-  #drawPayer(slot: number, random: Random): Key {
-    const address = random.chance(BOT_RATE)
-      ? this.#book.address('bot', random.below(BOT_COUNT))
-      : this.#book.address('payer', this.#drawPayerId(slot, random));
-    return { address, resting: '0', role: 'payer', market: -1 };
+  #drawPayer(book: AddressBook, slot: number, random: Random): PooledText {
+    return random.chance(BOT_RATE)
+      ? book.address('bot', random.below(BOT_COUNT))
+      : book.address('payer', this.#drawPayerId(slot, random));
   }
 
   #drawPayerId(slot: number, random: Random): number {
@@ -200,15 +238,24 @@ export class BlockGenerator {
     const life = Math.floor((slot + rank * 7) / PAYER_LIFE_SLOTS);
     return life * this.#payerCount + rank;
   }
+}
 
-  #blockhash(slot: number, random: Random): Address {
-    return this.#book.address('blockhash', Math.max(0, slot - random.below(BLOCKHASH_AGE_SLOTS)));
-  }
+function drawBlockhash(book: AddressBook, slot: number, random: Random): PooledText {
+  return book.address('blockhash', Math.max(0, slot - random.below(BLOCKHASH_AGE_SLOTS)));
+}
+
+/** An amount of units that no transaction has is its own cost. */
+function printCost(units: PooledText, list: KeyList, texts: TextRegion): PooledText {
+  const { pool } = texts;
+  if (pool.byteCount(units) > UNIT_DIGITS_MAX) return units;
+  const writableKeys = list.staticCount - list.readonlyUnsignedCount;
+  const counts = { signatures: list.signerCount, writableKeys };
+  return texts.addNumber(countCost(pool.readNumber(units), counts));
 }
 
 /** A loop: this is done for every transaction, and twenty keys each. */
-function addressesOf(keys: readonly Key[]): Address[] {
-  const addresses: Address[] = [];
+function addressesOf(keys: readonly Key[]): PooledText[] {
+  const addresses: PooledText[] = [];
   for (const key of keys) addresses.push(key.address);
   return addresses;
 }

@@ -1,13 +1,14 @@
 /** Token accounts of a transaction before and after it. */
 import type { Random } from '../../base/random.ts';
-import type { Address } from '../../ledger/primitives.ts';
 import type { AddressBook } from './address-book.ts';
+import { AmountPrinter } from './amount-printer.ts';
 import { EXTREMES } from './balances.ts';
 import type { Shape } from './call-tree.ts';
 import { Bands, buildZipfTable, Quantiles } from './distributions.ts';
 import { countWritable, type Key, type KeyList, writableIndex } from './key-list.ts';
 import { TOKEN, TOKEN_2022_ID, WRAPPED_COIN } from './ledger-programs.ts';
 import type { Holding, HoldingSide } from './simulated-block.ts';
+import type { PooledText } from './text-pool.ts';
 
 const NO_TOKENS_RATE = 0.165;
 const COUNT = new Bands([
@@ -36,21 +37,28 @@ const AMOUNT = new Quantiles([
 ]);
 
 interface Token {
-  readonly mint: Address;
+  readonly mint: PooledText;
   readonly decimals: number;
-  readonly programId: Address;
+  readonly programId: PooledText;
 }
-
-const WRAPPED: Token = { mint: WRAPPED_COIN, decimals: 9, programId: TOKEN.id };
 
 export class HoldingDrawer {
   readonly #book: AddressBook;
   readonly #random: Random;
   readonly #marketTokens = new Map<number, Token>();
+  readonly #amounts: AmountPrinter;
+  readonly #tokenId: PooledText;
+  readonly #token2022Id: PooledText;
+  readonly #wrapped: Token;
 
   constructor(random: Random, book: AddressBook) {
     this.#random = random;
     this.#book = book;
+    const { lasting } = book.pool;
+    this.#amounts = new AmountPrinter(book.pool);
+    this.#tokenId = lasting.add(TOKEN.id);
+    this.#token2022Id = lasting.add(TOKEN_2022_ID);
+    this.#wrapped = { mint: lasting.add(WRAPPED_COIN), decimals: 9, programId: this.#tokenId };
   }
 
   draw(list: KeyList, shape: Shape, random: Random): Holding[] {
@@ -70,13 +78,13 @@ export class HoldingDrawer {
 
   #drawHolding(accountIndex: number, token: Token, list: KeyList, random: Random): Holding {
     const held = random.chance(0.37)
-      ? WRAPPED
+      ? this.#wrapped
       : random.chance(0.75)
         ? token
         : this.#drawToken(random);
     const owner = this.#drawOwner(accountIndex, list, random);
     const before = AMOUNT.draw(random);
-    const pre = sideOf(held, owner, before);
+    const pre = this.#sideOf(held, owner, before);
     if (random.chance(ONE_SIDED_RATE)) {
       const isNew = random.chance(0.5);
       return { accountIndex, pre: isNew ? null : pre, post: isNew ? pre : null };
@@ -84,10 +92,10 @@ export class HoldingDrawer {
     if (!random.chance(CHANGED_RATE)) return { accountIndex, pre, post: pre };
     const change = random.below(1_000_000_000);
     const after = before > change && random.chance(0.5) ? before - change : before + change + 1;
-    return { accountIndex, pre, post: sideOf(held, owner, after) };
+    return { accountIndex, pre, post: this.#sideOf(held, owner, after) };
   }
 
-  #drawOwner(accountIndex: number, { keys }: KeyList, random: Random): Address {
+  #drawOwner(accountIndex: number, { keys }: KeyList, random: Random): PooledText {
     if (random.chance(0.27)) return this.#book.address('owner', 0);
     const isFresh = keys[accountIndex]?.role === 'fresh';
     if (isFresh && random.chance(0.5)) return (keys[0] as Key).address;
@@ -107,31 +115,38 @@ export class HoldingDrawer {
 
   #drawToken(random: Random): Token {
     const rank = MINTS.draw(random);
-    const programId = rank % 7 === 3 ? TOKEN_2022_ID : TOKEN.id;
+    const programId = rank % 7 === 3 ? this.#token2022Id : this.#tokenId;
     return { mint: this.#book.address('mint', rank), decimals: rank % 4 === 1 ? 9 : 6, programId };
   }
-}
 
-function sideOf({ mint, decimals, programId }: Token, owner: Address, amount: number): HoldingSide {
-  return { mint, decimals, owner, programId, amount: String(amount) };
-}
+  #sideOf({ mint, decimals, programId }: Token, owner: PooledText, amount: number): HoldingSide {
+    return this.#amounts.show(
+      { mint, decimals, programId, owner },
+      this.#book.pool.passing.addNumber(amount),
+    );
+  }
 
-/** Sides that differ in everything, and amounts at the ends of their range. */
-export function disturbHoldings(holdings: Holding[], book: AddressBook, random: Random): Holding[] {
-  return holdings.map((holding) => {
-    const { accountIndex, pre, post } = holding;
-    if (pre === null || post === null || !random.chance(0.2)) return holding;
-    const change = random.below(4);
-    return {
-      accountIndex,
-      pre: { ...pre, amount: random.pick(EXTREMES) },
-      post: {
-        amount: random.pick(EXTREMES),
-        mint: change === 0 ? book.address('mint', 7) : post.mint,
-        owner: change === 1 ? book.address('owner', 7) : post.owner,
-        programId: change === 2 ? TOKEN_2022_ID : post.programId,
-        decimals: change === 3 ? 0 : post.decimals,
-      },
-    };
-  });
+  /** Sides that differ in everything, and amounts at the ends of their range. */
+  disturb(holdings: readonly Holding[], random: Random): Holding[] {
+    const book = this.#book;
+    const drawExtreme = () => book.pool.passing.add(random.pick(EXTREMES));
+    return holdings.map((holding) => {
+      const { accountIndex, pre, post } = holding;
+      if (pre === null || post === null || !random.chance(0.2)) return holding;
+      const change = random.below(4);
+      return {
+        accountIndex,
+        pre: this.#amounts.show(pre, drawExtreme()),
+        post: this.#amounts.show(
+          {
+            mint: change === 0 ? book.address('mint', 7) : post.mint,
+            owner: change === 1 ? book.address('owner', 7) : post.owner,
+            programId: change === 2 ? this.#token2022Id : post.programId,
+            decimals: change === 3 ? 0 : post.decimals,
+          },
+          drawExtreme(),
+        ),
+      };
+    });
+  }
 }

@@ -8,7 +8,6 @@
  * shares accounts and a far one shares fewer.
  */
 import type { Random } from '../../base/random.ts';
-import type { Address } from '../../ledger/primitives.ts';
 import type { AddressBook } from './address-book.ts';
 import { type DigitTape, drawAddress } from './base58-text.ts';
 import type { CallDraft } from './call-draft.ts';
@@ -18,15 +17,18 @@ import { SYSVAR_RENT, WRAPPED_COIN } from './ledger-programs.ts';
 import type { Program } from './program.ts';
 import type { SimulatedLookup } from './simulated-block.ts';
 import type { Skeleton } from './skeleton.ts';
+import type { PooledText } from './text-pool.ts';
 
 /** An account as it is met; those that are met again are made once. */
 export interface Key {
-  readonly address: Address;
-  /** Lamports it holds unless the transaction changes them. */
-  readonly resting: string;
+  readonly address: PooledText;
+  /** Lamports it holds unless the transaction changes them; the same as a text. */
+  readonly lamports: number;
+  readonly resting: PooledText;
   readonly role: 'payer' | 'signer' | 'fresh' | 'market' | 'other' | 'program';
   /** The market's number for a vault, else -1. */
   readonly market: number;
+  readonly program: Program | undefined;
 }
 
 export interface KeyList {
@@ -112,19 +114,18 @@ const TABLE_COUNT = new Bands([
   [4, 4, 4],
 ]);
 const TABLE_IDS = buildZipfTable(600, 1);
+const TOKEN_ACCOUNT_LAMPORTS = 2_039_280;
+const MINT_LAMPORTS = 1_461_600;
+const PROGRAM_LAMPORTS = 1_141_440;
 const RESTING = [
-  '2039280',
-  '2039280',
-  '2039280',
-  '1141440',
-  '6124800',
-  '3591360',
-  '1461600',
-  '23357760',
-];
-const KNOWN: readonly Key[] = [
-  otherKey(WRAPPED_COIN, '482610441034'),
-  otherKey(SYSVAR_RENT, '1009200'),
+  TOKEN_ACCOUNT_LAMPORTS,
+  TOKEN_ACCOUNT_LAMPORTS,
+  TOKEN_ACCOUNT_LAMPORTS,
+  PROGRAM_LAMPORTS,
+  6_124_800,
+  3_591_360,
+  MINT_LAMPORTS,
+  23_357_760,
 ];
 
 export interface KeyListPlan {
@@ -138,9 +139,23 @@ export class KeyListBuilder {
   readonly #book: AddressBook;
   readonly #markets = new Map<number, readonly Key[]>();
   readonly #programs = new Map<Program, Key>();
+  /** Amounts that come again and again. */
+  readonly #amounts = new Map<number, PooledText>();
+  /** Accounts that every application names. */
+  readonly #known: readonly Key[];
 
   constructor(book: AddressBook) {
     this.#book = book;
+    const { lasting } = book.pool;
+    this.#known = [
+      this.#otherKey(lasting.add(WRAPPED_COIN), 482_610_441_034),
+      this.#otherKey(lasting.add(SYSVAR_RENT), 1_009_200),
+    ];
+  }
+
+  /** Who pays the fee; what it holds is drawn with the balances. */
+  payerKey(address: PooledText): Key {
+    return this.#key(address, 0, 'payer');
   }
 
   build(plan: KeyListPlan, tape: DigitTape): KeyList {
@@ -148,15 +163,15 @@ export class KeyListBuilder {
     const { shape, programs } = plan.skeleton;
     const signers = [plan.payer];
     const signerCount = SIGNER_COUNT.draw(random);
-    for (let i = 1; i < signerCount; i++) signers.push(freshKey('signer', tape));
+    for (let i = 1; i < signerCount; i++) signers.push(this.#freshKey('signer', tape));
     const fresh: Key[] = [];
     const freshCount = FRESH_COUNT[shape].draw(random);
-    for (let i = 0; i < freshCount; i++) fresh.push(freshKey('fresh', tape));
+    for (let i = 0; i < freshCount; i++) fresh.push(this.#freshKey('fresh', tape));
     const shared: Key[] = [];
     for (const program of programs) {
       if (program.rank >= 0) this.#addMarket(shared, program, plan.slot, random);
     }
-    const known = shape === 'infrastructure' ? [] : KNOWN;
+    const known = shape === 'infrastructure' ? [] : this.#known;
     const loadedCount = plan.hasLookups ? LOADED_COUNT.draw(random) : 0;
     const staticCount = STATIC_COUNT[shape].draw(random);
     const room = staticCount - signerCount - freshCount - known.length - programs.length;
@@ -186,14 +201,11 @@ export class KeyListBuilder {
     const count = 3 + (program.rank % (MARKET_ACCOUNTS_MAX - 3));
     const keys: Key[] = [];
     for (let i = 0; i < count; i++) {
-      keys.push({
-        address: this.#book.address('market', market * MARKET_ACCOUNTS_MAX + i),
-        resting: RESTING[(rank + i) % RESTING.length] as string,
-        role: 'market',
-        market: i < 2 ? market : -1,
-      });
+      const address = this.#book.address('market', market * MARKET_ACCOUNTS_MAX + i);
+      const lamports = RESTING[(rank + i) % RESTING.length] as number;
+      keys.push({ ...this.#key(address, lamports, 'market'), market: i < 2 ? market : -1 });
     }
-    keys.push(otherKey(this.#book.address('config', program.rank)));
+    keys.push(this.#otherKey(this.#book.address('config', program.rank), MINT_LAMPORTS));
     return keys;
   }
 
@@ -206,7 +218,8 @@ export class KeyListBuilder {
       const id = generation(rank, slot, HOT_LIFE_SLOTS) * HOT_COUNT + rank;
       if (ids.includes(id)) continue;
       ids.push(id);
-      shared.push(otherKey(this.#book.address('account', id), RESTING[rank % RESTING.length]));
+      const lamports = RESTING[rank % RESTING.length] as number;
+      shared.push(this.#otherKey(this.#book.address('account', id), lamports));
     }
   }
 
@@ -267,11 +280,31 @@ export class KeyListBuilder {
   #programKey(program: Program): Key {
     let key = this.#programs.get(program);
     if (key === undefined) {
-      const resting = program.isNative ? '1' : '1141440';
-      key = { address: program.id, resting, role: 'program', market: -1 };
+      const lamports = program.isNative ? 1 : PROGRAM_LAMPORTS;
+      const address = this.#book.pool.lasting.add(program.id);
+      key = { ...this.#key(address, lamports, 'program'), program };
       this.#programs.set(program, key);
     }
     return key;
+  }
+
+  #freshKey(role: 'signer' | 'fresh', tape: DigitTape): Key {
+    const isEmpty = role === 'signer' || !tape.random.chance(0.75);
+    const address = drawAddress(tape, this.#book.pool.passing);
+    return this.#key(address, isEmpty ? 0 : TOKEN_ACCOUNT_LAMPORTS, role);
+  }
+
+  #otherKey(address: PooledText, lamports: number): Key {
+    return this.#key(address, lamports, 'other');
+  }
+
+  #key(address: PooledText, lamports: number, role: Key['role']): Key {
+    let resting = this.#amounts.get(lamports);
+    if (resting === undefined) {
+      resting = this.#book.pool.lasting.addNumber(lamports);
+      this.#amounts.set(lamports, resting);
+    }
+    return { address, lamports, resting, role, market: -1, program: undefined };
   }
 }
 
@@ -312,13 +345,4 @@ function generation(rank: number, slot: number, lifeSlots: number): number {
 function isTop(program: Program, tops: readonly CallDraft[]): boolean {
   for (const top of tops) if (top.program === program) return true;
   return false;
-}
-
-function freshKey(role: 'signer' | 'fresh', tape: DigitTape): Key {
-  const resting = role === 'signer' ? '0' : tape.random.chance(0.75) ? '2039280' : '0';
-  return { address: drawAddress(tape), resting, role, market: -1 };
-}
-
-function otherKey(address: Address, resting = '1461600'): Key {
-  return { address, resting, role: 'other', market: -1 };
 }

@@ -7,6 +7,7 @@ import { type CallDraft, flattenCalls } from './call-draft.ts';
 import { Quantiles } from './distributions.ts';
 import { drawLine } from './program.ts';
 import type { LogLine, SimulatedLog } from './simulated-block.ts';
+import { HEADER_BYTES, type PooledText, type TextPool, type TextRegion } from './text-pool.ts';
 
 const LOG_BYTES_END = 10_000;
 const MARK: LogLine = { role: 'mark', text: 'Log truncated', caller: -1 };
@@ -15,6 +16,11 @@ const UNITS_PER_INSTRUCTION = 200_000;
 
 const DATA_PREFIX = 'Program data: ';
 const BASE64 = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/');
+/** Both characters of every 12 bits, low bits first. */
+const BASE64_PAIRS = new Uint16Array(4096);
+for (let i = 0; i < BASE64_PAIRS.length; i++) {
+  BASE64_PAIRS[i] = (BASE64[i & 63] as number) | ((BASE64[i >> 6] as number) << 8);
+}
 /** Groups of four characters, three bytes each. */
 const DATA_GROUP_COUNT = new Quantiles([
   [0, 8],
@@ -22,7 +28,20 @@ const DATA_GROUP_COUNT = new Quantiles([
   [0.9, 60],
   [1, 110],
 ]);
-const dataScratch = Buffer.alloc(512);
+const DATA_GROUP_COUNT_MAX = 110;
+const groups = new Int32Array(DATA_GROUP_COUNT_MAX);
+const groupBytes = Buffer.from(groups.buffer);
+
+/** A log as it was printed, before it is anywhere in a pool. */
+export interface PrintedLog {
+  readonly form: 'modern' | 'old';
+  readonly lines: readonly LogLine[];
+  readonly markIndex: number;
+  /** The lines as a JSON array. */
+  readonly text: string;
+  /** Whether that text is ASCII. */
+  readonly isPlain: boolean;
+}
 
 export interface PrintOptions {
   readonly isStress: boolean;
@@ -45,7 +64,7 @@ export class LogPrinter {
     this.#isPlain = !options.isStress;
   }
 
-  print(calls: readonly CallDraft[]): SimulatedLog {
+  print(calls: readonly CallDraft[]): PrintedLog {
     let total = 0;
     for (const call of calls) if (call.ran) total += drawUnits(call, this.#random);
     const asked = Math.ceil((total * 1.2) / 1000) * 1000;
@@ -169,7 +188,7 @@ export class LogPrinter {
 }
 
 /** The same run as the nodes of 2020 told it: only loaded programs, and in words of their own. */
-export function printOldForm(log: SimulatedLog, calls: readonly CallDraft[]): SimulatedLog {
+export function printOldForm(log: PrintedLog, calls: readonly CallDraft[]): PrintedLog {
   const callers = flattenCalls(calls);
   const lines: LogLine[] = [];
   for (const { caller, role, text } of log.lines) {
@@ -191,75 +210,88 @@ export function printOldForm(log: SimulatedLog, calls: readonly CallDraft[]): Si
   };
 }
 
+/** The log as one piece. */
+export function poolLog(
+  { form, lines, markIndex, text }: PrintedLog,
+  region: TextRegion,
+): SimulatedLog {
+  return { form, lines, markIndex, pieces: [region.add(text)] };
+}
+
 /** A log whose `Program data:` can be drawn again without printing the rest again. */
 export class LogTemplate {
+  readonly #pool: TextPool;
   readonly #log: SimulatedLog;
-  /** Places of the lines that are drawn again. */
-  readonly #places: readonly number[];
-  /** The log's text around them: one more than there are places. */
-  readonly #pieces: readonly string[];
+  readonly #changes: readonly DataChange[];
 
-  constructor(log: SimulatedLog) {
-    this.#log = log;
-    this.#places = log.lines.flatMap(({ role }, place) => (role === 'data' ? [place] : []));
-    const pieces: string[] = [];
+  constructor(log: PrintedLog, pool: TextPool) {
+    this.#pool = pool;
+    const changes: DataChange[] = [];
     let start = 0;
-    for (const place of this.#places) {
-      const { text } = log.lines[place] as LogLine;
-      const at = log.text.indexOf(text, start);
-      pieces.push(log.text.slice(start, at));
-      start = at + text.length;
-    }
-    this.#pieces = [...pieces, log.text.slice(start)];
+    log.lines.forEach(({ role, text }, place) => {
+      if (role !== 'data') return;
+      const at = log.text.indexOf(text, start) + DATA_PREFIX.length;
+      const before = pool.lasting.add(log.text.slice(start, at));
+      start = at + text.length - DATA_PREFIX.length;
+      changes.push({ place, before, groupCount: (text.length - DATA_PREFIX.length) >> 2 });
+    });
+    this.#changes = changes;
+    this.#log = poolLog({ ...log, text: log.text.slice(start) }, pool.lasting);
   }
 
   /** The new data is as long as the old, so that the same lines fit. */
   draw(random: Random): SimulatedLog {
-    if (this.#places.length === 0) return this.#log;
-    const drawn: string[] = [];
-    let text = this.#pieces[0] as string;
-    for (let i = 0; i < this.#places.length; i++) {
-      const old = this.#log.lines[this.#places[i] as number] as LogLine;
-      const data = DATA_PREFIX + drawGroups((old.text.length - DATA_PREFIX.length) >> 2, random);
-      drawn.push(data);
-      text += data + this.#pieces[i + 1];
+    if (this.#changes.length === 0) return this.#log;
+    const pieces: PooledText[] = [];
+    for (const { before, groupCount } of this.#changes) {
+      pieces.push(before);
+      const data = this.#pool.passing.open(groupCount * 4);
+      drawGroups(groupCount, random, this.#pool.words, (data + HEADER_BYTES) >> 2);
+      pieces.push(data);
     }
-    return new DrawnLog(this.#log, text, { places: this.#places, texts: drawn });
+    pieces.push(this.#log.pieces[0] as PooledText);
+    return new DrawnLog(this.#log, pieces, { pool: this.#pool, changes: this.#changes });
   }
+}
+
+/** A line whose data is drawn again: its place, the log's text up to its data, and how long that is. */
+interface DataChange {
+  readonly place: number;
+  readonly before: PooledText;
+  readonly groupCount: number;
 }
 
 /** Most logs are only printed, so the lines are made when somebody asks. */
 class DrawnLog implements SimulatedLog {
   readonly form: SimulatedLog['form'];
   readonly markIndex: number;
-  readonly isPlain: boolean;
-  readonly text: string;
+  readonly pieces: readonly PooledText[];
   readonly #oldLines: readonly LogLine[];
-  readonly #drawn: DrawnLines;
+  readonly #pool: TextPool;
+  readonly #changes: readonly DataChange[];
 
-  constructor(old: SimulatedLog, text: string, drawn: DrawnLines) {
+  constructor(
+    old: SimulatedLog,
+    pieces: readonly PooledText[],
+    drawn: { readonly pool: TextPool; readonly changes: readonly DataChange[] },
+  ) {
     this.form = old.form;
     this.markIndex = old.markIndex;
-    this.isPlain = old.isPlain;
-    this.text = text;
+    this.pieces = pieces;
     this.#oldLines = old.lines;
-    this.#drawn = drawn;
+    this.#pool = drawn.pool;
+    this.#changes = drawn.changes;
   }
 
   get lines(): readonly LogLine[] {
     const lines = this.#oldLines.slice();
-    this.#drawn.places.forEach((place, i) => {
+    this.#changes.forEach(({ place }, i) => {
       const { caller } = lines[place] as LogLine;
-      lines[place] = { role: 'data', text: this.#drawn.texts[i] as string, caller };
+      const data = this.#pool.read(this.pieces[i * 2 + 1] as PooledText);
+      lines[place] = { role: 'data', text: DATA_PREFIX + data, caller };
     });
     return lines;
   }
-}
-
-/** `texts[i]` stands in the line at `places[i]`. */
-interface DrawnLines {
-  readonly places: readonly number[];
-  readonly texts: readonly string[];
 }
 
 /** Plain lines hold nothing that JSON would escape. */
@@ -276,17 +308,16 @@ function drawUnits(call: CallDraft, random: Random): number {
 }
 
 function drawBase64(random: Random): string {
-  return drawGroups(DATA_GROUP_COUNT.draw(random), random);
+  const groupCount = DATA_GROUP_COUNT.draw(random);
+  drawGroups(groupCount, random, groups, 0);
+  return groupBytes.toString('latin1', 0, groupCount * 4);
 }
 
-function drawGroups(groupCount: number, random: Random): string {
-  const count = groupCount * 4;
-  for (let at = 0; at < count; at += 4) {
+/** Groups of four characters, a word each. */
+function drawGroups(groupCount: number, random: Random, into: Int32Array, place: number): void {
+  for (let i = 0; i < groupCount; i++) {
     const word = random.uint32();
-    dataScratch[at] = BASE64[word & 63] as number;
-    dataScratch[at + 1] = BASE64[(word >>> 6) & 63] as number;
-    dataScratch[at + 2] = BASE64[(word >>> 12) & 63] as number;
-    dataScratch[at + 3] = BASE64[(word >>> 18) & 63] as number;
+    const low = BASE64_PAIRS[word & 4095] as number;
+    into[place + i] = low | ((BASE64_PAIRS[(word >>> 12) & 4095] as number) << 16);
   }
-  return dataScratch.toString('latin1', 0, count);
 }

@@ -3,6 +3,7 @@
  * the same under every seed, and three thousand made from the seed.
  */
 import type { Random } from '../../base/random.ts';
+import type { Address } from '../../ledger/primitives.ts';
 import type { AddressBook } from './address-book.ts';
 import { buildDataTemplate } from './base58-text.ts';
 import {
@@ -192,7 +193,7 @@ export class ProgramCatalogue {
 
   #build(rank: number): Program {
     const random = this.#random.fork('app', rank);
-    const id = this.#book.address('program', rank);
+    const id = this.#book.pool.read(this.#book.address('program', rank)) as Address;
     const traits = HEAD[rank] ?? drawTraits(random);
     const kinds = Array.from({ length: traits.kindCount }, (_, index) => {
       return [buildKind(traits, index, random), 1 / (index + 1)] as const;

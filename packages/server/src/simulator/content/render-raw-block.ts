@@ -2,7 +2,9 @@
  * Prints a simulated block as a node answers `getBlock` with `encoding: json`: no white space, keys in alphabetical order,
  * every digit of every number. Only ASCII texts need no escaping, which is why they are pasted as they are.
  */
-import { ByteSink } from './byte-sink.ts';
+import type { EraRules } from './eras.ts';
+import { JsonPrinter } from './json-printer.ts';
+import { type JsonWords, poolJsonWords } from './json-words.ts';
 import type {
   Call,
   Holding,
@@ -13,6 +15,7 @@ import type {
   SimulatedReward,
   SimulatedTransaction,
 } from './simulated-block.ts';
+import type { PooledText, TextPool } from './text-pool.ts';
 
 export type TransactionDetails = 'full' | 'none' | 'signatures' | 'accounts';
 
@@ -21,235 +24,395 @@ export interface RenderOptions {
   readonly rewards: boolean;
 }
 
+const printers = new WeakMap<TextPool, BlockPrinter>();
+
 /** The UTF-8 bytes of the value of `result`. */
 export function renderRawBlock(
   block: SimulatedBlock,
   options: RenderOptions,
   takeRoom: (byteCount: number) => Uint8Array = Buffer.allocUnsafeSlow,
 ): Uint8Array {
-  const { chainBlock, era } = block;
-  const height = era.hasHeight ? chainBlock.height : null;
-  const time = era.hasTime ? chainBlock.blockTime : null;
-  const sink = new ByteSink();
-  sink.write(
-    `{"blockHeight":${height},"blockTime":${time},"blockhash":"${chainBlock.blockhash}"` +
-      `,"parentSlot":${chainBlock.parentSlot},"previousBlockhash":"${chainBlock.previousBlockhash}"`,
-  );
-  if (options.rewards) sink.write(`,"rewards":[${block.rewards.map(printReward).join(',')}]`);
-  printTransactions(sink, block, options);
-  sink.write('}');
-  return sink.finish(takeRoom);
-}
-
-function printTransactions(sink: ByteSink, block: SimulatedBlock, options: RenderOptions): void {
-  const { transactionDetails } = options;
-  if (transactionDetails === 'none') return;
-  sink.write(transactionDetails === 'signatures' ? ',"signatures":[' : ',"transactions":[');
-  for (let index = 0; index < block.transactionCount; index++) {
-    if (index > 0) sink.write(',');
-    const transaction = block.transactionAt(index);
-    if (transactionDetails === 'signatures') sink.write(`"${transaction.signatures[0]}"`);
-    else if (transactionDetails === 'accounts')
-      sink.write(printAccounts(transaction, block, options));
-    else if (!transaction.log.isPlain) sink.write(printFull(transaction, block, options));
-    else sink.writeAscii(printFull(transaction, block, options));
+  let printer = printers.get(block.texts);
+  if (printer === undefined) {
+    printer = new BlockPrinter(block.texts);
+    printers.set(block.texts, printer);
   }
-  sink.write(']');
+  return printer.print(block, options, takeRoom);
 }
 
-function printFull(
-  transaction: SimulatedTransaction,
-  { era }: SimulatedBlock,
-  options: RenderOptions,
-): string {
-  const version = era.hasVersionKey ? `,"version":${printVersion(transaction.version)}` : '';
-  const meta = era.hasMeta ? printMeta(transaction, era, options.rewards) : 'null';
-  const message = printMessage(transaction, era.topStackHeight);
-  return (
-    `{"meta":${meta},"transaction":{"message":${message}` +
-    `,"signatures":${printTexts(transaction.signatures)}}${version}}`
-  );
-}
+class BlockPrinter {
+  readonly #out: JsonPrinter;
+  readonly #words: JsonWords;
 
-function printVersion(version: 'legacy' | 0 | 1): string {
-  return version === 'legacy' ? '"legacy"' : `${version}`;
-}
+  constructor(pool: TextPool) {
+    this.#out = new JsonPrinter(pool);
+    this.#words = poolJsonWords(pool);
+  }
 
-function printMessage(
-  transaction: SimulatedTransaction,
-  topStackHeight: string | undefined,
-): string {
-  const { keys, staticCount, version } = transaction;
-  const ownKeys = keys.length === staticCount ? keys : keys.slice(0, staticCount);
-  const lookups =
-    version === 0
-      ? `"addressTableLookups":[${transaction.lookups.map(printLookup).join(',')}],`
-      : '';
-  const config =
-    version === 1
-      ? `,"transactionConfig":{"computeUnitLimit":${transaction.calls.length * 200_000},"heapSize":null,"loadedAccountsDataSizeLimit":null,"priorityFee":0}`
-      : '';
-  const height = topStackHeight === undefined ? '}' : `,"stackHeight":${topStackHeight}}`;
-  let calls = '';
-  for (const call of transaction.calls)
-    calls += `${calls === '' ? '' : ','}${printCall(call)}${height}`;
-  return (
-    `{"accountKeys":${printTexts(ownKeys)},${lookups}"header":{` +
-    `"numReadonlySignedAccounts":${transaction.readonlySignedCount}` +
-    `,"numReadonlyUnsignedAccounts":${transaction.readonlyUnsignedCount}` +
-    `,"numRequiredSignatures":${transaction.requiredSignatureCount}}` +
-    `,"instructions":[${calls}],"recentBlockhash":"${transaction.recentBlockhash}"${config}}`
-  );
-}
+  print(
+    block: SimulatedBlock,
+    options: RenderOptions,
+    takeRoom: (byteCount: number) => Uint8Array,
+  ): Uint8Array {
+    const { chainBlock, era } = block;
+    const out = this.#out;
+    const height = era.hasHeight ? chainBlock.height : null;
+    const time = era.hasTime ? chainBlock.blockTime : null;
+    out.begin();
+    out.string(
+      `{"blockHeight":${height},"blockTime":${time},"blockhash":"${chainBlock.blockhash}"` +
+        `,"parentSlot":${chainBlock.parentSlot},"previousBlockhash":"${chainBlock.previousBlockhash}"`,
+    );
+    out.forgetStrings();
+    if (options.rewards) this.#printRewards(block.drawRewards());
+    this.#printTransactions(block, options);
+    out.text(this.#words.closeObject);
+    return out.finish(takeRoom);
+  }
 
-/** Without the closing brace: what follows differs. */
-function printCall(call: Call): string {
-  return `{"accounts":[${call.accounts.join(',')}],"data":"${call.data}","programIdIndex":${call.programIndex}`;
-}
+  #printRewards(rewards: readonly SimulatedReward[]): void {
+    const out = this.#out;
+    const words = this.#words;
+    out.text(words.rewards);
+    for (let i = 0; i < rewards.length; i++) {
+      if (i > 0) out.text(words.comma);
+      this.#printReward(rewards[i] as SimulatedReward);
+      out.forgetStrings();
+    }
+    out.text(words.closeArray);
+  }
 
-function printLookup(lookup: SimulatedLookup): string {
-  return (
-    `{"accountKey":"${lookup.accountKey}","readonlyIndexes":[${lookup.readonlyIndexes.join(',')}]` +
-    `,"writableIndexes":[${lookup.writableIndexes.join(',')}]}`
-  );
-}
+  #printReward(reward: SimulatedReward): void {
+    const out = this.#out;
+    const words = this.#words;
+    out.text(words.commission);
+    out.string(`${reward.commission}`);
+    out.text(words.lamports);
+    out.string(reward.lamports);
+    out.text(words.postBalance);
+    out.string(reward.postBalance);
+    out.text(words.pubkey);
+    out.text(reward.pubkey);
+    out.text(words.rewardType);
+    out.string(reward.rewardType === null ? 'null' : `"${reward.rewardType}"`);
+    out.text(words.closeObject);
+  }
 
-function printMeta(
-  transaction: SimulatedTransaction,
-  era: SimulatedBlock['era'],
-  withRewards: boolean,
-): string {
-  const error = transaction.error === null ? null : printError(transaction.error);
-  const holdings = printHoldings(transaction.holdings, era);
-  const units = era.isModern ? `"computeUnitsConsumed":${transaction.computeUnits},` : '';
-  const cost = era.hasCostUnits ? `"costUnits":${printCost(transaction)},` : '';
-  const loaded = era.isModern ? `"loadedAddresses":${printLoaded(transaction)},` : '';
-  const inner = era.hasInner ? printInner(transaction.calls, era.isModern) : 'null';
-  return (
-    `{${units}${cost}"err":${error},"fee":${transaction.fee},"innerInstructions":${inner},${loaded}` +
-    `"logMessages":${transaction.log.text},"postBalances":[${transaction.postBalances.join(',')}]` +
-    `,"postTokenBalances":${holdings.post}` +
-    `,"preBalances":[${transaction.preBalances.join(',')}],"preTokenBalances":${holdings.pre}` +
-    `${withRewards ? ',"rewards":[]' : ''},"status":${error === null ? '{"Ok":null}' : `{"Err":${error}}`}}`
-  );
+  #printTransactions(block: SimulatedBlock, options: RenderOptions): void {
+    const { transactionDetails } = options;
+    if (transactionDetails === 'none') return;
+    const out = this.#out;
+    const words = this.#words;
+    out.text(transactionDetails === 'signatures' ? words.signatures : words.transactions);
+    for (let index = 0; index < block.transactionCount; index++) {
+      if (index > 0) out.text(words.comma);
+      const transaction = block.transactionAt(index);
+      if (transactionDetails === 'signatures') this.#printSignature(transaction);
+      else if (transactionDetails === 'accounts') this.#printAccounts(transaction, block, options);
+      else this.#printFull(transaction, block, options);
+      // The next transaction takes the place of this one's texts.
+      out.flush();
+    }
+    out.text(words.closeArray);
+  }
+
+  #printSignature({ signatures }: SimulatedTransaction): void {
+    this.#out.text(this.#words.quote);
+    this.#out.text(signatures[0] as PooledText);
+    this.#out.text(this.#words.quote);
+  }
+
+  #printFull(
+    transaction: SimulatedTransaction,
+    { era }: SimulatedBlock,
+    options: RenderOptions,
+  ): void {
+    const out = this.#out;
+    const words = this.#words;
+    out.text(words.meta);
+    if (era.hasMeta) this.#printMeta(transaction, era, options.rewards);
+    else out.text(words.null);
+    out.text(words.message);
+    this.#printMessage(transaction, era.topStackHeight);
+    out.text(words.ownSignatures);
+    this.#printTexts(transaction.signatures, 0, transaction.signatures.length);
+    this.#printVersion(transaction, era);
+  }
+
+  #printVersion({ version }: SimulatedTransaction, era: EraRules): void {
+    const words = this.#words;
+    if (!era.hasVersionKey) this.#out.text(words.unversioned);
+    else if (version === 'legacy') this.#out.text(words.legacy);
+    else this.#out.text(version === 0 ? words.version0 : words.version1);
+  }
+
+  #printMessage(
+    transaction: SimulatedTransaction,
+    topStackHeight: EraRules['topStackHeight'],
+  ): void {
+    const out = this.#out;
+    const words = this.#words;
+    out.text(words.accountKeys);
+    this.#printTexts(transaction.keys, 0, transaction.staticCount);
+    if (transaction.version === 0) {
+      out.text(words.lookups);
+      this.#printLookups(transaction.lookups);
+      out.text(words.headerAfterLookups);
+    } else out.text(words.header);
+    out.number(transaction.readonlySignedCount);
+    out.text(words.readonlyUnsigned);
+    out.number(transaction.readonlyUnsignedCount);
+    out.text(words.requiredSignatures);
+    out.number(transaction.requiredSignatureCount);
+    out.text(words.instructions);
+    const { calls } = transaction;
+    for (let i = 0; i < calls.length; i++) {
+      if (i > 0) out.text(words.comma);
+      this.#printCall(calls[i] as Call);
+      if (topStackHeight === undefined) out.text(words.closeObject);
+      else out.text(topStackHeight === '1' ? words.stackHeight1 : words.stackHeightNull);
+    }
+    out.text(words.recentBlockhash);
+    out.text(transaction.recentBlockhash);
+    if (transaction.version === 1) {
+      out.text(words.config);
+      out.number(calls.length * 200_000);
+      out.text(words.configEnd);
+    } else out.text(words.messageEnd);
+  }
+
+  /** Without the closing brace: what follows differs. */
+  #printCall(call: Call): void {
+    const out = this.#out;
+    const words = this.#words;
+    out.text(words.accounts);
+    out.numbers(call.accounts);
+    out.text(words.data);
+    out.text(call.data);
+    out.text(words.programIndex);
+    out.number(call.programIndex);
+  }
+
+  #printLookups(lookups: readonly SimulatedLookup[]): void {
+    const out = this.#out;
+    const words = this.#words;
+    for (let i = 0; i < lookups.length; i++) {
+      const { accountKey, readonlyIndexes, writableIndexes } = lookups[i] as SimulatedLookup;
+      if (i > 0) out.text(words.comma);
+      out.text(words.lookup);
+      out.text(accountKey);
+      out.text(words.readonlyIndexes);
+      out.numbers(readonlyIndexes);
+      out.text(words.writableIndexes);
+      out.numbers(writableIndexes);
+      out.text(words.lookupEnd);
+    }
+  }
+
+  #printMeta(transaction: SimulatedTransaction, era: EraRules, withRewards: boolean): void {
+    const out = this.#out;
+    const words = this.#words;
+    out.text(words.openObject);
+    if (era.isModern) {
+      out.text(words.units);
+      out.text(transaction.computeUnits);
+      if (era.hasCostUnits) {
+        out.text(words.cost);
+        out.text(transaction.costUnits);
+      }
+      out.text(words.comma);
+    }
+    const error = this.#printErrorAndFee(transaction);
+    out.text(words.inner);
+    if (era.hasInner) this.#printInner(transaction.calls, era.isModern);
+    else out.text(words.null);
+    if (era.isModern) this.#printLoaded(transaction);
+    out.text(words.logs);
+    const { pieces } = transaction.log;
+    for (let i = 0; i < pieces.length; i++) out.text(pieces[i] as PooledText);
+    this.#printBalances(transaction, era);
+    this.#printStatus(error, withRewards);
+  }
+
+  /** Returns the error as printed, since it is printed again at the end. */
+  #printErrorAndFee({ error, fee }: SimulatedTransaction): PooledText | null {
+    const out = this.#out;
+    const words = this.#words;
+    const text = error === null ? null : out.pool.passing.add(printError(error));
+    out.text(words.error);
+    out.text(text ?? words.null);
+    out.text(words.fee);
+    out.text(fee);
+    return text;
+  }
+
+  #printLoaded({ keys, staticCount, loadedWritableCount }: SimulatedTransaction): void {
+    const out = this.#out;
+    const words = this.#words;
+    if (keys.length === staticCount) {
+      out.text(words.loadedNone);
+      return;
+    }
+    const writableEnd = staticCount + loadedWritableCount;
+    out.text(words.loaded);
+    this.#printTexts(keys, writableEnd, keys.length);
+    out.text(words.writable);
+    this.#printTexts(keys, staticCount, writableEnd);
+    out.text(words.closeObject);
+  }
+
+  #printInner(calls: readonly Call[], withHeights: boolean): void {
+    const out = this.#out;
+    const words = this.#words;
+    let isFirst = true;
+    out.text(words.openArray);
+    for (let index = 0; index < calls.length; index++) {
+      const { calls: inner } = calls[index] as Call;
+      if (inner.length === 0) continue;
+      if (!isFirst) out.text(words.comma);
+      isFirst = false;
+      out.text(words.index);
+      out.number(index);
+      out.text(words.innerInstructions);
+      this.#printCalls(inner, withHeights);
+      out.text(words.indexEnd);
+    }
+    out.text(words.closeArray);
+  }
+
+  #printCalls(calls: readonly Call[], withHeights: boolean): void {
+    const out = this.#out;
+    const words = this.#words;
+    for (let i = 0; i < calls.length; i++) {
+      const call = calls[i] as Call;
+      if (i > 0) out.text(words.comma);
+      this.#printCall(call);
+      if (withHeights) {
+        out.text(words.stackHeight);
+        out.number(call.depth);
+      }
+      out.text(words.closeObject);
+      if (call.calls.length === 0) continue;
+      out.text(words.comma);
+      this.#printCalls(call.calls, withHeights);
+    }
+  }
+
+  #printBalances(transaction: SimulatedTransaction, era: EraRules): void {
+    const out = this.#out;
+    const words = this.#words;
+    out.text(words.postBalances);
+    out.listed(transaction.postBalances);
+    out.text(words.postHoldings);
+    this.#printHoldings(transaction.holdings, 'post', era);
+    out.text(words.preBalances);
+    out.listed(transaction.preBalances);
+    out.text(words.preHoldings);
+    this.#printHoldings(transaction.holdings, 'pre', era);
+  }
+
+  /** From the end of the token balances on. */
+  #printStatus(error: PooledText | null, withRewards: boolean): void {
+    const out = this.#out;
+    const words = this.#words;
+    out.text(withRewards ? words.noRewards : words.status);
+    if (error === null) {
+      out.text(words.ok);
+      return;
+    }
+    out.text(words.failed);
+    out.text(error);
+    out.text(words.failedEnd);
+  }
+
+  #printHoldings(holdings: readonly Holding[], side: 'pre' | 'post', era: EraRules): void {
+    // The token balances of 2020 were not recorded.
+    if (!era.hasInner) return;
+    let isFirst = true;
+    for (let i = 0; i < holdings.length; i++) {
+      const holding = holdings[i] as Holding;
+      const held = side === 'pre' ? holding.pre : holding.post;
+      if (held === null) continue;
+      if (!isFirst) this.#out.text(this.#words.comma);
+      isFirst = false;
+      this.#printHolding(holding.accountIndex, held, era.isModern);
+    }
+  }
+
+  #printHolding(accountIndex: number, held: HoldingSide, withOwner: boolean): void {
+    const out = this.#out;
+    const words = this.#words;
+    out.text(words.accountIndex);
+    out.number(accountIndex);
+    out.text(words.mint);
+    out.text(held.mint);
+    if (withOwner) {
+      out.text(words.owner);
+      out.text(held.owner);
+      out.text(words.programId);
+      out.text(held.programId);
+    }
+    out.text(words.amount);
+    out.text(held.amount);
+    out.text(words.decimals);
+    out.number(held.decimals);
+    out.text(words.float);
+    out.text(held.float);
+    out.text(words.shown);
+    out.text(held.shown);
+    out.text(words.holdingEnd);
+  }
+
+  /** Texts from one place to another, as an array. */
+  #printTexts(texts: readonly PooledText[], start: number, end: number): void {
+    const out = this.#out;
+    const words = this.#words;
+    if (start === end) {
+      out.text(words.nothing);
+      return;
+    }
+    out.text(words.openTexts);
+    out.quoted(texts, start, end);
+    out.text(words.closeTexts);
+  }
+
+  /** The short form of a transaction: its accounts, without what it did. */
+  #printAccounts(
+    transaction: SimulatedTransaction,
+    { era }: SimulatedBlock,
+    options: RenderOptions,
+  ): void {
+    const out = this.#out;
+    const words = this.#words;
+    out.text(words.meta);
+    if (era.hasMeta) this.#printShortMeta(transaction, era, options.rewards);
+    else out.text(words.null);
+    out.text(words.shortKeys);
+    const { keys } = transaction;
+    for (let index = 0; index < keys.length; index++) {
+      if (index > 0) out.text(words.comma);
+      out.text(words.key);
+      out.text(keys[index] as PooledText);
+      out.text(index < transaction.requiredSignatureCount ? words.signer : words.noSigner);
+      out.text(index < transaction.staticCount ? words.own : words.fromTable);
+      out.text(isWritable(transaction, index) ? words.yes : words.no);
+    }
+    out.text(words.shortKeysEnd);
+    out.text(words.ownSignatures);
+    this.#printTexts(transaction.signatures, 0, transaction.signatures.length);
+    this.#printVersion(transaction, era);
+  }
+
+  #printShortMeta(transaction: SimulatedTransaction, era: EraRules, withRewards: boolean): void {
+    this.#out.text(this.#words.openObject);
+    const error = this.#printErrorAndFee(transaction);
+    this.#printBalances(transaction, era);
+    this.#printStatus(error, withRewards);
+  }
 }
 
 function printError(error: SimulatedError): string {
   return error.detail === null ? `"${error.variant}"` : `{"${error.variant}":${error.detail}}`;
-}
-
-/** What the block's limits count: the units and a share for each signature and writable account. */
-function printCost(transaction: SimulatedTransaction): string {
-  if (transaction.computeUnits.length > 9) return transaction.computeUnits;
-  const keys = transaction.staticCount - transaction.readonlyUnsignedCount;
-  return `${Number(transaction.computeUnits) + 720 * transaction.requiredSignatureCount + 300 * keys}`;
-}
-
-function printLoaded({ keys, staticCount, loadedWritableCount }: SimulatedTransaction): string {
-  if (keys.length === staticCount) return '{"readonly":[],"writable":[]}';
-  const writableEnd = staticCount + loadedWritableCount;
-  const writable = printTexts(keys.slice(staticCount, writableEnd));
-  return `{"readonly":${printTexts(keys.slice(writableEnd))},"writable":${writable}}`;
-}
-
-function printInner(calls: readonly Call[], withHeights: boolean): string {
-  let groups = '';
-  for (let index = 0; index < calls.length; index++) {
-    const { calls: inner } = calls[index] as Call;
-    if (inner.length === 0) continue;
-    const text = printCalls(inner, withHeights);
-    groups += `${groups === '' ? '' : ','}{"index":${index},"instructions":[${text}]}`;
-  }
-  return `[${groups}]`;
-}
-
-function printCalls(calls: readonly Call[], withHeights: boolean): string {
-  let text = '';
-  for (const call of calls) {
-    const height = withHeights ? `,"stackHeight":${call.depth}}` : '}';
-    text += `${text === '' ? '' : ','}${printCall(call)}${height}`;
-    if (call.calls.length > 0) text += `,${printCalls(call.calls, withHeights)}`;
-  }
-  return text;
-}
-
-/** Both lists at once: two sides in three are the same, and printed once. */
-function printHoldings(
-  holdings: readonly Holding[],
-  era: SimulatedBlock['era'],
-): { readonly pre: string; readonly post: string } {
-  // The token balances of 2020 were not recorded.
-  if (holdings.length === 0 || !era.hasInner) return { pre: '[]', post: '[]' };
-  let pre = '';
-  let post = '';
-  for (const { accountIndex, pre: before, post: after } of holdings) {
-    const text = before === null ? '' : printHolding(accountIndex, before, era.isModern);
-    if (before !== null) pre += pre === '' ? text : `,${text}`;
-    if (after === null) continue;
-    const same = after === before ? text : printHolding(accountIndex, after, era.isModern);
-    post += post === '' ? same : `,${same}`;
-  }
-  return { pre: `[${pre}]`, post: `[${post}]` };
-}
-
-function printHolding(accountIndex: number, held: HoldingSide, withOwner: boolean): string {
-  const owner = withOwner ? `,"owner":"${held.owner}","programId":"${held.programId}"` : '';
-  const text = printDecimal(held.amount, held.decimals);
-  return (
-    `{"accountIndex":${accountIndex},"mint":"${held.mint}"${owner}` +
-    `,"uiTokenAmount":{"amount":"${held.amount}","decimals":${held.decimals}` +
-    `,"uiAmount":${printFloat(text)},"uiAmountString":"${text}"}}`
-  );
-}
-
-/** An amount in whole tokens: exact, without zeros at the end. */
-function printDecimal(amount: string, decimals: number): string {
-  if (decimals === 0 || amount === '0') return amount;
-  const padded = amount.length > decimals ? amount : amount.padStart(decimals + 1, '0');
-  let end = padded.length;
-  const point = padded.length - decimals;
-  while (end > point && padded.charCodeAt(end - 1) === 0x30) end--;
-  return end === point
-    ? padded.slice(0, point)
-    : `${padded.slice(0, point)}.${padded.slice(point, end)}`;
-}
-
-/** The same as the node's double: up to 15 digits come back as they are, and a whole number shows its point. */
-function printFloat(text: string): string {
-  if (text === '0') return 'null';
-  const shortest = text.length <= 15 ? text : String(Number(text));
-  return shortest.includes('.') || shortest.includes('e') ? shortest : `${shortest}.0`;
-}
-
-function printReward(reward: SimulatedReward): string {
-  const type = reward.rewardType === null ? 'null' : `"${reward.rewardType}"`;
-  return (
-    `{"commission":${reward.commission},"lamports":${reward.lamports}` +
-    `,"postBalance":${reward.postBalance},"pubkey":"${reward.pubkey}","rewardType":${type}}`
-  );
-}
-
-function printTexts(texts: readonly string[]): string {
-  return texts.length === 0 ? '[]' : `["${texts.join('","')}"]`;
-}
-
-/** The short form of a transaction: its accounts, without what it did. */
-function printAccounts(
-  transaction: SimulatedTransaction,
-  { era }: SimulatedBlock,
-  options: RenderOptions,
-): string {
-  const version = era.hasVersionKey ? `,"version":${printVersion(transaction.version)}` : '';
-  const meta = era.hasMeta ? printShortMeta(transaction, era, options.rewards) : 'null';
-  const keys = transaction.keys.map((key, index) => {
-    const source = index < transaction.staticCount ? 'transaction' : 'lookupTable';
-    const isSigner = index < transaction.requiredSignatureCount;
-    return `{"pubkey":"${key}","signer":${isSigner},"source":"${source}","writable":${isWritable(transaction, index)}}`;
-  });
-  return (
-    `{"meta":${meta},"transaction":{"accountKeys":[${keys.join(',')}]` +
-    `,"signatures":${printTexts(transaction.signatures)}}${version}}`
-  );
 }
 
 function isWritable(transaction: SimulatedTransaction, index: number): boolean {
@@ -257,19 +420,4 @@ function isWritable(transaction: SimulatedTransaction, index: number): boolean {
   if (index < requiredSignatureCount) return index < requiredSignatureCount - readonlySignedCount;
   if (index < staticCount) return index < staticCount - transaction.readonlyUnsignedCount;
   return index < staticCount + transaction.loadedWritableCount;
-}
-
-function printShortMeta(
-  transaction: SimulatedTransaction,
-  era: SimulatedBlock['era'],
-  withRewards: boolean,
-): string {
-  const error = transaction.error === null ? null : printError(transaction.error);
-  const holdings = printHoldings(transaction.holdings, era);
-  return (
-    `{"err":${error},"fee":${transaction.fee},"postBalances":[${transaction.postBalances.join(',')}]` +
-    `,"postTokenBalances":${holdings.post}` +
-    `,"preBalances":[${transaction.preBalances.join(',')}],"preTokenBalances":${holdings.pre}` +
-    `${withRewards ? ',"rewards":[]' : ''},"status":${error === null ? '{"Ok":null}' : `{"Err":${error}}`}}`
-  );
 }

@@ -9,15 +9,19 @@
  *   │               └ holdings: token accounts, before and after
  *   └─ rewards
  *
- * Quantities of 64 bits are decimal texts. All texts but log lines are plain ASCII that JSON prints as it is.
+ * Quantities of 64 bits are decimal texts. All texts but log lines are plain ASCII that JSON prints as it is. Most are in the
+ * block's pool; those of a transaction are good until the next transaction is made.
  */
-import type { Address, Signature } from '../../ledger/primitives.ts';
+import type { Address } from '../../ledger/primitives.ts';
 import type { ChainBlock } from '../chain-block.ts';
 import type { EraRules } from './eras.ts';
+import type { PooledText, TextPool } from './text-pool.ts';
 
 export interface SimulatedBlock {
   readonly chainBlock: ChainBlock;
   readonly era: EraRules;
+  /** Where its texts are. */
+  readonly texts: TextPool;
   readonly transactionCount: number;
   /**
    * Makes one of them, always the same one at a place. A block is never held whole: whoever walks over it lets go of each
@@ -26,33 +30,35 @@ export interface SimulatedBlock {
   readonly transactionAt: (transactionIndex: number) => SimulatedTransaction;
   /** The highest version among them, -1 if all are legacy; found without making the rest of them. */
   readonly findVersionMax: () => number;
-  readonly rewards: readonly SimulatedReward[];
+  readonly drawRewards: () => readonly SimulatedReward[];
 }
 
 export interface SimulatedTransaction {
   readonly version: 'legacy' | 0 | 1;
-  readonly signatures: readonly Signature[];
+  readonly signatures: readonly PooledText[];
   /** Static keys, then loaded writable ones, then loaded read-only ones. */
-  readonly keys: readonly Address[];
+  readonly keys: readonly PooledText[];
   readonly staticCount: number;
   readonly loadedWritableCount: number;
   readonly requiredSignatureCount: number;
   readonly readonlySignedCount: number;
   readonly readonlyUnsignedCount: number;
-  readonly recentBlockhash: string;
+  readonly recentBlockhash: PooledText;
   readonly lookups: readonly SimulatedLookup[];
   readonly calls: readonly Call[];
   readonly error: SimulatedError | null;
-  readonly fee: string;
-  readonly computeUnits: string;
-  readonly preBalances: readonly string[];
-  readonly postBalances: readonly string[];
+  readonly fee: PooledText;
+  readonly computeUnits: PooledText;
+  /** What the block's limits count: the units and a share for each signature and writable account. */
+  readonly costUnits: PooledText;
+  readonly preBalances: readonly PooledText[];
+  readonly postBalances: readonly PooledText[];
   readonly holdings: readonly Holding[];
   readonly log: SimulatedLog;
 }
 
 export interface SimulatedLookup {
-  readonly accountKey: Address;
+  readonly accountKey: PooledText;
   readonly writableIndexes: readonly number[];
   readonly readonlyIndexes: readonly number[];
 }
@@ -63,7 +69,7 @@ export interface Call {
   readonly programIndex: number;
   readonly accounts: readonly number[];
   /** Base58. */
-  readonly data: string;
+  readonly data: PooledText;
   /** 1 for a top-level instruction. */
   readonly depth: number;
   readonly calls: readonly Call[];
@@ -83,10 +89,8 @@ export interface SimulatedLog {
   readonly lines: readonly LogLine[];
   /** The position of the truncation mark among the lines, or their number if there is none. */
   readonly markIndex: number;
-  /** The lines as a JSON array; `null` where none were recorded. */
-  readonly text: string;
-  /** Whether that text is ASCII. */
-  readonly isPlain: boolean;
+  /** The lines as a JSON array, in pieces that follow one another; `null` where none were recorded. */
+  readonly pieces: readonly PooledText[];
 }
 
 export interface LogLine {
@@ -104,15 +108,19 @@ export interface Holding {
 }
 
 export interface HoldingSide {
-  readonly mint: Address;
+  readonly mint: PooledText;
   readonly decimals: number;
-  readonly owner: Address;
-  readonly programId: Address;
-  readonly amount: string;
+  readonly owner: PooledText;
+  readonly programId: PooledText;
+  readonly amount: PooledText;
+  /** The amount in whole tokens: exact, without zeros at the end. */
+  readonly shown: PooledText;
+  /** The same as the node's double prints, or `null` for nothing. */
+  readonly float: PooledText;
 }
 
 export interface SimulatedReward {
-  readonly pubkey: Address;
+  readonly pubkey: PooledText;
   readonly lamports: string;
   readonly postBalance: string;
   readonly rewardType: string | null;

@@ -11,21 +11,14 @@ import type { ContentOptions } from './content-options.ts';
 import { ERA_RULES } from './eras.ts';
 import { drawFailure, type FailureRates } from './failures.ts';
 import { SYSTEM, TOKEN } from './ledger-programs.ts';
-import { LogPrinter, LogTemplate, printOldForm } from './print-log.ts';
+import { LogPrinter, LogTemplate, type PrintedLog, poolLog, printOldForm } from './print-log.ts';
 import type { Program } from './program.ts';
 import type { ProgramCatalogue } from './program-catalogue.ts';
 import type { SimulatedError, SimulatedLog } from './simulated-block.ts';
+import type { TextPool } from './text-pool.ts';
 
 const STOCK_COUNT = 3000;
 const STOCK_RATE = 0.95;
-
-const NO_LOG: SimulatedLog = {
-  form: 'none',
-  lines: [],
-  markIndex: 0,
-  text: 'null',
-  isPlain: true,
-};
 
 export interface Skeleton {
   readonly shape: Shape;
@@ -36,9 +29,14 @@ export interface Skeleton {
   readonly units: number;
 }
 
+/** Its log is null where none was recorded. */
+interface SkeletonDraft extends Omit<Skeleton, 'log'> {
+  readonly log: PrintedLog | null;
+}
+
 interface StockItem {
-  readonly skeleton: Skeleton;
-  readonly log: LogTemplate;
+  readonly draft: SkeletonDraft;
+  readonly log: LogTemplate | null;
 }
 
 export class SkeletonDrawer {
@@ -46,11 +44,19 @@ export class SkeletonDrawer {
   readonly #trees: CallTreeBuilder;
   readonly #random: Random;
   readonly #rates: FailureRates;
+  readonly #pool: TextPool;
+  readonly #noLog: SimulatedLog;
   readonly #stock: (StockItem | undefined)[] = new Array(STOCK_COUNT).fill(undefined);
 
-  constructor(options: ContentOptions, random: Random, catalogue: ProgramCatalogue) {
+  constructor(
+    options: ContentOptions,
+    random: Random,
+    { catalogue, pool }: { readonly catalogue: ProgramCatalogue; readonly pool: TextPool },
+  ) {
     this.#options = options;
     this.#random = random;
+    this.#pool = pool;
+    this.#noLog = { form: 'none', lines: [], markIndex: 0, pieces: [pool.lasting.add('null')] };
     this.#trees = new CallTreeBuilder(catalogue, { isStress: options.stress });
     this.#rates = {
       feeOnly: options.stress ? 0.06 : 0.004,
@@ -60,26 +66,30 @@ export class SkeletonDrawer {
   }
 
   draw(random: Random): Skeleton {
-    if (this.#options.stress || !random.chance(STOCK_RATE))
-      return this.#build(random, random.chance(this.#options.failureRate));
+    if (this.#options.stress || !random.chance(STOCK_RATE)) {
+      const draft = this.#build(random, random.chance(this.#options.failureRate));
+      const log = draft.log === null ? this.#noLog : poolLog(draft.log, this.#pool.passing);
+      return { ...draft, log };
+    }
     const place = random.below(STOCK_COUNT);
     let item = this.#stock[place];
     if (item === undefined) {
       item = this.#buildItem(place);
       this.#stock[place] = item;
     }
-    const { shape, calls, programs, error, units } = item.skeleton;
-    return { shape, calls, programs, error, units, log: item.log.draw(random) };
+    const { shape, calls, programs, error, units } = item.draft;
+    const log = item.log === null ? this.#noLog : item.log.draw(random);
+    return { shape, calls, programs, error, units, log };
   }
 
   #buildItem(place: number): StockItem {
     // Failures are dealt out, not drawn, so that the rate of the stock is the one asked for.
     const isFailing = place < this.#options.failureRate * STOCK_COUNT;
-    const skeleton = this.#build(this.#random.fork(place), isFailing);
-    return { skeleton, log: new LogTemplate(skeleton.log) };
+    const draft = this.#build(this.#random.fork(place), isFailing);
+    return { draft, log: draft.log === null ? null : new LogTemplate(draft.log, this.#pool) };
   }
 
-  #build(random: Random, isFailing: boolean): Skeleton {
+  #build(random: Random, isFailing: boolean): SkeletonDraft {
     const tree = this.#trees.build(random);
     if (this.#options.stress && random.chance(0.2)) silenceBudget(tree);
     const error = isFailing ? drawFailure(tree.calls, this.#rates, random) : null;
@@ -91,14 +101,14 @@ export class SkeletonDrawer {
     return { shape, calls, programs: collectPrograms(calls), error, units, log };
   }
 
-  #drawLog(tree: CallTree, error: SimulatedError | null, random: Random): SimulatedLog {
+  #drawLog(tree: CallTree, error: SimulatedError | null, random: Random): PrintedLog | null {
     const log = new LogPrinter(random, { isStress: this.#options.stress }).print(tree.calls);
     // Where only the fee was taken nothing was recorded.
     if (error !== null && log.lines.length === 0 && error.variant !== 'InstructionError')
-      return NO_LOG;
+      return null;
     if (ERA_RULES[this.#options.era].logs === 'modern') return log;
     const choice = random.unit();
-    if (choice < 0.34) return NO_LOG;
+    if (choice < 0.34) return null;
     return choice < 0.67 ? printOldForm(log, tree.calls) : log;
   }
 }

@@ -1,0 +1,107 @@
+import type { PooledText, TextPool } from './text-pool.ts';
+
+/** The parts of a block's JSON that never change: keys in a node's order, and what stands around values. */
+const JSON_WORDS = {
+  comma: ',',
+  null: 'null',
+  closeObject: '}',
+  closeArray: ']',
+  nothing: '[]',
+  openTexts: '["',
+  closeTexts: '"]',
+  quote: '"',
+  // The block.
+  rewards: ',"rewards":[',
+  signatures: ',"signatures":[',
+  transactions: ',"transactions":[',
+  // A transaction: {"meta":…,"transaction":{"message":…,"signatures":…},"version":…}
+  meta: '{"meta":',
+  message: ',"transaction":{"message":',
+  ownSignatures: ',"signatures":',
+  legacy: '},"version":"legacy"}',
+  version0: '},"version":0}',
+  version1: '},"version":1}',
+  unversioned: '}}',
+  // A message.
+  accountKeys: '{"accountKeys":',
+  lookups: ',"addressTableLookups":[',
+  header: ',"header":{"numReadonlySignedAccounts":',
+  headerAfterLookups: '],"header":{"numReadonlySignedAccounts":',
+  readonlyUnsigned: ',"numReadonlyUnsignedAccounts":',
+  requiredSignatures: ',"numRequiredSignatures":',
+  instructions: '},"instructions":[',
+  recentBlockhash: '],"recentBlockhash":"',
+  config: '","transactionConfig":{"computeUnitLimit":',
+  configEnd: ',"heapSize":null,"loadedAccountsDataSizeLimit":null,"priorityFee":0}}',
+  messageEnd: '"}',
+  // A lookup.
+  lookup: '{"accountKey":"',
+  readonlyIndexes: '","readonlyIndexes":[',
+  writableIndexes: '],"writableIndexes":[',
+  lookupEnd: ']}',
+  // A call; what follows the program differs.
+  accounts: '{"accounts":[',
+  data: '],"data":"',
+  programIndex: '","programIdIndex":',
+  stackHeight: ',"stackHeight":',
+  stackHeight1: ',"stackHeight":1}',
+  stackHeightNull: ',"stackHeight":null}',
+  // A status.
+  openObject: '{',
+  units: '"computeUnitsConsumed":',
+  cost: ',"costUnits":',
+  error: '"err":',
+  fee: ',"fee":',
+  inner: ',"innerInstructions":',
+  loaded: ',"loadedAddresses":{"readonly":',
+  loadedNone: ',"loadedAddresses":{"readonly":[],"writable":[]}',
+  writable: ',"writable":',
+  logs: ',"logMessages":',
+  postBalances: ',"postBalances":[',
+  postHoldings: '],"postTokenBalances":[',
+  preBalances: '],"preBalances":[',
+  preHoldings: '],"preTokenBalances":[',
+  noRewards: '],"rewards":[],"status":',
+  status: '],"status":',
+  ok: '{"Ok":null}}',
+  failed: '{"Err":',
+  failedEnd: '}}',
+  // The calls that an instruction made.
+  openArray: '[',
+  index: '{"index":',
+  innerInstructions: ',"instructions":[',
+  indexEnd: ']}',
+  // A token balance.
+  accountIndex: '{"accountIndex":',
+  mint: ',"mint":"',
+  owner: '","owner":"',
+  programId: '","programId":"',
+  amount: '","uiTokenAmount":{"amount":"',
+  decimals: '","decimals":',
+  float: ',"uiAmount":',
+  shown: ',"uiAmountString":"',
+  holdingEnd: '"}}',
+  // A reward.
+  commission: '{"commission":',
+  lamports: ',"lamports":',
+  postBalance: ',"postBalance":',
+  pubkey: ',"pubkey":"',
+  rewardType: '","rewardType":',
+  // An account in the short form.
+  shortKeys: ',"transaction":{"accountKeys":[',
+  shortKeysEnd: ']',
+  key: '{"pubkey":"',
+  signer: '","signer":true,"source":',
+  noSigner: '","signer":false,"source":',
+  own: '"transaction","writable":',
+  fromTable: '"lookupTable","writable":',
+  yes: 'true}',
+  no: 'false}',
+} as const;
+
+export type JsonWords = Readonly<Record<keyof typeof JSON_WORDS, PooledText>>;
+
+export function poolJsonWords(pool: TextPool): JsonWords {
+  const words = Object.entries(JSON_WORDS).map(([name, word]) => [name, pool.lasting.add(word)]);
+  return Object.fromEntries(words) as JsonWords;
+}

@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type PooledText, TEXT_BYTES_MAX, TextPool } from './text-pool.ts';
+
+/** Around where short texts end, and with characters of one to four bytes. */
+const texts = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 80 }),
+  fc.string({ unit: 'binary-ascii', minLength: 60, maxLength: 70 }),
+  fc.constantFrom('', 'é', 'x'.repeat(20_000)),
+);
+
+describe('text-pool', () => {
+  test('property: texts come back as they were added, from either region', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(texts, fc.boolean()), { maxLength: 50 }), (rows) => {
+        const pool = new TextPool();
+        const added = rows.map(([text, isLasting]): [string, PooledText] => {
+          return [text, (isLasting ? pool.lasting : pool.passing).add(text)];
+        });
+        for (const [text, pooled] of added) expect(pool.read(pooled)).toBe(text);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('property: whole numbers become their digits', () => {
+    const pool = new TextPool();
+    const numbers = fc.oneof(
+      fc.maxSafeNat(),
+      fc.nat(),
+      fc.integer({ min: 0, max: 15 }).chain((power) => {
+        return fc.constantFrom(10 ** power - 1, 10 ** power, 2 ** 31 - 1, 2 ** 31, 2 ** 32);
+      }),
+    );
+    fc.assert(
+      fc.property(numbers, (value) => {
+        pool.passing.clear();
+        expect(pool.read(pool.passing.addNumber(value))).toBe(String(value));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('behavior: what passes gives its place to what follows, what lasts stays', () => {
+    const pool = new TextPool();
+    const lasting = pool.lasting.add('lasting');
+    const first = pool.passing.add('first');
+    pool.passing.clear();
+    expect(pool.passing.add('other')).toBe(first);
+    expect([pool.read(first), pool.read(lasting)]).toEqual(['other', 'lasting']);
+  });
+
+  test('behavior: texts stay when the memory grows', () => {
+    const pool = new TextPool();
+    const added = Array.from({ length: 3_000 }, (_, i) => pool.lasting.add(`${i}`.repeat(300)));
+    expect(pool.size).toBeGreaterThan(2 * 1024 * 1024);
+    added.forEach((text, i) => {
+      expect(pool.read(text)).toBe(`${i}`.repeat(300));
+    });
+  });
+
+  test('limit: a text longer than the printer takes is refused, and a transaction that has too many', () => {
+    const pool = new TextPool();
+    expect(() => pool.lasting.add('x'.repeat(TEXT_BYTES_MAX + 1))).toThrow();
+    const fill = () => {
+      for (let i = 0; i < 100; i++) pool.passing.add('x'.repeat(TEXT_BYTES_MAX));
+    };
+    expect(fill).toThrow();
+  });
+});

@@ -1,0 +1,209 @@
+/**
+ * The texts of simulated blocks, kept as bytes in the memory of the kernel that prints them, and handled by their place
+ * in it: a number, which is drawn, stored and printed without a JavaScript text ever being made of it.
+ *
+ *   lasting: what blocks have in common (addresses, logs, words of JSON), until the pool is dropped
+ *   passing: what one transaction has for itself, until the next one is drawn
+ */
+import { assert } from '../../base/assert.ts';
+import type { Brand } from '../../base/brand.ts';
+import { ensureMemory, type Kernel, loadKernel } from '../../kernels/load-kernel.ts';
+
+/** Where a text stands: its length, then its bytes. Good for one pool, and for as long as the text's region says. */
+export type PooledText = Brand<number, 'PooledText'>;
+
+/** Before the bytes of a text there is their number. */
+export const HEADER_BYTES = 4;
+
+/** The longest text: a log is at most 10,000 bytes, and escaping makes six of one. */
+export const TEXT_BYTES_MAX = 128 * 1024;
+/** All that one transaction has for itself: its log, and at most some dozens of data of 1,232 bytes. */
+const PASSING_BYTES = 1024 * 1024;
+/** The memory grows by this much at a time. */
+const GROWTH_BYTES = 1024 * 1024;
+/** Texts are copied 16 bytes at a time, so there is memory behind the last one. */
+const SLACK_BYTES = 64;
+
+/** Texts up to this length are written character by character; a call out of JavaScript costs as much. */
+const SHORT_LENGTH_MAX = 64;
+
+const LARGEST_INT = 0x7fff_ffff;
+const NINE_DIGITS = 1_000_000_000;
+const DIGIT_0 = 48;
+
+export interface PrintExports {
+  memoryStart(): number;
+  print(at: number, end: number, out: number, limit: number): number;
+  stoppedAt(): number;
+}
+
+export class TextPool {
+  readonly kernel: Kernel<PrintExports>;
+  /** The whole memory, as bytes and as words. Replaced when it grows, which whatever adds a lasting text may cause. */
+  bytes: Buffer;
+  words: Int32Array;
+  readonly lasting: TextRegion;
+  readonly passing: TextRegion;
+  readonly #start: number;
+  #end: number;
+  /** Lasting texts that were read, so that the same text is one JavaScript text however often it is met. */
+  readonly #read = new Map<PooledText, string>();
+
+  constructor() {
+    this.kernel = loadKernel<PrintExports>('print');
+    this.bytes = Buffer.from(this.kernel.memory.buffer);
+    this.words = new Int32Array(this.kernel.memory.buffer);
+    this.#start = this.kernel.exports.memoryStart();
+    this.#end = this.#start;
+    this.passing = new TextRegion(this, PASSING_BYTES);
+    this.lasting = new TextRegion(this, 0);
+  }
+
+  /** How much the lasting texts take, and what was reserved. */
+  get size(): number {
+    return this.#end - this.#start;
+  }
+
+  /** Memory for as long as the pool is there, on a boundary of 64. */
+  reserve(byteCount: number): number {
+    const start = this.#end;
+    this.#end = Math.ceil((start + byteCount) / SLACK_BYTES) * SLACK_BYTES;
+    const { memory } = this.kernel;
+    if (this.#end + SLACK_BYTES > memory.buffer.byteLength) {
+      ensureMemory(memory, this.#end + SLACK_BYTES + GROWTH_BYTES);
+      this.bytes = Buffer.from(memory.buffer);
+      this.words = new Int32Array(memory.buffer);
+    }
+    return start;
+  }
+
+  byteCount(text: PooledText): number {
+    return this.words[text >> 2] as number;
+  }
+
+  read(text: PooledText): string {
+    if (this.passing.holds(text)) return this.#decode(text);
+    let read = this.#read.get(text);
+    if (read === undefined) {
+      read = this.#decode(text);
+      this.#read.set(text, read);
+    }
+    return read;
+  }
+
+  /** The value of a text of up to nine digits. */
+  readNumber(text: PooledText): number {
+    const end = text + HEADER_BYTES + this.byteCount(text);
+    let value = 0;
+    for (let at = text + HEADER_BYTES; at < end; at++) {
+      value = value * 10 + (this.bytes[at] as number) - DIGIT_0;
+    }
+    return value;
+  }
+
+  #decode(text: PooledText): string {
+    const start = text + HEADER_BYTES;
+    return this.bytes.toString('utf8', start, start + this.byteCount(text));
+  }
+}
+
+/** A stretch of the pool that is filled from its start. */
+export class TextRegion {
+  readonly pool: TextPool;
+  #start: number;
+  #at: number;
+  #end: number;
+  readonly #isFixed: boolean;
+
+  /** Of so many bytes; of 0 for one that goes on wherever the pool has room. */
+  constructor(pool: TextPool, byteCount: number) {
+    this.pool = pool;
+    this.#start = pool.reserve(byteCount);
+    this.#at = this.#start;
+    this.#end = this.#start + byteCount;
+    this.#isFixed = byteCount > 0;
+  }
+
+  holds(text: PooledText): boolean {
+    return text >= this.#start && text < this.#end;
+  }
+
+  /** Everything in the region is forgotten; its place is used again. */
+  clear(): void {
+    assert(this.#isFixed, 'lasting texts last');
+    this.#at = this.#start;
+  }
+
+  /** A text of so many bytes, which the caller writes from `HEADER_BYTES` on. */
+  open(byteCount: number): PooledText {
+    const text = this.#at;
+    const end = (text + byteCount + (HEADER_BYTES + 7)) & -8;
+    if (end > this.#end) return this.#openElsewhere(byteCount);
+    this.#at = end;
+    this.pool.words[text >> 2] = byteCount;
+    return text as PooledText;
+  }
+
+  add(text: string): PooledText {
+    const { length } = text;
+    if (length > SHORT_LENGTH_MAX) return this.#addLong(text);
+    const pooled = this.open(length);
+    const { bytes } = this.pool;
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 0x7f) {
+        this.#at = pooled;
+        return this.#addLong(text);
+      }
+      bytes[pooled + HEADER_BYTES + i] = code;
+    }
+    return pooled;
+  }
+
+  /** The digits of a whole number from 0 to 2^53 - 1. */
+  addNumber(value: number): PooledText {
+    const count = countDigits(value);
+    const text = this.open(count);
+    const { bytes } = this.pool;
+    let at = text + HEADER_BYTES + count;
+    let rest = value;
+    while (rest > LARGEST_INT) {
+      const high = Math.floor(rest / NINE_DIGITS);
+      let low = rest - high * NINE_DIGITS;
+      for (let i = 0; i < 9; i++) {
+        const tenth = (low / 10) | 0;
+        bytes[--at] = DIGIT_0 + low - tenth * 10;
+        low = tenth;
+      }
+      rest = high;
+    }
+    do {
+      const tenth = (rest / 10) | 0;
+      bytes[--at] = DIGIT_0 + rest - tenth * 10;
+      rest = tenth;
+    } while (rest > 0);
+    return text;
+  }
+
+  #addLong(text: string): PooledText {
+    const byteCount = Buffer.byteLength(text);
+    const pooled = this.open(byteCount);
+    this.pool.bytes.write(text, pooled + HEADER_BYTES, byteCount, 'utf8');
+    return pooled;
+  }
+
+  #openElsewhere(byteCount: number): PooledText {
+    assert(byteCount <= TEXT_BYTES_MAX, 'a text is not longer than the printer takes');
+    assert(!this.#isFixed, 'what one transaction has for itself fits its region');
+    this.#start = this.pool.reserve(GROWTH_BYTES);
+    this.#at = this.#start;
+    this.#end = this.#start + GROWTH_BYTES;
+    return this.open(byteCount);
+  }
+}
+
+function countDigits(value: number): number {
+  let count = 1;
+  for (let end = 10; value >= end; end *= 10) count++;
+  return count;
+}
