@@ -23,6 +23,7 @@ import type { IngestStatus } from '../ingest/ingester.ts';
 import { DatasetStreams } from '../stream/dataset-streams.ts';
 import { EngineEvaluator } from '../stream/engine-evaluator.ts';
 import { STREAM_LIMITS, type StreamLimits } from '../stream/stream-limits.ts';
+import { adminPort } from './config/admin-port.ts';
 import type { Config, ConfigLimits } from './config/config-schema.ts';
 import { addDatasetMetrics } from './dataset-metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
@@ -103,8 +104,7 @@ export class Service {
     const service = new Service(options, modules);
     try {
       service.port = await service.#public.listen(listen.host, listen.port);
-      const adminPort = admin.port ?? (listen.port === 0 ? 0 : listen.port + 1);
-      service.adminPort = await service.#admin.listen(admin.host, adminPort);
+      service.adminPort = await service.#admin.listen(admin.host, adminPort(options.config));
       return service;
     } catch (error) {
       await service.close();

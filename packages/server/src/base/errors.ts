@@ -176,6 +176,9 @@ export const ERRORS = {
   'data-folder-locked': {
     text: 'another process writes to this data folder; stop it, or choose another folder',
   },
+  'data-folder-unusable': {
+    text: 'the data folder cannot be made or written to; choose another, or mend its rights',
+  },
   'journal-damaged': {
     text: 'the journal is damaged in its middle; restore the dataset from a copy, or fetch it again',
   },

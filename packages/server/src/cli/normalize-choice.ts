@@ -18,15 +18,20 @@ export function addNormalizeOptions(command: Command): Command {
     .option('--meta-optional', 'take transactions without meta, as the first months have them')
     .addOption(
       new Option('--allow-missing <kinds>', 'kinds a block may lack: logs, rewards')
-        .argParser(parseKinds)
+        .argParser(kindsOption(missingKinds))
         .default([], 'none'),
     );
 }
 
 const missingKinds: readonly MissingKind[] = ['logs', 'rewards'];
 
-function parseKinds(text: string): readonly MissingKind[] {
-  const kinds = text.split(',') as MissingKind[];
-  if (kinds.every((kind) => missingKinds.includes(kind))) return kinds;
-  throw new InvalidArgumentError(`Expected ${missingKinds.join(', ')}, or both with a comma.`);
+/** Reads a list with commas of some of these. */
+export function kindsOption<Kind extends string>(
+  known: readonly Kind[],
+): (text: string) => readonly Kind[] {
+  return (text) => {
+    const kinds = text.split(',') as Kind[];
+    if (kinds.every((kind) => known.includes(kind))) return kinds;
+    throw new InvalidArgumentError(`Expected ${known.join(', ')}; several with commas.`);
+  };
 }

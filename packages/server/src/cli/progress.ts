@@ -44,8 +44,9 @@ export class Progress {
     this.#err.write(this.#isTerminal ? `\r${this.#bar()}` : `${this.#line()}\n`);
   }
 
-  /** The last word, also when the work ended before anything was shown. */
+  /** The last word, also when the work ended before anything was shown; nothing where nothing was done. */
   finish(): void {
+    if (this.#done === 0) return;
     this.#err.write(this.#isTerminal ? `\r${this.#bar()}\n` : `${this.#line()}\n`);
   }
 

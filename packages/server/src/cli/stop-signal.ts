@@ -1,15 +1,21 @@
 /** Aborts on the first SIGINT or SIGTERM. The second one finds nobody listening and ends the process. */
 export function stopSignal(): AbortSignal {
+  if (listening !== undefined) return listening;
   const stop = new AbortController();
   const abort = () => {
     process.off('SIGINT', abort);
     process.off('SIGTERM', abort);
+    listening = undefined;
     stop.abort();
   };
   process.on('SIGINT', abort);
   process.on('SIGTERM', abort);
-  return stop.signal;
+  listening = stop.signal;
+  return listening;
 }
+
+/** One for all who ask: a process is stopped as a whole. */
+let listening: AbortSignal | undefined;
 
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -21,7 +21,10 @@ export function readKeyFile(file: string): readonly ApiKey[] {
 }
 
 function readText(file: string): string {
-  const unreadable = (cause: unknown) => new CodedError('cli-file-unreadable', { file }, { cause });
+  const unreadable = (cause: unknown) => {
+    const reason = (cause as NodeJS.ErrnoException).code ?? 'unknown';
+    return new CodedError('cli-file-unreadable', { file, reason }, { cause });
+  };
   try {
     return readSmallFile(file, keyFileBytesMax).toString();
   } catch (error) {

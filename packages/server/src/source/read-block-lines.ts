@@ -29,6 +29,8 @@ export const lineExpected = '{"slot":N,"block":{…}}';
 /** No line starts with more white space and digits than this. */
 const headBytesMax = 256;
 const lineHead = /^\s*\{\s*"slot"\s*:\s*(\d+)\s*,\s*"block"\s*:\s*/;
+/** In UTF-8, read as single bytes. */
+const byteOrderMark = '\u00ef\u00bb\u00bf';
 const newline = 0x0a;
 const closingBrace = 0x7d;
 /** A block has megabytes: smaller pieces cost more turns of the loop than they save memory. */
@@ -80,7 +82,12 @@ function parseLine(
   let lastLength = last.length;
   while (isSpace(last[lastLength - 1] as number)) lastLength--;
   const whole = [...parts.slice(0, end - 1), last.subarray(0, lastLength)];
-  const head = lineHead.exec(firstBytes(whole, headBytesMax).toString('latin1'));
+  const first = firstBytes(whole, headBytesMax).toString('latin1');
+  if (first.startsWith(byteOrderMark)) {
+    const found = 'a byte order mark; save the file without it';
+    throw new CodedError('block-line-invalid', { path, line, found, expected: lineExpected });
+  }
+  const head = lineHead.exec(first);
   const slot = head === null ? undefined : parseSlot(Number(head[1]));
   if (head === null || slot === undefined || last[lastLength - 1] !== closingBrace) {
     throw new CodedError('block-line-invalid', { path, line, expected: lineExpected });

@@ -1,7 +1,6 @@
 import {
   constants,
   type FileHandle,
-  mkdir,
   open,
   readdir,
   rename,
@@ -11,11 +10,11 @@ import {
 } from 'node:fs/promises';
 import { CodedError } from '../base/errors.ts';
 import type { DiskSpace, Fs, FsFile, OpenMode } from './fs.ts';
+import { makeFolder } from './make-folder.ts';
 
 /** The machine's disk. */
 export const nodeFs: Fs = {
-  makeFolder: (path) =>
-    guard('make folder', async () => void (await mkdir(path, { recursive: true }))),
+  makeFolder: (path) => guard('make folder', () => makeFolder(path)),
   list: (path) => guard('list folder', async () => (await readdir(path)).sort()),
   openFile: (path, mode) =>
     guard('open file', async () => new NodeFile(await open(path, flagsOf(mode), 0o640))),

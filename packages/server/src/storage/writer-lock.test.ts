@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { platform } from 'node:process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { workerUrl } from '../base/worker-url.ts';
 import { socketPath, WriterLock } from './writer-lock.ts';
@@ -29,6 +30,26 @@ async function startOwner(): Promise<{ kill(): Promise<void> }> {
     },
   };
 }
+
+test('error: data-folder-unusable: what the system will not have is refused, not tried for ever', async () => {
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  for (const path of [file, join(file, 'below'), '/dev/null/below']) {
+    const code = 'data-folder-unusable';
+    await expect(WriterLock.acquire(path)).rejects.toMatchObject({
+      code,
+      detail: { folder: path },
+    });
+  }
+});
+
+test.runIf(platform === 'linux')(
+  'error: a folder below /proc, which Node tries to make for ever',
+  async () => {
+    const code = 'data-folder-unusable';
+    await expect(WriterLock.acquire('/proc/sluice/below')).rejects.toMatchObject({ code });
+  },
+);
 
 test('error: F-26 data-folder-locked: a second process is refused while the first lives', async () => {
   const owner = await startOwner();

@@ -4,11 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import { lstatSync, realpathSync } from 'node:fs';
-import { mkdir, rename, unlink } from 'node:fs/promises';
+import { rename, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CodedError } from '../base/errors.ts';
+import { makeFolder } from './make-folder.ts';
 
 /** The system cuts longer socket paths without a word, and two folders would share one lock. */
 const socketPathBytesMax = 100;
@@ -29,10 +30,14 @@ export class WriterLock {
 
   /** Takes the lock of a folder, which is made if it is not there, or refuses with `data-folder-locked`. */
   static async acquire(folder: string): Promise<WriterLock> {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder).catch((error: NodeJS.ErrnoException) => {
+      throw unusable(folder, error);
+    });
     const path = socketPath(folder);
     for (let attempt = 0; attempt < attemptCountMax; attempt++) {
-      const server = await listen(path);
+      const server = await listen(path).catch((error: NodeJS.ErrnoException) => {
+        throw unusable(folder, error);
+      });
       if (server !== undefined) return new WriterLock(server, path);
       if (await isAnswered(path)) break;
       await removeDead(path, attempt);
@@ -65,15 +70,14 @@ function listen(path: string): Promise<Server | undefined> {
     server.unref();
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(undefined);
-      else reject(lockError(error));
+      else reject(error);
     });
     server.listen(path, () => resolve(server));
   });
 }
 
-function lockError(cause: NodeJS.ErrnoException): CodedError {
-  const detail = { operation: 'lock', errno: cause.code ?? 'unknown' };
-  return new CodedError('storage-failed', detail, { cause });
+function unusable(folder: string, cause: NodeJS.ErrnoException): CodedError {
+  return new CodedError('data-folder-unusable', { folder, reason: cause.code ?? '' }, { cause });
 }
 
 function isAnswered(path: string): Promise<boolean> {

@@ -194,7 +194,9 @@ function describeFound(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (isObject(value)) return 'keys and values';
   if (value === null) return 'nothing';
-  const text = String(value);
-  if (text.includes('://')) return 'an address';
-  return text.length > foundLengthMax ? `a text of ${text.length} characters` : text;
+  if (typeof value !== 'string') return String(value);
+  if (value.includes('://')) return 'an address';
+  return value.length > foundLengthMax
+    ? `a text of ${value.length} characters`
+    : JSON.stringify(value);
 }

@@ -1,8 +1,12 @@
 /** What no schema can say: how keys of a configuration go together. */
 import { resolve, sep } from 'node:path';
 import { CodedError } from '../../base/errors.ts';
-import { parsePortalUrl } from '../../source/portal-client.ts';
-import { parseSourceUrl } from '../../source/rpc-client.ts';
+import {
+  ADDRESSES_EXPECTED,
+  isPortalUrl,
+  isSocketUrl,
+  isSourceUrl,
+} from '../../source/source-addresses.ts';
 import type {
   Config,
   DatasetConfig,
@@ -99,14 +103,8 @@ class ConfigChecker {
   }
 
   #checkRpc({ url, ws, headers }: RpcSourceConfig, path: string): void {
-    try {
-      parseSourceUrl(url);
-    } catch {
-      this.#refuse(`${path}.url`, 'an address that begins with http:// or https://');
-    }
-    if (ws !== undefined && ws !== 'none' && !isSocketUrl(ws)) {
-      this.#refuse(`${path}.ws`, 'an address that begins with ws:// or wss://, or none');
-    }
+    if (!isSourceUrl(url)) this.#refuse(`${path}.url`, ADDRESSES_EXPECTED.rpc);
+    if (ws !== undefined && !isSocketUrl(ws)) this.#refuse(`${path}.ws`, ADDRESSES_EXPECTED.ws);
     for (const [name, value] of Object.entries(headers)) {
       const isLegal = /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
       if (!isLegal) this.#refuse(`${path}.headers.${name}`, 'a legal header of HTTP');
@@ -114,11 +112,7 @@ class ConfigChecker {
   }
 
   #checkPortal({ url, key }: PortalSourceConfig, path: string): void {
-    try {
-      parsePortalUrl(url);
-    } catch {
-      this.#refuse(`${path}.url`, 'the address of a dataset, http://HOST/datasets/NAME');
-    }
+    if (!isPortalUrl(url)) this.#refuse(`${path}.url`, ADDRESSES_EXPECTED.portal);
     if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
       this.#refuse(`${path}.key`, 'a key: printable characters without spaces');
     }
@@ -140,8 +134,4 @@ class ConfigChecker {
     const line = place === undefined ? {} : { line: place.line };
     this.faults.push(new CodedError('config-value-invalid', { key, ...line, expected }));
   }
-}
-
-function isSocketUrl(text: string): boolean {
-  return URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol);
 }

@@ -12,6 +12,7 @@ import { HTTP_LIMITS } from '../../http/http-limits.ts';
 import { KEY_LIMITS } from '../../http/key-budgets.ts';
 import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain-options.ts';
 import { PROFILES, type Profile } from '../../simulator/content/content-options.ts';
+import { ADDRESSES_EXPECTED } from '../../source/source-addresses.ts';
 import { STREAM_LIMITS } from '../../stream/stream-limits.ts';
 import { retentionPattern } from './parse-retention.ts';
 
@@ -84,13 +85,13 @@ const rpcSource = Type.Object(
     name: sourceName,
     url: Type.String({
       secret: 'url',
-      expected: 'an address that begins with http:// or https://',
+      expected: ADDRESSES_EXPECTED.rpc,
       description: "the node's address",
     }),
     ws: Type.Optional(
       Type.String({
         secret: 'url',
-        expected: 'an address that begins with ws:// or wss://, or none',
+        expected: ADDRESSES_EXPECTED.ws,
         description:
           'its WebSocket, or `none` for polling; if absent the same address is tried, then one port higher',
       }),
@@ -117,7 +118,7 @@ const portalSource = Type.Object(
     name: sourceName,
     url: Type.String({
       secret: 'url',
-      expected: 'the address of a dataset, http://HOST/datasets/NAME',
+      expected: ADDRESSES_EXPECTED.portal,
       description: "the dataset's address",
     }),
     key: Type.Optional(

@@ -52,7 +52,7 @@ test.each([
   ['listen:\n  hst: x\n', 'config-key-unknown', { key: 'listen.hst', line: 2, nearest: 'host' }],
   ['\n\nlimit: 1\n', 'config-key-unknown', { key: 'limit', line: 3, nearest: 'limits' }],
   ['__proto__: 1\n', 'config-key-unknown', { key: '__proto__', line: 1 }],
-  ['listen:\n  port: 8x\n', 'config-value-invalid', { key: 'listen.port', line: 2, found: '8x' }],
+  ['listen:\n  port: 8x\n', 'config-value-invalid', { key: 'listen.port', line: 2, found: '"8x"' }],
   ['listen: [1]\n', 'config-value-invalid', { key: 'listen', line: 1, found: 'a list' }],
   ['listen:\n  port: 9007199254740993\n', 'config-value-invalid', { line: 2 }],
   ['datasets:\n  - aliases: [a]\n', 'config-key-missing', { key: 'datasets[0].name', line: 2 }],
@@ -137,6 +137,17 @@ test('behavior: what is printed has every key and no secret', () => {
   expect(text).toContain('authorization: Bearer ${KEY}');
   expect(text).toContain('requestsPerSecond: 50');
   expect(faultsOf(text, { KEY: 'x' })).toEqual([]);
+});
+
+test('behavior: what is printed says what follows from other keys', () => {
+  writeFileSync(
+    file,
+    'listen:\n  port: 9000\ndialects: [ledger, solana]\ndatasets:\n  - name: mine\n',
+  );
+  const text = printConfig(loadConfig({ file, overrides: {} }, {}));
+  expect(text).toContain('port: 9001');
+  expect(text).toContain(`folder: ${join(folder, 'data', 'mine')}`);
+  expect(text.match(/- solana/g)).toHaveLength(2);
 });
 
 test('error: a refusal shows no secret, wherever it was written', () => {

@@ -20,25 +20,33 @@ export interface LoadedConfig {
   readonly tree: ConfigTree;
 }
 
+export interface ExaminedConfig extends LoadedConfig {
+  readonly faults: readonly CodedError[];
+  /** Whether every key and value is one that can be; only then is it looked at how they go together. */
+  readonly isShaped: boolean;
+}
+
 /** Reads a configuration and refuses it, by its first fault, if anything is wrong with it. */
 export function loadConfig(choice: ConfigChoice, environment: Environment): LoadedConfig {
-  const { faults, ...loaded } = examineConfig(choice, environment);
+  const { faults, config, tree } = examineConfig(choice, environment);
   if (faults[0] !== undefined) throw faults[0];
-  return loaded;
+  return { config, tree };
 }
 
 /** As `loadConfig`, with everything that is wrong, in the order of lines. */
 export function examineConfig(
   { file, overrides }: ConfigChoice,
   environment: Environment,
-): LoadedConfig & { readonly faults: readonly CodedError[] } {
+): ExaminedConfig {
   const written = file === undefined ? emptyTree : readConfigFile(file, environment);
   const tree = override(written, overrides);
   const resolvePath = (path: string) => (file === undefined ? path : resolve(dirname(file), path));
   const applied = applySchema(configSchema, tree, { resolvePath });
   const config = applied.value as Config;
-  const faults = applied.faults.length > 0 ? applied.faults : checkConfig(config, tree);
-  return { config, tree, faults: [...faults].sort(byLine).map((fault) => nameFile(fault, file)) };
+  const isShaped = applied.faults.length === 0;
+  const faults = isShaped ? checkConfig(config, tree) : applied.faults;
+  const sorted = [...faults].sort(byLine).map((fault) => nameFile(fault, file));
+  return { config, tree, isShaped, faults: sorted };
 }
 
 /** A file of a thousand datasets has a tenth of it. */

@@ -1,16 +1,31 @@
 /** A configuration for a person to read: every key with its value, and no secret. */
 import { stringify } from 'yaml';
+import { adminPort } from './admin-port.ts';
 import type { SchemaNode } from './apply-schema.ts';
-import { configSchema } from './config-schema.ts';
+import { type Config, configSchema } from './config-schema.ts';
 import { type ConfigPlace, pathBelow } from './config-tree.ts';
+import { datasetFolder } from './dataset-folder.ts';
 import type { LoadedConfig } from './load-config.ts';
 
 const hidden = '***';
 
 /** As YAML that could be read again, but for what is hidden. */
 export function printConfig({ config, tree }: LoadedConfig): string {
-  const shown = show(configSchema as SchemaNode, config, { path: '', places: tree.places });
-  return stringify(shown, { lineWidth: 0 });
+  const where = { path: '', places: tree.places };
+  return stringify(show(configSchema as SchemaNode, inForce(config), where), { lineWidth: 0 });
+}
+
+/** With what follows from other keys written out. */
+function inForce(config: Config): Config {
+  return {
+    ...config,
+    admin: { ...config.admin, port: adminPort(config) },
+    datasets: config.datasets.map((dataset) => ({
+      ...dataset,
+      folder: datasetFolder(dataset, config),
+      dialects: dataset.dialects ?? config.dialects,
+    })),
+  };
 }
 
 interface Where {

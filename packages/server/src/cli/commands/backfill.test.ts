@@ -140,6 +140,21 @@ describe('sluice serve --backfill-to', () => {
     ]);
   });
 
+  test('error: an address is refused by its option and not repeated', async () => {
+    const wrong: [string, string][] = [
+      ['--rpc', 'ftp://secret'],
+      ['--portal', 'http://127.0.0.1/secret'],
+      ['--ws', 'http://secret'],
+    ];
+    for (const [option, address] of wrong) {
+      const { code, err } = await run(
+        ...['serve', '--dataset', 'mine', '--rpc', node.rpcUrl, option, address],
+      );
+      expect([code, err]).toEqual([2, expect.stringContaining(`${option} needs `)]);
+      expect(err).not.toContain('secret');
+    }
+  });
+
   test('behavior: a service that follows brings history down beside it, and start_block with it', async () => {
     const args = ['--data', at('served'), '--port', '0', '--admin-port', '0', '--rpc', node.rpcUrl];
     const rest = ['--dataset', 'mine', '--from', 'latest', '--backfill-to', '230'];

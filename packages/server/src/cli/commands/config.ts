@@ -45,11 +45,13 @@ Options, and the environment (HOST, PORT, SLUICE_AUTH, SLUICE_KEYS), go before t
 
 function checkFile(file: string, options: ListenChoice, { out }: CommandContext): void {
   const overrides = listenOverrides(options, undefined);
-  const { config, faults } = examineConfig({ file, overrides }, process.env);
+  const { config, faults, isShaped } = examineConfig({ file, overrides }, process.env);
   for (const { code, message } of faults) out.write(`${message} [${code}]\n`);
+  if (!isShaped) out.write('How keys go together is looked at once these are mended.\n');
   if (faults.length > 0) throw new CodedError('config-invalid', { faults: faults.length });
   decideAccess(config.listen);
-  out.write(`${file} is right: ${config.datasets.length} datasets listed.\n`);
+  const { length } = config.datasets;
+  out.write(`${file} is right: ${length} ${length === 1 ? 'dataset' : 'datasets'} listed.\n`);
 }
 
 async function writeExample(

@@ -146,7 +146,7 @@ describe('sluice pack', () => {
     ['another order of keys', '{"block":{},"slot":1}', 'line 1, expected {"slot":N,'],
     ['a slot that is no safe integer', '{"slot":9007199254740993,"block":{}}', 'line 1, expected'],
     ['a line cut short', good.slice(0, -2), 'line 1, expected {"slot":N,'],
-    ['a byte order mark', `\ufeff${good}`, 'line 1, expected {"slot":N,'],
+    ['a byte order mark', `\ufeff${good}`, 'line 1, found a byte order mark'],
   ])(
     'error: block-line-invalid for %s names file, line and what was expected',
     async (_, text, expected) => {

@@ -1,8 +1,15 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { describeServe } from '../../app/serve.ts';
 import { parseSlot } from '../../ledger/primitives.ts';
+import {
+  ADDRESSES_EXPECTED,
+  isPortalUrl,
+  isSocketUrl,
+  isSourceUrl,
+} from '../../source/source-addresses.ts';
 import type { CommandContext } from '../context.ts';
 import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
+import { kindsOption } from '../normalize-choice.ts';
 import { slotOption } from '../parse-option.ts';
 import { retentionOption } from '../retention-option.ts';
 import { runConfigured } from '../run-configured.ts';
@@ -19,6 +26,7 @@ interface ServeCommandOptions extends ListenChoice {
   readonly from?: number | string;
   readonly keep?: string;
   readonly votes?: 'drop' | 'keep';
+  readonly allowMissing?: readonly string[];
   readonly backfillTo?: number;
 }
 
@@ -85,6 +93,12 @@ function addFollowOptions(command: Command): void {
     )
     .addOption(
       new Option(
+        '--allow-missing <kinds>',
+        'kinds that blocks may lack: logs, rewards, meta; counts when the dataset is made',
+      ).argParser(kindsOption(['logs', 'rewards', 'meta'])),
+    )
+    .addOption(
+      new Option(
         '--backfill-to <slot>',
         'bring its history down to this slot beside following; not with --keep',
       ).argParser(slotOption),
@@ -98,15 +112,32 @@ function parseStart(text: string): number | string {
   return slot;
 }
 
+/** By the option's name, not the key's that a file would have; not repeated, since an address may hold a key. */
+function checkAddresses(
+  command: Command,
+  { rpc = [], portal = [], ws }: ServeCommandOptions,
+): void {
+  const refuse = (option: keyof typeof ADDRESSES_EXPECTED) =>
+    command.error(`error: --${option} needs ${ADDRESSES_EXPECTED[option]}`);
+  if (!rpc.every(isSourceUrl)) refuse('rpc');
+  if (!portal.every(isPortalUrl)) refuse('portal');
+  if (ws !== undefined && !isSocketUrl(ws)) refuse('ws');
+}
+
 /**
  * The dataset that follows, as a file would have it. Options that would have no effect are refused, so that nobody
  * believes they had one.
  */
 function chooseFollow(command: Command, options: ServeCommandOptions): unknown[] | undefined {
-  const { config, rpc = [], portal = [], ws, dataset, from, keep, votes, backfillTo } = options;
+  const { config, rpc = [], portal = [], ws, dataset, ...content } = options;
+  const { from, keep, votes, allowMissing, backfillTo } = content;
   if (ws !== undefined && rpc.length === 0) command.error('error: --ws needs --rpc URL');
   if (rpc.length + portal.length === 0) {
-    const useless = { dataset, from, keep, votes, 'backfill-to': backfillTo };
+    const useless = {
+      ...{ dataset, from, keep, votes },
+      'allow-missing': allowMissing,
+      'backfill-to': backfillTo,
+    };
     for (const [name, value] of Object.entries(useless)) {
       if (value !== undefined) command.error(`error: --${name} needs --rpc URL or --portal URL`);
     }
@@ -120,9 +151,10 @@ function chooseFollow(command: Command, options: ServeCommandOptions): unknown[]
   if (keep !== undefined && backfillTo !== undefined) {
     command.error('error: --backfill-to fetches what --keep would let go: give one of them');
   }
+  checkAddresses(command, options);
   const sources = [
     ...rpc.map((url) => ({ kind: 'rpc', url, ws })),
     ...portal.map((url) => ({ kind: 'portal', url, key: portalKey() })),
   ];
-  return [{ name: dataset, from, keep, votes, backfillTo, sources }];
+  return [{ name: dataset, from, keep, votes, allowMissing, backfillTo, sources }];
 }
