@@ -1,15 +1,15 @@
 import { assert } from '../base/assert.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 
-/** A column as the kernels use it: values, and for ranges and texts where each row's part starts. */
+/** A column as the kernels use it: values, or a pool of what is different among them. */
 export interface LoadedColumn {
-  /** Where the values are, or the text. */
+  /** Where the values are, or the pool. */
   readonly at: number;
-  /** Bytes a value: 1, 2, 4, 8 or 16. */
+  /** Bytes a value, or an offset in the pool: 1, 2, 4, 8 or 16. */
   readonly width: number;
   readonly count: number;
-  /** Where the starts are: count + 1 values of 32 bits; 0 if there are none. */
-  readonly starts: number;
+  /** By row the offset of its entry in the pool; 0 if this is none. */
+  readonly offsets: number;
 }
 
 /** The loaded columns of one row group, or the pages of one segment, by name. */
@@ -30,6 +30,10 @@ interface CacheEntry {
   isGone: boolean;
 }
 
+/** What makes room first: what is hardly needed again, then what is quickly loaded again, then what is not. */
+export type CacheRank = 'brief' | 'cheap' | 'dear';
+
+const briefShare = 1 / 16;
 /** How much longer than those that came back something must have been unused to make room for them. */
 const idleFactor = 1.25;
 
@@ -37,6 +41,7 @@ const idleFactor = 1.25;
  * Loaded columns and pages, kept up to a number of bytes. Queries go through the same columns round and round, and a round
  * that is larger than the cache must not evict each column just before it is needed again. So the newest go, those first
  * that cost little to load again, unless others have been unused for longer than it took what went to come back.
+ * What is brief serves a few steps and then nobody: of that the oldest go, before anything else.
  *
  * Nothing that a step is using goes: a step is one row group, and needs all it touched until its text is written.
  */
@@ -44,6 +49,7 @@ export class ColumnCache {
   readonly #kernel: EngineKernel;
   readonly #bytesMax: number;
   /** In the order they came; those that are gone are taken out now and then. */
+  #brief: CacheEntry[] = [];
   #cheap: CacheEntry[] = [];
   #dear: CacheEntry[] = [];
   #useCount = 0;
@@ -58,6 +64,7 @@ export class ColumnCache {
   }
 
   beginStep(): CacheStep {
+    if (this.#isOver) this.#removeBrief();
     if (this.#isOver) this.#removeIdle();
     if (this.#isOver) this.#removeNewest(this.#cheap);
     if (this.#isOver) this.#removeNewest(this.#dear);
@@ -73,8 +80,8 @@ export class ColumnCache {
   }
 
   /** For steps: an entry that came, in place of one that is gone if it was there before. */
-  add(entry: CacheEntry, isDear: boolean, gone: CacheEntry | undefined): void {
-    (isDear ? this.#dear : this.#cheap).push(entry);
+  add(entry: CacheEntry, rank: CacheRank, gone: CacheEntry | undefined): void {
+    (rank === 'brief' ? this.#brief : rank === 'cheap' ? this.#cheap : this.#dear).push(entry);
     if (gone !== undefined)
       this.#returnUses = Math.min(this.#returnUses, this.#useCount - gone.usedAt);
   }
@@ -86,6 +93,17 @@ export class ColumnCache {
 
   get #isOver(): boolean {
     return this.#kernel.allocatedBytes > this.#bytesMax;
+  }
+
+  /** The newest keep a share: the steps after this one may come to them, and would read them again and again. */
+  #removeBrief(): void {
+    let kept = 0;
+    const newest = this.#brief.reverse().filter((entry) => {
+      kept += entry.column.count * entry.column.width;
+      if (kept > this.#bytesMax * briefShare && entry.users === 0) this.#remove(entry);
+      return !entry.isGone;
+    });
+    this.#brief = newest.reverse();
   }
 
   /** Looking at all entries costs something: it is done now and then. */
@@ -142,7 +160,7 @@ export class CacheStep {
     shelf: Shelf<Name>,
     name: Name,
     { column, allocation }: { column: LoadedColumn; allocation: number },
-    { isDear, drop = () => {} }: { isDear: boolean; drop?: () => void },
+    { rank, drop = () => {} }: { rank: CacheRank; drop?: () => void },
   ): void {
     const entry: CacheEntry = {
       column,
@@ -153,7 +171,7 @@ export class CacheStep {
       usedAt: 0,
       isGone: false,
     };
-    this.#cache.add(entry, isDear, shelf.get(name));
+    this.#cache.add(entry, rank, shelf.get(name));
     shelf.set(name, entry);
     this.#use(entry);
   }

@@ -37,9 +37,13 @@ export interface EngineExports {
     textStarts: number,
     out: number,
   ): number;
-  dataPrefixes(bytes: number, starts: number, count: number, out: number): void;
+  dataPrefixes(bytes: number, starts: number, count: number, width: number, out: number): void;
+  bitsOf(values: number, count: number): number;
+  narrow(values: number, count: number, width: number, out: number): void;
+  capBytes(column: number, width: number, count: number, out: number): void;
   signatureRooms(bytes: number, count: number, out: number): void;
-  dataRooms(bytes: number, starts: number, count: number, out: number): void;
+  poolTexts: PoolRows;
+  poolData: PoolRows;
   setGroup(table: number, scratch: number): void;
   selectInstructions(item: number, transactionCount: number): number;
   selectTransactions(item: number, transactionCount: number): number;
@@ -84,6 +88,18 @@ export interface EngineExports {
     limit: number,
   ): number;
 }
+
+type PoolRows = (
+  ...args: [
+    bytes: number,
+    starts: number,
+    count: number,
+    table: number,
+    mask: number,
+    offsets: number,
+    out: number,
+  ]
+) => number;
 
 /** Kernels keep their own constants below this address. */
 const heapStart = 65_536;

@@ -18,8 +18,13 @@ export interface LoadMeter {
   bytesInflated: number;
 }
 
+interface Loaded {
+  readonly column: LoadedColumn;
+  readonly allocation: number;
+}
+
 /** Columns in which texts are made, which costs more than reading and inflating. */
-const dearNames: ReadonlySet<string> = new Set<MadeColumn>(['dataRooms', 'signatureRooms']);
+const dearNames: ReadonlySet<string> = new Set<MadeColumn>(['dataPool', 'signatureRooms']);
 
 export class GroupColumns implements ColumnSource {
   readonly kernel: EngineKernel;
@@ -29,6 +34,8 @@ export class GroupColumns implements ColumnSource {
   readonly meter: LoadMeter;
   readonly #cache: CacheStep;
   readonly #shelf: Shelf;
+  /** What was borrowed: several columns may be made of one, which is read once for all of them. */
+  readonly #borrowed = new Map<ColumnName, Loaded>();
 
   constructor(
     open: EngineSegment,
@@ -46,43 +53,56 @@ export class GroupColumns implements ColumnSource {
 
   /** A stored column: integers at the smallest width that holds them, or bytes. */
   stored(name: ColumnName): LoadedColumn {
-    return this.#cache.get(this.#shelf, name) ?? this.#keep(name, this.#loadStored(name));
+    return this.#cache.get(this.#shelf, name) ?? this.#keep(name, this.#takeStored(name));
+  }
+
+  /** Read, unless it was borrowed before. */
+  #takeStored(name: ColumnName): Loaded {
+    const borrowed = this.#borrowed.get(name);
+    this.#borrowed.delete(name);
+    return borrowed ?? this.#loadStored(name);
   }
 
   made(name: MadeColumn): LoadedColumn {
     return this.#cache.get(this.#shelf, name) ?? this.#keep(name, makeColumn(this, name));
   }
 
-  /** A stored column's values without keeping them: the caller makes another column of them, then lets go. */
-  borrow<Result>(name: ColumnName, use: (column: LoadedColumn) => Result): Result {
+  /** A stored column's values that are not kept: the caller makes another column of them. */
+  borrow(name: ColumnName): LoadedColumn {
     const cached = this.#cache.get(this.#shelf, name);
-    if (cached !== undefined) return use(cached);
-    const { column, allocation } = this.#loadStored(name);
-    try {
-      return use(column);
-    } finally {
-      this.kernel.release(allocation);
+    if (cached !== undefined) return cached;
+    let borrowed = this.#borrowed.get(name);
+    if (borrowed === undefined) {
+      borrowed = this.#loadStored(name);
+      this.#borrowed.set(name, borrowed);
     }
+    return borrowed.column;
   }
 
-  #keep(name: string, loaded: { column: LoadedColumn; allocation: number }): LoadedColumn {
-    this.#cache.put(this.#shelf, name, loaded, { isDear: dearNames.has(name) });
+  /** Lets go of what was borrowed, once all columns that are needed are there. */
+  endLoading(): void {
+    for (const { allocation } of this.#borrowed.values()) this.kernel.release(allocation);
+    this.#borrowed.clear();
+  }
+
+  #keep(name: string, loaded: Loaded): LoadedColumn {
+    this.#cache.put(this.#shelf, name, loaded, { rank: dearNames.has(name) ? 'dear' : 'cheap' });
     return loaded.column;
   }
 
-  #loadStored(name: ColumnName): { column: LoadedColumn; allocation: number } {
+  #loadStored(name: ColumnName): Loaded {
     const entry = this.group.units[COLUMN_NUMBER[name]] as UnitEntry;
     const label = `group ${this.number}.${name}`;
     const width = entry.planes <= 1 ? 1 : entry.planes === 2 ? 2 : entry.planes <= 4 ? 4 : 8;
     if (entry.planes <= 1) {
       const at = readUnit(this, entry, label);
-      return { column: { at, width, count: entry.count, starts: 0 }, allocation: at };
+      return { column: { at, width, count: entry.count, offsets: 0 }, allocation: at };
     }
     const planes = readUnit(this, entry, label);
     const at = this.kernel.allocate(entry.count * width);
     this.kernel.exports.joinPlanes(planes, entry.planes, entry.count, width, at);
     this.kernel.release(planes);
-    return { column: { at, width, count: entry.count, starts: 0 }, allocation: at };
+    return { column: { at, width, count: entry.count, offsets: 0 }, allocation: at };
   }
 }
 

@@ -132,7 +132,8 @@ interface GroupNeeds {
   readonly depths: boolean;
   readonly programs: boolean;
   readonly accounts: boolean;
-  readonly data: boolean;
+  /** How many bytes of the data the longest value of a filter has; 0 without such filters. */
+  readonly prefixBytes: number;
   readonly committed: boolean;
   readonly logRows: boolean;
 }
@@ -149,10 +150,16 @@ function needsOf(items: readonly PlannedItem[]): GroupNeeds {
     depths: relates(WITH.inner | WITH.parents),
     programs: hasFilter((name) => name === 'programId'),
     accounts: hasFilter((name) => name !== 'programId'),
-    data: ofInstructions.some(({ dataFilters }) => dataFilters.length > 0),
+    prefixBytes: prefixBytesOf(ofInstructions),
     committed: ofInstructions.some(({ committed }) => committed !== undefined),
     logRows: relates(WITH.ownLogs | WITH.ownInstruction),
   };
+}
+
+function prefixBytesOf(items: readonly PlannedItem[]): number {
+  const values = items.flatMap(({ dataFilters }) => dataFilters.flatMap(({ values }) => values));
+  // A value without bytes wants data of any length, and still asks for it.
+  return values.reduce((most, { length }) => Math.max(most, length), values.length > 0 ? 1 : 0);
 }
 
 function rowCount(columns: GroupColumns, array: RecordArray): number {
@@ -172,9 +179,9 @@ function rowCount(columns: GroupColumns, array: RecordArray): number {
   }
 }
 
-const none: LoadedColumn = { at: 0, width: 0, count: 0, starts: 0 };
+const none: LoadedColumn = { at: 0, width: 0, count: 0, offsets: 0 };
 
-/** The 31 addresses of `select.ts`, in its order. What no item needs stays 0 and is not loaded. */
+/** The 32 numbers of `select.ts`, in its order. What no item needs stays 0 and is not loaded. */
 function groupTable(
   columns: GroupColumns,
   needs: GroupNeeds,
@@ -189,6 +196,7 @@ function groupTable(
   const accounts = needs.accounts ? columns.stored('insAccounts') : none;
   const fields = needs.committed ? columns.stored('insFlags') : none;
   const logRows = needs.logRows ? columns.stored('logInstruction') : none;
+  const prefixes = prefixColumn(columns, needs);
   return [
     columns.made('keyStarts').at,
     columns.made('keys').at,
@@ -215,13 +223,20 @@ function groupTable(
     accounts.at,
     accounts.width,
     needs.accounts ? columns.made('accountStarts').at : 0,
-    needs.data ? columns.made('dataPrefixes').at : 0,
-    needs.data ? columns.made('dataStarts').at : 0,
+    prefixes.at,
+    needs.prefixBytes > 0 ? columns.made('dataSizes').at : 0,
     fields.at,
     fields.width,
     logRows.at,
     logRows.width,
+    prefixes.width,
   ];
+}
+
+/** Few filters look at more than the first 8 bytes. */
+function prefixColumn(columns: GroupColumns, { prefixBytes }: GroupNeeds): LoadedColumn {
+  if (prefixBytes === 0) return none;
+  return columns.made(prefixBytes <= 8 ? 'dataPrefixes' : 'longDataPrefixes');
 }
 
 const STARTS = {

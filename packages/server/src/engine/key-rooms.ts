@@ -69,8 +69,8 @@ function addRooms(open: EngineSegment, { kernel }: GroupColumns, step: CacheStep
   const drop = () => {
     for (const chunk of open.roomChunks.splice(0)) kernel.release(chunk);
   };
-  const column = { at, width: 4, count, starts: 0 };
-  step.put(open.dictionaryShelf, shelfName, { column, allocation: at }, { isDear: true, drop });
+  const column = { at, width: 4, count, offsets: 0 };
+  step.put(open.dictionaryShelf, shelfName, { column, allocation: at }, { rank: 'dear', drop });
   return at;
 }
 
@@ -85,9 +85,9 @@ function pageKeys(
   if (known !== undefined) return known.at;
   const entry = open.segment.directory.dictionaryPages[page] as UnitEntry;
   const at = readUnit(columns, entry, `dictionary page ${page}`);
-  const column = { at, width: keyBytes, count: entry.rawLength / keyBytes, starts: 0 };
-  // Groups come back to the same page at once: that says nothing about rounds.
+  const column = { at, width: keyBytes, count: entry.rawLength / keyBytes, offsets: 0 };
+  // Neighbouring groups come to the same page; when its keys have rooms nobody needs it. That says nothing about rounds.
   const drop = () => void open.dictionaryShelf.delete(page);
-  step.put(open.dictionaryShelf, page, { column, allocation: at }, { isDear: false, drop });
+  step.put(open.dictionaryShelf, page, { column, allocation: at }, { rank: 'brief', drop });
   return at;
 }

@@ -15,8 +15,6 @@ export type MadeColumn =
   | 'lookupStarts'
   | 'signatureStarts'
   | 'accountStarts'
-  | 'dataStarts'
-  | 'logTextStarts'
   | 'textStarts'
   | 'lookupIndexStarts'
   | 'keys'
@@ -29,8 +27,11 @@ export type MadeColumn =
   | 'postProgram'
   | 'postOwner'
   | 'rewardLamports'
-  | 'dataRooms'
+  | 'messages'
+  | 'dataPool'
+  | 'dataSizes'
   | 'dataPrefixes'
+  | 'longDataPrefixes'
   | 'signatureRooms'
   | 'addressTexts';
 
@@ -42,7 +43,7 @@ export interface ColumnSource {
   readonly group: GroupEntry;
   stored(name: ColumnName): LoadedColumn;
   made(name: MadeColumn): LoadedColumn;
-  borrow<Result>(name: ColumnName, use: (column: LoadedColumn) => Result): Result;
+  borrow(name: ColumnName): LoadedColumn;
 }
 
 interface Made {
@@ -61,8 +62,6 @@ const MAKERS: Readonly<Record<MadeColumn, (group: ColumnSource) => Made>> = {
   signatureStarts: (g) => starts(g, 'txSignatureCount'),
   // Where each row's values start.
   accountStarts: (g) => starts(g, 'insAccountCount'),
-  dataStarts: (g) => starts(g, 'insDataLength'),
-  logTextStarts: (g) => starts(g, 'logLength'),
   textStarts: (g) => starts(g, 'textLength'),
   lookupIndexStarts: (g) => sumOfLookups(g),
   // Dictionary ids.
@@ -78,10 +77,14 @@ const MAKERS: Readonly<Record<MadeColumn, (group: ColumnSource) => Made>> = {
   postOwner: (g) => post(g, 'tokPreOwner', 'tokPostOwner'),
   rewardLamports: (g) => lamports(g),
   // Bytes in room for their text, which the kernel makes when it first writes it.
-  dataRooms: (g) => dataRooms(g),
+  dataPool: (g) => dataPool(g),
   signatureRooms: (g) => signatureRooms(g),
-  dataPrefixes: (g) => dataPrefixes(g),
+  // What filters see of the data.
+  dataSizes: (g) => dataSizes(g),
+  dataPrefixes: (g) => dataPrefixes(g, 8),
+  longDataPrefixes: (g) => dataPrefixes(g, 16),
   // Texts.
+  messages: (g) => messages(g),
   addressTexts: (g) => addressTexts(g),
 };
 
@@ -90,7 +93,7 @@ export function makeColumn(group: ColumnSource, name: MadeColumn): Made {
 }
 
 function whole(at: number, width: number, count: number): Made {
-  return { column: { at, width, count, starts: 0 }, allocation: at };
+  return { column: { at, width, count, offsets: 0 }, allocation: at };
 }
 
 /** Memory for the time of a use; a damaged column must not leave it taken. */
@@ -108,10 +111,22 @@ function withScratch<Result>(
 }
 
 function starts(g: ColumnSource, name: ColumnName): Made {
-  return g.borrow(name, ({ at: lengths, width, count }) => {
-    const at = g.kernel.allocate((count + 1) * 4);
+  const { at: lengths, width, count } = g.borrow(name);
+  const at = g.kernel.allocate((count + 1) * 4);
+  g.kernel.exports.startsOf(lengths, width, count, at);
+  return whole(at, 4, count);
+}
+
+/** The same for as long as something else is made of them. */
+function withStarts<Result>(
+  g: ColumnSource,
+  name: ColumnName,
+  use: (starts: number, count: number) => Result,
+): Result {
+  const { at: lengths, width, count } = g.borrow(name);
+  return withScratch(g, (count + 1) * 4, (at) => {
     g.kernel.exports.startsOf(lengths, width, count, at);
-    return whole(at, 4, count);
+    return use(at, count);
   });
 }
 
@@ -121,7 +136,8 @@ function startsOfSums(g: ColumnSource, names: readonly ColumnName[], count: numb
   return withScratch(g, (count + 1) * 4, (lengths) => {
     kernel.bytes.fill(0, lengths, lengths + (count + 1) * 4);
     for (const name of names) {
-      g.borrow(name, (column) => kernel.exports.addColumn(column.at, column.width, count, lengths));
+      const { at, width } = g.borrow(name);
+      kernel.exports.addColumn(at, width, count, lengths);
     }
     const at = kernel.allocate((count + 1) * 4);
     kernel.exports.startsOf(lengths, 4, count, at);
@@ -140,107 +156,140 @@ function sumOfLookups(g: ColumnSource): Made {
 }
 
 function keys(g: ColumnSource): Made {
-  return g.borrow('txKeys', ({ at: codes, width, count }) => {
-    const at = g.kernel.allocate(count * 4);
-    g.kernel.exports.decodeKeys(codes, width, count, g.group.highestBefore, at);
-    return whole(at, 4, count);
+  const { at: codes, width, count } = g.borrow('txKeys');
+  const at = g.kernel.allocate(count * 4);
+  g.kernel.exports.decodeKeys(codes, width, count, g.group.highestBefore, at);
+  return whole(at, 4, count);
+}
+
+const widthOf = (bits: number): 1 | 2 | 4 => (bits < 1 << 8 ? 1 : bits < 1 << 16 ? 2 : 4);
+
+/** A column of values that are made at 32 bits each, as narrow as they allow. */
+function narrowed(g: ColumnSource, count: number, make: (draft: number) => void): Made {
+  const { kernel } = g;
+  return withScratch(g, count * 4, (draft) => {
+    make(draft);
+    const width = widthOf(kernel.exports.bitsOf(draft, count) >>> 0);
+    const at = kernel.allocate(count * width);
+    kernel.exports.narrow(draft, count, width, at);
+    return whole(at, width, count);
   });
 }
 
 function sums(g: ColumnSource, name: ColumnName, rangeStarts: number): Made {
-  return g.borrow(name, ({ at: steps, width, count }) => {
-    const at = g.kernel.allocate(count * 4);
-    g.kernel.exports.sumInRanges(steps, width, rangeStarts, g.group.transactionCount, at);
-    return whole(at, 4, count);
-  });
+  const { at: steps, width, count } = g.borrow(name);
+  const { transactionCount } = g.group;
+  return narrowed(g, count, (draft) =>
+    g.kernel.exports.sumInRanges(steps, width, rangeStarts, transactionCount, draft),
+  );
 }
 
 function indexesByBlock(g: ColumnSource): Made {
   const { firstBlock, blockCount } = g.group;
+  const { at: steps, width, count } = g.borrow('txIndex');
   return withScratch(g, (blockCount + 1) * 4, (starts) => {
     let transaction = 0;
     for (let i = 0; i <= blockCount; i++) {
       g.kernel.ints[starts / 4 + i] = transaction;
       transaction += g.segment.counts[firstBlock + i]?.transactions ?? 0;
     }
-    return g.borrow('txIndex', ({ at: steps, width, count }) => {
-      const at = g.kernel.allocate(count * 4);
-      g.kernel.exports.sumInRanges(steps, width, starts, blockCount, at);
-      return whole(at, 4, count);
-    });
+    return narrowed(g, count, (draft) =>
+      g.kernel.exports.sumInRanges(steps, width, starts, blockCount, draft),
+    );
   });
 }
 
 function changed(g: ColumnSource, preName: ColumnName, changeName: ColumnName): Made {
   const pre = g.stored(preName);
-  return g.borrow(changeName, (change) => {
-    const at = g.kernel.allocate(pre.count * 8);
-    g.kernel.exports.applyChanges(pre.at, pre.width, change.at, change.width, pre.count, at);
-    return whole(at, 8, pre.count);
-  });
+  const change = g.borrow(changeName);
+  const at = g.kernel.allocate(pre.count * 8);
+  g.kernel.exports.applyChanges(pre.at, pre.width, change.at, change.width, pre.count, at);
+  return whole(at, 8, pre.count);
 }
 
 function lamports(g: ColumnSource): Made {
-  return g.borrow('rewLamports', (folded) => {
-    const zeros = g.kernel.allocate(folded.count);
+  const folded = g.borrow('rewLamports');
+  return withScratch(g, folded.count, (zeros) => {
     g.kernel.bytes.fill(0, zeros, zeros + folded.count);
     const at = g.kernel.allocate(folded.count * 8);
     g.kernel.exports.applyChanges(zeros, 1, folded.at, folded.width, folded.count, at);
-    g.kernel.release(zeros);
     return whole(at, 8, folded.count);
   });
 }
 
 function post(g: ColumnSource, preName: ColumnName, postName: ColumnName): Made {
   const pre = g.stored(preName);
-  return g.borrow(postName, (codes) => {
-    const at = g.kernel.allocate(pre.count * 2);
-    g.kernel.exports.resolvePost(pre.at, pre.width, codes.at, codes.width, pre.count, at);
-    return whole(at, 2, pre.count);
-  });
+  const codes = g.borrow(postName);
+  const width = Math.max(pre.width, codes.width);
+  const at = g.kernel.allocate(pre.count * width);
+  g.kernel.exports.resolvePost(pre.at, pre.width, codes.at, codes.width, pre.count, at);
+  return whole(at, width, pre.count);
+}
+
+/** Rows of bytes, each between two starts. */
+interface Rows {
+  readonly bytes: number;
+  readonly starts: number;
+  readonly count: number;
 }
 
 /**
- * Text of unknown length is written into a generous allocation and then moved into one that fits: starts first, text
- * right behind them.
+ * A pool of rows, made in a generous allocation and moved into one that fits: offsets first, the pool right behind them.
+ * The table by which repeated rows are found is at most half full.
  */
-function texts(
+function pool(
   g: ColumnSource,
-  rowCount: number,
+  kind: 'poolTexts' | 'poolData',
+  { bytes, starts, count }: Rows,
   bytesMax: number,
-  write: (textStarts: number, out: number) => number,
 ): Made {
   const { kernel } = g;
-  const startBytes = (rowCount + 1) * 4;
-  const draft = kernel.allocate(startBytes + bytesMax + 64);
-  const end = write(draft, draft + startBytes);
-  const byteCount = end - draft;
-  const at = kernel.allocate(byteCount);
-  kernel.bytes.copyWithin(at, draft, draft + byteCount);
-  kernel.release(draft);
-  const column = { at: at + startBytes, width: 1, count: rowCount, starts: at };
-  return { column, allocation: at };
-}
-
-/** As `texts.ts` lays it out: 11 bytes for 8, and 8 a row. */
-const dataRoomBytes = (byteCount: number, rowCount: number): number =>
-  Math.ceil((byteCount * 11) / 8) + rowCount * 8;
-
-function dataRooms(g: ColumnSource): Made {
-  const { at: dataStarts, count } = g.made('dataStarts');
-  return g.borrow('insData', (data) => {
-    const at = g.kernel.allocate(dataRoomBytes(data.count, count));
-    g.kernel.exports.dataRooms(data.at, dataStarts, count, at);
-    return whole(at, 1, count);
+  const tableBytes = 4 * 2 ** Math.ceil(Math.log2(Math.max(8, count * 2)));
+  return withScratch(g, tableBytes + count * 4 + bytesMax, (table) => {
+    kernel.bytes.fill(0, table, table + tableBytes);
+    const offsets = table + tableBytes;
+    const draft = offsets + count * 4;
+    const mask = tableBytes / 4 - 1;
+    const end = kernel.exports[kind](bytes, starts, count, table, mask, offsets, draft);
+    const poolBytes = end - draft;
+    const width = widthOf(poolBytes);
+    const at = kernel.allocate(count * width + poolBytes);
+    kernel.exports.narrow(offsets, count, width, at);
+    kernel.bytes.copyWithin(at + count * width, draft, end);
+    const column = { at: at + count * width, width, count, offsets: at };
+    return { column, allocation: at };
   });
 }
 
-function dataPrefixes(g: ColumnSource): Made {
-  const { at: dataStarts, count } = g.made('dataStarts');
-  return g.borrow('insData', (data) => {
-    const at = g.kernel.allocate(count * 16);
-    g.kernel.exports.dataPrefixes(data.at, dataStarts, count, at);
-    return whole(at, 16, count);
+function messages(g: ColumnSource): Made {
+  const texts = g.borrow('logText');
+  return withStarts(g, 'logLength', (starts, count) =>
+    pool(g, 'poolTexts', { bytes: texts.at, starts, count }, texts.count + count * 4),
+  );
+}
+
+/** As `pools.ts` lays it out: 11 bytes for 8, and 8 a row. */
+function dataPool(g: ColumnSource): Made {
+  const data = g.borrow('insData');
+  return withStarts(g, 'insDataLength', (starts, count) => {
+    const bytesMax = Math.ceil((data.count * 11) / 8) + count * 8;
+    return pool(g, 'poolData', { bytes: data.at, starts, count }, bytesMax);
+  });
+}
+
+function dataSizes(g: ColumnSource): Made {
+  const { at: lengths, width, count } = g.borrow('insDataLength');
+  const at = g.kernel.allocate(count);
+  g.kernel.exports.capBytes(lengths, width, count, at);
+  return whole(at, 1, count);
+}
+
+function dataPrefixes(g: ColumnSource, width: 8 | 16): Made {
+  const data = g.borrow('insData');
+  return withStarts(g, 'insDataLength', (starts, count) => {
+    const at = g.kernel.allocate(count * width);
+    g.kernel.exports.dataPrefixes(data.at, starts, count, width, at);
+    return whole(at, width, count);
   });
 }
 
@@ -248,40 +297,53 @@ const signatureBytes = 64;
 const signatureRoomBytes = 96;
 
 function signatureRooms(g: ColumnSource): Made {
-  return g.borrow('txSignatures', (bytes) => {
-    const count = bytes.count / signatureBytes;
-    const at = g.kernel.allocate(count * signatureRoomBytes);
-    g.kernel.exports.signatureRooms(bytes.at, count, at);
-    return whole(at, signatureRoomBytes, count);
-  });
+  const bytes = g.borrow('txSignatures');
+  const count = bytes.count / signatureBytes;
+  const at = g.kernel.allocate(count * signatureRoomBytes);
+  g.kernel.exports.signatureRooms(bytes.at, count, at);
+  return whole(at, signatureRoomBytes, count);
 }
 
 /** Deeper than any path the kernel's scratch must hold. */
 const depthMax = 4_096;
 const digitsMax = 11;
 
+/** A draft of the texts with where each starts, and of that a pool: there are few different ones. */
 function addressTexts(g: ColumnSource): Made {
   const { kernel } = g;
   const depths = g.stored('insDepth');
   const instructionStarts = g.made('instructionStarts').at;
   if (g.stored('insOddSteps').count > 0) return oddAddressTexts(g);
-  const total = sumOf(g, depths);
-  const path = kernel.allocate(depthMax * 4);
-  const made = texts(g, depths.count, total * digitsMax + depths.count * 2, (textStarts, out) => {
-    const end = kernel.exports.addressTexts(
-      depths.at,
-      depths.width,
-      instructionStarts,
-      g.group.transactionCount,
-      path,
-      textStarts,
-      out,
-    );
-    kernel.ints[textStarts / 4 + depths.count] = end - out;
-    return end;
+  const { count } = depths;
+  const bytesMax = sumOf(g, depths) * digitsMax + count * 2;
+  return withDraft(g, count, bytesMax, (starts, bytes) =>
+    withScratch(g, depthMax * 4, (path) =>
+      kernel.exports.addressTexts(
+        depths.at,
+        depths.width,
+        instructionStarts,
+        g.group.transactionCount,
+        path,
+        starts,
+        bytes,
+      ),
+    ),
+  );
+}
+
+function withDraft(
+  g: ColumnSource,
+  count: number,
+  bytesMax: number,
+  write: (starts: number, bytes: number) => number,
+): Made {
+  const startBytes = (count + 1) * 4;
+  return withScratch(g, startBytes + bytesMax, (starts) => {
+    const bytes = starts + startBytes;
+    const byteCount = write(starts, bytes) - bytes;
+    g.kernel.ints[starts / 4 + count] = byteCount;
+    return pool(g, 'poolTexts', { bytes, starts, count }, byteCount + count * 4);
   });
-  kernel.release(path);
-  return made;
 }
 
 function sumOf(g: ColumnSource, column: LoadedColumn): number {
@@ -322,19 +384,14 @@ function oddAddressTexts(g: ColumnSource): Made {
     }
   }
   assert(row === depths.length, 'every instruction belongs to a transaction');
-  return texts(
-    g,
-    row,
-    addresses.reduce((sum, text) => sum + text.length, 0),
-    (textStarts, out) => {
-      const { bytes, ints } = g.kernel;
-      let at = out;
-      addresses.forEach((text, i) => {
-        ints[textStarts / 4 + i] = at - out;
-        for (let c = 0; c < text.length; c++) bytes[at++] = text.charCodeAt(c);
-      });
-      ints[textStarts / 4 + row] = at - out;
-      return at;
-    },
-  );
+  const text = Buffer.from(addresses.join(''), 'latin1');
+  return withDraft(g, row, text.length, (starts, bytes) => {
+    g.kernel.bytes.set(text, bytes);
+    let at = 0;
+    addresses.forEach((address, i) => {
+      g.kernel.ints[starts / 4 + i] = at;
+      at += address.length;
+    });
+    return bytes + at;
+  });
 }

@@ -171,11 +171,21 @@ export class SegmentRun {
     try {
       const modules = { kernel, cache: step, meter: this.report };
       const columns = new GroupColumns(this.#open, number, modules);
-      const selected = this.#selector.select(columns, items);
-      this.#programs.bind(columns, selected);
+      const selected = this.#load(columns, items);
       yield* this.#writeLines(columns.group, { from, to }, { columns, selected, step });
     } finally {
       step.end();
+    }
+  }
+
+  /** Selects, and has all columns that writing needs loaded. */
+  #load(columns: GroupColumns, items: readonly PlannedItem[]): SelectedGroup {
+    try {
+      const selected = this.#selector.select(columns, items);
+      this.#programs.bind(columns, selected);
+      return selected;
+    } finally {
+      columns.endLoading();
     }
   }
 

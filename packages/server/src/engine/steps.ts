@@ -99,8 +99,8 @@ const hex = (byteCount: number): Step => ({
   code: CODE.hex,
   bind: (g) => ({
     p0: g.made('dataPrefixes').at,
-    w0: 16,
-    p1: g.made('dataStarts').at,
+    w0: 8,
+    p1: g.made('dataSizes').at,
     p2: byteCount,
   }),
 });
@@ -151,11 +151,11 @@ const lookups: Step = {
   },
 };
 
-const texts = (code: number, name: MadeColumn): Step => ({
+const pooled = (code: number, name: MadeColumn): Step => ({
   code,
   bind: (g) => {
-    const { at, starts } = g.made(name);
-    return { p0: at, w0: 1, p1: starts };
+    const { at, width, offsets } = g.made(name);
+    return { p0: at, w0: width, p1: offsets };
   },
 });
 
@@ -192,7 +192,7 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
   },
   instruction: {
     transactionIndex,
-    instructionAddress: texts(CODE.rawText, 'addressTexts'),
+    instructionAddress: pooled(CODE.rawText, 'addressTexts'),
     programId: stored(CODE.key, 'insProgram'),
     accounts: {
       code: CODE.keys,
@@ -201,10 +201,7 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
         return { p0: at, w0: width, p1: g.made('accountStarts').at };
       },
     },
-    data: {
-      code: CODE.data,
-      bind: (g) => ({ p0: g.made('dataRooms').at, w0: 1, p1: g.made('dataStarts').at }),
-    },
+    data: pooled(CODE.data, 'dataPool'),
     d1: hex(1),
     d2: hex(2),
     d4: hex(4),
@@ -221,11 +218,12 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
       code: CODE.instructionText,
       bind: (g) => {
         const rows = g.stored('logInstruction');
-        const { at, starts } = g.made('addressTexts');
+        const { at, width, offsets } = g.made('addressTexts');
         return {
           p0: rows.at,
           w0: rows.width,
-          p1: starts,
+          p1: offsets,
+          w1: width,
           p2: g.made('instructionStarts').at,
           p3: at,
         };
@@ -233,10 +231,7 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
     },
     programId: stored(CODE.key, 'logProgram'),
     kind: stored(CODE.logKind, 'logKind'),
-    message: {
-      code: CODE.text,
-      bind: (g) => ({ p0: g.stored('logText').at, w0: 1, p1: g.made('logTextStarts').at }),
-    },
+    message: pooled(CODE.text, 'messages'),
   },
   balance: {
     transactionIndex,

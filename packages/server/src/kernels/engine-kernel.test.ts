@@ -43,14 +43,14 @@ interface ColumnExports {
       out: number,
     ]
   ): number;
-  dataPrefixes(bytes: number, starts: number, count: number, out: number): void;
+  dataPrefixes(bytes: number, starts: number, count: number, width: number, out: number): void;
+  bitsOf(values: number, count: number): number;
+  narrow(values: number, count: number, width: number, out: number): void;
+  capBytes(column: number, width: number, count: number, out: number): void;
   keyRooms(keys: number, count: number, out: number): void;
   keyText(room: number): number;
   signatureRooms(bytes: number, count: number, out: number): void;
   signatureText(room: number): number;
-  dataRooms(bytes: number, starts: number, count: number, out: number): void;
-  dataRoom(rooms: number, start: number, row: number): number;
-  dataText(room: number, length: number): number;
   writeUlong(value: bigint, out: number): number;
 }
 
@@ -186,33 +186,6 @@ describe('texts that take the place of their bytes', () => {
       { numRuns: 100 },
     );
   });
-
-  test('property: data of any length', () => {
-    const data = fc.oneof(
-      { weight: 20, arbitrary: withZeros({ min: 0, max: 8 }) },
-      { weight: 20, arbitrary: withZeros({ min: 0, max: 90 }) },
-      { weight: 1, arbitrary: withZeros({ min: 1_270, max: 1_290 }) },
-    );
-    fc.assert(
-      fc.property(fc.array(data, { maxLength: 16 }), orders, (rows, order) => {
-        begin();
-        const at = join(rows);
-        const lengths = startsFrom(rows.map(({ length }) => length));
-        const starts = kernel.ints(lengths);
-        const rooms = kernel.room(
-          Math.ceil(((lengths.at(-1) as number) * 11) / 8) + rows.length * 8,
-        );
-        exports.dataRooms(at, starts, rows.length, rooms);
-        for (const row of orderOf(rows.length, order)) {
-          const { length } = rows[row] as Uint8Array;
-          const room = exports.dataRoom(rooms, lengths[row] as number, row);
-          const text = kernel.readText(room + 4, room + 4 + exports.dataText(room, length));
-          expect(text).toBe(base58.encode(rows[row] as Uint8Array));
-        }
-      }),
-      { numRuns: 150 },
-    );
-  });
 });
 
 describe('columns', () => {
@@ -300,15 +273,18 @@ describe('columns', () => {
           after === null ? 0 : after === before ? 1 : after + 2,
         );
         const out = kernel.room(rows.length * 2);
+        const [preWidth, postWidth] = [widthOf(pre), widthOf(post)];
         exports.resolvePost(
-          kernel.ints(pre, widthOf(pre)),
-          widthOf(pre),
-          kernel.ints(post, widthOf(post)),
-          widthOf(post),
+          kernel.ints(pre, preWidth),
+          preWidth,
+          kernel.ints(post, postWidth),
+          postWidth,
           rows.length,
           out,
         );
-        const decoded = [...new Uint16Array(kernel.read(out, rows.length * 2).buffer)];
+        const width = Math.max(preWidth, postWidth);
+        const bytes = kernel.read(out, rows.length * width);
+        const decoded = width === 1 ? [...bytes] : [...new Uint16Array(bytes.buffer)];
         expect(decoded).toEqual(rows.map(([, after]) => (after === null ? 0 : after + 1)));
       }),
     );
@@ -385,17 +361,42 @@ describe('columns', () => {
     );
   });
 
-  test('property: the first 16 bytes of each range, zeros where it is shorter', () => {
+  test('property: the first 8 and 16 bytes of each range, zeros where it is shorter', () => {
+    const rows = fc.array(fc.uint8Array({ maxLength: 24 }), { maxLength: 20 });
     fc.assert(
-      fc.property(fc.array(fc.uint8Array({ maxLength: 24 }), { maxLength: 20 }), (rows) => {
+      fc.property(rows, fc.constantFrom(8, 16), (rows, width) => {
         begin();
         const data = kernel.bytes(Uint8Array.from(Buffer.concat(rows)));
         const starts = kernel.ints(startsFrom(rows.map((row) => row.length)));
-        const out = kernel.room(rows.length * 16);
-        exports.dataPrefixes(data, starts, rows.length, out);
-        const expected = rows.map((row) => Uint8Array.from({ length: 16 }, (_, i) => row[i] ?? 0));
-        expect(kernel.read(out, rows.length * 16)).toEqual(
+        const out = kernel.room(rows.length * width);
+        exports.dataPrefixes(data, starts, rows.length, width, out);
+        const expected = rows.map((row) =>
+          Uint8Array.from({ length: width }, (_, i) => row[i] ?? 0),
+        );
+        expect(kernel.read(out, rows.length * width)).toEqual(
           Uint8Array.from(Buffer.concat(expected)),
+        );
+      }),
+    );
+  });
+
+  test('property: 32-bit values to the width that holds them, and sizes to bytes', () => {
+    fc.assert(
+      fc.property(column(), (values) => {
+        begin();
+        const wide = kernel.ints(values);
+        const bits = exports.bitsOf(wide, values.length) >>> 0;
+        expect(bits).toBe(values.reduce((all, value) => (all | value) >>> 0, 0));
+        const width = widthOf(values);
+        const out = kernel.room(values.length * 4);
+        exports.narrow(wide, values.length, width, out);
+        const again = kernel.ints(values, width);
+        expect(kernel.read(out, values.length * width)).toEqual(
+          kernel.read(again, values.length * width),
+        );
+        exports.capBytes(again, width, values.length, out);
+        expect([...kernel.read(out, values.length)]).toEqual(
+          values.map((value) => Math.min(value, 255)),
         );
       }),
     );

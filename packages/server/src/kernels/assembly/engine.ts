@@ -3,7 +3,7 @@ export { lzDecompress } from './shared/lz';
 export { joinPlanes } from './shared/planes';
 export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './shared/base58';
 export {
-  addColumn, addressTexts, applyChanges, dataPrefixes, decodeKeys, resolvePost, startsOf, sumInRanges,
+  addColumn, addressTexts, applyChanges, bitsOf, capBytes, dataPrefixes, decodeKeys, narrow, resolvePost, startsOf, sumInRanges,
 } from './shared/columns';
 export {
   askKeys, askRewardKeys, placeKeys, placeRewardKeys, selectInstructions, selectRewards, selectRows, selectTransactions,
@@ -11,4 +11,5 @@ export {
 } from './shared/select';
 export { writeUlong } from './shared/integers';
 export { setKeys, takeKeyMissing, writeLines } from './shared/write';
-export { dataRoom, dataRooms, dataText, keyRooms, keyText, signatureRooms, signatureText } from './shared/texts';
+export { dataText, poolData, poolTexts } from './shared/pools';
+export { keyRooms, keyText, signatureRooms, signatureText } from './shared/texts';

@@ -62,12 +62,40 @@ export function decodeKeys(codes: usize, width: u32, count: u32, highestBefore: 
   }
 }
 
-/** Post sides of token balances to the pre sides' coding, as 16-bit values: 0 is null, else position + 1. */
+/** Post sides of token balances to the pre sides' coding: 0 is null, else position + 1. As wide as the wider side. */
 export function resolvePost(pre: usize, preWidth: u32, post: usize, postWidth: u32, count: u32, out: usize): void {
+  const width: u32 = preWidth > postWidth ? preWidth : postWidth;
   for (let row: u32 = 0; row < count; row++) {
     const code = loadInt(post, postWidth, row);
-    const value = code == 0 ? 0 : code == 1 ? loadInt(pre, preWidth, row) : code - 1;
-    store<u16>(out + (row << 1), <u16>value);
+    storeInt(out, width, row, code == 0 ? 0 : code == 1 ? loadInt(pre, preWidth, row) : code - 1);
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function storeInt(column: usize, width: u32, row: u32, value: u32): void {
+  if (width == 1) store<u8>(column + row, <u8>value);
+  else if (width == 2) store<u16>(column + (row << 1), <u16>value);
+  else store<u32>(column + (row << 2), value);
+}
+
+/** All bits that 32-bit values have among them: what the narrowest column for them follows from. */
+export function bitsOf(values: usize, count: u32): u32 {
+  let bits: u32 = 0;
+  for (let row: u32 = 0; row < count; row++) bits |= load<u32>(values + (row << 2));
+  return bits;
+}
+
+/** 32-bit values to a column of that width. */
+export function narrow(values: usize, count: u32, width: u32, out: usize): void {
+  for (let row: u32 = 0; row < count; row++) storeInt(out, width, row, load<u32>(values + (row << 2)));
+}
+
+/** A column as bytes, 255 for what is larger. */
+export function capBytes(column: usize, width: u32, count: u32, out: usize): void {
+  for (let row: u32 = 0; row < count; row++) {
+    const value = loadInt(column, width, row);
+    store<u8>(out + row, <u8>(value < 255 ? value : 255));
   }
 }
 
@@ -111,17 +139,15 @@ export function addressTexts(
   return out;
 }
 
-/** The first 16 bytes of each range, zeros where it is shorter. The bytes have 16 spare ones after them. */
-export function dataPrefixes(bytes: usize, starts: usize, count: u32, out: usize): void {
-  for (let row: u32 = 0; row < count; row++) {
+/** The first 8 or 16 bytes of each range, zeros where it is shorter. The bytes have 16 spare ones after them. */
+export function dataPrefixes(bytes: usize, starts: usize, count: u32, width: u32, out: usize): void {
+  for (let row: u32 = 0; row < count; row++, out += width) {
     const start = load<u32>(starts + (row << 2));
     const length = load<u32>(starts + (row << 2), 4) - start;
-    const to = out + (row << 4);
-    if (length >= 16) {
-      v128.store(to, v128.load(bytes + start));
-    } else {
-      v128.store(to, i64x2.splat(0));
-      memory.copy(to, bytes + start, length);
-    }
+    const from = bytes + start;
+    store<u64>(out, length == 0 ? 0 : length >= 8 ? load<u64>(from) : load<u64>(from) & (<u64>-1 >> (64 - (length << 3))));
+    if (width == 8) continue;
+    const rest: u32 = length <= 8 ? 0 : length - 8;
+    store<u64>(out, rest == 0 ? 0 : rest >= 8 ? load<u64>(from, 8) : load<u64>(from, 8) & (<u64>-1 >> (64 - (rest << 3))), 8);
   }
 }

@@ -30,11 +30,12 @@ const ACCOUNTS: u32 = 88;
 const ACCOUNT_WIDTH: u32 = 92;
 const ACCOUNT_STARTS: u32 = 96;
 const PREFIXES: u32 = 100;
-const DATA_STARTS: u32 = 104;
+const DATA_SIZES: u32 = 104;
 const INSTRUCTION_FIELDS: u32 = 108;
 const INSTRUCTION_FIELDS_WIDTH: u32 = 112;
 const LOG_INSTRUCTIONS: u32 = 116;
 const LOG_INSTRUCTION_WIDTH: u32 = 120;
+const PREFIX_WIDTH: u32 = 124;
 
 // Kinds as bits of a transaction's mark.
 const TRANSACTION: u32 = 1;
@@ -204,9 +205,10 @@ function matchAccounts(row: u32, filters: usize, filterCount: u32): bool {
 /** Filters of 16 bytes: length · unused · count · values (48 bytes each: the bytes, the mask of those that count, their number). */
 function matchData(row: u32, filters: usize, filterCount: u32): bool {
   if (filterCount == 0) return true;
-  const starts: usize = load<u32>(group, DATA_STARTS) + (row << 2);
-  const length = load<u32>(starts, 4) - load<u32>(starts);
-  const prefix = v128.load(load<u32>(group, PREFIXES) + (row << 4));
+  // No value is longer than the sizes tell.
+  const length: u32 = load<u8>(load<u32>(group, DATA_SIZES) + row);
+  const prefixes: usize = load<u32>(group, PREFIXES);
+  const prefix = load<u32>(group, PREFIX_WIDTH) == 8 ? v128.load64_zero(prefixes + (row << 3)) : v128.load(prefixes + (row << 4));
   for (let filter: u32 = 0; filter < filterCount; filter++) {
     const at = filters + (filter << 4);
     const count = load<u32>(at, 8);

@@ -6,7 +6,8 @@
 //   kind, 32 bytes:  steps · step count · row flags · row starts by transaction · array text (`,"logs":[`) · its length · kind bit
 import { loadInt, loadLong } from './columns';
 import { writeUint, writeUlong } from './integers';
-import { dataRoom, dataText, keyText, SIGNATURE_ROOM, signatureText } from './texts';
+import { dataText } from './pools';
+import { keyText, SIGNATURE_ROOM, signatureText } from './texts';
 
 const STEP_BYTES: u32 = 64;
 const KIND_BYTES: u32 = 32;
@@ -237,16 +238,24 @@ function writeSignatures(step: usize, transaction: u32, out: usize): usize {
   return out;
 }
 
-/** p0: the rooms; p1: where each row's bytes start. */
+/** p0: the pool; p1, w0: by row the offset of its entry. */
 function writeData(step: usize, row: u32, out: usize): usize {
-  const starts: usize = load<u32>(step, 12) + (row << 2);
-  const start = load<u32>(starts);
-  const room = dataRoom(load<u32>(step, 8), start, row);
-  const length = dataText(room, load<u32>(starts, 4) - start);
+  const entry: usize = load<u32>(step, 8) + loadInt(load<u32>(step, 12), load<u32>(step, 16), row);
+  const length = dataText(entry);
   if (out + length + 64 > limit) return 0;
   store<u8>(out++, 0x22);
-  out = copyText(room + 4, length, out);
+  out = copyText(entry + 4, length, out);
   store<u8>(out++, 0x22);
+  return out;
+}
+
+/** The text of a pool's entry, in quotes or bare. */
+function writePooled(entry: usize, quote: bool, out: usize): usize {
+  const length = load<u32>(entry);
+  if (out + length + 64 > limit) return 0;
+  if (quote) store<u8>(out++, 0x22);
+  out = copyText(entry + 4, length, out);
+  if (quote) store<u8>(out++, 0x22);
   return out;
 }
 
@@ -268,23 +277,19 @@ function writeKeys(step: usize, transaction: u32, row: u32, out: usize): usize {
   return out;
 }
 
-/** The bytes between two starts, in quotes or bare. */
-function writeRange(texts: usize, starts: usize, row: u32, quote: bool, out: usize): usize {
+/** The bytes between two starts. */
+function writeRange(texts: usize, starts: usize, row: u32, out: usize): usize {
   const start = load<u32>(starts + (row << 2));
   const length = load<u32>(starts + (row << 2), 4) - start;
   if (out + length + 64 > limit) return 0;
-  if (quote) store<u8>(out++, 0x22);
-  out = copyText(texts + start, length, out);
-  if (quote) store<u8>(out++, 0x22);
-  return out;
+  return copyText(texts + start, length, out);
 }
 
+/** p0: the first 8 bytes of each row; p1: how many it has, a byte each; p2: how many are written. */
 function writeHex(step: usize, row: u32, out: usize): usize {
   const count = load<u32>(step, 20);
-  const starts: usize = load<u32>(step, 12);
-  const length = load<u32>(starts + (row << 2), 4) - load<u32>(starts + (row << 2));
-  if (length < count) return writeNull(out);
-  const bytes: usize = load<u32>(step, 8) + (row << 4);
+  if (<u32>load<u8>(load<u32>(step, 12) + row) < count) return writeNull(out);
+  const bytes: usize = load<u32>(step, 8) + (row << 3);
   store<u32>(out, 0x00783022);
   out += 3;
   // Eight bytes to sixteen digits at once; what is too much is overwritten.
@@ -363,15 +368,15 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
       return writeKeyRange(first, first + loadInt(p0, w0, transaction), out);
     }
     case TEXT:
-      return writeRange(p0, load<u32>(step, 12), row, true, out);
+      return writePooled(p0 + loadInt(load<u32>(step, 12), w0, row), true, out);
     case CODED_TEXT:
-      return writeRange(load<u32>(step, 20), load<u32>(step, 12), loadInt(p0, w0, row), false, out);
+      return writeRange(load<u32>(step, 20), load<u32>(step, 12), loadInt(p0, w0, row), out);
     case DATA:
       return writeData(step, row, out);
     case HEX:
       return writeHex(step, row, out);
     case RAW_TEXT:
-      return writeRange(p0, load<u32>(step, 12), row, false, out);
+      return writePooled(p0 + loadInt(load<u32>(step, 12), w0, row), false, out);
     case FLAG:
       return writeBoolean((loadInt(p0, w0, row) & load<u32>(step, 20)) != 0, out);
     case COMMITTED: {
@@ -404,10 +409,9 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
     case TRANSACTION_UINT:
       return writeUint(loadInt(p0, w0, transaction), out);
     case INSTRUCTION_TEXT: {
-      // The address of the instruction that row points to: p2 is where each transaction's instructions start.
-      const first = load<u32>(load<u32>(step, 20) + (transaction << 2));
-      const texts: usize = load<u32>(step, 12);
-      return writeRange(load<u32>(step, 28), texts, first + loadInt(p0, w0, row), false, out);
+      // The address of the instruction that row points to: p2 is where each transaction's instructions start, p3 the pool.
+      const instruction = load<u32>(load<u32>(step, 20) + (transaction << 2)) + loadInt(p0, w0, row);
+      return writePooled(load<u32>(step, 28) + loadInt(load<u32>(step, 12), load<u32>(step, 24), instruction), false, out);
     }
   }
   return out;
