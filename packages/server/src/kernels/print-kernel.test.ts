@@ -10,45 +10,75 @@ interface PrintExports {
 const kernel = new KernelUnderTest<PrintExports>('print');
 beforeEach(() => kernel.reset());
 
-const codes = { text: 0, textComma: 1, textQuotes: 2, number: 3, numberComma: 4 } as const;
+const codes = { text: 0, number: 1, numbers: 2, texts: 3, quoted: 4 } as const;
 type Code = keyof typeof codes;
 interface Order {
   readonly code: Code;
-  readonly text: string;
   readonly number: number;
+  readonly numbers: readonly number[];
+  /** The first is the text where one is asked for. */
+  readonly texts: readonly [string, ...string[]];
+  /** Which of the texts: halves, so that an empty range is as frequent as a full one. */
+  readonly startShare: number;
+  readonly endShare: number;
 }
 
+const text = fc.oneof(
+  fc.string({ unit: 'binary-ascii', maxLength: 70 }),
+  fc.nat(70).map((length) => 'z'.repeat(length)),
+);
+const share = fc.constantFrom(0, 0.5, 1);
 const orders = fc.array(
   fc.record({
-    code: fc.constantFrom<Code>('text', 'textComma', 'textQuotes', 'number', 'numberComma'),
-    text: fc.oneof(
-      fc.string({ unit: 'binary-ascii', maxLength: 70 }),
-      fc.nat(70).map((length) => 'z'.repeat(length)),
-    ),
+    code: fc.constantFrom<Code>('text', 'number', 'numbers', 'texts', 'quoted'),
     number: fc.oneof(fc.nat(300), fc.nat(2 ** 28 - 1)),
+    numbers: fc.array(fc.nat(255), { maxLength: 8 }),
+    texts: fc.tuple(text, text, text),
+    startShare: share,
+    endShare: share,
   }),
   { maxLength: 40 },
 );
 
-function printPlainly({ code, text, number }: Order): string {
-  if (code === 'text') return text;
-  if (code === 'textComma') return `${text},`;
-  if (code === 'textQuotes') return `${text}","`;
-  return code === 'number' ? `${number}` : `${number},`;
+function rangeOf({ texts, startShare, endShare }: Order): { start: number; end: number } {
+  return {
+    start: Math.floor(startShare * texts.length),
+    end: Math.floor(endShare * texts.length),
+  };
+}
+
+function printPlainly(order: Order): string {
+  const { code, texts, number, numbers } = order;
+  const { start, end } = rangeOf(order);
+  if (code === 'text') return texts[0];
+  if (code === 'number') return `${number}`;
+  if (code === 'numbers') return numbers.join(',');
+  return texts.slice(start, end).join(code === 'texts' ? ',' : '","');
 }
 
 /** Length and bytes. */
-function placeText(text: string): number {
-  const bytes = Buffer.from(text, 'latin1');
+function placeBytes(bytes: Uint8Array): number {
   const header = Buffer.alloc(4);
   header.writeUInt32LE(bytes.length);
   return kernel.bytes(Buffer.concat([header, bytes]));
 }
 
+function placeText(value: string): number {
+  return placeBytes(Buffer.from(value, 'latin1'));
+}
+
+function wordsOf(order: Order): number[] {
+  const { code, texts, number, numbers } = order;
+  if (code === 'text') return [placeText(texts[0]) + codes.text];
+  if (code === 'number') return [number * 8 + codes.number];
+  if (code === 'numbers') return [placeBytes(Uint8Array.from(numbers)) + codes.numbers];
+  const { start, end } = rangeOf(order);
+  const places = Uint32Array.from(texts, placeText);
+  return [placeBytes(Buffer.from(places.buffer)) + codes[code], start + end * 65_536];
+}
+
 function placeOrders(list: readonly Order[]): { start: number; end: number } {
-  const words = list.map(({ code, text, number }) => {
-    return (code.startsWith('text') ? placeText(text) : number * 8) + codes[code];
-  });
+  const words = list.flatMap(wordsOf);
   const start = kernel.ints(words);
   return { start, end: start + words.length * 4 };
 }
@@ -74,7 +104,7 @@ test('property: printing that stops at the limit goes on where it stopped', () =
     fc.property(orders, fc.integer({ min: 1, max: 200 }), (list, room) => {
       kernel.reset();
       const { start, end } = placeOrders(list);
-      const out = kernel.room(room + 128);
+      const out = kernel.room(room + 300);
       let printed = '';
       for (let at = start; at < end; at = kernel.exports.stoppedAt()) {
         const outEnd = kernel.exports.print(at, end, out, out + room);

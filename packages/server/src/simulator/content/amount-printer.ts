@@ -7,6 +7,12 @@ const POINT = 46;
 /** As many digits come back from a double as they went in. */
 const EXACT_LENGTH_MAX = 15;
 
+export interface Token {
+  readonly mint: PooledText;
+  readonly decimals: number;
+  readonly programId: PooledText;
+}
+
 export class AmountPrinter {
   readonly #pool: TextPool;
   readonly #zero: PooledText;
@@ -18,15 +24,11 @@ export class AmountPrinter {
     this.#null = pool.lasting.add('null');
   }
 
-  show(held: Omit<HoldingSide, 'amount' | 'shown' | 'float'>, amount: PooledText): HoldingSide {
-    const { mint, decimals, owner, programId } = held;
-    const pool = this.#pool;
-    if (pool.byteCount(amount) === 1 && pool.bytes[amount + HEADER_BYTES] === DIGIT_0) {
-      const [shown, float] = [this.#zero, this.#null];
-      return { mint, decimals, owner, programId, amount, shown, float };
-    }
-    const shown = decimals === 0 ? amount : this.#shift(amount, decimals);
-    const float = this.#printFloat(shown);
+  show({ mint, decimals, programId }: Token, owner: PooledText, amount: PooledText): HoldingSide {
+    const { bytes, words } = this.#pool;
+    const isZero = words[amount >> 2] === 1 && bytes[amount + HEADER_BYTES] === DIGIT_0;
+    const shown = isZero ? this.#zero : decimals === 0 ? amount : this.#shift(amount, decimals);
+    const float = isZero ? this.#null : this.#printFloat(shown);
     return { mint, decimals, owner, programId, amount, shown, float };
   }
 

@@ -2,7 +2,7 @@
 import type { Random } from '../../base/random.ts';
 import { Bands, Quantiles } from './distributions.ts';
 import { countWritable, type Key, type KeyList, writableIndex } from './key-list.ts';
-import type { PooledText, TextRegion } from './text-pool.ts';
+import { HEADER_BYTES, type TextList, type TextRegion } from './text-pool.ts';
 
 /** Of transactions that succeed; one that fails only pays its fee. */
 const CHANGED_COUNT = new Bands([
@@ -39,8 +39,8 @@ export const EXTREMES: readonly string[] = [
 ];
 
 export interface Balances {
-  readonly pre: PooledText[];
-  readonly post: PooledText[];
+  readonly pre: TextList;
+  readonly post: TextList;
 }
 
 /** What a transaction does to balances: it takes the fee, and if it succeeds it moves lamports from the payer on. */
@@ -55,27 +55,35 @@ export function drawBalances(
   plan: BalancePlan,
   { random, texts }: { readonly random: Random; readonly texts: TextRegion },
 ): Balances {
-  const pre: PooledText[] = [];
-  for (const key of list.keys) pre.push(key.resting);
-  const post = pre.slice();
+  const { keys, keyCount } = list;
+  const { words } = texts.pool;
+  const pre = texts.openList(keyCount);
+  const post = texts.openList(keyCount);
+  const preStart = (pre + HEADER_BYTES) >> 2;
+  const postStart = (post + HEADER_BYTES) >> 2;
+  for (let i = 0; i < keyCount; i++) {
+    const { text } = (keys[i] as Key).resting;
+    words[preStart + i] = text;
+    words[postStart + i] = text;
+  }
   const changedCount = plan.isFailed ? 1 : CHANGED_COUNT.draw(random);
   const payer = PAYER_LAMPORTS.draw(random);
   let moved = 0;
   const otherCount = Math.min(changedCount - 1, countWritable(list));
   for (let i = 0; i < otherCount; i++) {
     const index = writableIndex(list, i);
-    const held = (list.keys[index] as Key).lamports;
+    const held = (keys[index] as Key).resting.lamports;
     const lamports = MOVED_LAMPORTS.draw(random) + 1;
     // Every other change is what was there coming back to the payer, as when an account is closed.
     const change = random.chance(0.3) && held > 0 ? -held : lamports;
-    post[index] = texts.addNumber(held + change);
+    words[postStart + index] = texts.addNumber(held + change);
     moved += change;
   }
   const before = payer + plan.fee + Math.max(0, moved);
   const after = before - plan.fee - moved;
   const isWhale = random.chance(WHALE_RATE);
-  pre[0] = isWhale ? texts.add(printWhale(before)) : texts.addNumber(before);
-  post[0] = isWhale ? texts.add(printWhale(after)) : texts.addNumber(after);
+  words[preStart] = isWhale ? texts.add(printWhale(before)) : texts.addNumber(before);
+  words[postStart] = isWhale ? texts.add(printWhale(after)) : texts.addNumber(after);
   if (plan.isStress) disturb({ pre, post }, random, texts);
   return { pre, post };
 }
@@ -85,8 +93,10 @@ function printWhale(more: number): string {
 }
 
 function disturb({ pre, post }: Balances, random: Random, texts: TextRegion): void {
-  for (let i = 0; i < pre.length; i++) {
-    if (random.chance(0.05)) pre[i] = texts.add(random.pick(EXTREMES));
-    if (random.chance(0.05)) post[i] = texts.add(random.pick(EXTREMES));
+  const { words } = texts.pool;
+  const count = texts.pool.listCount(pre);
+  for (let i = 1; i <= count; i++) {
+    if (random.chance(0.05)) words[(pre >> 2) + i] = texts.add(random.pick(EXTREMES));
+    if (random.chance(0.05)) words[(post >> 2) + i] = texts.add(random.pick(EXTREMES));
   }
 }

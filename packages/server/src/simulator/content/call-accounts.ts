@@ -6,7 +6,7 @@ import type { CallDraft } from './call-draft.ts';
 import { countWritable, type Key, type KeyList, writableIndex } from './key-list.ts';
 import type { InstructionKind, Program } from './program.ts';
 import type { Call } from './simulated-block.ts';
-import type { PooledText, TextPool } from './text-pool.ts';
+import { HEADER_BYTES, type NumberList, type PooledText, type TextPool } from './text-pool.ts';
 
 /** Where data that comes again and again is made: a pure function of the kind and the variant's number. */
 export class DataVariants {
@@ -45,95 +45,111 @@ export class DataVariants {
 }
 
 export class CallFiller {
+  readonly #pool: TextPool;
   readonly #variants: DataVariants;
+  /** Which keys of the transaction at hand belong to markets. */
+  readonly #markets = new Uint8Array(KEY_COUNT_MAX);
+  #marketCount = 0;
+  #writableCount = 0;
 
   constructor(random: Random, pool: TextPool) {
+    this.#pool = pool;
     this.#variants = new DataVariants(random, pool);
   }
 
   fill(drafts: readonly CallDraft[], list: KeyList, tape: DigitTape): Call[] {
-    const marketIndexes: number[] = [];
-    for (let i = 0; i < list.keys.length; i++) {
-      if ((list.keys[i] as Key).role === 'market') marketIndexes.push(i);
+    assert(list.keyCount <= KEY_COUNT_MAX, 'a key has a place below 256');
+    this.#marketCount = 0;
+    for (let i = 0; i < list.keyCount; i++) {
+      if ((list.keys[i] as Key).role === 'market') this.#markets[this.#marketCount++] = i;
     }
-    return this.#fill(drafts, { list, marketIndexes, writableCount: countWritable(list) }, tape);
+    this.#writableCount = countWritable(list);
+    return this.#fill(drafts, list, tape);
   }
 
-  #fill(drafts: readonly CallDraft[], context: FillContext, tape: DigitTape): Call[] {
-    const calls: Call[] = [];
-    for (const draft of drafts) {
-      calls.push({
+  #fill(drafts: readonly CallDraft[], list: KeyList, tape: DigitTape): Call[] {
+    const calls = new Array<Call>(drafts.length);
+    for (let i = 0; i < drafts.length; i++) {
+      const draft = drafts[i] as CallDraft;
+      calls[i] = {
         programId: draft.program.id,
-        programIndex: findProgram(context.list, draft.program),
-        accounts: drawAccounts(draft, context, tape.random),
+        programIndex: findProgram(list, draft.program),
+        accounts: this.#drawAccounts(draft, list, tape.random),
         data: this.#variants.draw(draft.program, draft.kind, tape),
         depth: draft.depth,
-        calls: draft.calls.length === 0 ? NO_CALLS : this.#fill(draft.calls, context, tape),
+        calls: draft.calls.length === 0 ? NO_CALLS : this.#fill(draft.calls, list, tape),
         ran: draft.ran,
-      });
+      };
     }
     return calls;
+  }
+
+  #drawAccounts(call: CallDraft, list: KeyList, random: Random): NumberList {
+    const count = call.kind.accountCount.draw(random);
+    const accounts = this.#pool.passing.openNumbers(count);
+    if (call.program.role === 'app') this.#fillAppAccounts(accounts, count, { call, list });
+    else this.#fillAccounts(accounts, count, { list, random });
+    return accounts;
+  }
+
+  #fillAccounts(
+    accounts: NumberList,
+    count: number,
+    { list, random }: { readonly list: KeyList; readonly random: Random },
+  ): void {
+    const { bytes } = this.#pool;
+    const start = accounts + HEADER_BYTES;
+    const lastIndex = count - 1;
+    for (let i = 0; i < count; i++) {
+      // The last one signs: the user, or the market on the user's behalf.
+      bytes[start + i] =
+        i === lastIndex && count > 1
+          ? drawAuthority(list, random)
+          : writableIndex(list, random.below(this.#writableCount));
+    }
+  }
+
+  /** An application names its market first, then the user, then everything else in turn. */
+  #fillAppAccounts(
+    accounts: NumberList,
+    count: number,
+    { call, list }: { readonly call: CallDraft; readonly list: KeyList },
+  ): void {
+    const { bytes } = this.#pool;
+    const markets = this.#markets;
+    const marketCount = this.#marketCount;
+    const end = accounts + HEADER_BYTES + count;
+    let at = accounts + HEADER_BYTES;
+    let market = marketCount === 0 ? 0 : call.program.rank % marketCount;
+    for (let left = Math.min(count - 1, marketCount); left > 0; left--) {
+      bytes[at++] = markets[market] as number;
+      market = market + 1 === marketCount ? 0 : market + 1;
+    }
+    if (at < end) bytes[at++] = 0;
+    // From the read-only keys on, which are the ones that others name too.
+    let next = list.staticCount - list.readonlyUnsignedCount;
+    while (at < end) {
+      bytes[at++] = next;
+      next = next + 1 === list.keyCount ? 0 : next + 1;
+    }
   }
 }
 
 const NO_CALLS: readonly Call[] = [];
 
-interface FillContext {
-  readonly list: KeyList;
-  readonly marketIndexes: readonly number[];
-  readonly writableCount: number;
-}
+/** Places of keys are single bytes on the ledger. */
+const KEY_COUNT_MAX = 256;
 
 /** Programs stand at the end of the static keys or of the loaded ones. */
-function findProgram({ keys }: KeyList, program: Program): number {
-  for (let i = keys.length - 1; i >= 0; i--) if ((keys[i] as Key).program === program) return i;
+function findProgram({ keys, keyCount }: KeyList, program: Program): number {
+  for (let i = keyCount - 1; i >= 0; i--) if ((keys[i] as Key).program === program) return i;
   assert(false, 'the key list holds every program that is called');
-}
-
-function drawAccounts(call: CallDraft, context: FillContext, random: Random): number[] {
-  const count = call.kind.accountCount.draw(random);
-  const accounts: number[] = [];
-  if (call.program.role === 'app') {
-    fillAppAccounts(accounts, count, { call, context });
-    return accounts;
-  }
-  const { list, writableCount } = context;
-  for (let i = 0; i < count; i++) {
-    // The last one signs: the user, or the market on the user's behalf.
-    if (count > 1 && i === count - 1) {
-      accounts.push(drawAuthority(list, random));
-    } else accounts.push(writableIndex(list, random.below(writableCount)));
-  }
-  return accounts;
 }
 
 /** The user, one of the read-only keys that everybody names, or any. */
 function drawAuthority(list: KeyList, random: Random): number {
   const choice = random.unit();
   if (choice < 0.4) return 0;
-  if (choice > 0.55) return random.below(list.keys.length);
+  if (choice > 0.55) return random.below(list.keyCount);
   return list.staticCount - 1 - random.below(Math.min(4, list.readonlyUnsignedCount));
-}
-
-/** An application names its market first, then the user, then everything else in turn. */
-function fillAppAccounts(
-  accounts: number[],
-  count: number,
-  { call, context }: { readonly call: CallDraft; readonly context: FillContext },
-): void {
-  const keyCount = context.list.keys.length;
-  const markets = context.marketIndexes;
-  const marketCount = Math.min(count - 1, markets.length);
-  let market = markets.length === 0 ? 0 : call.program.rank % markets.length;
-  for (let i = 0; i < marketCount; i++) {
-    accounts.push(markets[market] as number);
-    market = market + 1 === markets.length ? 0 : market + 1;
-  }
-  if (accounts.length < count) accounts.push(0);
-  // From the read-only keys on, which are the ones that others name too.
-  let next = context.list.staticCount - context.list.readonlyUnsignedCount;
-  while (accounts.length < count) {
-    accounts.push(next);
-    next = next + 1 === keyCount ? 0 : next + 1;
-  }
 }

@@ -22,7 +22,7 @@ import type {
   SimulatedReward,
   SimulatedTransaction,
 } from './simulated-block.ts';
-import type { PooledText, TextPool } from './text-pool.ts';
+import type { TextPool } from './text-pool.ts';
 
 const VOTE_ID = 'Vote111111111111111111111111111111111111111';
 
@@ -80,10 +80,9 @@ function addTransaction(
   records: Records,
 ): void {
   const observed = observeLog(transaction, era);
-  const read: ReadText = (text) => texts.read(text);
-  const keys = transaction.keys.map(read) as Address[];
+  const keys = texts.readList(transaction.keys) as Address[];
   records.transactions.push(
-    expectTransaction(transaction, { transactionIndex, keys, era, observed, read }),
+    expectTransaction(transaction, { transactionIndex, keys, era, observed, texts }),
   );
   const addresses = buildInstructionAddresses(transaction.calls, era, observed);
   for (const [call, instructionAddress] of addresses) {
@@ -91,8 +90,8 @@ function addTransaction(
       transactionIndex,
       instructionAddress,
       programId: call.programId,
-      accounts: call.accounts.map((index) => keys[index] as Address),
-      data: read(call.data),
+      accounts: texts.readNumbers(call.accounts).map((index) => keys[index] as Address),
+      data: texts.read(call.data),
       error: observed.errors.get(call) ?? null,
       computeUnitsConsumed: observed.units.get(call) ?? null,
       isCommitted: era.hasMeta ? transaction.error === null : null,
@@ -110,26 +109,24 @@ function addTransaction(
     });
   }
   if (!era.hasMeta) return;
-  const context = { transactionIndex, keys, era, read };
+  const context = { transactionIndex, keys, era, texts };
   records.balances.push(...expectBalances(transaction, context));
   if (era.hasInner) records.tokenBalances.push(...expectHoldings(transaction, context));
 }
-
-type ReadText = (text: PooledText) => string;
 
 interface Context {
   readonly transactionIndex: number;
   /** The transaction's keys, as texts. */
   readonly keys: readonly Address[];
   readonly era: EraRules;
-  readonly read: ReadText;
+  readonly texts: TextPool;
 }
 
 function expectTransaction(
   transaction: SimulatedTransaction,
   context: Context & { readonly observed: Observed },
 ): Transaction {
-  const { transactionIndex, keys, era, observed, read } = context;
+  const { transactionIndex, keys, era, observed, texts } = context;
   const { staticCount, loadedWritableCount, version, error } = transaction;
   const writableEnd = staticCount + loadedWritableCount;
   const err = error === null ? null : `{"${error.variant}":${error.detail}}`;
@@ -138,18 +135,19 @@ function expectTransaction(
     version: version === 'legacy' ? -1 : version,
     accountKeys: keys.slice(0, staticCount),
     addressTableLookups: transaction.lookups.map((lookup) => ({
-      ...lookup,
-      accountKey: read(lookup.accountKey) as Address,
+      accountKey: texts.read(lookup.accountKey) as Address,
+      writableIndexes: texts.readNumbers(lookup.writableIndexes),
+      readonlyIndexes: texts.readNumbers(lookup.readonlyIndexes),
     })),
     numReadonlySignedAccounts: transaction.readonlySignedCount,
     numReadonlyUnsignedAccounts: transaction.readonlyUnsignedCount,
     numRequiredSignatures: transaction.requiredSignatureCount,
-    recentBlockhash: read(transaction.recentBlockhash),
-    signatures: transaction.signatures.map(read) as Signature[],
+    recentBlockhash: texts.read(transaction.recentBlockhash),
+    signatures: texts.readList(transaction.signatures) as Signature[],
     err: era.hasMeta ? err : null,
-    fee: era.hasMeta ? BigInt(read(transaction.fee)) : null,
+    fee: era.hasMeta ? BigInt(texts.read(transaction.fee)) : null,
     computeUnitsConsumed:
-      era.hasMeta && era.isModern ? BigInt(read(transaction.computeUnits)) : null,
+      era.hasMeta && era.isModern ? BigInt(texts.read(transaction.computeUnits)) : null,
     loadedAddresses: {
       writable: keys.slice(staticCount, writableEnd),
       readonly: keys.slice(writableEnd),
@@ -160,12 +158,14 @@ function expectTransaction(
 
 function expectBalances(
   transaction: SimulatedTransaction,
-  { transactionIndex, keys, read }: Context,
+  { transactionIndex, keys, texts }: Context,
 ): Balance[] {
   const balances: Balance[] = [];
+  const pres = texts.readList(transaction.preBalances);
+  const posts = texts.readList(transaction.postBalances);
   keys.forEach((account, index) => {
-    const pre = BigInt(read(transaction.preBalances[index] as PooledText));
-    const post = BigInt(read(transaction.postBalances[index] as PooledText));
+    const pre = BigInt(pres[index] as string);
+    const post = BigInt(posts[index] as string);
     if (pre !== post) balances.push({ transactionIndex, account, pre, post });
   });
   return balances.sort((a, b) => compareTexts(a.account, b.account));
@@ -195,16 +195,16 @@ function expectHoldings(transaction: SimulatedTransaction, context: Context): To
   return balances.sort((a, b) => compareTexts(a.account, b.account));
 }
 
-function expectSide(side: HoldingSide | null, { era, read }: Context) {
+function expectSide(side: HoldingSide | null, { era, texts }: Context) {
   if (side === null) {
     return { mint: null, decimals: null, programId: null, owner: null, amount: null };
   }
   return {
-    mint: read(side.mint) as Address,
+    mint: texts.read(side.mint) as Address,
     decimals: side.decimals,
-    programId: era.isModern ? (read(side.programId) as Address) : null,
-    owner: era.isModern ? (read(side.owner) as Address) : null,
-    amount: BigInt(read(side.amount)),
+    programId: era.isModern ? (texts.read(side.programId) as Address) : null,
+    owner: era.isModern ? (texts.read(side.owner) as Address) : null,
+    amount: BigInt(texts.read(side.amount)),
   };
 }
 

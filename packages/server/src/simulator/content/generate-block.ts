@@ -19,7 +19,13 @@ import { ProgramCatalogue } from './program-catalogue.ts';
 import { drawRewards } from './rewards.ts';
 import type { SimulatedBlock, SimulatedTransaction } from './simulated-block.ts';
 import { SkeletonDrawer } from './skeleton.ts';
-import { type PooledText, TextPool, type TextRegion } from './text-pool.ts';
+import {
+  HEADER_BYTES,
+  type PooledText,
+  type TextList,
+  TextPool,
+  type TextRegion,
+} from './text-pool.ts';
 import { VALIDATOR_COUNT, VoteDrawer } from './votes.ts';
 
 const COUNT_SIGMA = 0.45;
@@ -179,21 +185,21 @@ export class BlockGenerator {
     const version = this.#drawVersion(random);
     const skeleton = stock.skeletons.draw(random);
     const { error } = skeleton;
-    const payer = stock.keys.payerKey(this.#drawPayer(stock.book, slot, random));
+    const payer = this.#drawPayer(stock.book, slot, random);
     const hasLookups = version === 0 && random.chance(LOOKUP_RATE);
     const list = stock.keys.build({ slot, skeleton, payer, hasLookups }, tape);
     const fee = SIGNATURE_FEE * list.signerCount + PRIORITY_FEE.draw(random);
     const plan = { fee, isFailed: error !== null, isStress: stress };
     const balances = drawBalances(list, plan, { random, texts: passing });
     const holdings = stock.holdings.draw(list, skeleton.shape, random);
-    const signatures: PooledText[] = [];
-    for (let i = 0; i < list.signerCount; i++) signatures.push(drawSignature(tape, passing));
+    const signatures = drawSignatures(list.signerCount, tape, passing);
     const recentBlockhash = drawBlockhash(stock.book, slot, random);
     const calls = stock.filler.fill(skeleton.calls, list, tape);
     const feeText = this.#drawAmount(fee, passing, random);
     const units = this.#drawAmount(skeleton.units, passing, random);
     return {
-      keys: addressesOf(list.keys),
+      keys: addressesOf(list, passing),
+      keyCount: list.keyCount,
       staticCount: list.staticCount,
       loadedWritableCount: list.loadedWritableCount,
       requiredSignatureCount: list.signerCount,
@@ -253,9 +259,17 @@ function printCost(units: PooledText, list: KeyList, texts: TextRegion): PooledT
   return texts.addNumber(countCost(pool.readNumber(units), counts));
 }
 
-/** A loop: this is done for every transaction, and twenty keys each. */
-function addressesOf(keys: readonly Key[]): PooledText[] {
-  const addresses: PooledText[] = [];
-  for (const key of keys) addresses.push(key.address);
-  return addresses;
+function drawSignatures(count: number, tape: DigitTape, texts: TextRegion): TextList {
+  const list = texts.openList(count);
+  const start = (list + HEADER_BYTES) >> 2;
+  for (let i = 0; i < count; i++) texts.pool.words[start + i] = drawSignature(tape, texts);
+  return list;
+}
+
+function addressesOf({ keys, keyCount }: KeyList, texts: TextRegion): TextList {
+  const list = texts.openList(keyCount);
+  const start = (list + HEADER_BYTES) >> 2;
+  const { words } = texts.pool;
+  for (let i = 0; i < keyCount; i++) words[start + i] = (keys[i] as Key).address;
+  return list;
 }

@@ -1,7 +1,7 @@
 /** Token accounts of a transaction before and after it. */
 import type { Random } from '../../base/random.ts';
 import type { AddressBook } from './address-book.ts';
-import { AmountPrinter } from './amount-printer.ts';
+import { AmountPrinter, type Token } from './amount-printer.ts';
 import { EXTREMES } from './balances.ts';
 import type { Shape } from './call-tree.ts';
 import { Bands, buildZipfTable, Quantiles } from './distributions.ts';
@@ -36,12 +36,6 @@ const AMOUNT = new Quantiles([
   [1, 9_000_000_000_000_000],
 ]);
 
-interface Token {
-  readonly mint: PooledText;
-  readonly decimals: number;
-  readonly programId: PooledText;
-}
-
 export class HoldingDrawer {
   readonly #book: AddressBook;
   readonly #random: Random;
@@ -65,8 +59,8 @@ export class HoldingDrawer {
     if (shape === 'infrastructure' ? random.chance(0.85) : random.chance(NO_TOKENS_RATE)) return [];
     const writableCount = countWritable(list);
     const count = Math.min(COUNT.draw(random), writableCount);
-    const vault = list.keys.find((key) => key.market >= 0);
-    const token = vault === undefined ? this.#drawToken(random) : this.#marketToken(vault.market);
+    const market = findMarket(list);
+    const token = market === -1 ? this.#drawToken(random) : this.#marketToken(market);
     // Vaults stand behind the fresh accounts, so that most runs take some of both.
     const start = random.below(Math.max(1, writableCount - count + 1));
     const holdings: Holding[] = [];
@@ -119,11 +113,8 @@ export class HoldingDrawer {
     return { mint: this.#book.address('mint', rank), decimals: rank % 4 === 1 ? 9 : 6, programId };
   }
 
-  #sideOf({ mint, decimals, programId }: Token, owner: PooledText, amount: number): HoldingSide {
-    return this.#amounts.show(
-      { mint, decimals, programId, owner },
-      this.#book.pool.passing.addNumber(amount),
-    );
+  #sideOf(token: Token, owner: PooledText, amount: number): HoldingSide {
+    return this.#amounts.show(token, owner, this.#book.pool.passing.addNumber(amount));
   }
 
   /** Sides that differ in everything, and amounts at the ends of their range. */
@@ -136,17 +127,26 @@ export class HoldingDrawer {
       const change = random.below(4);
       return {
         accountIndex,
-        pre: this.#amounts.show(pre, drawExtreme()),
+        pre: this.#amounts.show(pre, pre.owner, drawExtreme()),
         post: this.#amounts.show(
           {
             mint: change === 0 ? book.address('mint', 7) : post.mint,
-            owner: change === 1 ? book.address('owner', 7) : post.owner,
             programId: change === 2 ? this.#token2022Id : post.programId,
             decimals: change === 3 ? 0 : post.decimals,
           },
+          change === 1 ? book.address('owner', 7) : post.owner,
           drawExtreme(),
         ),
       };
     });
   }
+}
+
+/** The market of the first vault among the keys; -1 if there is none. */
+function findMarket({ keys, keyCount }: KeyList): number {
+  for (let i = 0; i < keyCount; i++) {
+    const { market } = keys[i] as Key;
+    if (market >= 0) return market;
+  }
+  return -1;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JsonPrinter } from './json-printer.ts';
-import { type PooledText, TextPool } from './text-pool.ts';
+import { type TextList, TextPool } from './text-pool.ts';
 
 const pool = new TextPool();
 const printer = new JsonPrinter(pool);
@@ -23,11 +23,12 @@ const part: fc.Arbitrary<Part> = fc.oneof(
     return { expected: value, order: () => printer.text(pool.passing.add(value)) };
   }),
   number.map((value) => ({ expected: `${value}`, order: () => printer.number(value) })),
-  fc.array(number, { maxLength: 20 }).map((values) => {
-    return { expected: values.join(','), order: () => printer.numbers(values) };
+  fc.array(fc.nat(255), { maxLength: 20 }).map((values) => {
+    const order = () => printer.numbers(pool.passing.addNumbers(values));
+    return { expected: values.join(','), order };
   }),
   fc.array(text, { maxLength: 5 }).map((values) => {
-    return { expected: values.join(','), order: () => printer.listed(pooled(values)) };
+    return { expected: values.join(','), order: () => printer.texts(pooled(values)) };
   }),
   fc.array(text, { maxLength: 5 }).map((values) => {
     const order = () =>
@@ -36,8 +37,8 @@ const part: fc.Arbitrary<Part> = fc.oneof(
   }),
 );
 
-function pooled(texts: readonly string[]): PooledText[] {
-  return texts.map((value) => pool.passing.add(value));
+function pooled(texts: readonly string[]): TextList {
+  return pool.passing.addList(texts.map((value) => pool.passing.add(value)));
 }
 
 function finish(): string {
@@ -63,13 +64,14 @@ describe('json-printer', () => {
   test('limit: more orders than the list holds, and more bytes than the output', () => {
     printer.begin();
     const line = pool.lasting.add('0123456789'.repeat(200));
+    const list = pool.lasting.addList([line, pool.lasting.add('end')]);
     for (let i = 0; i < 40_000; i++) {
       if (i % 4 === 0) printer.text(line);
       else printer.number(i);
-      if (i % 7 === 0) printer.numbers([i, 1]);
+      if (i % 7 === 0) printer.quoted(list, 1, 2);
     }
     const expected = Array.from({ length: 40_000 }, (_, i) => {
-      return `${i % 4 === 0 ? '0123456789'.repeat(200) : i}${i % 7 === 0 ? `${i},1` : ''}`;
+      return `${i % 4 === 0 ? '0123456789'.repeat(200) : i}${i % 7 === 0 ? 'end' : ''}`;
     });
     const printed = finish();
     expect(printed.length).toBeGreaterThan(16 * 1024 * 1024);

@@ -1,15 +1,20 @@
 /**
- * Puts pooled texts and numbers one after the other, as bytes. What is to be printed is noted as a list of orders, one
- * word each, which the kernel carries out in one go: noting costs one store a piece, and no text is ever joined.
+ * Puts pooled texts and numbers one after the other, as bytes. What is to be printed is noted as a list of orders, a
+ * word or two each, which the kernel carries out in one go: noting costs one store a piece, and no text is ever joined.
  */
-import { assert } from '../../base/assert.ts';
-import { type PooledText, TEXT_BYTES_MAX, type TextPool } from './text-pool.ts';
+import {
+  type NumberList,
+  type PooledText,
+  TEXT_BYTES_MAX,
+  type TextList,
+  type TextPool,
+} from './text-pool.ts';
 
-// Codes of orders, in the low bits of a text's place or a number times 8. kernels/assembly/print.ts has the same.
-const TEXT_COMMA = 1;
-const TEXT_QUOTES = 2;
-const NUMBER = 3;
-const NUMBER_COMMA = 4;
+// Codes of orders, in the low bits of a place or a number times 8. kernels/assembly/print.ts has the same.
+const NUMBER = 1;
+const NUMBERS = 2;
+const TEXTS = 3;
+const QUOTED = 4;
 
 const ORDER_COUNT = 16 * 1024;
 /** A block of the size of a full one fits; what does not is put aside piece by piece. */
@@ -19,7 +24,7 @@ export class JsonPrinter {
   readonly pool: TextPool;
   readonly #ordersStart: number;
   readonly #outputStart: number;
-  /** Beyond it there is room for one more text of any length. */
+  /** Beyond it there is room for what one more order prints. */
   readonly #outputLimit: number;
   /** As words of the memory: where the next order goes, and where there is no more room for one. */
   #at: number;
@@ -55,26 +60,20 @@ export class JsonPrinter {
     this.pool.words[this.#at++] = (value << 3) | NUMBER;
   }
 
-  /** Numbers from 0 to 2^28 - 1 with commas between them. */
-  numbers(values: readonly number[]): void {
-    const { length } = values;
-    if (length === 0) return;
-    this.#makeRoom(length);
-    const { words } = this.pool;
-    let at = this.#at;
-    for (let i = 0; i < length; i++) words[at++] = ((values[i] as number) << 3) | NUMBER_COMMA;
-    words[at - 1] = ((values[length - 1] as number) << 3) | NUMBER;
-    this.#at = at;
+  /** With commas between them. */
+  numbers(list: NumberList): void {
+    if (this.#at === this.#end) this.flush();
+    this.pool.words[this.#at++] = list | NUMBERS;
   }
 
-  /** Texts with commas between them. */
-  listed(texts: readonly PooledText[]): void {
-    this.#join(texts, 0, texts.length, TEXT_COMMA);
+  /** With commas between them. */
+  texts(list: TextList): void {
+    this.#order(list | TEXTS, this.pool.listCount(list) << 16);
   }
 
-  /** Texts from one place to another with `","` between them; what stands before the first and after the last is the caller's. */
-  quoted(texts: readonly PooledText[], start: number, end: number): void {
-    this.#join(texts, start, end, TEXT_QUOTES);
+  /** From one place of the list to another, with `","` between them; the outer quotes are the caller's. */
+  quoted(list: TextList, start: number, end: number): void {
+    this.#order(list | QUOTED, start | (end << 16));
   }
 
   /** A text that is not in the pool. It is put among those that pass, so `forgetStrings` is not far. */
@@ -116,22 +115,12 @@ export class JsonPrinter {
     return room;
   }
 
-  #join(texts: readonly PooledText[], start: number, end: number, code: number): void {
-    if (start === end) return;
-    this.#makeRoom(end - start);
+  /** An order of two words. */
+  #order(first: number, second: number): void {
+    if (this.#at + 2 > this.#end) this.flush();
     const { words } = this.pool;
-    let at = this.#at;
-    for (let i = start; i < end; i++) words[at++] = (texts[i] as number) | code;
-    words[at - 1] = texts[end - 1] as number;
-    this.#at = at;
-  }
-
-  #makeRoom(count: number): void {
-    if (this.#at + count <= this.#end) return;
-    assert(
-      count <= ORDER_COUNT,
-      'a list is shorter than the orders that are carried out in one go',
-    );
-    this.flush();
+    words[this.#at] = first;
+    words[this.#at + 1] = second;
+    this.#at += 2;
   }
 }

@@ -17,22 +17,29 @@ import { SYSVAR_RENT, WRAPPED_COIN } from './ledger-programs.ts';
 import type { Program } from './program.ts';
 import type { SimulatedLookup } from './simulated-block.ts';
 import type { Skeleton } from './skeleton.ts';
-import type { PooledText } from './text-pool.ts';
+import { HEADER_BYTES, type NumberList, type PooledText, type TextRegion } from './text-pool.ts';
+
+/** Lamports, as a number and as a text. */
+interface Amount {
+  readonly lamports: number;
+  readonly text: PooledText;
+}
 
 /** An account as it is met; those that are met again are made once. */
 export interface Key {
   readonly address: PooledText;
-  /** Lamports it holds unless the transaction changes them; the same as a text. */
-  readonly lamports: number;
-  readonly resting: PooledText;
+  /** What it holds unless the transaction changes it. */
+  readonly resting: Amount;
   readonly role: 'payer' | 'signer' | 'fresh' | 'market' | 'other' | 'program';
   /** The market's number for a vault, else -1. */
   readonly market: number;
   readonly program: Program | undefined;
 }
 
+/** Good until the next one is built: keys beyond `keyCount` are those of another transaction. */
 export interface KeyList {
   readonly keys: readonly Key[];
+  readonly keyCount: number;
   readonly staticCount: number;
   readonly loadedWritableCount: number;
   readonly signerCount: number;
@@ -61,6 +68,8 @@ const MARKET_LIFE_SLOTS = 40_000;
 const MARKETS_KEPT_MAX = 20_000;
 const HOT_COUNT = 4096;
 const HOT_LIFE_SLOTS = 6000;
+/** More than a transaction ever lacks: it has at most 30 keys of its own. */
+const HOT_IN_TRANSACTION_MAX = 64;
 /** The first of them never change. */
 const LASTING_RANK_END = 40;
 
@@ -131,60 +140,91 @@ const RESTING = [
 export interface KeyListPlan {
   readonly slot: number;
   readonly skeleton: Skeleton;
-  readonly payer: Key;
+  readonly payer: PooledText;
   readonly hasLookups: boolean;
+}
+
+/** Keys one after the other, in an array that is filled again for every transaction and never made anew. */
+class KeyRow {
+  readonly keys: Key[] = [];
+  count = 0;
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  add(key: Key): void {
+    this.keys[this.count++] = key;
+  }
+
+  addAll(keys: readonly Key[], start: number, end: number): void {
+    for (let i = start; i < end; i++) this.keys[this.count++] = keys[i] as Key;
+  }
+}
+
+/** The account of a rank in the time of its life. */
+interface HotKey {
+  readonly id: number;
+  readonly key: Key;
 }
 
 export class KeyListBuilder {
   readonly #book: AddressBook;
   readonly #markets = new Map<number, readonly Key[]>();
   readonly #programs = new Map<Program, Key>();
-  /** Amounts that come again and again. */
-  readonly #amounts = new Map<number, PooledText>();
+  readonly #hot: (HotKey | undefined)[] = new Array(HOT_COUNT).fill(undefined);
+  readonly #resting: readonly Amount[];
+  readonly #nothing: Amount;
+  readonly #tokenAccount: Amount;
+  readonly #mint: Amount;
   /** Accounts that every application names. */
   readonly #known: readonly Key[];
+  readonly #row = new KeyRow();
+  readonly #shared = new KeyRow();
+  /** Which accounts of `#shared` are popular ones. */
+  readonly #hotIds = new Float64Array(HOT_IN_TRANSACTION_MAX);
 
   constructor(book: AddressBook) {
     this.#book = book;
     const { lasting } = book.pool;
+    const amount = (lamports: number) => ({ lamports, text: lasting.addNumber(lamports) });
+    this.#resting = RESTING.map(amount);
+    this.#nothing = amount(0);
+    this.#tokenAccount = amount(TOKEN_ACCOUNT_LAMPORTS);
+    this.#mint = amount(MINT_LAMPORTS);
     this.#known = [
-      this.#otherKey(lasting.add(WRAPPED_COIN), 482_610_441_034),
-      this.#otherKey(lasting.add(SYSVAR_RENT), 1_009_200),
+      makeKey(lasting.add(WRAPPED_COIN), amount(482_610_441_034), 'other'),
+      makeKey(lasting.add(SYSVAR_RENT), amount(1_009_200), 'other'),
     ];
-  }
-
-  /** Who pays the fee; what it holds is drawn with the balances. */
-  payerKey(address: PooledText): Key {
-    return this.#key(address, 0, 'payer');
   }
 
   build(plan: KeyListPlan, tape: DigitTape): KeyList {
     const { random } = tape;
     const { shape, programs } = plan.skeleton;
-    const signers = [plan.payer];
+    const row = this.#row;
+    row.clear();
+    // What the payer holds is drawn with the balances.
+    row.add(makeKey(plan.payer, this.#nothing, 'payer'));
     const signerCount = SIGNER_COUNT.draw(random);
-    for (let i = 1; i < signerCount; i++) signers.push(this.#freshKey('signer', tape));
-    const fresh: Key[] = [];
+    for (let i = 1; i < signerCount; i++) row.add(this.#freshKey('signer', tape));
     const freshCount = FRESH_COUNT[shape].draw(random);
-    for (let i = 0; i < freshCount; i++) fresh.push(this.#freshKey('fresh', tape));
-    const shared: Key[] = [];
-    for (const program of programs) {
-      if (program.rank >= 0) this.#addMarket(shared, program, plan.slot, random);
+    for (let i = 0; i < freshCount; i++) row.add(this.#freshKey('fresh', tape));
+    this.#shared.clear();
+    for (let i = 0; i < programs.length; i++) {
+      const program = programs[i] as Program;
+      if (program.rank >= 0) this.#addMarket(program, plan.slot, random);
     }
-    const known = shape === 'infrastructure' ? [] : this.#known;
+    const knownCount = shape === 'infrastructure' ? 0 : this.#known.length;
     const loadedCount = plan.hasLookups ? LOADED_COUNT.draw(random) : 0;
     const staticCount = STATIC_COUNT[shape].draw(random);
-    const room = staticCount - signerCount - freshCount - known.length - programs.length;
-    const missing = Math.max(room, loadedCount) - shared.length;
-    this.#addHot(shared, missing, plan.slot, random);
-    const draft = { signers, fresh, shared, known, loadedCount, staticCount };
-    const list = this.#arrange(draft, plan.skeleton, random);
-    if (loadedCount > 0) this.#drawLookups(list, random);
-    return list;
+    const room = staticCount - row.count - knownCount - programs.length;
+    this.#addHot(Math.max(room, loadedCount) - this.#shared.count, plan.slot, random);
+    const draft = { signerCount, knownCount, loadedCount, staticCount };
+    return this.#arrange(draft, plan.skeleton, random);
   }
 
   /** The accounts of one market of an application, and its configuration. */
-  #addMarket(shared: Key[], program: Program, slot: number, random: Random): void {
+  #addMarket(program: Program, slot: number, random: Random): void {
     const rank = MARKET_TABLE.draw(random);
     const life = generation(rank, slot, MARKET_LIFE_SLOTS);
     const market = (life * MARKETS_PER_PROGRAM + rank) * 4096 + program.rank;
@@ -194,7 +234,7 @@ export class KeyListBuilder {
       if (this.#markets.size >= MARKETS_KEPT_MAX) this.#markets.clear();
       this.#markets.set(market, keys);
     }
-    for (const key of keys) shared.push(key);
+    this.#shared.addAll(keys, 0, keys.length);
   }
 
   #buildMarket(market: number, rank: number, program: Program): Key[] {
@@ -202,87 +242,101 @@ export class KeyListBuilder {
     const keys: Key[] = [];
     for (let i = 0; i < count; i++) {
       const address = this.#book.address('market', market * MARKET_ACCOUNTS_MAX + i);
-      const lamports = RESTING[(rank + i) % RESTING.length] as number;
-      keys.push({ ...this.#key(address, lamports, 'market'), market: i < 2 ? market : -1 });
+      const resting = this.#resting[(rank + i) % RESTING.length] as Amount;
+      keys.push({ ...makeKey(address, resting, 'market'), market: i < 2 ? market : -1 });
     }
-    keys.push(this.#otherKey(this.#book.address('config', program.rank), MINT_LAMPORTS));
+    keys.push(makeKey(this.#book.address('config', program.rank), this.#mint, 'other'));
     return keys;
   }
 
   /** Up to so many accounts that are popular with everybody; one that is drawn twice counts once. */
-  #addHot(shared: Key[], count: number, slot: number, random: Random): void {
-    // Numbers are compared faster than addresses.
-    const ids: number[] = [];
+  #addHot(count: number, slot: number, random: Random): void {
+    const ids = this.#hotIds;
+    let idCount = 0;
     for (let i = 0; i < count; i++) {
       const rank = HOT_TABLE.draw(random);
       const id = generation(rank, slot, HOT_LIFE_SLOTS) * HOT_COUNT + rank;
-      if (ids.includes(id)) continue;
-      ids.push(id);
-      const lamports = RESTING[rank % RESTING.length] as number;
-      shared.push(this.#otherKey(this.#book.address('account', id), lamports));
+      if (isAmong(ids, idCount, id)) continue;
+      ids[idCount++] = id;
+      this.#shared.add(this.#hotKey(rank, id));
     }
   }
 
-  #drawLookups(list: DraftList, random: Random): void {
-    const tableCount = TABLE_COUNT.draw(random);
-    const readonlyCount = list.keys.length - list.staticCount - list.loadedWritableCount;
-    const writable = deal(list.loadedWritableCount, tableCount, random);
-    const readonly = deal(readonlyCount, tableCount, random);
-    for (let i = 0; i < tableCount; i++) {
-      list.lookups.push({
-        accountKey: this.#book.address('table', TABLE_IDS.draw(random) * 4 + i),
-        writableIndexes: writable[i] as number[],
-        readonlyIndexes: readonly[i] as number[],
-      });
-    }
+  #hotKey(rank: number, id: number): Key {
+    const known = this.#hot[rank];
+    if (known !== undefined && known.id === id) return known.key;
+    const resting = this.#resting[rank % RESTING.length] as Amount;
+    const key = makeKey(this.#book.address('account', id), resting, 'other');
+    this.#hot[rank] = { id, key };
+    return key;
   }
 
   /** Puts the keys in order. What comes from tables are shared accounts and programs that no top-level instruction names. */
-  #arrange(draft: KeyDraft, skeleton: Skeleton, random: Random): DraftList {
-    const { signers, fresh, shared, known } = draft;
-    const loadedCount = Math.min(draft.loadedCount, shared.length);
+  #arrange(draft: KeyDraft, { programs, calls }: Skeleton, random: Random): KeyList {
+    const row = this.#row;
+    const { keys: shared, count: sharedCount } = this.#shared;
+    const loadedCount = Math.min(draft.loadedCount, sharedCount);
     const loadedWritableCount = Math.round(loadedCount * 0.57);
-    const programKeys: Key[] = [];
-    const loadedPrograms: Key[] = [];
-    for (const program of skeleton.programs) {
-      const isLoaded = loadedCount > 0 && !isTop(program, skeleton.calls);
-      (isLoaded ? loadedPrograms : programKeys).push(this.#programKey(program));
-    }
-    const fixedCount = signers.length + known.length + programKeys.length + fresh.length;
+    const tops = loadedCount > 0 ? calls : null;
+    const fixedCount = row.count + draft.knownCount + countOwn(programs, tops);
     const restCount = Math.min(
-      shared.length - loadedCount,
+      sharedCount - loadedCount,
       Math.max(0, draft.staticCount - fixedCount),
     );
     const writableEnd = loadedCount + Math.ceil(restCount * 0.7);
-    const restEnd = loadedCount + restCount;
-    const keys = signers;
-    const signerCount = keys.length;
-    for (const key of fresh) keys.push(key);
-    for (let i = loadedCount; i < writableEnd; i++) keys.push(shared[i] as Key);
-    const writableCount = keys.length;
-    for (let i = writableEnd; i < restEnd; i++) keys.push(shared[i] as Key);
-    for (const key of known) keys.push(key);
-    for (const key of programKeys) keys.push(key);
-    const staticCount = keys.length;
-    for (let i = 0; i < loadedCount; i++) keys.push(shared[i] as Key);
-    for (const key of loadedPrograms) keys.push(key);
+    row.addAll(shared, loadedCount, writableEnd);
+    const writableCount = row.count;
+    row.addAll(shared, writableEnd, loadedCount + restCount);
+    row.addAll(this.#known, 0, draft.knownCount);
+    this.#addPrograms(programs, tops, true);
+    const staticCount = row.count;
+    row.addAll(shared, 0, loadedCount);
+    if (loadedCount > 0) this.#addPrograms(programs, tops, false);
+    const readonlySignedCount = draft.signerCount > 1 && random.chance(0.3) ? 1 : 0;
+    const readonlyCount = row.count - staticCount - loadedWritableCount;
     return {
-      keys,
+      keys: row.keys,
+      keyCount: row.count,
       staticCount,
       loadedWritableCount,
-      signerCount,
-      readonlySignedCount: signerCount > 1 && random.chance(0.3) ? 1 : 0,
+      signerCount: draft.signerCount,
+      readonlySignedCount,
       readonlyUnsignedCount: staticCount - writableCount,
-      lookups: [],
+      lookups:
+        draft.loadedCount > 0 ? this.#drawLookups(loadedWritableCount, readonlyCount, random) : [],
     };
+  }
+
+  #addPrograms(
+    programs: readonly Program[],
+    tops: readonly CallDraft[] | null,
+    own: boolean,
+  ): void {
+    for (let i = 0; i < programs.length; i++) {
+      const program = programs[i] as Program;
+      if (isOwn(program, tops) === own) this.#row.add(this.#programKey(program));
+    }
+  }
+
+  #drawLookups(writableCount: number, readonlyCount: number, random: Random): SimulatedLookup[] {
+    const { passing } = this.#book.pool;
+    const tableCount = TABLE_COUNT.draw(random);
+    const writable = deal(writableCount, tableCount, { random, region: passing });
+    const readonly = deal(readonlyCount, tableCount, { random, region: passing });
+    return writable.map((writableIndexes, i) => ({
+      accountKey: this.#book.address('table', TABLE_IDS.draw(random) * 4 + i),
+      writableIndexes,
+      readonlyIndexes: readonly[i] as NumberList,
+    }));
   }
 
   #programKey(program: Program): Key {
     let key = this.#programs.get(program);
     if (key === undefined) {
+      const { lasting } = this.#book.pool;
       const lamports = program.isNative ? 1 : PROGRAM_LAMPORTS;
-      const address = this.#book.pool.lasting.add(program.id);
-      key = { ...this.#key(address, lamports, 'program'), program };
+      const resting = { lamports, text: lasting.addNumber(lamports) };
+      key = { ...makeKey(lasting.add(program.id), resting, 'program'), program };
       this.#programs.set(program, key);
     }
     return key;
@@ -291,45 +345,34 @@ export class KeyListBuilder {
   #freshKey(role: 'signer' | 'fresh', tape: DigitTape): Key {
     const isEmpty = role === 'signer' || !tape.random.chance(0.75);
     const address = drawAddress(tape, this.#book.pool.passing);
-    return this.#key(address, isEmpty ? 0 : TOKEN_ACCOUNT_LAMPORTS, role);
+    return makeKey(address, isEmpty ? this.#nothing : this.#tokenAccount, role);
   }
-
-  #otherKey(address: PooledText, lamports: number): Key {
-    return this.#key(address, lamports, 'other');
-  }
-
-  #key(address: PooledText, lamports: number, role: Key['role']): Key {
-    let resting = this.#amounts.get(lamports);
-    if (resting === undefined) {
-      resting = this.#book.pool.lasting.addNumber(lamports);
-      this.#amounts.set(lamports, resting);
-    }
-    return { address, lamports, resting, role, market: -1, program: undefined };
-  }
-}
-
-/** A list whose lookups are still to be drawn. */
-interface DraftList extends KeyList {
-  readonly lookups: SimulatedLookup[];
 }
 
 interface KeyDraft {
-  readonly signers: Key[];
-  readonly fresh: readonly Key[];
-  readonly shared: readonly Key[];
-  readonly known: readonly Key[];
+  readonly signerCount: number;
+  readonly knownCount: number;
   readonly loadedCount: number;
   readonly staticCount: number;
 }
 
+function makeKey(address: PooledText, resting: Amount, role: Key['role']): Key {
+  return { address, resting, role, market: -1, program: undefined };
+}
+
 /** Deals loaded keys out to tables, in order and evenly: there are at least as many keys as tables. */
-function deal(count: number, tableCount: number, random: Random): number[][] {
-  const dealt: number[][] = [];
+function deal(
+  count: number,
+  tableCount: number,
+  { random, region }: { readonly random: Random; readonly region: TextRegion },
+): NumberList[] {
+  const dealt: NumberList[] = [];
   for (let table = 0; table < tableCount; table++) {
+    const start = Math.floor((table * count) / tableCount);
     const end = Math.floor(((table + 1) * count) / tableCount);
-    const indexes: number[] = [];
-    for (let i = Math.floor((table * count) / tableCount); i < end; i++)
-      indexes.push(random.below(256));
+    const indexes = region.openNumbers(end - start);
+    const { bytes } = region.pool;
+    for (let i = 0; i < end - start; i++) bytes[indexes + HEADER_BYTES + i] = random.below(256);
     dealt.push(indexes);
   }
   return dealt;
@@ -342,7 +385,21 @@ function generation(rank: number, slot: number, lifeSlots: number): number {
   return Math.floor((slot + (phase % lifeSlots)) / lifeSlots);
 }
 
-function isTop(program: Program, tops: readonly CallDraft[]): boolean {
-  for (const top of tops) if (top.program === program) return true;
+/** Whether a program is among the transaction's own keys: if there are tables, only those of top-level instructions are. */
+function isOwn(program: Program, tops: readonly CallDraft[] | null): boolean {
+  if (tops === null) return true;
+  for (let i = 0; i < tops.length; i++) if ((tops[i] as CallDraft).program === program) return true;
+  return false;
+}
+
+function countOwn(programs: readonly Program[], tops: readonly CallDraft[] | null): number {
+  if (tops === null) return programs.length;
+  let count = 0;
+  for (const program of programs) if (isOwn(program, tops)) count++;
+  return count;
+}
+
+function isAmong(ids: Float64Array, count: number, id: number): boolean {
+  for (let i = 0; i < count; i++) if (ids[i] === id) return true;
   return false;
 }

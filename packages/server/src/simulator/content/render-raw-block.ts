@@ -15,7 +15,7 @@ import type {
   SimulatedReward,
   SimulatedTransaction,
 } from './simulated-block.ts';
-import type { PooledText, TextPool } from './text-pool.ts';
+import type { PooledText, TextList, TextPool } from './text-pool.ts';
 
 export type TransactionDetails = 'full' | 'none' | 'signatures' | 'accounts';
 
@@ -118,7 +118,7 @@ class BlockPrinter {
 
   #printSignature({ signatures }: SimulatedTransaction): void {
     this.#out.text(this.#words.quote);
-    this.#out.text(signatures[0] as PooledText);
+    this.#out.quoted(signatures, 0, 1);
     this.#out.text(this.#words.quote);
   }
 
@@ -135,7 +135,7 @@ class BlockPrinter {
     out.text(words.message);
     this.#printMessage(transaction, era.topStackHeight);
     out.text(words.ownSignatures);
-    this.#printTexts(transaction.signatures, 0, transaction.signatures.length);
+    this.#printTexts(transaction.signatures, 0, transaction.requiredSignatureCount);
     this.#printVersion(transaction, era);
   }
 
@@ -246,16 +246,16 @@ class BlockPrinter {
     return text;
   }
 
-  #printLoaded({ keys, staticCount, loadedWritableCount }: SimulatedTransaction): void {
+  #printLoaded({ keys, keyCount, staticCount, loadedWritableCount }: SimulatedTransaction): void {
     const out = this.#out;
     const words = this.#words;
-    if (keys.length === staticCount) {
+    if (keyCount === staticCount) {
       out.text(words.loadedNone);
       return;
     }
     const writableEnd = staticCount + loadedWritableCount;
     out.text(words.loaded);
-    this.#printTexts(keys, writableEnd, keys.length);
+    this.#printTexts(keys, writableEnd, keyCount);
     out.text(words.writable);
     this.#printTexts(keys, staticCount, writableEnd);
     out.text(words.closeObject);
@@ -302,11 +302,11 @@ class BlockPrinter {
     const out = this.#out;
     const words = this.#words;
     out.text(words.postBalances);
-    out.listed(transaction.postBalances);
+    out.texts(transaction.postBalances);
     out.text(words.postHoldings);
     this.#printHoldings(transaction.holdings, 'post', era);
     out.text(words.preBalances);
-    out.listed(transaction.preBalances);
+    out.texts(transaction.preBalances);
     out.text(words.preHoldings);
     this.#printHoldings(transaction.holdings, 'pre', era);
   }
@@ -364,7 +364,7 @@ class BlockPrinter {
   }
 
   /** Texts from one place to another, as an array. */
-  #printTexts(texts: readonly PooledText[], start: number, end: number): void {
+  #printTexts(texts: TextList, start: number, end: number): void {
     const out = this.#out;
     const words = this.#words;
     if (start === end) {
@@ -388,18 +388,17 @@ class BlockPrinter {
     if (era.hasMeta) this.#printShortMeta(transaction, era, options.rewards);
     else out.text(words.null);
     out.text(words.shortKeys);
-    const { keys } = transaction;
-    for (let index = 0; index < keys.length; index++) {
+    for (let index = 0; index < transaction.keyCount; index++) {
       if (index > 0) out.text(words.comma);
       out.text(words.key);
-      out.text(keys[index] as PooledText);
+      out.quoted(transaction.keys, index, index + 1);
       out.text(index < transaction.requiredSignatureCount ? words.signer : words.noSigner);
       out.text(index < transaction.staticCount ? words.own : words.fromTable);
       out.text(isWritable(transaction, index) ? words.yes : words.no);
     }
     out.text(words.shortKeysEnd);
     out.text(words.ownSignatures);
-    this.#printTexts(transaction.signatures, 0, transaction.signatures.length);
+    this.#printTexts(transaction.signatures, 0, transaction.requiredSignatureCount);
     this.#printVersion(transaction, era);
   }
 

@@ -15,7 +15,7 @@
 import type { Address } from '../../ledger/primitives.ts';
 import type { ChainBlock } from '../chain-block.ts';
 import type { EraRules } from './eras.ts';
-import type { PooledText, TextPool } from './text-pool.ts';
+import type { NumberList, PooledText, TextList, TextPool } from './text-pool.ts';
 
 export interface SimulatedBlock {
   readonly chainBlock: ChainBlock;
@@ -35,9 +35,10 @@ export interface SimulatedBlock {
 
 export interface SimulatedTransaction {
   readonly version: 'legacy' | 0 | 1;
-  readonly signatures: readonly PooledText[];
+  readonly signatures: TextList;
   /** Static keys, then loaded writable ones, then loaded read-only ones. */
-  readonly keys: readonly PooledText[];
+  readonly keys: TextList;
+  readonly keyCount: number;
   readonly staticCount: number;
   readonly loadedWritableCount: number;
   readonly requiredSignatureCount: number;
@@ -51,23 +52,23 @@ export interface SimulatedTransaction {
   readonly computeUnits: PooledText;
   /** What the block's limits count: the units and a share for each signature and writable account. */
   readonly costUnits: PooledText;
-  readonly preBalances: readonly PooledText[];
-  readonly postBalances: readonly PooledText[];
+  readonly preBalances: TextList;
+  readonly postBalances: TextList;
   readonly holdings: readonly Holding[];
   readonly log: SimulatedLog;
 }
 
 export interface SimulatedLookup {
   readonly accountKey: PooledText;
-  readonly writableIndexes: readonly number[];
-  readonly readonlyIndexes: readonly number[];
+  readonly writableIndexes: NumberList;
+  readonly readonlyIndexes: NumberList;
 }
 
 /** One execution of an instruction, or one that was never reached. */
 export interface Call {
   readonly programId: Address;
   readonly programIndex: number;
-  readonly accounts: readonly number[];
+  readonly accounts: NumberList;
   /** Base58. */
   readonly data: PooledText;
   /** 1 for a top-level instruction. */

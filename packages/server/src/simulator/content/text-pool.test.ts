@@ -41,6 +41,21 @@ describe('text-pool', () => {
     );
   });
 
+  test('property: lists come back as they were added', () => {
+    const pool = new TextPool();
+    fc.assert(
+      fc.property(fc.array(texts, { maxLength: 20 }), fc.uint8Array(), (values, numbers) => {
+        pool.passing.clear();
+        const list = pool.passing.addList(values.map((value) => pool.passing.add(value)));
+        const numberList = pool.passing.addNumbers([...numbers]);
+        expect(pool.readList(list)).toEqual(values);
+        expect(pool.listCount(list)).toBe(values.length);
+        expect(pool.readNumbers(numberList)).toEqual([...numbers]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   test('behavior: what passes gives its place to what follows, what lasts stays', () => {
     const pool = new TextPool();
     const lasting = pool.lasting.add('lasting');

@@ -12,6 +12,12 @@ import { ensureMemory, type Kernel, loadKernel } from '../../kernels/load-kernel
 /** Where a text stands: its length, then its bytes. Good for one pool, and for as long as the text's region says. */
 export type PooledText = Brand<number, 'PooledText'>;
 
+/** Where a list of texts stands: its size, then a word for each, which is its place. */
+export type TextList = Brand<number, 'TextList'>;
+
+/** Where a list of numbers below 256 stands: as a text whose bytes are the numbers. */
+export type NumberList = Brand<number, 'NumberList'>;
+
 /** Before the bytes of a text there is their number. */
 export const HEADER_BYTES = 4;
 
@@ -77,7 +83,7 @@ export class TextPool {
     return start;
   }
 
-  byteCount(text: PooledText): number {
+  byteCount(text: PooledText | NumberList): number {
     return this.words[text >> 2] as number;
   }
 
@@ -89,6 +95,22 @@ export class TextPool {
       this.#read.set(text, read);
     }
     return read;
+  }
+
+  listCount(list: TextList): number {
+    return (this.words[list >> 2] as number) >> 2;
+  }
+
+  readList(list: TextList): string[] {
+    const start = (list + HEADER_BYTES) >> 2;
+    return Array.from({ length: this.listCount(list) }, (_, i) => {
+      return this.read(this.words[start + i] as PooledText);
+    });
+  }
+
+  readNumbers(list: NumberList): number[] {
+    const start = list + HEADER_BYTES;
+    return [...this.bytes.subarray(start, start + this.byteCount(list))];
   }
 
   /** The value of a text of up to nine digits. */
@@ -142,6 +164,30 @@ export class TextRegion {
     this.#at = end;
     this.pool.words[text >> 2] = byteCount;
     return text as PooledText;
+  }
+
+  /** A list of so many texts, whose places the caller writes as words from `HEADER_BYTES` on. */
+  openList(count: number): TextList {
+    return this.open(count * 4) as number as TextList;
+  }
+
+  /** A list of so many numbers, which the caller writes as bytes from `HEADER_BYTES` on. */
+  openNumbers(count: number): NumberList {
+    return this.open(count) as number as NumberList;
+  }
+
+  addList(texts: readonly PooledText[]): TextList {
+    const list = this.openList(texts.length);
+    const start = (list + HEADER_BYTES) >> 2;
+    for (let i = 0; i < texts.length; i++) this.pool.words[start + i] = texts[i] as PooledText;
+    return list;
+  }
+
+  /** Numbers below 256. */
+  addNumbers(numbers: readonly number[]): NumberList {
+    const list = this.openNumbers(numbers.length);
+    this.pool.bytes.set(numbers, list + HEADER_BYTES);
+    return list;
   }
 
   add(text: string): PooledText {

@@ -9,7 +9,7 @@ import type {
   SimulatedLog,
   SimulatedTransaction,
 } from './simulated-block.ts';
-import type { PooledText, TextRegion } from './text-pool.ts';
+import type { NumberList, PooledText, TextRegion } from './text-pool.ts';
 
 export const VALIDATOR_COUNT = 1300;
 const FAILED_RATE = 0.002;
@@ -18,14 +18,7 @@ const UNITS = 2100;
 const STAKED = 27_074_400;
 const FAILURE = 'custom program error: 0x0';
 const ERROR: SimulatedError = { variant: 'InstructionError', detail: '[0,{"Custom":0}]' };
-const CALL = {
-  programId: VOTE.id,
-  programIndex: 2,
-  accounts: [1, 0],
-  depth: 1,
-  calls: [],
-  ran: true,
-};
+const CALL = { programId: VOTE.id, programIndex: 2, depth: 1, calls: [], ran: true };
 
 export interface VotePlan {
   readonly validator: number;
@@ -40,6 +33,7 @@ export class VoteDrawer {
   readonly #cost: PooledText;
   readonly #staked: PooledText;
   readonly #one: PooledText;
+  readonly #accounts: NumberList;
   readonly #log: SimulatedLog;
   readonly #failedLog: SimulatedLog;
 
@@ -52,6 +46,7 @@ export class VoteDrawer {
     this.#cost = lasting.addNumber(countCost(UNITS, { signatures: 1, writableKeys: 2 }));
     this.#staked = lasting.addNumber(STAKED);
     this.#one = lasting.add('1');
+    this.#accounts = lasting.addNumbers([1, 0]);
     this.#log = buildLog({ role: 'success', text: VOTE.text.success, caller: 0 }, lasting);
     const failure = VOTE.text.failed + FAILURE;
     this.#failedLog = buildLog({ role: 'failed', text: failure, caller: 0 }, lasting);
@@ -68,8 +63,9 @@ export class VoteDrawer {
     const lamports = 1_000_000_000 + random.below(4_000_000_000) * 16;
     return {
       version: 'legacy',
-      signatures: [drawSignature(tape, passing)],
-      keys: [identity, account, this.#program],
+      signatures: passing.addList([drawSignature(tape, passing)]),
+      keys: passing.addList([identity, account, this.#program]),
+      keyCount: 3,
       staticCount: 3,
       loadedWritableCount: 0,
       requiredSignatureCount: 1,
@@ -77,13 +73,13 @@ export class VoteDrawer {
       readonlyUnsignedCount: 1,
       recentBlockhash: plan.recentBlockhash,
       lookups: [],
-      calls: [{ ...CALL, data }],
+      calls: [{ ...CALL, accounts: this.#accounts, data }],
       error: isFailed ? ERROR : null,
       fee: this.#fee,
       computeUnits: this.#units,
       costUnits: this.#cost,
-      preBalances: [passing.addNumber(lamports + FEE), this.#staked, this.#one],
-      postBalances: [passing.addNumber(lamports), this.#staked, this.#one],
+      preBalances: passing.addList([passing.addNumber(lamports + FEE), this.#staked, this.#one]),
+      postBalances: passing.addList([passing.addNumber(lamports), this.#staked, this.#one]),
       holdings: [],
       log: isFailed ? this.#failedLog : this.#log,
     };
