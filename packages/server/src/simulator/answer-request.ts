@@ -16,6 +16,7 @@ export function* answerRequest(
 ): Generator<Uint8Array | string> {
   if (request.kind === 'single') {
     yield* answerItem(request.item, modules);
+    yield lineEnd;
     return;
   }
   const items = orderBatch(request.items.filter(isAnswered), modules.faults);
@@ -24,8 +25,11 @@ export function* answerRequest(
     if (index > 0) yield ',';
     yield* answerItem(item, modules);
   }
-  yield ']';
+  yield `]${lineEnd}`;
 }
+
+/** Nodes end the body of an answer like a line. */
+const lineEnd = '\n';
 
 /** A call without an id is a notification: it is obeyed, not answered. */
 function isAnswered(item: RpcItem): boolean {

@@ -28,7 +28,10 @@ beforeAll(async () => {
     slots.map((slot) => {
       const asked = { transactionDetails: 'full', rewards: true } as const;
       const { json } = render(chain.blockAt(slot) as ChainBlock, asked);
-      return [slot, Buffer.concat([ascii('{"jsonrpc":"2.0","result":'), json, ascii(',"id":1}')])];
+      return [
+        slot,
+        Buffer.concat([ascii('{"jsonrpc":"2.0","result":'), json, ascii(',"id":1}\n')]),
+      ];
     }),
   );
 });

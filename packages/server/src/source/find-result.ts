@@ -1,3 +1,5 @@
+import { isSpace } from './is-space.ts';
+
 /** A reply by its first and last bytes, which may overlap, and its length. */
 export interface ReplyEnds {
   readonly head: Uint8Array;
@@ -11,18 +13,22 @@ export const resultMarginBytes = 64;
 const resultFirst = Buffer.from('{"jsonrpc":"2.0","result":{');
 const closing = Buffer.from('}}');
 
+export interface ResultRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * Where the result is in a reply to one call, without parsing it: a block is megabytes, and its parser checks all of
- * it anyway. Only the two layouts that servers write are known; `undefined` for any other, for errors, and where the
- * result is no object.
+ * it anyway. Only the two layouts that most servers write are known, and white space after them, which nodes write too;
+ * `undefined` for any other, for errors, and where the result is no object.
  *
  *   {"jsonrpc":"2.0","result":{…},"id":7}
  *   {"jsonrpc":"2.0","id":7,"result":{…}}
  */
-export function findResult(
-  { head, tail, length }: ReplyEnds,
-  id: number,
-): { readonly start: number; readonly end: number } | undefined {
+export function findResult(ends: ReplyEnds, id: number): ResultRange | undefined {
+  const { head } = ends;
+  const { tail, length } = withoutSpace(ends);
   const idLast = Buffer.from(`},"id":${id}}`);
   if (startsWith(head, resultFirst) && endsWith(tail, idLast)) {
     return { start: resultFirst.length - 1, end: length - idLast.length + 1 };
@@ -32,6 +38,12 @@ export function findResult(
     return { start: idFirst.length - 1, end: length - 1 };
   }
   return undefined;
+}
+
+function withoutSpace({ tail, length }: ReplyEnds): Pick<ReplyEnds, 'tail' | 'length'> {
+  let end = tail.length;
+  while (end > 0 && isSpace(tail[end - 1] as number)) end--;
+  return { tail: tail.subarray(0, end), length: length - (tail.length - end) };
 }
 
 function startsWith(bytes: Uint8Array, start: Buffer): boolean {

@@ -3,6 +3,7 @@ import { type Dispatcher, Pool } from 'undici';
 import { findResult, resultMarginBytes } from './find-result.ts';
 import { gunzipBounded } from './gunzip-bounded.ts';
 import { type Answer, refusal, refusalOfStatus } from './rpc-refusal.ts';
+import { scanResult } from './scan-result.ts';
 
 export interface PosterOptions {
   readonly origin: string;
@@ -22,7 +23,7 @@ export interface PostRequest {
 export interface PostReply {
   /** A buffer of their own. */
   readonly bytes: Uint8Array;
-  /** Whether that is the result alone; where the reply is laid out in a way of its own it is left as it is. */
+  /** Whether that is the result alone; where there is none the reply is left as it is. */
   readonly isResult: boolean;
 }
 
@@ -88,18 +89,19 @@ async function collect(
   return pieces;
 }
 
-/** A block is megabytes: what is wanted of it is copied together once. */
+/** A block is megabytes: what is wanted of it is copied together once, where the reply is laid out as most are. */
 function cut(pieces: readonly Uint8Array[], resultOf: number | undefined): PostReply {
   const length = lengthOf(pieces);
-  if (resultOf !== undefined) {
-    const head = join(pieces, 0, Math.min(length, resultMarginBytes));
-    const tail = join(pieces, Math.max(0, length - resultMarginBytes), length);
-    const range = findResult({ head, tail, length }, resultOf);
-    if (range !== undefined) {
-      return { bytes: join(pieces, range.start, range.end), isResult: true };
-    }
-  }
-  return { bytes: join(pieces, 0, length), isResult: false };
+  if (resultOf === undefined) return { bytes: join(pieces, 0, length), isResult: false };
+  const head = join(pieces, 0, Math.min(length, resultMarginBytes));
+  const tail = join(pieces, Math.max(0, length - resultMarginBytes), length);
+  const range = findResult({ head, tail, length }, resultOf);
+  if (range !== undefined) return { bytes: join(pieces, range.start, range.end), isResult: true };
+  const whole = join(pieces, 0, length);
+  const found = scanResult(whole, resultOf);
+  return found === undefined
+    ? { bytes: whole, isResult: false }
+    : { bytes: join([whole], found.start, found.end), isResult: true };
 }
 
 function lengthOf(pieces: readonly Uint8Array[]): number {

@@ -7,6 +7,7 @@ import { Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
+import { isSpace } from './is-space.ts';
 import { joinBetween, LineTooLong, splitLines } from './split-lines.ts';
 
 export interface BlockLine {
@@ -31,7 +32,6 @@ const headBytesMax = 256;
 const lineHead = /^\s*\{\s*"slot"\s*:\s*(\d+)\s*,\s*"block"\s*:\s*/;
 /** In UTF-8, read as single bytes. */
 const byteOrderMark = '\u00ef\u00bb\u00bf';
-const newline = 0x0a;
 const closingBrace = 0x7d;
 /** A block has megabytes: smaller pieces cost more turns of the loop than they save memory. */
 const readBytes = 1024 * 1024;
@@ -97,10 +97,6 @@ function parseLine(
 
 function isBlank(bytes: Uint8Array): boolean {
   return bytes.every(isSpace);
-}
-
-function isSpace(byte: number): boolean {
-  return byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === newline;
 }
 
 function firstBytes(parts: readonly Uint8Array[], lengthMax: number): Buffer {

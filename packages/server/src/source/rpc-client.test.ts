@@ -8,6 +8,7 @@ import { ManualClock } from '../base/testing/manual-clock.ts';
 import { findResult } from './find-result.ts';
 import { RpcClient } from './rpc-client.ts';
 import { refusalOfRpcError, refusalOfStatus } from './rpc-refusal.ts';
+import { scanResult } from './scan-result.ts';
 import { SourceHealth } from './source-health.ts';
 import { TokenBucket } from './token-bucket.ts';
 
@@ -97,18 +98,53 @@ describe('a reply', () => {
   });
 });
 
-test('behavior: the bytes of a result are cut out of the layouts that servers write, and no others', () => {
+test('behavior: the bytes of a result are cut out of the layouts that most servers write, and no others', () => {
   const cut = (text: string) => {
     const bytes = Buffer.from(text);
     const range = findResult({ head: bytes, tail: bytes, length: bytes.length }, 7);
     return range === undefined ? undefined : text.slice(range.start, range.end);
   };
+  expect(cut('{"jsonrpc":"2.0","result":{"a":1},"id":7}\n')).toBe('{"a":1}');
+  expect(cut('{"jsonrpc":"2.0","id":7,"result":{"a":1}}\r\n ')).toBe('{"a":1}');
   expect(cut('{"jsonrpc":"2.0","result":{"a":{"id":7}},"id":7}')).toBe('{"a":{"id":7}}');
   expect(cut('{"jsonrpc":"2.0","id":7,"result":{"a":{}}}')).toBe('{"a":{}}');
   expect(cut('{"jsonrpc":"2.0","result":{"a":1},"id":8}')).toBeUndefined();
   expect(cut('{"jsonrpc":"2.0","result":null,"id":7}')).toBeUndefined();
   expect(cut('{"jsonrpc":"2.0","error":{"code":1},"id":7}')).toBeUndefined();
   expect(cut('')).toBeUndefined();
+});
+
+test('behavior: a result is found in any other layout of JSON', async () => {
+  const cut = (text: string) => {
+    const range = scanResult(Buffer.from(text), 7);
+    return range === undefined ? undefined : text.slice(range.start, range.end);
+  };
+  const result = '{"a":{"id":8,"result":[1,"}\\"]"]},"b":-1.5e3}';
+  expect(cut(`{"result":${result},"id":7,"jsonrpc":"2.0"}`)).toBe(result);
+  expect(cut(`\n{ "id" : 7 , "error" : null, "result"\t: ${result} }\n`)).toBe(result);
+  expect(cut(`{"id":7,"context":[{}],"result":${result}}`)).toBe(result);
+  const refused = [
+    `{"id":70,"result":${result}}`,
+    `{"result":${result}}`,
+    '{"id":7,"result":[]}',
+    '{"id":7,"result":null}',
+    `{"id":7,"error":{"code":1},"result":${result}}`,
+    `{"id":7,"result":{},"result":${result}}`,
+    `{"id":7,"result":${result}`,
+    `{"id":7,"result":${result}} {`,
+    `{"id":7 "result":${result}}`,
+    '{"id":7,"result":}',
+    '{"id":7,"result',
+    '{}',
+    '',
+  ];
+  for (const text of refused) expect([text, cut(text)]).toEqual([text, undefined]);
+  const client = await startClient((_request, response) =>
+    response.end(`{"result": ${result}, "id": 1, "jsonrpc": "2.0"}`),
+  );
+  const { signal } = new AbortController();
+  const answer = await client.callForBytes('getBlock', [], { timeoutMs: 5_000, signal });
+  expect(answer).toMatchObject({ kind: 'ok', value: Buffer.from(result) });
 });
 
 test.each([

@@ -85,7 +85,7 @@ export class RpcClient {
     const parsed = parseReply(reply.value.bytes, id);
     if (parsed.kind !== 'ok') return parsed;
     if (parsed.value === null) return { kind: 'ok', value: null };
-    return refusal('malformed', 'the reply is not laid out as nodes lay it out');
+    return refusal('malformed', 'the result is no object');
   }
 
   async close(): Promise<void> {
