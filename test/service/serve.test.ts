@@ -1,5 +1,5 @@
 /** `sluice serve` as an operator runs it, against a simulated node. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -116,6 +116,29 @@ test('error: I-75 a dataset that cannot be opened is left as it is, and the othe
   expect(service.log.join('')).toContain('dataset-manifest-damaged');
   expect(await service.end('SIGTERM')).toBe(0);
   expect(readFileSync(join(data, 'other', 'manifest.json'), 'utf8')).toBe(damaged);
+  rmSync(data, { recursive: true, force: true });
+});
+
+test('error: I-76 a file that does not fit its checksum is an alarm when it is read, and no data', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'sluice-flipped-'));
+  await importSlots(data, 200, 210);
+  const segments = join(data, 'mine', 'segments');
+  const path = join(segments, readdirSync(segments)[0] as string);
+  const bytes = readFileSync(path);
+  // Somewhere in every column, so that it does not matter which of them a query reads.
+  for (let at = 100; at < bytes.length / 2; at += 20) bytes[at] = (bytes[at] as number) ^ 1;
+  writeFileSync(path, bytes);
+  const service = await ServiceProcess.startServe(['--data', data]);
+  const answer = await service.query('/datasets/mine/stream', { ...query, toBlock: 210 });
+  expect([answer.status, await answer.json()]).toMatchObject([
+    503,
+    { error: { code: 'storage-unreachable' } },
+  ]);
+  const { alarms } = await service.getJson<{ alarms: object[] }>('/datasets/mine/status');
+  expect(alarms).toMatchObject([
+    { code: 'segment-damaged', message: expect.stringMatching(/^slots 20\d to 210: /) },
+  ]);
+  expect(await service.end('SIGTERM')).toBe(0);
   rmSync(data, { recursive: true, force: true });
 });
 

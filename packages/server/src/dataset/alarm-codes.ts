@@ -36,6 +36,7 @@ export const ALARM_CODES = [
   'disk-floor-reached',
   'finality-stalled',
   'portal-content-differs',
+  'segment-damaged',
   'source-contradicts-finality',
   'source-start-missing',
   'sources-down',

@@ -32,6 +32,8 @@ export interface DatasetReader {
   readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]>;
 
   status(): DatasetStatus;
+  /** A reader found that a sealed segment cannot be read: an alarm until the process ends, since only a copy mends it. */
+  reportDamage(segment: SealedSegment, cause: string): void;
 }
 
 export interface SnapshotLease {

@@ -333,6 +333,10 @@ export class Dataset implements DatasetReader {
     this.#manifest = manifest;
   }
 
+  reportDamage({ first, last }: SealedSegment, cause: string): void {
+    this.alarms.raise('segment-damaged', `slots ${first.number} to ${last.number}: ${cause}`);
+  }
+
   status(): DatasetStatus {
     return {
       storage: this.#storageStatus(),

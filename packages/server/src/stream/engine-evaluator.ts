@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts';
+import { type CodedError, isCodedError } from '../base/errors.ts';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
@@ -46,7 +47,12 @@ export class EngineEvaluator implements BlockEvaluator {
     for (let i = firstSegmentEndingAtOrAfter(snapshot, first); i < segments.length; i++) {
       const segment = segments[i];
       if (segment === undefined || segment.first.number > last) return;
-      yield* this.#run(job, await this.#planSegment(segment));
+      try {
+        yield* this.#run(job, await this.#planSegment(segment));
+      } catch (error) {
+        if (isDamage(error)) this.#dataset.reportDamage(segment, error.message);
+        throw error;
+      }
     }
     let from = firstHotAtOrAfter(snapshot, first);
     while (from < hot.length) {
@@ -136,6 +142,10 @@ export class EngineEvaluator implements BlockEvaluator {
     sharing.then(forget, forget);
     return sharing;
   }
+}
+
+function isDamage(error: unknown): error is CodedError {
+  return isCodedError(error) && error.code.startsWith('segment-');
 }
 
 function unreachablePlace(): never {

@@ -11,18 +11,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { main } from '../main.ts';
 
 let folder: string;
 let data: string;
 let slots: number[];
-
-beforeAll(() => {
-  // Each run of a command listens for the signals of its process; here they are many.
-  process.setMaxListeners(100);
-});
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-tools-'));

@@ -40,6 +40,7 @@ export class MemoryDataset implements DatasetReader {
   readonly #rewardCount: number;
   #snapshot: ChainSnapshot = emptySnapshot;
   leaseCount = 0;
+  readonly damages: string[] = [];
   decodeCount = 0;
   /** Called before each block is read. */
   onDecode: () => void = () => undefined;
@@ -163,6 +164,10 @@ export class MemoryDataset implements DatasetReader {
       hash = block.header.parentHash;
     }
     return headers.reverse();
+  }
+
+  reportDamage(segment: SealedSegment, cause: string): void {
+    this.damages.push(`${segment.id}: ${cause}`);
   }
 
   status(): DatasetStatus {
