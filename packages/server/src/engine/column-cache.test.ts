@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type CacheRank, ColumnCache, type Shelf } from './column-cache.ts';
+import { ColumnCache, type Shelf } from './column-cache.ts';
 import { EngineKernel } from './engine-kernel.ts';
 
 const columnBytes = 64_000;
@@ -16,7 +16,7 @@ function round(
   { kernel, cache }: ReturnType<typeof cacheFor>,
   shelf: Shelf,
   names: readonly string[],
-  rankOf: (name: string) => CacheRank = () => 'cheap',
+  isDear: (name: string) => boolean = () => false,
 ): number {
   let found = 0;
   for (const name of names) {
@@ -25,7 +25,7 @@ function round(
     else {
       const at = kernel.allocate(columnBytes);
       const column = { at, width: 1, count: columnBytes, offsets: 0 };
-      step.put(shelf, name, { column, allocation: at }, { rank: rankOf(name) });
+      step.put(shelf, name, { column, allocation: at }, { isDear: isDear(name) });
     }
     step.end();
   }
@@ -55,22 +55,28 @@ test('behavior: what costs most to load stays before what costs less', () => {
   const modules = cacheFor(40);
   const shelf: Shelf = new Map();
   const columns = [...names('cheap', 30), ...names('dear', 30)];
-  const rankOf = (name: string) => (name.startsWith('dear') ? 'dear' : 'cheap');
-  for (let i = 0; i < 5; i++) round(modules, shelf, columns, rankOf);
+  const isDear = (name: string) => name.startsWith('dear');
+  for (let i = 0; i < 5; i++) round(modules, shelf, columns, isDear);
   expect(round(modules, shelf, names('dear', 30))).toBe(30);
 });
 
 test('behavior: what serves a few steps goes before all else, but for the newest of it', () => {
   const modules = cacheFor(40);
+  const { kernel, cache } = modules;
   const shelf: Shelf = new Map();
   const brief = names('brief', 30);
-  round(modules, shelf, brief, () => 'brief');
-  round(modules, shelf, names('a', 38));
-  modules.cache.beginStep().end();
-  const isThere = (name: string) => modules.cache.beginStep().get(shelf, name) !== undefined;
-  // A sixteenth of the cache and of what the kernel itself takes is room for three.
-  expect(brief.map(isThere).lastIndexOf(false)).toBe(26);
-  expect(names('a', 36).every(isThere)).toBe(true);
+  const step = cache.beginStep();
+  for (const name of brief) {
+    const at = kernel.allocate(columnBytes);
+    const column = { at, width: 1, count: columnBytes, offsets: 0 };
+    step.offer(shelf, name, { column, allocation: at });
+  }
+  step.end();
+  round(modules, shelf, names('a', 32));
+  const isThere = (name: string) => cache.beginStep().peek(shelf, name) !== undefined;
+  // An eighth of the cache and of what the kernel itself takes is room for six.
+  expect(brief.map(isThere).lastIndexOf(false)).toBe(23);
+  expect(names('a', 32).every(isThere)).toBe(true);
 });
 
 test('limit: never more than the bound and what one step adds', () => {

@@ -12,6 +12,12 @@ export interface LoadedColumn {
   readonly offsets: number;
 }
 
+/** A column and the allocation it is in. */
+export interface Loaded {
+  readonly column: LoadedColumn;
+  readonly allocation: number;
+}
+
 /** The loaded columns of one row group, or the pages of one segment, by name. */
 export type Shelf<Name = string | number> = Map<Name, CacheEntry>;
 
@@ -30,10 +36,13 @@ interface CacheEntry {
   isGone: boolean;
 }
 
-/** What makes room first: what is hardly needed again, then what is quickly loaded again, then what is not. */
-export type CacheRank = 'brief' | 'cheap' | 'dear';
-
-const briefShare = 1 / 16;
+/** What the newest of the brief may take of the cache, and how many uses of anything later they serve nobody any more. */
+const briefShare = 1 / 8;
+const briefUseCount = 2_048;
+/** Of what a step took beyond what it found, so much is still expected of the next one that takes less. */
+const reserveDecay = 0.75;
+/** Whatever steps take, half of the cache is for keeping. */
+const reserveShareMax = 0.5;
 /** How much longer than those that came back something must have been unused to make room for them. */
 const idleFactor = 1.25;
 
@@ -41,7 +50,7 @@ const idleFactor = 1.25;
  * Loaded columns and pages, kept up to a number of bytes. Queries go through the same columns round and round, and a round
  * that is larger than the cache must not evict each column just before it is needed again. So the newest go, those first
  * that cost little to load again, unless others have been unused for longer than it took what went to come back.
- * What is brief serves a few steps and then nobody: of that the oldest go, before anything else.
+ * What is brief serves a few steps and then nobody: of that the oldest go, before anything else, and no step holds it.
  *
  * Nothing that a step is using goes: a step is one row group, and needs all it touched until its text is written.
  */
@@ -53,6 +62,9 @@ export class ColumnCache {
   #cheap: CacheEntry[] = [];
   #dear: CacheEntry[] = [];
   #useCount = 0;
+  /** What was allocated when the last step began, and what is kept free for the next. */
+  #stepStartBytes = 0;
+  #reserveBytes = 0;
   /** The least number of uses after which something came back since idle entries were last looked for. */
   #returnUses = Infinity;
   /** The use at which they were. */
@@ -61,14 +73,26 @@ export class ColumnCache {
   constructor(kernel: EngineKernel, bytesMax: number) {
     this.#kernel = kernel;
     this.#bytesMax = bytesMax;
+    this.#stepStartBytes = kernel.allocatedBytes;
+    kernel.peakBytes = kernel.allocatedBytes;
   }
 
   beginStep(): CacheStep {
+    this.#expect();
     if (this.#isOver) this.#removeBrief();
     if (this.#isOver) this.#removeIdle();
     if (this.#isOver) this.#removeNewest(this.#cheap);
     if (this.#isOver) this.#removeNewest(this.#dear);
+    this.#stepStartBytes = this.#kernel.allocatedBytes;
+    this.#kernel.peakBytes = this.#stepStartBytes;
     return new CacheStep(this);
+  }
+
+  /** A step takes about what the one before took beyond what it found: that much is kept free, within the bound. */
+  #expect(): void {
+    const taken = this.#kernel.peakBytes - this.#stepStartBytes;
+    const reserve = Math.max(taken, this.#reserveBytes * reserveDecay);
+    this.#reserveBytes = Math.min(reserve, this.#bytesMax * reserveShareMax);
   }
 
   /** Lets go of everything on a shelf, of which no step may be left. */
@@ -79,9 +103,16 @@ export class ColumnCache {
     }
   }
 
+  /** For steps: an entry that nobody uses yet. What is brief and too much goes at once. */
+  offer(entry: CacheEntry): void {
+    entry.usedAt = this.nextUse();
+    this.#brief.push(entry);
+    if (this.#isOver) this.#removeBrief();
+  }
+
   /** For steps: an entry that came, in place of one that is gone if it was there before. */
-  add(entry: CacheEntry, rank: CacheRank, gone: CacheEntry | undefined): void {
-    (rank === 'brief' ? this.#brief : rank === 'cheap' ? this.#cheap : this.#dear).push(entry);
+  add(entry: CacheEntry, isDear: boolean, gone: CacheEntry | undefined): void {
+    (isDear ? this.#dear : this.#cheap).push(entry);
     if (gone !== undefined)
       this.#returnUses = Math.min(this.#returnUses, this.#useCount - gone.usedAt);
   }
@@ -92,15 +123,17 @@ export class ColumnCache {
   }
 
   get #isOver(): boolean {
-    return this.#kernel.allocatedBytes > this.#bytesMax;
+    return this.#kernel.allocatedBytes + this.#reserveBytes > this.#bytesMax;
   }
 
   /** The newest keep a share: the steps after this one may come to them, and would read them again and again. */
   #removeBrief(): void {
-    let kept = 0;
+    const usedBefore = this.#useCount - briefUseCount;
+    let keptBytes = 0;
     const newest = this.#brief.reverse().filter((entry) => {
-      kept += entry.column.count * entry.column.width;
-      if (kept > this.#bytesMax * briefShare && entry.users === 0) this.#remove(entry);
+      keptBytes += entry.column.count * entry.column.width;
+      const isOld = entry.usedAt < usedBefore || keptBytes > this.#bytesMax * briefShare;
+      if (isOld) this.#remove(entry);
       return !entry.isGone;
     });
     this.#brief = newest.reverse();
@@ -139,6 +172,10 @@ export class ColumnCache {
   }
 }
 
+function entryOf({ column, allocation }: Loaded, drop: () => void): CacheEntry {
+  return { column, allocation, drop, step: undefined, users: 0, usedAt: 0, isGone: false };
+}
+
 /** The use of the cache by one step. What it gets or puts stays until it ends. */
 export class CacheStep {
   readonly #cache: ColumnCache;
@@ -159,21 +196,27 @@ export class CacheStep {
   put<Name>(
     shelf: Shelf<Name>,
     name: Name,
-    { column, allocation }: { column: LoadedColumn; allocation: number },
-    { rank, drop = () => {} }: { rank: CacheRank; drop?: () => void },
+    { column, allocation }: Loaded,
+    { isDear, drop = () => {} }: { isDear: boolean; drop?: () => void },
   ): void {
-    const entry: CacheEntry = {
-      column,
-      allocation,
-      drop,
-      step: undefined,
-      users: 0,
-      usedAt: 0,
-      isGone: false,
-    };
-    this.#cache.add(entry, rank, shelf.get(name));
+    const entry = entryOf({ column, allocation }, drop);
+    this.#cache.add(entry, isDear, shelf.get(name));
     shelf.set(name, entry);
     this.#use(entry);
+  }
+
+  /** What is there of something brief, good until anything is allocated. */
+  peek<Name>(shelf: Shelf<Name>, name: Name): LoadedColumn | undefined {
+    const entry = shelf.get(name);
+    if (entry !== undefined) entry.usedAt = this.#cache.nextUse();
+    return entry?.column;
+  }
+
+  /** Hands something brief to the cache, which keeps it while there is room: nothing but `peek` finds it. */
+  offer<Name>(shelf: Shelf<Name>, name: Name, loaded: Loaded): void {
+    const entry = entryOf(loaded, () => void shelf.delete(name));
+    shelf.set(name, entry);
+    this.#cache.offer(entry);
   }
 
   end(): void {

@@ -56,25 +56,16 @@ export interface EngineExports {
     idCount: number,
     flags: number,
   ): number;
-  askKeys(transactionCount: number, rooms: number, pages: number): number;
+  askKeys(transactionCount: number, rooms: number, out: number): number;
   askRewardKeys(
     keys: number,
     width: number,
     rewardCount: number,
     flags: number,
     rooms: number,
-    pages: number,
-  ): number;
-  placeKeys(transactionCount: number, rooms: number, pageKeys: number, out: number): number;
-  placeRewardKeys(
-    keys: number,
-    width: number,
-    rewardCount: number,
-    flags: number,
-    rooms: number,
-    pageKeys: number,
     out: number,
   ): number;
+  placeKeys(ids: number, count: number, pageKeys: number, rooms: number, out: number): void;
   unaskKeys(rooms: number, count: number): void;
   setKeys(starts: number, ids: number, rooms: number): void;
   takeKeyMissing(): number;
@@ -129,6 +120,8 @@ export class EngineKernel {
   readonly #sizes = new Map<number, number>();
   #end = heapStart;
   allocatedBytes = 0;
+  /** The most that was allocated since whoever asks set it back. */
+  peakBytes = 0;
   #bytes = new Uint8Array(0);
   #ints = new Uint32Array(0);
 
@@ -163,6 +156,7 @@ export class EngineKernel {
     const start = index < 0 ? this.#extend(size) : this.#take(index, size);
     this.#sizes.set(start, size);
     this.allocatedBytes += size;
+    if (this.allocatedBytes > this.peakBytes) this.peakBytes = this.allocatedBytes;
     return start;
   }
 

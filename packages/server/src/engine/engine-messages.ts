@@ -63,7 +63,8 @@ export interface PieceBatch {
 }
 
 export type FromThread =
-  | ({ readonly kind: 'pieces'; readonly id: number } & PieceBatch)
+  /** Pieces of a run; whether they are its last from this thread. */
+  | ({ readonly kind: 'pieces'; readonly id: number; readonly isEnd: boolean } & PieceBatch)
   | { readonly kind: 'end'; readonly id: number }
   | {
       readonly kind: 'failed';

@@ -124,8 +124,10 @@ export class EnginePool {
   #receive(thread: number, message: FromThread): void {
     const queue = this.#runs.get(message.id);
     if (queue === undefined) return;
-    if (message.kind === 'pieces') queue.push(thread, readBatch(message));
-    else if (message.kind === 'end') queue.end(thread);
+    if (message.kind === 'pieces') {
+      queue.push(thread, readBatch(message));
+      if (message.isEnd) queue.end(thread);
+    } else if (message.kind === 'end') queue.end(thread);
     else if (message.code !== undefined) queue.fail(new CodedError(message.code, message.detail));
     else queue.fail(new CodedError('engine-thread-failed', { reason: message.message }));
   }

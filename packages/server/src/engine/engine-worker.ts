@@ -103,10 +103,11 @@ class EngineWorker {
     this.#runs.set(request.id, state);
     for (const key of request.keys) this.#readers.set(key, (this.#readers.get(key) ?? 0) + 1);
     try {
+      // A thread that was idle starts a turn of its own.
+      if (this.#runs.size === 1) this.#turnStartMs = systemClock.nowMs();
       let part = 0;
       for (const key of request.keys) part = await this.#runSegment(request, key, part, state);
-      this.#sendPieces(state);
-      this.#send({ kind: 'end', id: request.id });
+      this.#sendEnd(state);
     } catch (error) {
       const coded = isCodedError(error);
       const message = error instanceof Error ? error.message : String(error);
@@ -132,6 +133,7 @@ class EngineWorker {
     try {
       for (let part = firstPart; part < partEnd && !state.isCancelled; part++) {
         if ((part + request.turn) % this.#data.threadCount !== this.#data.thread) continue;
+        if (run.skips(part - firstPart)) continue;
         await this.#runPart(run, part - firstPart, part, state);
         await this.#takeTurns(state);
       }
@@ -150,8 +152,6 @@ class EngineWorker {
     }
     const last = run.lastCoveredBlock(group);
     if (last < 0 || last === run.lastLineBlock) return;
-    // A segment without the asked addresses is one message, not one a row group.
-    if (!run.isLast(group) && run.passesOver(group)) return;
     this.#putOut(state, part, noBytes, coverageOf(run, last));
   }
 
@@ -165,8 +165,14 @@ class EngineWorker {
     if (batch !== undefined) this.#sendBatch(id, batch);
   }
 
-  #sendBatch(id: number, { bytes, table }: PieceBatch): void {
-    this.#port.postMessage({ kind: 'pieces', id, bytes, table } satisfies FromThread, [
+  #sendEnd({ id, outbox }: RunState): void {
+    const batch = outbox.take();
+    if (batch === undefined) this.#send({ kind: 'end', id });
+    else this.#sendBatch(id, batch, true);
+  }
+
+  #sendBatch(id: number, { bytes, table }: PieceBatch, isEnd = false): void {
+    this.#port.postMessage({ kind: 'pieces', id, isEnd, bytes, table } satisfies FromThread, [
       bytes.buffer as ArrayBuffer,
       table.buffer as ArrayBuffer,
     ]);

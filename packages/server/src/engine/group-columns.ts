@@ -7,7 +7,7 @@ import { COLUMN_NUMBER, type ColumnName } from '../segment/columns.ts';
 import type { GroupEntry } from '../segment/directory.ts';
 import type { Segment } from '../segment/open-segment.ts';
 import { CODEC, damaged, type UnitEntry, verifyUnit } from '../segment/unit.ts';
-import type { CacheStep, LoadedColumn, Shelf } from './column-cache.ts';
+import type { CacheStep, Loaded, LoadedColumn, Shelf } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';
 import { type ColumnSource, type MadeColumn, makeColumn } from './make-column.ts';
@@ -16,11 +16,6 @@ export interface LoadMeter {
   unitsRead: number;
   bytesRead: number;
   bytesInflated: number;
-}
-
-interface Loaded {
-  readonly column: LoadedColumn;
-  readonly allocation: number;
 }
 
 /** Columns in which texts are made, which costs more than reading and inflating. */
@@ -86,7 +81,7 @@ export class GroupColumns implements ColumnSource {
   }
 
   #keep(name: string, loaded: Loaded): LoadedColumn {
-    this.#cache.put(this.#shelf, name, loaded, { rank: dearNames.has(name) ? 'dear' : 'cheap' });
+    this.#cache.put(this.#shelf, name, loaded, { isDear: dearNames.has(name) });
     return loaded.column;
   }
 

@@ -3,8 +3,9 @@
  * there: a query that selects one transaction in fifty writes one key in fifty of a segment's million.
  */
 import { keyBytes } from '../segment/dictionary.ts';
+import { pageKeyCount } from '../segment/limits.ts';
 import type { UnitEntry } from '../segment/unit.ts';
-import type { CacheStep } from './column-cache.ts';
+import type { CacheStep, LoadedColumn } from './column-cache.ts';
 import type { EngineSegment } from './engine-segment.ts';
 import { type GroupColumns, readUnit } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
@@ -17,7 +18,7 @@ export function keyRoomTable(open: EngineSegment, columns: GroupColumns, step: C
   return step.get(open.dictionaryShelf, shelfName)?.at ?? addRooms(open, columns, step);
 }
 
-/** Gives a room to every key that the selected records of a group need. */
+/** Gives a room to every key that the selected records of a group need and that has none. */
 export function loadKeyRooms(
   open: EngineSegment,
   columns: GroupColumns,
@@ -26,40 +27,52 @@ export function loadKeyRooms(
 ): void {
   const { kernel } = columns;
   const rooms = keyRoomTable(open, columns, step);
-  const pageCount = open.segment.directory.dictionaryPages.length;
-  const flags = selected.flags.rewards;
-  const rewards = flags === 0 ? undefined : columns.stored('rewKey');
-  // Where the keys of each page are, then a byte a page.
-  const table = kernel.allocate(pageCount * 5);
+  const rewardCount = selected.flags.rewards === 0 ? 0 : columns.stored('rewKey').count;
+  const list = kernel.allocate((columns.made('keys').count + rewardCount) * 4);
   try {
-    const pages = table + pageCount * 4;
-    kernel.bytes.fill(0, pages, pages + pageCount);
-    // Another query may have had its turn since the group was selected.
-    kernel.exports.setGroup(selected.table, kernel.positionScratch);
-    let asked = kernel.exports.askKeys(columns.group.transactionCount, rooms, pages);
-    if (rewards !== undefined) {
-      const { at, width, count } = rewards;
-      asked += kernel.exports.askRewardKeys(at, width, count, flags, rooms, pages);
-    }
-    kernel.bytes.slice(pages, pages + pageCount).forEach((isAsked, page) => {
-      if (isAsked === 0) return;
-      const at = pageKeys(open, columns, page, step);
-      kernel.ints[table / 4 + page] = at;
-    });
-    const chunk = kernel.allocate(asked * roomBytes);
+    const ids = askedIds(columns, selected, rooms, list);
+    const chunk = kernel.allocate(ids.length * roomBytes);
     open.roomChunks.push(chunk);
-    const next = kernel.exports.placeKeys(columns.group.transactionCount, rooms, table, chunk);
-    if (rewards !== undefined) {
-      const { at, width, count } = rewards;
-      kernel.exports.placeRewardKeys(at, width, count, flags, rooms, table, next);
+    // One page after the other: all pages of a group together would take many times what its columns do.
+    for (let from = 0; from < ids.length; ) {
+      const page = pageOf(ids[from] as number);
+      let to = from + 1;
+      while (to < ids.length && pageOf(ids[to] as number) === page) to++;
+      const keys = pageKeys(open, columns, page, step);
+      const out = chunk + from * roomBytes;
+      kernel.exports.placeKeys(list + from * 4, to - from, keys.column.at, rooms, out);
+      keys.leave();
+      from = to;
     }
   } catch (error) {
     // A damaged page ends the query; the next one must ask again.
     kernel.exports.unaskKeys(rooms, open.segment.directory.addressCount);
     throw error;
   } finally {
-    kernel.release(table);
+    kernel.release(list);
   }
+}
+
+const pageOf = (id: number): number => Math.floor(id / pageKeyCount);
+
+/** The keys without a room, ascending, here and at `list`. */
+function askedIds(
+  columns: GroupColumns,
+  { table, flags }: SelectedGroup,
+  rooms: number,
+  list: number,
+): Uint32Array {
+  const { kernel, group } = columns;
+  // Another query may have had its turn since the group was selected.
+  kernel.exports.setGroup(table, kernel.positionScratch);
+  let end = kernel.exports.askKeys(group.transactionCount, rooms, list);
+  if (flags.rewards !== 0) {
+    const { at, width, count } = columns.stored('rewKey');
+    end = kernel.exports.askRewardKeys(at, width, count, flags.rewards, rooms, end);
+  }
+  const ids = kernel.ints.slice(list / 4, end / 4).sort();
+  kernel.ints.set(ids, list / 4);
+  return ids;
 }
 
 function addRooms(open: EngineSegment, { kernel }: GroupColumns, step: CacheStep): number {
@@ -70,24 +83,23 @@ function addRooms(open: EngineSegment, { kernel }: GroupColumns, step: CacheStep
     for (const chunk of open.roomChunks.splice(0)) kernel.release(chunk);
   };
   const column = { at, width: 4, count, offsets: 0 };
-  step.put(open.dictionaryShelf, shelfName, { column, allocation: at }, { rank: 'dear', drop });
+  step.put(open.dictionaryShelf, shelfName, { column, allocation: at }, { isDear: true, drop });
   return at;
 }
 
-/** The keys of a dictionary page, 32 bytes each. */
+/** The keys of a dictionary page, 32 bytes each, until they are left. */
 function pageKeys(
   open: EngineSegment,
   columns: GroupColumns,
   page: number,
   step: CacheStep,
-): number {
-  const known = step.get(open.dictionaryShelf, page);
-  if (known !== undefined) return known.at;
+): { column: LoadedColumn; leave: () => void } {
+  const known = step.peek(open.dictionaryShelf, page);
+  if (known !== undefined) return { column: known, leave: () => {} };
   const entry = open.segment.directory.dictionaryPages[page] as UnitEntry;
   const at = readUnit(columns, entry, `dictionary page ${page}`);
   const column = { at, width: keyBytes, count: entry.rawLength / keyBytes, offsets: 0 };
-  // Neighbouring groups come to the same page; when its keys have rooms nobody needs it. That says nothing about rounds.
-  const drop = () => void open.dictionaryShelf.delete(page);
-  step.put(open.dictionaryShelf, page, { column, allocation: at }, { rank: 'brief', drop });
-  return at;
+  // Neighbouring groups come to the same page; when its keys have rooms nobody needs it.
+  const leave = () => step.offer(open.dictionaryShelf, page, { column, allocation: at });
+  return { column, leave };
 }

@@ -36,7 +36,7 @@ export class RecordPrograms {
     RECORD_ARRAY_NAMES.forEach((array, number) => {
       places.push([array, next]);
       steps.push([array, this.#writeSteps(array, next)]);
-      const text = encoder.encode(`,"${array}":[`);
+      const text = bytesOf(`,"${array}":[`);
       const textAt = this.#base + textsAt + number * textBytesMax;
       kernel.bytes.set(text, textAt);
       const kind = [next, counts[number] as number, 0, 0, textAt, text.length, MARK_BITS[array]];
@@ -80,7 +80,7 @@ export class RecordPrograms {
     const table: Readonly<Record<string, Step>> = STEPS[kind];
     return this.#selection.fields[kind].map((name, i) => {
       const step = table[name] as Step;
-      const text = encoder.encode(`${i === 0 ? '' : ','}"${name}":`);
+      const text = bytesOf(`${i === 0 ? '' : ','}"${name}":`);
       const { ints, bytes } = this.#kernel;
       ints.set([step.code, text.length], (at + i * stepBytes) / 4);
       bytes.set(text, at + i * stepBytes + 32);
@@ -90,6 +90,17 @@ export class RecordPrograms {
 }
 
 const encoder = new TextEncoder();
+const known = new Map<string, Uint8Array>();
+
+/** The names of fields and arrays are few, and every run over a segment writes them. */
+function bytesOf(text: string): Uint8Array {
+  let bytes = known.get(text);
+  if (bytes === undefined) {
+    bytes = encoder.encode(text);
+    known.set(text, bytes);
+  }
+  return bytes;
+}
 
 function startsOf(columns: GroupColumns, array: RecordArray): number {
   switch (array) {

@@ -69,10 +69,8 @@ export class SegmentRun {
     this.#modules = modules;
     const { segment } = open;
     const { first, last } = options.range ?? { first: 0, last: Infinity };
-    const end = segment.headers.findIndex(({ number }) => number > last);
-    const begin = segment.headers.findIndex(({ number }) => number >= first);
-    this.#endBlock = end < 0 ? segment.blockCount : end;
-    this.#firstBlock = begin < 0 ? segment.blockCount : begin;
+    this.#endBlock = firstAtOrAfter(segment.headers, last + 1);
+    this.#firstBlock = firstAtOrAfter(segment.headers, first);
     this.#alwaysLast = options.endsCoverage === true ? this.#endBlock - 1 : -1;
     this.report = {
       items: planItems(selection, open.index, segment.directory.transactionCount),
@@ -117,13 +115,14 @@ export class SegmentRun {
     return last >= Math.max(firstBlock, this.#firstBlock) ? last : -1;
   }
 
-  /** Whether the row group holds the last block of the range. */
-  isLast(number: number): boolean {
-    return this.lastCoveredBlock(number) === this.#endBlock - 1;
-  }
-
-  /** Whether nothing can match in the row group, so that it is not read. */
-  passesOver(number: number): boolean {
+  /**
+   * Whether a row group has no line and is not read. The one with the last block of the range tells how far the run came, so
+   * that a segment without the asked addresses is one message, not one a row group.
+   */
+  skips(number: number): boolean {
+    const last = this.lastCoveredBlock(number);
+    if (last < 0) return true;
+    if (this.#selection.includeAllBlocks || last === this.#endBlock - 1) return false;
     const group = this.#open.segment.directory.groups[number] as GroupEntry;
     return !this.report.items.some((item) => isInGroup(item, group));
   }
@@ -262,6 +261,18 @@ export class SegmentRun {
     this.#out = kernel.allocate(this.#outBytes);
     this.#at = this.#out;
   }
+}
+
+/** The place of the first block with that slot or a later one. */
+function firstAtOrAfter(headers: readonly BlockHeader[], slot: number): number {
+  let low = 0;
+  let high = headers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((headers[middle] as BlockHeader).number < slot) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 const lineStart = new TextEncoder().encode('{"header":');

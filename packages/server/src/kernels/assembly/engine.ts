@@ -6,7 +6,7 @@ export {
   addColumn, addressTexts, applyChanges, bitsOf, capBytes, dataPrefixes, decodeKeys, narrow, resolvePost, startsOf, sumInRanges,
 } from './shared/columns';
 export {
-  askKeys, askRewardKeys, placeKeys, placeRewardKeys, selectInstructions, selectRewards, selectRows, selectTransactions,
+  askKeys, askRewardKeys, placeKeys, selectInstructions, selectRewards, selectRows, selectTransactions,
   setGroup, unaskKeys,
 } from './shared/select';
 export { writeUlong } from './shared/integers';

@@ -367,17 +367,23 @@ export function selectRows(item: usize, table: usize, transactionCount: u32): u3
   const starts: usize = load<u32>(table);
   const flags: usize = load<u32>(table, 4);
   const kinds = load<u32>(table, 20);
+  const isOne = filterCount == 1 && load<u32>(filters, 8) == 1;
   let matched: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2)) - base;
     const first = load<u32>(starts + (transaction << 2));
     const end = load<u32>(starts + (transaction << 2), 4);
     if (first == end) continue;
-    if (filterCount > 0 && !matchKeys(transaction, filters, filterCount)) continue;
+    let wanted: u32 = 0;
+    if (isOne) {
+      wanted = positionOf(transaction, load<u32>(load<u32>(filters, 12)));
+      if (wanted == NOWHERE) continue;
+    } else if (filterCount > 0 && !matchKeys(transaction, filters, filterCount)) continue;
     let found = false;
     for (let row = first; row < end; row++) {
+      if (isOne && !isAt(row, filters, wanted)) continue;
       if (kinds != 0 && ((1 << loadInt(load<u32>(table, 12), load<u32>(table, 16), row)) & kinds) == 0) continue;
-      if (!matchPositions(row, filters, filterCount)) continue;
+      if (!isOne && !matchPositions(row, filters, filterCount)) continue;
       store<u8>(flags + row, 1);
       found = true;
       matched++;
@@ -388,6 +394,32 @@ export function selectRows(item: usize, table: usize, transactionCount: u32): u3
     relate(relations, transaction);
   }
   return matched;
+}
+
+const NOWHERE: u32 = 0xffffffff;
+
+/** Where in a transaction's key list an id stands first, which is where columns say it is. */
+function positionOf(transaction: u32, id: u32): u32 {
+  const first = startOf(KEY_STARTS, transaction);
+  const count = startOf(KEY_STARTS, transaction + 1) - first;
+  const keys: usize = load<u32>(group, KEYS) + (first << 2);
+  const wanted = i32x4.splat(<i32>id);
+  for (let i: u32 = 0; i < count; i += 4) {
+    const equal = i32x4.bitmask(i32x4.eq(v128.load(keys + (i << 2)), wanted));
+    if (equal == 0) continue;
+    // What lies behind the last key must not count.
+    const position = i + <u32>ctz(equal);
+    return position < count ? position : NOWHERE;
+  }
+  return NOWHERE;
+}
+
+/** Whether the column of a filter names that position. */
+// @ts-ignore: decorator
+@inline
+function isAt(row: u32, filter: usize, wanted: u32): bool {
+  const shape = load<u32>(filter, 4);
+  return loadInt(load<u32>(filter), shape & 255, row) == wanted + (shape >> 8);
 }
 
 function matchPositions(row: u32, filters: usize, filterCount: u32): bool {
@@ -426,74 +458,44 @@ const ASKED: u32 = 1;
 
 // @ts-ignore: decorator
 @inline
-function ask(id: u32, rooms: usize, pages: usize): u32 {
+function ask(id: u32, rooms: usize, out: usize): usize {
   const at = rooms + (id << 2);
-  if (load<u32>(at) != 0) return 0;
+  if (load<u32>(at) != 0) return out;
   store<u32>(at, ASKED);
-  store<u8>(pages + (id >> 12), 1);
-  return 1;
+  store<u32>(out, id);
+  return out + 4;
 }
 
-/**
- * Keys of marked transactions that have no room: they are asked for in the table of rooms, a byte is set for each dictionary
- * page they lie on. Answers how many they are.
- */
-export function askKeys(transactionCount: u32, rooms: usize, pages: usize): u32 {
+/** Keys of marked transactions that have no room: they are asked for in the table of rooms, their ids written to `out`. */
+export function askKeys(transactionCount: u32, rooms: usize, out: usize): usize {
   const marks: usize = load<u32>(group, MARKS);
   const keys: usize = load<u32>(group, KEYS);
-  let asked: u32 = 0;
   for (let transaction: u32 = 0; transaction < transactionCount; transaction++) {
     if (load<u8>(marks + transaction) == 0) continue;
     const end = startOf(KEY_STARTS, transaction + 1);
-    for (let i = startOf(KEY_STARTS, transaction); i < end; i++) asked += ask(load<u32>(keys + (i << 2)), rooms, pages);
+    for (let i = startOf(KEY_STARTS, transaction); i < end; i++) out = ask(load<u32>(keys + (i << 2)), rooms, out);
   }
-  return asked;
+  return out;
 }
 
 /** The same for flagged rewards. */
-export function askRewardKeys(keys: usize, width: u32, rewardCount: u32, flags: usize, rooms: usize, pages: usize): u32 {
-  let asked: u32 = 0;
+export function askRewardKeys(keys: usize, width: u32, rewardCount: u32, flags: usize, rooms: usize, out: usize): usize {
   for (let row: u32 = 0; row < rewardCount; row++) {
-    if (load<u8>(flags + row) != 0) asked += ask(loadInt(keys, width, row), rooms, pages);
-  }
-  return asked;
-}
-
-// @ts-ignore: decorator
-@inline
-function place(id: u32, rooms: usize, pageKeys: usize, out: usize): usize {
-  const at = rooms + (id << 2);
-  if (load<u32>(at) != ASKED) return out;
-  store<u32>(at, <u32>out);
-  keyRooms(load<u32>(pageKeys + ((id >> 12) << 2)) + ((id & 4095) << 5), 1, out);
-  return out + KEY_ROOM;
-}
-
-/** Gives rooms to the keys that were asked for, one after the other from `out`. Answers where the next one would be. */
-export function placeKeys(transactionCount: u32, rooms: usize, pageKeys: usize, out: usize): usize {
-  const marks: usize = load<u32>(group, MARKS);
-  const keys: usize = load<u32>(group, KEYS);
-  for (let transaction: u32 = 0; transaction < transactionCount; transaction++) {
-    if (load<u8>(marks + transaction) == 0) continue;
-    const end = startOf(KEY_STARTS, transaction + 1);
-    for (let i = startOf(KEY_STARTS, transaction); i < end; i++) out = place(load<u32>(keys + (i << 2)), rooms, pageKeys, out);
+    if (load<u8>(flags + row) != 0) out = ask(loadInt(keys, width, row), rooms, out);
   }
   return out;
 }
 
-export function placeRewardKeys(
-  keys: usize,
-  width: u32,
-  rewardCount: u32,
-  flags: usize,
-  rooms: usize,
-  pageKeys: usize,
-  out: usize,
-): usize {
-  for (let row: u32 = 0; row < rewardCount; row++) {
-    if (load<u8>(flags + row) != 0) out = place(loadInt(keys, width, row), rooms, pageKeys, out);
+/** Keys of a dictionary page. */
+const PAGE_KEY_MASK: u32 = 4095;
+
+/** Gives rooms to keys that were asked for, all of one page of the dictionary, one after the other from `out`. */
+export function placeKeys(ids: usize, count: u32, pageKeys: usize, rooms: usize, out: usize): void {
+  for (let i: u32 = 0; i < count; i++, out += KEY_ROOM) {
+    const id = load<u32>(ids + (i << 2));
+    store<u32>(rooms + (id << 2), <u32>out);
+    keyRooms(pageKeys + ((id & PAGE_KEY_MASK) << 5), 1, out);
   }
-  return out;
 }
 
 /** Takes back what was asked for. */
