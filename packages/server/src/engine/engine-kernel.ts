@@ -40,6 +40,17 @@ export interface EngineExports {
   dataPrefixes(bytes: number, starts: number, count: number, width: number, out: number): void;
   bitsOf(values: number, count: number): number;
   narrow(values: number, count: number, width: number, out: number): void;
+  interleave(
+    ...args: [
+      column: number,
+      width: number,
+      count: number,
+      place: number,
+      rowWidth: number,
+      stride: number,
+      out: number,
+    ]
+  ): void;
   capBytes(column: number, width: number, count: number, out: number): void;
   signatureRooms(bytes: number, count: number, out: number): void;
   poolTexts: PoolRows;

@@ -4,6 +4,7 @@ import type { Segment } from '../segment/open-segment.ts';
 import type { LoadedColumn } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';
+import { tokenPlace, tokenStride } from './make-column.ts';
 import { type PlannedItem, sliceOf } from './plan-items.ts';
 import { Scratch } from './scratch.ts';
 
@@ -173,7 +174,7 @@ function rowCount(columns: GroupColumns, array: RecordArray): number {
     case 'balances':
       return columns.stored('balAccount').count;
     case 'tokenBalances':
-      return columns.stored('tokAccount').count;
+      return columns.made('tokenRows').count;
     case 'rewards':
       return columns.stored('rewKey').count;
   }
@@ -388,8 +389,6 @@ function sizeOf({ addressFilters, dataFilters }: PlannedItem, segment: Segment):
 
 /** What a filter applies to, in the two numbers its kernel expects. */
 function filterTarget(columns: GroupColumns, array: RecordArray, name: string): [number, number] {
-  /** Marks a column in which 0 is null and positions count from 1. */
-  const orNull = 256;
   switch (array) {
     case 'transactions':
       return [name === 'feePayer' ? 0 : 1, 0];
@@ -399,35 +398,27 @@ function filterTarget(columns: GroupColumns, array: RecordArray, name: string): 
         0,
       ];
     case 'logs':
-      return shape(columns.stored('logProgram'), 0);
+      return shape(columns.stored('logProgram'));
     case 'balances':
-      return shape(columns.stored('balAccount'), 0);
+      return shape(columns.stored('balAccount'));
     case 'tokenBalances':
-      return shape(tokenColumn(columns, name), name === 'account' ? 0 : orNull);
+      return tokenShape(columns, name);
     case 'rewards':
       return [0, 0];
   }
 }
 
-function shape({ at, width }: LoadedColumn, bits: number): [number, number] {
-  return [at, width + bits];
+/** Marks a column in which 0 is null and positions count from 1. */
+const orNull = 256;
+/** Times the values from one row to the next. */
+const perRow = 65_536;
+
+function shape({ at, width }: LoadedColumn): [number, number] {
+  return [at, width + perRow];
 }
 
-function tokenColumn(columns: GroupColumns, name: string): LoadedColumn {
-  switch (name) {
-    case 'account':
-      return columns.stored('tokAccount');
-    case 'preProgramId':
-      return columns.stored('tokPreProgram');
-    case 'postProgramId':
-      return columns.made('postProgram');
-    case 'preMint':
-      return columns.stored('tokPreMint');
-    case 'postMint':
-      return columns.made('postMint');
-    case 'preOwner':
-      return columns.stored('tokPreOwner');
-    default:
-      return columns.made('postOwner');
-  }
+function tokenShape(columns: GroupColumns, name: string): [number, number] {
+  const { at, width } = columns.made('tokenRows');
+  const nulls = name === 'account' ? 0 : orNull;
+  return [at + tokenPlace(name) * width, width + nulls + tokenStride * perRow];
 }

@@ -22,10 +22,7 @@ export type MadeColumn =
   | 'logIndexes'
   | 'balancePost'
   | 'tokenPostAmount'
-  | 'postMint'
-  | 'postDecimals'
-  | 'postProgram'
-  | 'postOwner'
+  | 'tokenRows'
   | 'rewardLamports'
   | 'messages'
   | 'dataPool'
@@ -71,10 +68,7 @@ const MAKERS: Readonly<Record<MadeColumn, (group: ColumnSource) => Made>> = {
   logIndexes: (g) => sums(g, 'logIndex', g.made('logStarts').at),
   balancePost: (g) => changed(g, 'balPre', 'balChange'),
   tokenPostAmount: (g) => changed(g, 'tokPreAmount', 'tokChange'),
-  postMint: (g) => post(g, 'tokPreMint', 'tokPostMint'),
-  postDecimals: (g) => post(g, 'tokPreDecimals', 'tokPostDecimals'),
-  postProgram: (g) => post(g, 'tokPreProgram', 'tokPostProgram'),
-  postOwner: (g) => post(g, 'tokPreOwner', 'tokPostOwner'),
+  tokenRows: (g) => tokenRows(g),
   rewardLamports: (g) => lamports(g),
   // Bytes in room for their text, which the kernel makes when it first writes it.
   dataPool: (g) => dataPool(g),
@@ -217,13 +211,58 @@ function lamports(g: ColumnSource): Made {
   });
 }
 
-function post(g: ColumnSource, preName: ColumnName, postName: ColumnName): Made {
-  const pre = g.stored(preName);
-  const codes = g.borrow(postName);
-  const width = Math.max(pre.width, codes.width);
-  const at = g.kernel.allocate(pre.count * width);
-  g.kernel.exports.resolvePost(pre.at, pre.width, codes.at, codes.width, pre.count, at);
-  return whole(at, width, pre.count);
+/**
+ * The small values of a token balance, side by side: a query takes a few rows here and there, each of which would otherwise be
+ * ten places in memory. All sides are coded as the one before is: 0 for null, else the value plus one.
+ */
+const TOKEN_SIDES = [
+  { before: 'preMint', after: 'postMint', pre: 'tokPreMint', post: 'tokPostMint' },
+  { before: 'preProgramId', after: 'postProgramId', pre: 'tokPreProgram', post: 'tokPostProgram' },
+  { before: 'preOwner', after: 'postOwner', pre: 'tokPreOwner', post: 'tokPostOwner' },
+  { before: 'preDecimals', after: 'postDecimals', pre: 'tokPreDecimals', post: 'tokPostDecimals' },
+] as const;
+
+const tokenValues = [
+  'account',
+  'amountNull',
+  ...TOKEN_SIDES.flatMap(({ before, after }) => [before, after]),
+];
+
+/** How many values a row of `tokenRows` has. */
+export const tokenStride = tokenValues.length;
+
+/** Which of them that is. */
+export function tokenPlace(name: string): number {
+  const place = tokenValues.indexOf(name);
+  assert(place >= 0, 'a token balance has such a value');
+  return place;
+}
+
+function tokenRows(g: ColumnSource): Made {
+  const { kernel } = g;
+  const account = g.borrow('tokAccount');
+  const nulls = g.borrow('tokAmountNull');
+  const sides = TOKEN_SIDES.map(({ pre, post, ...names }) => ({
+    ...names,
+    pre: g.borrow(pre),
+    post: g.borrow(post),
+  }));
+  const widths = sides.flatMap(({ pre, post }) => [pre.width, post.width]);
+  const rowWidth = Math.max(account.width, ...widths);
+  const { count } = account;
+  const at = kernel.allocate(count * tokenStride * rowWidth);
+  const put = (column: number, width: number, name: string) =>
+    kernel.exports.interleave(column, width, count, tokenPlace(name), rowWidth, tokenStride, at);
+  put(account.at, account.width, 'account');
+  put(nulls.at, nulls.width, 'amountNull');
+  withScratch(g, count * rowWidth, (resolved) => {
+    for (const { before, after, pre, post } of sides) {
+      put(pre.at, pre.width, before);
+      kernel.exports.resolvePost(pre.at, pre.width, post.at, post.width, count, resolved);
+      put(resolved, Math.max(pre.width, post.width), after);
+    }
+  });
+  return whole(at, rowWidth, count);
 }
 
 /** Rows of bytes, each between two starts. */

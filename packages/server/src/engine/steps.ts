@@ -6,7 +6,7 @@ import type { Dialect } from '@sluice/protocol/dialect';
 import type { FieldName, RecordKind } from '@sluice/protocol/field-table';
 import type { ColumnName } from '../segment/columns.ts';
 import type { GroupColumns } from './group-columns.ts';
-import type { MadeColumn } from './make-column.ts';
+import { type MadeColumn, tokenPlace, tokenStride } from './make-column.ts';
 
 const CODE = {
   uint: 0,
@@ -60,7 +60,16 @@ const stored = (code: number, name: ColumnName): Step => ({
   code,
   bind: (g) => {
     const { at, width } = g.stored(name);
-    return { p0: at, w0: width };
+    return { p0: at, w0: width, w1: 1 };
+  },
+});
+
+/** A value of the rows of token balances. */
+const ofToken = (code: number, name: string): Step => ({
+  code,
+  bind: (g) => {
+    const { at, width } = g.made('tokenRows');
+    return { p0: at + tokenPlace(name) * width, w0: width, w1: tokenStride };
   },
 });
 
@@ -74,21 +83,35 @@ const made = (code: number, name: MadeColumn): Step => ({
 
 const inQuotes = ({ dialect }: StepContext): number => (dialect === 'solana' ? 1 : 0);
 
-/** A quantity of 64 bits; with a column of flags, one of whose bits says it is null. */
+/** A quantity of 64 bits; with a column of flags that say it is null. */
 function quantity(
   load: (g: GroupColumns) => { at: number; width: number },
   nullName?: ColumnName,
-  nullBit = 1,
 ): Step {
   return {
     code: CODE.ulong,
     bind: (g, context) => {
       const { at, width } = load(g);
       const nulls = nullName === undefined ? 0 : g.stored(nullName).at;
-      return { p0: at, w0: width, p1: nulls, p2: nullBit, w1: inQuotes(context) };
+      return { p0: at, w0: width, p1: nulls, p2: 1, p3: 1, w1: inQuotes(context) };
     },
   };
 }
+
+/** An amount of a token balance; which bit says it is null. */
+const tokenAmount = (
+  load: (g: GroupColumns) => { at: number; width: number },
+  nullBit: number,
+): Step => ({
+  code: CODE.ulong,
+  bind: (g, context) => {
+    const { at, width } = load(g);
+    const rows = g.made('tokenRows');
+    const nulls = rows.at + tokenPlace('amountNull') * rows.width;
+    const stride = tokenStride * rows.width;
+    return { p0: at, w0: width, p1: nulls, p2: nullBit, p3: stride, w1: inQuotes(context) };
+  },
+});
 
 const flag = (name: ColumnName, bit: number): Step => ({
   code: CODE.flag,
@@ -241,17 +264,17 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
   },
   tokenBalance: {
     transactionIndex,
-    account: stored(CODE.key, 'tokAccount'),
-    preMint: stored(CODE.keyOrNull, 'tokPreMint'),
-    postMint: made(CODE.keyOrNull, 'postMint'),
-    preDecimals: stored(CODE.uintOrNull, 'tokPreDecimals'),
-    postDecimals: made(CODE.uintOrNull, 'postDecimals'),
-    preProgramId: stored(CODE.keyOrNull, 'tokPreProgram'),
-    postProgramId: made(CODE.keyOrNull, 'postProgram'),
-    preOwner: stored(CODE.keyOrNull, 'tokPreOwner'),
-    postOwner: made(CODE.keyOrNull, 'postOwner'),
-    preAmount: quantity((g) => g.stored('tokPreAmount'), 'tokAmountNull', 1),
-    postAmount: quantity((g) => g.made('tokenPostAmount'), 'tokAmountNull', 2),
+    account: ofToken(CODE.key, 'account'),
+    preMint: ofToken(CODE.keyOrNull, 'preMint'),
+    postMint: ofToken(CODE.keyOrNull, 'postMint'),
+    preDecimals: ofToken(CODE.uintOrNull, 'preDecimals'),
+    postDecimals: ofToken(CODE.uintOrNull, 'postDecimals'),
+    preProgramId: ofToken(CODE.keyOrNull, 'preProgramId'),
+    postProgramId: ofToken(CODE.keyOrNull, 'postProgramId'),
+    preOwner: ofToken(CODE.keyOrNull, 'preOwner'),
+    postOwner: ofToken(CODE.keyOrNull, 'postOwner'),
+    preAmount: tokenAmount((g) => g.stored('tokPreAmount'), 1),
+    postAmount: tokenAmount((g) => g.made('tokenPostAmount'), 2),
   },
   reward: {
     pubKey: stored(CODE.keyId, 'rewKey'),

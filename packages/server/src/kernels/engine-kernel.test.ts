@@ -46,6 +46,17 @@ interface ColumnExports {
   dataPrefixes(bytes: number, starts: number, count: number, width: number, out: number): void;
   bitsOf(values: number, count: number): number;
   narrow(values: number, count: number, width: number, out: number): void;
+  interleave(
+    ...args: [
+      column: number,
+      width: number,
+      count: number,
+      place: number,
+      rowWidth: number,
+      stride: number,
+      out: number,
+    ]
+  ): void;
   capBytes(column: number, width: number, count: number, out: number): void;
   keyRooms(keys: number, count: number, out: number): void;
   keyText(room: number): number;
@@ -286,6 +297,25 @@ describe('columns', () => {
         const bytes = kernel.read(out, rows.length * width);
         const decoded = width === 1 ? [...bytes] : [...new Uint16Array(bytes.buffer)];
         expect(decoded).toEqual(rows.map(([, after]) => (after === null ? 0 : after + 1)));
+      }),
+    );
+  });
+
+  test('property: columns side by side in rows as wide as the widest', () => {
+    fc.assert(
+      fc.property(column(65_535), column(65_535), (a, b) => {
+        begin();
+        const count = Math.min(a.length, b.length);
+        const rowWidth = Math.max(widthOf(a), widthOf(b)) as Width;
+        const out = kernel.room(count * 2 * rowWidth);
+        [a, b].forEach((values, place) => {
+          const width = widthOf(values);
+          exports.interleave(kernel.ints(values, width), width, count, place, rowWidth, 2, out);
+        });
+        const rows = a.slice(0, count).flatMap((value, i) => [value, b[i] as number]);
+        const expected = kernel.ints(rows, rowWidth);
+        const byteCount = rows.length * rowWidth;
+        expect(kernel.read(out, byteCount)).toEqual(kernel.read(expected, byteCount));
       }),
     );
   });

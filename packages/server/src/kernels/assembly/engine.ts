@@ -3,7 +3,8 @@ export { lzDecompress } from './shared/lz';
 export { joinPlanes } from './shared/planes';
 export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './shared/base58';
 export {
-  addColumn, addressTexts, applyChanges, bitsOf, capBytes, dataPrefixes, decodeKeys, narrow, resolvePost, startsOf, sumInRanges,
+  addColumn, addressTexts, applyChanges, bitsOf, capBytes, dataPrefixes, decodeKeys, interleave, narrow, resolvePost, startsOf,
+  sumInRanges,
 } from './shared/columns';
 export {
   askKeys, askRewardKeys, placeKeys, selectInstructions, selectRewards, selectRows, selectTransactions,

@@ -91,6 +91,11 @@ export function narrow(values: usize, count: u32, width: u32, out: usize): void 
   for (let row: u32 = 0; row < count; row++) storeInt(out, width, row, load<u32>(values + (row << 2)));
 }
 
+/** A column into rows of `stride` values of that width, as their value number `place`. */
+export function interleave(column: usize, width: u32, count: u32, place: u32, rowWidth: u32, stride: u32, out: usize): void {
+  for (let row: u32 = 0, at = place; row < count; row++, at += stride) storeInt(out, rowWidth, at, loadInt(column, width, row));
+}
+
 /** A column as bytes, 255 for what is larger. */
 export function capBytes(column: usize, width: u32, count: u32, out: usize): void {
   for (let row: u32 = 0; row < count; row++) {

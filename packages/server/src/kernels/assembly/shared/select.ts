@@ -353,7 +353,7 @@ function matchTransaction(transaction: u32, filters: usize, filterCount: u32): b
 
 /**
  * Logs, balances and token balances. A filter applies to a column of positions: address · width, plus 256 where 0 stands
- * for null and positions count from 1. `kinds` are the values wanted in a further column, as bits; 0 for all.
+ * for null and positions count from 1, plus 65,536 times how many values lie between two rows. `kinds` are the values wanted in a further column, as bits; 0 for all.
  *
  * table, 32 bytes: starts · flags · mark bit · kinds column · its width · kinds
  */
@@ -419,15 +419,15 @@ function positionOf(transaction: u32, id: u32): u32 {
 @inline
 function isAt(row: u32, filter: usize, wanted: u32): bool {
   const shape = load<u32>(filter, 4);
-  return loadInt(load<u32>(filter), shape & 255, row) == wanted + (shape >> 8);
+  return loadInt(load<u32>(filter), shape & 255, row * (shape >> 16)) == wanted + ((shape >> 8) & 1);
 }
 
 function matchPositions(row: u32, filters: usize, filterCount: u32): bool {
   for (let filter: u32 = 0; filter < filterCount; filter++) {
     const at = filters + (filter << 4);
     const shape = load<u32>(at, 4);
-    let position = loadInt(load<u32>(at), shape & 255, row);
-    if (shape >= 256) {
+    let position = loadInt(load<u32>(at), shape & 255, row * (shape >> 16));
+    if ((shape & 256) != 0) {
       if (position == 0) return false;
       position--;
     }

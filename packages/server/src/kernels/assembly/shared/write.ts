@@ -344,19 +344,20 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
     case UINT:
       return writeUint(loadInt(p0, w0, row), out);
     case ULONG: {
-      // p1: null flags of one byte each, or 0; p2, p3: a second value, unused; w1: in quotes.
+      // p1: null flags, or 0; p2: the bit of this value; p3: the bytes between two rows' flags; w1: in quotes.
       const nulls: usize = load<u32>(step, 12);
-      if (nulls != 0 && (load<u8>(nulls + row) & load<u32>(step, 20)) != 0) return writeNull(out);
+      if (nulls != 0 && (load<u8>(nulls + row * load<u32>(step, 28)) & load<u32>(step, 20)) != 0) return writeNull(out);
       return writeQuantity(loadLong(p0, w0, row), load<u32>(step, 24) == 1, out);
     }
     case LONG:
       return writeSigned(<i64>load<u64>(p0 + (row << 3)), load<u32>(step, 24) == 1, out);
+    // w1: the values from one row to the next.
     case KEY: {
       const base = load<u32>(keyStarts + (transaction << 2));
-      return writeKeyId(load<u32>(keys + ((base + loadInt(p0, w0, row)) << 2)), out);
+      return writeKeyId(load<u32>(keys + ((base + loadInt(p0, w0, row * load<u32>(step, 24))) << 2)), out);
     }
     case KEY_OR_NULL: {
-      const position = loadInt(p0, w0, row);
+      const position = loadInt(p0, w0, row * load<u32>(step, 24));
       if (position == 0) return writeNull(out);
       const base = load<u32>(keyStarts + (transaction << 2));
       return writeKeyId(load<u32>(keys + ((base + position - 1) << 2)), out);
@@ -401,7 +402,7 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
       return out + 5 + kind;
     }
     case UINT_OR_NULL: {
-      const value = loadInt(p0, w0, row);
+      const value = loadInt(p0, w0, row * load<u32>(step, 24));
       return value == 0 ? writeNull(out) : writeUint(value - 1, out);
     }
     case KEY_ID:
