@@ -35,8 +35,12 @@ interface RawBlock {
 
 interface RawTransaction {
   readonly transaction: readonly [string, 'base64'];
-  readonly meta: RawMeta;
+  readonly meta: Omit<RawMeta, NullableKey> & {
+    readonly [Key in NullableKey]: RawMeta[Key] | null;
+  };
 }
+
+type NullableKey = 'innerInstructions' | 'logMessages';
 
 interface RawMeta {
   readonly err: string | { readonly [key: string]: Exact } | null;
@@ -133,7 +137,14 @@ export async function readNodeBlock(rpc: NodeRpc, slot: bigint, votes: Votes): P
   };
 }
 
-function readTransaction({ transaction: [wire], meta }: RawTransaction, index: bigint) {
+/** What a transaction of which nothing ran has as null. */
+function withoutNulls(meta: RawTransaction['meta']): RawMeta {
+  const { innerInstructions, logMessages } = meta;
+  return { ...meta, innerInstructions: innerInstructions ?? [], logMessages: logMessages ?? [] };
+}
+
+function readTransaction({ transaction: [wire], meta: raw }: RawTransaction, index: bigint) {
+  const meta = withoutNulls(raw);
   const decoded = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
   const message = getCompiledTransactionMessageDecoder().decode(decoded.messageBytes) as Message;
   const { writable, readonly } = meta.loadedAddresses;

@@ -176,7 +176,9 @@ test('behavior: a node killed and started again is followed over the slots it le
   await node.start();
   const slot = await node.rpc.slot('processed');
   process.stderr.write(`head ${head.number} when killed, node at ${slot} after restart\n`);
-  await waitForFinalized(service, slot);
+  // It goes back to its last root and replays from there: only what it calls final again can be compared.
+  const beyond = BigInt(head.number) + 1n;
+  await waitForFinalized(service, slot > beyond ? slot : beyond);
   const lines = await compare(service, 0, 'drop');
   process.stderr.write(`${lines.length} blocks, ${countSkipped(lines)} slots skipped\n`);
   expect(countSkipped(lines)).toBeGreaterThan(0);

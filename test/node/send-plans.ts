@@ -12,8 +12,10 @@ import type { PlannedTransaction } from '../scenarios/planned-transaction.ts';
 import { type NodeRpc, NodeRpcError } from './node-rpc.ts';
 
 const POLL_MS = 200;
-/** A node sends again every two seconds what did not get into a block. */
-const QUIET_MS_MAX = 15_000;
+/** A node that just started, or has no time, forgets what it was sent: what is in no block is sent again. */
+const RESEND_MS = 2_000;
+/** A blockhash is good for a minute. */
+const QUIET_MS_MAX = 60_000;
 
 export interface SentPlans {
   /** Signatures of what is confirmed, by title. */
@@ -30,7 +32,7 @@ export async function sendPlans(
   rpc: NodeRpc,
   plans: readonly PlannedTransaction[],
 ): Promise<SentPlans> {
-  const sent = new Map<string, string>();
+  const sent = new Map<string, SentTransaction>();
   const refused = new Map<string, string>();
   const tooLarge: string[] = [];
   for (const plan of plans) {
@@ -41,18 +43,28 @@ export async function sendPlans(
     }
     const wire = getBase64EncodedWireTransaction(transaction);
     try {
-      await rpc.call('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }]);
-      sent.set(plan.title, getSignatureFromTransaction(transaction));
+      await send(rpc, wire);
+      sent.set(plan.title, { wire, signature: getSignatureFromTransaction(transaction) });
     } catch (error) {
       if (!(error instanceof NodeRpcError)) throw error;
       refused.set(plan.title, error.message);
     }
   }
   const slots = await waitUntilLanded(rpc, [...sent.values()]);
-  const landed = new Map([...sent].filter(([, signature]) => slots.has(signature)));
+  const landed = new Map<string, string>();
+  for (const [title, { signature }] of sent) if (slots.has(signature)) landed.set(title, signature);
   for (const title of sent.keys()) if (!landed.has(title)) refused.set(title, 'in no block');
   const lastSlot = [...slots.values()].reduce((max, slot) => (slot > max ? slot : max), 0n);
   return { landed, refused, tooLarge, lastSlot };
+}
+
+interface SentTransaction {
+  readonly wire: string;
+  readonly signature: string;
+}
+
+async function send(rpc: NodeRpc, wire: string): Promise<void> {
+  await rpc.call('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }]);
 }
 
 async function sign(rpc: NodeRpc, plan: PlannedTransaction) {
@@ -73,10 +85,12 @@ interface SignatureStatus {
 /** The slots of those that are in a confirmed block, once all are or none has come for a while. */
 async function waitUntilLanded(
   rpc: NodeRpc,
-  signatures: readonly string[],
+  sent: readonly SentTransaction[],
 ): Promise<ReadonlyMap<string, bigint>> {
+  const signatures = sent.map(({ signature }) => signature);
   const slots = new Map<string, bigint>();
   let cameMs = performance.now();
+  let sentMs = cameMs;
   while (slots.size < signatures.length && performance.now() - cameMs < QUIET_MS_MAX) {
     const { value } = await rpc.call<{ readonly value: readonly (SignatureStatus | null)[] }>(
       'getSignatureStatuses',
@@ -87,6 +101,10 @@ async function waitUntilLanded(
       if (!status || status.confirmationStatus === 'processed' || slots.has(signature)) continue;
       slots.set(signature, status.slot);
       cameMs = performance.now();
+    }
+    if (performance.now() - sentMs >= RESEND_MS) {
+      for (const { wire, signature } of sent) if (!slots.has(signature)) await send(rpc, wire);
+      sentMs = performance.now();
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
