@@ -77,6 +77,9 @@ export async function measureHead(
       loopDelayMsMax: delay === undefined ? undefined : delay * 1000,
       comparedBytes,
     };
+  } catch (error) {
+    progress(`streams that ended, as the service counts them: ${await service.streamEnds()}`);
+    throw error;
   } finally {
     load?.close();
     await service.process.stop();

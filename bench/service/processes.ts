@@ -116,6 +116,14 @@ export class ServiceProcess {
     throw new ScenarioFailure('the service did not catch up with the node');
   }
 
+  /** How many streams ended for which reason. */
+  async streamEnds(): Promise<string> {
+    const text = await (await fetch(`${this.adminUrl}/metrics`)).text();
+    const found = text.matchAll(/^sluice_http_stream_ends_total\{reason="(\w+)"\} (\d+)$/gm);
+    const ends = [...found].map(([, reason, count]) => `${reason} ${count}`);
+    return ends.length === 0 ? 'none' : ends.join(', ');
+  }
+
   /** A metric without labels; reading some of them begins a new span of time. */
   async metric(name: string): Promise<number | undefined> {
     const text = await (await fetch(`${this.adminUrl}/metrics`)).text();

@@ -23,7 +23,15 @@ function multiply(a: number, b: number): number {
 /** x^(8 · 2^k) for each k. */
 const powers: number[] = [0x00800000];
 
+/** Of the length asked for last: those who send the same piece do so one after another. */
+let last = { length: 0, power: one };
+
 function powerOfBytes(length: number): number {
+  if (length !== last.length) last = { length, power: findPower(length) };
+  return last.power;
+}
+
+function findPower(length: number): number {
   let result = one;
   for (let rest = length, k = 0; rest > 0; rest = Math.floor(rest / 2), k++) {
     const power = powerAt(k);

@@ -5,12 +5,13 @@
 import { once } from 'node:events';
 import * as zlib from 'node:zlib';
 import { assert } from '../base/assert.ts';
-import type { LinePiece } from '../stream/line-piece.ts';
+import type { DeflatedPart, LinePiece } from '../stream/line-piece.ts';
 import { combineCrc } from './combine-crc.ts';
 import type { Encoding } from './negotiate-encoding.ts';
 
 export interface LineEncoder {
-  encode(piece: LinePiece): Promise<readonly Uint8Array[]>;
+  /** At once where it can be. */
+  encode(piece: LinePiece): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
   end(): Promise<Uint8Array>;
 }
 
@@ -24,7 +25,7 @@ export function createLineEncoder(encoding: Encoding): LineEncoder {
       return createZstdEncoder();
     default:
       return {
-        encode: (piece) => Promise.resolve(piece.parts),
+        encode: (piece) => piece.parts,
         end: () => Promise.resolve(nothing),
       };
   }
@@ -39,8 +40,13 @@ class GzipEncoder implements LineEncoder {
   #byteCount = 0;
   #isStarted = false;
 
-  async encode(piece: LinePiece): Promise<readonly Uint8Array[]> {
-    const parts = await piece.deflated();
+  encode(piece: LinePiece): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    const { deflatedParts } = piece;
+    if (deflatedParts !== undefined) return this.#append(deflatedParts);
+    return piece.deflated().then((parts) => this.#append(parts));
+  }
+
+  #append(parts: readonly DeflatedPart[]): readonly Uint8Array[] {
     for (const { crc, plainLength } of parts) {
       this.#crc = combineCrc(this.#crc, crc, plainLength);
       this.#byteCount += plainLength;

@@ -28,6 +28,7 @@ import {
   type RouteRow,
 } from './request-checks.ts';
 import type { DatasetDirectory } from './served-dataset.ts';
+import { StallWatch } from './stall-watch.ts';
 import { StreamPlaces } from './stream-places.ts';
 import { answerStream, type StreamRouteModules } from './stream-route.ts';
 
@@ -194,6 +195,7 @@ export class PublicServer {
       ...this.#modules,
       places: this.#places,
       meter: this.#meter,
+      stallWatch: new StallWatch(this.#options.limits, this.#modules.clock),
       metrics: this.#metrics,
     };
     for (const { url } of STREAM_ROUTES) {

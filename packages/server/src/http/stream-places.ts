@@ -6,8 +6,8 @@ import type { KeyBudgets } from './key-budgets.ts';
 /** A place among the open streams. Its signal ends the stream: the client left, or the service closes. */
 export interface StreamPlace {
   readonly signal: AbortSignal;
-  /** Resolves when so many bytes may go out, or when the signal aborts. */
-  readonly pace: (byteCount: number) => Promise<void>;
+  /** Resolves when so many bytes may go out, or when the signal aborts; undefined if that is now. */
+  readonly pace: (byteCount: number) => Promise<void> | undefined;
   /** Gives the place back; once is enough. */
   readonly leave: () => void;
 }
@@ -44,9 +44,8 @@ export class StreamPlaces {
     this.#keys.set(controller, key);
     return {
       signal,
-      pace: async (byteCount) => {
-        if (key !== null) await this.#budgets.takeBytes(key.name, byteCount, signal);
-      },
+      pace: (byteCount) =>
+        key === null ? undefined : this.#budgets.takeBytes(key.name, byteCount, signal),
       leave: () => {
         if (!this.#keys.delete(controller)) return;
         giveBack?.();

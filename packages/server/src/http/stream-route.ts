@@ -20,6 +20,7 @@ import { type Encoding, negotiateEncoding } from './negotiate-encoding.ts';
 import { readBody } from './read-body.ts';
 import type { CheckedRequest } from './request-checks.ts';
 import { ResponseWriter, type WriteOutcome } from './response-writer.ts';
+import type { StallWatch } from './stall-watch.ts';
 import type { StreamPlace, StreamPlaces } from './stream-places.ts';
 
 export interface StreamRouteModules {
@@ -28,6 +29,7 @@ export interface StreamRouteModules {
   readonly clock: Clock;
   readonly places: StreamPlaces;
   readonly meter: ByteMeter;
+  readonly stallWatch: StallWatch;
   readonly metrics: HttpMetrics;
   readonly log: Logger;
 }
@@ -55,8 +57,9 @@ export async function answerStream(
   reply.raw.once('close', place.leave);
   try {
     const { signal } = place;
+    const encoding = negotiateEncoding(request.headers['accept-encoding']);
     const opened = await streams
-      .open({ query, finalizedOnly, signal })
+      .open({ query, finalizedOnly, signal, isDeflated: encoding === 'gzip' })
       .catch((error: unknown) =>
         refuseUnread(
           error,
@@ -64,7 +67,7 @@ export async function answerStream(
         ),
       );
     if (reply.raw.destroyed) return void reply.hijack();
-    const sender = new StreamSender({ reply, query, place }, modules);
+    const sender = new StreamSender({ reply, query, place, encoding }, modules);
     await sender.send(opened);
   } finally {
     place.leave();
@@ -84,6 +87,7 @@ interface OpenRequest {
   readonly reply: FastifyReply;
   readonly query: Query;
   readonly place: StreamPlace;
+  readonly encoding: Encoding;
 }
 
 /** Makes an answer of what a stream turned out to be. */
@@ -91,12 +95,14 @@ class StreamSender {
   readonly #reply: FastifyReply;
   readonly #query: Query;
   readonly #place: StreamPlace;
+  readonly #encoding: Encoding;
   readonly #modules: StreamRouteModules;
 
-  constructor({ reply, query, place }: OpenRequest, modules: StreamRouteModules) {
+  constructor({ reply, query, place, encoding }: OpenRequest, modules: StreamRouteModules) {
     this.#reply = reply;
     this.#query = query;
     this.#place = place;
+    this.#encoding = encoding;
     this.#modules = modules;
   }
 
@@ -147,7 +153,7 @@ class StreamSender {
 
   async #sendLines(lines: LineStream): Promise<void> {
     const reply = this.#reply;
-    const encoding = negotiateEncoding(reply.request.headers['accept-encoding']);
+    const encoding = this.#encoding;
     reply.hijack();
     const { raw } = reply;
     for (const [name, value] of Object.entries(reply.getHeaders())) {
@@ -160,16 +166,18 @@ class StreamSender {
     raw.setHeader('x-accel-buffering', 'no');
     raw.writeHead(200);
     raw.flushHeaders();
-    const end = await this.#pump(lines, encoding);
+    const end = await this.#pump(lines);
     this.#modules.metrics.streamEnds.add({ reason: end });
   }
 
   /** After the status there are no errors, only an early end: the reasons are ours to count. */
-  async #pump(lines: LineStream, encoding: Encoding): Promise<string> {
-    const { limits, clock, metrics, log } = this.#modules;
+  async #pump(lines: LineStream): Promise<string> {
+    const encoding = this.#encoding;
+    const { metrics, log, stallWatch } = this.#modules;
     const encoder = createLineEncoder(encoding);
-    const writer = new ResponseWriter(this.#reply.raw, limits, clock);
-    let next = pull(lines, encoding);
+    const writer = new ResponseWriter(this.#reply.raw, stallWatch);
+    const labels = { encoding };
+    let next = lines.next();
     try {
       for (;;) {
         const result = await next;
@@ -178,11 +186,13 @@ class StreamSender {
           return outcome === 'written' ? result.value : outcome;
         }
         // The next piece is made while this one is compressed and sent.
-        next = pull(lines, encoding);
-        const parts = await encoder.encode(result.value);
+        next = lines.next();
+        const encoded = encoder.encode(result.value);
+        const parts = encoded instanceof Promise ? await encoded : encoded;
         const byteLength = parts.reduce((sum, { length }) => sum + length, 0);
-        metrics.streamBytes.add({ encoding }, byteLength);
-        const outcome = await this.#deliver(parts, byteLength, writer);
+        metrics.streamBytes.add(labels, byteLength);
+        const delivered = this.#deliver(parts, byteLength, writer);
+        const outcome = delivered instanceof Promise ? await delivered : delivered;
         if (outcome !== 'written') return outcome;
       }
     } catch (error) {
@@ -196,21 +206,39 @@ class StreamSender {
     }
   }
 
-  /** As fast as its key may have it and its reader takes it; until then it is memory that somebody must bound. */
-  async #deliver(
+  /** As fast as its key may have it and its reader takes it. At once where neither holds it back. */
+  #deliver(
     parts: readonly Uint8Array[],
     byteLength: number,
     writer: ResponseWriter,
+  ): WriteOutcome | Promise<WriteOutcome> {
+    const paced = this.#place.pace(byteLength);
+    if (paced !== undefined || parts.length !== 1) {
+      return this.#meterWaiting(this.#deliverWaiting(parts, paced, writer), byteLength);
+    }
+    const outcome = writer.write(parts[0] as Uint8Array);
+    return outcome instanceof Promise ? this.#meterWaiting(outcome, byteLength) : outcome;
+  }
+
+  async #deliverWaiting(
+    parts: readonly Uint8Array[],
+    paced: Promise<void> | undefined,
+    writer: ResponseWriter,
   ): Promise<WriteOutcome> {
+    await paced;
+    for (const bytes of parts) {
+      const outcome = await writer.write(bytes);
+      if (outcome !== 'written') return outcome;
+    }
+    return 'written';
+  }
+
+  /** What waits is memory that somebody must bound. */
+  async #meterWaiting(delivered: Promise<WriteOutcome>, byteLength: number): Promise<WriteOutcome> {
     const { meter } = this.#modules;
     meter.add(byteLength);
     try {
-      await this.#place.pace(byteLength);
-      for (const bytes of parts) {
-        const outcome = await writer.write(bytes);
-        if (outcome !== 'written') return outcome;
-      }
-      return 'written';
+      return await delivered;
     } finally {
       meter.remove(byteLength);
     }
@@ -220,15 +248,4 @@ class StreamSender {
 function varyOf(reply: FastifyReply): string {
   const known = reply.getHeader('vary');
   return known === undefined ? 'Accept-Encoding' : `${String(known)}, Accept-Encoding`;
-}
-
-function pull(lines: LineStream, encoding: Encoding): ReturnType<LineStream['next']> {
-  const next = lines.next();
-  if (encoding === 'gzip') {
-    // What fails here fails again where it is awaited.
-    next
-      .then((result) => (result.done === true ? undefined : result.value.deflated()))
-      .catch(() => undefined);
-  }
-  return next;
 }

@@ -20,8 +20,8 @@ export class DatasetStreams {
 
   constructor(limits: StreamLimits, modules: DatasetStreamsModules) {
     const { dataset, evaluator, clock } = modules;
-    const followers = new Followers(limits, { dataset, clock });
     const shared = new SharedEvaluations({ bytesMax: limits.sharedBytesMax }, evaluator);
+    const followers = new Followers(limits, { dataset, clock, shared });
     this.#modules = { ...modules, followers, shared, limits };
   }
 

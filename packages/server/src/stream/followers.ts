@@ -1,33 +1,57 @@
 /**
- * Everyone who waits for a dataset to change. One loop waits on the dataset itself and wakes the rest in slices, so that ten
- * thousand of them do not hold the process.
+ * Everyone who waits for a dataset to change. One loop waits on the dataset itself and wakes the rest: those at the head with
+ * their groups, who get what is new with it, the others in slices.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import { HeadGroups, type HeadNews, type HeadPlace, type HeadWaiter } from './head-groups.ts';
+import type { SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
-
-interface Waiter {
-  readonly version: number;
-  readonly deadlineMs: number;
-  readonly wake: () => void;
-}
 
 export interface WaitOptions {
   /** The state already seen; a newer one wakes. */
   readonly version: number;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
+  /** Where the waiter is, if it wants to be told what is new instead of finding out. */
+  readonly place?: HeadPlace;
 }
 
 export interface FollowersModules {
   readonly dataset: DatasetReader;
   readonly clock: Clock;
+  readonly shared: SharedEvaluations;
+}
+
+class Waiter implements HeadWaiter {
+  readonly version: number;
+  readonly deadlineMs: number;
+  readonly #resolve: (news: HeadNews | null) => void;
+  /** Called once, when it waits no more. */
+  leave: (() => void) | undefined;
+
+  constructor({ version, deadlineMs }: WaitOptions, resolve: (news: HeadNews | null) => void) {
+    this.version = version;
+    this.deadlineMs = deadlineMs;
+    this.#resolve = resolve;
+  }
+
+  settle(news: HeadNews | null): void {
+    const { leave } = this;
+    if (leave === undefined) return;
+    this.leave = undefined;
+    leave();
+    this.#resolve(news);
+  }
 }
 
 export class Followers {
   readonly #waiters = new Set<Waiter>();
+  /** Those of them that are in no group. */
+  readonly #alone = new Set<Waiter>();
+  readonly #groups: HeadGroups;
   /** Who waits by a signal now. A listener for each wait would cost as much as the wait itself. */
   readonly #bySignal = new WeakMap<AbortSignal, { waiter: Waiter | null }>();
   readonly #limits: StreamLimits;
@@ -39,26 +63,37 @@ export class Followers {
     this.#limits = limits;
     this.#dataset = modules.dataset;
     this.#clock = modules.clock;
+    this.#groups = new HeadGroups(limits, modules);
   }
 
   get count(): number {
     return this.#waiters.size;
   }
 
-  /** Resolves when the dataset changed, at the deadline, or when the signal aborts; the caller looks which. */
-  async wait({ version, deadlineMs, signal }: WaitOptions): Promise<void> {
-    if (signal.aborted || this.#isNews(version) || this.#clock.nowMs() >= deadlineMs) return;
-    const place = this.#placeOf(signal);
-    assert(place.waiter === null, 'a signal belongs to one who waits');
-    await new Promise<void>((resolve) => {
-      const wake = () => {
-        this.#waiters.delete(waiter);
-        place.waiter = null;
-        resolve();
-      };
-      const waiter: Waiter = { version, deadlineMs, wake };
+  /**
+   * Resolves when the dataset changed, at the deadline, or when the signal aborts; the caller looks which. With what is new
+   * where that is known.
+   */
+  wait(options: WaitOptions): Promise<HeadNews | null> {
+    const { version, deadlineMs, signal, place } = options;
+    if (signal.aborted || this.#isNews(version) || this.#clock.nowMs() >= deadlineMs) {
+      return Promise.resolve(null);
+    }
+    const held = this.#placeOf(signal);
+    assert(held.waiter === null, 'a signal belongs to one who waits');
+    return new Promise((resolve) => {
+      const waiter = new Waiter(options, resolve);
       this.#waiters.add(waiter);
-      place.waiter = waiter;
+      held.waiter = waiter;
+      const leaveGroup =
+        place === undefined ? undefined : this.#groups.join(place, version, waiter);
+      if (leaveGroup === undefined) this.#alone.add(waiter);
+      waiter.leave = () => {
+        this.#waiters.delete(waiter);
+        held.waiter = null;
+        if (leaveGroup === undefined) this.#alone.delete(waiter);
+        else leaveGroup();
+      };
     });
   }
 
@@ -67,7 +102,7 @@ export class Followers {
     if (known !== undefined) return known;
     const place: { waiter: Waiter | null } = { waiter: null };
     this.#bySignal.set(signal, place);
-    signal.addEventListener('abort', () => place.waiter?.wake(), { once: true });
+    signal.addEventListener('abort', () => place.waiter?.settle(null), { once: true });
     return place;
   }
 
@@ -82,7 +117,8 @@ export class Followers {
   async #wakeOnChange(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const version = this.#dataset.snapshot().version;
-      await this.#wakeWhere((waiter) => this.#isNews(waiter.version));
+      this.#groups.advance();
+      await this.#wakeWhere(this.#alone, (waiter) => this.#isNews(waiter.version));
       await this.#dataset.changed(version, signal);
     }
   }
@@ -91,16 +127,16 @@ export class Followers {
     while (!signal.aborted) {
       await this.#clock.sleep(this.#limits.tickMs, signal);
       const nowMs = this.#clock.nowMs();
-      await this.#wakeWhere((waiter) => waiter.deadlineMs <= nowMs);
+      await this.#wakeWhere(this.#waiters, (waiter) => waiter.deadlineMs <= nowMs);
     }
   }
 
-  async #wakeWhere(isDue: (waiter: Waiter) => boolean): Promise<void> {
+  async #wakeWhere(waiters: Iterable<Waiter>, isDue: (waiter: Waiter) => boolean): Promise<void> {
     let woken = 0;
     // A waiter that comes back while this runs stands at the end of the set with a state it has seen: it is not due.
-    for (const waiter of this.#waiters) {
+    for (const waiter of waiters) {
       if (!isDue(waiter)) continue;
-      waiter.wake();
+      waiter.settle(null);
       woken += 1;
       if (woken % this.#limits.wakeSliceCount === 0) await nextTurn();
     }

@@ -18,6 +18,7 @@ const deflateRawAsync = promisify(deflateRaw);
 export class LinePiece {
   readonly parts: readonly Uint8Array[];
   #deflated: Promise<readonly DeflatedPart[]> | undefined;
+  #deflatedParts: readonly DeflatedPart[] | undefined;
 
   constructor(...parts: readonly Uint8Array[]) {
     this.parts = parts.filter(({ length }) => length > 0);
@@ -28,8 +29,18 @@ export class LinePiece {
   }
 
   deflated(): Promise<readonly DeflatedPart[]> {
-    this.#deflated ??= Promise.all(this.parts.map(deflate));
+    this.#deflated ??= this.#deflate();
     return this.#deflated;
+  }
+
+  /** The same if it is done: thousands of responses send one piece, and waiting costs each more than sending. */
+  get deflatedParts(): readonly DeflatedPart[] | undefined {
+    return this.#deflatedParts;
+  }
+
+  async #deflate(): Promise<readonly DeflatedPart[]> {
+    this.#deflatedParts = await Promise.all(this.parts.map(deflate));
+    return this.#deflatedParts;
   }
 }
 

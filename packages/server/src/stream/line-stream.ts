@@ -17,8 +17,9 @@ import type { Selection } from '../query/query.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
 import { type StreamRange, tipOf } from './decide-start.ts';
 import type { Followers } from './followers.ts';
+import type { HeadPlace } from './head-groups.ts';
 import type { LinePiece } from './line-piece.ts';
-import type { SharedEvaluations, SharedJob } from './shared-evaluations.ts';
+import { nextSharedJob, type SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 export type StreamEnd = 'complete' | 'fork' | 'time' | 'quiet' | 'closing' | 'trimmed' | 'fault';
@@ -41,6 +42,8 @@ export interface LineStreamOptions {
   readonly lease: SnapshotLease;
   /** Ends the response after a whole line. */
   readonly signal: AbortSignal;
+  /** Whether the pieces are sent compressed: that begins as soon as there is one. */
+  readonly isDeflated: boolean;
 }
 
 /** An evaluation under way, over one leased state. */
@@ -151,23 +154,23 @@ export class LineStream {
     const { evaluator, clock, limits } = this.#modules;
     const tip = tipOf(snapshot, range.finalizedOnly)?.number ?? -1;
     const last = Math.min(tip, range.toBlock ?? Number.POSITIVE_INFINITY);
-    const job = { selection, snapshot, first: this.#next, last };
-    const sharedSlots =
-      this.#followSinceMs === null ? limits.sharedStartSlotCountMax : limits.sharedSlotCountMax;
-    if (last - this.#next < sharedSlots) return this.#coverShared(lease, job);
-    const blocks = evaluator.evaluate({ ...job, signal })[Symbol.asyncIterator]();
+    if (last - this.#next < limits.sharedSlotCountMax) return this.#coverShared(lease, last);
+    const job = { selection, snapshot, first: this.#next, last, signal };
+    const blocks = evaluator.evaluate(job)[Symbol.asyncIterator]();
     this.#scan = { lease, last, startMs: clock.nowMs(), blocks };
   }
 
   /** New blocks, which all who ask the same have evaluated once. */
-  async #coverShared(lease: SnapshotLease, job: SharedJob): Promise<void> {
+  async #coverShared({ snapshot, release }: SnapshotLease, last: number): Promise<void> {
+    const { selection } = this.#options;
+    const { version } = snapshot;
     try {
-      if (job.first <= job.last) {
-        for (const blocks of await this.#modules.shared.evaluate(job)) this.#cover(blocks);
-      }
-      this.#reach(job.last, job.snapshot.version);
+      if (this.#next > last) return this.#reach(last, version);
+      const job = nextSharedJob({ selection, snapshot, first: this.#next, last });
+      for (const blocks of await this.#modules.shared.evaluate(job)) this.#cover(blocks);
+      this.#reach(job.last, job.last === last ? version : null);
     } finally {
-      lease.release();
+      release();
     }
   }
 
@@ -204,13 +207,19 @@ export class LineStream {
     this.#isMarked = blocks.endsWithLine;
     this.#next = blocks.lastCovered.number + 1;
     this.#newsMs = this.#modules.clock.nowMs();
-    if (blocks.piece !== null) this.#ready.push(blocks.piece);
+    if (blocks.piece !== null) this.#makeReady(blocks.piece);
     this.#markIfDue();
     this.#endIfFollowedTooLong();
   }
 
+  #makeReady(piece: LinePiece): void {
+    this.#ready.push(piece);
+    // What fails here fails again where it is awaited.
+    if (this.#options.isDeflated) piece.deflated().catch(() => undefined);
+  }
+
   /** Slots without a block between the last one and the end of a scan are skipped, and covered with it. */
-  #reach(last: number, version: number): void {
+  #reach(last: number, version: number | null): void {
     this.#next = Math.max(this.#next, last + 1);
     this.#doneVersion = version;
   }
@@ -222,13 +231,29 @@ export class LineStream {
     const quietEndMs = this.#newsMs + limits.quietMsMax;
     const endMs = Math.min(this.#followSinceMs + limits.followMsMax, quietEndMs);
     const markMs = this.#isMarked ? endMs : this.#lineMs + limits.markMs;
-    await followers.wait({ version, deadlineMs: Math.min(endMs, markMs), signal });
+    const deadlineMs = Math.min(endMs, markMs);
+    const place = this.#place();
+    const wait = { version, deadlineMs, signal };
+    const news = await followers.wait(place === undefined ? wait : { ...wait, place });
     if (signal.aborted) return this.#finish('closing');
+    if (news !== null) {
+      for (const blocks of news.blocks) this.#cover(blocks);
+      return this.#reach(news.last, news.version);
+    }
     this.#markIfDue();
     this.#endIfFollowedTooLong();
     // What came together with the deadline is still delivered.
     const isNews = dataset.snapshot().version !== version;
     if (!isNews && clock.nowMs() >= quietEndMs) this.#finish('quiet');
+  }
+
+  /** Where others may be who will get the same; none for a range with an end of its own. */
+  #place(): HeadPlace | undefined {
+    const { selection, range, isDeflated } = this.#options;
+    const { finalizedOnly, toBlock } = range;
+    const covered = this.#covered?.lastCovered;
+    if (covered === undefined || toBlock !== undefined) return undefined;
+    return { selection, finalizedOnly, covered, next: this.#next, isDeflated };
   }
 
   #markIfDue(): void {

@@ -17,6 +17,8 @@ export interface OpenStreamOptions {
   readonly finalizedOnly: boolean;
   /** Ends the response after a whole line; before the first one the request is told to come back. */
   readonly signal: AbortSignal;
+  /** Whether the pieces are sent compressed, so that it is done before they are asked for. */
+  readonly isDeflated?: boolean;
 }
 
 /** What a request turned out to be; the caller makes a status of it. */
@@ -35,14 +37,14 @@ export async function openStream(
   options: OpenStreamOptions,
   modules: StreamModules,
 ): Promise<OpenedStream> {
-  const { query, finalizedOnly, signal } = options;
+  const { query, finalizedOnly, signal, isDeflated = false } = options;
   const { fromBlock, toBlock, parentBlockHash } = query;
   const range: StreamRange = { fromBlock, toBlock, parentBlockHash, finalizedOnly };
   const { lease, decision } = await judgeAndWait(range, modules, signal);
   const { head, finalized } = lease.snapshot;
   const heads: StreamHeads = { head, finalized };
   if (decision.kind === 'scan' && !signal.aborted) {
-    const lines = new LineStream({ selection: query, range, lease, signal }, modules);
+    const lines = new LineStream({ selection: query, range, lease, signal, isDeflated }, modules);
     const end = await lines.start();
     if (end === null) return { kind: 'lines', heads, lines };
     return end === 'complete' ? { kind: 'empty', heads } : { kind: 'closing' };

@@ -9,7 +9,7 @@ const selection = parseTestQuery({ fromBlock: 0 });
 const snapshot = { head: { hash: 'tip' } } as unknown as ChainSnapshot;
 
 function jobAt(slot: number) {
-  return { selection, snapshot, first: slot, last: slot };
+  return { selection, snapshot, first: slot, last: slot, blocks: `block ${slot}` };
 }
 
 /** Answers when it is told to. */

@@ -1,6 +1,7 @@
 /** Each new block is evaluated once per distinct query, for all who follow. */
 import { assert } from '../base/assert.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
 import type { Selection } from '../query/query.ts';
 import { queryKey } from '../query/query-key.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
@@ -10,10 +11,32 @@ export interface SharedJob {
   readonly snapshot: ChainSnapshot;
   readonly first: number;
   readonly last: number;
+  /** Names the blocks of the range. */
+  readonly blocks: string;
+}
+
+/**
+ * What to evaluate first of a short range that ends at the head. One block, so that those who come from different ones
+ * share what they have in common, and nobody holds more than he sends; all of it where it is sealed already.
+ */
+export function nextSharedJob(job: Omit<SharedJob, 'blocks'>): SharedJob {
+  const { snapshot, first, last } = job;
+  const block = snapshot.hot[firstHotAtOrAfter(snapshot, first)]?.header;
+  const isHot = firstSegmentEndingAtOrAfter(snapshot, first) === snapshot.segments.length;
+  if (isHot && block !== undefined && block.number <= last) {
+    return { ...job, last: block.number, blocks: block.hash };
+  }
+  const tip = snapshot.head;
+  assert(tip !== null, 'a dataset with blocks to evaluate has a head');
+  // The chain up to a block is what its hash says.
+  return { ...job, blocks: `${first}-${last}@${tip.hash}` };
 }
 
 /** What an entry without lines costs; without it the empty ones would never be forgotten. */
 const entryBytes = 1024;
+
+/** Distinct queries that are remembered; a query is some kilobytes at most. */
+const idCountMax = 10_000;
 
 interface Entry {
   readonly evaluated: Promise<readonly EvaluatedBlocks[]>;
@@ -25,7 +48,9 @@ export class SharedEvaluations {
   readonly #entries = new Map<string, Entry>();
   readonly #evaluator: BlockEvaluator;
   readonly #bytesMax: number;
-  readonly #keys = new WeakMap<Selection, string>();
+  readonly #ids = new WeakMap<Selection, number>();
+  readonly #idsByText = new Map<string, number>();
+  #nextId = 0;
   #bytes = 0;
 
   constructor(options: { readonly bytesMax: number }, evaluator: BlockEvaluator) {
@@ -38,9 +63,23 @@ export class SharedEvaluations {
     return this.#bytes;
   }
 
-  /** As the evaluator, for a short range that ends at the head of the snapshot. */
+  /** A number for what is asked, the same for those who ask the same: the text of a query is too long to look up at each block. */
+  idOf(selection: Selection): number {
+    let id = this.#ids.get(selection);
+    if (id === undefined) {
+      const text = queryKey(selection);
+      id = this.#idsByText.get(text) ?? this.#nextId++;
+      // Those who come after that share among themselves.
+      if (this.#idsByText.size >= idCountMax) this.#idsByText.clear();
+      this.#idsByText.set(text, id);
+      this.#ids.set(selection, id);
+    }
+    return id;
+  }
+
+  /** As the evaluator, once for all who ask the same. */
   evaluate(job: SharedJob): Promise<readonly EvaluatedBlocks[]> {
-    const key = this.#keyOf(job);
+    const key = `${job.blocks} ${this.idOf(job.selection)}`;
     const known = this.#entries.get(key);
     if (known !== undefined) {
       this.#entries.delete(key);
@@ -55,18 +94,6 @@ export class SharedEvaluations {
       () => this.#forget(key, entry),
     );
     return entry.evaluated;
-  }
-
-  /** The chain up to a block is what its hash says, so the range and that hash name the blocks. */
-  #keyOf(job: SharedJob): string {
-    const tip = job.snapshot.head;
-    assert(tip !== null, 'a dataset with blocks to evaluate has a head');
-    let key = this.#keys.get(job.selection);
-    if (key === undefined) {
-      key = queryKey(job.selection);
-      this.#keys.set(job.selection, key);
-    }
-    return `${job.first}-${job.last}@${tip.hash} ${key}`;
   }
 
   async #run(job: SharedJob): Promise<readonly EvaluatedBlocks[]> {

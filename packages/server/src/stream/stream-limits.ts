@@ -16,10 +16,11 @@ export interface StreamLimits {
   readonly tickMs: number;
   /** A waiter costs a socket. Past this many, a 503 now beats a timeout later. */
   readonly waiterCountMax: number;
-  /** So many slots behind the head a reader shares evaluations with all others that ask the same. */
+  /**
+   * So many slots behind the head a reader shares evaluations with all others that ask the same. Also with its first blocks:
+   * after a restart thousands come back at once, and those who wait to be let in fall behind meanwhile.
+   */
   readonly sharedSlotCountMax: number;
-  /** The same for the first blocks of a response: after a restart thousands come back at the head at once. */
-  readonly sharedStartSlotCountMax: number;
   /** Lines kept for readers that come a moment later. */
   readonly sharedBytesMax: number;
 }
@@ -33,7 +34,6 @@ export const STREAM_LIMITS: StreamLimits = {
   wakeSliceCount: 64,
   tickMs: 100,
   waiterCountMax: 12_000,
-  sharedSlotCountMax: 16,
-  sharedStartSlotCountMax: 4,
+  sharedSlotCountMax: 32,
   sharedBytesMax: 64 * 1024 * 1024,
 };
