@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import type { ChainBlock } from './chain-block.ts';
+import type { SimulatedNode } from './start-node.ts';
+import { startSimulatedNode } from './start-simulated-node.ts';
+
+/**
+ * Processor time of the whole process for a block that is made, printed and sent, by the time of one `JSON.parse` of the same
+ * bytes, which make some hundred thousand objects. It is about 1 (docs/measurements), so that this sees it double.
+ */
+const RATIO_MAX = 2;
+
+const firstSlot = 1_000;
+/** Until the engine has compiled what is hot, and the stock of the ledger is made. */
+const warmUpCount = 40;
+const measuredCount = 16;
+
+/** In a process of its own, so that reading costs the node nothing. */
+const reader = `
+  const { request } = require('node:http');
+  const [url, first, count] = process.argv.slice(1);
+  const agent = new (require('node:http').Agent)({ keepAlive: true });
+  let slot = Number(first);
+  let bytes = 0;
+  (function next() {
+    if (slot === Number(first) + Number(count)) return console.log(bytes), agent.destroy();
+    const config = { encoding: 'json', transactionDetails: 'full', maxSupportedTransactionVersion: 0, rewards: true };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getBlock', params: [slot++, config] });
+    request(url, { method: 'POST', agent, headers: { 'Content-Type': 'application/json' } }, (response) => {
+      response.on('data', (chunk) => (bytes += chunk.length)).on('end', next);
+    }).end(body);
+  })();
+`;
+
+let node: SimulatedNode;
+
+beforeAll(async () => {
+  node = await startSimulatedNode(
+    {
+      paused: true,
+      chain: { seed: 1, startSlot: 2_000, skipRate: 0, forkRate: 0 },
+      content: { profile: 'busy', votes: false },
+    },
+    { clock: systemClock },
+  );
+});
+afterAll(() => node.close());
+
+async function read(first: number, count: number): Promise<number> {
+  const args = ['-e', reader, node.rpcUrl, String(first), String(count)];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  return Number(stdout);
+}
+
+function spentMicroseconds(start: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(start);
+  return user + system;
+}
+
+/** The time to parse the blocks that were served, and their bytes. */
+function measureYardstick(slots: readonly number[]): { spent: number; bytes: number } {
+  let spent = 0;
+  let bytes = 0;
+  for (const slot of slots) {
+    const asked = { transactionDetails: 'full', rewards: true } as const;
+    const { json } = node.ledger.render(node.ledger.chain.blockAt(slot) as ChainBlock, asked);
+    const text = Buffer.from(json).toString();
+    const start = process.cpuUsage();
+    JSON.parse(text);
+    spent += spentMicroseconds(start);
+    bytes += json.length;
+  }
+  return { spent, bytes };
+}
+
+test('limit: a block of a thousand transactions is served for the time of a parse or two', async () => {
+  await read(firstSlot, warmUpCount);
+  const measuredFirst = firstSlot + warmUpCount;
+  const start = process.cpuUsage();
+  const bytes = await read(measuredFirst, measuredCount);
+  const served = spentMicroseconds(start);
+  const slots = Array.from({ length: measuredCount }, (_, i) => measuredFirst + i);
+  const yardstick = measureYardstick(slots);
+  const around = '{"jsonrpc":"2.0","result":,"id":1}'.length;
+  expect(bytes).toBe(yardstick.bytes + measuredCount * around);
+  expect(served / yardstick.spent).toBeLessThan(RATIO_MAX);
+});
