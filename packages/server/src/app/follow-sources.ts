@@ -52,7 +52,7 @@ function createIngester(
     readonly sources: readonly FollowedSourceOptions[];
     readonly fetchThread: FetchThread;
   },
-  { clock, closers, seed }: FollowSourcesModules,
+  { clock, closers, log, seed }: FollowSourcesModules,
 ): Ingester {
   const { config, sources, fetchThread } = what;
   const { description } = dataset;
@@ -69,6 +69,11 @@ function createIngester(
       dataset,
       clock,
       fetchThread,
+      onPolled: (source) =>
+        log.warn(
+          { dataset: description.name, source },
+          'its WebSocket does not answer, so it is polled: name another (--ws, ws), or none',
+        ),
       prepare: startPreparing(description, { workerCount: 1 }, closers),
       ...(backfillTo === undefined
         ? {}

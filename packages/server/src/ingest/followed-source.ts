@@ -26,6 +26,8 @@ export interface FollowedSourceModules {
   readonly random: Random;
   /** Reads blocks, so that this thread does not. */
   readonly fetchThread?: FetchThread;
+  /** Told once of a source whose WebSocket does not speak, so that it is polled. */
+  readonly onPolled?: (sourceName: string) => void;
 }
 
 /** One source that is followed: what it says, when it is worth asking, and how it fares. */
@@ -43,7 +45,10 @@ export class FollowedSource {
     const isPortal = options.kind === 'portal';
     this.node = isPortal ? new PortalNode(options, modules) : new LedgerNode(options, modules);
     // The stream of a portal wakes by itself.
-    const watched = isPortal ? { urls: [] } : { urls: options.wsUrls, headers: options.headers };
+    const onMute = () => modules.onPolled?.(options.name);
+    const watched = isPortal
+      ? { urls: [] }
+      : { urls: options.wsUrls, headers: options.headers, onMute };
     this.watcher = new SlotWatcher(watched, modules);
     this.health = new SourceHealth(options.name, modules);
   }

@@ -7,21 +7,22 @@
  */
 import { setMaxListeners } from 'node:events';
 import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
-import type { Random } from '../base/random.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { Retention } from '../dataset/retention.ts';
 import type { Slot } from '../ledger/primitives.ts';
-import type { FetchThread } from '../source/fetch-thread.ts';
 import type { SourceStatus } from '../source/source-health.ts';
 import { type BackfillProgress, BackfillTask } from './backfill-task.ts';
 import { BlockLoader, type PrepareBlock } from './block-loader.ts';
 import { ChainFeeder } from './chain-feeder.ts';
 import { chooseStart, type StartPoint } from './choose-start.ts';
 import { FinalityTracker } from './finality-tracker.ts';
-import { FollowedSource, type FollowedSourceOptions } from './followed-source.ts';
+import {
+  FollowedSource,
+  type FollowedSourceModules,
+  type FollowedSourceOptions,
+} from './followed-source.ts';
 import { agreeOnGenesis, checkIdentity } from './genesis.ts';
 import { IngestCounters } from './ingest-counters.ts';
 import { headSlot } from './own-blocks.ts';
@@ -40,15 +41,11 @@ export interface IngesterOptions {
   readonly agreement?: number;
 }
 
-export interface IngesterModules {
+export interface IngesterModules extends FollowedSourceModules {
   readonly dataset: Dataset;
   readonly prepare: PrepareBlock;
   /** The same for history, where that must not hold up the head. */
   readonly prepareHistory?: PrepareBlock;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Reads blocks, so that this thread does not. */
-  readonly fetchThread?: FetchThread;
 }
 
 export interface IngestStatus {

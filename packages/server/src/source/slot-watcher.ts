@@ -15,6 +15,8 @@ export interface SlotWatcherOptions {
   readonly silenceMsMax?: number;
   /** Of the handshake. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Told once, when every address was tried and none spoke. */
+  readonly onMute?: (() => void) | undefined;
 }
 
 const silenceMsMaxDefault = 10_000;
@@ -66,12 +68,17 @@ export class SlotWatcher {
 
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
+    let isTold = false;
     for (let turn = 0; !signal.aborted && this.#options.urls.length > 0; turn++) {
       const url = this.#options.urls[turn % this.#options.urls.length] as string;
       const spoke = await this.#listen(url, signal);
       // What spoke once is tried first again.
       if (spoke) turn--;
       failures = spoke ? 0 : failures + 1;
+      if (!isTold && !signal.aborted && failures === this.#options.urls.length) {
+        isTold = true;
+        this.#options.onMute?.();
+      }
       await this.#clock.sleep(backoffMs(failures + 1, reconnect, this.#random), signal);
     }
   }
