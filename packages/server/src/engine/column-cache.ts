@@ -39,10 +39,6 @@ interface CacheEntry {
 /** What the newest of the brief may take of the cache, and how many uses of anything later they serve nobody any more. */
 const briefShare = 1 / 8;
 const briefUseCount = 2_048;
-/** Of what a step took beyond what it found, so much is still expected of the next one that takes less. */
-const reserveDecay = 0.75;
-/** Whatever steps take, half of the cache is for keeping. */
-const reserveShareMax = 0.5;
 /** How much longer than those that came back something must have been unused to make room for them. */
 const idleFactor = 1.25;
 
@@ -62,9 +58,6 @@ export class ColumnCache {
   #cheap: CacheEntry[] = [];
   #dear: CacheEntry[] = [];
   #useCount = 0;
-  /** What was allocated when the last step began, and what is kept free for the next. */
-  #stepStartBytes = 0;
-  #reserveBytes = 0;
   /** The least number of uses after which something came back since idle entries were last looked for. */
   #returnUses = Infinity;
   /** The use at which they were. */
@@ -73,26 +66,14 @@ export class ColumnCache {
   constructor(kernel: EngineKernel, bytesMax: number) {
     this.#kernel = kernel;
     this.#bytesMax = bytesMax;
-    this.#stepStartBytes = kernel.allocatedBytes;
-    kernel.peakBytes = kernel.allocatedBytes;
   }
 
   beginStep(): CacheStep {
-    this.#expect();
     if (this.#isOver) this.#removeBrief();
     if (this.#isOver) this.#removeIdle();
     if (this.#isOver) this.#removeNewest(this.#cheap);
     if (this.#isOver) this.#removeNewest(this.#dear);
-    this.#stepStartBytes = this.#kernel.allocatedBytes;
-    this.#kernel.peakBytes = this.#stepStartBytes;
     return new CacheStep(this);
-  }
-
-  /** A step takes about what the one before took beyond what it found: that much is kept free, within the bound. */
-  #expect(): void {
-    const taken = this.#kernel.peakBytes - this.#stepStartBytes;
-    const reserve = Math.max(taken, this.#reserveBytes * reserveDecay);
-    this.#reserveBytes = Math.min(reserve, this.#bytesMax * reserveShareMax);
   }
 
   /** Lets go of everything on a shelf, of which no step may be left. */
@@ -123,7 +104,7 @@ export class ColumnCache {
   }
 
   get #isOver(): boolean {
-    return this.#kernel.allocatedBytes + this.#reserveBytes > this.#bytesMax;
+    return this.#kernel.allocatedBytes > this.#bytesMax;
   }
 
   /** The newest keep a share: the steps after this one may come to them, and would read them again and again. */

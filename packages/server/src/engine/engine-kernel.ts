@@ -131,8 +131,6 @@ export class EngineKernel {
   readonly #sizes = new Map<number, number>();
   #end = heapStart;
   allocatedBytes = 0;
-  /** The most that was allocated since whoever asks set it back. */
-  peakBytes = 0;
   #bytes = new Uint8Array(0);
   #ints = new Uint32Array(0);
 
@@ -167,7 +165,6 @@ export class EngineKernel {
     const start = index < 0 ? this.#extend(size) : this.#take(index, size);
     this.#sizes.set(start, size);
     this.allocatedBytes += size;
-    if (this.allocatedBytes > this.peakBytes) this.peakBytes = this.allocatedBytes;
     return start;
   }
 

@@ -67,6 +67,19 @@ test('behavior: gzip is told by its first bytes', async () => {
   expect(await readLines(zlib.gzipSync(lines.join('\n'), { level: 1 }))).toEqual(expected);
 });
 
+test('error: block-file-unreadable says of a cut or damaged gzip file what is wrong, and where', async () => {
+  const packed = zlib.gzipSync(lines.join('\n'));
+  await expect(readLines(packed.subarray(0, -20))).rejects.toMatchObject({
+    code: 'block-file-unreadable',
+    detail: { line: expect.any(Number), reason: expect.stringContaining('the file is cut') },
+  });
+  const damaged = Uint8Array.from(packed);
+  damaged.fill(0xff, 12, 40);
+  await expect(readLines(damaged)).rejects.toMatchObject({
+    detail: { reason: expect.stringContaining('damaged') },
+  });
+});
+
 const { zstdCompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Uint8Array };
 test.skipIf(zstdCompressSync === undefined)(
   'behavior: zstd is told by its first bytes (needs a runtime that has it)',

@@ -53,6 +53,12 @@ export async function* readBlockLines(
   }
 }
 
+/** What the decompressors' codes mean for the file. */
+const decodeFailures: Readonly<Record<string, string>> = {
+  Z_BUF_ERROR: 'its compressed data ends too early: the file is cut; copy it again',
+  Z_DATA_ERROR: 'its compressed data is damaged; copy it again',
+};
+
 const openFailures = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'ELOOP']);
 
 function describeFailure(
@@ -63,10 +69,11 @@ function describeFailure(
     const expected = `a line of at most ${lineBytesMax} bytes`;
     return new CodedError('block-line-invalid', { path, line, expected }, { cause: error });
   }
-  const reason = (error as NodeJS.ErrnoException).code;
-  if (error instanceof CodedError || reason === undefined) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof CodedError || code === undefined) return error;
   // A file or folder that cannot be opened has no lines.
-  const place = openFailures.has(reason) ? { path } : { path, line };
+  const place = openFailures.has(code) ? { path } : { path, line };
+  const reason = decodeFailures[code] ?? code;
   return new CodedError('block-file-unreadable', { ...place, reason }, { cause: error });
 }
 

@@ -4,7 +4,7 @@ import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { Engine } from '../../engine/engine.ts';
-import type { RunReport } from '../../engine/segment-run.ts';
+import type { BlockRange, RunReport } from '../../engine/segment-run.ts';
 import { parseQueryBody } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import type { Segment } from '../../segment/open-segment.ts';
@@ -30,6 +30,8 @@ export function buildExplainCommand(context: CommandContext): Command {
           dialects: DIALECTS,
         }),
       );
+      for (const path of new Set(paths.filter((each, i) => paths.indexOf(each) !== i)))
+        context.err.write(`${path} is named more than once and looked at once.\n`);
       const costs = explain(query, paths);
       context.out.write(options.json === true ? describeJson(costs) : describeText(costs));
     });
@@ -47,7 +49,7 @@ interface ItemCost {
   readonly filters: Readonly<Record<string, readonly string[] | boolean>>;
   /** The address filter whose list of transactions was walked; null if all were looked at. */
   readonly drivenBy: string | null;
-  /** Transactions the plan expected to look at, and those on the list; null where there is nothing to look at. */
+  /** Of the query's range: transactions the plan expected to look at, and those on the list; null where it looks at none. */
   readonly transactionsEstimated: number | null;
   readonly transactionsListed: number | null;
   readonly rowsMatched: number;
@@ -119,7 +121,7 @@ function explainFile(
   return {
     path: file.path,
     blockCount: segment.blockCount,
-    items: itemCosts(query, report),
+    items: itemCosts(query, report, transactionsIn(segment, range)),
     groupCount: report.groupCount,
     groupsRead: report.groupsRead,
     unitsRead: report.unitsRead,
@@ -133,7 +135,27 @@ function explainFile(
   };
 }
 
-function itemCosts(query: Query, { items }: RunReport): ItemCost[] {
+interface TransactionRange {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** The segment's transactions, by number, that a range of slots covers. */
+function transactionsIn({ headers, counts }: Segment, range: BlockRange): TransactionRange {
+  let first = 0;
+  let end = 0;
+  headers.forEach(({ number }, block) => {
+    const count = counts[block]?.transactions ?? 0;
+    if (number < range.first) first += count;
+    if (number <= range.last) end += count;
+  });
+  return { first, end: Math.max(first, end) };
+}
+
+function itemCosts(query: Query, { items }: RunReport, covered: TransactionRange): ItemCost[] {
+  const { first, end } = covered;
+  const listed = (transactions: Uint32Array | undefined) =>
+    transactions?.filter((number) => number >= first && number < end).length ?? null;
   return RECORD_ARRAY_NAMES.flatMap((array) =>
     query[array].map((item, number): ItemCost => {
       const planned = items.find((plan) => plan.array === array && plan.number === number);
@@ -141,8 +163,9 @@ function itemCosts(query: Query, { items }: RunReport): ItemCost[] {
         array,
         filters: listFilters(item.filters),
         drivenBy: planned?.driving?.name ?? null,
-        transactionsEstimated: planned?.estimate ?? null,
-        transactionsListed: planned?.driving?.transactions.length ?? null,
+        transactionsEstimated:
+          planned === undefined ? null : Math.min(planned.estimate, end - first),
+        transactionsListed: listed(planned?.driving?.transactions),
         rowsMatched: planned?.matchedRows ?? 0,
         isInSegment: planned !== undefined,
       };

@@ -376,6 +376,27 @@ describe('sluice explain', () => {
     expect(found.out).toMatch(/^transactions feePayer=\w+… +feePayer +\d+ +\d+ +\d+$/m);
   });
 
+  test('behavior: the plan is of the query’s range, and a file named twice is told and looked at once', async () => {
+    const blocks = readSegment(at('all.segment'));
+    const { number } = (blocks[3] as (typeof blocks)[number]).header;
+    const payer = blocks[3]?.transactions[0]?.accountKeys[0];
+    const query = {
+      fromBlock: number,
+      toBlock: number,
+      transactions: [{ feePayer: [payer] }],
+      logs: [{}],
+    };
+    const { out, err } = await ask(query, '--json', at('all.segment'), at('all.segment'));
+    expect(err).toBe(`${at('all.segment')} is named more than once and looked at once.\n`);
+    const [{ items }, ...more] = JSON.parse(out).segments;
+    expect(more).toEqual([]);
+    const count = blocks[3]?.transactions.length as number;
+    const byArray = (name: string) => items.find(({ array }: { array: string }) => array === name);
+    expect(byArray('logs')).toMatchObject({ transactionsEstimated: count });
+    expect(byArray('transactions').transactionsEstimated).toBeLessThanOrEqual(count);
+    expect(byArray('transactions').transactionsListed ?? count).toBeLessThanOrEqual(count);
+  });
+
   test('behavior: without items only headers are told', async () => {
     const { out } = await ask({ fromBlock: 0, includeAllBlocks: true }, at('all.segment'));
     expect(out).toContain('no items: headers only');
