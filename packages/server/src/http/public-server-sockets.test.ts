@@ -77,6 +77,47 @@ test('behavior: a tunnel is refused in our own words, an unknown expectation is 
   expect(await say(expecting)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
+test('behavior: requests that are sent before the answers came are answered one after another', async () => {
+  fixture = await HttpFixture.start();
+  const body = JSON.stringify(matchBody({ fromBlock: 100, toBlock: 110 }));
+  const request = (rest: string) => `${head}${rest}content-length: ${body.length}\r\n\r\n${body}`;
+  const alone = await say(request('connection: close\r\n'));
+  const lines = (text: string) => text.split('\n').filter((line) => line.startsWith('{"header"'));
+  expect(lines(alone).length).toBeGreaterThan(1);
+  const three = await say(`${request('')}${request('')}${request('connection: close\r\n')}`);
+  expect(three.match(/HTTP\/1\.1 200 /g)).toHaveLength(3);
+  expect(lines(three)).toEqual([...lines(alone), ...lines(alone), ...lines(alone)]);
+});
+
+test('behavior: an answer that is ready waits for one before it that is not', async () => {
+  fixture = await HttpFixture.start();
+  const post = (query: Record<string, unknown>, rest = '') => {
+    const body = JSON.stringify(matchBody(query));
+    return `${head}${rest}content-length: ${body.length}\r\n\r\n${body}`;
+  };
+  const bounded = post({ fromBlock: 100, toBlock: 103 }, 'connection: close\r\n');
+  const answered = say(`${post({ fromBlock: 111 })}${bounded}`);
+  await until(() => fixture.streams.waiterCount === 1);
+  await settle();
+  await fixture.manualClock.advance(6_000);
+  const text = await answered;
+  expect(text).toMatch(/^HTTP\/1\.1 204 .*HTTP\/1\.1 200 .*"number":103.*\n0\r\n\r\n$/s);
+});
+
+test('behavior: who leaves before the turn of an answer came costs nothing', async () => {
+  fixture = await HttpFixture.start();
+  const body = JSON.stringify(matchBody({ fromBlock: 111 }));
+  const ready = JSON.stringify(matchBody({ fromBlock: 100, toBlock: 103 }));
+  const socket = await fixture.connect();
+  for (const one of [body, ready])
+    socket.write(`${head}content-length: ${one.length}\r\n\r\n${one}`);
+  await until(() => fixture.streams.waiterCount === 1);
+  await settle();
+  socket.destroy();
+  await until(() => fixture.metrics.text().includes('sluice_http_streams 0'));
+  expect(fixture.errors).toEqual([]);
+});
+
 test('behavior: a client that leaves in its request costs nothing', async () => {
   fixture = await HttpFixture.start();
   const socket = await fixture.connect();

@@ -99,6 +99,20 @@ export class ResponseWriter implements WaitingWrite {
   }
 }
 
+/** A client may send requests before their answers came: an answer has the socket once those before it have ended. */
+export async function waitForTurn(response: ServerResponse, connection: Socket): Promise<void> {
+  if (response.socket !== null || connection.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      response.off('socket', end);
+      connection.off('close', end);
+      resolve();
+    };
+    response.once('socket', end);
+    connection.once('close', end);
+  });
+}
+
 function sendChunk(socket: Socket, bytes: Uint8Array): void {
   if (bytes.length <= sharedFrameBytesMax) {
     socket.write(frameOf(bytes));

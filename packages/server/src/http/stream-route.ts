@@ -19,7 +19,7 @@ import { createLineEncoder } from './line-encoder.ts';
 import { type Encoding, negotiateEncoding } from './negotiate-encoding.ts';
 import { readBody } from './read-body.ts';
 import type { CheckedRequest } from './request-checks.ts';
-import { ResponseWriter, type WriteOutcome } from './response-writer.ts';
+import { ResponseWriter, type WriteOutcome, waitForTurn } from './response-writer.ts';
 import type { StallWatch } from './stall-watch.ts';
 import type { StreamPlace, StreamPlaces } from './stream-places.ts';
 
@@ -166,6 +166,7 @@ class StreamSender {
     raw.setHeader('x-accel-buffering', 'no');
     raw.writeHead(200);
     raw.flushHeaders();
+    await waitForTurn(raw, reply.request.raw.socket);
     const end = await this.#pump(lines);
     this.#modules.metrics.streamEnds.add({ reason: end });
   }
