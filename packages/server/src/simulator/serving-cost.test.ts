@@ -14,7 +14,7 @@ const RATIO_MAX = 2;
 
 const firstSlot = 1_000;
 /** Until the engine has compiled what is hot, and the stock of the ledger is made. */
-const warmUpCount = 40;
+const warmUpCount = 24;
 const measuredCount = 16;
 
 /** In a process of its own, so that reading costs the node nothing. */
@@ -83,7 +83,7 @@ test('limit: a block of a thousand transactions is served for the time of a pars
   const served = spentMicroseconds(start);
   const slots = Array.from({ length: measuredCount }, (_, i) => measuredFirst + i);
   const yardstick = measureYardstick(slots);
-  const around = '{"jsonrpc":"2.0","result":,"id":1}'.length;
+  const around = '{"jsonrpc":"2.0","result":,"id":1}\n'.length;
   expect(bytes).toBe(yardstick.bytes + measuredCount * around);
   expect(served / yardstick.spent).toBeLessThan(RATIO_MAX);
 });

@@ -77,7 +77,7 @@ describe('a file of blocks', () => {
           }),
         });
         const answer = await response.text();
-        const result = answer.slice('{"jsonrpc":"2.0","result":'.length, -',"id":1}'.length);
+        const result = answer.slice('{"jsonrpc":"2.0","result":'.length, -',"id":1}\n'.length);
         expect(line).toBe(`{"slot":${slot},"block":${result}}`);
       }
     } finally {
