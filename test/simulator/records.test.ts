@@ -69,7 +69,7 @@ describe('records of simulated blocks', () => {
   test.each(STRESS_PRESETS.map((preset) => [preset.era, preset] as const))(
     'property: odd blocks of the era %s come out as they happened',
     (_, preset) => {
-      for (const seed of [1, 2, 3]) compareBlocks({ ...preset, seed }, { first: 1990, count: 20 });
+      for (const seed of [1, 2]) compareBlocks({ ...preset, seed }, { first: 1990, count: 20 });
       compareBlocks(preset, { first: 0, count: 2 });
     },
   );
