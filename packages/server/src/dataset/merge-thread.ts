@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { CodedError } from '../base/errors.ts';
 import { SegmentMerger } from './segment-merger.ts';
 
 /** Segments one after another; whoever has many need not hold them all. */
@@ -17,6 +18,7 @@ export class MergeThread {
   /** The one asked for last; they take turns. */
   #last: Promise<unknown> = Promise.resolve();
   #idle = new AbortController();
+  #isClosed = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -28,8 +30,13 @@ export class MergeThread {
     return merged;
   }
 
-  /** Ends the thread. A merge under way fails. */
+  /** For good: a merge under way fails, and so do those that wait for it. */
   async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
     this.#idle.abort();
     const merger = this.#merger;
     this.#merger = undefined;
@@ -37,25 +44,35 @@ export class MergeThread {
   }
 
   async #merge(segments: SegmentRow): Promise<Uint8Array> {
+    this.#checkOpen();
     this.#idle.abort();
     this.#merger ??= new SegmentMerger();
     const merger = this.#merger;
     try {
       // The caller's bytes stay its own.
-      for await (const bytes of segments) await merger.append(bytes.slice());
+      for await (const bytes of segments) {
+        this.#checkOpen();
+        await merger.append(bytes.slice());
+      }
+      this.#checkOpen();
       const merged = await merger.finish();
       this.#endWhenIdle();
       return merged;
     } catch (error) {
       // What the thread has begun must not become part of the next segment.
-      await this.close();
+      await this.#end();
       throw error;
     }
+  }
+
+  /** A thread that is started later would outlive the dataset, and the process wait for it. */
+  #checkOpen(): void {
+    if (this.#isClosed) throw new CodedError('dataset-closed');
   }
 
   #endWhenIdle(): void {
     this.#idle = new AbortController();
     const { signal } = this.#idle;
-    void this.#clock.sleep(idleMs, signal).then(() => (signal.aborted ? undefined : this.close()));
+    void this.#clock.sleep(idleMs, signal).then(() => (signal.aborted ? undefined : this.#end()));
   }
 }

@@ -52,6 +52,9 @@ export async function answerStream(
   if (body === null) return void reply.hijack();
   const rules = { limits: modules.queryLimits, dialects: dataset.names.dialects };
   const query = await runInTurns(parseQuerySteps(body, rules));
+  // Before anything is held for it: the answers before it may take minutes.
+  await waitForTurn(reply.raw, request.raw.socket);
+  if (request.raw.socket.destroyed) return void reply.hijack();
   const { streams } = dataset.served;
   const place = modules.places.take(key);
   reply.raw.once('close', place.leave);
@@ -166,7 +169,6 @@ class StreamSender {
     raw.setHeader('x-accel-buffering', 'no');
     raw.writeHead(200);
     raw.flushHeaders();
-    await waitForTurn(raw, reply.request.raw.socket);
     const end = await this.#pump(lines);
     this.#modules.metrics.streamEnds.add({ reason: end });
   }

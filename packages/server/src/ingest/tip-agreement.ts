@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { settleWithin } from '../base/settle-within.ts';
 import type { BlockRef } from '../ledger/block.ts';
-import { answerMsMax } from './confirm-finality.ts';
+import { agreedFinalSlot, answerMsMax } from './confirm-finality.ts';
 import type { FollowedSource } from './followed-source.ts';
 
 export type Agreement = 'reached' | 'missing' | 'contradicted';
@@ -32,9 +32,9 @@ export class TipAgreement {
 
   /** Waits until enough others show the block that one source has, or until that is not to be expected. */
   async reach(block: BlockRef, source: FollowedSource, signal: AbortSignal): Promise<Agreement> {
-    // What is final was agreed on by the ledger itself.
-    if (this.#count <= 1 || block.number <= source.finalizedSlot) return 'reached';
-    const { clock } = this.#modules;
+    const { clock, sources } = this.#modules;
+    // What most call final was agreed on by the ledger itself; what one source says of its own finality proves nothing.
+    if (this.#count <= 1 || block.number <= agreedFinalSlot(sources())) return 'reached';
     const endMs = clock.nowMs() + waitMsMax;
     for (;;) {
       const { same, other } = await this.#ask(block, source, signal);

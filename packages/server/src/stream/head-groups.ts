@@ -96,7 +96,11 @@ export class HeadGroups {
     // What fails, each meets by itself and reports.
     const news = await this.#findNews(group).catch(() => null);
     group.isAdvancing = false;
-    if (news === undefined) return;
+    if (news === undefined) {
+      // A state that came in just this moment was left to us.
+      if (group.version !== this.#dataset.snapshot().version) void this.#advanceGroup(group);
+      return;
+    }
     // Whoever comes from here on is elsewhere.
     this.#groups.delete(group.key);
     this.#handOut(group.waiters, news);

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { MergeThread } from './merge-thread.ts';
+
+test('behavior: a merge that waited when the thread was closed fails, and starts no thread', async () => {
+  const thread = new MergeThread(systemClock);
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  async function* heldRow(): AsyncGenerator<Uint8Array> {
+    await held;
+  }
+  let isRead = false;
+  function* laterRow(): Generator<Uint8Array> {
+    isRead = true;
+    yield new Uint8Array();
+  }
+  const first = thread.merge(heldRow());
+  const later = thread.merge(laterRow());
+  first.catch(() => undefined);
+  later.catch(() => undefined);
+  await thread.close();
+  release();
+  await expect(first).rejects.toMatchObject({ code: 'dataset-closed' });
+  await expect(later).rejects.toMatchObject({ code: 'dataset-closed' });
+  expect(isRead).toBe(false);
+});
