@@ -10,6 +10,7 @@ test('behavior: a merge that waited when the thread was closed fails, and starts
   });
   async function* heldRow(): AsyncGenerator<Uint8Array> {
     await held;
+    yield new Uint8Array();
   }
   let isRead = false;
   function* laterRow(): Generator<Uint8Array> {

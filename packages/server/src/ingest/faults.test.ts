@@ -205,8 +205,6 @@ describe('three sources', () => {
     // Before anybody can have read the slot: what the leader shows there is a child of our head, and false.
     leap(1);
     node.faults.set({ kind: 'fork', depth: 1, forSlots: 1_000 });
-    // Nor does it help the leader to call its own blocks final.
-    node.faults.set({ kind: 'finality-ahead', bySlots: 40 });
     await produce(5);
     expectSameChain(await caughtUp(nodes[1]), nodes[1] as World['node']);
     await untilAlarmOrStrike(following);
