@@ -92,6 +92,11 @@ export class CommandProcess {
     return this.#child.pid ?? 0;
   }
 
+  /** The end of what it logged. */
+  get lastErrors(): string {
+    return this.#errors;
+  }
+
   /** Processor time of all its threads so far. */
   cpuSeconds(): number {
     const stat = readFileSync(`/proc/${this.pid}/stat`, 'latin1');

@@ -79,6 +79,7 @@ export async function measureHead(
     };
   } catch (error) {
     progress(`streams that ended, as the service counts them: ${await service.streamEnds()}`);
+    progress(`the end of the service's log:\n${service.process.lastErrors}`);
     throw error;
   } finally {
     load?.close();

@@ -328,6 +328,7 @@ export const ERRORS = {
 
   // The threads that answer queries.
   'engine-cancelled': { text: 'the query was cancelled' },
+  'engine-run-cut': { text: 'the query made room for others while its reader was elsewhere' },
   'engine-thread-failed': {
     text: 'a thread that answers queries failed; the query can be asked again',
   },

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { EnginePoolOptions } from './engine-pool.ts';
+import type { RunPlacesOptions } from './run-places.ts';
 
 export const ENGINE_LIMITS: EnginePoolOptions = {
   // Queries are all work and no waiting: more threads than cores only take turns.
@@ -7,3 +8,14 @@ export const ENGINE_LIMITS: EnginePoolOptions = {
   // Leaves room on a small machine; a query for everything loads about 0.6 MB a block of the 2025 profile.
   cacheBytesMax: 256 << 20,
 };
+
+/** How many runs are made at once; the others wait. */
+export const RUN_LIMITS = {
+  /**
+   * Those through history. More than a few make nothing faster, and each may hold the columns of a row group in each thread:
+   * some 20 MB where everything is asked.
+   */
+  history: { countMax: 8, restMsMax: 250 },
+  /** Those of a block at the head, which have a megabyte and whose readers take all at once. */
+  urgent: { countMax: 32, restMsMax: 250 },
+} as const satisfies Record<string, RunPlacesOptions>;

@@ -16,9 +16,11 @@ import {
   type ToThread,
   takenBytesGoal,
 } from './engine-messages.ts';
+import { RUN_LIMITS } from './engine-limits.ts';
 import type { EngineWorkerData } from './engine-worker.ts';
 import { readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
+import { RunPlaces } from './run-places.ts';
 import type { BlockRange } from './segment-run.ts';
 
 export interface EnginePoolOptions {
@@ -36,6 +38,8 @@ export interface PoolQuery {
   readonly lastKey?: string;
   /** Which thread begins; runs that should find each other's columns loaded take the same. Default 0. */
   readonly turn?: number;
+  /** Whether many wait for these few blocks: such runs do not stand in line behind those that go through history. */
+  readonly isUrgent?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -44,6 +48,8 @@ export class EnginePool {
   readonly #threads: Worker[];
   readonly #places = new Map<string, SegmentPlace>();
   readonly #runs = new Map<number, PieceQueue>();
+  readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent);
+  readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history);
   #nextId = 0;
   #isClosed = false;
 
@@ -66,16 +72,23 @@ export class EnginePool {
 
   /**
    * The answer in pieces, in order. Leaving the loop, or the signal, cancels what is still running. Failures of storage
-   * come as coded errors.
+   * come as coded errors, and `engine-run-cut` where the reader was elsewhere while others waited: it may run again from
+   * what it has covered.
    */
   async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
     const id = this.#nextId++;
-    const { selection, range, keys, lastKey, turn = 0, signal } = query;
+    const { selection, range, keys, lastKey, turn = 0, isUrgent = false, signal } = query;
     const request: RunRequest = { id, selection, range, keys, lastKey, turn };
     const queue = new PieceQueue(this.#threads.length, turn);
+    const places = isUrgent ? this.#urgentPlaces : this.#historyPlaces;
+    const place = await places.take(() => {
+      queue.fail(new CodedError('engine-run-cut'));
+      this.#end(id, queue);
+      place.leave();
+    }, signal);
     this.#runs.set(id, queue);
-    const cancel = () => queue.fail(new CodedError('engine-cancelled', {}));
+    const cancel = () => queue.fail(new CodedError('engine-cancelled'));
     signal?.addEventListener('abort', cancel, { once: true });
     if (signal?.aborted === true) cancel();
     else this.#tellAll({ kind: 'run', run: request });
@@ -84,7 +97,9 @@ export class EnginePool {
       for (;;) {
         const next = await queue.next();
         if (next === undefined) return;
+        place.rest();
         yield next;
+        place.resume();
         const { thread, length } = next;
         const bytes = (taken[thread] as number) + length;
         taken[thread] = bytes < takenBytesGoal ? bytes : 0;
@@ -92,15 +107,21 @@ export class EnginePool {
       }
     } finally {
       signal?.removeEventListener('abort', cancel);
-      this.#runs.delete(id);
-      if (!queue.isEnded) this.#tellAll({ kind: 'cancel', id });
+      this.#end(id, queue);
+      place.leave();
     }
   }
 
   async stop(): Promise<void> {
     this.#isClosed = true;
-    for (const queue of this.#runs.values()) queue.fail(new CodedError('engine-cancelled', {}));
+    this.#urgentPlaces.close();
+    this.#historyPlaces.close();
+    for (const queue of this.#runs.values()) queue.fail(new CodedError('engine-cancelled'));
     await Promise.all(this.#threads.map((thread) => thread.terminate()));
+  }
+
+  #end(id: number, queue: PieceQueue): void {
+    if (this.#runs.delete(id) && !queue.isEnded) this.#tellAll({ kind: 'cancel', id });
   }
 
   #start(thread: number): Worker {

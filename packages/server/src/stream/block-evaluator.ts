@@ -11,6 +11,8 @@ export interface EvaluationJob {
   /** The slots to cover, both inclusive, inside what the snapshot covers. They may hold no block at all. */
   readonly first: number;
   readonly last: number;
+  /** Whether many wait for these few blocks: they are not kept behind those who read history. */
+  readonly isUrgent: boolean;
   /** Nobody wants the rest. */
   readonly signal: AbortSignal;
 }

@@ -9,6 +9,7 @@ import {
   type SealedSegment,
 } from '../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import { RUN_LIMITS } from '../engine/engine-limits.ts';
 import { EnginePool } from '../engine/engine-pool.ts';
 import { answerBlock, headerLine } from '../engine/reference/answer-query.ts';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
@@ -81,6 +82,7 @@ for (const [name, body] of Object.entries(bodies)) {
         snapshot,
         first,
         last,
+        isUrgent: false,
         signal,
       })) {
         const block = covered.find(
@@ -98,3 +100,23 @@ for (const [name, body] of Object.entries(bodies)) {
     });
   }
 }
+
+test('behavior: readers that are elsewhere make room for others, and go on where they were', async () => {
+  const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'] });
+  const signal = new AbortController().signal;
+  const job = { selection: query, snapshot, first: 0, last: Infinity, isUrgent: false, signal };
+  const readers = Array.from({ length: RUN_LIMITS.history.countMax + 2 }, () => ({
+    blocks: evaluator.evaluate(job),
+    text: '',
+  }));
+  // The last two get their first piece only if others, which hold all places and do not read on, are made to leave.
+  for (const reader of readers) {
+    const { value } = await reader.blocks.next();
+    reader.text += Buffer.concat(value?.piece?.parts ?? []).toString();
+  }
+  for (const reader of readers) {
+    for await (const { piece } of reader.blocks)
+      reader.text += Buffer.concat(piece?.parts ?? []).toString();
+    expect(reader.text).toBe(blocks.map((block) => answerBlock(query, block) ?? '').join(''));
+  }
+});

@@ -65,24 +65,31 @@ export class EngineEvaluator implements BlockEvaluator {
     }
   }
 
-  async *#run(
-    job: EvaluationJob,
-    { keys, turn, hashAt, release }: RunPlan,
-  ): AsyncGenerator<EvaluatedBlocks> {
-    const { selection, first, last, signal } = job;
+  async *#run(job: EvaluationJob, plan: RunPlan): AsyncGenerator<EvaluatedBlocks> {
+    let first: number | undefined = job.first;
+    try {
+      while (first !== undefined) first = yield* this.#runUntilCut({ ...job, first }, plan);
+    } finally {
+      plan.release();
+    }
+  }
+
+  /** Answers where to go on if it had to make room for others. */
+  async *#runUntilCut(
+    { selection, first, last, isUrgent, signal }: EvaluationJob,
+    { keys, turn, hashAt }: RunPlan,
+  ): AsyncGenerator<EvaluatedBlocks, number | undefined> {
+    const range = { first, last };
+    let next = first;
     // A line longer than the engine's buffer comes in several pieces; what is handed on is whole lines.
     let begun: Uint8Array[] = [];
+    const run = this.#pool.run({ selection, range, keys, turn, isUrgent, signal });
     try {
-      for await (const { bytes, coverage } of this.#pool.run({
-        selection,
-        range: { first, last },
-        keys,
-        turn,
-        signal,
-      })) {
+      for await (const { bytes, coverage } of run) {
         if (bytes.length > 0) begun.push(bytes);
         if (coverage === undefined) continue;
         const { slot, endsWithLine, headerLine } = coverage;
+        next = slot + 1;
         yield {
           piece: begun.length === 0 ? null : new LinePiece(...begun),
           lastCovered: refOf(slot, hashAt(slot)),
@@ -91,10 +98,12 @@ export class EngineEvaluator implements BlockEvaluator {
         };
         begun = [];
       }
-    } finally {
-      release();
+    } catch (error) {
+      if (isCodedError(error, 'engine-run-cut')) return next;
+      throw error;
     }
     assert(begun.length === 0, 'the engine ends on a line');
+    return undefined;
   }
 
   async #planSegment(segment: Parameters<DatasetReader['segmentPath']>[0]): Promise<RunPlan> {

@@ -155,7 +155,7 @@ export class LineStream {
     const tip = tipOf(snapshot, range.finalizedOnly)?.number ?? -1;
     const last = Math.min(tip, range.toBlock ?? Number.POSITIVE_INFINITY);
     if (last - this.#next < limits.sharedSlotCountMax) return this.#coverShared(lease, last);
-    const job = { selection, snapshot, first: this.#next, last, signal };
+    const job = { selection, snapshot, first: this.#next, last, isUrgent: false, signal };
     const blocks = evaluator.evaluate(job)[Symbol.asyncIterator]();
     this.#scan = { lease, last, startMs: clock.nowMs(), blocks };
   }

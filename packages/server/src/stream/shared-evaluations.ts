@@ -100,7 +100,8 @@ export class SharedEvaluations {
     // The work is everyone's: the end of the one response that began it does not stop it.
     const signal = new AbortController().signal;
     const evaluated: EvaluatedBlocks[] = [];
-    for await (const blocks of this.#evaluator.evaluate({ ...job, signal })) evaluated.push(blocks);
+    const urgent = { ...job, isUrgent: true, signal };
+    for await (const blocks of this.#evaluator.evaluate(urgent)) evaluated.push(blocks);
     return evaluated;
   }
 

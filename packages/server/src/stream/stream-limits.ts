@@ -34,6 +34,6 @@ export const STREAM_LIMITS: StreamLimits = {
   wakeSliceCount: 64,
   tickMs: 100,
   waiterCountMax: 12_000,
-  sharedSlotCountMax: 32,
+  sharedSlotCountMax: 256,
   sharedBytesMax: 64 * 1024 * 1024,
 };
