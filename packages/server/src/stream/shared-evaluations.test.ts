@@ -3,7 +3,7 @@ import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
 import { LinePiece } from './line-piece.ts';
-import { SharedEvaluations } from './shared-evaluations.ts';
+import { nextSharedJob, SharedEvaluations } from './shared-evaluations.ts';
 
 const selection = parseTestQuery({ fromBlock: 0 });
 const snapshot = { head: { hash: 'tip' } } as unknown as ChainSnapshot;
@@ -48,4 +48,57 @@ test('limit: what is forgotten while it is made, or fails, leaves no trace in th
   evaluator.started[0]?.(100);
   expect((await slow)[0]?.piece?.byteLength).toBe(100);
   expect(shared.bytes).toBe(before);
+});
+
+/** Blocks of these slots above a sealed one, as far as sharing looks at them. */
+function chainOf(slots: readonly number[], sealedTo = 0): ChainSnapshot {
+  const hot = slots.map((number) => ({ header: { number, hash: `hash ${number}` } }));
+  return { segments: [{ last: { number: sealedTo } }], hot } as unknown as ChainSnapshot;
+}
+
+test('behavior: readers from different blocks meet at the end of a batch', () => {
+  const chain = chainOf([33, 34, 40, 47, 49, 50]);
+  const jobs = [33, 40, 47].map((first) =>
+    nextSharedJob({ selection, snapshot: chain, first, last: 50 }),
+  );
+  expect(jobs.map(({ last }) => last)).toEqual([47, 47, 47]);
+  const after = nextSharedJob({ selection, snapshot: chain, first: 48, last: 50 });
+  expect([after.last, after.blocks]).toEqual([50, '48-50@hash 50']);
+});
+
+test('behavior: the same blocks have the same name whatever comes above them, others another', () => {
+  const nameIn = (slots: readonly number[], last: number, sealedTo?: number) =>
+    nextSharedJob({ selection, snapshot: chainOf(slots, sealedTo), first: 32, last }).blocks;
+  expect(nameIn([33, 40, 50], 47)).toBe(nameIn([33, 40, 50, 51], 47));
+  // After a fork that fills slot 45 the same slots hold other blocks.
+  expect(nameIn([33, 40, 50], 47)).not.toBe(nameIn([33, 40, 45], 45));
+  expect(nameIn([33, 40, 50], 47)).not.toBe(nameIn([33, 40, 48], 47));
+  expect(nameIn([50], 47, 49)).toBe(nameIn([60], 47, 59));
+});
+
+test('behavior: lines of neighbours become one piece, but for long ones', async () => {
+  const lengths = [100, 0, 200, 200_000, 100_000, 5];
+  const evaluator: BlockEvaluator = {
+    async *evaluate() {
+      for (const [number, length] of lengths.entries()) {
+        const piece = length === 0 ? null : new LinePiece(new Uint8Array(length).fill(number));
+        yield { piece, lastCovered: { number } } as unknown as EvaluatedBlocks;
+      }
+    },
+  };
+  const shared = new SharedEvaluations({ bytesMax: 1 << 20 }, evaluator);
+  const evaluated = await shared.evaluate(jobAt(1));
+  expect(
+    evaluated.map(({ piece, lastCovered }) => [
+      lastCovered.number,
+      piece?.parts.map(({ length }) => length),
+    ]),
+  ).toEqual([
+    [3, [200_300]],
+    [5, [100_005]],
+  ]);
+  const bytes = Buffer.concat(evaluated.flatMap(({ piece }) => piece?.parts ?? []));
+  expect(bytes).toEqual(
+    Buffer.concat(lengths.map((length, number) => Buffer.alloc(length, number))),
+  );
 });

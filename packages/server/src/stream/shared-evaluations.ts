@@ -5,6 +5,7 @@ import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-bl
 import type { Selection } from '../query/query.ts';
 import { queryKey } from '../query/query-key.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
+import { LinePiece } from './line-piece.ts';
 
 export interface SharedJob {
   readonly selection: Selection;
@@ -15,21 +16,28 @@ export interface SharedJob {
   readonly blocks: string;
 }
 
+/** Slots that are evaluated and sent together, where so many are there. */
+const batchSlotCount = 16;
+/** Lines of neighbouring blocks are put together up to this: one piece is one compression, and one write to each reader. */
+const batchBytesMax = 1 << 18;
+
 /**
- * What to evaluate first of a short range that ends at the head. One block, so that those who come from different ones
- * share what they have in common, and nobody holds more than he sends; all of it where it is sealed already.
+ * What to evaluate first of a short range that ends at the head: up to the next multiple of a batch, so that those who come
+ * from different blocks soon share all. The further behind they are, the less each block costs them, and so they catch up.
  */
 export function nextSharedJob(job: Omit<SharedJob, 'blocks'>): SharedJob {
-  const { snapshot, first, last } = job;
-  const block = snapshot.hot[firstHotAtOrAfter(snapshot, first)]?.header;
-  const isHot = firstSegmentEndingAtOrAfter(snapshot, first) === snapshot.segments.length;
-  if (isHot && block !== undefined && block.number <= last) {
-    return { ...job, last: block.number, blocks: block.hash };
-  }
-  const tip = snapshot.head;
-  assert(tip !== null, 'a dataset with blocks to evaluate has a head');
-  // The chain up to a block is what its hash says.
-  return { ...job, blocks: `${first}-${last}@${tip.hash}` };
+  const { snapshot, first } = job;
+  const batchEnd = first - (first % batchSlotCount) + batchSlotCount - 1;
+  const last = Math.min(job.last, batchEnd);
+  return { ...job, last, blocks: `${first}-${last}@${chainAt(snapshot, last)}` };
+}
+
+/** Names the chain up to a slot: what is sealed is final, and above it a block's hash stands for all that is below. */
+function chainAt(snapshot: ChainSnapshot, slot: number): string {
+  if (firstSegmentEndingAtOrAfter(snapshot, slot) < snapshot.segments.length) return 'final';
+  const block = snapshot.hot[firstHotAtOrAfter(snapshot, slot)];
+  assert(block !== undefined, 'what is evaluated is not above the head');
+  return block.header.hash;
 }
 
 /** What an entry without lines costs; without it the empty ones would never be forgotten. */
@@ -99,10 +107,12 @@ export class SharedEvaluations {
   async #run(job: SharedJob): Promise<readonly EvaluatedBlocks[]> {
     // The work is everyone's: the end of the one response that began it does not stop it.
     const signal = new AbortController().signal;
-    const evaluated: EvaluatedBlocks[] = [];
+    const batches: Batch[] = [];
     const urgent = { ...job, isUrgent: true, signal };
-    for await (const blocks of this.#evaluator.evaluate(urgent)) evaluated.push(blocks);
-    return evaluated;
+    for await (const blocks of this.#evaluator.evaluate(urgent)) {
+      if (!joinTo(batches.at(-1), blocks)) batches.push({ last: blocks, parts: partsOf(blocks) });
+    }
+    return batches.map(({ last, parts }) => ({ ...last, piece: pieceOf(parts) }));
   }
 
   #account(key: string, entry: Entry, evaluated: readonly EvaluatedBlocks[]): void {
@@ -122,4 +132,35 @@ export class SharedEvaluations {
     this.#entries.delete(key);
     this.#bytes -= entry.bytes;
   }
+}
+
+/** Neighbouring blocks whose lines are to be put together. */
+interface Batch {
+  last: EvaluatedBlocks;
+  parts: readonly Uint8Array[];
+}
+
+/** Makes one of neighbours, unless that would be too much text. */
+function joinTo(batch: Batch | undefined, after: EvaluatedBlocks): boolean {
+  if (batch === undefined) return false;
+  const parts = [...batch.parts, ...partsOf(after)];
+  if (parts.length > 1 && byteLengthOf(parts) > batchBytesMax) return false;
+  batch.last = after;
+  batch.parts = parts;
+  return true;
+}
+
+function partsOf({ piece }: EvaluatedBlocks): readonly Uint8Array[] {
+  return piece?.parts ?? [];
+}
+
+/** A line that is too long to be put together stays in its parts. */
+function pieceOf(parts: readonly Uint8Array[]): LinePiece | null {
+  if (parts.length === 0) return null;
+  const isOne = parts.length > 1 && byteLengthOf(parts) <= batchBytesMax;
+  return isOne ? new LinePiece(Buffer.concat(parts)) : new LinePiece(...parts);
+}
+
+function byteLengthOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
 }
