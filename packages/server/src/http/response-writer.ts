@@ -33,13 +33,17 @@ export class ResponseWriter implements WaitingWrite {
 
   readonly #onDrain = () => this.#wake?.();
 
-  /** At once where the reader keeps up. */
-  write(bytes: Uint8Array): WriteOutcome | Promise<WriteOutcome> {
+  /** At once where the reader keeps up. What is given together goes to the system together. */
+  write(...parts: readonly Uint8Array[]): WriteOutcome | Promise<WriteOutcome> {
     const socket = this.#openSocket();
     if (socket === null) return 'gone';
-    if (bytes.length === 0) return 'written';
-    if (this.#response.chunkedEncoding) sendChunk(socket, bytes);
-    else socket.write(bytes);
+    if (parts.length > 1) socket.cork();
+    for (const bytes of parts) {
+      if (bytes.length === 0) continue;
+      if (this.#response.chunkedEncoding) sendChunk(socket, bytes);
+      else socket.write(bytes);
+    }
+    if (parts.length > 1) socket.uncork();
     return this.#hasRoom() ? 'written' : this.#wait(() => this.#hasRoom());
   }
 

@@ -12,6 +12,7 @@ import { parseQuerySteps } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
 import type { LineStream } from '../stream/line-stream.ts';
 import type { OpenedStream, StreamHeads } from '../stream/open-stream.ts';
+import { batchBytesMax } from '../stream/shared-evaluations.ts';
 import type { ByteMeter } from './byte-meter.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { HttpMetrics } from './http-metrics.ts';
@@ -216,10 +217,10 @@ class StreamSender {
     writer: ResponseWriter,
   ): WriteOutcome | Promise<WriteOutcome> {
     const paced = this.#place.pace(byteLength);
-    if (paced !== undefined || parts.length !== 1) {
+    if (paced !== undefined || byteLength > batchBytesMax) {
       return this.#meterWaiting(this.#deliverWaiting(parts, paced, writer), byteLength);
     }
-    const outcome = writer.write(parts[0] as Uint8Array);
+    const outcome = writer.write(...parts);
     return outcome instanceof Promise ? this.#meterWaiting(outcome, byteLength) : outcome;
   }
 

@@ -10,7 +10,7 @@ import type { BlockRef } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
 import type { EvaluatedBlocks } from './block-evaluator.ts';
 import { tipOf } from './decide-start.ts';
-import { nextSharedJob, type SharedEvaluations } from './shared-evaluations.ts';
+import type { SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 /** Where a stream is that waits at the head. */
@@ -127,10 +127,10 @@ export class HeadGroups {
       const last = tipOf(snapshot, finalizedOnly)?.number ?? -1;
       if (last < next) return { blocks: [], last, version };
       if (last - next >= this.#limits.sharedSlotCountMax) return null;
-      const job = nextSharedJob({ selection, snapshot, first: next, last });
-      const blocks = await this.#shared.evaluate(job);
-      if (isDeflated) await Promise.all(blocks.map(({ piece }) => piece?.deflated()));
-      return { blocks, last: job.last, version: job.last === last ? version : null };
+      const range = { selection, snapshot, first: next, last };
+      const some = await this.#shared.evaluateSome(range);
+      if (isDeflated) await Promise.all(some.blocks.map(({ piece }) => piece?.deflated()));
+      return { ...some, version: some.last === last ? version : null };
     } finally {
       lease.release();
     }

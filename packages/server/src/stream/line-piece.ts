@@ -19,9 +19,19 @@ export class LinePiece {
   readonly parts: readonly Uint8Array[];
   #deflated: Promise<readonly DeflatedPart[]> | undefined;
   #deflatedParts: readonly DeflatedPart[] | undefined;
+  #joined: readonly LinePiece[] | undefined;
 
   constructor(...parts: readonly Uint8Array[]) {
     this.parts = parts.filter(({ length }) => length > 0);
+  }
+
+  /** Several as one, to be written at once. Each is still compressed once for all who send it. */
+  static join(pieces: readonly LinePiece[]): LinePiece {
+    const [first] = pieces;
+    if (first !== undefined && pieces.length === 1) return first;
+    const joined = new LinePiece(...pieces.flatMap(({ parts }) => parts));
+    joined.#joined = pieces;
+    return joined;
   }
 
   get byteLength(): number {
@@ -35,10 +45,16 @@ export class LinePiece {
 
   /** The same if it is done: thousands of responses send one piece, and waiting costs each more than sending. */
   get deflatedParts(): readonly DeflatedPart[] | undefined {
-    return this.#deflatedParts;
+    const pieces = this.#joined;
+    if (pieces === undefined) return this.#deflatedParts;
+    const parts = pieces.map(({ deflatedParts }) => deflatedParts);
+    return parts.every((one) => one !== undefined) ? parts.flat() : undefined;
   }
 
   async #deflate(): Promise<readonly DeflatedPart[]> {
+    if (this.#joined !== undefined) {
+      return (await Promise.all(this.#joined.map((piece) => piece.deflated()))).flat();
+    }
     this.#deflatedParts = await Promise.all(this.parts.map(deflate));
     return this.#deflatedParts;
   }

@@ -103,7 +103,7 @@ test('behavior: the signal ends a response on a line (I-30)', async () => {
 });
 
 test('behavior: trimmed history ends a response instead of leaving a hole', async () => {
-  fixture = new StreamFixture(startAt(60), { snapshotMsMax: 0 });
+  fixture = new StreamFixture(startAt(60), { snapshotMsMax: 0, sharedSlotCountMax: 32 });
   fixture.dataset.finalize(60);
   fixture.dataset.seal(40);
   const opened = await fixture.open({ fromBlock: 0 });
@@ -130,7 +130,7 @@ test('error: a fault before the first line is thrown, after it the response ends
 });
 
 test('behavior: an evaluation that fails because it was told to stop is no fault', async () => {
-  fixture = new StreamFixture(startAt(40));
+  fixture = new StreamFixture(startAt(40), { sharedSlotCountMax: 32 });
   const fault = new TypeError('cancelled');
   const first = new AbortController();
   fixture.dataset.onDecode = () => {

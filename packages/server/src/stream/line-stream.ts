@@ -18,8 +18,8 @@ import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
 import { type StreamRange, tipOf } from './decide-start.ts';
 import type { Followers } from './followers.ts';
 import type { HeadPlace } from './head-groups.ts';
-import type { LinePiece } from './line-piece.ts';
-import { nextSharedJob, type SharedEvaluations } from './shared-evaluations.ts';
+import { LinePiece } from './line-piece.ts';
+import { batchBytesMax, type SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 export type StreamEnd = 'complete' | 'fork' | 'time' | 'quiet' | 'closing' | 'trimmed' | 'fault';
@@ -101,10 +101,9 @@ export class LineStream {
     if (this.#isDelivering) this.#lineMs = this.#modules.clock.nowMs();
     this.#isDelivering = false;
     for (;;) {
-      const piece = this.#ready.shift();
-      if (piece !== undefined) {
+      if (this.#ready.length > 0) {
         this.#isDelivering = true;
-        return { done: false, value: piece };
+        return { done: false, value: this.#takeReady() };
       }
       if (this.#end !== null) {
         await this.#endScan();
@@ -119,6 +118,16 @@ export class LineStream {
         this.#finish(isTold ? 'closing' : 'fault');
       }
     }
+  }
+
+  /** All that one write should hold of what is ready. */
+  #takeReady(): LinePiece {
+    let byteLength = 0;
+    const count = this.#ready.findIndex((piece) => {
+      byteLength += piece.byteLength;
+      return byteLength > batchBytesMax;
+    });
+    return LinePiece.join(this.#ready.splice(0, count < 0 ? Infinity : Math.max(count, 1)));
   }
 
   /** Lets go of everything. A `next` under way ends by the signal. */
@@ -166,9 +175,10 @@ export class LineStream {
     const { version } = snapshot;
     try {
       if (this.#next > last) return this.#reach(last, version);
-      const job = nextSharedJob({ selection, snapshot, first: this.#next, last });
-      for (const blocks of await this.#modules.shared.evaluate(job)) this.#cover(blocks);
-      this.#reach(job.last, job.last === last ? version : null);
+      const range = { selection, snapshot, first: this.#next, last };
+      const some = await this.#modules.shared.evaluateSome(range);
+      for (const blocks of some.blocks) this.#cover(blocks);
+      this.#reach(some.last, some.last === last ? version : null);
     } finally {
       release();
     }

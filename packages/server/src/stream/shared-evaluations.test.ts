@@ -56,14 +56,28 @@ function chainOf(slots: readonly number[], sealedTo = 0): ChainSnapshot {
   return { segments: [{ last: { number: sealedTo } }], hot } as unknown as ChainSnapshot;
 }
 
-test('behavior: readers from different blocks meet at the end of a batch', () => {
-  const chain = chainOf([33, 34, 40, 47, 49, 50]);
-  const jobs = [33, 40, 47].map((first) =>
-    nextSharedJob({ selection, snapshot: chain, first, last: 50 }),
-  );
-  expect(jobs.map(({ last }) => last)).toEqual([47, 47, 47]);
-  const after = nextSharedJob({ selection, snapshot: chain, first: 48, last: 50 });
-  expect([after.last, after.blocks]).toEqual([50, '48-50@hash 50']);
+test('behavior: near the head a block at a time, below it whole batches, in what is sealed as far as the batch goes', () => {
+  const chain = chainOf([30, 31, 32, 33, 40, 47, 49, 50], 20);
+  const lastFrom = (first: number) =>
+    nextSharedJob({ selection, snapshot: chain, first, last: 50 }).last;
+  expect([48, 49, 50].map(lastFrom)).toEqual([49, 49, 50]);
+  expect([30, 31, 32, 33, 34].map(lastFrom)).toEqual([30, 31, 47, 33, 40]);
+  expect([3, 16, 20, 21].map(lastFrom)).toEqual([15, 31, 31, 30]);
+});
+
+test('behavior: a reader that is behind gets several blocks at once, and all up to the end only if they are few', async () => {
+  const evaluator: BlockEvaluator = {
+    async *evaluate({ first }) {
+      const piece = new LinePiece(new Uint8Array(30_000));
+      yield { piece, lastCovered: { number: first } } as unknown as EvaluatedBlocks;
+    },
+  };
+  const shared = new SharedEvaluations({ bytesMax: 1 << 20 }, evaluator);
+  const snapshot = chainOf([49, 50, 51, 52, 53, 54]);
+  const some = await shared.evaluateSome({ selection, snapshot, first: 49, last: 54 });
+  expect([some.last, some.blocks.length]).toEqual([51, 3]);
+  const rest = await shared.evaluateSome({ selection, snapshot, first: 53, last: 54 });
+  expect([rest.last, rest.blocks.length]).toEqual([54, 2]);
 });
 
 test('behavior: the same blocks have the same name whatever comes above them, others another', () => {

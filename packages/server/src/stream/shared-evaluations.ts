@@ -16,29 +16,42 @@ export interface SharedJob {
   readonly blocks: string;
 }
 
-/** Slots that are evaluated and sent together, where so many are there. */
+/** Slots that are evaluated together, where so many are there. */
 const batchSlotCount = 16;
 /** Lines of neighbouring blocks are put together up to this: one piece is one compression, and one write to each reader. */
-const batchBytesMax = 1 << 18;
+export const batchBytesMax = 1 << 18;
 
 /**
- * What to evaluate first of a short range that ends at the head: up to the next multiple of a batch, so that those who come
- * from different blocks soon share all. The further behind they are, the less each block costs them, and so they catch up.
+ * What to evaluate first of a short range that ends at the head. Near the head one block, so that those who come from
+ * different ones share each; further below a batch between fixed slots, which costs little more than a block.
  */
 export function nextSharedJob(job: Omit<SharedJob, 'blocks'>): SharedJob {
   const { snapshot, first } = job;
   const batchEnd = first - (first % batchSlotCount) + batchSlotCount - 1;
-  const last = Math.min(job.last, batchEnd);
+  const isWhole = first % batchSlotCount === 0 && batchEnd <= job.last;
+  const block = isSealed(snapshot, first)
+    ? undefined
+    : snapshot.hot[firstHotAtOrAfter(snapshot, first)];
+  const end = isWhole || block === undefined ? batchEnd : block.header.number;
+  const last = Math.min(job.last, end);
   return { ...job, last, blocks: `${first}-${last}@${chainAt(snapshot, last)}` };
+}
+
+/** Whether a slot is among the sealed ones. */
+function isSealed(snapshot: ChainSnapshot, slot: number): boolean {
+  return firstSegmentEndingAtOrAfter(snapshot, slot) < snapshot.segments.length;
 }
 
 /** Names the chain up to a slot: what is sealed is final, and above it a block's hash stands for all that is below. */
 function chainAt(snapshot: ChainSnapshot, slot: number): string {
-  if (firstSegmentEndingAtOrAfter(snapshot, slot) < snapshot.segments.length) return 'final';
+  if (isSealed(snapshot, slot)) return 'final';
   const block = snapshot.hot[firstHotAtOrAfter(snapshot, slot)];
   assert(block !== undefined, 'what is evaluated is not above the head');
   return block.header.hash;
 }
+
+/** A reader that is behind is given this much at a time: a write costs as much as many kilobytes. */
+const someBytesGoal = 1 << 16;
 
 /** What an entry without lines costs; without it the empty ones would never be forgotten. */
 const entryBytes = 1024;
@@ -102,6 +115,23 @@ export class SharedEvaluations {
       () => this.#forget(key, entry),
     );
     return entry.evaluated;
+  }
+
+  /** As many of a short range as one write should hold, from its first block on. */
+  async evaluateSome(
+    range: Omit<SharedJob, 'blocks'>,
+  ): Promise<{ readonly blocks: readonly EvaluatedBlocks[]; readonly last: number }> {
+    const blocks: EvaluatedBlocks[] = [];
+    let byteLength = 0;
+    for (let { first } = range; ; ) {
+      const job = nextSharedJob({ ...range, first });
+      for (const one of await this.evaluate(job)) {
+        blocks.push(one);
+        byteLength += one.piece?.byteLength ?? 0;
+      }
+      if (job.last === range.last || byteLength >= someBytesGoal) return { blocks, last: job.last };
+      first = job.last + 1;
+    }
   }
 
   async #run(job: SharedJob): Promise<readonly EvaluatedBlocks[]> {
