@@ -10,7 +10,8 @@ import { combineCrc } from './combine-crc.ts';
 import type { Encoding } from './negotiate-encoding.ts';
 
 export interface LineEncoder {
-  /** At once where it can be. */
+  /** At once where it can be; whether that is so is told before. */
+  isReady(piece: LinePiece): boolean;
   encode(piece: LinePiece): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
   end(): Promise<Uint8Array>;
 }
@@ -25,6 +26,7 @@ export function createLineEncoder(encoding: Encoding): LineEncoder {
       return createZstdEncoder();
     default:
       return {
+        isReady: () => true,
         encode: (piece) => piece.parts,
         end: () => Promise.resolve(nothing),
       };
@@ -39,6 +41,10 @@ class GzipEncoder implements LineEncoder {
   #crc = 0;
   #byteCount = 0;
   #isStarted = false;
+
+  isReady({ deflatedParts }: LinePiece): boolean {
+    return deflatedParts !== undefined;
+  }
 
   encode(piece: LinePiece): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
     const { deflatedParts } = piece;
@@ -83,6 +89,7 @@ function createZstdEncoder(): LineEncoder {
   compressor.on('data', (bytes: Uint8Array) => output.push(bytes));
   const take = () => Buffer.concat(output.splice(0));
   return {
+    isReady: () => false,
     encode: async (piece) => {
       if (piece.parts.length === 0) return [];
       for (const part of piece.parts) compressor.write(part);

@@ -10,13 +10,14 @@ import { CodedError, ERRORS, type ErrorRow, isCodedError } from '../base/errors.
 import { runInTurns } from '../base/turns.ts';
 import { parseQuerySteps } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
+import type { LinePiece } from '../stream/line-piece.ts';
 import type { LineStream } from '../stream/line-stream.ts';
 import type { OpenedStream, StreamHeads } from '../stream/open-stream.ts';
 import { batchBytesMax } from '../stream/shared-evaluations.ts';
 import type { ByteMeter } from './byte-meter.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { HttpMetrics } from './http-metrics.ts';
-import { createLineEncoder } from './line-encoder.ts';
+import { createLineEncoder, type LineEncoder } from './line-encoder.ts';
 import { type Encoding, negotiateEncoding } from './negotiate-encoding.ts';
 import { readBody } from './read-body.ts';
 import type { CheckedRequest } from './request-checks.ts';
@@ -101,6 +102,11 @@ class StreamSender {
   readonly #place: StreamPlace;
   readonly #encoding: Encoding;
   readonly #modules: StreamRouteModules;
+  readonly #labels: { readonly encoding: Encoding };
+  /** Whether all that came is sent, and the next piece is awaited. */
+  #isWaiting = false;
+  /** What was sent meanwhile and is not taken by the system yet. */
+  #offered: Promise<WriteOutcome> | undefined;
 
   constructor({ reply, query, place, encoding }: OpenRequest, modules: StreamRouteModules) {
     this.#reply = reply;
@@ -108,6 +114,7 @@ class StreamSender {
     this.#place = place;
     this.#encoding = encoding;
     this.#modules = modules;
+    this.#labels = { encoding };
   }
 
   async send(opened: OpenedStream): Promise<void> {
@@ -176,15 +183,18 @@ class StreamSender {
 
   /** After the status there are no errors, only an early end: the reasons are ours to count. */
   async #pump(lines: LineStream): Promise<string> {
-    const encoding = this.#encoding;
-    const { metrics, log, stallWatch } = this.#modules;
-    const encoder = createLineEncoder(encoding);
+    const { log, stallWatch } = this.#modules;
+    const encoder = createLineEncoder(this.#encoding);
     const writer = new ResponseWriter(this.#reply.raw, stallWatch);
-    const labels = { encoding };
+    lines.sendTo({ offer: (piece) => this.#offer(piece, encoder, writer) });
     let next = lines.next();
     try {
       for (;;) {
+        this.#isWaiting = true;
         const result = await next;
+        this.#isWaiting = false;
+        const offered = await this.#offered;
+        if (offered !== undefined && offered !== 'written') return offered;
         if (result.done === true) {
           const outcome = await writer.end(await encoder.end());
           return outcome === 'written' ? result.value : outcome;
@@ -193,9 +203,7 @@ class StreamSender {
         next = lines.next();
         const encoded = encoder.encode(result.value);
         const parts = encoded instanceof Promise ? await encoded : encoded;
-        const byteLength = parts.reduce((sum, { length }) => sum + length, 0);
-        metrics.streamBytes.add(labels, byteLength);
-        const delivered = this.#deliver(parts, byteLength, writer);
+        const delivered = this.#deliver(parts, writer);
         const outcome = delivered instanceof Promise ? await delivered : delivered;
         if (outcome !== 'written') return outcome;
       }
@@ -210,12 +218,30 @@ class StreamSender {
     }
   }
 
+  /** Sends a piece while the pump waits for one, if nothing stands before it. */
+  #offer(piece: LinePiece, encoder: LineEncoder, writer: ResponseWriter): boolean {
+    if (!this.#isWaiting || this.#offered !== undefined || !encoder.isReady(piece)) return false;
+    const parts = encoder.encode(piece);
+    if (parts instanceof Promise) return false;
+    const delivered = this.#deliver(parts, writer);
+    if (delivered === 'written') return true;
+    this.#offered = Promise.resolve(delivered);
+    this.#offered.then(
+      (outcome) => {
+        if (outcome === 'written') this.#offered = undefined;
+      },
+      () => undefined,
+    );
+    return true;
+  }
+
   /** As fast as its key may have it and its reader takes it. At once where neither holds it back. */
   #deliver(
     parts: readonly Uint8Array[],
-    byteLength: number,
     writer: ResponseWriter,
   ): WriteOutcome | Promise<WriteOutcome> {
+    const byteLength = parts.reduce((sum, { length }) => sum + length, 0);
+    this.#modules.metrics.streamBytes.add(this.#labels, byteLength);
     const paced = this.#place.pace(byteLength);
     if (paced !== undefined || byteLength > batchBytesMax) {
       return this.#meterWaiting(this.#deliverWaiting(parts, paced, writer), byteLength);

@@ -15,8 +15,14 @@ export interface WaitOptions {
   readonly version: number;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
-  /** Where the waiter is, if it wants to be told what is new instead of finding out. */
-  readonly place?: HeadPlace;
+  /** For one that wants to be told what is new instead of finding out. */
+  readonly atHead?: HeadFollower;
+}
+
+export interface HeadFollower {
+  readonly place: HeadPlace;
+  /** Takes what is new. Answers until when it waits for more; null if it has to go on by itself. */
+  take(news: HeadNews): number | null;
 }
 
 export interface FollowersModules {
@@ -27,23 +33,32 @@ export interface FollowersModules {
 
 class Waiter implements HeadWaiter {
   readonly version: number;
-  readonly deadlineMs: number;
-  readonly #resolve: (news: HeadNews | null) => void;
+  readonly #follower: HeadFollower | undefined;
+  readonly #resolve: () => void;
+  deadlineMs: number;
   /** Called once, when it waits no more. */
   leave: (() => void) | undefined;
 
-  constructor({ version, deadlineMs }: WaitOptions, resolve: (news: HeadNews | null) => void) {
+  constructor({ version, deadlineMs, atHead }: WaitOptions, resolve: () => void) {
     this.version = version;
     this.deadlineMs = deadlineMs;
+    this.#follower = atHead;
     this.#resolve = resolve;
   }
 
-  settle(news: HeadNews | null): void {
+  take(news: HeadNews): boolean {
+    if (this.leave === undefined || this.#follower === undefined) return false;
+    const deadlineMs = this.#follower.take(news);
+    this.deadlineMs = deadlineMs ?? this.deadlineMs;
+    return deadlineMs !== null;
+  }
+
+  settle(): void {
     const { leave } = this;
     if (leave === undefined) return;
     this.leave = undefined;
     leave();
-    this.#resolve(news);
+    this.#resolve();
   }
 }
 
@@ -71,13 +86,13 @@ export class Followers {
   }
 
   /**
-   * Resolves when the dataset changed, at the deadline, or when the signal aborts; the caller looks which. With what is new
-   * where that is known.
+   * Resolves when the dataset changed, at the deadline, or when the signal aborts; the caller looks which. One at the head
+   * may have been told of any number of changes by then.
    */
-  wait(options: WaitOptions): Promise<HeadNews | null> {
-    const { version, deadlineMs, signal, place } = options;
+  wait(options: WaitOptions): Promise<void> {
+    const { version, deadlineMs, signal, atHead } = options;
     if (signal.aborted || this.#isNews(version) || this.#clock.nowMs() >= deadlineMs) {
-      return Promise.resolve(null);
+      return Promise.resolve();
     }
     const held = this.#placeOf(signal);
     assert(held.waiter === null, 'a signal belongs to one who waits');
@@ -86,7 +101,7 @@ export class Followers {
       this.#waiters.add(waiter);
       held.waiter = waiter;
       const leaveGroup =
-        place === undefined ? undefined : this.#groups.join(place, version, waiter);
+        atHead === undefined ? undefined : this.#groups.join(atHead.place, version, waiter);
       if (leaveGroup === undefined) this.#alone.add(waiter);
       waiter.leave = () => {
         this.#waiters.delete(waiter);
@@ -102,7 +117,7 @@ export class Followers {
     if (known !== undefined) return known;
     const place: { waiter: Waiter | null } = { waiter: null };
     this.#bySignal.set(signal, place);
-    signal.addEventListener('abort', () => place.waiter?.settle(null), { once: true });
+    signal.addEventListener('abort', () => place.waiter?.settle(), { once: true });
     return place;
   }
 
@@ -136,7 +151,7 @@ export class Followers {
     // A waiter that comes back while this runs stands at the end of the set with a state it has seen: it is not due.
     for (const waiter of waiters) {
       if (!isDue(waiter)) continue;
-      waiter.settle(null);
+      waiter.settle();
       woken += 1;
       if (woken % this.#limits.wakeSliceCount === 0) await nextTurn();
     }

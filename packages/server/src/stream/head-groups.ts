@@ -33,15 +33,17 @@ export interface HeadNews {
 }
 
 export interface HeadWaiter {
-  /** Without news the waiter looks for itself. A second call does nothing. */
-  settle(news: HeadNews | null): void;
+  /** Hands over what is new; false if it no longer waits, or goes on by itself from there. */
+  take(news: HeadNews): boolean;
+  /** Lets it look for itself. A second call does nothing. */
+  settle(): void;
 }
 
 interface HeadGroup {
   /** By query and stream. */
   readonly key: number;
-  readonly place: HeadPlace;
-  readonly waiters: Set<HeadWaiter>;
+  place: HeadPlace;
+  waiters: Set<HeadWaiter>;
   version: number;
   isDeflated: boolean;
   isAdvancing: boolean;
@@ -57,8 +59,8 @@ export class HeadGroups {
   readonly #dataset: DatasetReader;
   readonly #shared: SharedEvaluations;
   readonly #groups = new Map<number, HeadGroup>();
-  readonly #handouts: { readonly waiters: Iterable<HeadWaiter>; readonly news: HeadNews | null }[] =
-    [];
+  /** One group after another: a turn of the loop has one slice, however many groups there are. */
+  #handingOut: Promise<void> = Promise.resolve();
 
   constructor(limits: StreamLimits, { dataset, shared }: HeadGroupsModules) {
     this.#limits = limits;
@@ -80,7 +82,10 @@ export class HeadGroups {
     group.waiters.add(waiter);
     group.isDeflated ||= place.isDeflated;
     const { waiters } = group;
-    return () => waiters.delete(waiter);
+    return () => {
+      waiters.delete(waiter);
+      group.waiters.delete(waiter);
+    };
   }
 
   /** Takes every group to the newest state. */
@@ -93,27 +98,33 @@ export class HeadGroups {
 
   async #advanceGroup(group: HeadGroup): Promise<void> {
     group.isAdvancing = true;
-    // What fails, each meets by itself and reports.
-    const news = await this.#findNews(group).catch(() => null);
-    group.isAdvancing = false;
-    if (news === undefined) {
-      // A state that came in just this moment was left to us.
-      if (group.version !== this.#dataset.snapshot().version) void this.#advanceGroup(group);
-      return;
+    while (group.waiters.size > 0 && group.version !== this.#dataset.snapshot().version) {
+      // What fails, each meets by itself and reports.
+      const news = await this.#readNews(group).catch(() => null);
+      if (news === null) return this.#dissolve(group);
+      group.version = news.version ?? group.version;
+      // As where a block only became final.
+      if (news.blocks.length > 0) await this.#handOut(group, news);
     }
-    // Whoever comes from here on is elsewhere.
-    this.#groups.delete(group.key);
-    this.#handOut(group.waiters, news);
+    group.isAdvancing = false;
   }
 
-  /** What there is for a group; undefined if it is nothing, as where a block only became final. */
-  async #findNews(group: HeadGroup): Promise<HeadNews | null | undefined> {
-    while (group.version !== this.#dataset.snapshot().version) {
-      const news = await this.#readNews(group);
-      if (news === null || news.blocks.length > 0 || news.version === null) return news;
-      group.version = news.version;
-    }
-    return undefined;
+  /** Each finds out by itself what became of the chain. */
+  async #dissolve(group: HeadGroup): Promise<void> {
+    this.#groups.delete(group.key);
+    await this.#inSlices(group.waiters, (waiter) => waiter.settle());
+  }
+
+  /** Those who took it wait on with the group, together with all who came to the same place meanwhile. */
+  async #handOut(group: HeadGroup, news: HeadNews): Promise<void> {
+    const { waiters } = group;
+    const covered = news.blocks.at(-1)?.lastCovered ?? group.place.covered;
+    group.place = { ...group.place, covered, next: Math.max(group.place.next, news.last + 1) };
+    group.waiters = new Set();
+    await this.#inSlices(waiters, (waiter) => {
+      if (waiter.take(news)) group.waiters.add(waiter);
+      else waiter.settle();
+    });
   }
 
   /** What the newest state has for a group; null where each must judge for itself. */
@@ -136,21 +147,15 @@ export class HeadGroups {
     }
   }
 
-  /** One group after another: a turn of the loop has one slice, however many groups there are. */
-  #handOut(waiters: Iterable<HeadWaiter>, news: HeadNews | null): void {
-    this.#handouts.push({ waiters, news });
-    if (this.#handouts.length === 1) void this.#handOutAll();
-  }
-
-  async #handOutAll(): Promise<void> {
-    let count = 0;
-    for (let next = this.#handouts[0]; next !== undefined; next = this.#handouts[0]) {
-      for (const waiter of next.waiters) {
-        waiter.settle(next.news);
+  #inSlices(waiters: ReadonlySet<HeadWaiter>, serve: (waiter: HeadWaiter) => void): Promise<void> {
+    this.#handingOut = this.#handingOut.then(async () => {
+      let count = 0;
+      for (const waiter of waiters) {
+        serve(waiter);
         count += 1;
         if (count % this.#limits.wakeSliceCount === 0) await nextTurn();
       }
-      this.#handouts.shift();
-    }
+    });
+    return this.#handingOut;
   }
 }

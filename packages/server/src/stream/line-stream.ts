@@ -17,7 +17,7 @@ import type { Selection } from '../query/query.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
 import { type StreamRange, tipOf } from './decide-start.ts';
 import type { Followers } from './followers.ts';
-import type { HeadPlace } from './head-groups.ts';
+import type { HeadNews, HeadPlace } from './head-groups.ts';
 import { LinePiece } from './line-piece.ts';
 import { batchBytesMax, type SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
@@ -54,6 +54,12 @@ interface Scan {
   readonly blocks: AsyncIterator<EvaluatedBlocks>;
 }
 
+/** Where lines can be sent while somebody waits for the next piece. */
+export interface PieceSink {
+  /** Sends a piece at once; false if that cannot be, and it is to be asked for. */
+  offer(piece: LinePiece): boolean;
+}
+
 export class LineStream {
   readonly #options: LineStreamOptions;
   readonly #modules: StreamModules;
@@ -71,6 +77,7 @@ export class LineStream {
   #lineMs: number;
   #newsMs: number;
   #followSinceMs: number | null = null;
+  #sink: PieceSink | undefined;
 
   constructor(options: LineStreamOptions, modules: StreamModules) {
     this.#options = options;
@@ -95,6 +102,11 @@ export class LineStream {
       if (this.#options.signal.aborted) return 'closing';
       throw error;
     }
+  }
+
+  /** From now on new blocks may be sent while `next` waits for them. */
+  sendTo(sink: PieceSink): void {
+    this.#sink = sink;
   }
 
   async next(): Promise<IteratorResult<LinePiece, StreamEnd>> {
@@ -238,23 +250,40 @@ export class LineStream {
     const { clock, dataset, followers, limits } = this.#modules;
     const { signal } = this.#options;
     this.#followSinceMs ??= clock.nowMs();
-    const quietEndMs = this.#newsMs + limits.quietMsMax;
-    const endMs = Math.min(this.#followSinceMs + limits.followMsMax, quietEndMs);
-    const markMs = this.#isMarked ? endMs : this.#lineMs + limits.markMs;
-    const deadlineMs = Math.min(endMs, markMs);
     const place = this.#place();
-    const wait = { version, deadlineMs, signal };
-    const news = await followers.wait(place === undefined ? wait : { ...wait, place });
+    const wait = { version, deadlineMs: this.#deadlineMs(), signal };
+    const take = (news: HeadNews) => this.#take(news);
+    await followers.wait(place === undefined ? wait : { ...wait, atHead: { place, take } });
     if (signal.aborted) return this.#finish('closing');
-    if (news !== null) {
-      for (const blocks of news.blocks) this.#cover(blocks);
-      return this.#reach(news.last, news.version);
-    }
     this.#markIfDue();
     this.#endIfFollowedTooLong();
     // What came together with the deadline is still delivered.
-    const isNews = dataset.snapshot().version !== version;
-    if (!isNews && clock.nowMs() >= quietEndMs) this.#finish('quiet');
+    const isNews = dataset.snapshot().version !== this.#doneVersion;
+    const isQuiet = clock.nowMs() >= this.#newsMs + limits.quietMsMax;
+    if (!isNews && isQuiet) this.#finish('quiet');
+  }
+
+  /** When to look what is due although nothing came. */
+  #deadlineMs(): number {
+    const { followMsMax, quietMsMax, markMs } = this.#modules.limits;
+    const followEndMs = (this.#followSinceMs ?? this.#newsMs) + followMsMax;
+    const endMs = Math.min(followEndMs, this.#newsMs + quietMsMax);
+    return this.#isMarked ? endMs : Math.min(endMs, this.#lineMs + markMs);
+  }
+
+  /** Covers what is new and sends it on where the reader can have it at once: then there is nothing to wake up for. */
+  #take(news: HeadNews): number | null {
+    for (const blocks of news.blocks) this.#cover(blocks);
+    this.#reach(news.last, news.version);
+    while (this.#ready.length > 0) {
+      const piece = this.#takeReady();
+      if (this.#sink?.offer(piece) !== true) {
+        this.#ready.unshift(piece);
+        return null;
+      }
+      this.#lineMs = this.#modules.clock.nowMs();
+    }
+    return this.#end === null ? this.#deadlineMs() : null;
   }
 
   /** Where others may be who will get the same; none for a range with an end of its own. */
