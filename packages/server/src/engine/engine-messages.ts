@@ -11,6 +11,9 @@ export type SegmentPlace =
 export type ToThread =
   | { readonly kind: 'open'; readonly key: string; readonly place: SegmentPlace }
   | { readonly kind: 'close'; readonly key: string }
+  /** What runs with this number ask, until the thread is told to forget them all. */
+  | { readonly kind: 'select'; readonly number: number; readonly selection: Selection }
+  | { readonly kind: 'forget' }
   | { readonly kind: 'run'; readonly run: RunRequest }
   /** The reader has taken that many bytes of the run. */
   | { readonly kind: 'taken'; readonly id: number; readonly bytes: number }
@@ -18,7 +21,8 @@ export type ToThread =
 
 export interface RunRequest {
   readonly id: number;
-  readonly selection: Selection;
+  /** The number of a selection: a copy of it for each block would cost more than to answer it. */
+  readonly selection: number;
   readonly range: BlockRange;
   /** In order of slot. */
   readonly keys: readonly string[];

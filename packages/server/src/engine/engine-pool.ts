@@ -8,6 +8,7 @@ import { assert } from '../base/assert.ts';
 import { CodedError } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import type { Selection } from '../query/query.ts';
+import { RUN_LIMITS } from './engine-limits.ts';
 import {
   type FromThread,
   type RunPiece,
@@ -16,7 +17,6 @@ import {
   type ToThread,
   takenBytesGoal,
 } from './engine-messages.ts';
-import { RUN_LIMITS } from './engine-limits.ts';
 import type { EngineWorkerData } from './engine-worker.ts';
 import { readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
@@ -36,12 +36,17 @@ export interface PoolQuery {
   readonly keys: readonly string[];
   /** The segment whose last block of the range gets a line in any case. */
   readonly lastKey?: string;
+  /** How many row groups the segments have together, where that is known to be few: only so many threads are asked. */
+  readonly partCount?: number | undefined;
   /** Which thread begins; runs that should find each other's columns loaded take the same. Default 0. */
   readonly turn?: number;
   /** Whether many wait for these few blocks: such runs do not stand in line behind those that go through history. */
   readonly isUrgent?: boolean;
   readonly signal?: AbortSignal;
 }
+
+/** Selections that threads know; each is some kilobytes at most. */
+const selectionCountMax = 1_000;
 
 export class EnginePool {
   readonly #options: EnginePoolOptions;
@@ -50,6 +55,8 @@ export class EnginePool {
   readonly #runs = new Map<number, PieceQueue>();
   readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent);
   readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history);
+  readonly #selections = new Map<Selection, number>();
+  #nextSelection = 0;
   #nextId = 0;
   #isClosed = false;
 
@@ -78,8 +85,7 @@ export class EnginePool {
   async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
     const id = this.#nextId++;
-    const { selection, range, keys, lastKey, turn = 0, isUrgent = false, signal } = query;
-    const request: RunRequest = { id, selection, range, keys, lastKey, turn };
+    const { range, keys, lastKey, turn = 0, isUrgent = false, signal } = query;
     const queue = new PieceQueue(this.#threads.length, turn);
     const places = isUrgent ? this.#urgentPlaces : this.#historyPlaces;
     const place = await places.take(() => {
@@ -90,8 +96,9 @@ export class EnginePool {
     this.#runs.set(id, queue);
     const cancel = () => queue.fail(new CodedError('engine-cancelled'));
     signal?.addEventListener('abort', cancel, { once: true });
+    const selection = this.#numberOf(query.selection);
     if (signal?.aborted === true) cancel();
-    else this.#tellAll({ kind: 'run', run: request });
+    else this.#begin({ id, selection, range, keys, lastKey, turn }, query.partCount, queue);
     const taken = this.#threads.map(() => 0);
     try {
       for (;;) {
@@ -120,6 +127,31 @@ export class EnginePool {
     await Promise.all(this.#threads.map((thread) => thread.terminate()));
   }
 
+  /** Tells the threads that have a part; the others are done with the run before it begins. */
+  #begin(run: RunRequest, partCount = Number.POSITIVE_INFINITY, queue: PieceQueue): void {
+    const threadCount = this.#threads.length;
+    for (const thread of this.#threads.keys()) {
+      const firstPart = (thread - (run.turn % threadCount) + threadCount) % threadCount;
+      if (firstPart < partCount) this.#tell(thread, { kind: 'run', run });
+      else queue.end(thread);
+    }
+  }
+
+  /** Threads know the selections of late by number. */
+  #numberOf(selection: Selection): number {
+    let number = this.#selections.get(selection);
+    if (number === undefined) {
+      if (this.#selections.size >= selectionCountMax) {
+        this.#selections.clear();
+        this.#tellAll({ kind: 'forget' });
+      }
+      number = this.#nextSelection++;
+      this.#selections.set(selection, number);
+      this.#tellAll({ kind: 'select', number, selection });
+    }
+    return number;
+  }
+
   #end(id: number, queue: PieceQueue): void {
     if (this.#runs.delete(id) && !queue.isEnded) this.#tellAll({ kind: 'cancel', id });
   }
@@ -139,6 +171,8 @@ export class EnginePool {
     worker.on('error', (cause) => this.#replace(thread, cause));
     for (const [key, place] of this.#places)
       worker.postMessage({ kind: 'open', key, place } satisfies ToThread);
+    for (const [selection, number] of this.#selections)
+      worker.postMessage({ kind: 'select', number, selection } satisfies ToThread);
     return worker;
   }
 

@@ -6,6 +6,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
+import type { Selection } from '../query/query.ts';
 import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
 import { Engine } from './engine.ts';
 import {
@@ -34,6 +35,7 @@ const turnMs = 5;
 
 interface RunState {
   readonly id: number;
+  readonly selection: Selection;
   /** Pieces that wait to be sent together. */
   readonly outbox: PieceBatchWriter;
   aheadBytes: number;
@@ -49,6 +51,7 @@ class EngineWorker {
   readonly #places = new Map<string, SegmentPlace>();
   readonly #files = new Map<string, RangeFile>();
   readonly #runs = new Map<number, RunState>();
+  readonly #selections = new Map<number, Selection>();
   /** By key: how many runs may still read it. */
   readonly #readers = new Map<string, number>();
   /** Segments to close once no run is left that may read them. */
@@ -72,6 +75,12 @@ class EngineWorker {
         this.#closing.add(message.key);
         this.#closeUnused();
         return;
+      case 'select':
+        this.#selections.set(message.number, message.selection);
+        return;
+      case 'forget':
+        this.#selections.clear();
+        return;
       case 'run':
         void this.#run(message.run);
         return;
@@ -93,8 +102,11 @@ class EngineWorker {
   }
 
   async #run(request: RunRequest): Promise<void> {
+    const selection = this.#selections.get(request.selection);
+    assert(selection !== undefined, 'the pool says what a run asks before the run');
     const state: RunState = {
       id: request.id,
+      selection,
       outbox: new PieceBatchWriter(this.#drafts),
       aheadBytes: 0,
       isCancelled: false,
@@ -127,8 +139,8 @@ class EngineWorker {
     state: RunState,
   ): Promise<number> {
     this.#open(key);
-    const { range, selection, lastKey } = request;
-    const run = this.#engine.begin(key, selection, { range, endsCoverage: key === lastKey });
+    const { range, lastKey } = request;
+    const run = this.#engine.begin(key, state.selection, { range, endsCoverage: key === lastKey });
     const partEnd = firstPart + run.groupCount;
     try {
       for (let part = firstPart; part < partEnd && !state.isCancelled; part++) {

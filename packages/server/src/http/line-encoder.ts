@@ -5,8 +5,8 @@
 import { once } from 'node:events';
 import * as zlib from 'node:zlib';
 import { assert } from '../base/assert.ts';
+import { combineCrc } from '../base/combine-crc.ts';
 import type { DeflatedPart, LinePiece } from '../stream/line-piece.ts';
-import { combineCrc } from './combine-crc.ts';
 import type { Encoding } from './negotiate-encoding.ts';
 
 export interface LineEncoder {

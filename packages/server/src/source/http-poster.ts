@@ -21,7 +21,7 @@ export interface PostRequest {
 }
 
 export interface PostReply {
-  /** A buffer of their own. */
+  /** A buffer of their own where a result was wanted. */
   readonly bytes: Uint8Array;
   /** Whether that is the result alone; where there is none the reply is left as it is. */
   readonly isResult: boolean;
@@ -92,7 +92,7 @@ async function collect(
 /** A block is megabytes: what is wanted of it is copied together once, where the reply is laid out as most are. */
 function cut(pieces: readonly Uint8Array[], resultOf: number | undefined): PostReply {
   const length = lengthOf(pieces);
-  if (resultOf === undefined) return { bytes: join(pieces, 0, length), isResult: false };
+  if (resultOf === undefined) return { bytes: Buffer.concat(pieces), isResult: false };
   const head = join(pieces, 0, Math.min(length, resultMarginBytes));
   const tail = join(pieces, Math.max(0, length - resultMarginBytes), length);
   const range = findResult({ head, tail, length }, resultOf);

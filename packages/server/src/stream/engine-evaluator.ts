@@ -22,6 +22,7 @@ const hotRunCountMax = 32;
 /** What one run of the pool goes over, and how to name the blocks in it. */
 interface RunPlan {
   readonly keys: readonly string[];
+  readonly partCount?: number | undefined;
   readonly turn: number;
   readonly hashAt: (slot: number) => BlockHash | undefined;
   readonly release: () => void;
@@ -77,13 +78,13 @@ export class EngineEvaluator implements BlockEvaluator {
   /** Answers where to go on if it had to make room for others. */
   async *#runUntilCut(
     { selection, first, last, isUrgent, signal }: EvaluationJob,
-    { keys, turn, hashAt }: RunPlan,
+    { keys, partCount, turn, hashAt }: RunPlan,
   ): AsyncGenerator<EvaluatedBlocks, number | undefined> {
     const range = { first, last };
     let next = first;
     // A line longer than the engine's buffer comes in several pieces; what is handed on is whole lines.
     let begun: Uint8Array[] = [];
-    const run = this.#pool.run({ selection, range, keys, turn, isUrgent, signal });
+    const run = this.#pool.run({ selection, range, keys, partCount, turn, isUrgent, signal });
     try {
       for await (const { bytes, coverage } of run) {
         if (bytes.length > 0) begun.push(bytes);
@@ -138,7 +139,9 @@ export class EngineEvaluator implements BlockEvaluator {
       throw error;
     }
     const hashes = new Map(blocks.map(({ header }) => [header.number as number, header.hash]));
-    return { keys, turn: blocks[0]?.payload ?? 0, hashAt: (slot) => hashes.get(slot), release };
+    // A block is one row group.
+    const parts = { keys, partCount: keys.length, turn: blocks[0]?.payload ?? 0 };
+    return { ...parts, hashAt: (slot) => hashes.get(slot), release };
   }
 
   /** The bytes of a hot block in memory that all threads see; who asks meanwhile gets the same. */

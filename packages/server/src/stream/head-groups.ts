@@ -10,7 +10,8 @@ import type { BlockRef } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
 import type { EvaluatedBlocks } from './block-evaluator.ts';
 import { tipOf } from './decide-start.ts';
-import type { SharedEvaluations } from './shared-evaluations.ts';
+import { LinePiece } from './line-piece.ts';
+import { batchBytesMax, type SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 /** Where a stream is that waits at the head. */
@@ -140,8 +141,9 @@ export class HeadGroups {
       if (last - next >= this.#limits.sharedSlotCountMax) return null;
       const range = { selection, snapshot, first: next, last };
       const some = await this.#shared.evaluateSome(range);
-      if (isDeflated) await Promise.all(some.blocks.map(({ piece }) => piece?.deflated()));
-      return { ...some, version: some.last === last ? version : null };
+      const blocks = joinBlocks(some.blocks);
+      if (isDeflated) await Promise.all(blocks.map(({ piece }) => piece?.deflated()));
+      return { blocks, last: some.last, version: some.last === last ? version : null };
     } finally {
       lease.release();
     }
@@ -158,4 +160,13 @@ export class HeadGroups {
     });
     return this.#handingOut;
   }
+}
+
+/** Several blocks as one, which is one write to each reader; as they are where that would be a long one. */
+function joinBlocks(blocks: readonly EvaluatedBlocks[]): readonly EvaluatedBlocks[] {
+  const last = blocks.at(-1);
+  const pieces = blocks.flatMap(({ piece }) => piece ?? []);
+  const byteLength = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+  if (last === undefined || byteLength > batchBytesMax) return blocks;
+  return [{ ...last, piece: pieces.length === 0 ? null : LinePiece.join(pieces) }];
 }

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
+import { combineCrc } from '../base/combine-crc.ts';
 
 /** A part of a raw deflate stream that ends on a byte, so that parts follow each other in one stream. */
 export interface DeflatedPart {
@@ -25,11 +26,11 @@ export class LinePiece {
     this.parts = parts.filter(({ length }) => length > 0);
   }
 
-  /** Several as one, to be written at once. Each is still compressed once for all who send it. */
+  /** Several short ones as one, to be written at once. Each is still compressed once for all who send it. */
   static join(pieces: readonly LinePiece[]): LinePiece {
     const [first] = pieces;
     if (first !== undefined && pieces.length === 1) return first;
-    const joined = new LinePiece(...pieces.flatMap(({ parts }) => parts));
+    const joined = new LinePiece(Buffer.concat(pieces.flatMap(({ parts }) => parts)));
     joined.#joined = pieces;
     return joined;
   }
@@ -45,19 +46,25 @@ export class LinePiece {
 
   /** The same if it is done: thousands of responses send one piece, and waiting costs each more than sending. */
   get deflatedParts(): readonly DeflatedPart[] | undefined {
-    const pieces = this.#joined;
-    if (pieces === undefined) return this.#deflatedParts;
-    const parts = pieces.map(({ deflatedParts }) => deflatedParts);
-    return parts.every((one) => one !== undefined) ? parts.flat() : undefined;
+    return this.#deflatedParts;
   }
 
   async #deflate(): Promise<readonly DeflatedPart[]> {
-    if (this.#joined !== undefined) {
-      return (await Promise.all(this.#joined.map((piece) => piece.deflated()))).flat();
-    }
-    this.#deflatedParts = await Promise.all(this.parts.map(deflate));
+    const joined = this.#joined;
+    this.#deflatedParts =
+      joined === undefined
+        ? await Promise.all(this.parts.map(deflate))
+        : [concat((await Promise.all(joined.map((piece) => piece.deflated()))).flat())];
     return this.#deflatedParts;
   }
+}
+
+function concat(parts: readonly DeflatedPart[]): DeflatedPart {
+  return {
+    bytes: Buffer.concat(parts.map(({ bytes }) => bytes)),
+    crc: parts.reduce((sum, { crc, plainLength }) => combineCrc(sum, crc, plainLength), 0),
+    plainLength: parts.reduce((sum, { plainLength }) => sum + plainLength, 0),
+  };
 }
 
 async function deflate(plain: Uint8Array): Promise<DeflatedPart> {
