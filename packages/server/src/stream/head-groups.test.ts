@@ -1,0 +1,138 @@
+import { afterEach, expect, test } from 'vitest';
+import type { LinePiece } from './line-piece.ts';
+import type { LineStream } from './line-stream.ts';
+import { settle } from './testing/manual-clock.ts';
+import { MemoryDataset } from './testing/memory-dataset.ts';
+import { StreamFixture } from './testing/stream-fixture.ts';
+
+let fixture: StreamFixture;
+afterEach(() => fixture.close());
+
+/** A reader at the head that is sent what is new while it waits, as long as it has room; else it is given it. */
+class Reader {
+  readonly #lines: LineStream;
+  readonly sent: LinePiece[] = [];
+  readonly given: LinePiece[] = [];
+  hasRoom = true;
+  end: string | undefined;
+
+  constructor(lines: LineStream) {
+    this.#lines = lines;
+    lines.sendTo({
+      offer: (piece) => {
+        if (this.hasRoom) this.sent.push(piece);
+        return this.hasRoom;
+      },
+    });
+    void this.#read();
+  }
+
+  get all(): number[] {
+    return slotsOf([...this.sent, ...this.given]);
+  }
+
+  async #read(): Promise<void> {
+    for (;;) {
+      const next = await this.#lines.next();
+      if (next.done === true) {
+        this.end = next.value;
+        return;
+      }
+      this.given.push(next.value);
+    }
+  }
+}
+
+function slotsOf(pieces: readonly LinePiece[]): number[] {
+  const text = pieces.map(({ parts }) => Buffer.concat(parts).toString()).join('');
+  return [...text.matchAll(/"number":(\d+)/g)].map(([, slot]) => Number(slot));
+}
+
+/** So many readers of every block, which have the one at the head. */
+async function waitAt(head: number, count: number): Promise<Reader[]> {
+  const dataset = new MemoryDataset();
+  dataset.extend(Array.from({ length: head + 1 }, (_, i) => i));
+  fixture = new StreamFixture(dataset);
+  const readers: Reader[] = [];
+  for (let i = 0; i < count; i++) {
+    const opened = await fixture.open({ fromBlock: head, includeAllBlocks: true });
+    if (opened.kind !== 'lines') throw opened;
+    readers.push(new Reader(opened.lines));
+  }
+  await settle();
+  return readers;
+}
+
+async function grow(...slots: readonly number[]): Promise<void> {
+  fixture.dataset.extend(slots);
+  await settle();
+}
+
+test('default: all who wait are sent the very same pieces, without being given any', async () => {
+  const readers = await waitAt(5, 3);
+  await grow(6);
+  await grow(7, 8);
+  for (const { sent, given } of readers) {
+    expect([slotsOf(given), slotsOf(sent)]).toEqual([[5], [6, 7, 8]]);
+    sent.forEach((piece, i) => {
+      expect(piece).toBe(readers[0]?.sent[i]);
+    });
+  }
+  expect(readers[0]?.sent.length).toBe(2);
+});
+
+test('behavior: one without room is given the same blocks once, and sent the next when it has room again', async () => {
+  const [full, other] = await waitAt(5, 2);
+  if (full === undefined || other === undefined) throw new TypeError('two readers');
+  full.hasRoom = false;
+  await grow(6);
+  full.hasRoom = true;
+  await grow(7);
+  await grow(8);
+  expect([slotsOf(full.given), slotsOf(full.sent)]).toEqual([
+    [5, 6],
+    [7, 8],
+  ]);
+  expect(other.all).toEqual([6, 7, 8, 5]);
+});
+
+test('behavior: one that comes later is sent what comes after its own blocks', async () => {
+  const [first] = await waitAt(5, 1);
+  await grow(6);
+  const opened = await fixture.open({ fromBlock: 6, includeAllBlocks: true });
+  if (opened.kind !== 'lines') throw opened;
+  const late = new Reader(opened.lines);
+  await settle();
+  await grow(7);
+  expect([slotsOf(late.given), slotsOf(late.sent)]).toEqual([[6], [7]]);
+  expect(slotsOf(first?.sent ?? [])).toEqual([6, 7]);
+});
+
+test('behavior: a fork ends all of them, and none was sent a block of the other branch', async () => {
+  const readers = await waitAt(5, 3);
+  await grow(6);
+  fixture.dataset.fork(5, [7], 'b');
+  await settle();
+  for (const { sent, end } of readers) expect([slotsOf(sent), end]).toEqual([[6], 'fork']);
+});
+
+test('behavior: one that is sent blocks for 300 s ends by time', async () => {
+  const [reader] = await waitAt(5, 1);
+  for (let second = 0; second < 290; second += 10) {
+    await fixture.clock.advance(10_000);
+    await grow(6 + second / 10);
+  }
+  expect(reader?.end).toBeUndefined();
+  await fixture.clock.advance(11_000);
+  expect(reader?.end).toBe('time');
+});
+
+test('behavior: 30 s without a block end it, counted from the last one it was sent', async () => {
+  const [quiet] = await waitAt(5, 1);
+  await fixture.clock.advance(20_000);
+  await grow(6);
+  await fixture.clock.advance(29_000);
+  expect(quiet?.end).toBeUndefined();
+  await fixture.clock.advance(2_000);
+  expect(quiet?.end).toBe('quiet');
+});
