@@ -1,6 +1,11 @@
 import { availableParallelism } from 'node:os';
-import type { EnginePoolOptions } from './engine-pool.ts';
 import type { RunPlacesOptions } from './run-places.ts';
+
+export interface EnginePoolOptions {
+  readonly threadCount: number;
+  /** Bytes of loaded columns and pages that all threads together keep. */
+  readonly cacheBytesMax: number;
+}
 
 export const ENGINE_LIMITS: EnginePoolOptions = {
   // Queries are all work and no waiting: more threads than cores only take turns.

@@ -8,7 +8,7 @@ import { assert } from '../base/assert.ts';
 import { CodedError } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import type { Selection } from '../query/query.ts';
-import { RUN_LIMITS } from './engine-limits.ts';
+import { type EnginePoolOptions, RUN_LIMITS } from './engine-limits.ts';
 import {
   type FromThread,
   type RunPiece,
@@ -22,12 +22,6 @@ import { readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
 import { RunPlaces } from './run-places.ts';
 import type { BlockRange } from './segment-run.ts';
-
-export interface EnginePoolOptions {
-  readonly threadCount: number;
-  /** Bytes of loaded columns and pages that all threads together keep. */
-  readonly cacheBytesMax: number;
-}
 
 export interface PoolQuery {
   readonly selection: Selection;

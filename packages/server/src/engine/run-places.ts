@@ -5,6 +5,7 @@
  * A reader that is elsewhere must not hold the place of one who waits: after a moment its run is cut, and it begins another
  * where it came to, at the end of the line.
  */
+import { systemClock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 
 export interface RunPlacesOptions {
@@ -34,7 +35,8 @@ export class RunPlaces {
   /** What ends the runs whose reader is elsewhere, and since when it is; the longest first. */
   readonly #resting = new Map<() => void, number>();
   #freeCount: number;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #closed = new AbortController();
+  #isWatching = false;
 
   constructor({ countMax, restMsMax }: RunPlacesOptions) {
     this.#freeCount = countMax;
@@ -48,7 +50,7 @@ export class RunPlaces {
     let isLeft = false;
     return {
       rest: () => {
-        if (!isLeft) this.#resting.set(cut, performance.now());
+        if (!isLeft) this.#resting.set(cut, systemClock.nowMs());
       },
       resume: () => this.#resting.delete(cut),
       leave: () => {
@@ -62,7 +64,7 @@ export class RunPlaces {
 
   /** Nobody who waits gets a place any more. */
   close(): void {
-    clearTimeout(this.#timer);
+    this.#closed.abort();
     for (const { settle } of this.#waiting) settle(new CodedError('engine-cancelled'));
   }
 
@@ -80,7 +82,7 @@ export class RunPlaces {
       this.#waiting.add(waiter);
       signal?.addEventListener('abort', abort, { once: true });
       if (signal?.aborted === true) return abort();
-      this.#cutResting();
+      if (!this.#isWatching) void this.#watch();
     });
   }
 
@@ -90,18 +92,21 @@ export class RunPlaces {
     else next.settle();
   }
 
-  /** Cuts as many as there are in line, of those that rest long enough, and looks again when the next one does. */
+  /** As long as anybody waits, looks who has rested for too long. */
+  async #watch(): Promise<void> {
+    this.#isWatching = true;
+    while (this.#waiting.size > 0) {
+      this.#cutResting();
+      await systemClock.sleep(this.#restMsMax / 4, this.#closed.signal);
+    }
+    this.#isWatching = false;
+  }
+
   #cutResting(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const restedBefore = performance.now() - this.#restMsMax;
+    const restedBefore = systemClock.nowMs() - this.#restMsMax;
     for (const [cut, sinceMs] of this.#resting) {
-      if (this.#waiting.size === 0) return;
-      if (sinceMs > restedBefore) break;
+      if (this.#waiting.size === 0 || sinceMs > restedBefore) return;
       cut();
     }
-    if (this.#waiting.size === 0) return;
-    this.#timer = setTimeout(() => this.#cutResting(), this.#restMsMax / 4);
-    this.#timer.unref();
   }
 }
