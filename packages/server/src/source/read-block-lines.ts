@@ -3,6 +3,7 @@
  * block's bytes are cut out as they are, every digit kept; whether they are a block is for the normalizer to say.
  */
 import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
@@ -53,6 +54,30 @@ export async function* readBlockLines(
   }
 }
 
+/**
+ * Reads a compressed file to its end and keeps nothing. Only there stands the checksum: a flipped bit before it may leave
+ * a block that looks right and is not. A plain file has none, and a pipe cannot be read twice; they are passed over.
+ */
+export async function checkCompressed(path: string, signal: AbortSignal): Promise<void> {
+  try {
+    if (!(await isCompressedFile(path))) return;
+    for await (const _ of readFile(path, undefined)) if (signal.aborted) return;
+  } catch (error) {
+    throw describeReadFailure(error, { path });
+  }
+}
+
+async function isCompressedFile(path: string): Promise<boolean> {
+  const file = await open(path);
+  try {
+    if (!(await file.stat()).isFile()) return false;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(zstdMagic.length));
+    return [gzipMagic, zstdMagic].some((magic) => begins(buffer.subarray(0, bytesRead), magic));
+  } finally {
+    await file.close();
+  }
+}
+
 /** What the decompressors' codes mean for the file. */
 const decodeFailures: Readonly<Record<string, string>> = {
   Z_BUF_ERROR: 'its compressed data ends too early: the file is cut; copy it again',
@@ -69,12 +94,16 @@ function describeFailure(
     const expected = `a line of at most ${lineBytesMax} bytes`;
     return new CodedError('block-line-invalid', { path, line, expected }, { cause: error });
   }
+  return describeReadFailure(error, { path, line });
+}
+
+function describeReadFailure(error: unknown, place: { path: string; line?: number }): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof CodedError || code === undefined) return error;
-  // A file or folder that cannot be opened has no lines.
-  const place = openFailures.has(code) ? { path } : { path, line };
   const reason = decodeFailures[code] ?? code;
-  return new CodedError('block-file-unreadable', { ...place, reason }, { cause: error });
+  // A file or folder that cannot be opened has no lines.
+  const detail = openFailures.has(code) ? { path: place.path, reason } : { ...place, reason };
+  return new CodedError('block-file-unreadable', detail, { cause: error });
 }
 
 /** Undefined for a line of white space. */
@@ -166,10 +195,13 @@ async function* throughDecoder(
 const gzipMagic = [0x1f, 0x8b];
 const zstdMagic = [0x28, 0xb5, 0x2f, 0xfd];
 
+function begins(bytes: Uint8Array, magic: readonly number[]): boolean {
+  return magic.every((byte, i) => bytes[i] === byte);
+}
+
 function decoderFor(first: Uint8Array, path: string): Transform | undefined {
-  const begins = (magic: readonly number[]) => magic.every((byte, i) => first[i] === byte);
-  if (begins(gzipMagic)) return zlib.createGunzip();
-  if (!begins(zstdMagic)) return undefined;
+  if (begins(first, gzipMagic)) return zlib.createGunzip();
+  if (!begins(first, zstdMagic)) return undefined;
   // Node 22 and later have it.
   const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform };
   if (createZstdDecompress !== undefined) return createZstdDecompress();

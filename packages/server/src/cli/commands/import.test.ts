@@ -90,6 +90,19 @@ describe('sluice import', () => {
     expect(rest).toMatch(/^mine: 20 blocks imported, 20 were there already;/);
   });
 
+  test('error: block-file-unreadable: of a compressed file that its checksum denies nothing is taken', async () => {
+    // Stored, not deflated: the flipped byte is one of the first block's own and leaves it a block.
+    const packed = gzipSync(lines.join('\n'), { level: 0 });
+    const at16 = packed.indexOf('"blockTime":') + 16;
+    packed[at16] = (packed[at16] as number) ^ 1;
+    writeFileSync(at('flipped.jsonl.gz'), packed);
+    const { code, err } = await importInto('flipped', at('flipped.jsonl.gz'));
+    expect([code, err]).toEqual([1, expect.stringContaining('damaged; copy it again')]);
+    expect(existsSync(at('flipped/mine'))).toBe(false);
+    const { out } = await importInto('flipped', at('all.jsonl'));
+    expect(out).toContain('mine: 40 blocks imported; now');
+  });
+
   test('error: a file that is cut keeps every block before the cut', async () => {
     const whole = `${lines.slice(0, 20).join('\n')}\n`;
     writeFileSync(at('cut.jsonl'), whole + lines[20]?.slice(0, 400));

@@ -61,7 +61,7 @@ async function pack(
     allowMissing: options.allowMissing,
   };
   const summary = await writeFileWhole(output, signal, async (write) => {
-    const packed = await packBlocks(readBlockFiles(paths, {}, signal), {
+    const packed = await packBlocks(readBlockFiles(paths, { isAllOrNothing: true }, signal), {
       normalize,
       write,
       progress,
