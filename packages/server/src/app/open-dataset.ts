@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { Dataset } from '../dataset/dataset.ts';
 import type { Manifest } from '../dataset/manifest.ts';
+import { refuseSharedFolder } from '../dataset/refuse-shared-folder.ts';
 import type { Fs } from '../storage/fs.ts';
 import type { WriterLock } from '../storage/writer-lock.ts';
 import type { DatasetConfig } from './config/config-schema.ts';
@@ -30,6 +31,7 @@ export async function openOrCreateDataset(
 ): Promise<Dataset> {
   const modules = { fs, clock, isLockHeld: () => lock.isHeld };
   if (!(await Dataset.isThere(folder, fs))) {
+    await refuseSharedFolder(folder, fs);
     await Dataset.create(folder, { ...manifestDefaults, ...manifest, name }, modules);
   }
   return Dataset.open({ folder, realTime }, modules);

@@ -204,6 +204,9 @@ export const ERRORS = {
   'dataset-name-taken': {
     text: 'another dataset that is served has this name or alias; serve one of them',
   },
+  'dataset-folder-shared': {
+    text: 'the folder of this dataset is a data folder with datasets of its own, as that of npm start is; choose another name or folder',
+  },
   'dataset-drop-unconfirmed': {
     text: 'nothing was done: this removes the dataset and all its blocks for good; say --yes to do it',
   },

@@ -1,5 +1,6 @@
 import type { Fs } from '../storage/fs.ts';
 import { datasetNamePattern } from './manifest.ts';
+import { refuseSharedFolder } from './refuse-shared-folder.ts';
 
 /** No dataset has such a name, so what a crash leaves half removed is never taken for one. */
 const droppedSuffix = '.dropped';
@@ -9,6 +10,7 @@ export async function dropDataset(
   { dataFolder, name }: { readonly dataFolder: string; readonly name: string },
   fs: Fs,
 ): Promise<void> {
+  await refuseSharedFolder(`${dataFolder}/${name}`, fs);
   const dropped = `${dataFolder}/${name}${droppedSuffix}`;
   await fs.rename(`${dataFolder}/${name}`, dropped);
   await fs.syncFolder(dataFolder);

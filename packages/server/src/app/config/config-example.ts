@@ -18,7 +18,7 @@ log:
 
 datasets:
   # A simulated ledger, to see it work.
-  - name: demo
+  - name: simulated
     from: genesis
     keep: 100000
     sources:

@@ -43,6 +43,10 @@ test('default: an empty file, and none, are all defaults', () => {
 
 test('default: the file that init writes is right, and so is what its comments suggest', () => {
   expect(faultsOf(CONFIG_EXAMPLE)).toEqual([]);
+  // The folder ./data/demo is that of npm start.
+  expect(examine(CONFIG_EXAMPLE).config.datasets).not.toContainEqual(
+    expect.objectContaining({ folder: join(folder, 'data/demo') }),
+  );
   const suggested = CONFIG_EXAMPLE.replaceAll(/^( *)# (?=( *)(\w+:|- ))(?!.*\. )/gm, '$1');
   expect(suggested).toContain('\n  - name: mainnet');
   expect(faultsOf(suggested, { RPC_KEY: 'a', NODE_TOKEN: 'b' })).toEqual([]);

@@ -121,6 +121,18 @@ describe('sluice dataset drop', () => {
     expect(existsSync(segmentFile())).toBe(true);
   });
 
+  test('error: dataset-folder-shared: a data folder inside is neither made a dataset nor dropped with one', async () => {
+    // As npm start, which keeps its datasets in ./data/demo, beside an import into ./data.
+    const blocks = join(folder, 'blocks.jsonl');
+    await run('import', '--data', join(data, 'demo'), '--dataset', 'theirs', blocks);
+    const made = await run('import', '--data', data, '--dataset', 'demo', blocks);
+    expect([made.code, made.err]).toEqual([1, expect.stringContaining('[dataset-folder-shared]')]);
+    writeFileSync(join(data, 'demo/manifest.json'), readFileSync(join(data, 'mine/manifest.json')));
+    const dropped = await run('dataset', 'drop', 'demo', '--data', data, '--yes');
+    expect([dropped.code, dropped.err]).toEqual([1, expect.stringContaining('datasets theirs')]);
+    expect(existsSync(join(data, 'demo/theirs/manifest.json'))).toBe(true);
+  });
+
   test.each(['other', 'file', '../data/mine', 'yours'])(
     'error: dataset-missing: %s is no dataset there',
     async (name) => {
