@@ -55,9 +55,6 @@ export interface RunningService {
   readonly datasets: readonly RunningDataset[];
 }
 
-/** Far below one line per ten blocks. */
-const progressMs = 60_000;
-
 /** Runs until the signal aborts, or until a part fails that nothing can go on without. */
 export async function runServe(options: ServeOptions, modules: ServeModules): Promise<void> {
   const { config, version } = options;
@@ -117,9 +114,7 @@ async function runBehind(
   closers.add(() => tasks.stop());
   await followSources(datasets, { ...modules, closers, tasks, log, seed: options.seed });
   const logged = datasets.map(({ dataset, ingest }) => ({ reader: dataset, ingest }));
-  tasks.run((signal) =>
-    logProgress({ datasets: logged, everyMs: progressMs }, { ...modules, log, signal }),
-  );
+  tasks.run((signal) => logProgress(logged, { ...modules, log, signal }));
   modules.onReload(() => reloadService({ service, config, reread: options.reread }, log));
   modules.out.write(await options.describe({ config, url, adminUrl, datasets }, modules.signal));
   await tasks.untilFailed(modules.signal);

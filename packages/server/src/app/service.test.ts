@@ -72,6 +72,26 @@ test('default: ready once every dataset has a block, with the reason until then'
   expect(await ready()).toEqual([200, { status: 'ready' }]);
 });
 
+test('behavior: many datasets are no leak to warn of', async () => {
+  const warnings: string[] = [];
+  const note = ({ message }: Error) => warnings.push(message);
+  process.on('warning', note);
+  try {
+    const running = await Service.start(options, modules);
+    service = running;
+    for (let i = 0; i < 12; i++) {
+      const name = `ledger-${i}`;
+      running.expect({ name, aliases: [], dialects: ['ledger'] });
+      running.open(name, { reader: new MemoryDataset({ name }), ingest: () => null });
+    }
+    // Warnings come in a turn of their own.
+    await (await fetch(`http://127.0.0.1:${running.port}/datasets`)).text();
+    expect(warnings).toEqual([]);
+  } finally {
+    process.off('warning', note);
+  }
+});
+
 test('behavior: metrics at rest equal the truth (I-97)', async () => {
   const dataset = new MemoryDataset();
   dataset.extend([0, 1, 2, 5]);

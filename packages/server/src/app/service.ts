@@ -1,5 +1,6 @@
 /** The composition of the read side: two listeners, and the datasets behind them as they open. */
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { Logger } from 'pino';
@@ -72,6 +73,8 @@ export class Service {
 
   private constructor({ config, keys, version }: ServiceOptions, modules: ServiceModules) {
     const metrics = new Metrics();
+    // The streams of every dataset listen to it; that is no leak.
+    setMaxListeners(0, this.#stop.signal);
     this.#modules = modules;
     this.#pool = new EnginePool(config.engine);
     this.#limits = buildLimits(config.limits);

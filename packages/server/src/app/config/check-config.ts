@@ -7,6 +7,7 @@ import {
   isSocketUrl,
   isSourceUrl,
 } from '../../source/source-addresses.ts';
+import { adminPort } from './admin-port.ts';
 import type {
   Config,
   DatasetConfig,
@@ -19,6 +20,7 @@ import { parseRetention } from './parse-retention.ts';
 
 export function checkConfig(config: Config, tree: ConfigTree): readonly CodedError[] {
   const checker = new ConfigChecker(config, tree);
+  checker.checkPorts();
   checker.checkNames();
   checker.checkFolders();
   checker.checkLimits();
@@ -29,6 +31,8 @@ export function checkConfig(config: Config, tree: ConfigTree): readonly CodedErr
   return checker.faults;
 }
 
+const portMax = 65_535;
+
 class ConfigChecker {
   readonly faults: CodedError[] = [];
   readonly #config: Config;
@@ -37,6 +41,11 @@ class ConfigChecker {
   constructor(config: Config, tree: ConfigTree) {
     this.#config = config;
     this.#tree = tree;
+  }
+
+  checkPorts(): void {
+    if (adminPort(this.#config) <= portMax) return;
+    this.#refuse('listen.port', `less than ${portMax}, or admin.port, which is one above it if absent`);
   }
 
   checkNames(): void {

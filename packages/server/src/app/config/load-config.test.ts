@@ -57,6 +57,7 @@ test.each([
   ['\n\nlimit: 1\n', 'config-key-unknown', { key: 'limit', line: 3, nearest: 'limits' }],
   ['__proto__: 1\n', 'config-key-unknown', { key: '__proto__', line: 1 }],
   ['listen:\n  port: 8x\n', 'config-value-invalid', { key: 'listen.port', line: 2, found: '"8x"' }],
+  ['listen:\n  port: 65535\n', 'config-value-invalid', { key: 'listen.port', line: 2 }],
   ['listen: [1]\n', 'config-value-invalid', { key: 'listen', line: 1, found: 'a list' }],
   ['listen:\n  port: 9007199254740993\n', 'config-value-invalid', { line: 2 }],
   ['datasets:\n  - aliases: [a]\n', 'config-key-missing', { key: 'datasets[0].name', line: 2 }],

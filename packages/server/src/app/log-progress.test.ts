@@ -1,0 +1,82 @@
+import { setMaxListeners } from 'node:events';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ManualClock } from '../base/testing/manual-clock.ts';
+import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
+import { logProgress } from './log-progress.ts';
+
+let clock: ManualClock;
+let said: Record<string, unknown>[];
+let stop: AbortController;
+let status: {
+  behindSlots: number | null;
+  counters: Record<string, number>;
+  backfill: null;
+} | null;
+let dataset: MemoryDataset;
+let running: Promise<void>;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  said = [];
+  stop = new AbortController();
+  // A clock by hand forgets no sleeper.
+  setMaxListeners(0, stop.signal);
+  dataset = new MemoryDataset();
+  dataset.extend([0, 1]);
+  status = { behindSlots: 0, counters: {}, backfill: null };
+  const log = pino({ base: null, timestamp: false }, { write: (line) => said.push(JSON.parse(line)) });
+  running = logProgress([{ reader: dataset, ingest: () => status }], {
+    log,
+    clock,
+    signal: stop.signal,
+  });
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+});
+
+/** Second by second, as the loop looks. */
+async function pass(seconds: number): Promise<void> {
+  for (let i = 0; i < seconds; i++) {
+    clock.advance(1_000);
+    await new Promise(setImmediate);
+  }
+}
+
+test('default: a dataset at the head is told of once a minute', async () => {
+  await pass(59);
+  expect(said).toEqual([]);
+  await pass(62);
+  expect(said).toEqual(
+    [1, 2].map(() => ({ level: 30, dataset: 'ledger-test', head: 1, msg: 'following' })),
+  );
+});
+
+test('behavior: one that nothing feeds says nothing', async () => {
+  status = null;
+  await pass(200);
+  expect(said).toEqual([]);
+});
+
+test('behavior: far behind, how many blocks came, how fast, and how long it still takes', async () => {
+  status = { behindSlots: 2_000, counters: { blocks: 90 }, backfill: null };
+  dataset.extend([40, 101]);
+  await pass(10);
+  expect(said).toEqual([
+    {
+      level: 30,
+      dataset: 'ledger-test',
+      head: 101,
+      blocks: 90,
+      blocksPerSecond: 9,
+      behindSlots: 2_000,
+      secondsLeft: 200,
+      msg: 'catching up',
+    },
+  ]);
+  // Sources that bring nothing are no reason for a line every ten seconds.
+  await pass(30);
+  expect(said).toHaveLength(1);
+});
