@@ -25,7 +25,10 @@ beforeEach(() => {
   dataset = new MemoryDataset();
   dataset.extend([0, 1]);
   status = { behindSlots: 0, counters: {}, backfill: null };
-  const log = pino({ base: null, timestamp: false }, { write: (line) => said.push(JSON.parse(line)) });
+  const log = pino(
+    { base: null, timestamp: false },
+    { write: (line) => said.push(JSON.parse(line)) },
+  );
   running = logProgress([{ reader: dataset, ingest: () => status }], {
     log,
     clock,

@@ -45,7 +45,10 @@ class ConfigChecker {
 
   checkPorts(): void {
     if (adminPort(this.#config) <= portMax) return;
-    this.#refuse('listen.port', `less than ${portMax}, or admin.port, which is one above it if absent`);
+    this.#refuse(
+      'listen.port',
+      `less than ${portMax}, or admin.port, which is one above it if absent`,
+    );
   }
 
   checkNames(): void {
