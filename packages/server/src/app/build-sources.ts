@@ -60,6 +60,9 @@ export class SourceBuilder {
           ledgerUnixMs ??= () => unixMsInside(ledger);
           break;
         }
+        case 'files':
+          // Read before anything is followed: `take-files.ts`.
+          break;
         default:
           return unreachable(source);
       }

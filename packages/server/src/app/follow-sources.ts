@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { Random } from '../base/random.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { StartPoint } from '../ingest/choose-start.ts';
 import type { FollowedSourceOptions } from '../ingest/followed-source.ts';
 import { Ingester } from '../ingest/ingester.ts';
@@ -13,6 +14,7 @@ import type { DatasetConfig } from './config/config-schema.ts';
 import { parseRetention } from './config/parse-retention.ts';
 import type { RunningDataset } from './running-dataset.ts';
 import { startPreparing } from './start-preparing.ts';
+import { takeFiles } from './take-files.ts';
 import type { Tasks } from './tasks.ts';
 
 export interface FollowSourcesModules {
@@ -38,11 +40,45 @@ export async function followSources(
   modules.closers.add(() => fetchThread.close());
   for (const { running, config } of following) {
     const { sources, ledgerUnixMs } = await builder.build(config);
+    running.ledgerUnixMs = ledgerUnixMs;
+    const readFiles = (signal: AbortSignal) =>
+      takeFilesOf(running, sources.length > 0, modules, signal);
+    if (sources.length === 0) {
+      modules.tasks.run((signal) => keepUp(running.dataset, readFiles(signal), modules, signal));
+      continue;
+    }
     const ingester = createIngester(running.dataset, { config, sources, fetchThread }, modules);
     running.ingest = () => ingester.status;
-    running.ledgerUnixMs = ledgerUnixMs;
-    modules.tasks.run((signal) => ingester.run(signal));
+    modules.tasks.run(async (signal) => {
+      await readFiles(signal);
+      await ingester.run(signal);
+    });
   }
+}
+
+/** Nobody follows a ledger here, but what came from files is sealed as elsewhere. */
+async function keepUp(
+  dataset: Dataset,
+  reading: Promise<void>,
+  { clock }: FollowSourcesModules,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all([
+    reading,
+    maintainDataset(dataset, { retention: { kind: 'all' }, clock }, signal),
+  ]);
+}
+
+async function takeFilesOf(
+  { planned, dataset }: RunningDataset,
+  hasOtherSources: boolean,
+  modules: FollowSourcesModules,
+  signal: AbortSignal,
+): Promise<void> {
+  const { folder, config } = planned;
+  const paths = config?.sources.flatMap((one) => (one.kind === 'files' ? one.paths : [])) ?? [];
+  if (paths.length === 0) return;
+  await takeFiles(dataset, { folder, paths, hasOtherSources }, modules, signal);
 }
 
 function createIngester(

@@ -1,21 +1,18 @@
 /** The composition of an import: files of blocks into one dataset of a data folder. */
 
-import { stat } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { Dataset } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import { dropDataset } from '../dataset/drop-dataset.ts';
 import { datasetNamePattern, type Manifest } from '../dataset/manifest.ts';
-import { SegmentMerger } from '../dataset/segment-merger.ts';
-import { type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
-import { readBlockFiles } from '../source/read-block-files.ts';
+import type { ImportProgress } from '../ingest/import-blocks.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { Closers } from './closers.ts';
+import { feedFiles } from './feed-files.ts';
+import { describeFile } from './files-read.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { openOrCreateDataset } from './open-dataset.ts';
-import { startPreparing } from './start-preparing.ts';
 
 export interface ImportOptions {
   readonly dataFolder: string;
@@ -40,9 +37,6 @@ export interface ImportSummary extends ImportProgress {
   readonly range: readonly [start: number, head: number] | null;
 }
 
-/** More threads than this wait for the one that reads lines and merges. */
-const workerCountMax = 8;
-
 /** Imports until the files end; what was imported before an interruption or an error stays. */
 export async function importFiles(
   options: ImportOptions,
@@ -55,18 +49,12 @@ export async function importFiles(
   const closers = new Closers();
   try {
     const dataset = await openTarget(options, modules, closers);
-    const workerCount = Math.min(availableParallelism(), workerCountMax);
-    const preparing = { workerCount, form: 'draft' } as const;
-    const prepare = startPreparing(dataset.description, preparing, closers);
-    const merger = new SegmentMerger();
-    closers.add(() => merger.close());
     let readBytes = 0;
     const onRead = (byteCount: number) => {
       readBytes += byteCount;
       modules.onRead(readBytes / totalBytes);
     };
-    const lines = readBlockFiles(paths, { onRead }, signal);
-    const progress = await importBlocks(lines, { dataset, prepare, merger, onBlock }, signal);
+    const progress = await feedFiles(dataset, paths, { signal, onRead, onBlock });
     const { start, head } = dataset.snapshot();
     if (signal.aborted) {
       throw new CodedError('import-interrupted', { dataset: name, head: head?.number ?? null });
@@ -80,20 +68,8 @@ export async function importFiles(
 /** Before anything is made or locked: a mistyped name leaves nothing behind. */
 async function measureFiles(paths: readonly string[]): Promise<number> {
   let bytes = 0;
-  for (const path of paths) bytes += await fileSize(path);
+  for (const path of paths) bytes += (await describeFile(path)).byteLength;
   return bytes;
-}
-
-async function fileSize(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    throw unreadable(path, error as NodeJS.ErrnoException);
-  }
-}
-
-function unreadable(path: string, cause: NodeJS.ErrnoException): CodedError {
-  return new CodedError('cli-file-unreadable', { path, reason: cause.code ?? '' }, { cause });
 }
 
 async function openTarget(

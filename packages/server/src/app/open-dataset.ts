@@ -55,7 +55,8 @@ export async function openPlanned(
   const isThere = await Dataset.isThere(folder, modules.fs);
   if (!isThere && !isFed) throw new CodedError('dataset-missing', { dataset: name });
   const manifest = config === null ? {} : { aliases, ...whatIsKept(config) };
-  const dataset = await openOrCreateDataset({ folder, name, realTime: isFed, manifest }, modules);
+  const realTime = isFed && config.sources.some(({ kind }) => kind !== 'files');
+  const dataset = await openOrCreateDataset({ folder, name, realTime, manifest }, modules);
   try {
     const { description } = dataset;
     if (description.name !== name) {

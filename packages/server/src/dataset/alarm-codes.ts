@@ -34,6 +34,7 @@ export const ALARM_CODES = [
   'dataset-maintenance-failed',
   'dataset-write-failed',
   'disk-floor-reached',
+  'files-unread',
   'finality-stalled',
   'portal-content-differs',
   'segment-damaged',

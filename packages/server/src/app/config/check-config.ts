@@ -32,6 +32,9 @@ export function checkConfig(config: Config, tree: ConfigTree): readonly CodedErr
 }
 
 const portMax = 65_535;
+/** What counts only where blocks come from somewhere, and what only where they are followed. */
+const uselessBesideFiles = ['from', 'backfillTo', 'agreement'];
+const uselessAlone = [...uselessBesideFiles, 'keep', 'votes', 'allowMissing'];
 
 class ConfigChecker {
   readonly faults: CodedError[] = [];
@@ -98,9 +101,15 @@ class ConfigChecker {
     if (backfillTo !== undefined && keep !== 'all') {
       this.#refuse(`${path}.backfillTo`, 'keep: all, which does not let go what this fetches');
     }
-    if (sources.length === 0) this.#refuseUseless(path);
-    else if (agreement > sources.length) {
-      this.#refuse(`${path}.agreement`, `no more than the ${sources.length} sources it has`);
+    const followedCount = sources.filter(({ kind }) => kind !== 'files').length;
+    if (sources.length === 0) this.#refuseUseless(path, uselessAlone, 'sources');
+    else if (followedCount === 0) {
+      this.#refuseUseless(path, uselessBesideFiles, 'a source that is followed');
+    } else if (agreement > followedCount) {
+      this.#refuse(`${path}.agreement`, `no more than the ${followedCount} sources it follows`);
+    }
+    if (followedCount < sources.length && keep !== 'all') {
+      this.#refuse(`${path}.keep`, 'all, so that blocks of files are not let go and read again');
     }
     const names = new Set<string>();
     sources.forEach((source, i) => {
@@ -131,11 +140,11 @@ class ConfigChecker {
   }
 
   /** Keys that are given although nothing would come of them, so that nobody believes they had an effect. */
-  #refuseUseless(path: string): void {
-    for (const key of ['from', 'keep', 'backfillTo', 'agreement', 'votes', 'allowMissing']) {
+  #refuseUseless(path: string, keys: readonly string[], needs: string): void {
+    for (const key of keys) {
       const place = this.#tree.places.get(`${path}.${key}`);
       if (place === undefined) continue;
-      const detail = { key: `${path}.${key}`, line: place.line, needs: 'sources' };
+      const detail = { key: `${path}.${key}`, line: place.line, needs };
       this.faults.push(new CodedError('config-key-useless', detail));
     }
   }

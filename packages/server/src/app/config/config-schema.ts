@@ -162,8 +162,25 @@ const simulatorSource = Type.Object(
   },
 );
 
+const filesSource = Type.Object(
+  {
+    kind: Type.Literal('files', { description: 'files of blocks' }),
+    name: sourceName,
+    paths: Type.Array(Type.String({ minLength: 1, path: true }), {
+      minItems: 1,
+      maxItems: 10_000,
+      description:
+        'the files in the order of their blocks: lines `{"slot":N,"block":…}`, plain, gzip or zstd',
+    }),
+  },
+  {
+    description:
+      'Files of blocks that count as final, as for `sluice import`. They are read once, before other sources are followed, and served as they come; a file that was read whole is not read again unless it changes. The dataset begins at their first block.',
+  },
+);
+
 /** By `kind`. A new kind is a row here and a case in `build-sources.ts`. */
-const source = Type.Union([rpcSource, portalSource, simulatorSource]);
+const source = Type.Union([rpcSource, portalSource, simulatorSource, filesSource]);
 
 const dataset = Type.Object(
   {
@@ -402,4 +419,5 @@ export type SourceConfig = DatasetConfig['sources'][number];
 export type RpcSourceConfig = Extract<SourceConfig, { kind: 'rpc' }>;
 export type PortalSourceConfig = Extract<SourceConfig, { kind: 'portal' }>;
 export type SimulatorSourceConfig = Extract<SourceConfig, { kind: 'simulator' }>;
+export type FilesSourceConfig = Extract<SourceConfig, { kind: 'files' }>;
 export type ConfigLimits = Config['limits'];

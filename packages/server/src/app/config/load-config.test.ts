@@ -80,7 +80,26 @@ test.each([
   [
     'datasets:\n  - name: a\n    sources:\n      - kind: rcp\n',
     'config-value-invalid',
-    { key: 'datasets[0].sources[0].kind', line: 4, expected: 'rpc or portal or simulator' },
+    {
+      key: 'datasets[0].sources[0].kind',
+      line: 4,
+      expected: 'rpc or portal or simulator or files',
+    },
+  ],
+  [
+    'datasets:\n  - name: a\n    from: genesis\n    sources: [{ kind: files, paths: [a.jsonl] }]\n',
+    'config-key-useless',
+    { key: 'datasets[0].from', line: 3, needs: 'a source that is followed' },
+  ],
+  [
+    'datasets:\n  - name: a\n    keep: 7d\n    sources: [{ kind: files, paths: [a.jsonl] }]\n',
+    'config-value-invalid',
+    { key: 'datasets[0].keep', line: 3 },
+  ],
+  [
+    'datasets:\n  - name: a\n    sources: [{ kind: files, paths: [] }]\n',
+    'config-value-invalid',
+    { key: 'datasets[0].sources[0].paths', line: 3 },
   ],
   [
     'datasets:\n  - name: a\n    sources:\n      - { kind: portal, url: "http://10.0.0.5:8080" }\n',

@@ -1,0 +1,44 @@
+/**
+ * Which files of blocks a dataset has had, in `files-read.json` of its folder, so that a restart does not read them again. It
+ * may be lost or deleted without harm: what is stored already is passed over when it is read.
+ */
+import { stat } from 'node:fs/promises';
+import { CodedError, isCodedError } from '../base/errors.ts';
+import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
+
+const fileName = 'files-read.json';
+
+/** By path, how the file was when it had been read whole. */
+export type FilesRead = Map<string, string>;
+
+export async function loadFilesRead(folder: string, fs: Fs): Promise<FilesRead> {
+  try {
+    const bytes = await readWholeFile(fs, `${folder}/${fileName}`);
+    const entries = Object.entries(JSON.parse(new TextDecoder().decode(bytes)) as object);
+    return new Map(entries.filter(([, state]) => typeof state === 'string'));
+  } catch (error) {
+    if (isCodedError(error, 'storage-missing') || error instanceof SyntaxError) return new Map();
+    throw error;
+  }
+}
+
+export async function saveFilesRead(folder: string, read: FilesRead, fs: Fs): Promise<void> {
+  const text = `${JSON.stringify(Object.fromEntries(read), null, 2)}\n`;
+  await writeFileAtomically(fs, folder, fileName, [new TextEncoder().encode(text)]);
+}
+
+/** A file as it is now: it counts as another one when its length or time changed. */
+export async function describeFile(
+  path: string,
+): Promise<{ readonly byteLength: number; readonly state: string }> {
+  try {
+    const { size, mtimeMs } = await stat(path);
+    return { byteLength: size, state: `${size} bytes, ${new Date(mtimeMs).toISOString()}` };
+  } catch (error) {
+    throw unreadable(path, error as NodeJS.ErrnoException);
+  }
+}
+
+function unreadable(path: string, cause: NodeJS.ErrnoException): CodedError {
+  return new CodedError('cli-file-unreadable', { path, reason: cause.code ?? '' }, { cause });
+}
