@@ -3,6 +3,7 @@ import { fieldRows, KINDS, RECORD_ARRAY_NAMES } from '@sluice/protocol/field-tab
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { filterRows, relationRows } from '@sluice/protocol/request-table';
 import { ERRORS, type ErrorRow } from '../base/errors.ts';
+import type { MetadataBody } from './describe-dataset.ts';
 import { escapeHtml, htmlPage, table } from './html.ts';
 import type { HttpLimits } from './http-limits.ts';
 
@@ -10,6 +11,10 @@ export interface DocsContext {
   readonly queryLimits: QueryLimits;
   readonly limits: HttpLimits;
   readonly version: string;
+  /** As the reader calls this service. */
+  readonly host: string;
+  /** Of a dataset to ask. */
+  readonly metadata: MetadataBody | undefined;
 }
 
 export function buildDocsPage(context: DocsContext): string {
@@ -19,19 +24,17 @@ export function buildDocsPage(context: DocsContext): string {
     '<h2>Addresses</h2>',
     table(['Method', 'Path', 'Answer'], ADDRESSES.map(codeFirst(2))),
     '<h2>A query</h2>',
-    `<pre>${escapeHtml(EXAMPLE)}</pre>`,
+    `<pre>${escapeHtml(buildExample(context))}</pre>`,
     table(['Key', 'Meaning'], QUERY_KEYS.map(codeFirst(1))),
     ...RECORD_ARRAY_NAMES.map(describeItem),
+    '<h2>Answers of a stream</h2>',
+    ANSWERS,
+    table(['Status', 'When'], STATUSES.map(codeFirst(1))),
+    table(['Header', 'Meaning'], HEADERS.map(codeFirst(1))),
     '<h2>Fields</h2>',
     ...KINDS.map(describeKind),
     '<h2>Limits</h2>',
-    table(
-      ['Limit', 'Value'],
-      Object.entries({ ...context.queryLimits, ...context.limits }).map(([name, value]) => [
-        `<code>${name}</code>`,
-        String(value),
-      ]),
-    ),
+    table(['Limit', 'Value', 'Of what'], limitRows(context)),
     '<h2>Errors</h2>',
     table(['Status', 'Code', 'Meaning'], errorRows()),
   ];
@@ -40,7 +43,12 @@ export function buildDocsPage(context: DocsContext): string {
 
 function codeFirst(count: number): (cells: readonly string[]) => string[] {
   return (cells) =>
-    cells.map((cell, i) => (i < count ? `<code>${escapeHtml(cell)}</code>` : escapeHtml(cell)));
+    cells.map((cell, i) => (i < count ? `<code>${escapeHtml(cell)}</code>` : withCode(cell)));
+}
+
+/** Texts of our own mark code as the documents do. */
+function withCode(text: string): string {
+  return escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
 const ADDRESSES = [
@@ -66,9 +74,57 @@ const QUERY_KEYS = [
   ['type', 'the dialect of the answer'],
 ] as const;
 
-const EXAMPLE = `curl -N -H 'Content-Type: application/json' --compressed http://127.0.0.1:8080/datasets/ledger-beta/stream -d '
-{"fromBlock":0,"fields":{"block":{"number":true,"hash":true},"instruction":{"programId":true,"data":true}},
- "instructions":[{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA","d1":"0x03","transaction":true}]}'`;
+/** A name that could be a host's; anything else in that header is no one's to paste. */
+const hostPattern = /^[\w.:[\]-]{1,255}$/;
+
+function buildExample({ host, metadata }: DocsContext): string {
+  const origin = `http://${hostPattern.test(host) ? host : '127.0.0.1:8080'}`;
+  const { dataset = 'NAME', start_block = 0 } = metadata ?? {};
+  return `curl -N -H 'Content-Type: application/json' --compressed ${origin}/datasets/${dataset}/stream -d '
+{"fromBlock":${start_block},"fields":{"block":{"number":true,"hash":true},"instruction":{"programId":true,"data":true}},
+ "instructions":[{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA","d1":"0x03"}]}'`;
+}
+
+const ANSWERS = `<p>One block a line, slots ascending. A line comes for every block with a selected record, and always for the last block covered: ask
+again from the slot after it, with its hash as <code>parentBlockHash</code>. Without <code>toBlock</code> the answer stays open and new blocks come as they are
+stored, until the service ends it, always after a whole line.</p>`;
+
+const STATUSES = [
+  ['200', 'lines; none at all if the range is bounded and every slot of it was skipped'],
+  ['204', 'the whole range is above the data, also after a wait'],
+  [
+    '409',
+    'the sent `parentBlockHash` is proved wrong: `{"previousBlocks":[{"number","hash"}]}`, up to 100 blocks below, ascending',
+  ],
+] as const;
+
+const HEADERS = [
+  ['X-Ledger-Finalized-Head-Number, -Hash', 'the finalized head, both or neither, on 200 and 204'],
+  ['X-Ledger-Head-Number', 'the head, likewise'],
+  ['X-Sqd-…', 'the same three in the dialect `solana`'],
+  ['X-Request-Id', 'on everything; one that a client sends is kept if it is plain'],
+] as const;
+
+type LimitRow = readonly [keyof QueryLimits | keyof HttpLimits, string];
+
+const LIMITS: readonly LimitRow[] = [
+  ['bodyBytesMax', 'bytes of a body, on the wire and decoded'],
+  ['depthMax', 'levels of objects and arrays'],
+  ['itemCountMax', 'items of all arrays together'],
+  ['listValueCountMax', 'values of one list'],
+  ['valueCountMax', 'values of all lists together'],
+  ['headerBytesMax', 'bytes of headers'],
+  ['headersMsMax', 'milliseconds for the headers to come'],
+  ['requestMsMax', 'milliseconds for a whole request to come'],
+  ['stallMsMax', 'milliseconds after which a reader that takes no byte is cut'],
+  ['connectionCountMax', 'connections'],
+  ['streamCountMax', 'open streams'],
+];
+
+function limitRows({ queryLimits, limits }: DocsContext): string[][] {
+  const values = { ...queryLimits, ...limits };
+  return LIMITS.map(([name, text]) => [`<code>${name}</code>`, String(values[name]), text]);
+}
 
 function describeItem(array: (typeof RECORD_ARRAY_NAMES)[number]): string {
   const filters = filterRows(array).map(([name, row]) => [name, 'filter', row.text]);
@@ -84,8 +140,13 @@ function describeKind(kind: (typeof KINDS)[number]): string {
   return `<h3><code>fields.${kind}</code></h3>${table(['Field', 'Form', 'Meaning'], rows.map(codeFirst(1)))}`;
 }
 
+/** Of the simulated node's control port and of the operator's listener. */
+const elsewhere = /^(simulator|operator)-/;
+
 function errorRows(): string[][] {
-  const rows = Object.entries<ErrorRow>(ERRORS).filter(([, row]) => row.status !== undefined);
+  const rows = Object.entries<ErrorRow>(ERRORS).filter(
+    ([code, row]) => row.status !== undefined && !elsewhere.test(code),
+  );
   return rows
     .sort(([, a], [, b]) => (a.status ?? 0) - (b.status ?? 0))
     .map(([code, row]) => [String(row.status), `<code>${code}</code>`, escapeHtml(row.text)]);

@@ -3,7 +3,7 @@ import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { assert } from '../base/assert.ts';
 import { CodedError } from '../base/errors.ts';
 import { findBlockAtTime } from '../chain/find-blocks.ts';
-import { buildMetadata, buildStatus } from './describe-dataset.ts';
+import { buildMetadata, buildStatus, type MetadataBody } from './describe-dataset.ts';
 import { buildDocsPage } from './docs-page.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { livePage, readPageScript } from './live-page.ts';
@@ -20,6 +20,8 @@ export interface GetContext {
 
 export interface GetRequest {
   readonly dataset: DatasetEntry | null;
+  /** As the client calls this service. */
+  readonly host: string;
   readonly params: unknown;
 }
 
@@ -79,7 +81,10 @@ function servePageScript(): Answer {
 
 function serveDocs(context: GetContext): Answer {
   // Made each time, since a reload may change the limits on it.
-  return () => html(buildDocsPage(context));
+  return ({ host }) => {
+    const [metadata] = listMetadata(context.datasets);
+    return html(buildDocsPage({ ...context, host, metadata }));
+  };
 }
 
 function serveOpenApi(context: GetContext): Answer {
@@ -87,12 +92,14 @@ function serveOpenApi(context: GetContext): Answer {
 }
 
 function serveList({ datasets }: GetContext): Answer {
-  return () =>
-    json(
-      datasets.all
-        .map(({ reader }) => buildMetadata(reader))
-        .filter((metadata) => metadata !== undefined),
-    );
+  return () => json(listMetadata(datasets));
+}
+
+/** Of those that know where they start. */
+function listMetadata({ all }: DatasetDirectory): MetadataBody[] {
+  return all
+    .map(({ reader }) => buildMetadata(reader))
+    .filter((metadata) => metadata !== undefined);
 }
 
 function serveMetadata({ reader }: ServedDataset): GetAnswer {

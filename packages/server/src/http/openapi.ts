@@ -30,20 +30,61 @@ const failure = Type.Object({
   }),
 });
 
+/** What `buildStatus` answers. */
+export const STATUS = Type.Object({
+  dataset: Type.String(),
+  aliases: Type.Array(Type.String()),
+  real_time: Type.Boolean(),
+  dialects: Type.Array(Type.String(), { description: 'Values of type that it answers.' }),
+  votes: Type.Union([Type.Literal('drop'), Type.Literal('keep')]),
+  allow_missing: Type.Array(Type.String(), { description: 'Kinds that its blocks may lack.' }),
+  genesis_hash: orNull(Type.String()),
+  start_block: orNull(Type.Integer()),
+  head: orNull(blockRef),
+  finalized_head: orNull(blockRef),
+  block_count: Type.Integer(),
+  sealed_bytes: Type.Integer(),
+  head_lag_seconds: orNull(Type.Integer()),
+  behind_slots: orNull(Type.Integer({ description: 'Slots that its sources are ahead.' })),
+  storage: Type.Object({ kind: Type.String() }),
+  sources: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      state: Type.String(),
+      fault: orNull(Type.String()),
+      failures: Type.Integer(),
+      strikes: Type.Integer(),
+    }),
+  ),
+  backfill: orNull(
+    Type.Object({
+      to: Type.Integer(),
+      slot: orNull(Type.Integer()),
+      blocks: Type.Integer(),
+      blocks_per_second: Type.Number(),
+      seconds_left: orNull(Type.Number()),
+    }),
+  ),
+  alarms: Type.Array(
+    Type.Object({ code: Type.String(), message: Type.String(), sinceUnixMs: Type.Number() }),
+  ),
+  counters: Type.Record(Type.String(), Type.Number()),
+});
+
 export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
   const stream = (summary: string) => ({ post: describeStream(summary) });
   const get = (summary: string, schema: TSchema) => ({ get: describeGet(summary, schema) });
   return {
     openapi: '3.1.0',
     info: { title: 'Sluice', version, description: 'Blocks of a ledger, filtered, as JSON lines.' },
-    paths: {
+    paths: withParameters({
       '/datasets': get('All datasets.', Type.Array(metadata)),
       '/datasets/{name}/stream': stream('Blocks that match a query, the newest included.'),
       '/datasets/{name}/finalized-stream': stream('The same, finalized blocks only.'),
       '/datasets/{name}/metadata': get('What the dataset is.', metadata),
       '/datasets/{name}/head': get('The highest block.', orNull(blockRef)),
       '/datasets/{name}/finalized-head': get('The highest finalized block.', orNull(blockRef)),
-      '/datasets/{name}/status': get('What is stored, and how it is doing.', Type.Object({})),
+      '/datasets/{name}/status': get('What is stored, and how it is doing.', STATUS),
       '/datasets/{name}/timestamps/{seconds}/block': get(
         'The first block whose time is at or after a unix second.',
         Type.Object({ block_number: Type.Integer() }),
@@ -52,7 +93,7 @@ export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
       '/docs': { get: { summary: 'The interface for people.', responses: page } },
       '/': { get: { summary: 'A page that shows the datasets live.', responses: page } },
       '/page.js': { get: { summary: 'The script of that page.', responses: page } },
-    },
+    }),
     components: {
       schemas: {
         Query: buildQuerySchema(DIALECTS, queryLimits),
@@ -71,6 +112,25 @@ export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
     },
     security: [{}, { bearer: [] }, { key: [] }],
   };
+}
+
+type Paths = Readonly<Record<string, Readonly<Record<string, object>>>>;
+
+/** Each operation with the parameters that its path names. */
+function withParameters(paths: Paths): Paths {
+  const describe = (path: string, operation: object) => {
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+    if (names.length === 0) return operation;
+    return { ...operation, parameters: names.map((name) => reference('parameters', name)) };
+  };
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, methods]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(methods).map(([method, operation]) => [method, describe(path, operation)]),
+      ),
+    ]),
+  );
 }
 
 const page = { 200: { description: 'The page.' } };
@@ -106,7 +166,6 @@ function describeStream(summary: string): object {
   const lines = DIALECTS.map((name) => reference('schemas', `Line-${name}`));
   return {
     summary,
-    parameters: [reference('parameters', 'name')],
     requestBody: {
       required: true,
       content: { 'application/json': { schema: reference('schemas', 'Query') } },

@@ -50,6 +50,7 @@ test('error: headers-too-large is 431 in our own words (F-63, trap: framework an
   const text = await say(`GET /datasets HTTP/1.1\r\nhost: x\r\na: ${'a'.repeat(17_000)}\r\n\r\n`);
   expect(text).toMatch(/^HTTP\/1\.1 431 /);
   expect(text).toContain('"code":"headers-too-large"');
+  expect(fixture.metrics.text()).toContain('sluice_http_responses_total{status="431"} 1');
 });
 
 test('error: request-malformed: garbage, two lengths, length and chunks, no host (F-63)', async () => {

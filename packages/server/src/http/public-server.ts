@@ -152,8 +152,9 @@ export class PublicServer {
       routerOptions: { maxParamLength: limits.headerBytesMax },
       genReqId: (raw) => this.#requestId(raw),
       frameworkErrors: (error, request, reply) => this.#answerFrameworkError(error, request, reply),
-      clientErrorHandler: (error, socket) =>
-        answerClientError(error, socket, this.#modules.newRequestId()),
+      clientErrorHandler: (error, socket) => {
+        this.#countStatus(answerClientError(error, socket, this.#modules.newRequestId()));
+      },
     });
     this.#applyLimits(app);
     this.#answerOddRequests(app);
@@ -184,9 +185,10 @@ export class PublicServer {
   #answerOddRequests({ server }: FastifyInstance): void {
     // An expectation that nobody knows may be left alone.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-    server.on('connect', (_request, socket) =>
-      refuseOnSocket(new CodedError('method-wrong'), socket, this.#modules.newRequestId()),
-    );
+    server.on('connect', (_request, socket) => {
+      const refusal = new CodedError('method-wrong');
+      this.#countStatus(refuseOnSocket(refusal, socket, this.#modules.newRequestId()));
+    });
   }
 
   #addRoutes(app: FastifyInstance): void {
@@ -210,7 +212,11 @@ export class PublicServer {
       const answer = route.build(context);
       app.get(route.url, async (request, reply) => {
         const { dataset } = this.#checkedOf(request);
-        const { type, body } = await answer({ dataset, params: request.params });
+        const { type, body } = await answer({
+          dataset,
+          host: request.host,
+          params: request.params,
+        });
         reply.header('content-type', type);
         reply.send(body);
       });
@@ -245,13 +251,17 @@ export class PublicServer {
     if (origin === undefined || !corsOrigins.includes(origin)) return false;
     reply.header('access-control-allow-origin', origin);
     reply.header('access-control-expose-headers', exposedHeaders);
-    reply.header('access-control-allow-headers', 'content-type, authorization, x-api-key');
+    reply.header('access-control-allow-headers', allowedHeaders);
     reply.header('access-control-allow-methods', 'GET, HEAD, POST');
     return true;
   }
 
   #countResponse(raw: ServerResponse): void {
-    if (raw.headersSent) this.#metrics.responses.add({ status: String(raw.statusCode) });
+    this.#countStatus(raw.headersSent ? raw.statusCode : null);
+  }
+
+  #countStatus(status: number | null): void {
+    if (status !== null) this.#metrics.responses.add({ status: String(status) });
   }
 
   #answerFrameworkError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
@@ -279,6 +289,14 @@ export class PublicServer {
       .send(body);
   }
 }
+
+const allowedHeaders = [
+  'content-type',
+  'content-encoding',
+  'authorization',
+  'x-api-key',
+  'x-request-id',
+].join(', ');
 
 const exposedHeaders = ['X-Ledger', 'X-Sqd']
   .flatMap((prefix) =>

@@ -159,7 +159,8 @@ class StreamSender {
     const { signal } = this.#place;
     if (this.#query.dialect === 'solana') await clock.sleep(limits.emptyHoldMs, signal);
     this.#reply.header('content-type', 'application/jsonl').header('vary', varyOf(this.#reply));
-    this.#reply.code(200).send('');
+    // Bytes: to a text the framework would add a charset that no other answer has.
+    this.#reply.code(200).send(Buffer.alloc(0));
   }
 
   async #sendLines(lines: LineStream): Promise<void> {

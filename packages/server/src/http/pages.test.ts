@@ -1,0 +1,62 @@
+/** The interface described by itself: for people, for programs. */
+import { Errors } from 'typebox/value';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { escapeHtml } from './html.ts';
+import { STATUS } from './openapi.ts';
+import { ROUTES } from './public-server.ts';
+import { HttpFixture } from './testing/http-fixture.ts';
+
+let fixture: HttpFixture;
+beforeEach(async () => {
+  fixture = await HttpFixture.start();
+});
+afterEach(() => fixture.close());
+
+test('default: the root, the docs and the description are there', async () => {
+  const root = await fixture.get('/');
+  expect([root.status, root.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+  const docs = (await fixture.get('/docs')).body.toString();
+  for (const text of ['mentionsAccount', 'transactionIndex', 'range-unavailable', '1048576']) {
+    expect(docs).toContain(text);
+  }
+  // What a reader pastes asks the service that was read, for a dataset that it has.
+  expect(docs).toContain(`http://127.0.0.1:${fixture.port}/datasets/ledger-test/stream -d`);
+  expect(docs).toContain(escapeHtml('{"fromBlock":99,'));
+  const hostile = await fixture.get('/docs', { host: '"><i>' });
+  expect(hostile.body.toString()).not.toContain('<i>');
+  for (const foreign of ['simulator-', 'operator-path']) expect(docs).not.toContain(foreign);
+  // Everything a page needs comes from this service.
+  expect(docs + root.body.toString()).not.toMatch(/(src|href)="(https?:)?\/\//);
+});
+
+test('behavior: the description names exactly the routes there are', async () => {
+  const answer = await fixture.get('/openapi.json');
+  const { paths, openapi } = JSON.parse(answer.body.toString()) as {
+    paths: Record<string, object>;
+    openapi: string;
+  };
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const routed = ROUTES.map(({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`);
+  expect(openapi).toBe('3.1.0');
+  expect(described.sort()).toEqual(routed.sort());
+});
+
+test('behavior: the description has a parameter for every name in a path, and the status as it is', async () => {
+  const answer = await fixture.get('/openapi.json');
+  const { paths, components } = JSON.parse(answer.body.toString()) as {
+    paths: Record<string, Record<string, { parameters?: { $ref: string }[] }>>;
+    components: { parameters: Record<string, object> };
+  };
+  for (const [path, methods] of Object.entries(paths)) {
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    for (const { parameters = [] } of Object.values(methods)) {
+      expect(parameters.map(({ $ref }) => $ref.split('/').at(-1))).toEqual(named);
+    }
+    expect(Object.keys(components.parameters)).toEqual(expect.arrayContaining(named));
+  }
+  const status = JSON.parse((await fixture.get('/datasets/ledger-test/status')).body.toString());
+  expect([...Errors(STATUS, status)]).toEqual([]);
+  expect(Object.keys(status)).toEqual(Object.keys(STATUS.properties));
+});
