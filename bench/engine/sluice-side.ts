@@ -36,6 +36,7 @@ export class SluiceSide implements Side {
     return 0;
   }
 
+  /** A piece is good until the next one is asked for. */
   async *answer(query: Query): AsyncGenerator<Uint8Array> {
     this.#keys ??= await this.#open();
     const lastKey = this.#keys.at(-1);
@@ -45,7 +46,10 @@ export class SluiceSide implements Side {
       keys: this.#keys,
       ...(lastKey === undefined ? {} : { lastKey }),
     });
-    for await (const { bytes } of run) yield bytes;
+    for await (const { bytes, release } of run) {
+      yield bytes;
+      release();
+    }
   }
 
   async close(): Promise<void> {

@@ -17,7 +17,9 @@ export type ToThread =
   | { readonly kind: 'run'; readonly run: RunRequest }
   /** The reader has taken that many bytes of the run. */
   | { readonly kind: 'taken'; readonly id: number; readonly bytes: number }
-  | { readonly kind: 'cancel'; readonly id: number };
+  | { readonly kind: 'cancel'; readonly id: number }
+  /** Memory of pieces that nobody reads any more. */
+  | { readonly kind: 'spare'; readonly buffer: SharedArrayBuffer };
 
 export interface RunRequest {
   readonly id: number;
@@ -47,6 +49,11 @@ export interface RunPiece {
   readonly bytes: Uint8Array;
   /** Undefined in the middle of a line. */
   readonly coverage: Coverage | undefined;
+  /**
+   * Says, once, that nobody reads the bytes any more: the thread then writes others in their place. A thread lends only so much,
+   * and memory that has to be collected instead costs as much as a quarter of writing.
+   */
+  release(): void;
 }
 
 /** A piece of one part of a run. A part is a row group; parts are numbered over all segments. */

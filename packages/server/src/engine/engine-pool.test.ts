@@ -46,6 +46,26 @@ test('default: threads together answer as the reference does, in order', async (
   expect(answer).toBe(answerQuery(everything, blocks));
 });
 
+test('behavior: memory that is given back is used again, and no piece changes before', async () => {
+  for (let round = 0; round < 3; round++) {
+    const texts: string[] = [];
+    const held: RunPiece[] = [];
+    for await (const piece of pool.run({ selection: everything, range, keys, lastKey: 'half 1' })) {
+      held.push(piece);
+      // The reader is a few pieces behind, as a socket is.
+      if (held.length > 3) texts.push(readAndRelease(held.shift() as RunPiece));
+    }
+    texts.push(...held.map(readAndRelease));
+    expect(texts.join('')).toBe(answerQuery(everything, blocks));
+  }
+});
+
+function readAndRelease({ bytes, release }: RunPiece): string {
+  const text = Buffer.from(bytes).toString();
+  release();
+  return text;
+}
+
 test('behavior: a range that begins and ends inside row groups, with a line for its end', async () => {
   const query = parseTestQuery({ fromBlock: 700, toBlock: 3_333 });
   const part = { first: 700, last: 3_333 };

@@ -148,6 +148,7 @@ export class EnginePool {
 
   #end(id: number, queue: PieceQueue): void {
     if (this.#runs.delete(id) && !queue.isEnded) this.#tellAll({ kind: 'cancel', id });
+    queue.release();
   }
 
   #start(thread: number): Worker {
@@ -172,13 +173,14 @@ export class EnginePool {
 
   #receive(thread: number, message: FromThread): void {
     const queue = this.#runs.get(message.id);
-    if (queue === undefined) return;
     if (message.kind === 'pieces') {
-      queue.push(thread, readBatch(message));
-      if (message.isEnd) queue.end(thread);
-    } else if (message.kind === 'end') queue.end(thread);
-    else if (message.code !== undefined) queue.fail(new CodedError(message.code, message.detail));
-    else queue.fail(new CodedError('engine-thread-failed', { reason: message.message }));
+      const pieces = readBatch(message, (buffer) => this.#giveBack(thread, buffer));
+      if (queue === undefined) for (const piece of pieces) piece.release();
+      else queue.push(thread, pieces);
+      if (message.isEnd) queue?.end(thread);
+    } else if (message.kind === 'end') queue?.end(thread);
+    else if (message.code !== undefined) queue?.fail(new CodedError(message.code, message.detail));
+    else queue?.fail(new CodedError('engine-thread-failed', { reason: message.message }));
   }
 
   /** A thread that died takes its runs with it, not the pool. */
@@ -188,6 +190,10 @@ export class EnginePool {
     for (const queue of this.#runs.values())
       queue.fail(new CodedError('engine-thread-failed', { reason }, { cause }));
     this.#threads[thread] = this.#start(thread);
+  }
+
+  #giveBack(thread: number, buffer: SharedArrayBuffer): void {
+    if (!this.#isClosed) this.#tell(thread, { kind: 'spare', buffer });
   }
 
   #tell(thread: number, message: ToThread): void {

@@ -19,7 +19,7 @@ import {
   type SegmentPlace,
   type ToThread,
 } from './engine-messages.ts';
-import { PieceBatchWriter } from './piece-batch.ts';
+import { BatchBuffers, PieceBatchWriter } from './piece-batch.ts';
 import type { SegmentRun } from './segment-run.ts';
 
 export interface EngineWorkerData {
@@ -56,7 +56,7 @@ class EngineWorker {
   readonly #readers = new Map<string, number>();
   /** Segments to close once no run is left that may read them. */
   readonly #closing = new Set<string>();
-  readonly #drafts: Uint8Array[] = [];
+  readonly #buffers = new BatchBuffers();
   #turnStartMs = 0;
 
   constructor(port: MessagePort, data: EngineWorkerData) {
@@ -98,6 +98,9 @@ class EngineWorker {
         run.wake();
         return;
       }
+      case 'spare':
+        this.#buffers.put(message.buffer);
+        return;
     }
   }
 
@@ -107,7 +110,7 @@ class EngineWorker {
     const state: RunState = {
       id: request.id,
       selection,
-      outbox: new PieceBatchWriter(this.#drafts),
+      outbox: new PieceBatchWriter(this.#buffers),
       aheadBytes: 0,
       isCancelled: false,
       wake: () => {},
@@ -184,10 +187,9 @@ class EngineWorker {
   }
 
   #sendBatch(id: number, { bytes, table }: PieceBatch, isEnd = false): void {
-    this.#port.postMessage({ kind: 'pieces', id, isEnd, bytes, table } satisfies FromThread, [
-      bytes.buffer as ArrayBuffer,
-      table.buffer as ArrayBuffer,
-    ]);
+    const moved = [table.buffer as ArrayBuffer];
+    if (bytes.buffer instanceof ArrayBuffer) moved.push(bytes.buffer);
+    this.#port.postMessage({ kind: 'pieces', id, isEnd, bytes, table } satisfies FromThread, moved);
   }
 
   /** Lets messages in when it is time, and waits while the reader is too far behind. */

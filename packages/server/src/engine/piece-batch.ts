@@ -1,5 +1,7 @@
 /** Pieces of text on their way from a thread: small ones are put into one batch, and taken out at the other side. */
+import { assert } from '../base/assert.ts';
 import type { Coverage, PartPiece, PieceBatch } from './engine-messages.ts';
+import { pieceBytesMax } from './segment-run.ts';
 
 const rowLength = 5;
 /** The slot of a piece that ends in the middle of a line. */
@@ -7,18 +9,43 @@ const noSlot = -1;
 
 /** What is gathered is sent when it reaches this. */
 export const batchBytesGoal = 1 << 18;
-/** A piece this large is not worth a second copy: it gets a buffer of its own. */
-const aloneBytesMin = 1 << 17;
+/** Holds all that the kernel's buffer does, and a header line. A longer piece gets a buffer of its own. */
+const bufferBytes = pieceBytesMax + (1 << 12);
+/** A batch that would leave more of a buffer unused is copied into one that fits it. */
+const fullBytesMin = 1 << 16;
+/** What a thread that has one run may be ahead of its reader, and some. */
+const sharedCountMax = 40;
+
+/**
+ * A thread's buffers for batches, used again when their readers gave them back. They are shared, not moved: what is moved to and
+ * fro both sides count as theirs to collect. There are so many; past that, and in place of those that never come back, batches
+ * go out in memory that is collected.
+ */
+export class BatchBuffers {
+  readonly #spare: Uint8Array[] = [];
+  #sharedCount = 0;
+
+  take(): Uint8Array {
+    const spare = this.#spare.pop();
+    if (spare !== undefined) return spare;
+    if (this.#sharedCount === sharedCountMax) return Buffer.allocUnsafeSlow(bufferBytes);
+    this.#sharedCount++;
+    return new Uint8Array(new SharedArrayBuffer(bufferBytes));
+  }
+
+  put(buffer: ArrayBufferLike): void {
+    if (buffer instanceof SharedArrayBuffer) this.#spare.push(new Uint8Array(buffer));
+  }
+}
 
 export class PieceBatchWriter {
-  readonly #drafts: Uint8Array[];
+  readonly #buffers: BatchBuffers;
   #draft: Uint8Array | undefined;
   #length = 0;
   #table: number[] = [];
 
-  /** Drafts that are not in use, for all writers of a thread: one for each run would be most of what short runs allocate. */
-  constructor(drafts: Uint8Array[]) {
-    this.#drafts = drafts;
+  constructor(buffers: BatchBuffers) {
+    this.#buffers = buffers;
   }
 
   /** Copies a piece in. Answers the batches that are full by that, in order. */
@@ -26,23 +53,14 @@ export class PieceBatchWriter {
     const full: PieceBatch[] = [];
     const header = coverage?.headerLine;
     const length = text.length + (header?.length ?? 0);
-    if (length >= aloneBytesMin || this.#length + length > batchBytesGoal) {
-      const gathered = this.take();
-      if (gathered !== undefined) full.push(gathered);
-    }
-    this.#table.push(part, text.length, coverage?.slot ?? noSlot, header?.length ?? 0);
-    this.#table.push(coverage?.endsWithLine === true ? 1 : 0);
-    if (length >= aloneBytesMin) {
-      const bytes = Buffer.allocUnsafeSlow(length);
-      bytes.set(text);
-      if (header !== undefined) bytes.set(header, text.length);
-      full.push({ bytes, table: this.#takeTable() });
-      return full;
-    }
-    this.#draft ??= this.#drafts.pop() ?? Buffer.allocUnsafeSlow(batchBytesGoal);
+    if (this.#length + length > batchBytesGoal) this.#takeInto(full);
+    this.#draft ??= length > bufferBytes ? Buffer.allocUnsafeSlow(length) : this.#buffers.take();
     this.#draft.set(text, this.#length);
     if (header !== undefined) this.#draft.set(header, this.#length + text.length);
     this.#length += length;
+    this.#table.push(part, text.length, coverage?.slot ?? noSlot, header?.length ?? 0);
+    this.#table.push(coverage?.endsWithLine === true ? 1 : 0);
+    if (this.#length >= batchBytesGoal) this.#takeInto(full);
     return full;
   }
 
@@ -50,35 +68,52 @@ export class PieceBatchWriter {
   take(): PieceBatch | undefined {
     const draft = this.#draft;
     if (draft === undefined) return undefined;
-    // Memory that is not zeroed first: all of it is written.
-    const bytes = Buffer.allocUnsafeSlow(this.#length);
-    bytes.set(draft.subarray(0, this.#length));
-    this.#length = 0;
-    this.#drafts.push(draft);
+    const gathered = draft.subarray(0, this.#length);
+    const bytes = this.#length < fullBytesMin ? copyOf(gathered) : gathered;
+    if (bytes !== gathered) this.#buffers.put(draft.buffer);
+    const table = Float64Array.from(this.#table);
     this.#draft = undefined;
-    return { bytes, table: this.#takeTable() };
+    this.#length = 0;
+    this.#table = [];
+    return { bytes, table };
   }
 
-  #takeTable(): Float64Array {
-    const table = Float64Array.from(this.#table);
-    this.#table = [];
-    return table;
+  #takeInto(batches: PieceBatch[]): void {
+    const batch = this.take();
+    if (batch !== undefined) batches.push(batch);
   }
 }
 
-export function readBatch({ bytes, table }: PieceBatch): PartPiece[] {
+function copyOf(bytes: Uint8Array): Uint8Array {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  copy.set(bytes);
+  return copy;
+}
+
+/** The pieces of a batch; when all of them have been released its buffer is given back. */
+export function readBatch(
+  { bytes, table }: PieceBatch,
+  giveBack: (buffer: SharedArrayBuffer) => void,
+): PartPiece[] {
   const pieces: PartPiece[] = [];
+  let users = table.length / rowLength;
+  const release = () => {
+    users--;
+    assert(users >= 0, 'a piece is released once');
+    if (users === 0 && bytes.buffer instanceof SharedArrayBuffer) giveBack(bytes.buffer);
+  };
   let at = 0;
   for (let row = 0; row < table.length; row += rowLength) {
     const [part, length, slot, headerLength, endsWithLine] = table.subarray(row, row + rowLength);
     const headerAt = at + (length as number);
     const end = headerAt + (headerLength as number);
-    const headerLine = bytes.subarray(headerAt, end);
+    // Header lines are kept for longer than the text.
+    const headerLine = bytes.slice(headerAt, end);
     const coverage =
       slot === noSlot
         ? undefined
         : { slot: slot as number, headerLine, endsWithLine: endsWithLine === 1 };
-    pieces.push({ part: part as number, bytes: bytes.subarray(at, headerAt), coverage });
+    pieces.push({ part: part as number, bytes: bytes.subarray(at, headerAt), coverage, release });
     at = end;
   }
   return pieces;

@@ -44,6 +44,11 @@ export class PieceQueue {
     this.#wake();
   }
 
+  /** Lets go of what nobody will take. */
+  release(): void {
+    for (const pieces of this.#waiting) for (const piece of pieces.splice(0)) piece.release();
+  }
+
   /** The next piece in order, undefined at the end. */
   async next(): Promise<QueuedPiece | undefined> {
     for (;;) {

@@ -14,7 +14,7 @@ import { RecordPrograms } from './record-programs.ts';
 
 /** Pieces of text are handed on when they reach the goal; a block that fills the buffer comes in several. */
 const pieceBytesGoal = 1 << 18;
-const bufferBytes = 1 << 20;
+export const pieceBytesMax = 1 << 19;
 // The tables of `writeLines` in `write.ts`.
 const linesBytes = 32;
 const stateBytes = 32;
@@ -60,7 +60,7 @@ export class SegmentRun {
   readonly #lines: number;
   readonly #state: number;
   #out: number;
-  #outBytes = bufferBytes;
+  #outBytes = pieceBytesMax;
   #at: number;
 
   constructor(open: EngineSegment, selection: Selection, options: RunOptions, modules: Modules) {

@@ -33,15 +33,22 @@ export class ResponseWriter implements WaitingWrite {
 
   readonly #onDrain = () => this.#wake?.();
 
-  /** At once where the reader keeps up. What is given together goes to the system together. */
-  write(...parts: readonly Uint8Array[]): WriteOutcome | Promise<WriteOutcome> {
+  /**
+   * At once where the reader keeps up. What is given together goes to the system together. `onSent` is told when nobody
+   * needs the bytes any more: when the system has taken all of them, or the reader is gone.
+   */
+  write(parts: readonly Uint8Array[], onSent?: () => void): WriteOutcome | Promise<WriteOutcome> {
     const socket = this.#openSocket();
-    if (socket === null) return 'gone';
+    if (socket === null) {
+      onSent?.();
+      return 'gone';
+    }
     if (parts.length > 1) socket.cork();
     for (const bytes of parts) {
       if (bytes.length === 0) continue;
-      if (this.#response.chunkedEncoding) sendChunk(socket, bytes);
-      else socket.write(bytes);
+      const onPartSent = bytes === parts.at(-1) ? onSent : undefined;
+      if (this.#response.chunkedEncoding) sendChunk(socket, bytes, onPartSent);
+      else socket.write(bytes, onPartSent);
     }
     if (parts.length > 1) socket.uncork();
     return this.#hasRoom() ? 'written' : this.#wait(() => this.#hasRoom());
@@ -117,15 +124,15 @@ export async function waitForTurn(response: ServerResponse, connection: Socket):
   });
 }
 
-function sendChunk(socket: Socket, bytes: Uint8Array): void {
+function sendChunk(socket: Socket, bytes: Uint8Array, onSent?: () => void): void {
   if (bytes.length <= sharedFrameBytesMax) {
-    socket.write(frameOf(bytes));
+    socket.write(frameOf(bytes), onSent);
     return;
   }
   socket.cork();
   socket.write(`${bytes.length.toString(16)}\r\n`, 'latin1');
   socket.write(bytes);
-  socket.write(lineBreak);
+  socket.write(lineBreak, onSent);
   socket.uncork();
 }
 

@@ -202,9 +202,10 @@ class StreamSender {
         }
         // The next piece is made while this one is compressed and sent.
         next = lines.next();
-        const encoded = encoder.encode(result.value);
+        const piece = result.value;
+        const encoded = encoder.encode(piece);
         const parts = encoded instanceof Promise ? await encoded : encoded;
-        const delivered = this.#deliver(parts, writer);
+        const delivered = this.#deliver(parts, writer, lentUntilSent(piece, parts));
         const outcome = delivered instanceof Promise ? await delivered : delivered;
         if (outcome !== 'written') return outcome;
       }
@@ -213,7 +214,10 @@ class StreamSender {
       this.#reply.raw.destroy();
       return 'bug';
     } finally {
-      next.catch(() => undefined);
+      next.then(
+        ({ done, value }) => done === true || value.release(),
+        () => undefined,
+      );
       // Its signal wakes it if it waits; the place is given back by then.
       lines.close().catch(() => undefined);
     }
@@ -240,14 +244,16 @@ class StreamSender {
   #deliver(
     parts: readonly Uint8Array[],
     writer: ResponseWriter,
+    onSent?: () => void,
   ): WriteOutcome | Promise<WriteOutcome> {
     const byteLength = parts.reduce((sum, { length }) => sum + length, 0);
     this.#modules.metrics.streamBytes.add(this.#labels, byteLength);
     const paced = this.#place.pace(byteLength);
     if (paced !== undefined || byteLength > batchBytesMax) {
-      return this.#meterWaiting(this.#deliverWaiting(parts, paced, writer), byteLength);
+      const delivered = this.#deliverWaiting(parts, paced, writer, onSent);
+      return this.#meterWaiting(delivered, byteLength);
     }
-    const outcome = writer.write(...parts);
+    const outcome = writer.write(parts, onSent);
     return outcome instanceof Promise ? this.#meterWaiting(outcome, byteLength) : outcome;
   }
 
@@ -255,11 +261,14 @@ class StreamSender {
     parts: readonly Uint8Array[],
     paced: Promise<void> | undefined,
     writer: ResponseWriter,
+    onSent: (() => void) | undefined,
   ): Promise<WriteOutcome> {
     await paced;
     for (const bytes of parts) {
-      const outcome = await writer.write(bytes);
-      if (outcome !== 'written') return outcome;
+      const outcome = await writer.write([bytes], bytes === parts.at(-1) ? onSent : undefined);
+      if (outcome === 'written') continue;
+      onSent?.();
+      return outcome;
     }
     return 'written';
   }
@@ -274,6 +283,13 @@ class StreamSender {
       meter.remove(byteLength);
     }
   }
+}
+
+/** Lent memory that goes out as it is stays until the system has taken it; else it is released at once. */
+function lentUntilSent(piece: LinePiece, parts: readonly Uint8Array[]): (() => void) | undefined {
+  if (piece.isLent && parts === piece.parts) return () => piece.release();
+  piece.release();
+  return undefined;
 }
 
 function varyOf(reply: FastifyReply): string {

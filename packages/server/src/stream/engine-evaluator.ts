@@ -3,6 +3,7 @@ import { type CodedError, isCodedError } from '../base/errors.ts';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import type { RunPiece } from '../engine/engine-messages.ts';
 import type { EnginePool } from '../engine/engine-pool.ts';
 import type { BlockRef } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
@@ -83,25 +84,29 @@ export class EngineEvaluator implements BlockEvaluator {
     const range = { first, last };
     let next = first;
     // A line longer than the engine's buffer comes in several pieces; what is handed on is whole lines.
-    let begun: Uint8Array[] = [];
+    let begun: RunPiece[] = [];
     const run = this.#pool.run({ selection, range, keys, partCount, turn, isUrgent, signal });
     try {
-      for await (const { bytes, coverage } of run) {
-        if (bytes.length > 0) begun.push(bytes);
-        if (coverage === undefined) continue;
-        const { slot, endsWithLine, headerLine } = coverage;
+      for await (const piece of run) {
+        if (piece.bytes.length > 0) begun.push(piece);
+        else piece.release();
+        if (piece.coverage === undefined) continue;
+        const { slot, endsWithLine, headerLine } = piece.coverage;
         next = slot + 1;
+        const lines = begun.length === 0 ? null : joined(begun);
+        begun = [];
         yield {
-          piece: begun.length === 0 ? null : new LinePiece(...begun),
+          piece: lines,
           lastCovered: refOf(slot, hashAt(slot)),
           endsWithLine,
           headerLine: () => new LinePiece(headerLine),
         };
-        begun = [];
       }
     } catch (error) {
       if (isCodedError(error, 'engine-run-cut')) return next;
       throw error;
+    } finally {
+      for (const piece of begun) piece.release();
     }
     assert(begun.length === 0, 'the engine ends on a line');
     return undefined;
@@ -154,6 +159,16 @@ export class EngineEvaluator implements BlockEvaluator {
     sharing.then(forget, forget);
     return sharing;
   }
+}
+
+function joined(pieces: readonly RunPiece[]): LinePiece {
+  const release = () => {
+    for (const piece of pieces) piece.release();
+  };
+  return LinePiece.ofLent(
+    pieces.map(({ bytes }) => bytes),
+    release,
+  );
 }
 
 function isDamage(error: unknown): error is CodedError {

@@ -17,13 +17,44 @@ const deflateRawAsync = promisify(deflateRaw);
  * each, and the same work again for each. A long line comes in parts, which are compressed side by side and never joined.
  */
 export class LinePiece {
-  readonly parts: readonly Uint8Array[];
+  #parts: readonly Uint8Array[];
+  #release: (() => void) | undefined;
   #deflated: Promise<readonly DeflatedPart[]> | undefined;
   #deflatedParts: readonly DeflatedPart[] | undefined;
   #joined: readonly LinePiece[] | undefined;
 
   constructor(...parts: readonly Uint8Array[]) {
-    this.parts = parts.filter(({ length }) => length > 0);
+    this.#parts = parts.filter(({ length }) => length > 0);
+  }
+
+  /** Of parts whose memory is used for others once it is released. */
+  static ofLent(parts: readonly Uint8Array[], release: () => void): LinePiece {
+    const piece = new LinePiece(...parts);
+    piece.#release = release;
+    return piece;
+  }
+
+  get parts(): readonly Uint8Array[] {
+    return this.#parts;
+  }
+
+  /** Whether somebody waits for its memory. */
+  get isLent(): boolean {
+    return this.#release !== undefined;
+  }
+
+  /** Says that nobody reads the parts any more; without it they are collected some time. */
+  release(): void {
+    const release = this.#release;
+    this.#release = undefined;
+    release?.();
+  }
+
+  /** For those who hold the piece for many readers: the parts are its own from now on, and nobody's release takes them. */
+  keep(): void {
+    if (!this.isLent) return;
+    this.#parts = this.#parts.map((part) => Uint8Array.from(part));
+    this.release();
   }
 
   /** Several short ones as one, to be written at once. Each is still compressed once for all who send it. */
@@ -32,6 +63,11 @@ export class LinePiece {
     if (first !== undefined && pieces.length === 1) return first;
     const joined = new LinePiece(Buffer.concat(pieces.flatMap(({ parts }) => parts)));
     joined.#joined = pieces;
+    if (pieces.some(({ isLent }) => isLent)) {
+      joined.#release = () => {
+        for (const piece of pieces) piece.release();
+      };
+    }
     return joined;
   }
 

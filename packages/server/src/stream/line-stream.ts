@@ -145,6 +145,7 @@ export class LineStream {
   /** Lets go of everything. A `next` under way ends by the signal. */
   async close(): Promise<void> {
     this.#end ??= 'closing';
+    for (const piece of this.#ready.splice(0)) piece.release();
     await this.#endScan();
   }
 

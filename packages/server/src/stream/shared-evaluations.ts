@@ -140,6 +140,7 @@ export class SharedEvaluations {
     const batches: Batch[] = [];
     const urgent = { ...job, isUrgent: true, signal };
     for await (const blocks of this.#evaluator.evaluate(urgent)) {
+      blocks.piece?.keep();
       if (!joinTo(batches.at(-1), blocks)) batches.push({ last: blocks, parts: partsOf(blocks) });
     }
     return batches.map(({ last, parts }) => ({ ...last, piece: pieceOf(parts) }));
