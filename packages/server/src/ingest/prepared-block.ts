@@ -1,5 +1,5 @@
 import type { BlockHeader } from '../ledger/block.ts';
-import { buildDraft, buildSegment } from '../segment/build-segment.ts';
+import { buildBlock } from '../segment/build-segment.ts';
 import { mergeUnderHeader } from '../segment/merge-segments.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import type { NormalizedBlock } from '../source/normalize-block.ts';
@@ -15,12 +15,12 @@ export interface PreparedBlock {
 /** A draft is for those who merge it at once; a hot block is stored whole. */
 export type PreparedForm = 'whole' | 'draft';
 
-export function prepareBlock({ block, counts }: NormalizedBlock): PreparedBlock {
-  return { header: block.header, bytes: buildSegment([block]), counts };
+export function prepareBlock({ block, counts, taken }: NormalizedBlock): PreparedBlock {
+  return { header: block.header, bytes: buildBlock(block, taken), counts };
 }
 
-export function prepareDraft({ block, counts }: NormalizedBlock): PreparedBlock {
-  return { header: block.header, bytes: buildDraft(block), counts };
+export function prepareDraft({ block, counts, taken }: NormalizedBlock): PreparedBlock {
+  return { header: block.header, bytes: buildBlock(block, taken, { isDraft: true }), counts };
 }
 
 /** The same block with what linking found out. */

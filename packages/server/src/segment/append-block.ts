@@ -3,6 +3,7 @@ import { base58Decoder } from '../kernels/base58-decoder.ts';
 import type { Block, Instruction, Log, TokenBalance, Transaction } from '../ledger/block.ts';
 import type { DictionaryBuilder } from './dictionary.ts';
 import type { GroupRows } from './row-buffer.ts';
+import type { TakenTransactions } from './taken-transactions.ts';
 import type { TextTable } from './text-table.ts';
 import { TransactionKeys } from './transaction-keys.ts';
 import { zigzag } from './zigzag.ts';
@@ -28,16 +29,22 @@ export class BlockAppender {
     this.#dictionary = dictionary;
   }
 
-  append(block: Block, rows: GroupRows, texts: TextTable): void {
+  /** `taken` are transactions of the block that are rows already; the others' records are in it. */
+  append(block: Block, rows: GroupRows, texts: TextTable, taken?: TakenTransactions): void {
     const cursors: Cursors = { instruction: 0, log: 0, balance: 0, tokenBalance: 0 };
     let indexBefore = 0;
     for (const transaction of block.transactions) {
+      const { transactionIndex } = transaction;
+      if (taken !== undefined) {
+        indexBefore = taken.copyBelow(transactionIndex, indexBefore, { rows, texts });
+      }
       this.#appendTransaction(transaction, rows, texts);
-      rows.txIndex.push(transaction.transactionIndex - indexBefore);
-      indexBefore = transaction.transactionIndex;
-      this.#appendRecords(block, transaction.transactionIndex, cursors, { rows, texts });
+      rows.txIndex.push(transactionIndex - indexBefore);
+      indexBefore = transactionIndex;
+      this.#appendRecords(block, transactionIndex, cursors, { rows, texts });
       this.#keys.flush(rows);
     }
+    taken?.copyBelow(Number.POSITIVE_INFINITY, indexBefore, { rows, texts });
     assertAllTaken(block, cursors);
     for (const reward of block.rewards) {
       rows.rewKey.push(this.#dictionary.idOfText(reward.pubKey));

@@ -1,3 +1,4 @@
+import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { Block } from '../ledger/block.ts';
 import { SegmentWriter, type SegmentWriterOptions } from './segment-writer.ts';
 
@@ -8,9 +9,19 @@ export function buildSegment(blocks: readonly Block[]): Uint8Array {
   });
 }
 
-/** The block as a segment that is only ever merged, soon: most of the cost of one is what makes it small and searchable. */
-export function buildDraft(block: Block): Uint8Array {
-  return collect((writer) => writer.append(block), { isDraft: true });
+/**
+ * The block as a segment of its own, some of its transactions from a kernel that has their rows. A draft is only ever merged,
+ * soon: most of the cost of one is what makes it small and searchable.
+ */
+export function buildBlock(
+  block: Block,
+  kernel: TransactionKernel | undefined,
+  options?: SegmentWriterOptions,
+): Uint8Array {
+  return collect((writer) => {
+    if (kernel === undefined) writer.append(block);
+    else writer.appendWithTaken(block, kernel);
+  }, options);
 }
 
 /** The bytes of the segment that `fill` makes. */

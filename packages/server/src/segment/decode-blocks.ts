@@ -10,11 +10,11 @@ import type {
   Transaction,
 } from '../ledger/block.ts';
 import type { Address, Signature } from '../ledger/primitives.ts';
+import type { BlockCounts } from './block-counts.ts';
 import { keyBytes } from './dictionary.ts';
 import { pageKeyCount } from './limits.ts';
 import type { Segment } from './open-segment.ts';
 import type { GroupRows } from './row-buffer.ts';
-import type { BlockCounts } from './segment-writer.ts';
 import { unzigzag } from './zigzag.ts';
 
 const kinds: readonly LogKind[] = ['log', 'data', 'other'];

@@ -3,7 +3,7 @@ import type { Block } from '../ledger/block.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { normalizeBlock } from '../source/normalize-block.ts';
 import { hasRealData, readRealBlocks } from '../source/testing/real-data.ts';
-import { buildDraft, buildSegment } from './build-segment.ts';
+import { buildBlock, buildSegment } from './build-segment.ts';
 import { mergeSegments, mergeUnderHeader } from './merge-segments.ts';
 import { openSegment } from './open-segment.ts';
 import { sampleBlock } from './testing/sample-block.ts';
@@ -18,6 +18,8 @@ function mergeCut(blocks: readonly Block[], cuts: readonly number[]): Uint8Array
 function expectSame(merged: Uint8Array, built: Uint8Array): void {
   expect(Buffer.compare(merged, built)).toBe(0);
 }
+
+const buildDraft = (block: Block) => buildBlock(block, undefined, { isDraft: true });
 
 test('default: merging gives the bytes of building from all the blocks', () => {
   const blocks = [5, 6, 9, 10, 11, 300].map(sampleBlock);

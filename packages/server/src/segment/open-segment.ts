@@ -2,6 +2,7 @@ import { encodeBase58 } from '../base/base58.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import { BLOCK_COLUMN_NAMES, BLOCK_COLUMNS, type BlockColumnName } from './block-columns.ts';
+import type { BlockCounts } from './block-counts.ts';
 import { COLUMN_NAMES, COLUMNS } from './columns.ts';
 import { keyBytes } from './dictionary.ts';
 import {
@@ -14,7 +15,6 @@ import {
 } from './directory.ts';
 import { decodeKeys } from './key-codes.ts';
 import { emptyGroupRows, type GroupRows } from './row-buffer.ts';
-import type { BlockCounts } from './segment-writer.ts';
 import { damaged, decodeIntUnit, decodeLongUnit, decodeUnit, type UnitEntry } from './unit.ts';
 
 /** Where a segment's bytes come from: memory, or a file read by range. Synchronous, for use in worker threads. */

@@ -1,9 +1,11 @@
 import { assert } from '../base/assert.ts';
 import { decodeBase58 } from '../base/base58.ts';
+import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import { buildAddressIndex, PostingsBuilder } from './address-index.ts';
 import { BlockAppender } from './append-block.ts';
 import { BLOCK_COLUMN_NAMES } from './block-columns.ts';
+import { addCounts, type BlockCounts, countRecords } from './block-counts.ts';
 import { COLUMN_NAMES } from './columns.ts';
 import { DictionaryBuilder, keyBytes } from './dictionary.ts';
 import {
@@ -18,6 +20,7 @@ import { IntColumn, LongColumn } from './growable.ts';
 import { encodeKeys } from './key-codes.ts';
 import { GROUP_LIMITS, pageKeyCount, SEGMENT_LIMITS } from './limits.ts';
 import { emptyBlockRows, emptyGroupRows, type GroupRows } from './row-buffer.ts';
+import { TakenTransactions } from './taken-transactions.ts';
 import { TextTable } from './text-table.ts';
 import {
   type EncodedUnit,
@@ -27,16 +30,6 @@ import {
   type UnitEncoder,
   type UnitEntry,
 } from './unit.ts';
-
-/** How many records of each kind a block holds; what the header field `recordCounts` reports. */
-export interface BlockCounts {
-  readonly transactions: number;
-  readonly instructions: number;
-  readonly logs: number;
-  readonly balances: number;
-  readonly tokenBalances: number;
-  readonly rewards: number;
-}
 
 export interface SegmentWriterOptions {
   /** A draft is only ever merged, soon: it is not compressed, and nothing is looked up in it. */
@@ -101,6 +94,15 @@ export class SegmentWriter {
   append(block: Block): void {
     this.appendRows(block.header, countRecords(block), (rows, texts) =>
       this.#appender.append(block, rows, texts),
+    );
+  }
+
+  /** As `append`, of a block some of whose transactions are in the kernel instead of among its records. */
+  appendWithTaken(block: Block, kernel: TransactionKernel): void {
+    const taken = new TakenTransactions(kernel, this.#dictionary);
+    const counts = addCounts(countRecords(block), taken.counts);
+    this.appendRows(block.header, counts, (rows, texts) =>
+      this.#appender.append(block, rows, texts, taken),
     );
   }
 
@@ -254,15 +256,4 @@ function decodeHash(text: string): Uint8Array {
   const bytes = decodeBase58(text);
   assert(bytes !== undefined && bytes.length === keyBytes, 'block hashes are base58 of 32 bytes');
   return bytes;
-}
-
-export function countRecords(block: Block): BlockCounts {
-  return {
-    transactions: block.transactions.length,
-    instructions: block.instructions.length,
-    logs: block.logs.length,
-    balances: block.balances.length,
-    tokenBalances: block.tokenBalances.length,
-    rewards: block.rewards.length,
-  };
 }

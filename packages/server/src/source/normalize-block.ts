@@ -11,6 +11,7 @@
  * its calls costs that transaction its log, never the block. The same bytes give the same records.
  */
 import { CodedError } from '../base/errors.ts';
+import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { Block, BlockHeader, Log } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import { BlockReader, type Raw } from './block-reader.ts';
@@ -25,6 +26,8 @@ import { readRewards } from './read-rewards.ts';
 export interface NormalizedBlock {
   readonly block: Block;
   readonly counts: NormalizeCounts;
+  /** Has the rows of the transactions that are not in the block, until it is given the next one. */
+  readonly taken?: TransactionKernel;
 }
 
 type RawBlock = Raw<
@@ -47,11 +50,15 @@ export const refusalCodes = {
   'not-json': 'block-not-json',
 } as const satisfies Record<JsonRefusal, string>;
 
-/** `slot` is the one that was asked for: a block does not name its own. */
+/**
+ * `slot` is the one that was asked for: a block does not name its own. A kernel, if given, takes the transactions it knows how
+ * to read, and the block has only the others.
+ */
 export function normalizeBlock(
   slot: Slot,
   bytes: Uint8Array,
   options: Partial<NormalizeOptions> = {},
+  kernel?: TransactionKernel,
 ): NormalizedBlock {
   const settings = withDefaults(options);
   const { bytesMax, depthMax } = settings;
@@ -69,12 +76,14 @@ export function normalizeBlock(
   if (json.parts === null) {
     for (let i = 0; i < entries.length; i++) normalizeTransaction(draft, entries[i], i);
   } else {
-    normalizeParts(draft, entries, json.parts);
+    kernel?.begin(settings.votes === 'drop');
+    normalizeParts(draft, entries, json.parts, kernel);
   }
   const { transactions, instructions, logs, balances, tokenBalances } = draft;
   return {
     block: { header, transactions, instructions, logs, balances, tokenBalances, rewards },
     counts: draft.counts,
+    ...(kernel === undefined || json.parts === null ? {} : { taken: kernel }),
   };
 }
 
@@ -84,16 +93,22 @@ function withDefaults(options: Partial<NormalizeOptions>): NormalizeOptions {
   return { ...normalizeDefaults, ...Object.fromEntries(given) };
 }
 
-/** Votes that are to be dropped are not even parsed. */
-function normalizeParts(draft: BlockDraft, elements: readonly unknown[], parts: JsonParts): void {
+/** Votes that are to be dropped are not even parsed, nor is what the kernel takes. */
+function normalizeParts(
+  draft: BlockDraft,
+  elements: readonly unknown[],
+  parts: JsonParts,
+  kernel: TransactionKernel | undefined,
+): void {
   const { slot } = draft.reader;
   const dropsVotes = draft.options.votes === 'drop';
   for (let i = 0; i < elements.length; i++) {
-    const bytes = dropsVotes ? parts.bytesOf(elements[i]) : undefined;
-    if (bytes !== undefined && isSurelyVote(bytes)) {
+    const bytes = parts.bytesOf(elements[i]);
+    if (bytes !== undefined && dropsVotes && isSurelyVote(bytes)) {
       draft.counts.votesDropped++;
       continue;
     }
+    if (bytes !== undefined && kernel?.take(bytes, i) === true) continue;
     const entry = parts.read(elements[i]);
     if (entry === undefined) throw new CodedError('block-not-json', { slot, transaction: i });
     normalizeTransaction(draft, entry, i);

@@ -1,6 +1,7 @@
 import { parentPort, type TransferListItem } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { type ErrorCode, type ErrorDetail, isCodedError } from '../base/errors.ts';
+import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import { type NormalizedBlock, normalizeBlock } from './normalize-block.ts';
 import type { NormalizeOptions } from './normalize-options.ts';
@@ -28,15 +29,20 @@ export interface Finished<Value> {
 /**
  * Makes this thread a worker of a `NormalizerPool`. `finish` turns the records into what is sent back: copying a block
  * between threads costs the receiver about as much as parsing it, so a worker that hands on something denser, bytes
- * that can be transferred, keeps the main loop free.
+ * that can be transferred, keeps the main loop free. One that wants rows rather than records gives the kernel that makes them.
  */
-export function serveNormalizer<Value>(finish: (block: NormalizedBlock) => Finished<Value>): void {
+export function serveNormalizer<Value>(
+  finish: (block: NormalizedBlock) => Finished<Value>,
+  kernel?: TransactionKernel,
+): void {
   const port = parentPort;
   assert(port !== null, 'a worker of the pool runs in a thread of its own');
   port.on('message', ({ slot, bytes, format, options }: NormalizeRequest) => {
     try {
       const block =
-        format === 'line' ? readLineBlock(slot, bytes) : normalizeBlock(slot, bytes, options);
+        format === 'line'
+          ? readLineBlock(slot, bytes)
+          : normalizeBlock(slot, bytes, options, kernel);
       const { value, transfer } = finish(block);
       const reply: NormalizeReply<Value> = { kind: 'done', value };
       port.postMessage(reply, transfer ?? []);

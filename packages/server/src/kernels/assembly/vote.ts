@@ -4,9 +4,10 @@
 //
 //   { "transaction": { "message": { "accountKeys": […], "instructions": [ { "programIdIndex": n, … } ], … }, … }, … }
 
+import { at, end, keyLength, keyStart, openJson, readKey, skipDigits, skipSpace, skipText, skipValue, take } from './shared/json';
+
 const inputBytesMax: i32 = 2048;
 const keyCountMax: i32 = 256;
-const depthMax: i32 = 64;
 const none: i32 = -1;
 
 const input: usize = (__heap_base + 63) & ~63;
@@ -15,9 +16,6 @@ const keyStarts: usize = input + inputBytesMax + 64;
 const voteProgram: usize = keyStarts + keyCountMax * 4;
 const voteProgramLength: i32 = 43;
 
-let at: usize = 0;
-let end: usize = 0;
-let depth: i32 = 0;
 let keyCount: i32 = none;
 let instructionCount: i32 = none;
 let programIndex: i32 = none;
@@ -35,120 +33,6 @@ export function programAddress(): usize {
 
 export function memoryBytes(): usize {
   return voteProgram + 64;
-}
-
-function skipSpace(): void {
-  while (at < end) {
-    const byte = load<u8>(at);
-    if (byte != 0x20 && byte != 0x0a && byte != 0x0d && byte != 0x09) return;
-    at++;
-  }
-}
-
-function take(byte: u8): bool {
-  skipSpace();
-  if (at >= end || load<u8>(at) != byte) return false;
-  at++;
-  return true;
-}
-
-/** A text without escapes. The cursor ends behind its closing quote. What is read beyond the input is memory of ours. */
-function skipText(): bool {
-  if (!take(0x22)) return false;
-  while (at < end) {
-    const bytes = v128.load(at);
-    const stops = i8x16.bitmask(
-      v128.or(
-        v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))),
-        i8x16.lt_u(bytes, i8x16.splat(0x20)),
-      ),
-    );
-    if (stops == 0) {
-      at += 16;
-      continue;
-    }
-    at += ctz(stops) as usize;
-    if (at >= end || load<u8>(at) != 0x22) return false;
-    at++;
-    return true;
-  }
-  return false;
-}
-
-function skipDigits(): bool {
-  const start = at;
-  while (at < end && load<u8>(at) - 0x30 < 10) at++;
-  return at > start;
-}
-
-function skipNumber(): bool {
-  if (at < end && load<u8>(at) == 0x2d) at++;
-  if (at < end && load<u8>(at) == 0x30) at++;
-  else if (!skipDigits()) return false;
-  if (at < end && load<u8>(at) == 0x2e) {
-    at++;
-    if (!skipDigits()) return false;
-  }
-  if (at < end && (load<u8>(at) | 0x20) == 0x65) {
-    at++;
-    if (at < end && (load<u8>(at) == 0x2b || load<u8>(at) == 0x2d)) at++;
-    if (!skipDigits()) return false;
-  }
-  return true;
-}
-
-/** `null`, `true` and `false`; the input is padded, so that reading a word of it is safe. */
-function skipWord(): bool {
-  const word = load<u32>(at);
-  if (word == 0x6c6c756e || word == 0x65757274) at += 4;
-  else if (word == 0x736c6166 && load<u8>(at, 4) == 0x65) at += 5;
-  else return false;
-  return at <= end;
-}
-
-function skipValue(): bool {
-  skipSpace();
-  if (at >= end) return false;
-  const byte = load<u8>(at);
-  if (byte == 0x22) return skipText();
-  if (byte == 0x7b) return skipObject();
-  if (byte == 0x5b) return skipArray();
-  if (byte == 0x2d || byte - 0x30 < 10) return skipNumber();
-  return skipWord();
-}
-
-function skipArray(): bool {
-  if (!take(0x5b)) return false;
-  if (take(0x5d)) return true;
-  if (++depth > depthMax) return false;
-  do {
-    if (!skipValue()) return false;
-  } while (take(0x2c));
-  depth--;
-  return take(0x5d);
-}
-
-function skipObject(): bool {
-  if (!take(0x7b)) return false;
-  if (take(0x7d)) return true;
-  if (++depth > depthMax) return false;
-  do {
-    if (!skipText() || !take(0x3a) || !skipValue()) return false;
-  } while (take(0x2c));
-  depth--;
-  return take(0x7d);
-}
-
-/** The key that was read last, without its quotes. */
-let keyStart: usize = 0;
-let keyLength: i32 = 0;
-
-function readKey(): bool {
-  skipSpace();
-  keyStart = at + 1;
-  if (!skipText()) return false;
-  keyLength = (at - 1 - keyStart) as i32;
-  return take(0x3a);
 }
 
 /** 'transact' + 'ion' */
@@ -281,9 +165,7 @@ function isVoteProgram(start: usize): bool {
 
 /** Whether the `length` bytes at `inputAddress()` are surely a vote. */
 export function isVote(length: i32): bool {
-  at = input;
-  end = input + (length as usize);
-  depth = 0;
+  openJson(input, length as u32);
   keyCount = none;
   instructionCount = none;
   programIndex = none;

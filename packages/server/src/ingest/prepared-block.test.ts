@@ -1,0 +1,203 @@
+/** What the kernel takes gives the bytes that reading it with care gives, and what it leaves is read with care. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isCodedError } from '../base/errors.ts';
+import { TransactionKernel } from '../kernels/transaction-kernel.ts';
+import { normalizeBlock } from '../source/normalize-block.ts';
+import type { NormalizeOptions } from '../source/normalize-options.ts';
+import { voteProgram } from '../source/read-message.ts';
+import {
+  byteEdits,
+  damageBytes,
+  damageValues,
+  editLog,
+  heightKinds,
+  logEdits,
+  valueDamage,
+  wholeBlock,
+} from '../source/testing/damaged-block.ts';
+import { frame, invoke, success } from '../source/testing/log-lines.ts';
+import {
+  address,
+  call,
+  program,
+  type RawObject,
+  rawBlock,
+  rawTransaction,
+  slot,
+  toBytes,
+  toJson,
+} from '../source/testing/raw-block.ts';
+import { hasRealData, type RealBlock, readRealBlocks } from '../source/testing/real-data.ts';
+import { prepareDraft } from './prepared-block.ts';
+
+/** One for all tests, as a thread has one for all blocks. */
+const kernel = new TransactionKernel(voteProgram);
+const lenient = { metaOptional: true, allowMissing: ['logs', 'rewards'] } as const;
+
+/** The stored block and what was counted, or the refusal. */
+function prepare(
+  { slot: number, bytes }: RealBlock,
+  options: Partial<NormalizeOptions>,
+  by?: TransactionKernel,
+): unknown {
+  try {
+    const prepared = prepareDraft(normalizeBlock(number, bytes, options, by));
+    return { ...prepared, bytes: Buffer.from(prepared.bytes).toString('base64') };
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return { code: error.code, detail: error.detail };
+  }
+}
+
+/** Expects both ways to agree, and answers how many transactions the kernel took. */
+function expectSame(bytes: Uint8Array, options: Partial<NormalizeOptions> = lenient): number {
+  return expectSameBlock({ slot, bytes }, options);
+}
+
+function expectSameBlock(block: RealBlock, options: Partial<NormalizeOptions>): number {
+  kernel.begin(true);
+  expect(prepare(block, options, kernel)).toEqual(prepare(block, options));
+  return kernel.takenCount;
+}
+
+const text = (value: string) => new TextEncoder().encode(value);
+
+test('behavior: an ordinary block is taken, votes only where they are kept, with the same bytes', () => {
+  const bytes = toBytes(wholeBlock());
+  expect(expectSame(bytes)).toBe(2);
+  expect(expectSame(bytes, { ...lenient, votes: 'keep' })).toBeGreaterThanOrEqual(2);
+});
+
+test('property: a block with damaged values comes out as without the kernel', () => {
+  let takenCount = 0;
+  fc.assert(
+    fc.property(valueDamage, (damage) => {
+      const raw = wholeBlock();
+      damageValues(raw, damage);
+      takenCount += expectSame(toBytes(raw));
+    }),
+    { numRuns: 400 },
+  );
+  expect(takenCount).toBeGreaterThan(40);
+});
+
+test('property: a log that fits its calls, or does not, comes out as without the kernel', () => {
+  fc.assert(
+    fc.property(logEdits, heightKinds, (edits, heightKind) => {
+      const raw = wholeBlock();
+      editLog(raw, edits, heightKind);
+      expectSame(toBytes(raw));
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('property: flipped bytes come out as without the kernel', () => {
+  const bytes = toBytes(wholeBlock());
+  fc.assert(
+    fc.property(byteEdits, (edits) => {
+      expectSame(damageBytes(bytes, edits));
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('property: lines of any text come out as without the kernel, however they are escaped', () => {
+  const line = fc.string({ unit: 'binary', maxLength: 40 });
+  const prefix = fc.constantFrom(
+    '',
+    'Program ',
+    'Program log: ',
+    'Program data: ',
+    'Program return: ',
+  );
+  const isEscaped = fc.boolean();
+  fc.assert(
+    fc.property(fc.array(fc.tuple(prefix, line), { maxLength: 8 }), isEscaped, (lines, escaped) => {
+      const [raw, inside] = [wholeBlock(), lines.map(([head, rest]) => head + rest)];
+      const [first] = raw['transactions'] as { meta: { logMessages: string[] } }[];
+      first?.meta.logMessages.splice(1, 0, ...inside);
+      const json = toJson(raw);
+      expectSame(text(escaped ? escapeWide(json) : json));
+    }),
+    { numRuns: 150 },
+  );
+});
+
+/** Characters beyond ASCII, and slashes, as escapes. */
+function escapeWide(json: string): string {
+  const hex = (code: number) => `\\u${code.toString(16).padStart(4, '0')}`;
+  return json
+    .replaceAll('/', '\\/')
+    .replace(/[\u0080-\uffff]/g, (character) => hex(character.charCodeAt(0)));
+}
+
+test('behavior: a key that comes twice, anywhere, comes out as without the kernel', () => {
+  const json = toJson(wholeBlock());
+  const keys = [...json.matchAll(/"(\w+)":/g)];
+  expect(keys.length).toBeGreaterThan(100);
+  for (const { 0: key, index } of keys) {
+    for (const value of ['null', '7']) {
+      expectSame(text(`${json.slice(0, index)}${key}${value},${json.slice(index)}`));
+    }
+  }
+});
+
+test('behavior: white space makes no difference', () => {
+  const raw = JSON.parse(toJson(wholeBlock()).replaceAll(/(?<=[:,[])\d{16,}/g, '5')) as RawObject;
+  const bytes = text(JSON.stringify(raw, null, '\t'));
+  expect(expectSame(bytes)).toBeGreaterThan(0);
+});
+
+test('limit: more addresses than the kernel keeps, block after block', () => {
+  const transactionsOf = (block: number) =>
+    Array.from({ length: 80 }, (_, i) => {
+      const mine = Array.from({ length: 240 }, (_, k) =>
+        address(1_000_000 * (block + 1) + i * 240 + k),
+      );
+      return rawTransaction({
+        instructions: [call(program.a)],
+        message: {
+          accountKeys: [address(1), program.a, ...mine],
+          instructions: [{ programIdIndex: 1, accounts: [0], data: '' }],
+        },
+        meta: { logMessages: frame(program.a, 1) },
+      });
+    });
+  for (let block = 0; block < 4; block++) {
+    expect(expectSame(toBytes(rawBlock(transactionsOf(block))))).toBe(80);
+  }
+});
+
+test('limit: more text than the kernel has room for', () => {
+  const line = `Program log: ${'x'.repeat(200_000)}`;
+  const transactions = Array.from({ length: 50 }, () =>
+    rawTransaction({
+      instructions: [call(program.a)],
+      meta: { logMessages: [invoke(program.a, 1), line, success(program.a)] },
+    }),
+  );
+  const takenCount = expectSame(toBytes(rawBlock(transactions)));
+  expect(takenCount).toBeGreaterThan(30);
+  expect(takenCount).toBeLessThan(50);
+});
+
+const files = ['blocks-various.jsonl.gz', 'chain-devnet-333688600.jsonl.gz'];
+
+describe.skipIf(!files.every(hasRealData))('real data, skipped where absent', () => {
+  test.each(files)(
+    'behavior: blocks of %s: nearly everything is taken, with the same bytes',
+    (file) => {
+      const options = { ...lenient, votes: 'keep' } as const;
+      let takenCount = 0;
+      let leftCount = 0;
+      for (const block of readRealBlocks(file)) {
+        takenCount += expectSameBlock(block, options);
+        leftCount += normalizeBlock(block.slot, block.bytes, options, kernel).block.transactions
+          .length;
+      }
+      expect(takenCount).toBeGreaterThan(leftCount * 20);
+    },
+  );
+});

@@ -1,0 +1,273 @@
+// Native and token balances of the transaction at hand, before and after: read as they stand, then appended in the order of
+// their accounts' texts.
+import { addressOf, compareAddresses } from './address-table';
+import { at, integer, readCount, readKey, readText, readUlong, skipValue, take, takeNull, textLength, textStart } from './json';
+import { keyAt, listedKeyCount, positionOf } from './key-list';
+import { AMOUNT, F_AMOUNT, F_TOKEN_ACCOUNT, F_TOKEN_AMOUNT, F_TOKEN_MINT, F_TOKEN_OWNER, F_TOKEN_PROGRAM, findName, NAME_COUNT, TOKEN } from './names';
+import {
+  BAL_ACCOUNT, BAL_CHANGE, BAL_PRE, push, pushLong, TOK_ACCOUNT, TOK_AMOUNT_NULL, TOK_CHANGE, TOK_POST_DECIMALS, TOK_POST_MINT,
+  TOK_POST_OWNER, TOK_POST_PROGRAM, TOK_PRE_AMOUNT, TOK_PRE_DECIMALS, TOK_PRE_MINT, TOK_PRE_OWNER, TOK_PRE_PROGRAM,
+} from './rows';
+
+const balanceCountMax: u32 = 512;
+const tokenCountMax: u32 = 512;
+
+// A side of a token balance: 32 bytes. An address is plus one, and 0 if there is none.
+const sideBytes: u32 = 32;
+const mintOffset: usize = 4;
+const ownerOffset: usize = 8;
+const programOffset: usize = 12;
+const decimalsOffset: usize = 16;
+const amountOffset: usize = 24;
+
+const rowBytes: u32 = 12;
+
+let pre: usize = 0;
+let post: usize = 0;
+let preSides: usize = 0;
+let postSides: usize = 0;
+/** What is sorted: the address of an account, and what is known of it; for a token its sides, places or 0. */
+let rows: usize = 0;
+let rowCount: u32 = 0;
+
+export const BALANCES_BYTES: u32 = balanceCountMax * 16 + tokenCountMax * 2 * (sideBytes + rowBytes);
+
+export function placeBalances(base: usize): void {
+  pre = base;
+  post = pre + balanceCountMax * 8;
+  preSides = post + balanceCountMax * 8;
+  postSides = preSides + tokenCountMax * sideBytes;
+  rows = postSides + tokenCountMax * sideBytes;
+}
+
+export let preCount: i32 = -1;
+export let postCount: i32 = -1;
+let preTokenCount: u32 = 0;
+let postTokenCount: u32 = 0;
+
+export function beginBalances(): void {
+  preCount = -1;
+  postCount = -1;
+  preTokenCount = 0;
+  postTokenCount = 0;
+}
+
+export function readPreBalances(): bool {
+  preCount = readAmounts(pre);
+  return preCount >= 0;
+}
+
+export function readPostBalances(): bool {
+  postCount = readAmounts(post);
+  return postCount >= 0;
+}
+
+/** How many there were; -1 if this is no list of such. */
+function readAmounts(out: usize): i32 {
+  if (!take(0x5b)) return -1;
+  if (take(0x5d)) return 0;
+  let count: u32 = 0;
+  do {
+    if (count == balanceCountMax || !readUlong()) return -1;
+    store<u64>(out + (count++ << 3), integer);
+  } while (take(0x2c));
+  return take(0x5d) ? <i32>count : -1;
+}
+
+export function readPreTokens(): bool {
+  const count = readSides(preSides);
+  preTokenCount = <u32>count;
+  return count >= 0;
+}
+
+export function readPostTokens(): bool {
+  const count = readSides(postSides);
+  postTokenCount = <u32>count;
+  return count >= 0;
+}
+
+/** One list, in the order of the keys, as it comes from nodes. */
+function readSides(out: usize): i32 {
+  if (takeNull()) return 0;
+  if (!take(0x5b)) return -1;
+  if (take(0x5d)) return 0;
+  let count: u32 = 0;
+  let before: i32 = -1;
+  do {
+    const side = out + count * sideBytes;
+    if (count++ == tokenCountMax || !readSide(side)) return -1;
+    const index = load<i32>(side);
+    if (index <= before) return -1;
+    before = index;
+  } while (take(0x2c));
+  return take(0x5d) ? <i32>count : -1;
+}
+
+function readSide(side: usize): bool {
+  store<u32>(side, 0, mintOffset);
+  store<u32>(side, 0, ownerOffset);
+  store<u32>(side, 0, programOffset);
+  if (!take(0x7b)) return false;
+  let seen: u32 = 0;
+  do {
+    if (!readKey()) return false;
+    const name = findName(TOKEN, AMOUNT);
+    if (name < 0) {
+      if (!skipValue()) return false;
+      continue;
+    }
+    const bit: u32 = 1 << (name - TOKEN);
+    if ((seen & bit) != 0 || !readSideMember(side, name)) return false;
+    seen |= bit;
+  } while (take(0x2c));
+  const isWhole = (seen & neededOfSide) == neededOfSide && load<u32>(side, mintOffset) != 0;
+  return take(0x7d) && isWhole;
+}
+
+const neededOfSide: u32 = (1 << (F_TOKEN_ACCOUNT - TOKEN)) | (1 << (F_TOKEN_MINT - TOKEN)) | (1 << (F_TOKEN_AMOUNT - TOKEN));
+
+function readSideMember(side: usize, name: i32): bool {
+  switch (name) {
+    case F_TOKEN_MINT: return readAddress(side + mintOffset);
+    case F_TOKEN_OWNER: return readAddress(side + ownerOffset);
+    case F_TOKEN_PROGRAM: return readAddress(side + programOffset);
+    case F_TOKEN_AMOUNT: return readUiAmount(side);
+  }
+  if (!readCount(0xffff)) return false;
+  store<u32>(side, <u32>integer);
+  return true;
+}
+
+/** Nodes of 2021 wrote an owner they did not know as empty text. */
+function readAddress(out: usize): bool {
+  if (takeNull()) return true;
+  if (!readText()) return false;
+  if (textLength == 0) return true;
+  const address = addressOf(textStart, textLength);
+  store<u32>(out, <u32>(address + 1));
+  return address >= 0;
+}
+
+function readUiAmount(side: usize): bool {
+  if (!take(0x7b)) return false;
+  let seen: u32 = 0;
+  do {
+    if (!readKey()) return false;
+    const name = findName(AMOUNT, NAME_COUNT);
+    if (name < 0) {
+      if (!skipValue()) return false;
+      continue;
+    }
+    const bit: u32 = 1 << (name - AMOUNT);
+    if ((seen & bit) != 0 || !(name == F_AMOUNT ? readAmount(side) : readDecimals(side))) return false;
+    seen |= bit;
+  } while (take(0x2c));
+  return take(0x7d) && seen == 3;
+}
+
+/** An integer that is quoted, without white space inside. */
+function readAmount(side: usize): bool {
+  if (!take(0x22) || <u32>load<u8>(at) - 48 >= 10 || !readUlong() || load<u8>(at) != 0x22) return false;
+  store<u64>(side, integer, amountOffset);
+  return take(0x22);
+}
+
+function readDecimals(side: usize): bool {
+  if (!readCount(255)) return false;
+  store<u32>(side, <u32>integer, decimalsOffset);
+  return true;
+}
+
+/** Appends the accounts whose balance changed; how many, or -1 if the lists do not fit the keys. */
+export function pushBalances(): i32 {
+  if (preCount < 0 || preCount != postCount || <u32>preCount > listedKeyCount()) return -1;
+  rowCount = 0;
+  for (let i: u32 = 0; i < <u32>preCount; i++) {
+    if (load<u64>(pre + (i << 3)) != load<u64>(post + (i << 3))) insertRow(keyAt(i), i, 0);
+  }
+  if (!isOrdered()) return -1;
+  for (let row: u32 = 0; row < rowCount; row++) {
+    const entry = rows + row * rowBytes;
+    const index = load<u32>(entry, 4);
+    const before = load<u64>(pre + (index << 3));
+    push(BAL_ACCOUNT, positionOf(load<u32>(entry)));
+    pushLong(BAL_PRE, before);
+    pushLong(BAL_CHANGE, zigzag(load<u64>(post + (index << 3)) - before));
+  }
+  return <i32>rowCount;
+}
+
+/** As `segment/zigzag.ts`. */
+function zigzag(difference: u64): u64 {
+  return (difference << 1) ^ <u64>(<i64>difference >> 63);
+}
+
+/** Inserts by the text of the account. */
+function insertRow(account: u32, first: u32, second: u32): void {
+  let place = rows + rowCount++ * rowBytes;
+  while (place > rows && compareAddresses(load<u32>(place - rowBytes), account) > 0) {
+    memory.copy(place, place - rowBytes, rowBytes);
+    place -= rowBytes;
+  }
+  store<u32>(place, account);
+  store<u32>(place, first, 4);
+  store<u32>(place, second, 8);
+}
+
+/** Whether no account comes twice: which of the two is first is not said by its text. */
+function isOrdered(): bool {
+  for (let row: u32 = 1; row < rowCount; row++) {
+    const entry = rows + row * rowBytes;
+    if (load<u32>(entry) == load<u32>(entry - rowBytes)) return false;
+  }
+  return true;
+}
+
+/** Appends a row for each token account that either list names; how many, or -1 if one is none of the keys. */
+export function pushTokens(): i32 {
+  const none = listedKeyCount();
+  rowCount = 0;
+  for (let i: u32 = 0, j: u32 = 0; i < preTokenCount || j < postTokenCount; ) {
+    const preSide = preSides + i * sideBytes;
+    const postSide = postSides + j * sideBytes;
+    const preIndex = i < preTokenCount ? load<u32>(preSide) : 0xffffffff;
+    const postIndex = j < postTokenCount ? load<u32>(postSide) : 0xffffffff;
+    const index = min(preIndex, postIndex);
+    if (index >= none) return -1;
+    insertRow(keyAt(index), preIndex == index ? <u32>preSide : 0, postIndex == index ? <u32>postSide : 0);
+    if (preIndex == index) i++;
+    if (postIndex == index) j++;
+  }
+  if (!isOrdered()) return -1;
+  for (let row: u32 = 0; row < rowCount; row++) pushToken(rows + row * rowBytes);
+  return <i32>rowCount;
+}
+
+function pushToken(row: usize): void {
+  const before = load<u32>(row, 4);
+  const after = load<u32>(row, 8);
+  push(TOK_ACCOUNT, positionOf(load<u32>(row)));
+  pushSides(TOK_PRE_MINT, TOK_POST_MINT, addressCode(before, mintOffset), addressCode(after, mintOffset));
+  const preDecimals = before == 0 ? 0 : load<u32>(before, decimalsOffset) + 1;
+  const postDecimals = after == 0 ? 0 : load<u32>(after, decimalsOffset) + 1;
+  pushSides(TOK_PRE_DECIMALS, TOK_POST_DECIMALS, preDecimals, postDecimals);
+  pushSides(TOK_PRE_PROGRAM, TOK_POST_PROGRAM, addressCode(before, programOffset), addressCode(after, programOffset));
+  pushSides(TOK_PRE_OWNER, TOK_POST_OWNER, addressCode(before, ownerOffset), addressCode(after, ownerOffset));
+  const preAmount = before == 0 ? 0 : load<u64>(before, amountOffset);
+  push(TOK_AMOUNT_NULL, (before == 0 ? 1 : 0) | (after == 0 ? 2 : 0));
+  pushLong(TOK_PRE_AMOUNT, preAmount);
+  pushLong(TOK_CHANGE, after == 0 ? 0 : zigzag(load<u64>(after, amountOffset) - preAmount));
+}
+
+/** The position of a side's address plus one; 0 if it has none. */
+function addressCode(side: u32, offset: usize): u32 {
+  if (side == 0) return 0;
+  const address = load<u32>(<usize>side + offset);
+  return address == 0 ? 0 : positionOf(address - 1) + 1;
+}
+
+/** Values plus one; on the post side 1 is "as before". */
+function pushSides(preColumn: i32, postColumn: i32, preCode: u32, postCode: u32): void {
+  push(preColumn, preCode);
+  push(postColumn, postCode == 0 ? 0 : postCode == preCode ? 1 : postCode + 1);
+}

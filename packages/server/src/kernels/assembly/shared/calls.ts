@@ -1,0 +1,266 @@
+// The calls of the transaction at hand: its top-level instructions, each followed by what it called, in the order they were
+// made (source/call-tree.ts). They are read where they stand, in any order, and put in order when all are there.
+import { BASE58_CHARACTERS_MAX, base58Decode } from './base58-decode';
+import { integer, readCount, readKey, readText, skipValue, take, takeNull, textLength, textStart } from './json';
+import { keyAt, listedKeyCount, listedPosition } from './key-list';
+import { CALL, F_ACCOUNTS, F_DATA, F_GROUP_INDEX, F_PROGRAM_INDEX, findName, GROUP, TOKEN } from './names';
+import {
+  INS_ACCOUNT_COUNT, INS_ACCOUNTS, INS_DATA, INS_DATA_LENGTH, INS_DEPTH, INS_ERROR, INS_FLAGS, INS_ODD, INS_PROGRAM, INS_UNITS,
+  INS_UNITS_NULL, keepBytes, push, pushLong, roomFor,
+} from './rows';
+
+const callCountMax: u32 = 4096;
+const groupCountMax: u32 = 256;
+/** Of all calls together. */
+const accountCountMax: u32 = 65536;
+/** No ledger nests this deep (source/call-tree.ts). */
+const heightMax: u64 = 64;
+
+// A call as it was read: 40 bytes.
+const callBytes: u32 = 40;
+const accountsStartOffset: usize = 4;
+const accountCountOffset: usize = 8;
+const dataStartOffset: usize = 12;
+const dataLengthOffset: usize = 16;
+/** What the source says, 0 if nothing; then the one that the log gives. */
+const heightOffset: usize = 20;
+const unitsOffset: usize = 24;
+const hasUnitsOffset: usize = 32;
+const errorOffset: usize = 36;
+
+let calls: usize = 0;
+let accounts: usize = 0;
+/** An inner group: whose it is, its first call and how many. */
+let groups: usize = 0;
+/** Calls in the order they were made, and where each top-level one is in that. */
+let order: usize = 0;
+let starts: usize = 0;
+
+let readCallCount: u32 = 0;
+let readAccountCount: u32 = 0;
+let topFirst: u32 = 0;
+let groupCount: u32 = 0;
+export let topCount: i32 = -1;
+export let callCount: u32 = 0;
+
+export const CALLS_BYTES: u32 = callCountMax * (callBytes + 8) + accountCountMax * 2 + groupCountMax * 12 + 16;
+
+export function placeCalls(base: usize): void {
+  calls = base;
+  order = calls + callCountMax * callBytes;
+  starts = order + callCountMax * 4;
+  groups = starts + callCountMax * 4 + 8;
+  accounts = groups + groupCountMax * 12;
+}
+
+export function beginCalls(): void {
+  readCallCount = 0;
+  readAccountCount = 0;
+  groupCount = 0;
+  topCount = -1;
+  callCount = 0;
+}
+
+export function readTopCalls(): bool {
+  topFirst = readCallCount;
+  if (!readCallList()) return false;
+  topCount = <i32>(readCallCount - topFirst);
+  return true;
+}
+
+/** The `innerInstructions` of a transaction's meta, or null. */
+export function readInnerGroups(): bool {
+  if (takeNull()) return true;
+  if (!take(0x5b)) return false;
+  if (take(0x5d)) return true;
+  do {
+    if (groupCount == groupCountMax || !readGroup(groups + groupCount++ * 12)) return false;
+  } while (take(0x2c));
+  return take(0x5d);
+}
+
+function readGroup(group: usize): bool {
+  if (!take(0x7b)) return false;
+  let seen: u32 = 0;
+  do {
+    if (!readKey()) return false;
+    const name = findName(GROUP, TOKEN);
+    if (name < 0) {
+      if (!skipValue()) return false;
+    } else if (name == F_GROUP_INDEX) {
+      if ((seen & 1) != 0 || !readCount(0xffff)) return false;
+      store<u32>(group, <u32>integer);
+      seen |= 1;
+    } else {
+      store<u32>(group, readCallCount, 4);
+      if ((seen & 2) != 0 || !readCallList()) return false;
+      store<u32>(group, readCallCount - load<u32>(group, 4), 8);
+      seen |= 2;
+    }
+  } while (take(0x2c));
+  return take(0x7d) && seen == 3;
+}
+
+function readCallList(): bool {
+  if (!take(0x5b)) return false;
+  if (take(0x5d)) return true;
+  do {
+    if (readCallCount == callCountMax || !readCall(calls + readCallCount * callBytes)) return false;
+    readCallCount++;
+  } while (take(0x2c));
+  return take(0x5d);
+}
+
+function readCall(call: usize): bool {
+  store<u32>(call, 0, heightOffset);
+  store<u32>(call, 0, hasUnitsOffset);
+  store<u64>(call, 0, unitsOffset);
+  store<u32>(call, 0, errorOffset);
+  if (!take(0x7b)) return false;
+  let seen: u32 = 0;
+  do {
+    if (!readKey()) return false;
+    const name = findName(CALL, GROUP);
+    if (name < 0 ? !skipValue() : !readCallMember(call, name)) return false;
+    if (name < 0) continue;
+    const bit: u32 = 1 << (name - CALL);
+    if ((seen & bit) != 0) return false;
+    seen |= bit;
+  } while (take(0x2c));
+  const isWhole = (seen & neededMembers) == neededMembers;
+  return take(0x7d) && isWhole;
+}
+
+const neededMembers: u32 = (1 << (F_PROGRAM_INDEX - CALL)) | (1 << (F_ACCOUNTS - CALL)) | (1 << (F_DATA - CALL));
+
+function readCallMember(call: usize, name: i32): bool {
+  if (name == F_ACCOUNTS) return readAccounts(call);
+  if (name == F_DATA) {
+    if (!readText() || textLength > BASE58_CHARACTERS_MAX) return false;
+    store<u32>(call, <u32>textStart, dataStartOffset);
+    store<u32>(call, textLength, dataLengthOffset);
+    return true;
+  }
+  if (name == F_PROGRAM_INDEX) {
+    if (!readCount(0xffff)) return false;
+    store<u32>(call, <u32>integer);
+    return true;
+  }
+  if (takeNull()) return true;
+  if (!readCount(heightMax) || integer == 0) return false;
+  store<u32>(call, <u32>integer, heightOffset);
+  return true;
+}
+
+function readAccounts(call: usize): bool {
+  const first = readAccountCount;
+  store<u32>(call, first, accountsStartOffset);
+  if (!take(0x5b)) return false;
+  if (!take(0x5d)) {
+    do {
+      if (readAccountCount == accountCountMax || !readCount(0xffff)) return false;
+      store<u16>(accounts + (readAccountCount++ << 1), <u16>integer);
+    } while (take(0x2c));
+    if (!take(0x5d)) return false;
+  }
+  store<u32>(call, readAccountCount - first, accountCountOffset);
+  return true;
+}
+
+/** Puts the calls in order; false where a group belongs to no instruction, or one has several out of turn. */
+export function orderCalls(): bool {
+  callCount = 0;
+  let group: u32 = 0;
+  for (let top: u32 = 0; top < <u32>topCount; top++) {
+    store<u32>(starts + (top << 2), callCount);
+    append(topFirst + top);
+    for (; group < groupCount; group++) {
+      const entry = groups + group * 12;
+      if (load<u32>(entry) != top) break;
+      const first = load<u32>(entry, 4);
+      const count = load<u32>(entry, 8);
+      for (let i: u32 = 0; i < count; i++) append(first + i);
+    }
+  }
+  store<u32>(starts + (<u32>topCount << 2), callCount);
+  return group == groupCount && checkKeys();
+}
+
+function append(call: u32): void {
+  store<u32>(order + (callCount++ << 2), <u32>(calls + call * callBytes));
+}
+
+/** Whether every program and account is one of the keys. */
+function checkKeys(): bool {
+  const count = listedKeyCount();
+  for (let i: u32 = 0; i < readAccountCount; i++) if (load<u16>(accounts + (i << 1)) >= <u16>count) return false;
+  for (let i: u32 = 0; i < readCallCount; i++) if (load<u32>(calls + i * callBytes) >= count) return false;
+  return true;
+}
+
+// @ts-ignore: decorator
+@inline
+function callAt(number: u32): usize {
+  return load<u32>(order + (number << 2));
+}
+
+/** Where a top-level instruction is among the calls; one past the last is the number of calls. */
+export function startOf(top: u32): u32 {
+  return load<u32>(starts + (top << 2));
+}
+
+/** Which listed key is the program of a call. */
+export function programIndexOf(call: u32): u32 {
+  return load<u32>(callAt(call));
+}
+
+export function programOf(call: u32): u32 {
+  return keyAt(programIndexOf(call));
+}
+
+export function heightOf(call: u32): u32 {
+  return load<u32>(callAt(call), heightOffset);
+}
+
+export function setHeight(call: u32, height: u32): void {
+  store<u32>(callAt(call), height, heightOffset);
+}
+
+export function setUnits(call: u32, units: u64): void {
+  store<u64>(callAt(call), units, unitsOffset);
+  store<u32>(callAt(call), 1, hasUnitsOffset);
+}
+
+export function setError(call: u32, error: u32): void {
+  store<u32>(callAt(call), error, errorOffset);
+}
+
+/** Appends the rows of all calls; false if the data of one is not base58. */
+export function pushCalls(isCommitted: bool): bool {
+  for (let number: u32 = 0; number < callCount; number++) {
+    const call = callAt(number);
+    push(INS_DEPTH, load<u32>(call, heightOffset));
+    push(INS_ODD, 0);
+    push(INS_PROGRAM, listedPosition(load<u32>(call)));
+    const first = load<u32>(call, accountsStartOffset);
+    const count = load<u32>(call, accountCountOffset);
+    push(INS_ACCOUNT_COUNT, count);
+    for (let i = first; i < first + count; i++) push(INS_ACCOUNTS, listedPosition(load<u16>(accounts + (i << 1))));
+    if (!pushData(load<u32>(call, dataStartOffset), load<u32>(call, dataLengthOffset))) return false;
+    push(INS_ERROR, load<u32>(call, errorOffset));
+    pushLong(INS_UNITS, load<u64>(call, unitsOffset));
+    push(INS_UNITS_NULL, 1 - load<u32>(call, hasUnitsOffset));
+    push(INS_FLAGS, isCommitted ? 1 : 0);
+  }
+  return true;
+}
+
+function pushData(text: usize, length: u32): bool {
+  const place = roomFor(INS_DATA, length + 8);
+  if (place == 0) return false;
+  const byteCount = base58Decode(text, length, place);
+  if (byteCount < 0) return false;
+  keepBytes(INS_DATA, byteCount);
+  push(INS_DATA_LENGTH, byteCount);
+  return true;
+}

@@ -1,0 +1,244 @@
+// A cursor over JSON text that is read strictly: what is passed over is valid JSON, and its texts have no escapes. Where it
+// meets anything else it answers false, and whoever asked leaves the text to `JSON.parse`. The text has 64 bytes of ours
+// behind it, so that reading a little beyond its end is safe.
+
+const depthMax: i32 = 64;
+
+/** Where the cursor is, and the end of the text. */
+export let at: usize = 0;
+export let end: usize = 0;
+let depth: i32 = 0;
+
+export function openJson(start: usize, length: u32): void {
+  at = start;
+  end = start + length;
+  depth = 0;
+}
+
+export function moveTo(place: usize): void {
+  at = place;
+}
+
+export function skipSpace(): void {
+  while (at < end) {
+    const byte = load<u8>(at);
+    if (byte != 0x20 && byte != 0x0a && byte != 0x0d && byte != 0x09) return;
+    at++;
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+export function take(byte: u8): bool {
+  // Nodes write no white space.
+  if (at < end && load<u8>(at) == byte) {
+    at++;
+    return true;
+  }
+  return takeAfterSpace(byte);
+}
+
+function takeAfterSpace(byte: u8): bool {
+  skipSpace();
+  if (at >= end || load<u8>(at) != byte) return false;
+  at++;
+  return true;
+}
+
+/** Where the next quote, backslash or control character is, from `start` on. */
+// @ts-ignore: decorator
+@inline
+function findStop(start: usize): usize {
+  let place = start;
+  while (true) {
+    const bytes = v128.load(place);
+    const stops = i8x16.bitmask(
+      v128.or(
+        v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))),
+        i8x16.lt_u(bytes, i8x16.splat(0x20)),
+      ),
+    );
+    if (stops != 0) return place + <usize>ctz(stops);
+    place += 16;
+    if (place >= end) return place;
+  }
+}
+
+/** A text without escapes. The cursor ends behind its closing quote. */
+export function skipText(): bool {
+  if (!take(0x22)) return false;
+  const stop = findStop(at);
+  if (stop >= end || load<u8>(stop) != 0x22) return false;
+  at = stop + 1;
+  return true;
+}
+
+export function skipDigits(): bool {
+  const start = at;
+  while (at < end && load<u8>(at) - 0x30 < 10) at++;
+  return at > start;
+}
+
+function skipNumber(): bool {
+  if (at < end && load<u8>(at) == 0x2d) at++;
+  if (at < end && load<u8>(at) == 0x30) at++;
+  else if (!skipDigits()) return false;
+  if (at < end && load<u8>(at) == 0x2e) {
+    at++;
+    if (!skipDigits()) return false;
+  }
+  if (at < end && (load<u8>(at) | 0x20) == 0x65) {
+    at++;
+    if (at < end && (load<u8>(at) == 0x2b || load<u8>(at) == 0x2d)) at++;
+    if (!skipDigits()) return false;
+  }
+  return true;
+}
+
+/** `null`, `true` and `false`; the input is padded, so that reading a word of it is safe. */
+function skipWord(): bool {
+  const word = load<u32>(at);
+  if (word == 0x6c6c756e || word == 0x65757274) at += 4;
+  else if (word == 0x736c6166 && load<u8>(at, 4) == 0x65) at += 5;
+  else return false;
+  return at <= end;
+}
+
+export function skipValue(): bool {
+  skipSpace();
+  if (at >= end) return false;
+  const byte = load<u8>(at);
+  if (byte == 0x22) return skipText();
+  if (byte == 0x7b) return skipObject();
+  if (byte == 0x5b) return skipArray();
+  if (byte == 0x2d || byte - 0x30 < 10) return skipNumber();
+  return skipWord();
+}
+
+function skipArray(): bool {
+  if (!take(0x5b)) return false;
+  if (take(0x5d)) return true;
+  if (++depth > depthMax) return false;
+  do {
+    if (!skipValue()) return false;
+  } while (take(0x2c));
+  depth--;
+  return take(0x5d);
+}
+
+function skipObject(): bool {
+  if (!take(0x7b)) return false;
+  if (take(0x7d)) return true;
+  if (++depth > depthMax) return false;
+  do {
+    if (!skipText() || !take(0x3a) || !skipValue()) return false;
+  } while (take(0x2c));
+  depth--;
+  return take(0x7d);
+}
+
+/** The key that was read last, without its quotes. */
+export let keyStart: usize = 0;
+export let keyLength: i32 = 0;
+
+export function readKey(): bool {
+  skipSpace();
+  keyStart = at + 1;
+  if (!skipText()) return false;
+  keyLength = (at - 1 - keyStart) as i32;
+  return take(0x3a);
+}
+
+/** The text that was read last, without its quotes. */
+export let textStart: usize = 0;
+export let textLength: u32 = 0;
+
+/** A text without escapes. */
+export function readText(): bool {
+  skipSpace();
+  textStart = at + 1;
+  if (!skipText()) return false;
+  textLength = <u32>(at - 1 - textStart);
+  return true;
+}
+
+/** Whether the text read last has an escape. */
+export let hasEscape: bool = false;
+
+/** A text whose escapes, if any, are those that JSON is written with: its bytes are what goes out again. */
+export function readEscapedText(): bool {
+  hasEscape = false;
+  if (!take(0x22)) return false;
+  textStart = at;
+  let place = at;
+  while (true) {
+    place = findStop(place);
+    if (place >= end) return false;
+    const stop: u32 = load<u8>(place);
+    if (stop == 0x22) {
+      textLength = <u32>(place - textStart);
+      at = place + 1;
+      return true;
+    }
+    if (stop != 0x5c || !isShortEscape(load<u8>(place, 1))) return false;
+    hasEscape = true;
+    place += 2;
+  }
+}
+
+/** One of `"\\bfnrt`. */
+function isShortEscape(code: u32): bool {
+  return code == 0x22 || code == 0x5c || code == 0x62 || code == 0x66 || code == 0x6e || code == 0x72 || code == 0x74;
+}
+
+/** The integer that was read last. */
+export let integer: u64 = 0;
+
+/** An integer of 0 to 2^64-1, written plainly. */
+export function readUlong(): bool {
+  skipSpace();
+  const start = at;
+  let place = start;
+  let value: u64 = 0;
+  for (let digit = <u32>load<u8>(place) - 48; digit < 10; digit = <u32>load<u8>(++place) - 48) {
+    if (place - start >= 19) return readLongest(start);
+    value = value * 10 + digit;
+  }
+  at = place;
+  integer = value;
+  const length = place - start;
+  return place <= end && isIntegerEnd() && (length == 1 || (length > 1 && load<u8>(start) != 48));
+}
+
+/** Whether the digits before the cursor are not those of a fraction, or of a number with an exponent. */
+// @ts-ignore: decorator
+@inline
+function isIntegerEnd(): bool {
+  const next: u32 = load<u8>(at);
+  return at >= end || (next != 0x2e && (next | 0x20) != 0x65);
+}
+
+/** Twenty digits, which may be too much. */
+function readLongest(start: usize): bool {
+  let value: u64 = 0;
+  for (at = start; at < start + 19; at++) value = value * 10 + (<u64>load<u8>(at) - 48);
+  const digit: u64 = <u64>load<u8>(at) - 48;
+  const isMore = <u32>load<u8>(++at) - 48 < 10;
+  // 18446744073709551615
+  const fits = value < 1844674407370955161 || (value == 1844674407370955161 && digit <= 5);
+  integer = value * 10 + digit;
+  return fits && !isMore && at <= end && isIntegerEnd() && load<u8>(start) != 48;
+}
+
+/** An integer of 0 to `max`. */
+export function readCount(max: u64): bool {
+  return readUlong() && integer <= max;
+}
+
+/** Passes over `null`, if that is what comes. */
+export function takeNull(): bool {
+  skipSpace();
+  if (at + 4 > end || load<u32>(at) != 0x6c6c756e) return false;
+  at += 4;
+  return true;
+}

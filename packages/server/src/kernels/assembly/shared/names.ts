@@ -1,0 +1,138 @@
+// The keys of a transaction's JSON that mean something here, by the object they stand in.
+import { keyLength, keyStart } from './json';
+
+export const ENTRY: i32 = 0;
+export const F_TRANSACTION: i32 = 0;
+export const F_META: i32 = 1;
+export const F_VERSION: i32 = 2;
+export const TRANSACTION: i32 = 3;
+export const F_SIGNATURES: i32 = 3;
+export const F_MESSAGE: i32 = 4;
+export const MESSAGE: i32 = 5;
+export const F_ACCOUNT_KEYS: i32 = 5;
+export const F_HEADER: i32 = 6;
+export const F_INSTRUCTIONS: i32 = 7;
+export const F_RECENT_BLOCKHASH: i32 = 8;
+export const F_LOOKUPS: i32 = 9;
+export const META: i32 = 10;
+export const F_ERR: i32 = 10;
+export const F_FEE: i32 = 11;
+export const F_PRE_BALANCES: i32 = 12;
+export const F_POST_BALANCES: i32 = 13;
+export const F_INNER: i32 = 14;
+export const F_LOG: i32 = 15;
+export const F_PRE_TOKENS: i32 = 16;
+export const F_POST_TOKENS: i32 = 17;
+export const F_LOADED: i32 = 18;
+export const F_UNITS: i32 = 19;
+export const LOADED: i32 = 20;
+export const F_LOADED_READONLY: i32 = 20;
+export const F_LOADED_WRITABLE: i32 = 21;
+export const HEADER: i32 = 22;
+export const F_REQUIRED_SIGNATURES: i32 = 22;
+export const F_READONLY_SIGNED: i32 = 23;
+export const F_READONLY_UNSIGNED: i32 = 24;
+export const LOOKUP: i32 = 25;
+export const F_LOOKUP_KEY: i32 = 25;
+export const F_LOOKUP_READONLY: i32 = 26;
+export const F_LOOKUP_WRITABLE: i32 = 27;
+export const CALL: i32 = 28;
+export const F_PROGRAM_INDEX: i32 = 28;
+export const F_ACCOUNTS: i32 = 29;
+export const F_DATA: i32 = 30;
+export const F_STACK_HEIGHT: i32 = 31;
+export const GROUP: i32 = 32;
+export const F_GROUP_INDEX: i32 = 32;
+export const F_GROUP_CALLS: i32 = 33;
+export const TOKEN: i32 = 34;
+export const F_TOKEN_ACCOUNT: i32 = 34;
+export const F_TOKEN_MINT: i32 = 35;
+export const F_TOKEN_OWNER: i32 = 36;
+export const F_TOKEN_PROGRAM: i32 = 37;
+export const F_TOKEN_AMOUNT: i32 = 38;
+export const AMOUNT: i32 = 39;
+export const F_AMOUNT: i32 = 39;
+export const F_DECIMALS: i32 = 40;
+export const NAME_COUNT: i32 = 41;
+
+/** A name's length, and its text in 28 bytes. */
+const entryBytes: i32 = 32;
+const names = memory.data(NAME_COUNT * 32, 16);
+
+function define(name: i32, text: string): void {
+  const entry = names + <usize>(name * entryBytes);
+  store<u32>(entry, text.length);
+  for (let i = 0; i < text.length; i++) store<u8>(entry + 4 + <usize>i, <u8>text.charCodeAt(i));
+}
+
+export function defineNames(): void {
+  define(F_TRANSACTION, 'transaction');
+  define(F_META, 'meta');
+  define(F_VERSION, 'version');
+  define(F_SIGNATURES, 'signatures');
+  define(F_MESSAGE, 'message');
+  define(F_ACCOUNT_KEYS, 'accountKeys');
+  define(F_HEADER, 'header');
+  define(F_INSTRUCTIONS, 'instructions');
+  define(F_RECENT_BLOCKHASH, 'recentBlockhash');
+  define(F_LOOKUPS, 'addressTableLookups');
+  define(F_ERR, 'err');
+  define(F_FEE, 'fee');
+  define(F_PRE_BALANCES, 'preBalances');
+  define(F_POST_BALANCES, 'postBalances');
+  define(F_INNER, 'innerInstructions');
+  define(F_LOG, 'logMessages');
+  define(F_PRE_TOKENS, 'preTokenBalances');
+  define(F_POST_TOKENS, 'postTokenBalances');
+  define(F_LOADED, 'loadedAddresses');
+  define(F_UNITS, 'computeUnitsConsumed');
+  define(F_LOADED_READONLY, 'readonly');
+  define(F_LOADED_WRITABLE, 'writable');
+  define(F_REQUIRED_SIGNATURES, 'numRequiredSignatures');
+  define(F_READONLY_SIGNED, 'numReadonlySignedAccounts');
+  define(F_READONLY_UNSIGNED, 'numReadonlyUnsignedAccounts');
+  define(F_LOOKUP_KEY, 'accountKey');
+  define(F_LOOKUP_READONLY, 'readonlyIndexes');
+  define(F_LOOKUP_WRITABLE, 'writableIndexes');
+  define(F_PROGRAM_INDEX, 'programIdIndex');
+  define(F_ACCOUNTS, 'accounts');
+  define(F_DATA, 'data');
+  define(F_STACK_HEIGHT, 'stackHeight');
+  define(F_GROUP_INDEX, 'index');
+  define(F_GROUP_CALLS, 'instructions');
+  define(F_TOKEN_ACCOUNT, 'accountIndex');
+  define(F_TOKEN_MINT, 'mint');
+  define(F_TOKEN_OWNER, 'owner');
+  define(F_TOKEN_PROGRAM, 'programId');
+  define(F_TOKEN_AMOUNT, 'uiTokenAmount');
+  define(F_AMOUNT, 'amount');
+  define(F_DECIMALS, 'decimals');
+}
+
+/** The name from `first` on, before `last`, that the key read last is; -1 if none. */
+export function findName(first: i32, last: i32): i32 {
+  for (let name = first; name < last; name++) {
+    const entry = names + <usize>(name * entryBytes);
+    if (load<u32>(entry) == <u32>keyLength && isSame(keyStart, entry + 4, <u32>keyLength)) return name;
+  }
+  return -1;
+}
+
+/** Overlapping words from either end cover every length. */
+export function isSame(a: usize, b: usize, length: u32): bool {
+  if (length >= 16) {
+    if (length > 32) return memory.compare(a, b, length) == 0;
+    const last = <usize>(length - 16);
+    const isEqual = v128.and(
+      i8x16.eq(v128.load(a), v128.load(b)),
+      i8x16.eq(v128.load(a + last), v128.load(b + last)),
+    );
+    return i8x16.all_true(isEqual);
+  }
+  if (length >= 8) {
+    const last = <usize>(length - 8);
+    return load<u64>(a) == load<u64>(b) && load<u64>(a + last) == load<u64>(b + last);
+  }
+  for (let i: u32 = 0; i < length; i++) if (load<u8>(a + i) != load<u8>(b + i)) return false;
+  return true;
+}

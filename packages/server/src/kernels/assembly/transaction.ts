@@ -1,0 +1,385 @@
+// From the JSON of one transaction to its rows, without making anything of JavaScript's in between. It knows what an ordinary
+// transaction looks like, and takes nothing else: whatever it is not sure of it leaves, with its rows taken back, to
+// `source/normalize-transaction.ts` and `segment/append-block.ts`, which say what the rows of a transaction are. What it takes
+// gives the rows that those would give.
+//
+//   bytes ─► one walk over the JSON: keys, calls, lines, balances as they stand ─► key list ─► log against calls ─► rows
+import { ADDRESS_TABLE_BYTES, addressCount, addressOf, addressText, keys, placeAddresses, renewAddresses, TEXT_BYTES } from './shared/address-table';
+import { BASE58_DECODE_BYTES, base58Decode, base58DecodeInitialize } from './shared/base58-decode';
+import { BALANCES_BYTES, beginBalances, placeBalances, pushBalances, pushTokens, readPostBalances, readPostTokens, readPreBalances, readPreTokens } from './shared/balances';
+import { beginCalls, callCount, CALLS_BYTES, orderCalls, placeCalls, programOf, pushCalls, readInnerGroups, readTopCalls, topCount } from './shared/calls';
+import { ERROR_TEXT_BYTES, errorTextCount, errorTextLength, errorTextOf, errorTextStart, placeErrorTexts, renewErrorTexts } from './shared/error-texts';
+import { forget, goTo, goToValue, noteMembers, notePlace } from './shared/fields';
+import { at, end, integer, moveTo, openJson, readCount, readKey, readText, readUlong, skipSpace, skipText, skipValue, take, takeNull, textLength, textStart } from './shared/json';
+import { addKey, beginKeys, endOfListed, isListFull, KEY_LIST_BYTES, placeKeyList, positionOf, pushKeys } from './shared/key-list';
+import { beginLog, lineCount, LOG_LINES_BYTES, logCount, placeLines, readLines, walkLog } from './shared/log-walk';
+import {
+  CALL, defineNames, ENTRY, F_ACCOUNT_KEYS, F_ERR, F_FEE, F_HEADER, F_INNER, F_INSTRUCTIONS, F_LOADED, F_LOADED_READONLY, F_LOADED_WRITABLE,
+  F_LOG, F_LOOKUP_KEY, F_LOOKUP_READONLY, F_LOOKUP_WRITABLE, F_LOOKUPS, F_MESSAGE, F_META, F_POST_BALANCES, F_POST_TOKENS,
+  F_PRE_BALANCES, F_PRE_TOKENS, F_READONLY_SIGNED, F_READONLY_UNSIGNED, F_RECENT_BLOCKHASH, F_REQUIRED_SIGNATURES, F_SIGNATURES,
+  F_TRANSACTION, F_UNITS, F_VERSION, HEADER, findName, isSame, LOADED, LOOKUP, MESSAGE, META, NAME_COUNT, TRANSACTION,
+} from './shared/names';
+import {
+  emptyColumns, isFull, keepBytes, LOOKUP_INDEXES, LOOKUP_KEY, LOOKUP_READONLY_COUNT, LOOKUP_WRITABLE_COUNT, placeColumns, push,
+  pushLong, roomFor, settleRows, takeBackRows, TX_BALANCE_COUNT, TX_BLOCKHASH, TX_DROPPED, TX_ERR, TX_FEE, TX_FEE_NULL, TX_INDEX,
+  TX_INSTRUCTION_COUNT, TX_LOG_COUNT, TX_LOOKUP_COUNT, TX_READONLY_COUNT, TX_READONLY_SIGNED, TX_READONLY_UNSIGNED,
+  TX_REQUIRED_SIGNATURES, TX_SIGNATURE_COUNT, TX_SIGNATURES, TX_STATIC_COUNT, TX_TOKEN_BALANCE_COUNT, TX_UNITS, TX_UNITS_NULL,
+  TX_VERSION, TX_WRITABLE_COUNT,
+} from './shared/rows';
+
+export { columnBytes, columnStart } from './shared/rows';
+
+/** Several times the largest real one. */
+const inputBytesMax: u32 = 256 << 10;
+const listCountMax: u32 = 512;
+const signatureBytes: u32 = 64;
+const signatureLengthMax: u32 = 88;
+
+let input: usize = 0;
+/** Addresses of the three lists that make the listed keys. */
+const staticKeys = memory.data(512 * 4, 4);
+const writableKeys = memory.data(512 * 4, 4);
+const readonlyKeys = memory.data(512 * 4, 4);
+let staticCount: i32 = 0;
+let writableCount: i32 = 0;
+let readonlyCount: i32 = 0;
+let signatureCount: i32 = -1;
+let lookupCount: u32 = 0;
+let lookupIndexCount: u32 = 0;
+/** The top-level instruction that failed; all ones if none did. */
+let failed: u64 = 0;
+let error: u32 = 0;
+/** The text of the program whose only calls are votes, as texts of addresses are kept. */
+const voteProgram = memory.data(48, 16);
+let dropsVotes: bool = false;
+/** The compact beginning of an error that names an instruction. */
+const instructionError = memory.data(32, 16);
+
+/** Lays out the memory, which grows as needed. Once. */
+export function initialize(): void {
+  let place: usize = (__heap_base + 63) & ~63;
+  input = place;
+  place += inputBytesMax + 64;
+  const decoder = place;
+  place += BASE58_DECODE_BYTES + 64;
+  const addresses = (place + 63) & ~63;
+  place = addresses + ADDRESS_TABLE_BYTES;
+  const keyList = place;
+  place += KEY_LIST_BYTES;
+  const texts = place;
+  place += ERROR_TEXT_BYTES;
+  const calls = place;
+  place += CALLS_BYTES;
+  const lines = (place + 7) & ~7;
+  const balances = lines + LOG_LINES_BYTES;
+  place = (balances + BALANCES_BYTES + 63) & ~63;
+  // The last column may be written a little beyond its bytes.
+  const pages = <i32>((placeColumns(place) + 128 + 65535) >> 16);
+  if (pages > memory.size()) memory.grow(pages - memory.size());
+  base58DecodeInitialize(decoder);
+  placeAddresses(addresses);
+  placeKeyList(keyList);
+  placeErrorTexts(texts);
+  placeCalls(calls);
+  placeLines(lines);
+  placeBalances(balances);
+  defineNames();
+  setText(instructionError, '{"InstructionError":[');
+}
+
+function setText(place: usize, text: string): void {
+  for (let i = 0; i < text.length; i++) store<u8>(place + <usize>i, <u8>text.charCodeAt(i));
+}
+
+export function inputAddress(): usize {
+  return input;
+}
+
+/** Where the caller puts the text of the vote program, once. */
+export function voteProgramAddress(): usize {
+  return voteProgram;
+}
+
+/** Keys of 32 bytes, by the numbers that the key lists hold. */
+export function keysAddress(): usize {
+  return keys;
+}
+
+export function keyCount(): u32 {
+  return addressCount;
+}
+
+/** Texts of errors, by the numbers from 1 on that the rows hold. */
+export function textCount(): u32 {
+  return errorTextCount;
+}
+
+export function textAddress(number: u32): usize {
+  return errorTextStart(number);
+}
+
+export function textBytes(number: u32): u32 {
+  return errorTextLength(number);
+}
+
+/** Begins a block. */
+export function begin(areVotesDropped: bool): void {
+  dropsVotes = areVotesDropped;
+  emptyColumns();
+  renewAddresses();
+  renewErrorTexts();
+}
+
+/** Whether the transaction in the `length` bytes at the input was taken; if not it left no rows. */
+export function append(length: u32, index: u32): bool {
+  openJson(input, length);
+  beginKeys();
+  beginCalls();
+  beginLog();
+  beginBalances();
+  staticCount = -1;
+  writableCount = 0;
+  readonlyCount = 0;
+  signatureCount = -1;
+  forget(ENTRY, NAME_COUNT);
+  if (readEntry() && pushRows(index) && !isFull && !isListFull) {
+    settleRows();
+    return true;
+  }
+  takeBackRows();
+  return false;
+}
+
+function readEntry(): bool {
+  if (!readMembers(ENTRY, TRANSACTION)) return false;
+  skipSpace();
+  return at == end;
+}
+
+/** The members of an object whose bulk is read as it is passed over. */
+function readMembers(first: i32, last: i32): bool {
+  if (!take(0x7b)) return false;
+  if (take(0x7d)) return true;
+  do {
+    if (!readKey()) return false;
+    const name = findName(first, last);
+    if (name < 0 ? !skipValue() : !notePlace(name) || !readMember(name)) return false;
+  } while (take(0x2c));
+  return take(0x7d);
+}
+
+function readMember(name: i32): bool {
+  switch (name) {
+    case F_TRANSACTION: return readMembers(TRANSACTION, MESSAGE);
+    case F_MESSAGE: return readMembers(MESSAGE, META);
+    case F_META: return readMembers(META, LOADED);
+    case F_LOADED: return takeNull() || readMembers(LOADED, HEADER);
+    case F_SIGNATURES: return readSignatures();
+    case F_ACCOUNT_KEYS: return (staticCount = readAddresses(staticKeys)) > 0;
+    case F_LOADED_WRITABLE: return takeNull() || (writableCount = readAddresses(writableKeys)) >= 0;
+    case F_LOADED_READONLY: return takeNull() || (readonlyCount = readAddresses(readonlyKeys)) >= 0;
+    case F_INSTRUCTIONS: return readTopCalls();
+    case F_INNER: return readInnerGroups();
+    case F_LOG: return readLines();
+    case F_PRE_BALANCES: return readPreBalances();
+    case F_POST_BALANCES: return readPostBalances();
+    case F_PRE_TOKENS: return readPreTokens();
+    case F_POST_TOKENS: return readPostTokens();
+    default: return skipValue();
+  }
+}
+
+/** How many addresses the list has; -1 if it is none of such. */
+function readAddresses(out: usize): i32 {
+  if (!take(0x5b)) return -1;
+  if (take(0x5d)) return 0;
+  let count: u32 = 0;
+  do {
+    if (count == listCountMax || !readText()) return -1;
+    const address = addressOf(textStart, textLength);
+    if (address < 0) return -1;
+    store<u32>(out + (count++ << 2), <u32>address);
+  } while (take(0x2c));
+  return take(0x5d) ? <i32>count : -1;
+}
+
+function readSignatures(): bool {
+  if (!take(0x5b)) return false;
+  signatureCount = 0;
+  if (take(0x5d)) return true;
+  do {
+    if (!readText() || textLength > signatureLengthMax) return false;
+    const place = roomFor(TX_SIGNATURES, signatureLengthMax + 8);
+    if (place == 0 || base58Decode(textStart, textLength, place) != <i32>signatureBytes) return false;
+    keepBytes(TX_SIGNATURES, signatureBytes);
+    signatureCount++;
+  } while (take(0x2c));
+  return take(0x5d);
+}
+
+function pushRows(index: u32): bool {
+  if (staticCount < 0 || signatureCount < 0 || topCount < 1 || lineCount < 1) return false;
+  pushListedKeys();
+  if (!orderCalls() || isDroppedVote() || !readErr()) return false;
+  if (!pushMessage(index) || !pushFees() || !walkLog(failed) || !pushCalls(error == 0)) return false;
+  push(TX_INSTRUCTION_COUNT, callCount);
+  push(TX_LOG_COUNT, logCount);
+  const balanceCount = pushBalances();
+  const tokenCount = pushTokens();
+  push(TX_BALANCE_COUNT, <u32>balanceCount);
+  push(TX_TOKEN_BALANCE_COUNT, <u32>tokenCount);
+  pushKeys();
+  return balanceCount >= 0 && tokenCount >= 0;
+}
+
+function pushListedKeys(): void {
+  for (let i: i32 = 0; i < staticCount; i++) addKey(load<u32>(staticKeys + ((<usize>i) << 2)));
+  for (let i: i32 = 0; i < writableCount; i++) addKey(load<u32>(writableKeys + ((<usize>i) << 2)));
+  for (let i: i32 = 0; i < readonlyCount; i++) addKey(load<u32>(readonlyKeys + ((<usize>i) << 2)));
+  endOfListed();
+}
+
+function isDroppedVote(): bool {
+  if (!dropsVotes || topCount != 1) return false;
+  return memory.compare(addressText(programOf(0)), voteProgram, TEXT_BYTES) == 0;
+}
+
+/** Null, or what nodes write for an instruction that failed: `{"InstructionError":[n,"Name"]}`, `{"InstructionError":[n,{"Name":m}]}`. */
+function readErr(): bool {
+  failed = u64.MAX_VALUE;
+  error = 0;
+  if (!goToValue(F_ERR)) return true;
+  const start = at;
+  if (!isSame(at, instructionError, 21)) return false;
+  moveTo(at + 21);
+  if (!readDigits()) return false;
+  failed = integer;
+  if (!takeNow(0x2c) || !readReason() || !takeNow(0x5d) || !takeNow(0x7d)) return false;
+  error = errorTextOf(start, <u32>(at - start), false);
+  return error != 0;
+}
+
+/** A text, or an object of one member that is a number or a text. */
+function readReason(): bool {
+  if (load<u8>(at) == 0x22) return skipText();
+  if (!takeNow(0x7b) || load<u8>(at) != 0x22) return false;
+  // A key that looks like a number would be written in another place.
+  if (<u32>load<u8>(at, 1) - 48 < 10 || !skipText() || !takeNow(0x3a)) return false;
+  return (load<u8>(at) == 0x22 ? skipText() : readDigits()) && takeNow(0x7d);
+}
+
+/** As `take`, without white space before it. */
+function takeNow(byte: u8): bool {
+  return load<u8>(at) == byte && take(byte);
+}
+
+/** A number that JavaScript writes as it stands, without white space before it. */
+function readDigits(): bool {
+  const start = at;
+  return <u32>load<u8>(at) - 48 < 10 && readUlong() && at - start <= 15;
+}
+
+function pushMessage(index: u32): bool {
+  push(TX_INDEX, index);
+  push(TX_STATIC_COUNT, staticCount);
+  push(TX_WRITABLE_COUNT, writableCount);
+  push(TX_READONLY_COUNT, readonlyCount);
+  push(TX_SIGNATURE_COUNT, signatureCount);
+  push(TX_DROPPED, 0);
+  if (!goTo(F_RECENT_BLOCKHASH) || !readText()) return false;
+  const blockhash = addressOf(textStart, textLength);
+  if (blockhash < 0) return false;
+  push(TX_BLOCKHASH, positionOf(blockhash));
+  return pushHeader() && pushLookups() && pushVersion();
+}
+
+function pushHeader(): bool {
+  if (!goTo(F_HEADER) || !noteMembers(HEADER, LOOKUP)) return false;
+  return (
+    pushCount(F_REQUIRED_SIGNATURES, TX_REQUIRED_SIGNATURES) &&
+    pushCount(F_READONLY_SIGNED, TX_READONLY_SIGNED) &&
+    pushCount(F_READONLY_UNSIGNED, TX_READONLY_UNSIGNED)
+  );
+}
+
+function pushCount(name: i32, column: i32): bool {
+  if (!goTo(name) || !readCount(255)) return false;
+  push(column, <u32>integer);
+  return true;
+}
+
+function pushLookups(): bool {
+  lookupCount = 0;
+  lookupIndexCount = 0;
+  if (goToValue(F_LOOKUPS)) {
+    if (!take(0x5b)) return false;
+    if (!take(0x5d)) {
+      do {
+        if (!pushLookup()) return false;
+      } while (take(0x2c));
+      if (!take(0x5d)) return false;
+    }
+  }
+  push(TX_LOOKUP_COUNT, lookupCount);
+  // Addresses that the lookups name and that did not arrive.
+  return lookupIndexCount == 0 || writableCount + readonlyCount > 0;
+}
+
+function pushLookup(): bool {
+  if (!noteMembers(LOOKUP, CALL)) return false;
+  const after = at;
+  if (!goTo(F_LOOKUP_KEY) || !readText()) return false;
+  const key = addressOf(textStart, textLength);
+  if (key < 0) return false;
+  push(LOOKUP_KEY, positionOf(key));
+  if (!pushIndexes(F_LOOKUP_READONLY, LOOKUP_READONLY_COUNT)) return false;
+  if (!pushIndexes(F_LOOKUP_WRITABLE, LOOKUP_WRITABLE_COUNT)) return false;
+  lookupCount++;
+  moveTo(after);
+  return true;
+}
+
+function pushIndexes(name: i32, countColumn: i32): bool {
+  if (!goTo(name) || !take(0x5b)) return false;
+  let count: u32 = 0;
+  if (!take(0x5d)) {
+    do {
+      if (!readCount(255)) return false;
+      push(LOOKUP_INDEXES, <u32>integer);
+      count++;
+    } while (take(0x2c));
+    if (!take(0x5d)) return false;
+  }
+  push(countColumn, count);
+  lookupIndexCount += count;
+  return true;
+}
+
+/** Plus one, legacy is 0. A version above those that are known is for others to count. */
+function pushVersion(): bool {
+  let version: u32 = lookupCount > 0 ? 1 : 0;
+  if (goToValue(F_VERSION)) {
+    if (load<u8>(at) == 0x22) {
+      // 'legacy', overlapping
+      if (!readText() || textLength != 6 || load<u32>(textStart) != 0x6167656c || load<u32>(textStart, 2) != 0x79636167) return false;
+      version = 0;
+    } else {
+      if (!readCount(1)) return false;
+      version = <u32>integer + 1;
+    }
+  }
+  push(TX_VERSION, version);
+  return true;
+}
+
+function pushFees(): bool {
+  push(TX_ERR, error);
+  if (!goTo(F_FEE) || !readUlong()) return false;
+  pushLong(TX_FEE, integer);
+  push(TX_FEE_NULL, 0);
+  const hasUnits = goToValue(F_UNITS);
+  if (hasUnits && !readUlong()) return false;
+  pushLong(TX_UNITS, hasUnits ? integer : 0);
+  push(TX_UNITS_NULL, hasUnits ? 0 : 1);
+  return true;
+}
