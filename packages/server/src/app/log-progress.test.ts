@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../base/testing/manual-clock.ts';
+import type { SourceState } from '../source/source-health.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
 import { logProgress } from './log-progress.ts';
 
@@ -12,6 +13,7 @@ let status: {
   behindSlots: number | null;
   counters: Record<string, number>;
   backfill: null;
+  sources: { name: string; state: SourceState; fault: string | null; failures: 0; strikes: 0 }[];
 } | null;
 let dataset: MemoryDataset;
 let running: Promise<void>;
@@ -24,7 +26,7 @@ beforeEach(() => {
   setMaxListeners(0, stop.signal);
   dataset = new MemoryDataset();
   dataset.extend([0, 1]);
-  status = { behindSlots: 0, counters: {}, backfill: null };
+  status = { behindSlots: 0, counters: {}, backfill: null, sources: [] };
   const log = pino(
     { base: null, timestamp: false },
     { write: (line) => said.push(JSON.parse(line)) },
@@ -64,7 +66,7 @@ test('behavior: one that nothing feeds says nothing', async () => {
 });
 
 test('behavior: far behind, how many blocks came, how fast, and how long it still takes', async () => {
-  status = { behindSlots: 2_000, counters: { blocks: 90 }, backfill: null };
+  status = { behindSlots: 2_000, counters: { blocks: 90 }, backfill: null, sources: [] };
   dataset.extend([40, 101]);
   await pass(10);
   expect(said).toEqual([
@@ -82,4 +84,18 @@ test('behavior: far behind, how many blocks came, how fast, and how long it stil
   // Sources that bring nothing are no reason for a line every ten seconds.
   await pass(30);
   expect(said).toHaveLength(1);
+});
+
+test('behavior: a source that does not answer is told of once, and once when it is back', async () => {
+  const source = { name: 'rpc-1', failures: 0, strikes: 0 } as const;
+  const well = { behindSlots: 0, counters: {}, backfill: null };
+  const waiting = { ...source, state: 'waiting' as const, fault: 'ECONNREFUSED' };
+  status = { ...well, sources: [waiting] };
+  await pass(4);
+  expect(said).toEqual([]);
+  await pass(20);
+  expect(said).toMatchObject([{ level: 40, source: 'rpc-1', fault: 'ECONNREFUSED' }]);
+  status = { ...well, sources: [{ ...source, state: 'live', fault: null }] };
+  await pass(5);
+  expect(said.slice(1)).toMatchObject([{ source: 'rpc-1', msg: 'the source is back' }]);
 });

@@ -12,7 +12,10 @@ export interface LogProgressModules {
 export interface LoggedDataset {
   readonly reader: DatasetReader;
   /** `null` where nothing feeds it. */
-  readonly ingest: () => Pick<IngestStatus, 'backfill' | 'behindSlots' | 'counters'> | null;
+  readonly ingest: () => Pick<
+    IngestStatus,
+    'backfill' | 'behindSlots' | 'counters' | 'sources'
+  > | null;
 }
 
 /** Says once in a while how far the datasets are that grow, and at once which alarms were raised and cleared. */
@@ -25,7 +28,10 @@ export async function logProgress(
   while (!signal.aborted) {
     await clock.sleep(alarmCheckMs, signal);
     for (const { reader } of datasets) logAlarms(reader, standing, log);
-    for (const dataset of grown) dataset.logIfDue();
+    for (const dataset of grown) {
+      dataset.logSources();
+      dataset.logIfDue();
+    }
   }
 }
 
@@ -36,11 +42,15 @@ const catchingUpMs = 10_000;
 /** Nearer than this it is there before anybody has read the line. */
 const catchingUpSlotsMin = 100;
 const blocksALineMin = 10;
+/** A call that fails now and then is nobody's business; a source that is away is. */
+const failedLooksMax = 5;
 
 /** A dataset, and how far it was when that was last told. */
 class GrowingDataset {
   readonly #dataset: LoggedDataset;
   readonly #modules: Pick<LogProgressModules, 'log' | 'clock'>;
+  /** By source, for how many looks in a row it did not answer. */
+  readonly #failedLooks = new Map<string, number>();
   #saidMs: number;
   #slot: number | undefined;
   #blocks = 0;
@@ -52,15 +62,32 @@ class GrowingDataset {
     this.#slot = dataset.reader.snapshot().head?.number;
   }
 
+  /** Says of a source once that it does not answer, and once that it does again. */
+  logSources(): void {
+    const { reader, ingest } = this.#dataset;
+    const { log } = this.#modules;
+    const dataset = reader.description.name;
+    for (const { name: source, state, fault } of ingest()?.sources ?? []) {
+      const looks = this.#failedLooks.get(source) ?? 0;
+      const isWell = state === 'live' || state === 'starting';
+      this.#failedLooks.set(source, isWell ? 0 : looks + 1);
+      if (!isWell && looks + 1 === failedLooksMax) {
+        log.warn({ dataset, source, state, fault }, 'the source does not answer as it should');
+      }
+      if (isWell && looks >= failedLooksMax) log.info({ dataset, source }, 'the source is back');
+    }
+  }
+
   logIfDue(): void {
     const { reader, ingest } = this.#dataset;
     const status = ingest();
     const nowMs = this.#modules.clock.nowMs();
     const elapsedMs = nowMs - this.#saidMs;
     if (status === null || elapsedMs < catchingUpMs) return;
-    const { head, finalized } = reader.snapshot();
+    const { head, finalized, start } = reader.snapshot();
     const blocks = status.counters['blocks'] ?? 0;
-    const far = this.#howFar(head?.number, status.behindSlots, elapsedMs);
+    const from = this.#slot ?? start ?? 0;
+    const far = howFar({ from, to: head?.number, behindSlots: status.behindSlots, elapsedMs });
     const isCatchingUp = far !== undefined && blocks - this.#blocks >= blocksALineMin;
     if (!isCatchingUp && elapsedMs < followingMs) return;
     const { log } = this.#modules;
@@ -75,14 +102,20 @@ class GrowingDataset {
     this.#slot = head?.number;
     this.#blocks = blocks;
   }
+}
 
-  /** Undefined where the head is near, or did not come nearer. */
-  #howFar(slot: number | undefined, behindSlots: number | null, elapsedMs: number) {
-    if (slot === undefined || behindSlots === null || behindSlots < catchingUpSlotsMin) return;
-    const slots = slot - (this.#slot ?? slot);
-    if (slots <= 0) return { behindSlots };
-    return { behindSlots, secondsLeft: Math.ceil((behindSlots * elapsedMs) / slots / 1000) };
-  }
+interface Advance {
+  readonly from: number;
+  readonly to: number | undefined;
+  readonly behindSlots: number | null;
+  readonly elapsedMs: number;
+}
+
+/** Undefined where the head of the sources is near. */
+function howFar({ from, to, behindSlots, elapsedMs }: Advance) {
+  if (to === undefined || behindSlots === null || behindSlots < catchingUpSlotsMin) return;
+  if (to <= from) return { behindSlots };
+  return { behindSlots, secondsLeft: Math.ceil((behindSlots * elapsedMs) / (to - from) / 1000) };
 }
 
 const alarmCheckMs = 1_000;

@@ -17,7 +17,9 @@ export type StartChoice =
   /** The ledger is not there yet, or the source did not answer. */
   | { readonly kind: 'later' }
   /** The source no longer has the block. */
-  | { readonly kind: 'pruned'; readonly firstAvailable: Slot };
+  | { readonly kind: 'pruned'; readonly firstAvailable: Slot }
+  /** The ledger has yet to come to the block. */
+  | { readonly kind: 'ahead'; readonly finalized: Slot };
 
 /** Only finalized blocks are looked at: a first block that a fork takes away would leave an anchor of no chain. */
 export async function chooseStart(
@@ -34,7 +36,7 @@ export async function chooseStart(
   if (available.value > first) return { kind: 'pruned', firstAvailable: available.value };
   if (first === 0) return { kind: 'chosen', anchor: null };
   const range = { first, last: Math.min(finalized.value, first + listSlotsMax - 1) };
-  if (range.last < range.first) return later;
+  if (range.last < range.first) return { kind: 'ahead', finalized: finalized.value };
   const list = source.note(await node.listSlots(range, 'finalized', signal));
   const slot = list.kind === 'ok' ? list.value[0] : undefined;
   if (slot === undefined) return later;

@@ -92,6 +92,21 @@ describe('following one node', () => {
     },
   );
 
+  test('behavior: a start that the ledger has yet to come to is told, and begun with when it has', async () => {
+    const world = await startWorld({
+      ledger: { chain: { startSlot: 300 } },
+      start: { kind: 'slot', slot: 290 as Slot },
+    });
+    const { following, node } = world;
+    await untilAlarm(following, 'source-start-missing');
+    const [alarm] = following.dataset.status().alarms;
+    expect(alarm?.message).toMatch(/has come to slot 2\d\d only$/);
+    await world.produce(60);
+    await following.until('the head is reached', isCaughtUp(node));
+    expect(following.dataset.snapshot().start).toBeGreaterThan(280);
+    expect(following.dataset.status().alarms).toEqual([]);
+  });
+
   test('behavior: I-74 a restart goes on from the stored head, also across a fork meanwhile', async () => {
     const fs = new SimFs();
     const first = await startWorld({ fs });

@@ -157,10 +157,12 @@ export class Ingester {
           dataset.alarms.clear('source-start-missing');
           return;
         }
-        if (choice.kind === 'pruned') {
-          const text = `${source.name} begins at slot ${choice.firstAvailable}`;
-          dataset.alarms.raise('source-start-missing', text);
-        }
+        if (choice.kind === 'later') continue;
+        const text =
+          choice.kind === 'pruned'
+            ? `${source.name} begins at slot ${choice.firstAvailable}`
+            : `${source.name} has come to slot ${choice.finalized} only`;
+        dataset.alarms.raise('source-start-missing', text);
       }
       await clock.sleep(retryStartMs, signal);
     }
