@@ -149,7 +149,11 @@ test('error: --keep without --rpc would have no effect and is refused', async ()
 
 test('error: datasets-missing: a folder without datasets is not served', async () => {
   const empty = mkdtempSync(join(tmpdir(), 'sluice-empty-'));
-  await expect(ServiceProcess.startServe(['--data', empty])).rejects.toThrow('datasets-missing');
+  for (const data of [empty, join(empty, 'mistyped')]) {
+    await expect(ServiceProcess.startServe(['--data', data])).rejects.toThrow('datasets-missing');
+  }
+  // Nothing is made where somebody meant another folder.
+  expect(readdirSync(empty)).toEqual([]);
   rmSync(empty, { recursive: true, force: true });
 });
 

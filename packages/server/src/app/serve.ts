@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
+import { findDatasets } from '../dataset/find-datasets.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import type { WriterLock } from '../storage/writer-lock.ts';
 import { Closers } from './closers.ts';
@@ -62,6 +63,7 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
   const keys = decideAccess(config.listen);
   const closers = new Closers();
   try {
+    await refuseNothing(config);
     const locks = await lockFolders(config, closers);
     const planned = await planDatasets(config, { fs: nodeFs, log });
     if (planned.length === 0) throw new CodedError('datasets-missing', { folder: config.data });
@@ -76,6 +78,18 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
   } finally {
     await closers.closeAll();
   }
+}
+
+/** Before anything is made or locked: a mistyped folder leaves nothing behind. */
+async function refuseNothing({ datasets, data }: Config): Promise<void> {
+  if (datasets.length > 0) return;
+  try {
+    if ((await findDatasets(data, nodeFs)).length > 0) return;
+  } catch (error) {
+    // What else is wrong with the folder the lock says better.
+    if (!isCodedError(error, 'storage-missing')) return;
+  }
+  throw new CodedError('datasets-missing', { folder: data });
 }
 
 interface Running {

@@ -131,6 +131,8 @@ class ImportBatch {
 
   /** Up to the head everything is settled: a block there is stored already, or does not belong into this dataset. */
   async #isKnown({ number: slot, hash }: BlockHeader, place: Place): Promise<boolean> {
+    // Files that overlap bring a block again before it is stored.
+    if (this.#headers.some((own) => own.number === slot && own.hash === hash)) return true;
     const { start, head } = this.#modules.dataset.snapshot();
     if (head === null || slot > head.number) return false;
     const stored = await findStored(this.#modules.dataset, slot);

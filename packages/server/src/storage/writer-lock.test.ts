@@ -53,7 +53,10 @@ test.runIf(platform === 'linux')(
 
 test('error: F-26 data-folder-locked: a second process is refused while the first lives', async () => {
   const owner = await startOwner();
-  await expect(WriterLock.acquire(folder)).rejects.toMatchObject({ code: 'data-folder-locked' });
+  await expect(WriterLock.acquire(folder)).rejects.toMatchObject({
+    code: 'data-folder-locked',
+    detail: { folder },
+  });
   await owner.kill();
 });
 

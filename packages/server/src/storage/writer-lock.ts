@@ -40,9 +40,9 @@ export class WriterLock {
       });
       if (server !== undefined) return new WriterLock(server, path);
       if (await isAnswered(path)) break;
-      await removeDead(path, attempt);
+      if (!(await removeDead(path, attempt))) break;
     }
-    throw new CodedError('data-folder-locked');
+    throw new CodedError('data-folder-locked', { folder });
   }
 
   /** Whether the lock is still ours. One that lost it, to whatever hand, must not write. */
@@ -97,20 +97,21 @@ function isAnswered(path: string): Promise<boolean> {
 
 /**
  * Two processes may find the same dead socket. Moving it away first and asking it again shows whether the other one has
- * put its own there meanwhile; that one then notices that it no longer holds the lock.
+ * put its own there meanwhile; that one then notices that it no longer holds the lock. False if it was not dead.
  */
-async function removeDead(path: string, attempt: number): Promise<void> {
+async function removeDead(path: string, attempt: number): Promise<boolean> {
   const aside = `${path}.${process.pid}.${attempt}`;
   try {
     await rename(path, aside);
     if (await isAnswered(aside)) {
       await rename(aside, path);
-      throw new CodedError('data-folder-locked');
+      return false;
     }
     await unlink(aside);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
+  return true;
 }
 
 function inodeOf(path: string): number | undefined {

@@ -1,8 +1,12 @@
+import type { CodedError } from '../../base/errors.ts';
+
 /** A configuration before it is checked: plain values, and of each where it stands in the file it came from. */
 export interface ConfigTree {
   readonly value: unknown;
   /** By path, `datasets[0].sources[1].url`. Empty where there is no file. */
   readonly places: ReadonlyMap<string, ConfigPlace>;
+  /** Variables that are not set, by `key` where they were named; the value there means nothing. */
+  readonly unset: readonly CodedError[];
 }
 
 export interface ConfigPlace {

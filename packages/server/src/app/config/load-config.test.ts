@@ -119,6 +119,15 @@ test.each([
   expect(faultsOf(text)).toMatchObject([{ code, ...detail }]);
 });
 
+test('error: config-variable-unset is told of every variable, beside what else is wrong', () => {
+  const text = 'listen:\n  port: ${MY_PORT}\nlog:\n  level: ${LEVEL}\n  levl: x\n';
+  expect(faultsOf(text)).toMatchObject([
+    { code: 'config-variable-unset', variable: 'MY_PORT', line: 2 },
+    { code: 'config-variable-unset', variable: 'LEVEL', line: 4 },
+    { code: 'config-key-unknown', key: 'log.levl', line: 5 },
+  ]);
+});
+
 test('limit: parts that are used again and again are counted', () => {
   const rows = ['a: &a [1,1,1,1,1,1,1,1,1,1]'];
   for (const [i, name] of ['b', 'c', 'd', 'e', 'f'].entries()) {

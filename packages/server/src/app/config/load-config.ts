@@ -43,15 +43,19 @@ export function examineConfig(
   const resolvePath = (path: string) => (file === undefined ? path : resolve(dirname(file), path));
   const applied = applySchema(configSchema, tree, { resolvePath });
   const config = applied.value as Config;
-  const isShaped = applied.faults.length === 0;
-  const faults = isShaped ? checkConfig(config, tree) : applied.faults;
+  const unsetKeys = new Set(tree.unset.map(({ detail }) => detail['key']));
+  // What is wrong with a value that is not known is that it is not.
+  const wrong = applied.faults.filter(({ detail }) => !unsetKeys.has(detail['key'] ?? null));
+  const ofShape = [...tree.unset, ...wrong];
+  const isShaped = ofShape.length === 0;
+  const faults = isShaped ? checkConfig(config, tree) : ofShape;
   const sorted = [...faults].sort(byLine).map((fault) => nameFile(fault, file));
   return { config, tree, isShaped, faults: sorted };
 }
 
 /** A file of a thousand datasets has a tenth of it. */
 const configBytesMax = 1 << 20;
-const emptyTree: ConfigTree = { value: {}, places: new Map() };
+const emptyTree: ConfigTree = { value: {}, places: new Map(), unset: [] };
 
 function readConfigFile(file: string, environment: Environment): ConfigTree {
   const unreadable = (cause: unknown) => {
@@ -82,7 +86,7 @@ function byLine(a: CodedError, b: CodedError): number {
 /** The tree with other values put over it. What was put over has no place in the file any more. */
 function override(tree: ConfigTree, overrides: Readonly<Record<string, unknown>>): ConfigTree {
   const places = new Map(tree.places);
-  return { value: merge(tree.value, overrides, { places, path: '' }), places };
+  return { ...tree, value: merge(tree.value, overrides, { places, path: '' }), places };
 }
 
 interface MergeInto {

@@ -39,6 +39,7 @@ class YamlReader {
   readonly #lines: LineCounter;
   readonly #environment: Environment;
   readonly #places = new Map<string, ConfigPlace>();
+  readonly #unset: CodedError[] = [];
 
   constructor(document: YamlDocument, lines: LineCounter, environment: Environment) {
     this.#document = document;
@@ -50,7 +51,7 @@ class YamlReader {
     const { contents } = this.#document;
     const value = contents === null ? {} : this.#value(contents, '', 0);
     // A file of comments only.
-    return { value: value ?? {}, places: this.#places };
+    return { value: value ?? {}, places: this.#places, unset: this.#unset };
   }
 
   #value(node: unknown, path: string, depth: number): unknown {
@@ -113,9 +114,9 @@ class YamlReader {
       }
       const value = this.#environment[variable];
       if (value === undefined) {
-        throw new CodedError('config-variable-unset', { variable, key: path, line });
+        this.#unset.push(new CodedError('config-variable-unset', { variable, key: path, line }));
       }
-      return value;
+      return value ?? '';
     });
   }
 }

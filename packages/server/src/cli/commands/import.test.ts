@@ -65,6 +65,12 @@ describe('sluice import', () => {
     expect(out).toMatch(/^mine: 25 blocks imported, 15 were there already; now slots/);
   });
 
+  test('behavior: files that overlap are one dataset, also the first time', async () => {
+    const { code, out } = await importInto('overlap', at('a.jsonl'), at('all.jsonl'));
+    expect(code).toBe(0);
+    expect(out).toMatch(/^mine: 40 blocks imported, 15 were there already; now slots/);
+  });
+
   test('behavior: what a dataset keeps stays as it was made, and is told where it differs', async () => {
     await importInto('kept', '--votes', 'keep', at('a.jsonl'));
     const { err } = await importInto('kept', '--allow-missing', 'logs', at('b.jsonl.gz'));
