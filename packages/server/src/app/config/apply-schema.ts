@@ -64,7 +64,7 @@ class SchemaReader {
   }
 
   #readByKind(kinds: readonly SchemaNode[], value: unknown, path: string): unknown {
-    if (!isObject(value)) return this.#refuseValue('an object with a kind', value, path);
+    if (!isObject(value)) return this.#refuseShape('an object with a kind', value, path);
     const names = kinds.map(({ properties }) => properties?.['kind']?.const as string);
     const { kind } = value;
     if (kind === undefined) {
@@ -82,7 +82,7 @@ class SchemaReader {
   #readObject(schema: SchemaNode, value: unknown, path: string): unknown {
     // `limits:` with nothing below it is as good as no such key.
     const object = value === null ? {} : value;
-    if (!isObject(object)) return this.#refuseValue('keys and values', value, path);
+    if (!isObject(object)) return this.#refuseShape('keys and values', value, path);
     const properties = schema.properties ?? {};
     const read: Record<string, unknown> = {};
     for (const key of Object.keys(object)) {
@@ -101,7 +101,7 @@ class SchemaReader {
   }
 
   #readRecord(schema: SchemaNode, value: unknown, path: string): unknown {
-    if (!isObject(value)) return this.#refuseValue('keys and values', value, path);
+    if (!isObject(value)) return this.#refuseShape('keys and values', value, path);
     const [below] = Object.values(schema.patternProperties ?? {}) as [SchemaNode];
     return Object.fromEntries(
       Object.entries(value).map(([key, one]) => [key, this.read(below, one, pathBelow(path, key))]),
@@ -112,7 +112,7 @@ class SchemaReader {
     const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
     const isList = Array.isArray(value);
     if (!isList || value.length < minItems || value.length > maxItems) {
-      return this.#refuseValue(describeExpected(schema), value, path);
+      return this.#refuseShape(describeExpected(schema), value, path);
     }
     return value.map((one, i) => this.read(item, one, pathBelow(path, i)));
   }
@@ -122,11 +122,7 @@ class SchemaReader {
     const candidate =
       template === undefined ? toChoice(schema, value) : fromVariable(schema, value);
     if (!Check(schema as TSchema, candidate)) {
-      const isHidden = template !== undefined || schema.secret !== undefined;
-      const expected = describeExpected(schema);
-      return isHidden
-        ? this.#refuse('config-value-invalid', { key: path, ...this.#lineOf(path), expected })
-        : this.#refuseValue(expected, value, path);
+      return this.#refuseValue(describeExpected(schema), value, path, schema.secret !== undefined);
     }
     const isPath = schema.path === true && typeof candidate === 'string';
     return isPath ? this.#options.resolvePath(candidate) : candidate;
@@ -139,9 +135,17 @@ class SchemaReader {
     this.#refuse('config-key-unknown', { key: below, ...this.#lineOf(below), ...hint });
   }
 
-  #refuseValue(expected: string, found: unknown, path: string): undefined {
-    const detail = { found: describeFound(found), expected };
-    return this.#refuse('config-value-invalid', { key: path, ...this.#lineOf(path), ...detail });
+  /** A text where there should be more than one stands in for what it should hold, secrets among it. */
+  #refuseShape(expected: string, found: unknown, path: string): undefined {
+    return this.#refuseValue(expected, found, path, typeof found === 'string');
+  }
+
+  /** What came from a variable is not shown, wherever it was put. */
+  #refuseValue(expected: string, found: unknown, path: string, isSecret = false): undefined {
+    const isHidden = isSecret || this.#tree.places.get(path)?.template !== undefined;
+    const shown = isHidden ? {} : { found: describeFound(found) };
+    const detail = { ...this.#lineOf(path), ...shown, expected };
+    return this.#refuse('config-value-invalid', { key: path, ...detail });
   }
 
   #refuse(code: ErrorCode, detail: ErrorDetail): undefined {

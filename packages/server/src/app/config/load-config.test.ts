@@ -192,6 +192,10 @@ test('error: a refusal shows no secret, wherever it was written', () => {
     secretText.replace('url:', 'urll:'),
     `${secretText}\n  hunter2 [ pathkey`,
     secretText.replace('kind: rpc', 'kind: https://hunter2'),
+    secretText.replace('kind: rpc', 'kind: "${KEY}"'),
+    secretText.replace(/headers: .*/, 'headers: headerkey'),
+    'limits: "${KEY}"\n',
+    'datasets: "${KEY}"\n',
   ];
   for (const text of wrong) {
     const faults = JSON.stringify(faultsOf(text, { KEY: 'fromenv' }));
