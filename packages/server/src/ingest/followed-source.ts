@@ -6,6 +6,7 @@ import { PortalNode, type PortalNodeOptions } from '../source/portal-node.ts';
 import type { Answer } from '../source/rpc-refusal.ts';
 import { SlotWatcher } from '../source/slot-watcher.ts';
 import { SourceHealth } from '../source/source-health.ts';
+import { DueTimes } from './due-times.ts';
 
 /** A node, by JSON-RPC. */
 export interface RpcSourceOptions extends LedgerNodeOptions {
@@ -35,6 +36,10 @@ export class FollowedSource {
   readonly node: LedgerNode | PortalNode;
   readonly watcher: SlotWatcher;
   readonly health: SourceHealth;
+  /** When its next block may come. */
+  readonly due = new DueTimes();
+  /** Whether it may be asked as often as blocks may come. */
+  readonly #isUnlimited: boolean;
   /** Whether it is known to serve the ledger of the dataset. */
   isGenesisChecked = false;
   /** The newest slots it reported; -1 before it did. */
@@ -51,6 +56,13 @@ export class FollowedSource {
       : { urls: options.wsUrls, headers: options.headers, onMute };
     this.watcher = new SlotWatcher(watched, modules);
     this.health = new SourceHealth(options.name, modules);
+    this.#isUnlimited = isPortal || options.callsPerSecond === undefined;
+  }
+
+  /** A block came to a question of that time. */
+  learn(slot: number, askedMs: number): void {
+    const announcedMs = this.watcher.announcedMs(slot);
+    if (announcedMs !== undefined && this.#isUnlimited) this.due.learn(askedMs - announcedMs);
   }
 
   get name(): string {

@@ -59,8 +59,7 @@ export interface IngestStatus {
   readonly backfill: BackfillProgress | null;
 }
 
-/** After a notification the block is confirmed within a few of these; without notifications twice as seldom is fine. */
-const pollAfterWakeMs = 50;
+/** Without notifications. */
 const pollMs = 100;
 /** With notifications, a poll without one only guards against a socket that stays open and says nothing. */
 const pollQuietMs = 400;
@@ -197,15 +196,20 @@ export class Ingester {
       await source.health.ready(signal);
       if (signal.aborted) return;
       if (!source.isGenesisChecked) await agreeOnGenesis([source], this.#modules, signal);
+      const askedMs = clock.nowMs();
       const progressed = source.isGenesisChecked && (await follower.step(signal));
-      if (!progressed) await this.#pause(source, signal);
+      if (progressed) source.learn(headSlot(this.#feeder.pending), askedMs);
+      else await this.#pause(source, signal);
     }
   }
 
-  async #pause({ watcher, health }: FollowedSource, signal: AbortSignal): Promise<void> {
+  async #pause({ watcher, health, due }: FollowedSource, signal: AbortSignal): Promise<void> {
     const head = headSlot(this.#feeder.pending);
     if (!watcher.isLive) return this.#modules.clock.sleep(pollMs, signal);
-    if (watcher.highest > head) return this.#modules.clock.sleep(pollAfterWakeMs, signal);
+    if (watcher.highest > head) {
+      const pauseMs = due.pauseMs(watcher.announcedAbove(head));
+      return this.#modules.clock.sleep(pauseMs, signal);
+    }
     if (health.isReady) await watcher.above(head, pollQuietMs, signal);
   }
 

@@ -22,6 +22,7 @@ export interface SlotWatcherOptions {
 const silenceMsMaxDefault = 10_000;
 const handshakeMsMax = 5_000;
 const messageBytesMax = 65_536;
+const announcedCountMax = 64;
 const reconnect = { firstMs: 500, maxMs: 30_000 };
 
 export class SlotWatcher {
@@ -29,6 +30,8 @@ export class SlotWatcher {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #waiters = new Set<() => void>();
+  /** When slots were announced, the last ones. */
+  readonly #announced = new Map<number, number>();
   #highest = -1;
   #isLive = false;
 
@@ -49,6 +52,17 @@ export class SlotWatcher {
   /** The highest slot that was announced; -1 if none was. */
   get highest(): number {
     return this.#highest;
+  }
+
+  /** When a slot was announced; undefined if it was not, or long ago. */
+  announcedMs(slot: number): number | undefined {
+    return this.#announced.get(slot);
+  }
+
+  /** How long ago each of the last slots above this one was announced. */
+  announcedAbove(slot: number): number[] {
+    const nowMs = this.#clock.nowMs();
+    return [...this.#announced].flatMap(([one, ms]) => (one > slot ? [nowMs - ms] : []));
   }
 
   /** Resolves when a slot above `slot` was announced, after `ms`, or when the signal aborts. */
@@ -122,6 +136,9 @@ export class SlotWatcher {
   #announce(slot: number): void {
     // A node that went back to an earlier slot, as after a fork, still tells that there is something to ask.
     this.#highest = slot;
+    this.#announced.set(slot, this.#clock.nowMs());
+    const [oldest] = this.#announced.keys();
+    if (this.#announced.size > announcedCountMax) this.#announced.delete(oldest as number);
     for (const wake of [...this.#waiters]) wake();
   }
 }
