@@ -28,6 +28,10 @@ export interface RunRequest {
   readonly range: BlockRange;
   /** In order of slot. */
   readonly keys: readonly string[];
+  /** Whether many wait for it: it is short, and done without letting others in between. */
+  readonly isUrgent: boolean;
+  /** Whether its text is wanted compressed too. */
+  readonly isDeflated: boolean;
   /** Part p is done by thread (p + turn) mod n: runs over one block each must not all fall to one thread. */
   readonly turn: number;
   /** The segment whose last block of the range gets a line in any case. */
@@ -44,11 +48,20 @@ export interface Coverage {
   readonly endsWithLine: boolean;
 }
 
+/** Text compressed by itself: a part of a raw deflate stream that ends on a byte, so that parts follow each other in one stream. */
+export interface DeflatedText {
+  readonly bytes: Uint8Array;
+  /** Of the text before compression. */
+  readonly crc: number;
+}
+
 export interface RunPiece {
   /** Text; empty where blocks were covered that have no line. */
   readonly bytes: Uint8Array;
   /** Undefined in the middle of a line. */
   readonly coverage: Coverage | undefined;
+  /** Where it was asked for, of text that is not empty. It is the reader's own. */
+  readonly deflated: DeflatedText | undefined;
   /**
    * Says, once, that nobody reads the bytes any more: the thread then writes others in their place. A thread lends only so much,
    * and memory that has to be collected instead costs as much as a quarter of writing.
@@ -65,8 +78,9 @@ export interface PartPiece extends RunPiece {
  * Pieces in one buffer, with a table of numbers beside it: a message, and each object in it, costs as much as writing some
  * kilobytes.
  *
- *   bytes   text · header line | text · header line | …
- *   table   part · text length · slot · header line's length · whether the text ends with a line of that slot | …
+ *   bytes   text · header line · compressed text | …
+ *   table   part · text length · slot · header line's length · whether the text ends with a line of that slot ·
+ *           compressed text's length · CRC of the text | …
  */
 export interface PieceBatch {
   readonly bytes: Uint8Array;

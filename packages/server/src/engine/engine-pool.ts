@@ -36,6 +36,8 @@ export interface PoolQuery {
   readonly turn?: number;
   /** Whether many wait for these few blocks: such runs do not stand in line behind those that go through history. */
   readonly isUrgent?: boolean;
+  /** Whether the text is wanted compressed too. */
+  readonly isDeflated?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -79,7 +81,7 @@ export class EnginePool {
   async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
     const id = this.#nextId++;
-    const { range, keys, lastKey, turn = 0, isUrgent = false, signal } = query;
+    const { range, keys, lastKey, turn = 0, isUrgent = false, isDeflated = false, signal } = query;
     const queue = new PieceQueue(this.#threads.length, turn);
     const places = isUrgent ? this.#urgentPlaces : this.#historyPlaces;
     const place = await places.take(() => {
@@ -92,7 +94,10 @@ export class EnginePool {
     signal?.addEventListener('abort', cancel, { once: true });
     const selection = this.#numberOf(query.selection);
     if (signal?.aborted === true) cancel();
-    else this.#begin({ id, selection, range, keys, lastKey, turn }, query.partCount, queue);
+    else {
+      const run = { id, selection, range, keys, lastKey, turn, isUrgent, isDeflated };
+      this.#begin(run, query.partCount, queue);
+    }
     const taken = this.#threads.map(() => 0);
     try {
       for (;;) {

@@ -3,6 +3,7 @@
  * it has loaded serves the next query too. Between pieces it listens: a run can be cancelled, or wait for its reader.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
@@ -13,6 +14,7 @@ import {
   aheadBytesFloor,
   aheadBytesMax,
   type Coverage,
+  type DeflatedText,
   type FromThread,
   type PieceBatch,
   type RunRequest,
@@ -36,6 +38,8 @@ const turnMs = 5;
 interface RunState {
   readonly id: number;
   readonly selection: Selection;
+  readonly isUrgent: boolean;
+  readonly isDeflated: boolean;
   /** Pieces that wait to be sent together. */
   readonly outbox: PieceBatchWriter;
   aheadBytes: number;
@@ -110,6 +114,8 @@ class EngineWorker {
     const state: RunState = {
       id: request.id,
       selection,
+      isUrgent: request.isUrgent,
+      isDeflated: request.isDeflated,
       outbox: new PieceBatchWriter(this.#buffers),
       aheadBytes: 0,
       isCancelled: false,
@@ -172,7 +178,9 @@ class EngineWorker {
 
   #putOut(state: RunState, part: number, text: Uint8Array, coverage: Coverage | undefined): void {
     state.aheadBytes += text.length;
-    for (const batch of state.outbox.add(part, text, coverage)) this.#sendBatch(state.id, batch);
+    const deflated = state.isDeflated && text.length > 0 ? deflateText(text) : undefined;
+    for (const batch of state.outbox.add(part, text, coverage, deflated))
+      this.#sendBatch(state.id, batch);
   }
 
   #sendPieces({ id, outbox }: RunState): void {
@@ -194,7 +202,7 @@ class EngineWorker {
 
   /** Lets messages in when it is time, and waits while the reader is too far behind. */
   async #takeTurns(state: RunState): Promise<void> {
-    if (systemClock.nowMs() - this.#turnStartMs > turnMs) {
+    if (!state.isUrgent && systemClock.nowMs() - this.#turnStartMs > turnMs) {
       this.#sendPieces(state);
       await new Promise((resolve) => setImmediate(resolve));
       this.#turnStartMs = systemClock.nowMs();
@@ -252,6 +260,11 @@ function coverageOf(run: SegmentRun, block: number): Coverage {
     headerLine: run.headerLine(block),
     endsWithLine: block === run.lastLineBlock,
   };
+}
+
+function deflateText(text: Uint8Array): DeflatedText {
+  const options = { level: constants.Z_BEST_SPEED, finishFlush: constants.Z_SYNC_FLUSH };
+  return { bytes: deflateRawSync(text, options), crc: crc32(text) };
 }
 
 assert(parentPort !== null, 'the engine worker runs in a thread');

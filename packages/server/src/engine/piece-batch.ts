@@ -1,11 +1,12 @@
 /** Pieces of text on their way from a thread: small ones are put into one batch, and taken out at the other side. */
 import { assert } from '../base/assert.ts';
-import type { Coverage, PartPiece, PieceBatch } from './engine-messages.ts';
+import type { Coverage, DeflatedText, PartPiece, PieceBatch } from './engine-messages.ts';
 import { pieceBytesMax } from './segment-run.ts';
 
-const rowLength = 5;
+const rowLength = 7;
 /** The slot of a piece that ends in the middle of a line. */
 const noSlot = -1;
+const noBytes = new Uint8Array(0);
 
 /** What is gathered is sent when it reaches this. */
 export const batchBytesGoal = 1 << 18;
@@ -49,17 +50,25 @@ export class PieceBatchWriter {
   }
 
   /** Copies a piece in. Answers the batches that are full by that, in order. */
-  add(part: number, text: Uint8Array, coverage: Coverage | undefined): PieceBatch[] {
+  add(
+    part: number,
+    text: Uint8Array,
+    coverage: Coverage | undefined,
+    deflated?: DeflatedText,
+  ): PieceBatch[] {
     const full: PieceBatch[] = [];
-    const header = coverage?.headerLine;
-    const length = text.length + (header?.length ?? 0);
+    const header = coverage?.headerLine ?? noBytes;
+    const compressed = deflated?.bytes ?? noBytes;
+    const length = text.length + header.length + compressed.length;
     if (this.#length + length > batchBytesGoal) this.#takeInto(full);
     this.#draft ??= length > bufferBytes ? Buffer.allocUnsafeSlow(length) : this.#buffers.take();
     this.#draft.set(text, this.#length);
-    if (header !== undefined) this.#draft.set(header, this.#length + text.length);
+    this.#draft.set(header, this.#length + text.length);
+    this.#draft.set(compressed, this.#length + text.length + header.length);
     this.#length += length;
-    this.#table.push(part, text.length, coverage?.slot ?? noSlot, header?.length ?? 0);
+    this.#table.push(part, text.length, coverage?.slot ?? noSlot, header.length);
     this.#table.push(coverage?.endsWithLine === true ? 1 : 0);
+    this.#table.push(compressed.length, deflated?.crc ?? 0);
     if (this.#length >= batchBytesGoal) this.#takeInto(full);
     return full;
   }
@@ -104,16 +113,21 @@ export function readBatch(
   };
   let at = 0;
   for (let row = 0; row < table.length; row += rowLength) {
-    const [part, length, slot, headerLength, endsWithLine] = table.subarray(row, row + rowLength);
-    const headerAt = at + (length as number);
-    const end = headerAt + (headerLength as number);
-    // Header lines are kept for longer than the text.
-    const headerLine = bytes.slice(headerAt, end);
+    const [part, length, slot, headerLength, endsWithLine, deflatedLength, crc] = table.subarray(
+      row,
+      row + rowLength,
+    ) as unknown as readonly [number, number, number, number, number, number, number];
+    const headerAt = at + length;
+    const deflatedAt = headerAt + headerLength;
+    const end = deflatedAt + deflatedLength;
+    // Header lines and what is compressed are kept for longer than the text.
+    const headerLine = bytes.slice(headerAt, deflatedAt);
+    const deflated =
+      deflatedLength === 0 ? undefined : { bytes: bytes.slice(deflatedAt, end), crc };
     const coverage =
-      slot === noSlot
-        ? undefined
-        : { slot: slot as number, headerLine, endsWithLine: endsWithLine === 1 };
-    pieces.push({ part: part as number, bytes: bytes.subarray(at, headerAt), coverage, release });
+      slot === noSlot ? undefined : { slot, headerLine, endsWithLine: endsWithLine === 1 };
+    const text = bytes.subarray(at, headerAt);
+    pieces.push({ part, bytes: text, coverage, deflated, release });
     at = end;
   }
   return pieces;

@@ -13,6 +13,8 @@ export interface EvaluationJob {
   readonly last: number;
   /** Whether many wait for these few blocks: they are not kept behind those who read history. */
   readonly isUrgent: boolean;
+  /** Whether the lines are wanted compressed at once. */
+  readonly isDeflated: boolean;
   /** Nobody wants the rest. */
   readonly signal: AbortSignal;
 }

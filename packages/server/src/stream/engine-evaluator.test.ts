@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { constants, crc32, inflateRawSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
 import {
   type ChainSnapshot,
@@ -83,6 +84,7 @@ for (const [name, body] of Object.entries(bodies)) {
         first,
         last,
         isUrgent: false,
+        isDeflated: false,
         signal,
       })) {
         const block = covered.find(
@@ -103,10 +105,10 @@ for (const [name, body] of Object.entries(bodies)) {
 
 test('behavior: readers that are elsewhere make room for others, and go on where they were', async () => {
   const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'] });
-  const signal = new AbortController().signal;
-  const job = { selection: query, snapshot, first: 0, last: Infinity, isUrgent: false, signal };
+  const how = { isUrgent: false, isDeflated: false };
+  const job = { selection: query, snapshot, first: 0, last: Infinity, ...how };
   const readers = Array.from({ length: RUN_LIMITS.history.countMax + 2 }, () => ({
-    blocks: evaluator.evaluate(job),
+    blocks: evaluator.evaluate({ ...job, signal: new AbortController().signal }),
     text: '',
   }));
   // The last two get their first piece only if others, which hold all places and do not read on, are made to leave.
@@ -119,4 +121,30 @@ test('behavior: readers that are elsewhere make room for others, and go on where
       reader.text += Buffer.concat(piece?.parts ?? []).toString();
     expect(reader.text).toBe(blocks.map((block) => answerBlock(query, block) ?? '').join(''));
   }
+});
+
+test('behavior: an urgent answer comes compressed where that is asked for, part by part', async () => {
+  const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'] });
+  const how = { isUrgent: true, isDeflated: true, signal: new AbortController().signal };
+  const plain: Uint8Array[] = [];
+  const compressed: Uint8Array[] = [];
+  for await (const { piece } of evaluator.evaluate({
+    selection: query,
+    snapshot,
+    first: 1_400,
+    last: 1_600,
+    ...how,
+  })) {
+    plain.push(...(piece?.parts ?? []));
+    for (const [i, part] of (piece?.deflatedParts ?? []).entries()) {
+      const text = piece?.parts[i] ?? expect.fail('a compressed part for each');
+      expect([part.plainLength, part.crc]).toEqual([text.length, crc32(text)]);
+      compressed.push(part.bytes);
+    }
+  }
+  const inflated = inflateRawSync(Buffer.concat(compressed), {
+    finishFlush: constants.Z_SYNC_FLUSH,
+  });
+  expect(plain.length).toBeGreaterThan(1);
+  expect(Buffer.compare(inflated, Buffer.concat(plain))).toBe(0);
 });

@@ -34,6 +34,8 @@ export class EngineEvaluator implements BlockEvaluator {
   readonly #dataset: DatasetReader;
   readonly #pool: EnginePool;
   readonly #segments: OpenSegments;
+  /** Queries of one block take turns: loading it in every thread is less than one thread's answers to all of them. */
+  #nextTurn = 0;
   /** Blocks on their way into shared memory: at the head all queries ask for the same one at once. */
   readonly #sharing = new Map<string, Promise<Uint8Array>>();
 
@@ -78,14 +80,15 @@ export class EngineEvaluator implements BlockEvaluator {
 
   /** Answers where to go on if it had to make room for others. */
   async *#runUntilCut(
-    { selection, first, last, isUrgent, signal }: EvaluationJob,
+    { selection, first, last, isUrgent, isDeflated, signal }: EvaluationJob,
     { keys, partCount, turn, hashAt }: RunPlan,
   ): AsyncGenerator<EvaluatedBlocks, number | undefined> {
     const range = { first, last };
     let next = first;
     // A line longer than the engine's buffer comes in several pieces; what is handed on is whole lines.
     let begun: RunPiece[] = [];
-    const run = this.#pool.run({ selection, range, keys, partCount, turn, isUrgent, signal });
+    const how = { partCount, turn, isUrgent, isDeflated, signal };
+    const run = this.#pool.run({ selection, range, keys, ...how });
     try {
       for await (const piece of run) {
         if (piece.bytes.length > 0) begun.push(piece);
@@ -145,7 +148,7 @@ export class EngineEvaluator implements BlockEvaluator {
     }
     const hashes = new Map(blocks.map(({ header }) => [header.number as number, header.hash]));
     // A block is one row group.
-    const parts = { keys, partCount: keys.length, turn: blocks[0]?.payload ?? 0 };
+    const parts = { keys, partCount: keys.length, turn: this.#nextTurn++ };
     return { ...parts, hashAt: (slot) => hashes.get(slot), release };
   }
 
@@ -165,10 +168,11 @@ function joined(pieces: readonly RunPiece[]): LinePiece {
   const release = () => {
     for (const piece of pieces) piece.release();
   };
-  return LinePiece.ofLent(
-    pieces.map(({ bytes }) => bytes),
-    release,
+  const parts = pieces.map(({ bytes }) => bytes);
+  const deflated = pieces.flatMap(({ bytes, deflated }) =>
+    deflated === undefined ? [] : { ...deflated, plainLength: bytes.length },
   );
+  return LinePiece.ofLent(parts, { release, deflated });
 }
 
 function isDamage(error: unknown): error is CodedError {

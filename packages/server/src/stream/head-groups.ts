@@ -139,7 +139,7 @@ export class HeadGroups {
       const last = tipOf(snapshot, finalizedOnly)?.number ?? -1;
       if (last < next) return { blocks: [], last, version };
       if (last - next >= this.#limits.sharedSlotCountMax) return null;
-      const range = { selection, snapshot, first: next, last };
+      const range = { selection, snapshot, first: next, last, isDeflated };
       const some = await this.#shared.evaluateSome(range);
       const blocks = joinBlocks(some.blocks);
       if (isDeflated) await Promise.all(blocks.map(({ piece }) => piece?.deflated()));

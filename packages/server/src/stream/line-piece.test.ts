@@ -4,10 +4,11 @@ import { LinePiece } from './line-piece.ts';
 function lend(text: string) {
   const memory = Buffer.from(text);
   let releaseCount = 0;
-  const piece = LinePiece.ofLent([memory], () => {
+  const release = () => {
     releaseCount++;
     memory.fill(0);
-  });
+  };
+  const piece = LinePiece.ofLent([memory], { release });
   return { piece, releases: () => releaseCount };
 }
 

@@ -27,10 +27,14 @@ export class LinePiece {
     this.#parts = parts.filter(({ length }) => length > 0);
   }
 
-  /** Of parts whose memory is used for others once it is released. */
-  static ofLent(parts: readonly Uint8Array[], release: () => void): LinePiece {
+  /** Of parts whose memory is used for others once it is released; compressed already where all of them are. */
+  static ofLent(
+    parts: readonly Uint8Array[],
+    { release, deflated = [] }: { release: () => void; deflated?: readonly DeflatedPart[] },
+  ): LinePiece {
     const piece = new LinePiece(...parts);
     piece.#release = release;
+    if (deflated.length === parts.length) piece.#deflatedParts = deflated;
     return piece;
   }
 
@@ -63,6 +67,10 @@ export class LinePiece {
     if (first !== undefined && pieces.length === 1) return first;
     const joined = new LinePiece(Buffer.concat(pieces.flatMap(({ parts }) => parts)));
     joined.#joined = pieces;
+    const deflated = pieces.map(({ deflatedParts }) => deflatedParts);
+    if (deflated.every((parts) => parts !== undefined)) {
+      joined.#deflatedParts = [concat(deflated.flat())];
+    }
     if (pieces.some(({ isLent }) => isLent)) {
       joined.#release = () => {
         for (const piece of pieces) piece.release();
@@ -87,7 +95,7 @@ export class LinePiece {
 
   async #deflate(): Promise<readonly DeflatedPart[]> {
     const joined = this.#joined;
-    this.#deflatedParts =
+    this.#deflatedParts ??=
       joined === undefined
         ? await Promise.all(this.parts.map(deflate))
         : [concat((await Promise.all(joined.map((piece) => piece.deflated()))).flat())];

@@ -60,6 +60,9 @@ export interface PieceSink {
   offer(piece: LinePiece): boolean;
 }
 
+/** Long pieces are compressed elsewhere, beside the evaluation of the next. */
+const asHistory = { isUrgent: false, isDeflated: false };
+
 export class LineStream {
   readonly #options: LineStreamOptions;
   readonly #modules: StreamModules;
@@ -177,18 +180,18 @@ export class LineStream {
     const tip = tipOf(snapshot, range.finalizedOnly)?.number ?? -1;
     const last = Math.min(tip, range.toBlock ?? Number.POSITIVE_INFINITY);
     if (last - this.#next < limits.sharedSlotCountMax) return this.#coverShared(lease, last);
-    const job = { selection, snapshot, first: this.#next, last, isUrgent: false, signal };
+    const job = { selection, snapshot, first: this.#next, last, signal, ...asHistory };
     const blocks = evaluator.evaluate(job)[Symbol.asyncIterator]();
     this.#scan = { lease, last, startMs: clock.nowMs(), blocks };
   }
 
   /** New blocks, which all who ask the same have evaluated once. */
   async #coverShared({ snapshot, release }: SnapshotLease, last: number): Promise<void> {
-    const { selection } = this.#options;
+    const { selection, isDeflated } = this.#options;
     const { version } = snapshot;
     try {
       if (this.#next > last) return this.#reach(last, version);
-      const range = { selection, snapshot, first: this.#next, last };
+      const range = { selection, snapshot, first: this.#next, last, isDeflated };
       const some = await this.#modules.shared.evaluateSome(range);
       for (const blocks of some.blocks) this.#cover(blocks);
       this.#reach(some.last, some.last === last ? version : null);

@@ -6,10 +6,11 @@ import { LinePiece } from './line-piece.ts';
 import { nextSharedJob, SharedEvaluations } from './shared-evaluations.ts';
 
 const selection = parseTestQuery({ fromBlock: 0 });
+const asked = { selection, isDeflated: false };
 const snapshot = { head: { hash: 'tip' } } as unknown as ChainSnapshot;
 
 function jobAt(slot: number) {
-  return { selection, snapshot, first: slot, last: slot, blocks: `block ${slot}` };
+  return { ...asked, snapshot, first: slot, last: slot, blocks: `block ${slot}` };
 }
 
 /** Answers when it is told to. */
@@ -59,7 +60,7 @@ function chainOf(slots: readonly number[], sealedTo = 0): ChainSnapshot {
 test('behavior: near the head a block at a time, below it whole batches, in what is sealed as far as the batch goes', () => {
   const chain = chainOf([30, 31, 32, 33, 40, 47, 49, 50], 20);
   const lastFrom = (first: number) =>
-    nextSharedJob({ selection, snapshot: chain, first, last: 50 }).last;
+    nextSharedJob({ ...asked, snapshot: chain, first, last: 50 }).last;
   expect([48, 49, 50].map(lastFrom)).toEqual([49, 49, 50]);
   expect([30, 31, 32, 33, 34].map(lastFrom)).toEqual([30, 31, 47, 33, 40]);
   expect([3, 16, 20, 21].map(lastFrom)).toEqual([15, 31, 31, 30]);
@@ -74,15 +75,15 @@ test('behavior: a reader that is behind gets several blocks at once, and all up 
   };
   const shared = new SharedEvaluations({ bytesMax: 1 << 20 }, evaluator);
   const snapshot = chainOf([49, 50, 51, 52, 53, 54]);
-  const some = await shared.evaluateSome({ selection, snapshot, first: 49, last: 54 });
+  const some = await shared.evaluateSome({ ...asked, snapshot, first: 49, last: 54 });
   expect([some.last, some.blocks.length]).toEqual([51, 3]);
-  const rest = await shared.evaluateSome({ selection, snapshot, first: 53, last: 54 });
+  const rest = await shared.evaluateSome({ ...asked, snapshot, first: 53, last: 54 });
   expect([rest.last, rest.blocks.length]).toEqual([54, 2]);
 });
 
 test('behavior: the same blocks have the same name whatever comes above them, others another', () => {
   const nameIn = (slots: readonly number[], last: number, sealedTo?: number) =>
-    nextSharedJob({ selection, snapshot: chainOf(slots, sealedTo), first: 32, last }).blocks;
+    nextSharedJob({ ...asked, snapshot: chainOf(slots, sealedTo), first: 32, last }).blocks;
   expect(nameIn([33, 40, 50], 47)).toBe(nameIn([33, 40, 50, 51], 47));
   // After a fork that fills slot 45 the same slots hold other blocks.
   expect(nameIn([33, 40, 50], 47)).not.toBe(nameIn([33, 40, 45], 45));

@@ -12,6 +12,8 @@ export interface SharedJob {
   readonly snapshot: ChainSnapshot;
   readonly first: number;
   readonly last: number;
+  /** Whether the first who asks wants the lines compressed: then they come so. */
+  readonly isDeflated: boolean;
   /** Names the blocks of the range. */
   readonly blocks: string;
 }
@@ -141,9 +143,9 @@ export class SharedEvaluations {
     const urgent = { ...job, isUrgent: true, signal };
     for await (const blocks of this.#evaluator.evaluate(urgent)) {
       blocks.piece?.keep();
-      if (!joinTo(batches.at(-1), blocks)) batches.push({ last: blocks, parts: partsOf(blocks) });
+      if (!joinTo(batches.at(-1), blocks)) batches.push({ last: blocks, pieces: piecesOf(blocks) });
     }
-    return batches.map(({ last, parts }) => ({ ...last, piece: pieceOf(parts) }));
+    return batches.map(({ last, pieces }) => ({ ...last, piece: pieceOf(pieces) }));
   }
 
   #account(key: string, entry: Entry, evaluated: readonly EvaluatedBlocks[]): void {
@@ -168,30 +170,24 @@ export class SharedEvaluations {
 /** Neighbouring blocks whose lines are to be put together. */
 interface Batch {
   last: EvaluatedBlocks;
-  parts: readonly Uint8Array[];
+  pieces: readonly LinePiece[];
 }
 
 /** Makes one of neighbours, unless that would be too much text. */
 function joinTo(batch: Batch | undefined, after: EvaluatedBlocks): boolean {
   if (batch === undefined) return false;
-  const parts = [...batch.parts, ...partsOf(after)];
-  if (parts.length > 1 && byteLengthOf(parts) > batchBytesMax) return false;
+  const pieces = [...batch.pieces, ...piecesOf(after)];
+  const byteLength = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+  if (pieces.length > 1 && byteLength > batchBytesMax) return false;
   batch.last = after;
-  batch.parts = parts;
+  batch.pieces = pieces;
   return true;
 }
 
-function partsOf({ piece }: EvaluatedBlocks): readonly Uint8Array[] {
-  return piece?.parts ?? [];
+function piecesOf({ piece }: EvaluatedBlocks): readonly LinePiece[] {
+  return piece === null ? [] : [piece];
 }
 
-/** A line that is too long to be put together stays in its parts. */
-function pieceOf(parts: readonly Uint8Array[]): LinePiece | null {
-  if (parts.length === 0) return null;
-  const isOne = parts.length > 1 && byteLengthOf(parts) <= batchBytesMax;
-  return isOne ? new LinePiece(Buffer.concat(parts)) : new LinePiece(...parts);
-}
-
-function byteLengthOf(parts: readonly Uint8Array[]): number {
-  return parts.reduce((sum, { length }) => sum + length, 0);
+function pieceOf(pieces: readonly LinePiece[]): LinePiece | null {
+  return pieces.length === 0 ? null : LinePiece.join(pieces);
 }
