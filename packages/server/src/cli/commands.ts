@@ -1,30 +1,26 @@
 import type { Command } from 'commander';
-import { buildBackfillCommand } from './commands/backfill.ts';
-import { buildConfigCommand } from './commands/config.ts';
-import { buildDatasetCommand } from './commands/dataset.ts';
-import { buildDemoCommand } from './commands/demo.ts';
-import { buildExplainCommand } from './commands/explain.ts';
-import { buildImportCommand } from './commands/import.ts';
-import { buildInspectCommand } from './commands/inspect.ts';
-import { buildKeysCommand } from './commands/keys.ts';
-import { buildPackCommand } from './commands/pack.ts';
-import { buildServeCommand } from './commands/serve.ts';
-import { buildSimulateCommand } from './commands/simulate.ts';
-import { buildVerifyCommand } from './commands/verify.ts';
 import type { CommandContext } from './context.ts';
 
+export type BuildCommand = (context: CommandContext) => Command;
+
 /** Every command of the program, in the order of its help. One file in `commands/` builds each. */
-export const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
-  buildDemoCommand,
-  buildServeCommand,
-  buildConfigCommand,
-  buildImportCommand,
-  buildBackfillCommand,
-  buildDatasetCommand,
-  buildVerifyCommand,
-  buildKeysCommand,
-  buildSimulateCommand,
-  buildPackCommand,
-  buildInspectCommand,
-  buildExplainCommand,
-];
+const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
+  demo: async () => (await import('./commands/demo.ts')).buildDemoCommand,
+  serve: async () => (await import('./commands/serve.ts')).buildServeCommand,
+  config: async () => (await import('./commands/config.ts')).buildConfigCommand,
+  import: async () => (await import('./commands/import.ts')).buildImportCommand,
+  backfill: async () => (await import('./commands/backfill.ts')).buildBackfillCommand,
+  dataset: async () => (await import('./commands/dataset.ts')).buildDatasetCommand,
+  verify: async () => (await import('./commands/verify.ts')).buildVerifyCommand,
+  keys: async () => (await import('./commands/keys.ts')).buildKeysCommand,
+  simulate: async () => (await import('./commands/simulate.ts')).buildSimulateCommand,
+  pack: async () => (await import('./commands/pack.ts')).buildPackCommand,
+  inspect: async () => (await import('./commands/inspect.ts')).buildInspectCommand,
+  explain: async () => (await import('./commands/explain.ts')).buildExplainCommand,
+};
+
+/** The command of that name alone, since loading what all of them need takes most of a second; all if there is none such. */
+export async function loadCommands(name = ''): Promise<BuildCommand[]> {
+  const wanted = Object.hasOwn(commands, name) ? [name] : Object.keys(commands);
+  return Promise.all(wanted.map((one) => (commands[one] as () => Promise<BuildCommand>)()));
+}

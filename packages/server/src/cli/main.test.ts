@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { CodedError } from '../base/errors.ts';
+import { loadCommands } from './commands.ts';
 import { buildProgram, main } from './main.ts';
 
 interface RunResult {
@@ -52,8 +53,11 @@ test('error: an unknown option is refused with the nearest name', async () => {
 });
 
 test('behavior: every command has a help with an example', async () => {
-  const program = buildProgram({ out: new PassThrough(), err: new PassThrough() });
+  const context = { out: new PassThrough(), err: new PassThrough() };
+  const program = buildProgram(context, await loadCommands());
   for (const command of program.commands) {
+    const alone = await loadCommands(command.name());
+    expect(alone.map((build) => build(context).name())).toEqual([command.name()]);
     const { code, out } = await run([command.name(), '--help']);
     expect(code).toBe(0);
     expect(out, command.name()).toMatch(/Examples?:/);

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { isCodedError } from '../base/errors.ts';
-import { COMMANDS } from './commands.ts';
+import { type BuildCommand, loadCommands } from './commands.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT, exitCodeHelp } from './exit-codes.ts';
 import { readVersion } from './read-version.ts';
@@ -14,10 +14,10 @@ const systemContext: CommandContext = {
 export async function main(
   args: string[],
   context: CommandContext = systemContext,
-  commands = COMMANDS,
+  commands?: readonly BuildCommand[],
 ): Promise<number> {
   try {
-    const program = buildProgram(context, commands);
+    const program = buildProgram(context, commands ?? (await loadCommands(args[0])));
     await program.parseAsync(rewriteHelp(program, args), { from: 'user' });
     return EXIT.ok;
   } catch (error) {
@@ -25,7 +25,7 @@ export async function main(
   }
 }
 
-export function buildProgram(context: CommandContext, commands = COMMANDS): Command {
+export function buildProgram(context: CommandContext, commands: readonly BuildCommand[]): Command {
   const program = new Command('sluice')
     .description(
       'Follow a Solana-type ledger, keep it in columns, stream exactly the slice you need.',

@@ -3,12 +3,13 @@
  * block's bytes are cut out as they are, every digit kept; whether they are a block is for the normalizer to say.
  */
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
 import { isSpace } from './is-space.ts';
+import { readFileLines } from './read-file-lines.ts';
 import { joinBetween, LineTooLong, splitLines } from './split-lines.ts';
 
 export interface BlockLine {
@@ -23,7 +24,7 @@ export interface BlockLine {
 export interface ReadLinesOptions {
   readonly lineBytesMax: number;
   /** Told how many more bytes of the file, as it is stored, were read. */
-  readonly onRead?: (byteCount: number) => void;
+  readonly onRead?: ((byteCount: number) => void) | undefined;
 }
 
 export const lineExpected = '{"slot":N,"block":{…}}';
@@ -44,7 +45,7 @@ export async function* readBlockLines(
 ): AsyncGenerator<BlockLine> {
   let line = 1;
   try {
-    for await (const parts of splitLines(readFile(path, onRead), lineBytesMax)) {
+    for await (const parts of readLines(path, { lineBytesMax, onRead })) {
       const found = parseLine(parts, { path, line });
       if (found !== undefined) yield found;
       line++;
@@ -52,6 +53,29 @@ export async function* readBlockLines(
   } catch (error) {
     throw describeFailure(error, { path, line, lineBytesMax });
   }
+}
+
+/** The lines in the parts they came in, which are there until the next is asked for. */
+async function* readLines(
+  path: string,
+  { lineBytesMax, onRead }: ReadLinesOptions,
+): AsyncGenerator<readonly Uint8Array[]> {
+  const plain = await openPlainFile(path);
+  if (plain === undefined) {
+    yield* splitLines(readFile(path, onRead), lineBytesMax);
+    return;
+  }
+  try {
+    for await (const line of readFileLines(plain, lineBytesMax, onRead)) yield [line];
+  } finally {
+    await plain.close();
+  }
+}
+
+/** Open at its beginning; undefined for what is compressed, and for what is no file and cannot be looked into first. */
+async function openPlainFile(path: string): Promise<FileHandle | undefined> {
+  if (!(await stat(path)).isFile() || (await isCompressedFile(path))) return undefined;
+  return open(path);
 }
 
 /**
