@@ -153,9 +153,9 @@ test('behavior: a secret is in no log, metric, answer, error or print (F-17)', a
   expect([printed.code, printed.err]).toEqual([0, '']);
   expect(printed.out).toContain('http://127.0.0.1:9/***');
   const unset = await run('config', 'check', file);
-  expect([unset.code, unset.err]).toEqual([1, expect.stringContaining('variable RPC_KEY')]);
+  expect([unset.code, unset.out]).toEqual([1, expect.stringContaining('variable RPC_KEY')]);
   for (const secret of secrets) {
-    expect([...texts, printed.out, unset.err].join('\n')).not.toContain(secret);
+    expect([...texts, printed.out, unset.out, unset.err].join('\n')).not.toContain(secret);
   }
   expect(texts[2]).toContain('"rpc-2"');
 });
@@ -180,7 +180,7 @@ test('default: init writes a file that check accepts and serve runs, and overwri
   expect(readFileSync(path, 'utf8')).toBe(written);
   const started = await ServiceProcess.startServe(['--config', path]);
   expect(started.text).toContain(`Serving ${join(fresh, 'data')} at`);
-  expect((await started.get('/datasets/demo/status')).status).toBe(200);
+  expect((await started.get('/datasets/simulated/status')).status).toBe(200);
   expect(await started.end('SIGTERM')).toBe(0);
   rmSync(fresh, { recursive: true, force: true });
 });
