@@ -78,7 +78,7 @@ export interface PartPiece extends RunPiece {
  * Pieces in one buffer, with a table of numbers beside it: a message, and each object in it, costs as much as writing some
  * kilobytes.
  *
- *   bytes   text · header line · compressed text | …
+ *   bytes   text · header line · compressed text | …   each piece at a multiple of 8
  *   table   part · text length · slot · header line's length · whether the text ends with a line of that slot ·
  *           compressed text's length · CRC of the text | …
  */

@@ -19,7 +19,11 @@ export interface LoadMeter {
 }
 
 /** Columns in which texts are made, which costs more than reading and inflating. */
-const dearNames: ReadonlySet<string> = new Set<MadeColumn>(['dataPool', 'signatureRooms']);
+const dearNames: ReadonlySet<string> = new Set<MadeColumn>([
+  'dataPool',
+  'signatureRooms',
+  'addressTexts',
+]);
 
 export class GroupColumns implements ColumnSource {
   readonly kernel: EngineKernel;

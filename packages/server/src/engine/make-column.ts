@@ -385,18 +385,10 @@ function withDraft(
   });
 }
 
-function sumOf(g: ColumnSource, column: LoadedColumn): number {
-  let sum = 0;
-  for (let row = 0; row < column.count; row++) sum += intAt(g, column, row);
-  return sum;
-}
-
-function intAt(g: ColumnSource, { at, width }: LoadedColumn, row: number): number {
-  const { bytes } = g.kernel;
-  const start = at + row * width;
-  let value = 0;
-  for (let i = width - 1; i >= 0; i--) value = value * 256 + (bytes[start + i] as number);
-  return value;
+function sumOf(g: ColumnSource, { at, width, count }: LoadedColumn): number {
+  return withScratch(g, (count + 1) * 4, (starts) =>
+    g.kernel.exports.startsOf(at, width, count, starts),
+  );
 }
 
 /** Groups with an address that does not follow from the depths are rare enough for plain code. */

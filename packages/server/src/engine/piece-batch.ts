@@ -60,12 +60,13 @@ export class PieceBatchWriter {
     const header = coverage?.headerLine ?? noBytes;
     const compressed = deflated?.bytes ?? noBytes;
     const length = text.length + header.length + compressed.length;
-    if (this.#length + length > batchBytesGoal) this.#takeInto(full);
+    if (aligned(this.#length) + length > batchBytesGoal) this.#takeInto(full);
     this.#draft ??= length > bufferBytes ? Buffer.allocUnsafeSlow(length) : this.#buffers.take();
-    this.#draft.set(text, this.#length);
-    this.#draft.set(header, this.#length + text.length);
-    this.#draft.set(compressed, this.#length + text.length + header.length);
-    this.#length += length;
+    const at = aligned(this.#length);
+    this.#draft.set(text, at);
+    this.#draft.set(header, at + text.length);
+    this.#draft.set(compressed, at + text.length + header.length);
+    this.#length = at + length;
     this.#table.push(part, text.length, coverage?.slot ?? noSlot, header.length);
     this.#table.push(coverage?.endsWithLine === true ? 1 : 0);
     this.#table.push(compressed.length, deflated?.crc ?? 0);
@@ -91,6 +92,11 @@ export class PieceBatchWriter {
     const batch = this.take();
     if (batch !== undefined) batches.push(batch);
   }
+}
+
+/** Where a piece may begin: into shared memory a runtime copies words only to where words are, and else byte by byte. */
+function aligned(length: number): number {
+  return Math.ceil(length / 8) * 8;
 }
 
 function copyOf(bytes: Uint8Array): Uint8Array {
@@ -128,7 +134,7 @@ export function readBatch(
       slot === noSlot ? undefined : { slot, headerLine, endsWithLine: endsWithLine === 1 };
     const text = bytes.subarray(at, headerAt);
     pieces.push({ part, bytes: text, coverage, deflated, release });
-    at = end;
+    at = aligned(end);
   }
   return pieces;
 }

@@ -545,6 +545,61 @@ function openArray(kind: usize, out: usize): usize {
   return copyText(load<u32>(kind, 16), load<u32>(kind, 20), out);
 }
 
+/** Rows of a block that are touched ahead; a block with more has its rows side by side. 8 bytes each: transaction, row. */
+const TOUCHED_MAX: u32 = 256;
+const touchedRows = memory.data(2048, 16);
+/** Kept, so that the loads are. */
+let touched: u32 = 0;
+
+/**
+ * What a selected record names lies anywhere: a position leads to a key, that to its room, that to the text. Writing one after the
+ * other would wait for memory each time. So what a block writes is touched before, field by field, in loops so short that the
+ * processor waits for many rows at once.
+ */
+function touchRows(kind: usize, marks: usize, transactionEnd: u32): void {
+  const flags: usize = load<u32>(kind, 8);
+  const starts: usize = load<u32>(kind, 12);
+  const bit = load<u32>(kind, 24);
+  if (starts == 0) return;
+  const limitAt = touchedRows + (TOUCHED_MAX << 3);
+  let at: usize = touchedRows;
+  for (let transaction = stoppedTransaction; transaction < transactionEnd; transaction++) {
+    if ((load<u8>(marks + transaction) & bit) == 0) continue;
+    const end = load<u32>(starts + (transaction << 2), 4);
+    for (let row = load<u32>(starts + (transaction << 2)); row < end; row++) {
+      if (load<u8>(flags + row) == 0) continue;
+      if (at == limitAt) return;
+      store<u32>(at, transaction);
+      store<u32>(at, row, 4);
+      at += 8;
+    }
+  }
+  const steps: usize = load<u32>(kind);
+  const stepEnd = steps + load<u32>(kind, 4) * STEP_BYTES;
+  for (let step = steps; step < stepEnd; step += STEP_BYTES) touchStep(step, at);
+}
+
+function touchStep(step: usize, rowsEnd: usize): void {
+  const code = load<u32>(step);
+  const p0: usize = load<u32>(step, 8);
+  const w0 = load<u32>(step, 16);
+  let sum: u32 = 0;
+  if (code == ULONG) {
+    for (let at: usize = touchedRows; at < rowsEnd; at += 8) sum += <u32>loadLong(p0, w0, load<u32>(at, 4));
+  } else if (code == KEY || code == KEY_OR_NULL) {
+    const stride = load<u32>(step, 24);
+    const first: u32 = code == KEY ? 0 : 1;
+    for (let at: usize = touchedRows; at < rowsEnd; at += 8) {
+      const value = loadInt(p0, w0, load<u32>(at, 4) * stride);
+      if (value < first) continue;
+      const place = load<u32>(keyStarts + (load<u32>(at) << 2)) + value - first;
+      const room: usize = load<u32>(rooms + (load<u32>(keys + (place << 2)) << 2));
+      sum += load<u8>(room) + load<u8>(room, 47);
+    }
+  }
+  touched = sum;
+}
+
 function writeTransactionRows(kind: usize, marks: usize, transactionEnd: u32, out: usize): usize {
   const steps: usize = load<u32>(kind);
   const stepCount = load<u32>(kind, 4);
@@ -552,6 +607,7 @@ function writeTransactionRows(kind: usize, marks: usize, transactionEnd: u32, ou
   const starts: usize = load<u32>(kind, 12);
   const bit = load<u32>(kind, 24);
   complete = false;
+  touchRows(kind, marks, transactionEnd);
   for (; stoppedTransaction < transactionEnd; stoppedTransaction++) {
     if ((load<u8>(marks + stoppedTransaction) & bit) == 0) continue;
     const isOwn = starts == 0;
