@@ -47,7 +47,9 @@ export class BlockLoader {
     const timeoutMs = commitment === 'finalized' ? historyTimeoutMs : headTimeoutMs;
     const answer = await source.node.block(slot, commitment, { timeoutMs, signal });
     if (answer.kind === 'refused') return { kind: 'refused', slot, refusal: answer };
-    return this.#read(slot, answer.value, source.node.format);
+    const loaded = await this.#read(slot, answer.value, source.node.format);
+    source.node.giveBack(answer.value);
+    return loaded;
   }
 
   /** The blocks of these slots, in order, each as it fares; whoever meets one that is not loaded stops. */

@@ -10,7 +10,9 @@ export type ToFetchThread =
       readonly server: PosterOptions;
       readonly request: PostRequest;
     }
-  | { readonly kind: 'cancel'; readonly id: number };
+  | { readonly kind: 'cancel'; readonly id: number }
+  /** Memory of a reply that nobody reads any more. */
+  | { readonly kind: 'spare'; readonly buffer: SharedArrayBuffer };
 
 export interface FromFetchThread {
   readonly id: number;
@@ -30,7 +32,15 @@ export class FetchThread {
 
   /** The way to one server. The thread is closed as a whole. */
   poster(server: PosterOptions): Poster {
-    return { post: (request, signal) => this.#post(server, request, signal) };
+    return {
+      post: (request, signal) => this.#post(server, request, signal),
+      giveBack: (bytes) => this.#giveBack(bytes),
+    };
+  }
+
+  #giveBack({ buffer }: Uint8Array): void {
+    if (!(buffer instanceof SharedArrayBuffer)) return;
+    this.#worker?.postMessage({ kind: 'spare', buffer } satisfies ToFetchThread);
   }
 
   /** What is under way is an outage. */
@@ -72,7 +82,12 @@ export class FetchThread {
     // Neither the environment nor the options of whoever started us are a thread's business.
     const url = workerUrl(import.meta.url, './fetch-worker.ts');
     const worker = new Worker(url, { env: {}, execArgv: [] });
-    worker.on('message', ({ id, answer }: FromFetchThread) => this.#waiting.get(id)?.(answer));
+    worker.on('message', ({ id, answer }: FromFetchThread) => {
+      const settle = this.#waiting.get(id);
+      if (settle !== undefined) settle(answer);
+      // It came too late.
+      else if (answer.kind === 'ok') this.#giveBack(answer.value.bytes);
+    });
     const lose = () => {
       if (this.#worker !== worker) return;
       this.#worker = undefined;

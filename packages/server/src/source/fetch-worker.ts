@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import type { FromFetchThread, ToFetchThread } from './fetch-thread.ts';
 import { HttpPoster } from './http-poster.ts';
+import { SharedRooms } from './shared-rooms.ts';
 
 const port = parentPort;
 assert(port !== null, 'replies are fetched in a thread of its own');
@@ -10,8 +11,12 @@ assert(port !== null, 'replies are fetched in a thread of its own');
 const posters = new Map<string, HttpPoster>();
 const underWay = new Map<number, AbortController>();
 
+const rooms = new SharedRooms();
+const modules = { allocate: (length: number) => rooms.take(length) };
+
 port.on('message', (message: ToFetchThread) => {
   if (message.kind === 'cancel') underWay.get(message.id)?.abort('the call is over');
+  else if (message.kind === 'spare') rooms.put(message.buffer);
   else void fetchReply(message);
 });
 
@@ -19,13 +24,14 @@ async function fetchReply({ id, server, request }: ToFetchThread & { kind: 'post
   const key = JSON.stringify(server);
   let poster = posters.get(key);
   if (poster === undefined) {
-    poster = new HttpPoster(server);
+    poster = new HttpPoster(server, modules);
     posters.set(key, poster);
   }
   const controller = new AbortController();
   underWay.set(id, controller);
   const answer = await poster.post(request, controller.signal);
   underWay.delete(id);
-  const moved = answer.kind === 'ok' ? [answer.value.bytes.buffer as ArrayBuffer] : [];
+  const buffer = answer.kind === 'ok' ? answer.value.bytes.buffer : undefined;
+  const moved = buffer instanceof ArrayBuffer ? [buffer] : [];
   port?.postMessage({ id, answer } satisfies FromFetchThread, moved);
 }

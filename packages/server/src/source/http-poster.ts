@@ -10,6 +10,11 @@ export interface PosterOptions {
   readonly connectionCount: number;
 }
 
+export interface HttpPosterModules {
+  /** Memory for results; it need not be zeroed. */
+  readonly allocate?: (length: number) => Uint8Array;
+}
+
 export interface PostRequest {
   readonly path: string;
   /** They may hold a key. */
@@ -30,14 +35,18 @@ export interface PostReply {
 /** Who posts: this thread, or another one for it. */
 export interface Poster {
   post(request: PostRequest, signal: AbortSignal): Promise<Answer<PostReply>>;
+  /** Nobody reads the bytes of a reply any more. */
+  giveBack(bytes: Uint8Array): void;
 }
 
 const keepAliveMs = 30_000;
 
 export class HttpPoster implements Poster {
   readonly #pool: Pool;
+  readonly #allocate: (length: number) => Uint8Array;
 
-  constructor({ origin, connectionCount }: PosterOptions) {
+  constructor({ origin, connectionCount }: PosterOptions, modules: HttpPosterModules = {}) {
+    this.#allocate = modules.allocate ?? Buffer.allocUnsafeSlow;
     this.#pool = new Pool(origin, { connections: connectionCount, keepAliveTimeout: keepAliveMs });
   }
 
@@ -45,10 +54,14 @@ export class HttpPoster implements Poster {
     const { path, headers, body } = request;
     try {
       const response = await this.#pool.request({ method: 'POST', path, headers, body, signal });
-      return await read(response, request);
+      return await read(response, request, this.#allocate);
     } catch (error) {
       return refusal('outage', signal.aborted ? 'no answer in time' : causeOf(error));
     }
+  }
+
+  giveBack(): void {
+    // It is collected.
   }
 
   async close(): Promise<void> {
@@ -59,6 +72,7 @@ export class HttpPoster implements Poster {
 async function read(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   { replyBytesMax, resultOf }: PostRequest,
+  allocate: (length: number) => Uint8Array,
 ): Promise<Answer<PostReply>> {
   if (statusCode !== 200) {
     // The rest of it is of no interest, and reading on would let a hostile server keep us busy.
@@ -68,11 +82,13 @@ async function read(
   }
   const pieces = await collect(body, replyBytesMax);
   if (pieces === undefined) return refusal('malformed', 'the reply is larger than the limit');
-  if (headers['content-encoding'] !== 'gzip') return { kind: 'ok', value: cut(pieces, resultOf) };
+  if (headers['content-encoding'] !== 'gzip') {
+    return { kind: 'ok', value: cut(pieces, resultOf, allocate) };
+  }
   const inflated = await gunzipBounded(join(pieces, 0, lengthOf(pieces)), replyBytesMax);
   return inflated === undefined
     ? refusal('malformed', 'the compressed reply is cut, damaged, or larger than the limit')
-    : { kind: 'ok', value: cut([inflated], resultOf) };
+    : { kind: 'ok', value: cut([inflated], resultOf, allocate) };
 }
 
 async function collect(
@@ -90,27 +106,38 @@ async function collect(
 }
 
 /** A block is megabytes: what is wanted of it is copied together once, where the reply is laid out as most are. */
-function cut(pieces: readonly Uint8Array[], resultOf: number | undefined): PostReply {
+function cut(
+  pieces: readonly Uint8Array[],
+  resultOf: number | undefined,
+  allocate: (length: number) => Uint8Array,
+): PostReply {
   const length = lengthOf(pieces);
   if (resultOf === undefined) return { bytes: Buffer.concat(pieces), isResult: false };
   const head = join(pieces, 0, Math.min(length, resultMarginBytes));
   const tail = join(pieces, Math.max(0, length - resultMarginBytes), length);
   const range = findResult({ head, tail, length }, resultOf);
-  if (range !== undefined) return { bytes: join(pieces, range.start, range.end), isResult: true };
+  if (range !== undefined) {
+    return { bytes: join(pieces, range.start, range.end, allocate), isResult: true };
+  }
   const whole = join(pieces, 0, length);
   const found = scanResult(whole, resultOf);
   return found === undefined
     ? { bytes: whole, isResult: false }
-    : { bytes: join([whole], found.start, found.end), isResult: true };
+    : { bytes: join([whole], found.start, found.end, allocate), isResult: true };
 }
 
 function lengthOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
-function join(pieces: readonly Uint8Array[], start: number, end: number): Uint8Array {
+function join(
+  pieces: readonly Uint8Array[],
+  start: number,
+  end: number,
+  allocate: (length: number) => Uint8Array = Buffer.allocUnsafeSlow,
+): Uint8Array {
   // Memory that is not zeroed first: all of it is written.
-  const joined = Buffer.allocUnsafeSlow(end - start);
+  const joined = allocate(end - start);
   let at = 0;
   for (const piece of pieces) {
     const from = Math.max(start - at, 0);

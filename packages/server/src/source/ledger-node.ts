@@ -81,6 +81,10 @@ export class LedgerNode implements SourceNode {
     return { kind: 'ok', value: answer.value };
   }
 
+  giveBack(bytes: Uint8Array): void {
+    this.#client.giveBack(bytes);
+  }
+
   close(): Promise<void> {
     return this.#client.close();
   }

@@ -55,6 +55,21 @@ test('default: a block comes back from a thread as it would in this one', async 
   expect(await pool.normalize(slot, toBytes(raw))).toEqual(normalize(raw));
 });
 
+test('behavior: shared memory is read, a long block and then a short one, and stays as it is', async () => {
+  const long = rawBlock(
+    Array.from({ length: 20 }, () => rawTransaction({ instructions: [call(program.a)] })),
+  );
+  const short = rawBlock([rawTransaction({ instructions: [call(program.vote)] })]);
+  const pool = open();
+  for (const raw of [long, short, long]) {
+    const plain = toBytes(raw);
+    const shared = new Uint8Array(new SharedArrayBuffer(plain.length + 100), 0, plain.length);
+    shared.set(plain);
+    expect(await pool.normalize(slot, shared)).toEqual(normalize(raw));
+    expect(Buffer.compare(shared, plain)).toBe(0);
+  }
+});
+
 test('behavior: options reach the worker', async () => {
   const raw = rawBlock([rawTransaction({ instructions: [call(program.vote)] })], {
     rewards: undefined,

@@ -72,7 +72,8 @@ export class NormalizerPool<Value = NormalizedBlock> {
   }
 
   /**
-   * The bytes are handed over: if they are a buffer of their own it is moved to the worker and must not be used again.
+   * The bytes are handed over: if they are a buffer of their own it is moved to the worker and must not be used again. Shared
+   * memory is the caller's again when the block is done.
    * Rejects with the code that the block is refused with.
    */
   normalize(slot: Slot, bytes: Uint8Array, format: BlockFormat = 'node'): Promise<Value> {
@@ -124,7 +125,8 @@ export class NormalizerPool<Value = NormalizedBlock> {
         format: task.format,
         options: this.#options.normalize,
       };
-      seat.worker.postMessage(request, [bytes.buffer as ArrayBuffer]);
+      const { buffer } = bytes;
+      seat.worker.postMessage(request, buffer instanceof ArrayBuffer ? [buffer] : []);
     }
   }
 
@@ -166,9 +168,9 @@ export class NormalizerPool<Value = NormalizedBlock> {
   }
 }
 
-/** Bytes whose buffer can be moved: themselves, or a copy if the buffer holds more or is not ours to move. */
+/** Bytes whose buffer can be moved or is shared: themselves, or a copy if the buffer holds more. */
 function ownBytes(bytes: Uint8Array): Uint8Array {
   const { buffer, byteLength } = bytes;
-  const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
+  const isWhole = !(buffer instanceof ArrayBuffer) || buffer.byteLength === byteLength;
   return isWhole ? bytes : new Uint8Array(bytes);
 }

@@ -112,6 +112,10 @@ export class PortalNode implements SourceNode {
     return this.#client.open('/stream', buildBlockQuery({ fromBlock: from, ...parent }), signal);
   }
 
+  giveBack(): void {
+    // A line is its own buffer, and collected.
+  }
+
   close(): Promise<void> {
     return this.#client.close();
   }

@@ -83,9 +83,15 @@ export class RpcClient {
     if (reply.kind !== 'ok') return reply;
     if (reply.value.isResult) return { kind: 'ok', value: reply.value.bytes };
     const parsed = parseReply(reply.value.bytes, id);
+    this.giveBack(reply.value.bytes);
     if (parsed.kind !== 'ok') return parsed;
     if (parsed.value === null) return { kind: 'ok', value: null };
     return refusal('malformed', 'the result is no object');
+  }
+
+  /** The bytes of a result are read. */
+  giveBack(bytes: Uint8Array): void {
+    this.#blockPoster.giveBack(bytes);
   }
 
   async close(): Promise<void> {

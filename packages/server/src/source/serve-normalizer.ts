@@ -37,7 +37,9 @@ export function serveNormalizer<Value>(
 ): void {
   const port = parentPort;
   assert(port !== null, 'a worker of the pool runs in a thread of its own');
-  port.on('message', ({ slot, bytes, format, options }: NormalizeRequest) => {
+  const room = new Room();
+  port.on('message', ({ slot, bytes: given, format, options }: NormalizeRequest) => {
+    const bytes = given.buffer instanceof ArrayBuffer ? given : room.copy(given);
     try {
       const block =
         format === 'line'
@@ -56,4 +58,16 @@ export function serveNormalizer<Value>(
       port.postMessage(reply);
     }
   });
+}
+
+/** A copy of shared memory, which not everything can read, in memory that is used again for the next block. */
+class Room {
+  #buffer = new ArrayBuffer(0);
+
+  copy(bytes: Uint8Array): Uint8Array {
+    if (this.#buffer.byteLength < bytes.length) this.#buffer = new ArrayBuffer(bytes.length);
+    const copy = new Uint8Array(this.#buffer, 0, bytes.length);
+    copy.set(bytes);
+    return copy;
+  }
 }

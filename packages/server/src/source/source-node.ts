@@ -41,5 +41,7 @@ export interface SourceNode {
     commitment: Commitment,
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ): Promise<Answer<Uint8Array>>;
+  /** The bytes of a block are read, and their memory may serve the next. */
+  giveBack(bytes: Uint8Array): void;
   close(): Promise<void>;
 }
