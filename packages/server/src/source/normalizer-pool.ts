@@ -36,10 +36,10 @@ export const normalizerPoolDefaults: NormalizerPoolOptions = {
 };
 
 /**
- * A block of a few megabytes makes ten times that in short-lived objects. In the young space of the default size they are
- * copied several times, half of the collector's work.
+ * What a kernel reads makes few objects, and those of the others die young. A small young space stays in the processor's
+ * caches, and is collected often enough to give back the bytes of the blocks that were read.
  */
-const resourceLimits = { maxYoungGenerationSizeMb: 96 } as const;
+const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
 
 interface Task<Value> {
   readonly slot: Slot;
