@@ -9,8 +9,9 @@ export type SegmentPlace =
   | { readonly kind: 'memory'; readonly bytes: Uint8Array };
 
 export type ToThread =
-  | { readonly kind: 'open'; readonly key: string; readonly place: SegmentPlace }
-  | { readonly kind: 'close'; readonly key: string }
+  /** A segment has a number of its own each time it is opened. */
+  | { readonly kind: 'open'; readonly segment: number; readonly place: SegmentPlace }
+  | { readonly kind: 'close'; readonly segment: number }
   /** What runs with this number ask, until the thread is told to forget them all. */
   | { readonly kind: 'select'; readonly number: number; readonly selection: Selection }
   | { readonly kind: 'forget' }
@@ -26,8 +27,8 @@ export interface RunRequest {
   /** The number of a selection: a copy of it for each block would cost more than to answer it. */
   readonly selection: number;
   readonly range: BlockRange;
-  /** In order of slot. */
-  readonly keys: readonly string[];
+  /** By number, in order of slot. */
+  readonly segments: readonly number[];
   /** Whether many wait for it: it is short, and done without letting others in between. */
   readonly isUrgent: boolean;
   /** Whether its text is wanted compressed too. */
@@ -35,7 +36,7 @@ export interface RunRequest {
   /** Part p is done by thread (p + turn) mod n: runs over one block each must not all fall to one thread. */
   readonly turn: number;
   /** The segment whose last block of the range gets a line in any case. */
-  readonly lastKey: string | undefined;
+  readonly lastSegment: number | undefined;
 }
 
 /** What a run has covered when a piece has been taken. */
@@ -91,6 +92,8 @@ export type FromThread =
   /** Pieces of a run; whether they are its last from this thread. */
   | ({ readonly kind: 'pieces'; readonly id: number; readonly isEnd: boolean } & PieceBatch)
   | { readonly kind: 'end'; readonly id: number }
+  /** The thread reads nothing of it any more. */
+  | { readonly kind: 'closed'; readonly segment: number }
   | {
       readonly kind: 'failed';
       readonly id: number;

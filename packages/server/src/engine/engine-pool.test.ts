@@ -157,3 +157,28 @@ test('error: file-unreadable when the file is not there', async () => {
   await expect(run).rejects.toSatisfy((error) => isCodedError(error, 'file-unreadable'));
   pool.close('gone');
 });
+
+test('behavior: a segment that is closed under a run is read to its end, told of once, and may be opened anew', async () => {
+  const bytes = buildSegment(halves[0] as typeof blocks);
+  let closedCount = 0;
+  const place = { kind: 'memory', bytes } as const;
+  pool.open('again', place, () => closedCount++);
+  const run = pool.run({ selection: everything, range, keys: ['again'] });
+  const first = await run.next();
+  pool.close('again');
+  // The threads still read the one before.
+  pool.open('again', place);
+  const second = await collect(pool.run({ selection: everything, range, keys: ['again'] }));
+  expect(second).toBe(answerQuery(everything, halves[0] as typeof blocks));
+  expect(closedCount).toBe(0);
+  let text = Buffer.from(first.value?.bytes ?? []).toString();
+  for await (const piece of run) {
+    text += Buffer.from(piece.bytes).toString();
+    piece.release();
+  }
+  expect(text).toBe(second);
+  while (closedCount === 0) await new Promise((resolve) => setImmediate(resolve));
+  pool.close('again');
+  await collect(pool.run({ selection: everything, range, keys: ['half 1'] }));
+  expect(closedCount).toBe(1);
+});

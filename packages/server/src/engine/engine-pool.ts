@@ -44,15 +44,24 @@ export interface PoolQuery {
 /** Selections that threads know; each is some kilobytes at most. */
 const selectionCountMax = 1_000;
 
+interface PoolSegment {
+  readonly number: number;
+  readonly place: SegmentPlace;
+  readonly onClosed: () => void;
+}
+
 export class EnginePool {
   readonly #options: EnginePoolOptions;
   readonly #threads: Worker[];
-  readonly #places = new Map<string, SegmentPlace>();
+  readonly #segments = new Map<string, PoolSegment>();
+  /** Those that threads may still read. */
+  readonly #closing = new Map<number, { readonly threads: Set<number>; onClosed: () => void }>();
   readonly #runs = new Map<number, PieceQueue>();
   readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent);
   readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history);
   readonly #selections = new Map<Selection, number>();
   #nextSelection = 0;
+  #nextSegment = 0;
   #nextId = 0;
   #isClosed = false;
 
@@ -61,16 +70,22 @@ export class EnginePool {
     this.#threads = Array.from({ length: options.threadCount }, (_, thread) => this.#start(thread));
   }
 
-  /** Makes a segment known to all threads; each opens it when it first needs it. */
-  open(key: string, place: SegmentPlace): void {
-    assert(!this.#places.has(key), 'a segment is opened once');
-    this.#places.set(key, place);
-    this.#tellAll({ kind: 'open', key, place });
+  /** Makes a segment known to all threads; each opens it when it first needs it. Told when none reads it any more. */
+  open(key: string, place: SegmentPlace, onClosed: () => void = () => undefined): void {
+    assert(!this.#segments.has(key), 'a segment is opened once');
+    const number = this.#nextSegment++;
+    this.#segments.set(key, { number, place, onClosed });
+    this.#tellAll({ kind: 'open', segment: number, place });
   }
 
   /** Threads let go of the segment when their runs are done. */
   close(key: string): void {
-    if (this.#places.delete(key)) this.#tellAll({ kind: 'close', key });
+    const segment = this.#segments.get(key);
+    if (segment === undefined) return;
+    const { number, onClosed } = segment;
+    this.#segments.delete(key);
+    this.#closing.set(number, { threads: new Set(this.#threads.keys()), onClosed });
+    this.#tellAll({ kind: 'close', segment: number });
   }
 
   /**
@@ -81,7 +96,7 @@ export class EnginePool {
   async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
     const id = this.#nextId++;
-    const { range, keys, lastKey, turn = 0, isUrgent = false, isDeflated = false, signal } = query;
+    const { range, turn = 0, isUrgent = false, isDeflated = false, signal } = query;
     const queue = new PieceQueue(this.#threads.length, turn);
     const places = isUrgent ? this.#urgentPlaces : this.#historyPlaces;
     const place = await places.take(() => {
@@ -95,7 +110,10 @@ export class EnginePool {
     const selection = this.#numberOf(query.selection);
     if (signal?.aborted === true) cancel();
     else {
-      const run = { id, selection, range, keys, lastKey, turn, isUrgent, isDeflated };
+      const segments = query.keys.map((key) => this.#find(key));
+      const lastSegment = query.lastKey === undefined ? undefined : this.#find(query.lastKey);
+      const how = { turn, isUrgent, isDeflated };
+      const run = { id, selection, range, segments, lastSegment, ...how };
       this.#begin(run, query.partCount, queue);
     }
     const taken = this.#threads.map(() => 0);
@@ -124,6 +142,22 @@ export class EnginePool {
     this.#historyPlaces.close();
     for (const queue of this.#runs.values()) queue.fail(new CodedError('engine-cancelled'));
     await Promise.all(this.#threads.map((thread) => thread.terminate()));
+  }
+
+  #find(key: string): number {
+    const segment = this.#segments.get(key);
+    assert(segment !== undefined, 'a segment is open while it is asked');
+    return segment.number;
+  }
+
+  /** A thread lets go of a segment; after the last one nobody reads it. */
+  #letGo(number: number, thread: number): void {
+    const closing = this.#closing.get(number);
+    if (closing === undefined) return;
+    closing.threads.delete(thread);
+    if (closing.threads.size > 0) return;
+    this.#closing.delete(number);
+    closing.onClosed();
   }
 
   /** Tells the threads that have a part; the others are done with the run before it begins. */
@@ -169,14 +203,18 @@ export class EnginePool {
     });
     worker.on('message', (message: FromThread) => this.#receive(thread, message));
     worker.on('error', (cause) => this.#replace(thread, cause));
-    for (const [key, place] of this.#places)
-      worker.postMessage({ kind: 'open', key, place } satisfies ToThread);
+    for (const { number: segment, place } of this.#segments.values())
+      worker.postMessage({ kind: 'open', segment, place } satisfies ToThread);
     for (const [selection, number] of this.#selections)
       worker.postMessage({ kind: 'select', number, selection } satisfies ToThread);
     return worker;
   }
 
   #receive(thread: number, message: FromThread): void {
+    if (message.kind === 'closed') {
+      this.#letGo(message.segment, thread);
+      return;
+    }
     const queue = this.#runs.get(message.id);
     if (message.kind === 'pieces') {
       const pieces = readBatch(message, (buffer) => this.#giveBack(thread, buffer));
@@ -194,6 +232,7 @@ export class EnginePool {
     const reason = cause instanceof Error ? cause.message : String(cause);
     for (const queue of this.#runs.values())
       queue.fail(new CodedError('engine-thread-failed', { reason }, { cause }));
+    for (const number of this.#closing.keys()) this.#letGo(number, thread);
     this.#threads[thread] = this.#start(thread);
   }
 

@@ -52,14 +52,14 @@ class EngineWorker {
   readonly #engine: Engine;
   readonly #port: MessagePort;
   readonly #data: EngineWorkerData;
-  readonly #places = new Map<string, SegmentPlace>();
-  readonly #files = new Map<string, RangeFile>();
+  readonly #places = new Map<number, SegmentPlace>();
+  readonly #files = new Map<number, RangeFile>();
   readonly #runs = new Map<number, RunState>();
   readonly #selections = new Map<number, Selection>();
-  /** By key: how many runs may still read it. */
-  readonly #readers = new Map<string, number>();
+  /** How many runs may still read a segment. */
+  readonly #readers = new Map<number, number>();
   /** Segments to close once no run is left that may read them. */
-  readonly #closing = new Set<string>();
+  readonly #closing = new Set<number>();
   readonly #buffers = new BatchBuffers();
   #turnStartMs = 0;
 
@@ -73,10 +73,10 @@ class EngineWorker {
   #receive(message: ToThread): void {
     switch (message.kind) {
       case 'open':
-        this.#places.set(message.key, message.place);
+        this.#places.set(message.segment, message.place);
         return;
       case 'close':
-        this.#closing.add(message.key);
+        this.#closing.add(message.segment);
         this.#closeUnused();
         return;
       case 'select':
@@ -122,12 +122,12 @@ class EngineWorker {
       wake: () => {},
     };
     this.#runs.set(request.id, state);
-    for (const key of request.keys) this.#readers.set(key, (this.#readers.get(key) ?? 0) + 1);
+    for (const one of request.segments) this.#readers.set(one, (this.#readers.get(one) ?? 0) + 1);
     try {
       // A thread that was idle starts a turn of its own.
       if (this.#runs.size === 1) this.#turnStartMs = systemClock.nowMs();
       let part = 0;
-      for (const key of request.keys) part = await this.#runSegment(request, key, part, state);
+      for (const one of request.segments) part = await this.#runSegment(request, one, part, state);
       this.#sendEnd(state);
     } catch (error) {
       const coded = isCodedError(error);
@@ -136,20 +136,21 @@ class EngineWorker {
       this.#send({ kind: 'failed', id: request.id, message, ...failure });
     } finally {
       this.#runs.delete(request.id);
-      for (const key of request.keys) this.#leave(key);
+      for (const one of request.segments) this.#leave(one);
       this.#closeUnused();
     }
   }
 
   async #runSegment(
     request: RunRequest,
-    key: string,
+    segment: number,
     firstPart: number,
     state: RunState,
   ): Promise<number> {
-    this.#open(key);
-    const { range, lastKey } = request;
-    const run = this.#engine.begin(key, state.selection, { range, endsCoverage: key === lastKey });
+    const key = this.#open(segment);
+    const { range, lastSegment } = request;
+    const endsCoverage = segment === lastSegment;
+    const run = this.#engine.begin(key, state.selection, { range, endsCoverage });
     const partEnd = firstPart + run.groupCount;
     try {
       for (let part = firstPart; part < partEnd && !state.isCancelled; part++) {
@@ -219,33 +220,38 @@ class EngineWorker {
     return aheadBytes > Math.max(aheadBytesFloor, aheadBytesMax / this.#runs.size);
   }
 
-  #open(key: string): void {
-    if (this.#engine.has(key)) return;
-    const place = this.#places.get(key);
+  /** Answers the engine's key of it. */
+  #open(segment: number): string {
+    const key = String(segment);
+    if (this.#engine.has(key)) return key;
+    const place = this.#places.get(segment);
     assert(place !== undefined, 'the pool opens a segment before it runs on it');
     if (place.kind === 'memory') {
       this.#engine.open(key, place.bytes);
-      return;
+      return key;
     }
     const file = openRangeFile(place.path);
     this.#engine.open(key, file);
-    this.#files.set(key, file);
+    this.#files.set(segment, file);
+    return key;
   }
 
-  #leave(key: string): void {
-    const readers = (this.#readers.get(key) ?? 0) - 1;
-    if (readers > 0) this.#readers.set(key, readers);
-    else this.#readers.delete(key);
+  #leave(segment: number): void {
+    const readers = (this.#readers.get(segment) ?? 0) - 1;
+    if (readers > 0) this.#readers.set(segment, readers);
+    else this.#readers.delete(segment);
   }
 
   #closeUnused(): void {
-    for (const key of this.#closing) {
-      if (this.#readers.has(key)) continue;
+    for (const segment of this.#closing) {
+      if (this.#readers.has(segment)) continue;
+      const key = String(segment);
       if (this.#engine.has(key)) this.#engine.close(key);
-      this.#files.get(key)?.close();
-      this.#files.delete(key);
-      this.#places.delete(key);
-      this.#closing.delete(key);
+      this.#files.get(segment)?.close();
+      this.#files.delete(segment);
+      this.#places.delete(segment);
+      this.#closing.delete(segment);
+      this.#send({ kind: 'closed', segment });
     }
   }
 

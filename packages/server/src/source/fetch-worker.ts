@@ -1,9 +1,9 @@
 /** A thread that reads large replies: on the thread of all streams their bytes would cost every reader time. */
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
+import { SharedRooms } from '../base/shared-rooms.ts';
 import type { FromFetchThread, ToFetchThread } from './fetch-thread.ts';
 import { HttpPoster } from './http-poster.ts';
-import { SharedRooms } from './shared-rooms.ts';
 
 const port = parentPort;
 assert(port !== null, 'replies are fetched in a thread of its own');
@@ -11,8 +11,15 @@ assert(port !== null, 'replies are fetched in a thread of its own');
 const posters = new Map<string, HttpPoster>();
 const underWay = new Map<number, AbortController>();
 
-const rooms = new SharedRooms();
-const modules = { allocate: (length: number) => rooms.take(length) };
+/** As many as replies are under way, and some. */
+const rooms = new SharedRooms({ countMax: 24, bytesMax: 128 << 20, granuleBytes: 1 << 20 });
+/** Below this a room is not worth the way back. */
+const sharedBytesMin = 1 << 18;
+
+function allocate(length: number): Uint8Array {
+  const room = length < sharedBytesMin ? undefined : rooms.take(length);
+  return room ?? Buffer.allocUnsafeSlow(length);
+}
 
 port.on('message', (message: ToFetchThread) => {
   if (message.kind === 'cancel') underWay.get(message.id)?.abort('the call is over');
@@ -24,7 +31,7 @@ async function fetchReply({ id, server, request }: ToFetchThread & { kind: 'post
   const key = JSON.stringify(server);
   let poster = posters.get(key);
   if (poster === undefined) {
-    poster = new HttpPoster(server, modules);
+    poster = new HttpPoster(server, { allocate });
     posters.set(key, poster);
   }
   const controller = new AbortController();

@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts';
 import { type CodedError, isCodedError } from '../base/errors.ts';
+import { SharedRooms } from '../base/shared-rooms.ts';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
@@ -20,6 +21,9 @@ export interface EngineEvaluatorModules {
 /** Hot blocks evaluated by one run: enough to keep the threads busy, few enough to read ahead. */
 const hotRunCountMax = 32;
 
+/** Memory for hot blocks: those that are kept open, and those that are read by as many as may be. */
+const roomLimits = { countMax: 1_024, bytesMax: 192 << 20, granuleBytes: 1 << 16 };
+
 /** What one run of the pool goes over, and how to name the blocks in it. */
 interface RunPlan {
   readonly keys: readonly string[];
@@ -36,8 +40,9 @@ export class EngineEvaluator implements BlockEvaluator {
   readonly #segments: OpenSegments;
   /** Queries of one block take turns: loading it in every thread is less than one thread's answers to all of them. */
   #nextTurn = 0;
-  /** Blocks on their way into shared memory: at the head all queries ask for the same one at once. */
-  readonly #sharing = new Map<string, Promise<Uint8Array>>();
+  /** Blocks on their way to the threads: at the head all queries ask for the same one at once. */
+  readonly #opening = new Map<string, Promise<void>>();
+  readonly #rooms = new SharedRooms(roomLimits);
 
   constructor({ dataset, pool }: EngineEvaluatorModules) {
     this.#dataset = dataset;
@@ -120,7 +125,8 @@ export class EngineEvaluator implements BlockEvaluator {
     const hashes = new Map(headers.map(({ number, hash }) => [number as number, hash]));
     const key = `${this.#dataset.description.name}/${segment.id}`;
     const path = this.#dataset.segmentPath(segment);
-    this.#segments.use(key, segment.byteLength, () => ({ kind: 'file', path }));
+    if (!this.#segments.has(key)) this.#segments.open(key, { kind: 'file', path });
+    this.#segments.use(key);
     const hashAt = (slot: number) => hashes.get(slot);
     return { keys: [key], turn: 0, hashAt, release: () => this.#segments.leave(key) };
   }
@@ -135,11 +141,9 @@ export class EngineEvaluator implements BlockEvaluator {
     try {
       for (const block of blocks) {
         const key = keyOf(block);
-        if (this.#segments.has(key)) this.#segments.use(key, 0, unreachablePlace);
-        else {
-          const bytes = await this.#share(key, block);
-          this.#segments.use(key, bytes.length, () => ({ kind: 'memory', bytes }));
-        }
+        // What others close meanwhile is opened again.
+        while (!this.#segments.has(key)) await this.#open(key, block);
+        this.#segments.use(key);
         keys.push(key);
       }
     } catch (error) {
@@ -152,15 +156,25 @@ export class EngineEvaluator implements BlockEvaluator {
     return { ...parts, hashAt: (slot) => hashes.get(slot), release };
   }
 
-  /** The bytes of a hot block in memory that all threads see; who asks meanwhile gets the same. */
-  #share(key: string, block: HotBlock): Promise<Uint8Array> {
-    const known = this.#sharing.get(key);
+  /** Opens a hot block from memory that all threads see, so that it is copied once; who asks meanwhile waits for the same. */
+  #open(key: string, block: HotBlock): Promise<void> {
+    const known = this.#opening.get(key);
     if (known !== undefined) return known;
-    const sharing = this.#dataset.readHotBlock(block).then(share);
-    this.#sharing.set(key, sharing);
-    const forget = () => this.#sharing.delete(key);
-    sharing.then(forget, forget);
-    return sharing;
+    const opening = this.#dataset.readHotBlock(block).then((read) => {
+      const room = this.#rooms.take(read.length);
+      const bytes = room ?? new Uint8Array(new SharedArrayBuffer(read.length));
+      bytes.set(read);
+      const giveBack = () => this.#rooms.put(bytes.buffer as SharedArrayBuffer);
+      this.#segments.open(
+        key,
+        { kind: 'memory', bytes },
+        room === undefined ? undefined : giveBack,
+      );
+    });
+    this.#opening.set(key, opening);
+    const forget = () => this.#opening.delete(key);
+    opening.then(forget, forget);
+    return opening;
   }
 }
 
@@ -179,18 +193,7 @@ function isDamage(error: unknown): error is CodedError {
   return isCodedError(error) && error.code.startsWith('segment-');
 }
 
-function unreachablePlace(): never {
-  assert(false, 'an open segment is not opened again');
-}
-
 function refOf(slot: number, hash: BlockHash | undefined): BlockRef {
   assert(hash !== undefined, 'the engine covers blocks of the snapshot only');
   return { number: slot as Slot, hash };
-}
-
-/** Memory that all threads see, so that a block is copied once, not once a thread. */
-function share(bytes: Uint8Array): Uint8Array {
-  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  shared.set(bytes);
-  return shared;
 }

@@ -27,15 +27,19 @@ export class OpenSegments {
     return this.#open.has(key);
   }
 
-  /** Opens the segment if it is not open, and keeps it until `leave`. */
-  use(key: string, byteLength: number, place: () => SegmentPlace): void {
-    let segment = this.#open.get(key);
-    if (segment === undefined) {
-      const found = place();
-      this.#pool.open(key, found);
-      segment = { bytes: found.kind === 'memory' ? byteLength : 0, users: 0 };
-      this.#bytes += segment.bytes;
-    } else this.#open.delete(key);
+  /** Opens a segment that is not open. Told when nobody reads it any more. */
+  open(key: string, place: SegmentPlace, onClosed?: () => void): void {
+    this.#pool.open(key, place, onClosed);
+    const bytes = place.kind === 'memory' ? place.bytes.length : 0;
+    this.#open.set(key, { bytes, users: 0 });
+    this.#bytes += bytes;
+  }
+
+  /** Keeps one that is open until `leave`. */
+  use(key: string): void {
+    const segment = this.#open.get(key);
+    assert(segment !== undefined, 'only what is open is used');
+    this.#open.delete(key);
     segment.users++;
     this.#open.set(key, segment);
   }
