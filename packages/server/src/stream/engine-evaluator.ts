@@ -19,10 +19,10 @@ export interface EngineEvaluatorModules {
 }
 
 /** Hot blocks evaluated by one run: enough to keep the threads busy, few enough to read ahead. */
-const hotRunCountMax = 32;
+const hotRunCountMax = 8;
 
 /** Memory for hot blocks: those that are kept open, and those that are read by as many as may be. */
-const roomLimits = { countMax: 1_024, bytesMax: 192 << 20, granuleBytes: 1 << 16 };
+const roomLimits = { countMax: 1_024, bytesMax: 256 << 20, granuleBytes: 1 << 16 };
 
 /** What one run of the pool goes over, and how to name the blocks in it. */
 interface RunPlan {
