@@ -53,20 +53,22 @@ const untilHead = (name: string, slot: number) =>
     return head?.number === slot ? head : undefined;
   });
 
-test('default: the files are read while the dataset is served, and not again at the next start', async () => {
-  writeFileSync(second, `${lines.slice(30).join('\n')}\n`);
+test('default: the files are read while the dataset is served; at the next start only what has grown', async () => {
+  writeFileSync(second, `${lines.slice(30, 40).join('\n')}\n`);
   await start('whole');
-  await untilHead('whole', slotAt(59));
-  const query = { fromBlock: slotAt(0), toBlock: slotAt(59), includeAllBlocks: true };
+  await untilHead('whole', slotAt(39));
+  const query = { fromBlock: slotAt(0), toBlock: slotAt(39), includeAllBlocks: true };
   const answer = await (await service.query('/datasets/whole/stream', query)).text();
-  expect(answer.trimEnd().split('\n').length).toBe(60);
+  expect(answer.trimEnd().split('\n').length).toBe(40);
   const metadata = await service.getJson('/datasets/whole/metadata');
   expect(metadata).toMatchObject({ real_time: false, start_block: slotAt(0) });
-  await until(async () => service.log.find((line) => line.includes('second.jsonl","blocks":30')));
+  await until(async () => service.log.find((line) => line.includes('second.jsonl","blocks":10')));
   expect(await service.end('SIGTERM')).toBe(0);
+  appendFileSync(second, `${lines.slice(40).join('\n')}\n`);
   await start('whole');
   await untilHead('whole', slotAt(59));
-  expect(service.log.filter((line) => line.includes('reading a file'))).toEqual([]);
+  const begun = service.log.filter((line) => line.includes('reading a file'));
+  expect(begun.map((line) => line.includes('second.jsonl'))).toEqual([true]);
 });
 
 test('error: a block that does not link is an alarm with its place; what links is served', async () => {
@@ -79,14 +81,4 @@ test('error: a block that does not link is an alarm with its place; what links i
   expect(alarm?.code).toBe('files-unread');
   expect(alarm?.message).toContain('line 11');
   await untilHead('broken', slotAt(39));
-});
-
-test('behavior: a file that has grown is read on at the next start', async () => {
-  writeFileSync(second, `${lines.slice(30, 40).join('\n')}\n`);
-  await start('growing');
-  await untilHead('growing', slotAt(39));
-  await service.end('SIGTERM');
-  appendFileSync(second, `${lines.slice(40).join('\n')}\n`);
-  await start('growing');
-  await untilHead('growing', slotAt(59));
 });

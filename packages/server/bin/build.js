@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { takeLock } from './build-lock.js';
 
 const serverFolder = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -92,10 +92,15 @@ function isBuilt(digest) {
   return projects.every(isThere) && hasStamp(stampFile, digest);
 }
 
-function run(tool, args) {
+function find(tool) {
   const entry = join(root, 'node_modules', tool);
   if (!existsSync(entry))
     throw new BuildFailure(`cannot find ${entry}: run \`npm ci\` in ${root} first`);
+  return entry;
+}
+
+function run(tool, args) {
+  const entry = find(tool);
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [entry, ...args], {
       cwd: root,
@@ -124,10 +129,15 @@ async function compileKernels() {
   if (hasStamp(kernelStampFile, digest)) return;
   mkdirSync(kernelOutputFolder, { recursive: true });
   rmSync(kernelStampFile, { force: true });
+  // In this process, one after another: loading the compiler takes as long as compiling a kernel.
+  const { main } = await import(pathToFileURL(find('assemblyscript/dist/asc.js')).href);
   for (const name of kernelNames()) {
-    const files = [join(kernelFolder, `${name}.ts`), '--outFile'];
-    const output = join(kernelOutputFolder, `${name}.wasm`);
-    await run('assemblyscript/bin/asc.js', [...files, output, ...kernelOptions, ...kernelFeatures]);
+    const files = [relative(root, join(kernelFolder, `${name}.ts`)), '--baseDir', root];
+    const output = ['--outFile', relative(root, join(kernelOutputFolder, `${name}.wasm`))];
+    const args = [...files, ...output, ...kernelOptions, ...kernelFeatures];
+    const { error } = await main(args, { stdout: process.stderr, stderr: process.stderr });
+    if (error !== null)
+      throw new BuildFailure(`the kernel ${name} failed; the lines above say why`);
   }
   writeFileSync(kernelStampFile, digest);
 }

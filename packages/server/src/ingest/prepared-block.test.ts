@@ -77,7 +77,7 @@ test('property: a block with damaged values comes out as without the kernel', ()
       damageValues(raw, damage);
       takenCount += expectSame(toBytes(raw));
     }),
-    { numRuns: 400 },
+    { numRuns: 200 },
   );
   expect(takenCount).toBeGreaterThan(40);
 });
@@ -89,7 +89,7 @@ test('property: a log that fits its calls, or does not, comes out as without the
       editLog(raw, edits, heightKind);
       expectSame(toBytes(raw));
     }),
-    { numRuns: 150 },
+    { numRuns: 80 },
   );
 });
 
@@ -99,7 +99,7 @@ test('property: flipped bytes come out as without the kernel', () => {
     fc.property(byteEdits, (edits) => {
       expectSame(damageBytes(bytes, edits));
     }),
-    { numRuns: 150 },
+    { numRuns: 80 },
   );
 });
 
@@ -121,7 +121,7 @@ test('property: lines of any text come out as without the kernel, however they a
       const json = toJson(raw);
       expectSame(text(escaped ? escapeWide(json) : json));
     }),
-    { numRuns: 150 },
+    { numRuns: 80 },
   );
 });
 
