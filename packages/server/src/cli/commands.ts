@@ -21,6 +21,8 @@ const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
 
 /** The command of that name alone, since loading what all of them need takes most of a second; all if there is none such. */
 export async function loadCommands(name = ''): Promise<BuildCommand[]> {
+  // Answered by the program itself.
+  if (name === '--version' || name === '-V') return [];
   const wanted = Object.hasOwn(commands, name) ? [name] : Object.keys(commands);
   return Promise.all(wanted.map((one) => (commands[one] as () => Promise<BuildCommand>)()));
 }
