@@ -11,12 +11,18 @@ const composed = ['ingest', 'app', 'cli'].map(
   (layer) => `packages/server/src/${layer}/**/*.test.ts`,
 );
 
+/** Whole programs, the slowest of all; projects run in the order of their names, and these must not come last. */
+const programs = ['bench', 'command', 'service'].map((folder) => `test/${folder}/**/*.test.ts`);
+
 const timing = {
   // The default leaves one core idle, which on two is half of them.
   maxWorkers: availableParallelism(),
   testTimeout: 60_000,
   hookTimeout: 60_000,
 };
+
+/** A third of their time they wait for something, for a process to start or a deadline to pass: one more than cores. */
+const waiting = { ...timing, maxWorkers: availableParallelism() + 1, sequence: { groupOrder: 1 } };
 
 export default defineConfig({
   test: {
@@ -33,21 +39,22 @@ export default defineConfig({
           isolate: false,
         },
       },
+      { ...shared, test: { name: 'programs', ...waiting, include: programs } },
       {
         ...shared,
         test: {
           name: 'whole',
-          ...timing,
+          ...waiting,
           include: [...composed, 'test/*/**/*.test.ts'],
           // The tests against a real node have a configuration of their own.
-          exclude: ['test/tidy/**', 'test/node/**'],
+          exclude: [...programs, 'test/tidy/**', 'test/node/**'],
         },
       },
       {
         ...shared,
         test: {
           name: 'tidy',
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
           include: ['test/tidy/**/*.test.ts'],
           testTimeout: 60_000,
           // The rules are pure functions, and most of their time was loading the compiler anew for each file.

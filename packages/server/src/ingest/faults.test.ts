@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import type { FaultRequest } from '../simulator/faults.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
+import { fastClock } from './testing/fast-clock.ts';
 import { followNodes } from './testing/follow-ledger.ts';
 import {
   expectSameChain,
@@ -109,11 +110,14 @@ describe('one source', () => {
   });
 
   test('behavior: F-02 a source that stalls is left and taken up again', async () => {
-    const { node, produce, caughtUp } = await startWorld();
+    const { node, produce, caughtUp } = await startWorld({ clock: fastClock });
     await caughtUp();
-    node.faults.set({ kind: 'stall', times: 2 });
+    const startMs = fastClock.nowMs();
+    node.faults.set({ kind: 'stall', methods: ['getBlock'], times: 2 });
     await produce(4);
     expectSameChain(await caughtUp(), node);
+    // It was given the ten seconds that a call has.
+    expect(fastClock.nowMs() - startMs).toBeGreaterThan(10_000);
   });
 
   test('behavior: I-11 finality that regresses, stalls or runs ahead never moves ours back', async () => {
@@ -174,7 +178,8 @@ describe('three sources', () => {
     expectSameChain(await caughtUp(nodes[1]), nodes[1] as World['node']);
     const wanted = node.state().finalizedSlot;
     await following.until('finality', ({ finalized }) => finalized?.number === wanted);
-    // Its own calls wait ten seconds for an answer; nobody else does.
+    // Its own calls wait ten seconds for an answer; nobody else does, nor who wants to stop.
+    await following.stop();
     expect(performance.now() - startMs).toBeLessThan(8_000);
   });
 

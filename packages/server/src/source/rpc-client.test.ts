@@ -72,6 +72,16 @@ describe('a reply', () => {
     expect(await call(client, 100)).toMatchObject({ reason: 'outage', cause: 'no answer in time' });
   });
 
+  test('behavior: a call of somebody who has stopped is over at once', async () => {
+    let isAsked = false;
+    const client = await startClient(() => {
+      isAsked = true;
+    });
+    const options = { timeoutMs: 60_000, signal: AbortSignal.abort() };
+    expect(await client.call('getSlot', [], options)).toMatchObject({ kind: 'refused' });
+    expect(isAsked).toBe(false);
+  });
+
   test('behavior: S-10 a redirect is not followed', async () => {
     let count = 0;
     const client = await startClient((_request, response) => {

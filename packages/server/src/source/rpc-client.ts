@@ -112,6 +112,8 @@ export class RpcClient {
     request: PostRequest,
     { timeoutMs, signal }: CallOptions,
   ): Promise<Answer<PostReply>> {
+    // Whoever stopped before is not told by an event.
+    if (signal.aborted) return refusal('outage', overReason);
     const deadline = new AbortController();
     // With a reason of our own: the one that is made otherwise carries a trace of the stack.
     const stop = () => deadline.abort(overReason);

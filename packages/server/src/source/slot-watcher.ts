@@ -67,7 +67,7 @@ export class SlotWatcher {
 
   /** Resolves when a slot above `slot` was announced, after `ms`, or when the signal aborts. */
   async above(slot: number, ms: number, signal: AbortSignal): Promise<void> {
-    if (this.#highest > slot) return;
+    if (signal.aborted || this.#highest > slot) return;
     const woken = new AbortController();
     const wake = () => woken.abort();
     this.#waiters.add(wake);
