@@ -18,9 +18,10 @@ export type ToThread =
   | { readonly kind: 'run'; readonly run: RunRequest }
   /** The reader has taken that many bytes of the run. */
   | { readonly kind: 'taken'; readonly id: number; readonly bytes: number }
-  | { readonly kind: 'cancel'; readonly id: number }
-  /** Memory of pieces that nobody reads any more. */
-  | { readonly kind: 'spare'; readonly buffer: SharedArrayBuffer };
+  | { readonly kind: 'cancel'; readonly id: number };
+
+/** How the text of a run is wanted: as it is, compressed by the thread that wrote it, or in both ways for many readers. */
+export type TextForm = 'plain' | 'deflated' | 'both';
 
 export interface RunRequest {
   readonly id: number;
@@ -31,8 +32,7 @@ export interface RunRequest {
   readonly segments: readonly number[];
   /** Whether many wait for it: it is short, and done without letting others in between. */
   readonly isUrgent: boolean;
-  /** Whether its text is wanted compressed too. */
-  readonly isDeflated: boolean;
+  readonly form: TextForm;
   /** Part p is done by thread (p + turn) mod n: runs over one block each must not all fall to one thread. */
   readonly turn: number;
   /** The segment whose last block of the range gets a line in any case. */
@@ -52,20 +52,21 @@ export interface Coverage {
 /** Text compressed by itself: a part of a raw deflate stream that ends on a byte, so that parts follow each other in one stream. */
 export interface DeflatedText {
   readonly bytes: Uint8Array;
-  /** Of the text before compression. */
+  /** Of the text before compression, and how long it was. */
   readonly crc: number;
+  readonly plainLength: number;
 }
 
 export interface RunPiece {
-  /** Text; empty where blocks were covered that have no line. */
+  /** Text; empty where blocks were covered that have no line, and where it is wanted compressed only. */
   readonly bytes: Uint8Array;
+  /** Where it was asked for, of text that is not empty. */
+  readonly deflated: DeflatedText | undefined;
   /** Undefined in the middle of a line. */
   readonly coverage: Coverage | undefined;
-  /** Where it was asked for, of text that is not empty. It is the reader's own. */
-  readonly deflated: DeflatedText | undefined;
   /**
-   * Says, once, that nobody reads the bytes any more: the thread then writes others in their place. A thread lends only so much,
-   * and memory that has to be collected instead costs as much as a quarter of writing.
+   * Says, once, that nobody reads the text any more, compressed or not: the thread then writes other text in its place. A thread
+   * lends only so much, and memory that has to be collected instead costs as much as a quarter of writing.
    */
   release(): void;
 }
@@ -76,15 +77,16 @@ export interface PartPiece extends RunPiece {
 }
 
 /**
- * Pieces in one buffer, with a table of numbers beside it: a message, and each object in it, costs as much as writing some
+ * Pieces in one room, with a table of numbers beside it: a message, and each object in it, costs as much as writing some
  * kilobytes.
  *
- *   bytes   text · header line · compressed text | …   each piece at a multiple of 8
+ *   room    text · header line · compressed text | …   each piece at a multiple of 8
  *   table   part · text length · slot · header line's length · whether the text ends with a line of that slot ·
- *           compressed text's length · CRC of the text | …
+ *           compressed text's length · CRC of the text · its length before compression | …
  */
 export interface PieceBatch {
-  readonly bytes: Uint8Array;
+  /** The number of a room that the thread lends, or memory that is moved. */
+  readonly room: number | Uint8Array;
   readonly table: Float64Array;
 }
 
@@ -109,4 +111,4 @@ export type FromThread =
 export const aheadBytesMax = 12 << 20;
 export const aheadBytesFloor = 2 << 20;
 /** A thread is told of what was taken when it is this much: it need not know of every piece. */
-export const takenBytesGoal = 1 << 19;
+export const takenBytesGoal = 1 << 20;

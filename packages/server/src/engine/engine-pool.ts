@@ -14,11 +14,12 @@ import {
   type RunPiece,
   type RunRequest,
   type SegmentPlace,
+  type TextForm,
   type ToThread,
   takenBytesGoal,
 } from './engine-messages.ts';
 import type { EngineWorkerData } from './engine-worker.ts';
-import { readBatch } from './piece-batch.ts';
+import { BatchRooms, readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
 import { RunPlaces } from './run-places.ts';
 import type { BlockRange } from './segment-run.ts';
@@ -36,8 +37,8 @@ export interface PoolQuery {
   readonly turn?: number;
   /** Whether many wait for these few blocks: such runs do not stand in line behind those that go through history. */
   readonly isUrgent?: boolean;
-  /** Whether the text is wanted compressed too. */
-  readonly isDeflated?: boolean;
+  /** Default `plain`. */
+  readonly form?: TextForm;
   readonly signal?: AbortSignal;
 }
 
@@ -96,7 +97,7 @@ export class EnginePool {
   async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
     const id = this.#nextId++;
-    const { range, turn = 0, isUrgent = false, isDeflated = false, signal } = query;
+    const { range, turn = 0, isUrgent = false, form = 'plain', signal } = query;
     const queue = new PieceQueue(this.#threads.length, turn);
     const places = isUrgent ? this.#urgentPlaces : this.#historyPlaces;
     const place = await places.take(() => {
@@ -112,7 +113,7 @@ export class EnginePool {
     else {
       const segments = query.keys.map((key) => this.#find(key));
       const lastSegment = query.lastKey === undefined ? undefined : this.#find(query.lastKey);
-      const how = { turn, isUrgent, isDeflated };
+      const how = { turn, isUrgent, form };
       const run = { id, selection, range, segments, lastSegment, ...how };
       this.#begin(run, query.partCount, queue);
     }
@@ -193,7 +194,9 @@ export class EnginePool {
   #start(thread: number): Worker {
     const { threadCount, cacheBytesMax } = this.#options;
     const cacheBytes = Math.floor(cacheBytesMax / threadCount);
-    const data: EngineWorkerData = { thread, threadCount, cacheBytesMax: cacheBytes };
+    const memory = BatchRooms.make();
+    const rooms = new BatchRooms(memory);
+    const data: EngineWorkerData = { thread, threadCount, cacheBytesMax: cacheBytes, memory };
     const worker = new Worker(workerUrl(import.meta.url, './engine-worker.ts'), {
       workerData: data,
       // A thread has no business with our secrets.
@@ -201,7 +204,7 @@ export class EnginePool {
       // Nor with the options of whoever started us, such as a test runner's.
       execArgv: [],
     });
-    worker.on('message', (message: FromThread) => this.#receive(thread, message));
+    worker.on('message', (message: FromThread) => this.#receive(thread, message, rooms));
     worker.on('error', (cause) => this.#replace(thread, cause));
     for (const { number: segment, place } of this.#segments.values())
       worker.postMessage({ kind: 'open', segment, place } satisfies ToThread);
@@ -210,14 +213,14 @@ export class EnginePool {
     return worker;
   }
 
-  #receive(thread: number, message: FromThread): void {
+  #receive(thread: number, message: FromThread, rooms: BatchRooms): void {
     if (message.kind === 'closed') {
       this.#letGo(message.segment, thread);
       return;
     }
     const queue = this.#runs.get(message.id);
     if (message.kind === 'pieces') {
-      const pieces = readBatch(message, (buffer) => this.#giveBack(thread, buffer));
+      const pieces = readBatch(message, rooms);
       if (queue === undefined) for (const piece of pieces) piece.release();
       else queue.push(thread, pieces);
       if (message.isEnd) queue?.end(thread);
@@ -234,10 +237,6 @@ export class EnginePool {
       queue.fail(new CodedError('engine-thread-failed', { reason }, { cause }));
     for (const number of this.#closing.keys()) this.#letGo(number, thread);
     this.#threads[thread] = this.#start(thread);
-  }
-
-  #giveBack(thread: number, buffer: SharedArrayBuffer): void {
-    if (!this.#isClosed) this.#tell(thread, { kind: 'spare', buffer });
   }
 
   #tell(thread: number, message: ToThread): void {

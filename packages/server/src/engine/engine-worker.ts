@@ -19,18 +19,22 @@ import {
   type PieceBatch,
   type RunRequest,
   type SegmentPlace,
+  type TextForm,
   type ToThread,
 } from './engine-messages.ts';
-import { BatchBuffers, PieceBatchWriter } from './piece-batch.ts';
+import { BatchRooms, PieceBatchWriter } from './piece-batch.ts';
 import type { SegmentRun } from './segment-run.ts';
 
 export interface EngineWorkerData {
   readonly thread: number;
   readonly threadCount: number;
   readonly cacheBytesMax: number;
+  /** For its rooms, shared with the pool. */
+  readonly memory: SharedArrayBuffer;
 }
 
 const noBytes = new Uint8Array(0);
+const deflatedBytesMin = 1 << 10;
 
 /** Work goes on this long before messages are looked at: far below the time in which a cancelled run must stop. */
 const turnMs = 5;
@@ -39,7 +43,7 @@ interface RunState {
   readonly id: number;
   readonly selection: Selection;
   readonly isUrgent: boolean;
-  readonly isDeflated: boolean;
+  readonly form: TextForm;
   /** Pieces that wait to be sent together. */
   readonly outbox: PieceBatchWriter;
   aheadBytes: number;
@@ -60,12 +64,13 @@ class EngineWorker {
   readonly #readers = new Map<number, number>();
   /** Segments to close once no run is left that may read them. */
   readonly #closing = new Set<number>();
-  readonly #buffers = new BatchBuffers();
+  readonly #rooms: BatchRooms;
   #turnStartMs = 0;
 
   constructor(port: MessagePort, data: EngineWorkerData) {
     this.#port = port;
     this.#data = data;
+    this.#rooms = new BatchRooms(data.memory);
     this.#engine = new Engine({ cacheBytesMax: data.cacheBytesMax });
     port.on('message', (message: ToThread) => this.#receive(message));
   }
@@ -102,9 +107,6 @@ class EngineWorker {
         run.wake();
         return;
       }
-      case 'spare':
-        this.#buffers.put(message.buffer);
-        return;
     }
   }
 
@@ -115,8 +117,8 @@ class EngineWorker {
       id: request.id,
       selection,
       isUrgent: request.isUrgent,
-      isDeflated: request.isDeflated,
-      outbox: new PieceBatchWriter(this.#buffers),
+      form: request.form,
+      outbox: new PieceBatchWriter(this.#rooms),
       aheadBytes: 0,
       isCancelled: false,
       wake: () => {},
@@ -178,9 +180,11 @@ class EngineWorker {
   }
 
   #putOut(state: RunState, part: number, text: Uint8Array, coverage: Coverage | undefined): void {
-    state.aheadBytes += text.length;
-    const deflated = state.isDeflated && text.length > 0 ? deflateText(text) : undefined;
-    for (const batch of state.outbox.add(part, text, coverage, deflated))
+    const { form, outbox } = state;
+    const deflated = form === 'plain' || text.length === 0 ? undefined : deflateText(text);
+    const plain = form === 'deflated' ? noBytes : text;
+    state.aheadBytes += plain.length + (deflated?.bytes.length ?? 0);
+    for (const batch of outbox.add(part, plain, coverage, deflated))
       this.#sendBatch(state.id, batch);
   }
 
@@ -195,10 +199,10 @@ class EngineWorker {
     else this.#sendBatch(id, batch, true);
   }
 
-  #sendBatch(id: number, { bytes, table }: PieceBatch, isEnd = false): void {
+  #sendBatch(id: number, { room, table }: PieceBatch, isEnd = false): void {
     const moved = [table.buffer as ArrayBuffer];
-    if (bytes.buffer instanceof ArrayBuffer) moved.push(bytes.buffer);
-    this.#port.postMessage({ kind: 'pieces', id, isEnd, bytes, table } satisfies FromThread, moved);
+    if (typeof room !== 'number') moved.push(room.buffer as ArrayBuffer);
+    this.#port.postMessage({ kind: 'pieces', id, isEnd, room, table } satisfies FromThread, moved);
   }
 
   /** Lets messages in when it is time, and waits while the reader is too far behind. */
@@ -269,8 +273,13 @@ function coverageOf(run: SegmentRun, block: number): Coverage {
 }
 
 function deflateText(text: Uint8Array): DeflatedText {
-  const options = { level: constants.Z_BEST_SPEED, finishFlush: constants.Z_SYNC_FLUSH };
-  return { bytes: deflateRawSync(text, options), crc: crc32(text) };
+  const bytes = deflateRawSync(text, {
+    level: constants.Z_BEST_SPEED,
+    finishFlush: constants.Z_SYNC_FLUSH,
+    // Room for all of it at once, as a rule: the default is some kilobytes, which are gathered and joined.
+    chunkSize: Math.max(deflatedBytesMin, text.length >> 1),
+  });
+  return { bytes, crc: crc32(text), plainLength: text.length };
 }
 
 assert(parentPort !== null, 'the engine worker runs in a thread');

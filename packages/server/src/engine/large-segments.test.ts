@@ -164,6 +164,15 @@ describe('a segment of several row groups and dictionary pages', () => {
     expect(answer(tight, ['all'], beyond)).toBe('');
   });
 
+  test('behavior: a line that comes in several pieces ends the last of them', () => {
+    const texts = [...roomy.run('all', queryOf('everything'))].map((piece) =>
+      Buffer.from(piece).toString('latin1'),
+    );
+    const continued = texts.filter((_, i) => i > 0 && texts[i - 1]?.endsWith('\n') === false);
+    expect(continued.length).toBeGreaterThan(1);
+    for (const text of continued) expect([-1, text.length - 1]).toContain(text.indexOf('\n'));
+  });
+
   test('behavior: three queries that take turns piece by piece each get their own answer', () => {
     const names = ['everything', 'twelve groups', 'logs of a kind with their instruction'];
     for (const engine of [roomy, tight]) {

@@ -1,47 +1,90 @@
 import { expect, test } from 'vitest';
-import { BatchBuffers, PieceBatchWriter, readBatch } from './piece-batch.ts';
+import { BatchRooms, PieceBatchWriter, readBatch } from './piece-batch.ts';
 
 const coverage = { slot: 7, headerLine: Buffer.from('{"header":{}}\n'), endsWithLine: true };
 const long = Buffer.alloc(200_000, 'a');
 
-function writeBatch(buffers: BatchBuffers, texts: readonly Uint8Array[]) {
-  const writer = new PieceBatchWriter(buffers);
+function writeBatch(rooms: BatchRooms, texts: readonly Uint8Array[]) {
+  const writer = new PieceBatchWriter(rooms);
   const full = texts.flatMap((text) => writer.add(0, text, coverage));
   const last = writer.take();
   return last === undefined ? full : [...full, last];
 }
 
-test('default: a buffer comes back when all pieces of its batch are released', () => {
-  const given: SharedArrayBuffer[] = [];
-  const [batch] = writeBatch(new BatchBuffers(), [long, Buffer.from('b'.repeat(100))]);
-  const pieces = readBatch(batch ?? expect.fail(), (buffer) => given.push(buffer));
+/** Both sides of the same memory, as a thread and its pool have them. */
+function makeRooms() {
+  const memory = BatchRooms.make();
+  return { written: new BatchRooms(memory), read: new BatchRooms(memory) };
+}
+
+test('default: a room is lent again when all pieces of its batch are released, not before', () => {
+  const { written, read } = makeRooms();
+  const roomOfNext = () => {
+    const [batch] = writeBatch(written, [long]);
+    const [piece] = readBatch(batch ?? expect.fail(), read);
+    piece?.release();
+    return batch?.room;
+  };
+  const [batch] = writeBatch(written, [long, Buffer.from('b'.repeat(100))]);
+  const pieces = readBatch(batch ?? expect.fail(), read);
   pieces[0]?.release();
-  expect(given).toEqual([]);
+  expect(roomOfNext()).not.toBe(batch?.room);
   pieces[1]?.release();
-  expect(given).toHaveLength(1);
-  expect(given[0]).toBe(batch?.bytes.buffer);
+  expect(roomOfNext()).toBe(batch?.room);
 });
 
-test('behavior: a buffer that came back is the next one used; header lines of before stay', () => {
-  const buffers = new BatchBuffers();
-  const [first] = writeBatch(buffers, [long]);
-  const [piece] = readBatch(first ?? expect.fail(), (buffer) => buffers.put(buffer));
+test('behavior: what is lent stays as it is while more is written; header lines stay for good', () => {
+  const { written, read } = makeRooms();
+  const [first] = writeBatch(written, [long]);
+  const [piece] = readBatch(first ?? expect.fail(), read);
+  writeBatch(written, [Buffer.alloc(250_000, 'b')]);
+  expect(Buffer.compare(piece?.bytes ?? Buffer.of(), long)).toBe(0);
   piece?.release();
-  const [second] = writeBatch(buffers, [Buffer.alloc(250_000, 'b')]);
-  expect(second?.bytes.buffer).toBe(first?.bytes.buffer);
+  const [third] = writeBatch(written, [Buffer.alloc(250_000, 'c')]);
+  expect(third?.room).toBe(first?.room);
   expect(Buffer.from(piece?.coverage?.headerLine ?? []).toString()).toBe('{"header":{}}\n');
 });
 
-test('behavior: little text takes little memory', () => {
-  const [batch] = writeBatch(new BatchBuffers(), [Buffer.from('short')]);
-  expect(batch?.bytes.buffer.byteLength).toBe(batch?.bytes.length);
+test('limit: when all rooms are lent, batches go out in memory of their own', () => {
+  const { written, read } = makeRooms();
+  const batches = Array.from({ length: 80 }, (_, i) =>
+    writeBatch(written, [Buffer.alloc(70_000, i)]),
+  );
+  const rooms = batches.flat().map(({ room }) => room);
+  expect(rooms.filter((room) => typeof room === 'number')).toHaveLength(64);
+  const texts = batches.flat().map((batch) => readBatch(batch, read)[0]?.bytes);
+  texts.forEach((text, i) => {
+    expect(Buffer.compare(text ?? Buffer.of(), Buffer.alloc(70_000, i))).toBe(0);
+  });
 });
 
-test('behavior: a piece longer than a buffer comes whole', () => {
+test('behavior: little text takes little memory, and no room', () => {
+  const [batch] = writeBatch(makeRooms().written, [Buffer.from('short')]);
+  const { room } = batch ?? expect.fail();
+  if (typeof room === 'number') expect.fail('a room is for much text');
+  expect(room.buffer.byteLength).toBe(room.length);
+});
+
+test('behavior: a piece longer than a room comes whole', () => {
+  const { written, read } = makeRooms();
   const text = Buffer.alloc(3 << 20, 'c');
-  const [batch, ...rest] = writeBatch(new BatchBuffers(), [text]);
+  const [batch, ...rest] = writeBatch(written, [text]);
   expect(rest).toEqual([]);
-  const [piece] = readBatch(batch ?? expect.fail(), () => expect.fail());
+  const [piece] = readBatch(batch ?? expect.fail(), read);
   expect(Buffer.compare(piece?.bytes ?? Buffer.of(), text)).toBe(0);
   piece?.release();
+});
+
+test('behavior: compressed text comes with its sum and length, with the text or without', () => {
+  const { written, read } = makeRooms();
+  const deflated = { bytes: Buffer.from('pressed'), crc: 0xfedcba98, plainLength: 200_000 };
+  for (const text of [long, Buffer.of()]) {
+    const writer = new PieceBatchWriter(written);
+    writer.add(3, text, coverage, deflated);
+    const [piece] = readBatch(writer.take() ?? expect.fail(), read);
+    expect(piece?.deflated).toMatchObject({ crc: 0xfedcba98, plainLength: 200_000 });
+    expect(Buffer.from(piece?.deflated?.bytes ?? []).toString()).toBe('pressed');
+    expect(Buffer.compare(piece?.bytes ?? Buffer.of(), text)).toBe(0);
+    piece?.release();
+  }
 });

@@ -3,50 +3,71 @@ import { assert } from '../base/assert.ts';
 import type { Coverage, DeflatedText, PartPiece, PieceBatch } from './engine-messages.ts';
 import { pieceBytesMax } from './segment-run.ts';
 
-const rowLength = 7;
+const rowLength = 8;
 /** The slot of a piece that ends in the middle of a line. */
 const noSlot = -1;
 const noBytes = new Uint8Array(0);
 
 /** What is gathered is sent when it reaches this. */
 export const batchBytesGoal = 1 << 18;
-/** Holds all that the kernel's buffer does, and a header line. A longer piece gets a buffer of its own. */
-const bufferBytes = pieceBytesMax + (1 << 12);
-/** A batch that would leave more of a buffer unused is copied into one that fits it. */
+/** Holds all that the kernel's buffer does, and a header line. A longer piece gets memory of its own. */
+const roomBytes = pieceBytesMax + (1 << 12);
+/** A batch that would leave more of a room unused is copied into memory that fits it. */
 const fullBytesMin = 1 << 16;
-/** What a thread that has one run may be ahead of its reader, and some. */
-const sharedCountMax = 40;
+/** What a thread that has one run may be ahead of its reader, and two long lines: one that is sent, one that is put together. */
+const roomCount = 64;
+/** Before the rooms, what each is: free, or lent until its reader stores that it is free again. */
+const statesBytes = roomCount * 4;
+const isFree = 0;
+const isLent = 1;
 
 /**
- * A thread's buffers for batches, used again when their readers gave them back. They are shared, not moved: what is moved to and
- * fro both sides count as theirs to collect. There are so many; past that, and in place of those that never come back, batches
- * go out in memory that is collected.
+ * The memory in which a thread's batches go out. It is shared, not moved: what is moved to and fro both sides count as theirs to
+ * collect. A room is given back without a message, so that a thread in the middle of its work finds it. When all are lent,
+ * batches go out in memory that is collected.
  */
-export class BatchBuffers {
-  readonly #spare: Uint8Array[] = [];
-  #sharedCount = 0;
-
-  take(): Uint8Array {
-    const spare = this.#spare.pop();
-    if (spare !== undefined) return spare;
-    if (this.#sharedCount === sharedCountMax) return Buffer.allocUnsafeSlow(bufferBytes);
-    this.#sharedCount++;
-    return new Uint8Array(new SharedArrayBuffer(bufferBytes));
+export class BatchRooms {
+  /** Memory that nobody wrote to takes no room in the machine. */
+  static make(): SharedArrayBuffer {
+    return new SharedArrayBuffer(statesBytes + roomCount * roomBytes);
   }
 
-  put(buffer: ArrayBufferLike): void {
-    if (buffer instanceof SharedArrayBuffer) this.#spare.push(new Uint8Array(buffer));
+  readonly #memory: SharedArrayBuffer;
+  readonly #states: Int32Array;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#memory = memory;
+    this.#states = new Int32Array(memory, 0, roomCount);
+  }
+
+  /** The first that is free, so that as few as needed are ever used; undefined if none is. */
+  lend(): number | undefined {
+    for (let room = 0; room < roomCount; room++) {
+      if (Atomics.compareExchange(this.#states, room, isFree, isLent) === isFree) return room;
+    }
+    return undefined;
+  }
+
+  giveBack(room: number): void {
+    const before = Atomics.exchange(this.#states, room, isFree);
+    assert(before === isLent, 'only what is lent is given back');
+  }
+
+  bytesOf(room: number): Uint8Array {
+    return new Uint8Array(this.#memory, statesBytes + room * roomBytes, roomBytes);
   }
 }
 
 export class PieceBatchWriter {
-  readonly #buffers: BatchBuffers;
+  readonly #rooms: BatchRooms;
   #draft: Uint8Array | undefined;
+  /** The room that the draft is in; undefined if it is none. */
+  #room: number | undefined;
   #length = 0;
   #table: number[] = [];
 
-  constructor(buffers: BatchBuffers) {
-    this.#buffers = buffers;
+  constructor(rooms: BatchRooms) {
+    this.#rooms = rooms;
   }
 
   /** Copies a piece in. Answers the batches that are full by that, in order. */
@@ -61,15 +82,15 @@ export class PieceBatchWriter {
     const compressed = deflated?.bytes ?? noBytes;
     const length = text.length + header.length + compressed.length;
     if (aligned(this.#length) + length > batchBytesGoal) this.#takeInto(full);
-    this.#draft ??= length > bufferBytes ? Buffer.allocUnsafeSlow(length) : this.#buffers.take();
+    const draft = this.#draft ?? this.#begin(length);
     const at = aligned(this.#length);
-    this.#draft.set(text, at);
-    this.#draft.set(header, at + text.length);
-    this.#draft.set(compressed, at + text.length + header.length);
+    draft.set(text, at);
+    draft.set(header, at + text.length);
+    draft.set(compressed, at + text.length + header.length);
     this.#length = at + length;
     this.#table.push(part, text.length, coverage?.slot ?? noSlot, header.length);
     this.#table.push(coverage?.endsWithLine === true ? 1 : 0);
-    this.#table.push(compressed.length, deflated?.crc ?? 0);
+    this.#table.push(compressed.length, deflated?.crc ?? 0, deflated?.plainLength ?? 0);
     if (this.#length >= batchBytesGoal) this.#takeInto(full);
     return full;
   }
@@ -78,14 +99,28 @@ export class PieceBatchWriter {
   take(): PieceBatch | undefined {
     const draft = this.#draft;
     if (draft === undefined) return undefined;
-    const gathered = draft.subarray(0, this.#length);
-    const bytes = this.#length < fullBytesMin ? copyOf(gathered) : gathered;
-    if (bytes !== gathered) this.#buffers.put(draft.buffer);
-    const table = Float64Array.from(this.#table);
+    const batch = { room: this.#lentOrMoved(draft), table: Float64Array.from(this.#table) };
     this.#draft = undefined;
     this.#length = 0;
     this.#table = [];
-    return { bytes, table };
+    return batch;
+  }
+
+  #begin(length: number): Uint8Array {
+    this.#room = length > roomBytes ? undefined : this.#rooms.lend();
+    this.#draft =
+      this.#room === undefined
+        ? Buffer.allocUnsafeSlow(Math.max(length, roomBytes))
+        : this.#rooms.bytesOf(this.#room);
+    return this.#draft;
+  }
+
+  #lentOrMoved(draft: Uint8Array): number | Uint8Array {
+    const gathered = draft.subarray(0, this.#length);
+    const room = this.#room;
+    if (this.#length >= fullBytesMin) return room ?? gathered;
+    if (room !== undefined) this.#rooms.giveBack(room);
+    return copyOf(gathered);
   }
 
   #takeInto(batches: PieceBatch[]): void {
@@ -105,31 +140,32 @@ function copyOf(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** The pieces of a batch; when all of them have been released its buffer is given back. */
-export function readBatch(
-  { bytes, table }: PieceBatch,
-  giveBack: (buffer: SharedArrayBuffer) => void,
-): PartPiece[] {
+/** The pieces of a batch; when all of them have been released its room is given back. */
+export function readBatch({ room, table }: PieceBatch, rooms: BatchRooms): PartPiece[] {
+  const bytes = typeof room === 'number' ? rooms.bytesOf(room) : room;
   const pieces: PartPiece[] = [];
   let users = table.length / rowLength;
   const release = () => {
     users--;
     assert(users >= 0, 'a piece is released once');
-    if (users === 0 && bytes.buffer instanceof SharedArrayBuffer) giveBack(bytes.buffer);
+    if (users === 0 && typeof room === 'number') rooms.giveBack(room);
   };
   let at = 0;
   for (let row = 0; row < table.length; row += rowLength) {
-    const [part, length, slot, headerLength, endsWithLine, deflatedLength, crc] = table.subarray(
-      row,
-      row + rowLength,
-    ) as unknown as readonly [number, number, number, number, number, number, number];
+    const [part, length, slot, headerLength, endsWithLine, deflatedLength, crc, plainLength] =
+      table.subarray(row, row + rowLength) as unknown as readonly [
+        ...[number, number, number, number],
+        ...[number, number, number, number],
+      ];
     const headerAt = at + length;
     const deflatedAt = headerAt + headerLength;
     const end = deflatedAt + deflatedLength;
-    // Header lines and what is compressed are kept for longer than the text.
+    // Header lines are kept for longer than the text.
     const headerLine = bytes.slice(headerAt, deflatedAt);
     const deflated =
-      deflatedLength === 0 ? undefined : { bytes: bytes.slice(deflatedAt, end), crc };
+      deflatedLength === 0
+        ? undefined
+        : { bytes: bytes.subarray(deflatedAt, end), crc, plainLength };
     const coverage =
       slot === noSlot ? undefined : { slot, headerLine, endsWithLine: endsWithLine === 1 };
     const text = bytes.subarray(at, headerAt);

@@ -3,7 +3,7 @@ import type { PartPiece, RunPiece } from './engine-messages.ts';
 
 export interface QueuedPiece extends RunPiece {
   readonly thread: number;
-  /** The bytes' length; they may be handed on and gone by the time it is needed. */
+  /** Of its text and compressed text; they may be handed on and gone by the time it is needed. */
   readonly length: number;
 }
 
@@ -68,7 +68,8 @@ export class PieceQueue {
       const first = pieces[0];
       if (first?.part === this.#part) {
         pieces.shift();
-        return { ...first, thread, length: first.bytes.length };
+        const length = first.bytes.length + (first.deflated?.bytes.length ?? 0);
+        return { ...first, thread, length };
       }
       if (first === undefined && !this.#ended[thread]) return 'none yet';
       // No part is left when every thread has ended and delivered all.

@@ -12,7 +12,10 @@ import { keyRoomTable, loadKeyRooms } from './key-rooms.ts';
 import { type PlannedItem, planItems } from './plan-items.ts';
 import { RecordPrograms } from './record-programs.ts';
 
-/** Pieces of text are handed on when they reach the goal; a block that fills the buffer comes in several. */
+/**
+ * Pieces of text are handed on when they reach the goal. A line that fills the buffer comes in several, of which the last ends with
+ * it: a piece that went on with the next line would keep both from a reader who wants whole lines.
+ */
 const pieceBytesGoal = 1 << 18;
 export const pieceBytesMax = 1 << 19;
 // The tables of `writeLines` in `write.ts`.
@@ -206,6 +209,7 @@ export class SegmentRun {
     const starts = found?.columns.made('keyStarts').at ?? 0;
     const keys = found?.columns.made('keys').at ?? 0;
     const rooms = found === undefined ? 0 : keyRoomTable(this.#open, found.columns, found.step);
+    let isContinued = false;
     for (;;) {
       const before = this.#at;
       // Another query may have had its turn since the last piece.
@@ -216,7 +220,7 @@ export class SegmentRun {
         this.#lines,
         to,
         this.#at,
-        this.#out + pieceBytesGoal,
+        isContinued ? before + 1 : this.#out + pieceBytesGoal,
         this.#out + this.#outBytes,
       );
       if (this.#readState() >= to) break;
@@ -227,8 +231,9 @@ export class SegmentRun {
       // A record that does not fit an empty buffer needs a larger one.
       if (this.#at === before && this.#at === this.#out) this.#growOut();
       yield* this.#flush(1);
+      isContinued = !this.isAtLineEnd;
     }
-    yield* this.#flush(pieceBytesGoal);
+    yield* this.#flush(isContinued ? 1 : pieceBytesGoal);
   }
 
   /** Answers the block that the kernel stands before, or in. */

@@ -34,8 +34,8 @@ export class ResponseWriter implements WaitingWrite {
   readonly #onDrain = () => this.#wake?.();
 
   /**
-   * At once where the reader keeps up. What is given together goes to the system together. `onSent` is told when nobody
-   * needs the bytes any more: when the system has taken all of them, or the reader is gone.
+   * At once where the reader keeps up. What is given together is one chunk and goes to the system in one call. `onSent` is told
+   * when nobody needs the bytes any more: when the system has taken all of them, or the reader is gone.
    */
   write(parts: readonly Uint8Array[], onSent?: () => void): WriteOutcome | Promise<WriteOutcome> {
     const socket = this.#openSocket();
@@ -43,14 +43,11 @@ export class ResponseWriter implements WaitingWrite {
       onSent?.();
       return 'gone';
     }
-    if (parts.length > 1) socket.cork();
-    for (const bytes of parts) {
-      if (bytes.length === 0) continue;
-      const onPartSent = bytes === parts.at(-1) ? onSent : undefined;
-      if (this.#response.chunkedEncoding) sendChunk(socket, bytes, onPartSent);
-      else socket.write(bytes, onPartSent);
-    }
-    if (parts.length > 1) socket.uncork();
+    const byteLength = parts.reduce((sum, { length }) => sum + length, 0);
+    // A chunk of no bytes would be the last one.
+    if (byteLength === 0) onSent?.();
+    else if (this.#response.chunkedEncoding) sendChunk(socket, { parts, byteLength }, onSent);
+    else sendTogether(socket, parts, onSent);
     return this.#hasRoom() ? 'written' : this.#wait(() => this.#hasRoom());
   }
 
@@ -124,15 +121,25 @@ export async function waitForTurn(response: ServerResponse, connection: Socket):
   });
 }
 
-function sendChunk(socket: Socket, bytes: Uint8Array, onSent?: () => void): void {
-  if (bytes.length <= sharedFrameBytesMax) {
-    socket.write(frameOf(bytes), onSent);
+interface ChunkBytes {
+  readonly parts: readonly Uint8Array[];
+  readonly byteLength: number;
+}
+
+function sendChunk(socket: Socket, { parts, byteLength }: ChunkBytes, onSent?: () => void): void {
+  const [first] = parts;
+  if (first?.length === byteLength && byteLength <= sharedFrameBytesMax) {
+    socket.write(frameOf(first), onSent);
     return;
   }
+  const size = Buffer.from(`${byteLength.toString(16)}\r\n`, 'latin1');
+  sendTogether(socket, [size, ...parts, lineBreak], onSent);
+}
+
+function sendTogether(socket: Socket, parts: readonly Uint8Array[], onSent?: () => void): void {
+  const last = parts.length - 1;
   socket.cork();
-  socket.write(`${bytes.length.toString(16)}\r\n`, 'latin1');
-  socket.write(bytes);
-  socket.write(lineBreak, onSent);
+  for (const [i, part] of parts.entries()) socket.write(part, i === last ? onSent : undefined);
   socket.uncork();
 }
 

@@ -13,7 +13,6 @@ import type { Query } from '../query/query.ts';
 import type { LinePiece } from '../stream/line-piece.ts';
 import type { LineStream } from '../stream/line-stream.ts';
 import type { OpenedStream, StreamHeads } from '../stream/open-stream.ts';
-import { batchBytesMax } from '../stream/shared-evaluations.ts';
 import type { ByteMeter } from './byte-meter.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { HttpMetrics } from './http-metrics.ts';
@@ -205,7 +204,7 @@ class StreamSender {
         const piece = result.value;
         const encoded = encoder.encode(piece);
         const parts = encoded instanceof Promise ? await encoded : encoded;
-        const delivered = this.#deliver(parts, writer, lentUntilSent(piece, parts));
+        const delivered = this.#deliver(parts, writer, lentUntilSent(piece));
         const outcome = delivered instanceof Promise ? await delivered : delivered;
         if (outcome !== 'written') return outcome;
       }
@@ -249,28 +248,9 @@ class StreamSender {
     const byteLength = parts.reduce((sum, { length }) => sum + length, 0);
     this.#modules.metrics.streamBytes.add(this.#labels, byteLength);
     const paced = this.#place.pace(byteLength);
-    if (paced !== undefined || byteLength > batchBytesMax) {
-      const delivered = this.#deliverWaiting(parts, paced, writer, onSent);
-      return this.#meterWaiting(delivered, byteLength);
-    }
-    const outcome = writer.write(parts, onSent);
+    const write = () => writer.write(parts, onSent);
+    const outcome = paced === undefined ? write() : paced.then(write);
     return outcome instanceof Promise ? this.#meterWaiting(outcome, byteLength) : outcome;
-  }
-
-  async #deliverWaiting(
-    parts: readonly Uint8Array[],
-    paced: Promise<void> | undefined,
-    writer: ResponseWriter,
-    onSent: (() => void) | undefined,
-  ): Promise<WriteOutcome> {
-    await paced;
-    for (const bytes of parts) {
-      const outcome = await writer.write([bytes], bytes === parts.at(-1) ? onSent : undefined);
-      if (outcome === 'written') continue;
-      onSent?.();
-      return outcome;
-    }
-    return 'written';
   }
 
   /** What waits is memory that somebody must bound. */
@@ -285,11 +265,9 @@ class StreamSender {
   }
 }
 
-/** Lent memory that goes out as it is stays until the system has taken it; else it is released at once. */
-function lentUntilSent(piece: LinePiece, parts: readonly Uint8Array[]): (() => void) | undefined {
-  if (piece.isLent && parts === piece.parts) return () => piece.release();
-  piece.release();
-  return undefined;
+/** Lent memory stays until the system has taken it. */
+function lentUntilSent(piece: LinePiece): (() => void) | undefined {
+  return piece.isLent ? () => piece.release() : undefined;
 }
 
 function varyOf(reply: FastifyReply): string {

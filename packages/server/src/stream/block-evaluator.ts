@@ -1,5 +1,6 @@
 /** The seam between the streams and the engine: a query over blocks of one state, answered in pieces of whole lines. */
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import type { TextForm } from '../engine/engine-messages.ts';
 import type { BlockRef } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
 import type { LinePiece } from './line-piece.ts';
@@ -13,8 +14,7 @@ export interface EvaluationJob {
   readonly last: number;
   /** Whether many wait for these few blocks: they are not kept behind those who read history. */
   readonly isUrgent: boolean;
-  /** Whether the lines are wanted compressed at once. */
-  readonly isDeflated: boolean;
+  readonly form: TextForm;
   /** Nobody wants the rest. */
   readonly signal: AbortSignal;
 }

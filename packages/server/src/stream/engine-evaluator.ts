@@ -85,18 +85,18 @@ export class EngineEvaluator implements BlockEvaluator {
 
   /** Answers where to go on if it had to make room for others. */
   async *#runUntilCut(
-    { selection, first, last, isUrgent, isDeflated, signal }: EvaluationJob,
+    { selection, first, last, isUrgent, form, signal }: EvaluationJob,
     { keys, partCount, turn, hashAt }: RunPlan,
   ): AsyncGenerator<EvaluatedBlocks, number | undefined> {
     const range = { first, last };
     let next = first;
     // A line longer than the engine's buffer comes in several pieces; what is handed on is whole lines.
     let begun: RunPiece[] = [];
-    const how = { partCount, turn, isUrgent, isDeflated, signal };
+    const how = { partCount, turn, isUrgent, form, signal };
     const run = this.#pool.run({ selection, range, keys, ...how });
     try {
       for await (const piece of run) {
-        if (piece.bytes.length > 0) begun.push(piece);
+        if (piece.bytes.length > 0 || piece.deflated !== undefined) begun.push(piece);
         else piece.release();
         if (piece.coverage === undefined) continue;
         const { slot, endsWithLine, headerLine } = piece.coverage;
@@ -183,9 +183,7 @@ function joined(pieces: readonly RunPiece[]): LinePiece {
     for (const piece of pieces) piece.release();
   };
   const parts = pieces.map(({ bytes }) => bytes);
-  const deflated = pieces.flatMap(({ bytes, deflated }) =>
-    deflated === undefined ? [] : { ...deflated, plainLength: bytes.length },
-  );
+  const deflated = pieces.flatMap(({ deflated }) => deflated ?? []);
   return LinePiece.ofLent(parts, { release, deflated });
 }
 

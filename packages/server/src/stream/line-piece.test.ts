@@ -1,3 +1,4 @@
+import { constants, crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { LinePiece } from './line-piece.ts';
 
@@ -31,6 +32,23 @@ test('behavior: a piece that is kept gives its memory back and stays', async () 
   piece.release();
   expect(releases()).toBe(1);
   expect((await piece.deflated())[0]?.plainLength).toBe(5);
+});
+
+test('behavior: a piece that came compressed only is kept and joined so', async () => {
+  const memory = deflateRawSync('line\n', { finishFlush: constants.Z_SYNC_FLUSH });
+  const part = { bytes: memory, crc: crc32('line\n'), plainLength: 5 };
+  const release = () => void memory.fill(0);
+  const piece = LinePiece.ofLent([], { release, deflated: [part] });
+  expect(piece.byteLength).toBe(memory.length);
+  const joined = LinePiece.join([piece, new LinePiece(Buffer.from('next\n'))]);
+  const [both] = await joined.deflated();
+  piece.keep();
+  expect(memory[0]).toBe(0);
+  const textOfDeflated = (bytes: Uint8Array) =>
+    inflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString();
+  expect(piece.deflatedParts?.map(({ bytes }) => textOfDeflated(bytes))).toEqual(['line\n']);
+  expect(textOfDeflated(both?.bytes ?? Buffer.of())).toBe('line\nnext\n');
+  expect(both).toMatchObject({ crc: crc32('line\nnext\n'), plainLength: 10 });
 });
 
 test('default: a piece of its own memory is neither copied nor released', () => {

@@ -27,17 +27,18 @@ export class LinePiece {
     this.#parts = parts.filter(({ length }) => length > 0);
   }
 
-  /** Of parts whose memory is used for others once it is released; compressed already where all of them are. */
+  /** Of memory that is used for others once it is released; compressed already, in parts too, or only so. */
   static ofLent(
     parts: readonly Uint8Array[],
     { release, deflated = [] }: { release: () => void; deflated?: readonly DeflatedPart[] },
   ): LinePiece {
     const piece = new LinePiece(...parts);
     piece.#release = release;
-    if (deflated.length === parts.length) piece.#deflatedParts = deflated;
+    if (deflated.length > 0) piece.#deflatedParts = deflated;
     return piece;
   }
 
+  /** None where the lines came compressed only. */
   get parts(): readonly Uint8Array[] {
     return this.#parts;
   }
@@ -47,17 +48,21 @@ export class LinePiece {
     return this.#release !== undefined;
   }
 
-  /** Says that nobody reads the parts any more; without it they are collected some time. */
+  /** Says that nobody reads the lines any more, compressed or not; without it they are collected some time. */
   release(): void {
     const release = this.#release;
     this.#release = undefined;
     release?.();
   }
 
-  /** For those who hold the piece for many readers: the parts are its own from now on, and nobody's release takes them. */
+  /** For those who hold the piece for many readers: the lines are its own from now on, and nobody's release takes them. */
   keep(): void {
     if (!this.isLent) return;
-    this.#parts = this.#parts.map((part) => Uint8Array.from(part));
+    this.#parts = this.#parts.map((part) => new Uint8Array(part));
+    this.#deflatedParts = this.#deflatedParts?.map((part) => ({
+      ...part,
+      bytes: new Uint8Array(part.bytes),
+    }));
     this.release();
   }
 
@@ -79,8 +84,11 @@ export class LinePiece {
     return joined;
   }
 
+  /** Of the lines, or of what there is of them. */
   get byteLength(): number {
-    return this.parts.reduce((sum, { length }) => sum + length, 0);
+    const deflated = this.#deflatedParts?.map(({ bytes }) => bytes) ?? [];
+    const parts = this.#parts.length > 0 ? this.#parts : deflated;
+    return parts.reduce((sum, { length }) => sum + length, 0);
   }
 
   deflated(): Promise<readonly DeflatedPart[]> {

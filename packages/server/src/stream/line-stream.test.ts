@@ -175,6 +175,19 @@ test('behavior: the first blocks are evaluated once for all who come back to the
   expect(fixture.dataset.decodeCount - before).toBe(3);
 });
 
+test("behavior: a short range far below the head is nobody else's, one near the head is shared", async () => {
+  fixture = new StreamFixture(startAt(40), { sharedSlotCountMax: 16 });
+  const decodedBy = async (fromBlock: number, toBlock: number) => {
+    const before = fixture.dataset.decodeCount;
+    const body = { fromBlock, toBlock, includeAllBlocks: true };
+    await Promise.all([fixture.follow(body), fixture.follow(body)]);
+    await settle();
+    return fixture.dataset.decodeCount - before;
+  };
+  expect(await decodedBy(10, 13)).toBe(2 * 4);
+  expect(await decodedBy(30, 33)).toBe(4);
+});
+
 test('property: any cuts of a range into resumed requests give the lines of one request (I-48)', async () => {
   fixture = new StreamFixture(startAt(40));
   const whole = await fixture.follow({ fromBlock: 0, toBlock: 40, includeAllBlocks: true });

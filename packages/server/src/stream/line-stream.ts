@@ -13,6 +13,7 @@ import type { Clock } from '../base/clock.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { isStillOnChain } from '../chain/find-blocks.ts';
 import type { DatasetReader, SnapshotLease } from '../dataset/dataset-reader.ts';
+import type { TextForm } from '../engine/engine-messages.ts';
 import type { Selection } from '../query/query.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
 import { type StreamRange, tipOf } from './decide-start.ts';
@@ -59,9 +60,6 @@ export interface PieceSink {
   /** Sends a piece at once; false if that cannot be, and it is to be asked for. */
   offer(piece: LinePiece): boolean;
 }
-
-/** Long pieces are compressed elsewhere, beside the evaluation of the next. */
-const asHistory = { isUrgent: false, isDeflated: false };
 
 export class LineStream {
   readonly #options: LineStreamOptions;
@@ -175,12 +173,14 @@ export class LineStream {
 
   async #beginScan(lease: SnapshotLease): Promise<void> {
     const { snapshot } = lease;
-    const { selection, range, signal } = this.#options;
+    const { selection, range, signal, isDeflated } = this.#options;
     const { evaluator, clock, limits } = this.#modules;
     const tip = tipOf(snapshot, range.finalizedOnly)?.number ?? -1;
     const last = Math.min(tip, range.toBlock ?? Number.POSITIVE_INFINITY);
-    if (last - this.#next < limits.sharedSlotCountMax) return this.#coverShared(lease, last);
-    const job = { selection, snapshot, first: this.#next, last, signal, ...asHistory };
+    // A short range far below the head is history as a long one is: nobody else is just there.
+    if (tip - this.#next < limits.sharedSlotCountMax) return this.#coverShared(lease, last);
+    const form: TextForm = isDeflated ? 'deflated' : 'plain';
+    const job = { selection, snapshot, first: this.#next, last, signal, form, isUrgent: false };
     const blocks = evaluator.evaluate(job)[Symbol.asyncIterator]();
     this.#scan = { lease, last, startMs: clock.nowMs(), blocks };
   }

@@ -2,6 +2,7 @@
 import { assert } from '../base/assert.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
+import type { TextForm } from '../engine/engine-messages.ts';
 import type { Selection } from '../query/query.ts';
 import { queryKey } from '../query/query-key.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
@@ -140,7 +141,8 @@ export class SharedEvaluations {
     // The work is everyone's: the end of the one response that began it does not stop it.
     const signal = new AbortController().signal;
     const batches: Batch[] = [];
-    const urgent = { ...job, isUrgent: true, signal };
+    const form: TextForm = job.isDeflated ? 'both' : 'plain';
+    const urgent = { ...job, form, isUrgent: true, signal };
     for await (const blocks of this.#evaluator.evaluate(urgent)) {
       blocks.piece?.keep();
       if (!joinTo(batches.at(-1), blocks)) batches.push({ last: blocks, pieces: piecesOf(blocks) });
