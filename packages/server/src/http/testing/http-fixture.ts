@@ -4,6 +4,7 @@ import type { Dialect } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { pino } from 'pino';
 import type { Clock } from '../../base/clock.ts';
+import type { BlockEvaluator } from '../../stream/block-evaluator.ts';
 import { DatasetStreams } from '../../stream/dataset-streams.ts';
 import { STREAM_LIMITS, type StreamLimits } from '../../stream/stream-limits.ts';
 import { MATCH } from '../../stream/testing/make-block.ts';
@@ -27,6 +28,8 @@ export interface FixtureOptions {
   readonly corsOrigins?: readonly string[];
   /** The manual one by default. */
   readonly clock?: Clock;
+  /** The reference's by default, which answers without threads. */
+  readonly evaluator?: BlockEvaluator;
 }
 
 /** A chain of slots 100 to 110 without 104 and 105, finalized up to 103. */
@@ -53,7 +56,8 @@ export class HttpFixture {
     const { dataset = makeChain(), dialects = ['ledger'], keys } = options;
     const clock = options.clock ?? this.manualClock;
     this.dataset = dataset;
-    const evaluator = new ReferenceEvaluator({ dataset, decodeSegment: dataset.decodeSegment });
+    const { decodeSegment } = dataset;
+    const evaluator = options.evaluator ?? new ReferenceEvaluator({ dataset, decodeSegment });
     const log = pino({ level: 'error' }, { write: (line: string) => void this.errors.push(line) });
     this.streams = new DatasetStreams(
       { ...STREAM_LIMITS, ...options.streamLimits },

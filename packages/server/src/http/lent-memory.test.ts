@@ -1,0 +1,109 @@
+/** Large answers go out of memory that is lent by the engine's threads and used again: never before it was read. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import { EnginePool } from '../engine/engine-pool.ts';
+import { buildSegment } from '../segment/build-segment.ts';
+import { EngineEvaluator } from '../stream/engine-evaluator.ts';
+import { MATCH } from '../stream/testing/make-block.ts';
+import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
+import { HttpFixture } from './testing/http-fixture.ts';
+
+// More slots than are answered as the head is, and more bytes than sockets take by themselves.
+const slots = Array.from({ length: 300 }, (_, i) => i + 1);
+const rewardCount = 500;
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-lent-'));
+const pool = new EnginePool({ threadCount: 2, cacheBytesMax: 1 << 26 });
+let fixture: HttpFixture;
+let expected: string;
+
+beforeAll(async () => {
+  const dataset = new MemoryDataset({ anchor: 0, rewardCount });
+  dataset.extend(slots, 'a', () => true);
+  dataset.finalize(300);
+  dataset.seal(300);
+  const [segment] = dataset.snapshot().segments as [SealedSegment];
+  const blocks = dataset.decodeSegment(await dataset.readSegment(segment));
+  writeFileSync(join(folder, segment.id), buildSegment(blocks));
+  dataset.segmentPath = ({ id }) => join(folder, id);
+  const evaluator = new EngineEvaluator({ dataset, pool });
+  fixture = await HttpFixture.start({ dataset, evaluator, clock: systemClock });
+  const lines = blocks.map(({ header, rewards }) => {
+    const texts = rewards.map(
+      ({ lamports, postBalance }) =>
+        `{"pubKey":"${MATCH}","lamports":${lamports},"postBalance":${postBalance}}`,
+    );
+    return `{"header":{"number":${header.number}},"rewards":[${texts.join()}]}\n`;
+  });
+  expected = lines.join('');
+  expect(expected.length).toBeGreaterThan(15_000_000);
+});
+afterAll(async () => {
+  await fixture.close();
+  await pool.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const body = JSON.stringify({
+  fromBlock: 1,
+  toBlock: 300,
+  rewards: [{}],
+  fields: { reward: { pubKey: true, lamports: true, postBalance: true } },
+});
+
+/** Reads nothing at first, until the service can send no more, then a little at a time. */
+function readSlowly(encoding: 'gzip' | 'identity'): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'accept-encoding': encoding };
+    const path = '/datasets/ledger-test/stream';
+    const target = { host: '127.0.0.1', port: fixture.port, path, agent: false };
+    const outgoing = request({ ...target, method: 'POST', headers }, async (incoming) => {
+      const chunks: Buffer[] = [];
+      await untilStill(() => fixture.metrics.text());
+      for await (const chunk of incoming) {
+        chunks.push(chunk as Buffer);
+        if (chunks.length % 16 === 0) await sleep(1);
+      }
+      resolve(Buffer.concat(chunks));
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+async function untilStill(read: () => string): Promise<void> {
+  for (let before = ''; before !== read(); await sleep(100)) before = read();
+}
+
+/** Where they differ, instead of megabytes. */
+function expectSame(text: string): void {
+  let at = 0;
+  while (at < text.length && text[at] === expected[at]) at++;
+  const near = (whole: string) => whole.slice(Math.max(at - 40, 0), at + 40);
+  expect({ length: text.length, at, near: near(text) }).toEqual({
+    length: expected.length,
+    at: expected.length,
+    near: near(expected),
+  });
+}
+
+test('behavior: F-52 slow readers get the bytes that a fast one gets, while others use the threads', async () => {
+  const slow = [readSlowly('identity'), readSlowly('identity')];
+  const fast = await fixture.query(JSON.parse(body) as Record<string, unknown>);
+  expectSame(fast.body.toString());
+  for (const bytes of await Promise.all(slow)) expectSame(bytes.toString());
+});
+
+test('behavior: F-52 so do slow readers of compressed answers', async () => {
+  const slow = [readSlowly('gzip'), readSlowly('gzip'), readSlowly('identity')];
+  const [first, second, plain] = (await Promise.all(slow)) as [Buffer, Buffer, Buffer];
+  for (const bytes of [first, second]) expectSame(gunzipSync(bytes).toString());
+  expectSame(plain.toString());
+});
