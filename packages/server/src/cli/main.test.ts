@@ -52,6 +52,17 @@ test('error: an unknown option is refused with the nearest name', async () => {
   expect(err).toContain('Did you mean --version?');
 });
 
+test.each([
+  ['import', 'blocks.jsonl'],
+  ['serve', '--rpc', 'http://127.0.0.1:1'],
+  ['backfill', '--to', '1', '--rpc', 'http://127.0.0.1:1'],
+])('error: %s with a name that no dataset can have is a wrong command line', async (...args) => {
+  for (const name of ['A B', '../mine']) {
+    const { code, err } = await run([...args, '--dataset', name]);
+    expect([code, err]).toEqual([2, expect.stringContaining('1 to 64 of a-z, 0-9 and -')]);
+  }
+});
+
 test('behavior: every command has a help with an example', async () => {
   const context = { out: new PassThrough(), err: new PassThrough() };
   const program = buildProgram(context, await loadCommands());

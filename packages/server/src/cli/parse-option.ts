@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { datasetNamePattern } from '../dataset/manifest.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
 
 export interface NumberRange {
@@ -24,6 +25,11 @@ export function slotOption(text: string): Slot {
   const slot = /^\d+$/.test(text) ? parseSlot(Number(text)) : undefined;
   if (slot === undefined) throw new InvalidArgumentError('Expected a slot: a whole number.');
   return slot;
+}
+
+export function datasetNameOption(text: string): string {
+  if (datasetNamePattern.test(text)) return text;
+  throw new InvalidArgumentError('Expected 1 to 64 of a-z, 0-9 and -, not beginning with -.');
 }
 
 export const portOption = numberOption({ min: 0, max: 65_535, integer: true });

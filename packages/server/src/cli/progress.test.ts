@@ -64,4 +64,7 @@ test('behavior: where a share is known, it and the time that is left are told', 
   share = 1;
   progress.finish();
   expect(String(err.read())).toBe('20 blocks, 1.0 MB, 0 a second, 100 %\n');
+  // What was read is not what was done.
+  progress.stop();
+  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 0 a second\n');
 });

@@ -50,6 +50,12 @@ export class Progress {
     this.#err.write(this.#isTerminal ? `\r${this.#bar()}\n` : `${this.#line()}\n`);
   }
 
+  /** The last word of work that was cut short: how much is done, and no share, which may have been reading ahead of it. */
+  stop(): void {
+    if (this.#done === 0) return;
+    this.#err.write(`${this.#isTerminal ? '\r' : ''}${this.#amount()}\n`);
+  }
+
   #bar(): string {
     const share = this.#total === undefined ? this.#share?.() : this.#done / this.#total;
     if (share === undefined) return this.#line();
@@ -58,19 +64,26 @@ export class Progress {
   }
 
   #line(): string {
-    const seconds = (this.#clock.nowMs() - this.#startMs) / 1000;
-    const rate = Math.round(this.#done / Math.max(seconds, 0.001));
-    const megabytes = (this.#bytes / 1e6).toFixed(1);
-    const total = this.#total === undefined ? '' : ` of ${this.#total}`;
-    return `${this.#done}${total} ${this.#unit}, ${megabytes} MB, ${rate} a second${this.#left(seconds)}`;
+    return `${this.#amount()}${this.#left()}`;
   }
 
-  #left(seconds: number): string {
+  #seconds(): number {
+    return (this.#clock.nowMs() - this.#startMs) / 1000;
+  }
+
+  #amount(): string {
+    const rate = Math.round(this.#done / Math.max(this.#seconds(), 0.001));
+    const megabytes = (this.#bytes / 1e6).toFixed(1);
+    const total = this.#total === undefined ? '' : ` of ${this.#total}`;
+    return `${this.#done}${total} ${this.#unit}, ${megabytes} MB, ${rate} a second`;
+  }
+
+  #left(): string {
     const share = this.#share?.();
     if (share === undefined) return '';
     const percent = `, ${Math.floor(share * 100)} %`;
     if (share <= 0 || share >= 1) return percent;
-    return `${percent}, ${formatDuration((seconds * (1 - share)) / share)} left`;
+    return `${percent}, ${formatDuration((this.#seconds() * (1 - share)) / share)} left`;
   }
 }
 

@@ -67,6 +67,11 @@ describe('heads and metadata', () => {
     expect(JSON.parse((await at(0)).body.toString())).toEqual({ block_number: 100 });
     expect((await at(base + 111)).status).toBe(404);
     expect((await at('soon')).status).toBe(400);
+    // However far off, a time is one.
+    expect((await at('9'.repeat(20))).status).toBe(404);
+    expect(JSON.parse((await at(`-${'9'.repeat(20)}`)).body.toString())).toEqual({
+      block_number: 100,
+    });
   });
 
   test('behavior: the status shows what is stored and no path', async () => {

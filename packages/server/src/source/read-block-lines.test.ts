@@ -45,15 +45,26 @@ test('behavior: white space around a line is no part of it, and empty lines coun
   ]);
 });
 
-test.each(['{"slot":1,"block":[]', '{"slot":-1,"block":{}}', '{"block":{},"slot":1}', 'x'])(
-  'error: block-line-invalid: %s',
-  async (line) => {
-    await expect(readLines(`{"slot":1,"block":{}}\n${line}\n`)).rejects.toMatchObject({
-      code: 'block-line-invalid',
-      detail: { line: 2 },
-    });
-  },
-);
+test('behavior: the slot may come after the block', async () => {
+  const turned = slots.map((slot) => `{"block":${blockOf(slot)},"slot":${slot}}`);
+  expect(await readLines(turned.join('\n'))).toEqual(expected);
+  const spaced = ' { "block" : {"slot":3,"b":{"slot":4}} , "slot" : 7 } \r';
+  expect(await readLines(spaced)).toEqual([[7, 1, '{"slot":3,"b":{"slot":4}}']]);
+});
+
+test.each([
+  '{"slot":1,"block":[]',
+  '{"slot":-1,"block":{}}',
+  '{"block":{},"slot":-1}',
+  '{"block":{"slot":1}}',
+  '{"block":{},"slot":1',
+  'x',
+])('error: block-line-invalid: %s', async (line) => {
+  await expect(readLines(`{"slot":1,"block":{}}\n${line}\n`)).rejects.toMatchObject({
+    code: 'block-line-invalid',
+    detail: { line: 2 },
+  });
+});
 
 test('limit: a line that is too long is refused by its number', async () => {
   const long = `{"slot":1,"block":"${'x'.repeat(4_000_000)}"}`;

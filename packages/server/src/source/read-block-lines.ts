@@ -1,6 +1,7 @@
 /**
- * Files of blocks: a line is `{"slot":N,"block":<result of getBlock>}`, plain, gzip or, where the runtime has it, zstd. The
- * block's bytes are cut out as they are, every digit kept; whether they are a block is for the normalizer to say.
+ * Files of blocks: a line is `{"slot":N,"block":<result of getBlock>}`, or the same with the slot last, plain, gzip or, where
+ * the runtime has it, zstd. The block's bytes are cut out as they are, every digit kept; whether they are a block is for the
+ * normalizer to say.
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
@@ -29,12 +30,19 @@ export interface ReadLinesOptions {
 
 export const lineExpected = '{"slot":N,"block":{…}}';
 
-/** No line starts with more white space and digits than this. */
-const headBytesMax = 256;
-const lineHead = /^\s*\{\s*"slot"\s*:\s*(\d+)\s*,\s*"block"\s*:\s*/;
+/** No line has more white space and digits than this before its block, nor after it. */
+const sideBytesMax = 256;
+const slotFirst = {
+  head: /^\s*\{\s*"slot"\s*:\s*(?<slot>\d+)\s*,\s*"block"\s*:\s*/,
+  tail: /\}$/,
+};
+/** Nothing in a block ends so: what closes it stands between. */
+const blockFirst = {
+  head: /^\s*\{\s*"block"\s*:\s*/,
+  tail: /\s*,\s*"slot"\s*:\s*(?<slot>\d+)\s*\}$/,
+};
 /** In UTF-8, read as single bytes. */
 const byteOrderMark = '\u00ef\u00bb\u00bf';
-const closingBrace = 0x7d;
 /** A block has megabytes: smaller pieces cost more turns of the loop than they save memory. */
 const readBytes = 1024 * 1024;
 
@@ -142,17 +150,33 @@ function parseLine(
   let lastLength = last.length;
   while (isSpace(last[lastLength - 1] as number)) lastLength--;
   const whole = [...parts.slice(0, end - 1), last.subarray(0, lastLength)];
-  const first = firstBytes(whole, headBytesMax).toString('latin1');
+  const first = firstBytes(whole, sideBytesMax).toString('latin1');
   if (first.startsWith(byteOrderMark)) {
     const found = 'a byte order mark; save the file without it';
     throw new CodedError('block-line-invalid', { path, line, found, expected: lineExpected });
   }
-  const head = lineHead.exec(first);
-  const slot = head === null ? undefined : parseSlot(Number(head[1]));
-  if (head === null || slot === undefined || last[lastLength - 1] !== closingBrace) {
+  const around = findAround(first, lastBytes(whole, sideBytesMax).toString('latin1'));
+  if (around === undefined) {
     throw new CodedError('block-line-invalid', { path, line, expected: lineExpected });
   }
-  return { slot, bytes: joinBetween(whole, head[0].length, 1), path, line };
+  const { slot, headLength, tailLength } = around;
+  return { slot, bytes: joinBetween(whole, headLength, tailLength), path, line };
+}
+
+/** What stands around the block of a line, by how the line begins and ends. */
+function findAround(
+  first: string,
+  last: string,
+): { slot: Slot; headLength: number; tailLength: number } | undefined {
+  for (const order of [slotFirst, blockFirst]) {
+    const head = order.head.exec(first);
+    const tail = order.tail.exec(last);
+    if (head === null || tail === null) continue;
+    const slot = parseSlot(Number(head.groups?.['slot'] ?? tail.groups?.['slot']));
+    if (slot === undefined) return undefined;
+    return { slot, headLength: head[0].length, tailLength: tail[0].length };
+  }
+  return undefined;
 }
 
 function isBlank(bytes: Uint8Array): boolean {
@@ -164,6 +188,16 @@ function firstBytes(parts: readonly Uint8Array[], lengthMax: number): Buffer {
   for (let i = 0, length = 0; i < parts.length && length < lengthMax; i++) {
     const part = (parts[i] as Uint8Array).subarray(0, lengthMax - length);
     found.push(part);
+    length += part.length;
+  }
+  return Buffer.concat(found);
+}
+
+function lastBytes(parts: readonly Uint8Array[], lengthMax: number): Buffer {
+  const found: Uint8Array[] = [];
+  for (let i = parts.length - 1, length = 0; i >= 0 && length < lengthMax; i--) {
+    const part = (parts[i] as Uint8Array).subarray(-(lengthMax - length));
+    found.unshift(part);
     length += part.length;
   }
   return Buffer.concat(found);

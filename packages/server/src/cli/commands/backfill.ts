@@ -6,7 +6,7 @@ import type { FollowedSourceOptions } from '../../ingest/followed-source.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
-import { slotOption } from '../parse-option.ts';
+import { datasetNameOption, slotOption } from '../parse-option.ts';
 import { Progress } from '../progress.ts';
 import { askedSources, portalOption } from '../source-options.ts';
 import { stopSignal } from '../stop-signal.ts';
@@ -24,7 +24,7 @@ export function buildBackfillCommand(context: CommandContext): Command {
   return command
     .description('Bring the history of a dataset down to a slot, below its first block.')
     .option('--data <folder>', 'the data folder', './data')
-    .requiredOption('--dataset <name>', 'the dataset, which must be there')
+    .requiredOption('--dataset <name>', 'the dataset, which must be there', datasetNameOption)
     .addOption(
       new Option('--to <slot>', 'the lowest slot wanted, inclusive; 0 for all there is')
         .argParser(slotOption)

@@ -114,6 +114,8 @@ describe('sluice import', () => {
     writeFileSync(at('cut.jsonl'), whole + lines[20]?.slice(0, 400));
     const { code, err } = await importInto('cut', at('cut.jsonl'));
     expect([code, err]).toEqual([1, expect.stringContaining('line 21')]);
+    // The file was read to its end; the work was not done to it.
+    expect(err).not.toContain('%');
     const { out: rest } = await importInto('cut', at('all.jsonl'));
     expect(rest).toMatch(/^mine: 20 blocks imported, 20 were there already;/);
   });
@@ -135,12 +137,6 @@ describe('sluice import', () => {
     const wrong = await importInto('none', at('text.jsonl'));
     expect(wrong.err).toContain('[block-line-invalid]');
     expect(readdirSync(at('none'))).toEqual([]);
-  });
-
-  test('error: dataset-name-invalid: a name that is a path is refused', async () => {
-    const args = ['--data', at('name'), '--dataset', '../mine', at('a.jsonl')];
-    const { code, err } = await run('import', ...args);
-    expect([code, err]).toEqual([1, expect.stringContaining('[dataset-name-invalid]')]);
   });
 
   test('error: data-folder-locked: refused while another process writes there', async () => {

@@ -5,6 +5,7 @@ import type { DatasetDescription } from '../../dataset/dataset-reader.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
 import { addNormalizeOptions, type NormalizeChoice } from '../normalize-choice.ts';
+import { datasetNameOption } from '../parse-option.ts';
 import { Progress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
 
@@ -18,7 +19,7 @@ export function buildImportCommand(context: CommandContext): Command {
     .description('Put files of blocks into a dataset, which is made if it is not there.')
     .argument('<blocks...>', 'files of lines {"slot":N,"block":…}, plain, gzip or zstd')
     .option('--data <folder>', 'the data folder', './data')
-    .requiredOption('--dataset <name>', 'the dataset to put them into');
+    .requiredOption('--dataset <name>', 'the dataset to put them into', datasetNameOption);
   return addNormalizeOptions(command)
     .addHelpText('after', examples)
     .action((paths: string[], options: ImportCommandOptions) => runImport(paths, options, context));
@@ -56,7 +57,11 @@ async function runImport(
       },
       onBlock: (byteLength) => progress.add(1, byteLength),
     },
-  ).finally(() => progress.finish());
+  ).catch((error: unknown) => {
+    progress.stop();
+    throw error;
+  });
+  progress.finish();
   out.write(describe(name, summary));
 }
 

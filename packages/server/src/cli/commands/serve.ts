@@ -10,7 +10,7 @@ import {
 import type { CommandContext } from '../context.ts';
 import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
 import { kindsOption } from '../normalize-choice.ts';
-import { slotOption } from '../parse-option.ts';
+import { datasetNameOption, slotOption } from '../parse-option.ts';
 import { retentionOption } from '../retention-option.ts';
 import { runConfigured } from '../run-configured.ts';
 import { portalKey, portalOption } from '../source-options.ts';
@@ -72,7 +72,9 @@ function addFollowOptions(command: Command): void {
         "the nodes' WebSocket (default: the same address, or one port higher)",
       ),
     )
-    .addOption(new Option('--dataset <name>', 'the dataset that follows'))
+    .addOption(
+      new Option('--dataset <name>', 'the dataset that follows').argParser(datasetNameOption),
+    )
     .addOption(
       new Option(
         '--from <where>',
