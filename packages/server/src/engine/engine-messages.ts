@@ -99,6 +99,9 @@ export type FromThread =
   | {
       readonly kind: 'failed';
       readonly id: number;
+      /** Where: what was sent of parts before is whole. */
+      readonly segment: number | undefined;
+      readonly part: number;
       readonly code: ErrorCode | undefined;
       readonly detail: ErrorDetail;
       readonly message: string;

@@ -8,6 +8,7 @@ import { sampleBlock } from '../segment/testing/sample-block.ts';
 import type { RunPiece } from './engine-messages.ts';
 import { EnginePool } from './engine-pool.ts';
 import { answerQuery } from './reference/answer-query.ts';
+import { SegmentFailure } from './segment-failure.ts';
 import { parseTestQuery } from './testing/arbitrary-query.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-pool-'));
@@ -149,6 +150,26 @@ test('error: segment-damaged fails its run with the name of the unit, not the po
   expect(await collect(pool.run({ selection: everything, range, keys: ['half 1'] }))).toBe(
     answerQuery(everything, halves[1] as typeof blocks),
   );
+});
+
+test('error: segment-damaged comes after all that is before it, with the key of its segment', async () => {
+  const bytes = buildSegment(halves[1] as typeof blocks);
+  bytes[40] = (bytes[40] as number) ^ 1;
+  pool.open('damaged', { kind: 'memory', bytes });
+  const run = pool.run({ selection: everything, range, keys: ['half 0', 'damaged'] });
+  let text = '';
+  const reading = (async () => {
+    for await (const piece of run) text += readAndRelease(piece);
+  })();
+  await expect(reading).rejects.toSatisfy(
+    (error) =>
+      isCodedError(error, 'segment-damaged') &&
+      error instanceof SegmentFailure &&
+      error.key === 'damaged',
+  );
+  // Megabytes are no help in a report.
+  expect(text === answerQuery(everything, halves[0] as typeof blocks)).toBe(true);
+  pool.close('damaged');
 });
 
 test('error: file-unreadable when the file is not there', async () => {

@@ -22,6 +22,7 @@ import type { EngineWorkerData } from './engine-worker.ts';
 import { BatchRooms, readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
 import { RunPlaces } from './run-places.ts';
+import { SegmentFailure } from './segment-failure.ts';
 import type { BlockRange } from './segment-run.ts';
 
 export interface PoolQuery {
@@ -44,6 +45,8 @@ export interface PoolQuery {
 
 /** Selections that threads know; each is some kilobytes at most. */
 const selectionCountMax = 1_000;
+
+type FailedMessage = Extract<FromThread, { kind: 'failed' }>;
 
 interface PoolSegment {
   readonly number: number;
@@ -91,7 +94,7 @@ export class EnginePool {
 
   /**
    * The answer in pieces, in order. Leaving the loop, or the signal, cancels what is still running. Failures of storage
-   * come as coded errors, and `engine-run-cut` where the reader was elsewhere while others waited: it may run again from
+   * come as coded errors after all that is before them, those of a segment as `SegmentFailure`, and `engine-run-cut` where the reader was elsewhere while others waited: it may run again from
    * what it has covered.
    */
   async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
@@ -225,8 +228,15 @@ export class EnginePool {
       else queue.push(thread, pieces);
       if (message.isEnd) queue?.end(thread);
     } else if (message.kind === 'end') queue?.end(thread);
-    else if (message.code !== undefined) queue?.fail(new CodedError(message.code, message.detail));
-    else queue?.fail(new CodedError('engine-thread-failed', { reason: message.message }));
+    else queue?.failAt(thread, { part: message.part, error: this.#failureOf(message) });
+  }
+
+  #failureOf({ segment, code, detail, message }: FailedMessage): CodedError {
+    if (code === undefined) return new CodedError('engine-thread-failed', { reason: message });
+    const [key] = [...this.#segments].find(([, { number }]) => number === segment) ?? [];
+    return key === undefined
+      ? new CodedError(code, detail)
+      : new SegmentFailure({ key, code, detail });
   }
 
   /** A thread that died takes its runs with it, not the pool. */

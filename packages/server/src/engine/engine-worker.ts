@@ -46,6 +46,8 @@ interface RunState {
   readonly form: TextForm;
   /** Pieces that wait to be sent together. */
   readonly outbox: PieceBatchWriter;
+  /** The one it is at. */
+  part: number;
   aheadBytes: number;
   isCancelled: boolean;
   /** Called when bytes were taken or the run was cancelled. */
@@ -119,23 +121,27 @@ class EngineWorker {
       isUrgent: request.isUrgent,
       form: request.form,
       outbox: new PieceBatchWriter(this.#rooms),
+      part: 0,
       aheadBytes: 0,
       isCancelled: false,
       wake: () => {},
     };
     this.#runs.set(request.id, state);
     for (const one of request.segments) this.#readers.set(one, (this.#readers.get(one) ?? 0) + 1);
+    let segment: number | undefined;
+    let part = 0;
     try {
       // A thread that was idle starts a turn of its own.
       if (this.#runs.size === 1) this.#turnStartMs = systemClock.nowMs();
-      let part = 0;
-      for (const one of request.segments) part = await this.#runSegment(request, one, part, state);
+      for (segment of request.segments) {
+        part = await this.#runSegment(request, segment, part, state);
+      }
       this.#sendEnd(state);
     } catch (error) {
-      const coded = isCodedError(error);
-      const message = error instanceof Error ? error.message : String(error);
-      const failure = { code: coded ? error.code : undefined, detail: coded ? error.detail : {} };
-      this.#send({ kind: 'failed', id: request.id, message, ...failure });
+      // What comes before the fault is good.
+      this.#sendPieces(state);
+      const place = { segment, part: Math.max(part, state.part) };
+      this.#send({ kind: 'failed', id: request.id, ...place, ...describeFault(error) });
     } finally {
       this.#runs.delete(request.id);
       for (const one of request.segments) this.#leave(one);
@@ -158,6 +164,7 @@ class EngineWorker {
       for (let part = firstPart; part < partEnd && !state.isCancelled; part++) {
         if ((part + request.turn) % this.#data.threadCount !== this.#data.thread) continue;
         if (run.skips(part - firstPart)) continue;
+        state.part = part;
         await this.#runPart(run, part - firstPart, part, state);
         await this.#takeTurns(state);
       }
@@ -262,6 +269,12 @@ class EngineWorker {
   #send(message: FromThread): void {
     this.#port.postMessage(message);
   }
+}
+
+function describeFault(error: unknown) {
+  const message = error instanceof Error ? error.message : String(error);
+  if (!isCodedError(error)) return { code: undefined, detail: {}, message };
+  return { code: error.code, detail: error.detail, message };
 }
 
 function coverageOf(run: SegmentRun, block: number): Coverage {

@@ -7,6 +7,11 @@ export interface QueuedPiece extends RunPiece {
   readonly length: number;
 }
 
+export interface PartFailure {
+  readonly part: number;
+  readonly error: CodedError;
+}
+
 /**
  * Puts the pieces of one run in order. Thread t delivers the pieces of its parts in order, every n-th of all, so part p is
  * complete when its thread delivers a later part or has ended. Bounded by what the threads may be ahead.
@@ -14,6 +19,7 @@ export interface QueuedPiece extends RunPiece {
 export class PieceQueue {
   readonly #waiting: PartPiece[][];
   readonly #ended: boolean[];
+  readonly #failures: (PartFailure | undefined)[];
   readonly #turn: number;
   #part = 0;
   #failure: CodedError | undefined;
@@ -23,6 +29,7 @@ export class PieceQueue {
     this.#turn = turn;
     this.#waiting = Array.from({ length: threadCount }, () => []);
     this.#ended = Array.from({ length: threadCount }, () => false);
+    this.#failures = Array.from({ length: threadCount }, () => undefined);
   }
 
   get isEnded(): boolean {
@@ -39,8 +46,15 @@ export class PieceQueue {
     this.#wake();
   }
 
+  /** At once, whatever has been delivered. */
   fail(error: CodedError): void {
     this.#failure ??= error;
+    this.#wake();
+  }
+
+  /** At a part of the thread: what was delivered, and the parts before it, are good. */
+  failAt(thread: number, failure: PartFailure): void {
+    this.#failures[thread] = failure;
     this.#wake();
   }
 
@@ -71,7 +85,10 @@ export class PieceQueue {
         const length = first.bytes.length + (first.deflated?.bytes.length ?? 0);
         return { ...first, thread, length };
       }
-      if (first === undefined && !this.#ended[thread]) return 'none yet';
+      const failure = this.#failures[thread];
+      if (first === undefined && failure !== undefined && failure.part <= this.#part)
+        throw failure.error;
+      if (first === undefined && failure === undefined && !this.#ended[thread]) return 'none yet';
       // No part is left when every thread has ended and delivered all.
       if (this.isEnded && this.#waiting.every(({ length }) => length === 0)) return undefined;
       this.#part++;

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { constants, crc32, inflateRawSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
+import { CodedError, isCodedError } from '../base/errors.ts';
 import {
   type ChainSnapshot,
   emptySnapshot,
@@ -147,5 +148,49 @@ for (const form of ['both', 'deflated'] as const) {
     const expected = covered.map((block) => answerBlock(query, block) ?? '').join('');
     expect(inflateRawSync(Buffer.concat(compressed), flush).toString()).toBe(expected);
     expect(plainText).toBe(form === 'both' ? expected : '');
+  });
+}
+
+for (const place of ['row group', 'headers'] as const) {
+  test(`error: segment-damaged in the ${place} of the second segment is reported for it, after the lines of the first`, async () => {
+    const id = `damaged ${place}`;
+    const damaged = seal(id, blocks.slice(700, 1_000));
+    if (place === 'row group') {
+      const bytes = readFileSync(join(folder, id));
+      bytes[40] = (bytes[40] as number) ^ 1;
+      writeFileSync(join(folder, id), bytes);
+    }
+    const reported: string[] = [];
+    const reader = {
+      ...dataset,
+      description: { name: `test ${place}` },
+      readHeaders: async (segment: SealedSegment) => {
+        if (place === 'headers' && segment === damaged)
+          throw new CodedError('segment-damaged', { unit: 'headers' });
+        return (segment === damaged ? blocks.slice(700, 1_000) : blocks.slice(0, 700)).map(
+          ({ header }) => header,
+        );
+      },
+      reportDamage: (segment: SealedSegment) => reported.push(segment.id),
+    } as unknown as DatasetReader;
+    const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'] });
+    const [first] = snapshot.segments;
+    const job = {
+      selection: query,
+      snapshot: { ...snapshot, segments: [first as SealedSegment, damaged] },
+      ...{ first: 0, last: Infinity, isUrgent: false, form: 'plain' as const },
+      signal: new AbortController().signal,
+    };
+    let text = '';
+    const reading = (async () => {
+      for await (const { piece } of new EngineEvaluator({ dataset: reader, pool }).evaluate(job)) {
+        text += Buffer.concat(piece?.parts ?? []).toString();
+        piece?.release();
+      }
+    })();
+    await expect(reading).rejects.toSatisfy((error) => isCodedError(error, 'segment-damaged'));
+    expect(reported).toEqual([id]);
+    const before = blocks.slice(0, 700).map((block) => answerBlock(query, block) ?? '');
+    expect(text === before.join('')).toBe(true);
   });
 }

@@ -1,12 +1,13 @@
 import { assert } from '../base/assert.ts';
 import { type CodedError, isCodedError } from '../base/errors.ts';
 import { SharedRooms } from '../base/shared-rooms.ts';
-import type { HotBlock } from '../chain/chain-snapshot.ts';
+import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { RunPiece } from '../engine/engine-messages.ts';
 import type { EnginePool } from '../engine/engine-pool.ts';
-import type { BlockRef } from '../ledger/block.ts';
+import { SegmentFailure } from '../engine/segment-failure.ts';
+import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
 import { LinePiece } from './line-piece.ts';
@@ -17,6 +18,12 @@ export interface EngineEvaluatorModules {
   /** Shared with other datasets. */
   readonly pool: EnginePool;
 }
+
+/**
+ * Sealed segments evaluated by one run. Between runs the threads wait until the reader has taken all of the one before, some
+ * 30 ms where everything is asked; the threads open a segment when they come to it.
+ */
+const sealedRunCountMax = 8;
 
 /** Hot blocks evaluated by one run: enough to keep the threads busy, few enough to read ahead. */
 const hotRunCountMax = 8;
@@ -29,7 +36,11 @@ interface RunPlan {
   readonly keys: readonly string[];
   readonly partCount?: number | undefined;
   readonly turn: number;
-  readonly hashAt: (slot: number) => BlockHash | undefined;
+  /** The last slot that it covers. */
+  readonly last: number;
+  readonly hashAt: (slot: number) => BlockHash | undefined | Promise<BlockHash | undefined>;
+  /** Where a fault of a segment is one of the dataset. */
+  readonly reportDamage?: (failure: SegmentFailure) => void;
   readonly release: () => void;
 }
 
@@ -51,42 +62,37 @@ export class EngineEvaluator implements BlockEvaluator {
   }
 
   async *evaluate(job: EvaluationJob): AsyncGenerator<EvaluatedBlocks> {
-    const { snapshot, first, last } = job;
-    const { segments, hot } = snapshot;
-    for (let i = firstSegmentEndingAtOrAfter(snapshot, first); i < segments.length; i++) {
-      const segment = segments[i];
-      if (segment === undefined || segment.first.number > last) return;
+    let { first } = job;
+    while (first <= job.last) {
+      const plan = await this.#plan({ ...job, first });
+      if (plan === undefined) return;
       try {
-        yield* this.#run(job, await this.#planSegment(segment));
-      } catch (error) {
-        if (isDamage(error)) this.#dataset.reportDamage(segment, error.message);
-        throw error;
+        first = (yield* this.#runUntilCut({ ...job, first }, plan)) ?? plan.last + 1;
+      } finally {
+        plan.release();
       }
-    }
-    let from = firstHotAtOrAfter(snapshot, first);
-    while (from < hot.length) {
-      const blocks = hot
-        .slice(from, from + hotRunCountMax)
-        .filter(({ header }) => header.number <= last);
-      if (blocks.length === 0) return;
-      yield* this.#run(job, await this.#planHot(blocks));
-      from += blocks.length;
     }
   }
 
-  async *#run(job: EvaluationJob, plan: RunPlan): AsyncGenerator<EvaluatedBlocks> {
-    let first: number | undefined = job.first;
-    try {
-      while (first !== undefined) first = yield* this.#runUntilCut({ ...job, first }, plan);
-    } finally {
-      plan.release();
-    }
+  /** What to run over first; undefined if there is nothing in the range. */
+  async #plan({ snapshot, first, last }: EvaluationJob): Promise<RunPlan | undefined> {
+    const { segments, hot } = snapshot;
+    const from = firstSegmentEndingAtOrAfter(snapshot, first);
+    const sealed = segments
+      .slice(from, from + sealedRunCountMax)
+      .filter((segment) => segment.first.number <= last);
+    if (sealed.length > 0) return this.#planSealed(sealed);
+    const hotFrom = firstHotAtOrAfter(snapshot, first);
+    const blocks = hot
+      .slice(hotFrom, hotFrom + hotRunCountMax)
+      .filter(({ header }) => header.number <= last);
+    return blocks.length > 0 ? this.#planHot(blocks) : undefined;
   }
 
   /** Answers where to go on if it had to make room for others. */
   async *#runUntilCut(
     { selection, first, last, isUrgent, form, signal }: EvaluationJob,
-    { keys, partCount, turn, hashAt }: RunPlan,
+    { keys, partCount, turn, hashAt, reportDamage }: RunPlan,
   ): AsyncGenerator<EvaluatedBlocks, number | undefined> {
     const range = { first, last };
     let next = first;
@@ -100,18 +106,21 @@ export class EngineEvaluator implements BlockEvaluator {
         else piece.release();
         if (piece.coverage === undefined) continue;
         const { slot, endsWithLine, headerLine } = piece.coverage;
+        const hash = hashAt(slot);
+        const lastCovered = refOf(slot, hash instanceof Promise ? await hash : hash);
         next = slot + 1;
         const lines = begun.length === 0 ? null : joined(begun);
         begun = [];
         yield {
           piece: lines,
-          lastCovered: refOf(slot, hashAt(slot)),
+          lastCovered,
           endsWithLine,
           headerLine: () => new LinePiece(headerLine),
         };
       }
     } catch (error) {
       if (isCodedError(error, 'engine-run-cut')) return next;
+      if (error instanceof SegmentFailure) reportDamage?.(error);
       throw error;
     } finally {
       for (const piece of begun) piece.release();
@@ -120,15 +129,51 @@ export class EngineEvaluator implements BlockEvaluator {
     return undefined;
   }
 
-  async #planSegment(segment: Parameters<DatasetReader['segmentPath']>[0]): Promise<RunPlan> {
-    const headers = await this.#dataset.readHeaders(segment);
-    const hashes = new Map(headers.map(({ number, hash }) => [number as number, hash]));
+  #planSealed(segments: readonly SealedSegment[]): RunPlan {
+    const keyed = new Map(segments.map((segment) => [this.#useSealed(segment), segment]));
+    const keys = [...keyed.keys()];
+    const last = segments.at(-1)?.last.number ?? -1;
+    const reportDamage = (failure: SegmentFailure) => {
+      const segment = keyed.get(failure.key);
+      if (segment !== undefined && isDamage(failure))
+        this.#dataset.reportDamage(segment, failure.message);
+    };
+    const release = () => {
+      for (const key of keys) this.#segments.leave(key);
+    };
+    return { keys, turn: 0, last, hashAt: this.#hashesOf(segments), reportDamage, release };
+  }
+
+  #useSealed(segment: SealedSegment): string {
     const key = `${this.#dataset.description.name}/${segment.id}`;
     const path = this.#dataset.segmentPath(segment);
     if (!this.#segments.has(key)) this.#segments.open(key, { kind: 'file', path });
     this.#segments.use(key);
-    const hashAt = (slot: number) => hashes.get(slot);
-    return { keys: [key], turn: 0, hashAt, release: () => this.#segments.leave(key) };
+    return key;
+  }
+
+  /** Of blocks in ascending order: the headers of a segment are read when its first block comes. */
+  #hashesOf(segments: readonly SealedSegment[]): RunPlan['hashAt'] {
+    let reached = -1;
+    let hashes = new Map<number, BlockHash>();
+    const readNext = async (slot: number) => {
+      const segment = segments.find((one) => one.last.number >= slot);
+      assert(segment !== undefined, 'a run stays in its segments');
+      const headers = await this.#readHeaders(segment);
+      hashes = new Map(headers.map(({ number, hash }) => [number as number, hash]));
+      reached = segment.last.number;
+      return hashes.get(slot);
+    };
+    return (slot) => (slot <= reached ? hashes.get(slot) : readNext(slot));
+  }
+
+  async #readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {
+    try {
+      return await this.#dataset.readHeaders(segment);
+    } catch (error) {
+      if (isDamage(error)) this.#dataset.reportDamage(segment, error.message);
+      throw error;
+    }
   }
 
   async #planHot(blocks: readonly HotBlock[]): Promise<RunPlan> {
@@ -153,7 +198,8 @@ export class EngineEvaluator implements BlockEvaluator {
     const hashes = new Map(blocks.map(({ header }) => [header.number as number, header.hash]));
     // A block is one row group.
     const parts = { keys, partCount: keys.length, turn: this.#nextTurn++ };
-    return { ...parts, hashAt: (slot) => hashes.get(slot), release };
+    const last = blocks.at(-1)?.header.number ?? -1;
+    return { ...parts, last, hashAt: (slot) => hashes.get(slot), release };
   }
 
   /** Opens a hot block from memory that all threads see, so that it is copied once; who asks meanwhile waits for the same. */

@@ -1,0 +1,18 @@
+import { CodedError, type ErrorCode, type ErrorDetail } from '../base/errors.ts';
+
+export interface SegmentFault {
+  /** Of the segment. */
+  readonly key: string;
+  readonly code: ErrorCode;
+  readonly detail: ErrorDetail;
+}
+
+/** A run failed at one of its segments. */
+export class SegmentFailure extends CodedError {
+  readonly key: string;
+
+  constructor({ key, code, detail }: SegmentFault) {
+    super(code, detail);
+    this.key = key;
+  }
+}
