@@ -27,7 +27,7 @@ export async function feedFiles(
     const workerCount = Math.min(availableParallelism(), workerCountMax);
     const preparing = { workerCount, form: 'draft' } as const;
     const prepare = startPreparing(dataset.description, preparing, closers);
-    const merger = new SegmentMerger();
+    const merger = new SegmentMerger({ givesWay: false });
     closers.add(() => merger.close());
     const lines = readBlockFiles(paths, { onRead }, signal);
     return await importBlocks(lines, { dataset, prepare, merger, onBlock }, signal);

@@ -30,3 +30,18 @@ test('limit: together they have so many bytes, and spare ones make room for a lo
   rooms.put(bufferOf(second));
   expect(rooms.take(900)?.length).toBe(900);
 });
+
+test('limit: rooms that are passed over for long are forgotten, and make room for others', () => {
+  const rooms = new SharedRooms({ ...options, passedCountMax: 32 });
+  const taken = [1, 2, 3].map(() => rooms.take(10));
+  for (const room of taken) rooms.put(bufferOf(room));
+  for (let i = 0; i < 40; i++) {
+    const room = rooms.take(10);
+    expect(bufferOf(room)).toBe(bufferOf(taken[2]));
+    rooms.put(bufferOf(room));
+  }
+  const again = [1, 2, 3].map(() => bufferOf(rooms.take(10)));
+  expect(again[0]).toBe(bufferOf(taken[2]));
+  expect(again).not.toContain(bufferOf(taken[0]));
+  expect(again.map((room) => room.byteLength)).toEqual([100, 100, 100]);
+});

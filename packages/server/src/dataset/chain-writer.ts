@@ -26,7 +26,7 @@ import {
   encodeCommits,
 } from './state-codec.ts';
 
-/** A block with the bytes of its one-block segment. */
+/** A block with the bytes of its one-block segment, which are handed over: they are gone some time after the commit. */
 export interface NewBlock {
   readonly header: BlockHeader;
   readonly bytes: Uint8Array;

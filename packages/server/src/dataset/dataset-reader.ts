@@ -20,8 +20,11 @@ export interface DatasetReader {
   /** As `snapshot`, and what it names stays readable until the release. For readers of payloads and segments. */
   acquire(): SnapshotLease;
 
-  /** The bytes of a hot block: a segment of one block. The block belongs to a snapshot that the caller has leased. */
-  readHotBlock(block: HotBlock): Promise<Uint8Array>;
+  /**
+   * A copy of the bytes of a hot block, which are a segment of one block, in memory of the caller's choice. The block belongs
+   * to a snapshot that the caller has leased.
+   */
+  readHotBlock(block: HotBlock, allocate?: Allocate): Promise<Uint8Array>;
   /** The same block, decoded; recent ones are kept. */
   decodeHotBlock(block: HotBlock): Promise<Block>;
   /** The bytes of a sealed segment's file. */
@@ -35,6 +38,9 @@ export interface DatasetReader {
   /** A reader found that a sealed segment cannot be read: an alarm until the process ends, since only a copy mends it. */
   reportDamage(segment: SealedSegment, cause: string): void;
 }
+
+/** Memory of so many bytes, with anything in it. */
+export type Allocate = (length: number) => Uint8Array;
 
 export interface SnapshotLease {
   readonly snapshot: ChainSnapshot;

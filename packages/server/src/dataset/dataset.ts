@@ -7,6 +7,7 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import { discard } from '../base/discard.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
@@ -20,6 +21,7 @@ import { ChangeWaiters } from './change-waiters.ts';
 import { chooseSealed } from './choose-sealed.ts';
 import { type DatasetLimits, datasetLimits } from './dataset-limits.ts';
 import type {
+  Allocate,
   DatasetDescription,
   DatasetReader,
   DatasetStatus,
@@ -27,6 +29,7 @@ import type {
   SnapshotLease,
   StorageStatus,
 } from './dataset-reader.ts';
+import type { MadeSegment } from './made-segment.ts';
 import {
   datasetNamePattern,
   type Manifest,
@@ -51,7 +54,7 @@ export interface DatasetModules {
   /** Whether this process still owns the data folder. */
   readonly isLockHeld: () => boolean;
   /** Makes one segment from several; by default in a thread of its own. */
-  readonly merge?: (segments: SegmentRow) => Promise<Uint8Array>;
+  readonly merge?: (segments: SegmentRow) => Promise<MadeSegment>;
 }
 
 export class Dataset implements DatasetReader {
@@ -86,7 +89,11 @@ export class Dataset implements DatasetReader {
     this.#segments = new SegmentStore(`${options.folder}/segments`, modules.fs);
     this.#mergeThread = new MergeThread(modules.clock);
     this.#waiters = new ChangeWaiters(this.#limits.waiterCountMax);
-    this.#payloads = new ByteCache(this.#limits.payloadCacheBytesMax, (bytes) => bytes.byteLength);
+    this.#payloads = new ByteCache<number, Uint8Array>(
+      this.#limits.payloadCacheBytesMax,
+      (bytes) => bytes.byteLength,
+      (bytes) => discard(bytes),
+    );
     this.#blocks = new ByteCache(this.#limits.blockCacheBytesMax, ({ bytes }) => bytes);
     this.#headers = new ByteCache(
       this.#limits.headerCacheBytesMax,
@@ -178,12 +185,17 @@ export class Dataset implements DatasetReader {
     };
   }
 
-  async readHotBlock({ payload }: HotBlock): Promise<Uint8Array> {
+  async readHotBlock(
+    { payload }: HotBlock,
+    allocate: Allocate = (length) => new Uint8Array(length),
+  ): Promise<Uint8Array> {
     const cached = this.#payloads.get(payload);
-    if (cached !== undefined) return cached;
-    const bytes = await this.#openWriter.readPayload(payload);
-    this.#payloads.set(payload, bytes);
-    return bytes;
+    const bytes = cached ?? (await this.#openWriter.readPayload(payload));
+    const copy = allocate(bytes.length);
+    copy.set(bytes);
+    // What is cached may go before the caller has read it.
+    if (bytes !== cached) discard(bytes);
+    return copy;
   }
 
   async decodeHotBlock(hot: HotBlock): Promise<Block> {
@@ -253,11 +265,14 @@ export class Dataset implements DatasetReader {
    * Adds a segment of finalized blocks above a chain without hot ones: what arrives final and in bulk takes no way through
    * the journal.
    */
-  appendSealed(bytes: Uint8Array, headers: readonly BlockHeader[]): Promise<ChainSnapshot> {
-    return this.#commitSegment('append-sealed', bytes, headers);
+  appendSealed(made: MadeSegment, headers: readonly BlockHeader[]): Promise<ChainSnapshot> {
+    return this.#commitSegment('append-sealed', made, headers);
   }
 
-  /** Adds finalized history whose last block is the anchor, as one segment: the start moves down to its first block. */
+  /**
+   * Adds finalized history whose last block is the anchor, as one segment: the start moves down to its first block. The
+   * payloads are handed over.
+   */
   async prependSealed(
     payloads: readonly Uint8Array[],
     headers: readonly BlockHeader[],
@@ -270,7 +285,7 @@ export class Dataset implements DatasetReader {
     for (const { payload } of blocks) yield await this.#openWriter.readPayload(payload);
   }
 
-  #merge(payloads: SegmentRow): Promise<Uint8Array> {
+  #merge(payloads: SegmentRow): Promise<MadeSegment> {
     const { merge } = this.#modules;
     return merge === undefined ? this.#mergeThread.merge(payloads) : merge(payloads);
   }
@@ -278,11 +293,11 @@ export class Dataset implements DatasetReader {
   /** The file is durable before the commit that names it; a crash in between leaves one that nobody names. */
   async #commitSegment(
     kind: 'seal' | 'append-sealed' | 'prepend',
-    bytes: Uint8Array,
+    made: MadeSegment,
     headers: readonly BlockHeader[],
   ): Promise<ChainSnapshot> {
     await this.#checkSpace();
-    const segment = await this.#segments.write(bytes, headers);
+    const segment = await this.#segments.write(made, headers);
     try {
       return await this.commit([{ kind, segments: [segment] }]);
     } finally {

@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
+import type { MadeSegment } from './made-segment.ts';
 import { SegmentMerger } from './segment-merger.ts';
 
-/** Segments one after another; whoever has many need not hold them all. */
+/** Segments one after another, handed over; whoever has many need not hold them all. */
 export type SegmentRow = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /** Without work for so long, the thread ends and its memory is free. */
@@ -24,7 +25,7 @@ export class MergeThread {
     this.#clock = clock;
   }
 
-  merge(segments: SegmentRow): Promise<Uint8Array> {
+  merge(segments: SegmentRow): Promise<MadeSegment> {
     const merged = this.#last.then(() => this.#merge(segments));
     this.#last = merged.catch(() => undefined);
     return merged;
@@ -43,16 +44,16 @@ export class MergeThread {
     await merger?.close();
   }
 
-  async #merge(segments: SegmentRow): Promise<Uint8Array> {
+  async #merge(segments: SegmentRow): Promise<MadeSegment> {
     this.#checkOpen();
     this.#idle.abort();
-    this.#merger ??= new SegmentMerger();
+    this.#merger ??= new SegmentMerger({ givesWay: true });
     const merger = this.#merger;
     try {
-      // The caller's bytes stay its own.
       for await (const bytes of segments) {
         this.#checkOpen();
-        await merger.append(bytes.slice());
+        const isWhole = bytes.byteLength === bytes.buffer.byteLength;
+        await merger.append(isWhole ? bytes : new Uint8Array(bytes));
       }
       this.#checkOpen();
       const merged = await merger.finish();

@@ -15,7 +15,7 @@ import { SimFs, SimKilled } from '../storage/testing/sim-fs.ts';
 import { Dataset } from './dataset.ts';
 import { MergeThread } from './merge-thread.ts';
 import { chooseTrim, type Retention } from './retention.ts';
-import { mergeHere } from './testing/merge-here.ts';
+import { madeOf, mergeHere } from './testing/merge-here.ts';
 
 const folder = 'data/ledger';
 const limits = { sealBlockCount: 4, journalFileBytesMax: 4_000 };
@@ -111,9 +111,9 @@ test('behavior: merges in a thread take turns and give the same bytes, also afte
     thread.merge(damaged),
     thread.merge(parts(20, 24)),
   ]);
-  expect(one).toEqual({ status: 'fulfilled', value: buildSegment(run(10, 13)) });
+  expect(one).toEqual({ status: 'fulfilled', value: madeOf(buildSegment(run(10, 13))) });
   expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'segment-merge-failed' } });
-  expect(two).toEqual({ status: 'fulfilled', value: buildSegment(run(20, 24)) });
+  expect(two).toEqual({ status: 'fulfilled', value: madeOf(buildSegment(run(20, 24))) });
   await thread.close();
 });
 
@@ -122,7 +122,7 @@ test('behavior: blocks that arrive final and in bulk go straight into segments',
   await dataset.commit([{ kind: 'create', anchor: { number: slot(9), hash: hashAt(9) } }]);
   const blocks = run(10, 15);
   const snapshot = await dataset.appendSealed(
-    buildSegment(blocks),
+    madeOf(buildSegment(blocks)),
     blocks.map(({ header }) => header),
   );
   expect(snapshot).toMatchObject({ hot: [], head: { number: 15 }, finalized: { number: 15 } });

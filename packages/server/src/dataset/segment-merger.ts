@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { CodedError } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import type { BlockHeader } from '../ledger/block.ts';
+import type { MadeSegment } from './made-segment.ts';
 
 export type MergeRequest =
   | {
@@ -19,6 +20,14 @@ export interface MergeReply {
   readonly isFull: boolean;
 }
 
+export interface MergeWorkerData {
+  /** Whether others are served meanwhile: they go first. */
+  readonly givesWay: boolean;
+}
+
+/** It makes few objects. A young space that is small is collected before much has gathered. */
+const resourceLimits = { maxYoungGenerationSizeMb: 8 } as const;
+
 interface Waiting {
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: CodedError) => void;
@@ -29,8 +38,13 @@ interface Waiting {
  * that grows is little more than what it will be.
  */
 export class SegmentMerger {
+  readonly #data: MergeWorkerData;
   #worker: Worker | undefined;
   #waiting: Waiting[] = [];
+
+  constructor(data: MergeWorkerData) {
+    this.#data = data;
+  }
 
   /** Appends a segment's blocks, under these headers if given. The bytes are handed over. */
   append(bytes: Uint8Array, headers?: readonly BlockHeader[]): Promise<MergeReply> {
@@ -38,7 +52,7 @@ export class SegmentMerger {
   }
 
   /** The segment of all that was appended since the last one. */
-  finish(): Promise<Uint8Array> {
+  finish(): Promise<MadeSegment> {
     return this.#ask({ kind: 'finish' });
   }
 
@@ -56,7 +70,11 @@ export class SegmentMerger {
   }
 
   #start(): Worker {
-    const worker = new Worker(workerUrl(import.meta.url, './merge-worker.ts'), { env: {} });
+    const worker = new Worker(workerUrl(import.meta.url, './merge-worker.ts'), {
+      env: {},
+      workerData: this.#data,
+      resourceLimits,
+    });
     worker.on('message', (reply: unknown) => this.#waiting.shift()?.resolve(reply));
     worker.on('error', (cause) =>
       this.#fail(new CodedError('segment-merge-failed', {}, { cause })),

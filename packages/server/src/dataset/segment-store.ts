@@ -1,10 +1,10 @@
 /** The sealed segments of a dataset: immutable files, named by what they hold. */
-import { crc32 } from 'node:zlib';
 import { assert } from '../base/assert.ts';
+import { discard } from '../base/discard.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { BlockHeader } from '../ledger/block.ts';
-import { openSegment, readSegmentHeaders } from '../segment/open-segment.ts';
+import { readSegmentHeaders } from '../segment/open-segment.ts';
 import {
   type Fs,
   readWholeFile,
@@ -12,6 +12,7 @@ import {
   temporarySuffix,
   writeFileAtomically,
 } from '../storage/fs.ts';
+import type { MadeSegment } from './made-segment.ts';
 
 export class SegmentStore {
   readonly #fs: Fs;
@@ -42,18 +43,18 @@ export class SegmentStore {
     }
   }
 
-  /** Writes a segment that must hold exactly these blocks. It is durable before anything names it. */
-  async write(bytes: Uint8Array, headers: readonly BlockHeader[]): Promise<SealedSegment> {
-    const written = openSegment(bytes).headers;
-    assert(written.length === headers.length, 'a merge keeps every block');
+  /** Writes a segment that must hold exactly these blocks and is handed over. It is durable before anything names it. */
+  async write(made: MadeSegment, headers: readonly BlockHeader[]): Promise<SealedSegment> {
+    assert(made.hashes.length === headers.length, 'a merge keeps every block');
     assert(
-      written.every(({ hash }, i) => hash === headers[i]?.hash),
+      made.hashes.every((hash, i) => hash === headers[i]?.hash),
       'a merge keeps the order of blocks',
     );
-    const segment = describeSegment(bytes, written);
+    const segment = describeSegment(made, headers);
     this.#fresh.add(segment.id);
     await this.#fs.makeFolder(this.#folder);
-    await writeFileAtomically(this.#fs, this.#folder, segment.id, [bytes]);
+    await writeFileAtomically(this.#fs, this.#folder, segment.id, made.parts);
+    for (const { buffer } of made.parts) discard(new Uint8Array(buffer));
     return segment;
   }
 
@@ -82,11 +83,14 @@ export class SegmentStore {
 }
 
 /** What a commit names a segment by; the name of its file follows from what it holds. */
-export function describeSegment(bytes: Uint8Array, headers: readonly BlockHeader[]): SealedSegment {
+export function describeSegment(
+  { byteLength, checksum }: Pick<MadeSegment, 'byteLength' | 'checksum'>,
+  headers: readonly BlockHeader[],
+): SealedSegment {
   const [first, last] = [headers[0], headers.at(-1)];
   assert(first !== undefined && last !== undefined, 'a segment holds at least one block');
   const digits = (slot: number) => String(slot).padStart(12, '0');
-  const checksum = crc32(bytes).toString(16).padStart(8, '0');
+  const name = checksum.toString(16).padStart(8, '0');
   let timestampMax: bigint | null = null;
   for (const { timestamp } of headers) {
     if (timestamp !== null && (timestampMax === null || timestamp > timestampMax)) {
@@ -94,14 +98,14 @@ export function describeSegment(bytes: Uint8Array, headers: readonly BlockHeader
     }
   }
   return {
-    id: `${digits(first.number)}-${digits(last.number)}-${checksum}.segment`,
+    id: `${digits(first.number)}-${digits(last.number)}-${name}.segment`,
     first: { number: first.number, hash: first.hash },
     last: { number: last.number, hash: last.hash },
     parentSlot: first.parentSlot,
     parentHash: first.parentHash,
     lastHeight: last.height,
     blockCount: headers.length,
-    byteLength: bytes.byteLength,
+    byteLength,
     timestampMax,
   };
 }

@@ -7,7 +7,7 @@ import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { Dataset } from './dataset.ts';
-import { mergeHere } from './testing/merge-here.ts';
+import { madeOf, mergeHere } from './testing/merge-here.ts';
 import { verifyDataset } from './verify-dataset.ts';
 
 const folder = 'data/ledger';
@@ -30,7 +30,7 @@ beforeEach(async () => {
   await dataset.commit([{ kind: 'create', anchor: { number: parentSlot, hash: parentHash } }]);
   for (const part of [blocks.slice(0, 3), blocks.slice(3, 6)]) {
     await dataset.appendSealed(
-      buildSegment(part),
+      madeOf(buildSegment(part)),
       part.map(({ header }) => header),
     );
   }

@@ -20,8 +20,8 @@ export type ToThread =
   | { readonly kind: 'taken'; readonly id: number; readonly bytes: number }
   | { readonly kind: 'cancel'; readonly id: number };
 
-/** How the text of a run is wanted: as it is, compressed by the thread that wrote it, or in both ways for many readers. */
-export type TextForm = 'plain' | 'deflated' | 'both';
+/** How the text of a run is wanted: as it is, or compressed by the thread that wrote it. */
+export type TextForm = 'plain' | 'deflated';
 
 export interface RunRequest {
   readonly id: number;

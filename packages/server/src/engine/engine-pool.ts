@@ -48,6 +48,9 @@ const selectionCountMax = 1_000;
 
 type FailedMessage = Extract<FromThread, { kind: 'failed' }>;
 
+/** What a thread makes of objects lives as long as a run: a large young space would only be memory that is gone through. */
+const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
+
 interface PoolSegment {
   readonly number: number;
   readonly place: SegmentPlace;
@@ -206,6 +209,7 @@ export class EnginePool {
       env: {},
       // Nor with the options of whoever started us, such as a test runner's.
       execArgv: [],
+      resourceLimits,
     });
     worker.on('message', (message: FromThread) => this.#receive(thread, message, rooms));
     worker.on('error', (cause) => this.#replace(thread, cause));

@@ -1,5 +1,6 @@
 /** Pieces of text on their way from a thread: small ones are put into one batch, and taken out at the other side. */
 import { assert } from '../base/assert.ts';
+import { discard } from '../base/discard.ts';
 import type { Coverage, DeflatedText, PartPiece, PieceBatch } from './engine-messages.ts';
 import { pieceBytesMax } from './segment-run.ts';
 
@@ -140,7 +141,7 @@ function copyOf(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** The pieces of a batch; when all of them have been released its room is given back. */
+/** The pieces of a batch; when all of them have been released its room is given back, or its memory. */
 export function readBatch({ room, table }: PieceBatch, rooms: BatchRooms): PartPiece[] {
   const bytes = typeof room === 'number' ? rooms.bytesOf(room) : room;
   const pieces: PartPiece[] = [];
@@ -148,7 +149,9 @@ export function readBatch({ room, table }: PieceBatch, rooms: BatchRooms): PartP
   const release = () => {
     users--;
     assert(users >= 0, 'a piece is released once');
-    if (users === 0 && typeof room === 'number') rooms.giveBack(room);
+    if (users > 0) return;
+    if (typeof room === 'number') rooms.giveBack(room);
+    else discard(room);
   };
   let at = 0;
   for (let row = 0; row < table.length; row += rowLength) {

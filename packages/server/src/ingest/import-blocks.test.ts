@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const merger = new SegmentMerger();
+const merger = new SegmentMerger({ givesWay: false });
 afterAll(() => merger.close());
 
 const preparedSlots: number[] = [];

@@ -1,7 +1,15 @@
 /** Typed columns that grow while rows are appended. `values` is a view of what is filled. */
 export class IntColumn {
-  #data = new Uint32Array(64);
+  #data: Uint32Array = new Uint32Array(64);
   length = 0;
+
+  /** A column of values that are handed over. */
+  static of(values: Uint32Array): IntColumn {
+    const column = new IntColumn();
+    column.#data = values;
+    column.length = values.length;
+    return column;
+  }
 
   push(value: number): void {
     if (this.length === this.#data.length) this.#grow(this.length + 1);
@@ -26,8 +34,16 @@ export class IntColumn {
 }
 
 export class LongColumn {
-  #data = new BigUint64Array(64);
+  #data: BigUint64Array = new BigUint64Array(64);
   length = 0;
+
+  /** A column of values that are handed over. */
+  static of(values: BigUint64Array): LongColumn {
+    const column = new LongColumn();
+    column.#data = values;
+    column.length = values.length;
+    return column;
+  }
 
   push(value: bigint): void {
     if (this.length === this.#data.length) this.#grow(this.length + 1);
@@ -52,8 +68,16 @@ export class LongColumn {
 }
 
 export class ByteColumn {
-  #data = new Uint8Array(256);
+  #data: Uint8Array = new Uint8Array(256);
   length = 0;
+
+  /** A column of values that are handed over. */
+  static of(values: Uint8Array): ByteColumn {
+    const column = new ByteColumn();
+    column.#data = values;
+    column.length = values.length;
+    return column;
+  }
 
   append(bytes: Uint8Array): void {
     this.reserve(bytes.length);

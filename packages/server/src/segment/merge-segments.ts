@@ -3,6 +3,7 @@
  *
  * Memory is one row group of one source, one page of its dictionary, and what the writer holds.
  */
+import { discard } from '../base/discard.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { BlockCounts } from './block-counts.ts';
 import { collect } from './build-segment.ts';
@@ -41,6 +42,7 @@ export function appendSegment(
         source.copy(counts, rows, texts),
       );
     }
+    for (const { values } of Object.values(columns)) discard(values);
   });
 }
 

@@ -13,8 +13,9 @@ import {
   footerBytes,
   headerBytes,
 } from './directory.ts';
+import { ByteColumn, IntColumn, LongColumn } from './growable.ts';
 import { decodeKeys } from './key-codes.ts';
-import { emptyGroupRows, type GroupRows } from './row-buffer.ts';
+import type { GroupRows } from './row-buffer.ts';
 import { damaged, decodeIntUnit, decodeLongUnit, decodeUnit, type UnitEntry } from './unit.ts';
 
 /** Where a segment's bytes come from: memory, or a file read by range. Synchronous, for use in worker threads. */
@@ -112,25 +113,22 @@ export class Segment {
     return new Segment(partInMemory(table, start, this.bytes.length), this.directory);
   }
 
-  /** All rows of a group as they were appended. */
+  /** All rows of a group as they were appended. What is stored as it is, is not copied. */
   readGroup(number: number): GroupRows {
     const group = this.directory.groups[number];
     if (group === undefined) throw damaged(`group ${number}`, 'the directory does not list it');
-    const rows = emptyGroupRows();
-    COLUMN_NAMES.forEach((name, column) => {
+    const columns = COLUMN_NAMES.map((name, column) => {
       const entry = group.units[column] as UnitEntry;
       const stored = this.#stored(entry);
       const label = `group ${number}.${name}`;
       const type = COLUMNS[name];
-      if (type === 'bytes') rows[name as 'insData'].append(decodeUnit(stored, entry, label));
-      else if (type === 'long') rows[name as 'txFee'].append(decodeLongUnit(stored, entry, label));
-      else {
-        const values = decodeIntUnit(stored, entry, label);
-        const isKeys = name === 'txKeys';
-        rows[name as 'txErr'].append(isKeys ? decodeKeys(values, group.highestBefore) : values);
-      }
+      if (type === 'bytes') return [name, ByteColumn.of(decodeUnit(stored, entry, label))];
+      if (type === 'long') return [name, LongColumn.of(decodeLongUnit(stored, entry, label))];
+      const values = decodeIntUnit(stored, entry, label);
+      const isKeys = name === 'txKeys';
+      return [name, IntColumn.of(isKeys ? decodeKeys(values, group.highestBefore) : values)];
     });
-    return rows;
+    return Object.fromEntries(columns) as GroupRows;
   }
 
   /** The dictionary page, 32 bytes a key. */

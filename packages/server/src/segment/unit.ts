@@ -8,6 +8,7 @@
  * and many counts with next to nothing.
  */
 import { crc32 } from 'node:zlib';
+import { discard } from '../base/discard.ts';
 import { CodedError } from '../base/errors.ts';
 import { compress, decompress, joinInts, joinLongs, splitPlanes } from './codec.ts';
 
@@ -125,11 +126,17 @@ export function verifyUnit(stored: Uint8Array, entry: UnitEntry, name: string): 
 }
 
 export function decodeIntUnit(stored: Uint8Array, entry: UnitEntry, name: string): Uint32Array {
-  return joinInts(decodeUnit(stored, entry, name), entry.planes, entry.count);
+  const planes = decodeUnit(stored, entry, name);
+  const values = joinInts(planes, entry.planes, entry.count);
+  discard(planes);
+  return values;
 }
 
 export function decodeLongUnit(stored: Uint8Array, entry: UnitEntry, name: string): BigUint64Array {
-  return joinLongs(decodeUnit(stored, entry, name), entry.planes, entry.count);
+  const planes = decodeUnit(stored, entry, name);
+  const values = joinLongs(planes, entry.planes, entry.count);
+  discard(planes);
+  return values;
 }
 
 function repeatPlanes(stored: Uint8Array, entry: UnitEntry): Uint8Array {

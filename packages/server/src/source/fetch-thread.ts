@@ -21,6 +21,9 @@ export interface FromFetchThread {
 
 const threadEnded = refusal('outage', 'the thread that fetches has ended');
 
+/** Its objects are those of requests under way, which are few. */
+const resourceLimits = { maxYoungGenerationSizeMb: 8 } as const;
+
 type Settle = (answer: Answer<PostReply>) => void;
 
 /** Posts from a thread of its own, one for all sources. It starts with the first post; one that died starts again. */
@@ -81,7 +84,7 @@ export class FetchThread {
   #start(): Worker {
     // Neither the environment nor the options of whoever started us are a thread's business.
     const url = workerUrl(import.meta.url, './fetch-worker.ts');
-    const worker = new Worker(url, { env: {}, execArgv: [] });
+    const worker = new Worker(url, { env: {}, execArgv: [], resourceLimits });
     worker.on('message', ({ id, answer }: FromFetchThread) => {
       const settle = this.#waiting.get(id);
       if (settle !== undefined) settle(answer);

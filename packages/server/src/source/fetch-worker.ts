@@ -11,8 +11,13 @@ assert(port !== null, 'replies are fetched in a thread of its own');
 const posters = new Map<string, HttpPoster>();
 const underWay = new Map<number, AbortController>();
 
-/** As many as replies are under way, and some. */
-const rooms = new SharedRooms({ countMax: 24, bytesMax: 128 << 20, granuleBytes: 1 << 20 });
+/** As many as replies are under way, and some. One length fits nearly all: at the head it is always the same room. */
+const rooms = new SharedRooms({
+  countMax: 24,
+  bytesMax: 128 << 20,
+  granuleBytes: 8 << 20,
+  passedCountMax: 16,
+});
 /** Below this a room is not worth the way back. */
 const sharedBytesMin = 1 << 18;
 

@@ -29,7 +29,7 @@ const sealedRunCountMax = 8;
 const hotRunCountMax = 8;
 
 /** Memory for hot blocks: those that are kept open, and those that are read by as many as may be. */
-const roomLimits = { countMax: 1_024, bytesMax: 256 << 20, granuleBytes: 1 << 16 };
+const roomLimits = { countMax: 1_024, bytesMax: 256 << 20, granuleBytes: 1 << 18 };
 
 /** What one run of the pool goes over, and how to name the blocks in it. */
 interface RunPlan {
@@ -206,10 +206,12 @@ export class EngineEvaluator implements BlockEvaluator {
   #open(key: string, block: HotBlock): Promise<void> {
     const known = this.#opening.get(key);
     if (known !== undefined) return known;
-    const opening = this.#dataset.readHotBlock(block).then((read) => {
-      const room = this.#rooms.take(read.length);
-      const bytes = room ?? new Uint8Array(new SharedArrayBuffer(read.length));
-      bytes.set(read);
+    let room: Uint8Array | undefined;
+    const allocate = (length: number) => {
+      room = this.#rooms.take(length);
+      return room ?? new Uint8Array(new SharedArrayBuffer(length));
+    };
+    const opening = this.#dataset.readHotBlock(block, allocate).then((bytes) => {
       const giveBack = () => this.#rooms.put(bytes.buffer as SharedArrayBuffer);
       this.#segments.open(
         key,

@@ -49,6 +49,9 @@ test('behavior: a piece that came compressed only is kept and joined so', async 
   expect(piece.deflatedParts?.map(({ bytes }) => textOfDeflated(bytes))).toEqual(['line\n']);
   expect(textOfDeflated(both?.bytes ?? Buffer.of())).toBe('line\nnext\n');
   expect(both).toMatchObject({ crc: crc32('line\nnext\n'), plainLength: 10 });
+  // Those who want it plain get it too.
+  expect(textOf(LinePiece.join([piece, piece]))).toBe('line\nline\n');
+  expect(textOf(piece)).toBe('line\n');
 });
 
 test('default: a piece of its own memory is neither copied nor released', () => {

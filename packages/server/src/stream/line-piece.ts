@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { constants, crc32, deflateRaw } from 'node:zlib';
+import { constants, crc32, deflateRaw, inflateRawSync } from 'node:zlib';
 import { combineCrc } from '../base/combine-crc.ts';
 
 /** A part of a raw deflate stream that ends on a byte, so that parts follow each other in one stream. */
@@ -17,7 +17,8 @@ const deflateRawAsync = promisify(deflateRaw);
  * each, and the same work again for each. A long line comes in parts, which are compressed side by side and never joined.
  */
 export class LinePiece {
-  #parts: readonly Uint8Array[];
+  /** Undefined where the lines are there compressed only. */
+  #parts: readonly Uint8Array[] | undefined;
   #release: (() => void) | undefined;
   #deflated: Promise<readonly DeflatedPart[]> | undefined;
   #deflatedParts: readonly DeflatedPart[] | undefined;
@@ -35,11 +36,13 @@ export class LinePiece {
     const piece = new LinePiece(...parts);
     piece.#release = release;
     if (deflated.length > 0) piece.#deflatedParts = deflated;
+    if (deflated.length > 0 && piece.#parts?.length === 0) piece.#parts = undefined;
     return piece;
   }
 
-  /** None where the lines came compressed only. */
+  /** Where the lines are there compressed only they are made from that, for the few who want them so. */
   get parts(): readonly Uint8Array[] {
+    this.#parts ??= (this.#deflatedParts ?? []).map(inflate);
     return this.#parts;
   }
 
@@ -58,7 +61,7 @@ export class LinePiece {
   /** For those who hold the piece for many readers: the lines are its own from now on, and nobody's release takes them. */
   keep(): void {
     if (!this.isLent) return;
-    this.#parts = this.#parts.map((part) => new Uint8Array(part));
+    this.#parts = this.#parts?.map((part) => new Uint8Array(part));
     this.#deflatedParts = this.#deflatedParts?.map((part) => ({
       ...part,
       bytes: new Uint8Array(part.bytes),
@@ -70,12 +73,13 @@ export class LinePiece {
   static join(pieces: readonly LinePiece[]): LinePiece {
     const [first] = pieces;
     if (first !== undefined && pieces.length === 1) return first;
-    const joined = new LinePiece(Buffer.concat(pieces.flatMap(({ parts }) => parts)));
+    const joined = new LinePiece();
     joined.#joined = pieces;
     const deflated = pieces.map(({ deflatedParts }) => deflatedParts);
     if (deflated.every((parts) => parts !== undefined)) {
       joined.#deflatedParts = [concat(deflated.flat())];
-    }
+      joined.#parts = undefined;
+    } else joined.#parts = [Buffer.concat(pieces.flatMap(({ parts }) => parts))];
     if (pieces.some(({ isLent }) => isLent)) {
       joined.#release = () => {
         for (const piece of pieces) piece.release();
@@ -87,8 +91,7 @@ export class LinePiece {
   /** Of the lines, or of what there is of them. */
   get byteLength(): number {
     const deflated = this.#deflatedParts?.map(({ bytes }) => bytes) ?? [];
-    const parts = this.#parts.length > 0 ? this.#parts : deflated;
-    return parts.reduce((sum, { length }) => sum + length, 0);
+    return (this.#parts ?? deflated).reduce((sum, { length }) => sum + length, 0);
   }
 
   deflated(): Promise<readonly DeflatedPart[]> {
@@ -117,6 +120,10 @@ function concat(parts: readonly DeflatedPart[]): DeflatedPart {
     crc: parts.reduce((sum, { crc, plainLength }) => combineCrc(sum, crc, plainLength), 0),
     plainLength: parts.reduce((sum, { plainLength }) => sum + plainLength, 0),
   };
+}
+
+function inflate({ bytes }: DeflatedPart): Uint8Array {
+  return inflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
 }
 
 async function deflate(plain: Uint8Array): Promise<DeflatedPart> {

@@ -141,7 +141,7 @@ export class SharedEvaluations {
     // The work is everyone's: the end of the one response that began it does not stop it.
     const signal = new AbortController().signal;
     const batches: Batch[] = [];
-    const form: TextForm = job.isDeflated ? 'both' : 'plain';
+    const form: TextForm = job.isDeflated ? 'deflated' : 'plain';
     const urgent = { ...job, form, isUrgent: true, signal };
     for await (const blocks of this.#evaluator.evaluate(urgent)) {
       blocks.piece?.keep();

@@ -35,5 +35,5 @@ export const STREAM_LIMITS: StreamLimits = {
   tickMs: 100,
   waiterCountMax: 12_000,
   sharedSlotCountMax: 256,
-  sharedBytesMax: 32 * 1024 * 1024,
+  sharedBytesMax: 16 * 1024 * 1024,
 };

@@ -9,13 +9,18 @@ const { FollowedSource } = await load('ingest/followed-source.js');
 const { startPreparerPool } = await load('ingest/preparer-pool.js');
 const { mergeSegments } = await load('segment/merge-segments.js');
 const { openSegment } = await load('segment/open-segment.js');
+const { SegmentParts } = await load('dataset/made-segment.js');
 const { nodeFs } = await load('storage/node-fs.js');
 const { WriterLock } = await load('storage/writer-lock.js');
 const { systemClock } = await load('base/clock.js');
 const { Random } = await load('base/random.js');
 
 const lock = await WriterLock.acquire(folder);
-const merge = async (segments) => mergeSegments(segments.map((bytes) => openSegment(bytes)));
+const merge = async (segments) => {
+  const parts = new SegmentParts();
+  parts.append(mergeSegments(segments.map((bytes) => openSegment(bytes))));
+  return parts.finish();
+};
 const modules = { fs: nodeFs, clock: systemClock, isLockHeld: () => lock.isHeld, merge };
 const limits = { diskFloorBytes: 0 };
 const dataset = await Dataset.open(

@@ -11,6 +11,7 @@ import {
 import { refOf } from '../../chain/find-blocks.ts';
 import { sealRun } from '../../chain/testing/chain-fixtures.ts';
 import type {
+  Allocate,
   DatasetDescription,
   DatasetReader,
   DatasetStatus,
@@ -127,8 +128,12 @@ export class MemoryDataset implements DatasetReader {
     return { snapshot: this.#snapshot, release };
   }
 
-  async readHotBlock(block: HotBlock): Promise<Uint8Array> {
-    return buildSegment([await this.decodeHotBlock(block)]);
+  async readHotBlock(block: HotBlock, allocate?: Allocate): Promise<Uint8Array> {
+    const bytes = buildSegment([await this.decodeHotBlock(block)]);
+    if (allocate === undefined) return bytes;
+    const copy = allocate(bytes.length);
+    copy.set(bytes);
+    return copy;
   }
 
   async decodeHotBlock({ header }: HotBlock): Promise<Block> {
