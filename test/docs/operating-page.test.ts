@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ERRORS } from '../../packages/server/src/base/errors.ts';
 import { ALARM_CODES, GROWTH_ALARMS } from '../../packages/server/src/dataset/alarm-codes.ts';
+import { STREAM_LIMITS } from '../../packages/server/src/stream/stream-limits.ts';
 
 const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
 
@@ -11,6 +12,14 @@ test('behavior: the page says what to do about every alarm, and about none that 
     [...(cell ?? '').matchAll(/`([a-z0-9-]+)`/g)].map(([, code]) => code),
   );
   expect(codes.toSorted()).toEqual([...ALARM_CODES].toSorted());
+});
+
+test('behavior: S-06 a proxy is told not to gather answers, and to wait longer than a response may be quiet', () => {
+  const section = page.split(/^## /m).find((text) => text.startsWith('Behind a proxy\n')) ?? '';
+  expect(section).toContain('proxy_buffering off;');
+  const seconds = Number(/proxy_read_timeout (\d+)s;/.exec(section)?.[1]);
+  expect(seconds * 1_000).toBeGreaterThan(STREAM_LIMITS.followMsMax);
+  expect(section).toContain('flush_interval -1');
 });
 
 test('behavior: whatever is wrong with a block of a source is an alarm', () => {

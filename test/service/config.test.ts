@@ -1,6 +1,6 @@
 /** `sluice serve --config` and `sluice config` as an operator runs them. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -44,6 +44,14 @@ async function run(...args: string[]): Promise<{ code: number; out: string; err:
   const err = new PassThrough();
   const code = await main(args, { out, err });
   return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+/** The names and lengths of a folder's files. */
+function filesOf(path: string): string[] {
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name, parentPath }) => `${name} ${statSync(join(parentPath, name)).size}`)
+    .sort();
 }
 
 let service: ServiceProcess;
@@ -141,7 +149,7 @@ test('error: SIGHUP with a fault in the file, or in the key file, changes nothin
   await service.reload('were read again');
 });
 
-test('behavior: a secret is in no log, metric, answer, error or print (F-17)', async () => {
+test('behavior: a secret is in no log, metric, answer, error or print, and no path in an answer (F-17, S-15)', async () => {
   const texts = [service.text, service.log.join('\n')];
   for (const path of ['/datasets/demo/status', '/docs', '/datasets']) {
     texts.push(await (await ask('carol', path)).text());
@@ -158,6 +166,34 @@ test('behavior: a secret is in no log, metric, answer, error or print (F-17)', a
     expect([...texts, printed.out, unset.out, unset.err].join('\n')).not.toContain(secret);
   }
   expect(texts[2]).toContain('"rpc-2"');
+  for (const hidden of [folder, '127.0.0.1', 'carol', 'keys.txt']) {
+    expect(texts[2]).not.toContain(hidden);
+    expect(texts[4]).not.toContain(hidden);
+  }
+});
+
+test('behavior: there is no route for a debugger, and a page that says how to report (S-15)', async () => {
+  for (const path of ['/debug', '/debug/vars', '/inspect', '/json/list', '/heapdump', '/config']) {
+    expect((await ask('carol', path)).status, path).toBe(404);
+    expect((await fetch(`${service.adminUrl}${path}`)).status, path).toBe(404);
+  }
+  const page = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8');
+  expect(page).toContain('## Reporting');
+});
+
+test('behavior: F-71 a dataset that is taken out of the file is kept, and not fed any more', async () => {
+  const data = join(folder, 'data/demo');
+  await untilHead(45);
+  await service.end('SIGTERM');
+  writeFileSync(file, 'listen: { keys: keys.txt }\nserveUnlisted: true\n');
+  const before = filesOf(data);
+  expect(before.length).toBeGreaterThan(1);
+  service = await ServiceProcess.startServe(['--config', file]);
+  const head = async () => (await ask('carol', '/datasets/demo/head')).json();
+  expect(await head()).toMatchObject({ number: expect.any(Number) });
+  const metadata = await (await ask('carol', '/datasets/demo/metadata')).json();
+  expect(metadata).toMatchObject({ real_time: false });
+  expect(filesOf(data)).toEqual(before);
 });
 
 test('error: a file with a fault refuses to start, by key and line', async () => {

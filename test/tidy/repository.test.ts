@@ -59,11 +59,24 @@ test('behavior: sources name only pages that are there', () => {
   expectNone(findBrokenReferences(files));
 });
 
-test('behavior: the lock file works with any registry and installs nothing native to run', () => {
+test('behavior: S-12 the lock file works with any registry and installs nothing native to run', () => {
   expectNone(findLockFaults(fileAt('package-lock.json')));
 });
 
-test('limit: the runtime dependencies are few and exact', () => {
+test('behavior: S-14 threads get nothing of the environment', () => {
+  const starting = sources.filter(
+    ({ path, text }) => path.startsWith('packages/') && text.includes('new Worker('),
+  );
+  expect(starting.length).toBeGreaterThan(3);
+  for (const { path, text } of starting) {
+    const [startCount, emptyCount] = ['new Worker(', 'env: {}'].map(
+      (one) => text.split(one).length,
+    );
+    expect(emptyCount, path).toBe(startCount);
+  }
+});
+
+test('limit: S-12 the runtime dependencies are few and exact', () => {
   const manifests = files.filter(({ path }) => /^packages\/[^/]+\/package\.json$/.test(path));
   expect(manifests).toHaveLength(4);
   expectNone(findDependencyFaults(manifests));

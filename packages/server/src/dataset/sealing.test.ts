@@ -155,7 +155,7 @@ test('behavior: I-73 killed at any operation of sealing and trimming, nothing is
   }
 });
 
-test('behavior: a segment that a reader holds outlives the trim, and goes with the release', async () => {
+test('behavior: L-18 a segment that a reader holds outlives the trim, and goes with the release', async () => {
   const fs = new SimFs();
   const dataset = await open(fs);
   await grow(dataset, 10, 24);

@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { settle } from '../stream/testing/manual-clock.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
+import { HTTP_LIMITS } from './http-limits.ts';
 import { HttpFixture, matchBody, readToEnd } from './testing/http-fixture.ts';
 
 let fixture: HttpFixture;
@@ -43,6 +44,17 @@ test('error: request-too-slow: slow headers, a slow body and silence are closed 
     expect(text).toMatch(/x-request-id: r\d+/);
     expect(text).toContain('"code":"request-too-slow"');
   }
+});
+
+test('limit: S-05 a connection may be slow or idle only for so long', async () => {
+  const { headersMsMax, requestMsMax, timeoutCheckMs, keepAliveMs, headerBytesMax } = HTTP_LIMITS;
+  expect([headersMsMax, requestMsMax, timeoutCheckMs]).toEqual([5_000, 10_000, 1_000]);
+  expect([keepAliveMs, headerBytesMax]).toEqual([15_000, 16_384]);
+  fixture = await HttpFixture.start({ limits: { ...quick, keepAliveMs: 100 } });
+  const text = await say('GET /datasets HTTP/1.1\r\nhost: x\r\n\r\n');
+  // It was answered, kept, and closed by us.
+  expect(text).toMatch(/^HTTP\/1\.1 200 /);
+  expect(text).toContain('Connection: keep-alive\r\nKeep-Alive: timeout=0\r\n');
 });
 
 test('error: headers-too-large is 431 in our own words (F-63, trap: framework answers)', async () => {

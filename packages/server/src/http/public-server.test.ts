@@ -298,7 +298,7 @@ describe('refusals', () => {
     }
   });
 
-  test('limit: a body above 1 MiB is 413, on the wire, chunked, or decompressed (trap: maxOutputLength)', async () => {
+  test('limit: a body above 1 MiB is 413, on the wire, chunked, or decompressed (S-04, trap: maxOutputLength)', async () => {
     const big = `{"fromBlock":99,"x":"${'x'.repeat(1_048_576)}"}`;
     const headers = { 'content-type': 'application/json' };
     const path = '/datasets/ledger-test/stream';
@@ -351,12 +351,30 @@ describe('refusals', () => {
     });
   });
 
+  test('behavior: what a client writes is no property, path or line of the log (S-09)', async () => {
+    for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty', '..', '%0a']) {
+      expect((await fixture.get(`/datasets/${name}/head`)).status, name).toBe(404);
+    }
+    fixture.dataset.fault = new Error('broken');
+    const written = '{"level":10,"msg":"mine %s %o"}';
+    const headers = { 'x-request-id': written, 'user-agent': written, 'x-forwarded-for': written };
+    const path = `/datasets/ledger-test/stream?${encodeURIComponent(`\n${written}`)}`;
+    expect((await fixture.query({ fromBlock: 99, toBlock: 103 }, { headers, path })).status).toBe(
+      500,
+    );
+    expect(fixture.errors.length).toBeGreaterThan(0);
+    for (const line of fixture.errors) {
+      expect(JSON.parse(line)).toMatchObject({ level: 50 });
+      expect(line).not.toContain('mine');
+    }
+  });
+
   test('behavior: no answer names the software (S-08)', async () => {
     const { headers } = await fixture.get('/datasets');
     expect([headers['server'], headers['x-powered-by']]).toEqual([undefined, undefined]);
   });
 
-  test('limit: streams beyond the places are 503 with Retry-After; a place comes back (F-56)', async () => {
+  test('limit: streams beyond the places are 503 with Retry-After; a place comes back at once (F-56, L-17)', async () => {
     await restart({ limits: { streamCountMax: 1 } });
     const socket = await fixture.connect();
     socket.write(post(JSON.stringify(matchBody({ fromBlock: 108 }))));
@@ -390,7 +408,7 @@ describe('keys', () => {
     expect((await fixture.get('/datasets', { 'x-api-key': key })).status).toBe(200);
   });
 
-  test('limit: a key over its rate is 429 with Retry-After, before the body is looked at', async () => {
+  test('limit: a key over its rate is 429 with Retry-After, before the body is looked at (S-03)', async () => {
     await restart({ keys, keyLimits: { requestsPerSecond: 1, requestBurst: 2 } });
     const headers = { 'x-api-key': key, 'content-type': 'text/plain' };
     const statuses: number[] = [];

@@ -126,7 +126,7 @@ describe('following one node', () => {
   });
 });
 
-test('behavior: beside following, what is final is sealed and what is old goes; the rest is as it was', async () => {
+test('behavior: L-18 beside following, what is final is sealed and what is old goes; the rest is as it was', async () => {
   const { node, following, produce, caughtUp } = await startWorld({
     ledger: { chain: { startSlot: 120 } },
     limits: { sealBlockCount: 16 },

@@ -115,7 +115,7 @@ test.each([
   ['a: 1\na: 2\n', 'config-not-yaml', { line: 2, fault: 'duplicate key' }],
   ['a: "b\n', 'config-not-yaml', { fault: 'missing char' }],
   [`a: ${'x'.repeat(1 << 20)}`, 'cli-file-too-large', {}],
-])('error: %j is refused as %s, by key and line', (text, code, detail) => {
+])('error: F-70 %j is refused as %s, by key and line', (text, code, detail) => {
   expect(faultsOf(text)).toMatchObject([{ code, ...detail }]);
 });
 
