@@ -108,10 +108,11 @@ export type FromThread =
     };
 
 /**
- * What a thread may have written and not been relieved of. A run that has the thread to itself may be about half a row
- * group of everything ahead, so that two threads that take turns both keep busy; many runs share that, down to a floor.
+ * What a thread may have written and not been relieved of. A run that has the thread to itself may be most of a row group of
+ * everything ahead, so that two threads that take turns both keep busy: with half of one they were idle a tenth of the time.
+ * Many runs share that, down to a floor.
  */
-export const aheadBytesMax = 12 << 20;
+export const aheadBytesMax = 20 << 20;
 export const aheadBytesFloor = 2 << 20;
 /** A thread is told of what was taken when it is this much: it need not know of every piece. */
 export const takenBytesGoal = 1 << 20;

@@ -16,7 +16,7 @@ const roomBytes = pieceBytesMax + (1 << 12);
 /** A batch that would leave more of a room unused is copied into memory that fits it. */
 const fullBytesMin = 1 << 16;
 /** What a thread that has one run may be ahead of its reader, and two long lines: one that is sent, one that is put together. */
-const roomCount = 64;
+const roomCount = 88;
 /** Before the rooms, what each is: free, or lent until its reader stores that it is free again. */
 const statesBytes = roomCount * 4;
 const isFree = 0;
