@@ -20,8 +20,8 @@ export interface EngineEvaluatorModules {
 }
 
 /**
- * Sealed segments evaluated by one run. Between runs the threads wait until the reader has taken all of the one before, some
- * 30 ms where everything is asked; the threads open a segment when they come to it.
+ * Sealed segments evaluated by one run. Between runs the threads wait until the reader has taken all of the one before; within
+ * one they open a segment when they come to it.
  */
 const sealedRunCountMax = 8;
 
