@@ -143,7 +143,7 @@ describe('sluice pack', () => {
   const good = '{"slot":1,"block":{}}';
   test.each([
     ['no JSON', 'x', 'line 1, expected {"slot":N,"block":{…}}'],
-    ['another order of keys', '{"block":{},"slot":1}', 'line 1, expected {"slot":N,'],
+    ['another key', '{"blok":{},"slot":1}', 'line 1, expected {"slot":N,'],
     ['a slot that is no safe integer', '{"slot":9007199254740993,"block":{}}', 'line 1, expected'],
     ['a line cut short', good.slice(0, -2), 'line 1, expected {"slot":N,'],
     ['a byte order mark', `\ufeff${good}`, 'line 1, found a byte order mark'],
