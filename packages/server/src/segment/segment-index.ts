@@ -13,6 +13,8 @@ interface PostingsPage {
 }
 
 const foundCountMax = 4_096;
+/** A list is long only for an address that many transactions mention; so few take little beside the pages. */
+const listCountMax = 4;
 
 /** The address index of an open segment. Reads its parts when they are first needed and keeps them. */
 export class SegmentIndex {
@@ -20,6 +22,8 @@ export class SegmentIndex {
   readonly #pages = new Map<number, PostingsPage>();
   /** Keys asked for before, with their ids or -1: the same queries come again, and proving a key reads a page. */
   readonly #found = new Map<string, number>();
+  /** The lists asked for last, by id: items with the same address share one, and the same queries come again. */
+  readonly #lists = new Map<number, Uint32Array>();
   #filter: { fingerprints: Uint8Array; bucketStarts: Uint32Array; bits: number } | undefined;
   #ids: Uint32Array | undefined;
 
@@ -61,8 +65,19 @@ export class SegmentIndex {
     return isEmpty ? 0 : 1 + (page.ends[place] as number) - (page.starts[place] as number);
   }
 
-  /** The transactions that mention the address, ascending, counted from the segment's first. */
+  /** The transactions that mention the address, ascending, counted from the segment's first. Not to be changed. */
   transactions(id: number): Uint32Array {
+    let list = this.#lists.get(id);
+    if (list === undefined) {
+      list = this.#decode(id);
+      const [oldest] = this.#lists.keys();
+      if (oldest !== undefined && this.#lists.size === listCountMax) this.#lists.delete(oldest);
+      this.#lists.set(id, list);
+    }
+    return list;
+  }
+
+  #decode(id: number): Uint32Array {
     const page = this.#page(id);
     const place = id % pageKeyCount;
     const first = page.firsts[place] as number;
