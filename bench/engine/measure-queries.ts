@@ -26,6 +26,7 @@ export interface QueryResult {
 }
 
 export interface SideTimes {
+  readonly runCount: number;
   readonly wallMs: Quantiles;
   readonly cpuMs: Quantiles;
   /** Wall time without joining arrays of records to lines. */
@@ -54,7 +55,8 @@ export async function measureMode(
   const results: QueryResult[] = [];
   try {
     for (const query of queries) {
-      const task = { body: query.body, runCount: options.runCount, isHashed: true };
+      const { runCount, secondsMin } = options;
+      const task = { body: query.body, runCount, secondsMin, isHashed: true };
       const ours = await sluice.run({ ...task, rangeBlockCount: null });
       const isRanged = ours.answerBytes > rangedBytesMin;
       const theirs = await duckdb.run({
@@ -80,6 +82,7 @@ export async function measureMode(
 
 function timesOf({ samples }: TaskResult): SideTimes {
   return {
+    runCount: samples.length,
     wallMs: quantilesOf(samples.map(({ wallMs }) => wallMs)),
     cpuMs: quantilesOf(samples.map(({ cpuMs }) => cpuMs)),
     unjoinedMs: quantilesOf(samples.map(({ wallMs, joiningMs }) => wallMs - joiningMs)),
@@ -104,7 +107,7 @@ async function openRunner(options: SubjectOptions): Promise<Runner> {
   return { run: (task) => runCold(options, task), stop: () => {} };
 }
 
-/** A fresh process for every run. */
+/** A fresh process for every run; time alone asks for no more of them. */
 async function runCold(options: SubjectOptions, task: Task): Promise<TaskResult> {
   const once = async (one: Task) => {
     const subject = await Subject.start(options);
@@ -114,10 +117,10 @@ async function runCold(options: SubjectOptions, task: Task): Promise<TaskResult>
       subject.stop();
     }
   };
-  const hashed = await once({ ...task, runCount: 0 });
+  const hashed = await once({ ...task, runCount: 0, secondsMin: 0 });
   const samples: Sample[] = [];
   for (let run = 0; run < task.runCount; run++) {
-    const one = await once({ ...task, runCount: 1, isHashed: false });
+    const one = await once({ ...task, runCount: 1, secondsMin: 0, isHashed: false });
     samples.push(...one.samples);
   }
   return { ...hashed, samples };

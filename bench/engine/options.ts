@@ -8,6 +8,8 @@ export interface EngineBenchOptions {
   readonly seed: number;
   readonly blockCount: number;
   readonly runCount: number;
+  /** How long warm runs of a query go on, on each side, however many they are by then. */
+  readonly secondsMin: number;
   readonly threadCount: number;
   readonly modes: readonly Mode[];
   /** Undefined for all. */
@@ -18,7 +20,8 @@ export interface EngineBenchOptions {
 export const optionsHelp = [
   '--blocks N       blocks of the corpus (default 1000)',
   '--seed N         seed of the corpus (default 1)',
-  '--runs N         timed runs of each query on each side (default 20)',
+  '--runs N         timed runs of each query on each side, at least (default 20)',
+  '--seconds N      how long warm runs of a query go on, at least (default 5)',
   '--threads N      threads of each side (default 2)',
   '--modes A,B      warm, cold (default both)',
   '--queries A,B    Q1 to Q10 (default all)',
@@ -27,7 +30,15 @@ export const optionsHelp = [
 
 export function parseOptions(args: readonly string[]): EngineBenchOptions {
   const text = { type: 'string' } as const;
-  const known = { blocks: text, seed: text, runs: text, threads: text, modes: text, queries: text };
+  const known = {
+    blocks: text,
+    seed: text,
+    runs: text,
+    seconds: text,
+    threads: text,
+    modes: text,
+    queries: text,
+  };
   const values = readArgs(args, { ...known, markdown: text });
   const integer = (name: keyof typeof known, fallback: number, min: number) =>
     readCount(name, values[name], { fallback, min });
@@ -41,6 +52,7 @@ export function parseOptions(args: readonly string[]): EngineBenchOptions {
     seed: integer('seed', 1, 0),
     blockCount: integer('blocks', 1000, 1),
     runCount: integer('runs', 20, 1),
+    secondsMin: integer('seconds', 5, 0),
     threadCount: integer('threads', 2, 1),
     modes: modes as readonly Mode[],
     queries,

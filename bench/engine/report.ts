@@ -35,6 +35,7 @@ const columns = [
   'ratio',
   'CPU ratio',
   'ratio unjoined',
+  'runs',
   'goal',
   'checksum',
   'asks',
@@ -58,6 +59,7 @@ function rowOf(
     `${digits(ratio)} ×`,
     `${digits(duckdb.cpuMs.p50 / sluice.cpuMs.p50)} ×`,
     `${digits(duckdb.unjoinedMs.p50 / sluice.wallMs.p50)} ×`,
+    `${sluice.runCount} / ${duckdb.runCount}`,
     mode === 'warm' ? `${query.factorGoal} × ${ratio >= query.factorGoal ? 'met' : 'missed'}` : '–',
     checksum.slice(0, 12),
     query.text,
@@ -120,7 +122,7 @@ export function describeSetting(report: EngineReport): string[] {
   return [
     `corpus: ${count(corpus.blockCount)} blocks of the simulator's 2025 profile without votes, seed ${corpus.seed}: ${count(corpus.counts.transactions)} transactions, ${count(corpus.counts.instructions)} instructions, ${count(corpus.counts.logs)} logs`,
     `sides: our engine with ${options.threadCount} threads; DuckDB ${duckdbVersion} with ${options.threadCount} threads`,
-    `runs: ${options.runCount} of each query on each side; the answer is made and thrown away`,
+    `runs: ${options.runCount} of each query on each side, and warm for at least ${options.secondsMin} s each; the answer is made and thrown away`,
   ];
 }
 
@@ -141,7 +143,7 @@ export function writeMarkdown(report: EngineReport, now: Date): string {
     '',
     `- commit: ${commit()}`,
     `- machine: ${processor?.model ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${release()} ${process.arch}, Node ${process.version}`,
-    `- command: \`npm run bench -- engine --blocks ${options.blockCount} --seed ${options.seed} --runs ${options.runCount} --threads ${options.threadCount}\``,
+    `- command: \`npm run bench -- engine --blocks ${options.blockCount} --seed ${options.seed} --runs ${options.runCount} --seconds ${options.secondsMin} --threads ${options.threadCount}\``,
     ...describeSetting(report).map((line) => `- ${line}`),
     ...options.modes.flatMap((mode) => [
       '',
@@ -167,6 +169,7 @@ const method = [
   'Times are wall time from the query to the last byte of the answer, which nobody keeps. Ratio is DuckDB’s p50 by ours; CPU ratio the same of processor time, all threads of a process together.',
   'Both sides gave the same bytes for every query in every mode: the checksum is the start of the SHA-256 of all lines.',
   'DuckDB makes the text of each array of each block (`to_json`, `string_agg` in order); the process that asked joins these to lines and encodes them, as ours come. Ratio unjoined leaves that last part out of DuckDB’s time. Answers above 100 MB are asked for in ranges of 100 blocks, as one statement would hold them whole.',
+  'Warm runs go on for as long on each side: the runtime compiles what it runs often, and a query of two milliseconds is over twenty times before it has.',
   'Cold starts when a process is up (our threads started, DuckDB’s instance created) and no file is open.',
   'The writer is compared on 16 blocks whose columns are all loaded: our time includes selecting and copying pieces out; `JSON.stringify` gets parsed objects, numbers as doubles, and its strings are not encoded to bytes.',
   'Not measured: compression, HTTP, and disks; all files are in the page cache of the system.',

@@ -19,7 +19,8 @@ async function measure(side: Side, task: Task): Promise<TaskResult> {
   if (side instanceof DuckdbSide) side.rangeBlockCount = task.rangeBlockCount ?? Infinity;
   const hashed = task.isHashed ? await hash(side, query) : { answerBytes: 0, checksum: '' };
   const samples: Sample[] = [];
-  for (let run = 0; run < task.runCount; run++) {
+  const endMs = performance.now() + task.secondsMin * 1000;
+  while (samples.length < task.runCount || performance.now() < endMs) {
     const [startMs, startCpu] = [performance.now(), process.cpuUsage()];
     const joiningMs = await side.discard(query);
     const { user, system } = process.cpuUsage(startCpu);

@@ -18,8 +18,9 @@ export interface Task {
   readonly body: object;
   /** Blocks a statement of the rival; null for all at once. */
   readonly rangeBlockCount: number | null;
-  /** Timed runs, the answer thrown away. */
+  /** Timed runs, the answer thrown away: as many, and for as long. */
   readonly runCount: number;
+  readonly secondsMin: number;
   /** Whether a run before those is hashed. */
   readonly isHashed: boolean;
 }
