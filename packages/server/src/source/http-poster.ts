@@ -92,10 +92,14 @@ async function read(
     : { kind: 'ok', value: cutLast([inflated], resultOf, allocate) };
 }
 
-/** As `cut`, after which nobody reads the pieces: what a socket reads comes in a buffer each, and a block is a hundred. */
+/**
+ * As `cut`, after which nobody reads the pieces: what a socket reads comes in a buffer each, and a block is a hundred. Short chunks of
+ * a reply that came together are pieces of one buffer, which is gone once.
+ */
 function cutLast(...args: Parameters<typeof cut>): PostReply {
   const reply = cut(...args);
-  for (const { buffer } of args[0]) discard(new Uint8Array(buffer));
+  const buffers = new Set(args[0].map(({ buffer }) => buffer));
+  for (const buffer of buffers) discard(new Uint8Array(buffer));
   return reply;
 }
 
