@@ -13,8 +13,9 @@ interface PostingsPage {
 }
 
 const foundCountMax = 4_096;
-/** A list is long only for an address that many transactions mention; so few take little beside the pages. */
+/** So few lists, none longer than this, take little beside the pages; a longer one is decoded each time. */
 const listCountMax = 4;
+const listBytesMax = 1 << 18;
 
 /** The address index of an open segment. Reads its parts when they are first needed and keeps them. */
 export class SegmentIndex {
@@ -67,13 +68,13 @@ export class SegmentIndex {
 
   /** The transactions that mention the address, ascending, counted from the segment's first. Not to be changed. */
   transactions(id: number): Uint32Array {
-    let list = this.#lists.get(id);
-    if (list === undefined) {
-      list = this.#decode(id);
-      const [oldest] = this.#lists.keys();
-      if (oldest !== undefined && this.#lists.size === listCountMax) this.#lists.delete(oldest);
-      this.#lists.set(id, list);
-    }
+    const known = this.#lists.get(id);
+    if (known !== undefined) return known;
+    const list = this.#decode(id);
+    if (list.buffer.byteLength > listBytesMax) return list;
+    const [oldest] = this.#lists.keys();
+    if (oldest !== undefined && this.#lists.size === listCountMax) this.#lists.delete(oldest);
+    this.#lists.set(id, list);
     return list;
   }
 
