@@ -44,6 +44,28 @@ test('limit: a block larger than all room is answered and not kept', () => {
   expect(blocks.bytes).toBe(0);
 });
 
+test('behavior: the block after one that was asked for is made as that was, before anyone asks', () => {
+  const { blocks, rendered } = create(10_000);
+  blocks.foresee(blockAt(5));
+  expect(rendered).toEqual([]);
+  blocks.get(blockAt(5), { ...full, rewards: false });
+  blocks.get(blockAt(5), { transactionDetails: 'none', rewards: false });
+  blocks.foresee(blockAt(6));
+  blocks.foresee(blockAt(6));
+  expect(rendered).toEqual(['0/5/full', '0/5/none', '0/6/full']);
+  const { json } = blocks.get(blockAt(6), { ...full, rewards: false });
+  expect(rendered).toHaveLength(3);
+  expect(blocks.bytes).toBe(300);
+  blocks.release(json);
+});
+
+test('limit: what a client far behind has asked for says nothing about the head', () => {
+  const { blocks, rendered } = create(10_000);
+  blocks.get(blockAt(5), full);
+  blocks.foresee(blockAt(100));
+  expect(rendered).toEqual(['0/5/full']);
+});
+
 const blockBytes = 1024 * 1024;
 
 /** Blocks of a megabyte full of their slot, of which two are kept. */

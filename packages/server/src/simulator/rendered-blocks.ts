@@ -26,6 +26,9 @@ interface Entry {
   isKept: boolean;
 }
 
+/** A client this many slots behind a new block will ask for it as it asked for the last one. */
+const followedSlotsMax = 8;
+
 /**
  * Rendered blocks, the most recently used ones kept, bounded in bytes: several clients ask for the same block.
  *
@@ -40,6 +43,8 @@ export class RenderedBlocks {
   readonly #kept = new Map<string, Entry>();
   readonly #entries = new WeakMap<Uint8Array, Entry>();
   #bytes = 0;
+  /** The highest block that was asked for with its transactions, and how. */
+  #highest: { readonly slot: number; readonly options: RenderOptions } | undefined;
 
   constructor(options: { bytesMax: number }, modules: { render: RenderBlock }) {
     this.#bytesMax = options.bytesMax;
@@ -53,16 +58,29 @@ export class RenderedBlocks {
   }
 
   get(block: ChainBlock, options: RenderOptions): RenderedBlock {
-    const key = `${block.branch}/${block.slot}/${options.transactionDetails}/${options.rewards}`;
+    const { slot } = block;
+    const isWhole = options.transactionDetails !== 'none';
+    if (isWhole && slot >= (this.#highest?.slot ?? slot)) this.#highest = { slot, options };
+    const key = keyOf(block, options);
     const known = this.#kept.get(key);
     const entry = known ?? this.#create(block, options);
     entry.useCount++;
     // Taken out and put in again, it is the youngest; the map's order is the order of use.
     if (known !== undefined) this.#remove(key, known);
-    this.#kept.set(key, entry);
-    this.#bytes += entry.rendered.json.length;
-    this.#evict();
+    this.#keep(key, entry);
     return entry.rendered;
+  }
+
+  /**
+   * Makes a block that somebody who follows will ask for. A node has the content of a block before anyone may ask; made
+   * on the first question, it would come as late as making it takes.
+   */
+  foresee(block: ChainBlock): void {
+    if (this.#highest === undefined) return;
+    const { slot, options } = this.#highest;
+    const key = keyOf(block, options);
+    if (block.slot - slot > followedSlotsMax || this.#kept.has(key)) return;
+    this.#keep(key, this.#create(block, options));
   }
 
   /** Says that one who got these bytes does not read them any more. Bytes that are not from here are left alone. */
@@ -79,6 +97,12 @@ export class RenderedBlocks {
     const entry = { rendered, useCount: 0, isKept: true };
     this.#entries.set(rendered.json, entry);
     return entry;
+  }
+
+  #keep(key: string, entry: Entry): void {
+    this.#kept.set(key, entry);
+    this.#bytes += entry.rendered.json.length;
+    this.#evict();
   }
 
   #evict(): void {
@@ -100,4 +124,11 @@ export class RenderedBlocks {
     this.#entries.delete(rendered.json);
     this.#rooms.giveBack(rendered.json);
   }
+}
+
+function keyOf(
+  { branch, slot }: ChainBlock,
+  { transactionDetails, rewards }: RenderOptions,
+): string {
+  return `${branch}/${slot}/${transactionDetails}/${rewards}`;
 }

@@ -6,7 +6,7 @@ import { NODE_LIMITS, type NodeLimits } from './limits.ts';
 import { listen, stopServer } from './listen.ts';
 import { createNodeServer } from './node-server.ts';
 import { type NodeState, NodeView } from './node-view.ts';
-import { Notifier } from './notifier.ts';
+import { type Changes, Notifier } from './notifier.ts';
 import { RenderedBlocks } from './rendered-blocks.ts';
 import type { SimulatedLedger } from './simulated-ledger.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -56,7 +56,12 @@ export async function startNode(
   acceptSockets([servers.rpc, servers.ws], subscriptions, limits);
   const urls = await listenAll(servers, options);
   const stop = new AbortController();
-  const onChange = subscriptions.publish.bind(subscriptions);
+  const onChange = (changes: Changes) => {
+    subscriptions.publish(changes);
+    const newest = changes.processed.at(-1);
+    const next = newest && chain.blockAt(chain.nextBlock(newest.slot + 1));
+    if (next !== undefined) blocks.foresee(next);
+  };
   const running = new Notifier({ slotMs }, { view, time, faults, onChange }).run(stop.signal);
   faults.onChange(() => subscriptions.closeByFault());
   return {

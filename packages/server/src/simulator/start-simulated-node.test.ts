@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
+import type { RenderBlock } from './rendered-blocks.ts';
 import type { SimulatedNode } from './start-node.ts';
 import { startNode } from './start-node.ts';
 import {
@@ -39,6 +40,28 @@ test('default: blocks have transactions, and a header is the same without them',
   expect(header).toEqual(expected);
   const listed = (await call(node, 'getBlock', 1_000, { ...headerConfig, rewards: true })).result;
   expect(listed).toEqual({ ...expected, rewards: block.rewards });
+});
+
+test('behavior: to one who follows, the next block is made before it is confirmed', async () => {
+  const made: number[] = [];
+  const ledger = createSimulatedLedger(
+    { paused: true, chain: { skipRate: 0 } },
+    { clock: systemClock },
+  );
+  const render: RenderBlock = (block, ...rest) => {
+    made.push(block.slot);
+    return ledger.render(block, ...rest);
+  };
+  const node = await startNode({}, { ledger: { ...ledger, render } });
+  nodes.push(node);
+  const head = node.state().confirmedSlot;
+  await getBlock(node, head);
+  expect(made).toEqual([head]);
+  ledger.time.advance(ledger.chain.options.slotMs);
+  // Whatever is asked is answered after what time brought.
+  await call(node, 'getSlot');
+  expect(node.state().processedSlot).toBe(head + 1);
+  expect(made).toEqual([head, head + 2]);
 });
 
 test('error: -32015 if the version limit is too low for the block', async () => {
