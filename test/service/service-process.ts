@@ -61,9 +61,14 @@ export class ServiceProcess {
   }
 
   /** Sends SIGHUP and resolves with the lines that the service logs about it, the last being `last`. */
-  async reload(last: string): Promise<readonly string[]> {
+  reload(last: string): Promise<readonly string[]> {
+    return this.signal('SIGHUP', last);
+  }
+
+  /** Sends a signal and resolves with the lines that come after it, up to one that has `last` in it. */
+  async signal(signal: 'SIGHUP' | 'SIGUSR2', last: string): Promise<readonly string[]> {
     const before = this.log.length;
-    this.#child.kill('SIGHUP');
+    this.#child.kill(signal);
     for (;;) {
       const lines = this.log.slice(before);
       if (lines.some((line) => line.includes(last))) return lines;
@@ -72,7 +77,7 @@ export class ServiceProcess {
   }
 
   /** Resolves with the exit code, or with the signal that ended it. */
-  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | string | null> {
+  async end(signal: 'SIGTERM' | 'SIGKILL' | 'SIGUSR2'): Promise<number | string | null> {
     const closed = once(this.#child, 'exit');
     this.#child.kill(signal);
     const [code, endedBy] = (await closed) as [number | null, string | null];
@@ -88,10 +93,12 @@ export class ServiceProcess {
   }
 
   query(path: string, body: unknown): Promise<Response> {
-    return fetch(`${this.url}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    return this.post(path, JSON.stringify(body));
+  }
+
+  /** As `query`, of a text that is made already. */
+  post(path: string, body: string): Promise<Response> {
+    const headers = { 'content-type': 'application/json' };
+    return fetch(`${this.url}${path}`, { method: 'POST', headers, body });
   }
 }

@@ -318,6 +318,11 @@ export const ERRORS = {
     retryAfterSeconds: 5,
     text: 'too many bytes wait for slow readers; come back in a moment',
   },
+  'queries-full': {
+    status: 503,
+    retryAfterSeconds: 5,
+    text: 'the queries of the open streams are too large together; come back in a moment, or with a shorter one',
+  },
   'streams-full': {
     status: 503,
     retryAfterSeconds: 2,

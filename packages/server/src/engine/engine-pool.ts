@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { CodedError } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
+import { countValues } from '../query/count-values.ts';
 import type { Selection } from '../query/query.ts';
 import { type EnginePoolOptions, RUN_LIMITS } from './engine-limits.ts';
 import {
@@ -43,8 +44,9 @@ export interface PoolQuery {
   readonly signal?: AbortSignal;
 }
 
-/** Selections that threads know; each is some kilobytes at most. */
+/** Selections that threads know, and the values of their lists together: each thread keeps 36 MB of them at most. */
 const selectionCountMax = 1_000;
+const selectionValueCountMax = 500_000;
 
 type FailedMessage = Extract<FromThread, { kind: 'failed' }>;
 
@@ -67,6 +69,7 @@ export class EnginePool {
   readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent);
   readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history);
   readonly #selections = new Map<Selection, number>();
+  #selectionValueCount = 0;
   #nextSelection = 0;
   #nextSegment = 0;
   #nextId = 0;
@@ -96,9 +99,9 @@ export class EnginePool {
   }
 
   /**
-   * The answer in pieces, in order. Leaving the loop, or the signal, cancels what is still running. Failures of storage
-   * come as coded errors after all that is before them, those of a segment as `SegmentFailure`, and `engine-run-cut` where the reader was elsewhere while others waited: it may run again from
-   * what it has covered.
+   * The answer in pieces, in order. Leaving the loop, or the signal, cancels what is still running. Failures of storage come
+   * as coded errors after all that is before them, those of a segment as `SegmentFailure`, and `engine-run-cut` where the
+   * reader was elsewhere while others waited: it may run again from what it has covered.
    */
   async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
@@ -181,15 +184,21 @@ export class EnginePool {
   #numberOf(selection: Selection): number {
     let number = this.#selections.get(selection);
     if (number === undefined) {
-      if (this.#selections.size >= selectionCountMax) {
-        this.#selections.clear();
-        this.#tellAll({ kind: 'forget' });
-      }
+      this.#makeRoomForSelection(countValues(selection));
       number = this.#nextSelection++;
       this.#selections.set(selection, number);
       this.#tellAll({ kind: 'select', number, selection });
     }
     return number;
+  }
+
+  #makeRoomForSelection(valueCount: number): void {
+    this.#selectionValueCount += valueCount;
+    const isFull = this.#selectionValueCount > selectionValueCountMax;
+    if (!isFull && this.#selections.size < selectionCountMax) return;
+    this.#selections.clear();
+    this.#selectionValueCount = valueCount;
+    this.#tellAll({ kind: 'forget' });
   }
 
   #end(id: number, queue: PieceQueue): void {

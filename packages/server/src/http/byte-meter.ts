@@ -1,14 +1,11 @@
-/**
- * What waits in memory for readers that are slower than we are. One meter for all streams: each of them may hold no more
- * than the piece it sends and the one made ahead, and past the limit no new one is let in.
- */
+/** Bytes that all requests together hold of something. Past the limit no new one is let in. */
 export class ByteMeter {
-  readonly #limits: { readonly unsentBytesMax: number };
+  readonly #bytesMax: () => number;
   #bytes = 0;
 
   /** The limit may change under way. */
-  constructor(limits: { readonly unsentBytesMax: number }) {
-    this.#limits = limits;
+  constructor(bytesMax: () => number) {
+    this.#bytesMax = bytesMax;
   }
 
   get bytes(): number {
@@ -16,7 +13,7 @@ export class ByteMeter {
   }
 
   get isFull(): boolean {
-    return this.#bytes >= this.#limits.unsentBytesMax;
+    return this.#bytes >= this.#bytesMax();
   }
 
   add(byteCount: number): void {
@@ -25,5 +22,28 @@ export class ByteMeter {
 
   remove(byteCount: number): void {
     this.#bytes -= byteCount;
+  }
+}
+
+/** What one request holds, given back together. */
+export class HeldBytes {
+  readonly #meter: ByteMeter;
+  #bytes = 0;
+
+  constructor(meter: ByteMeter) {
+    this.#meter = meter;
+  }
+
+  /** False if others hold too much already; then nothing is added. */
+  take(byteCount: number): boolean {
+    if (this.#meter.isFull) return false;
+    this.#meter.add(byteCount);
+    this.#bytes += byteCount;
+    return true;
+  }
+
+  release(): void {
+    this.#meter.remove(this.#bytes);
+    this.#bytes = 0;
   }
 }

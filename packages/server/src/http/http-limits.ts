@@ -5,6 +5,11 @@ export interface HttpLimits {
   readonly streamCountMax: number;
   /** Bytes that wait for slow readers, over all streams; past it no new stream is let in. */
   readonly unsentBytesMax: number;
+  /**
+   * Bytes of the bodies that are being read and of the queries of open streams; past it no new one is let in. What is made of a
+   * body takes two to three times its bytes, and ten thousand followers have some 6 kB each.
+   */
+  readonly queryBytesMax: number;
   readonly headersMsMax: number;
   readonly requestMsMax: number;
   readonly keepAliveMs: number;
@@ -26,6 +31,7 @@ export const HTTP_LIMITS: HttpLimits = {
   connectionCountMax: 12_500,
   streamCountMax: 11_000,
   unsentBytesMax: 256 * 1024 * 1024,
+  queryBytesMax: 64 * 1024 * 1024,
   headersMsMax: 5_000,
   requestMsMax: 10_000,
   keepAliveMs: 15_000,

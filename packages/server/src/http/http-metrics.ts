@@ -8,17 +8,27 @@ export interface HttpMetrics {
   readonly streamBytes: Counter;
 }
 
+interface HttpMeters {
+  readonly places: StreamPlaces;
+  readonly unsent: ByteMeter;
+  readonly queries: ByteMeter;
+}
+
 export function buildHttpMetrics(
   metrics: Metrics,
-  places: StreamPlaces,
-  meter: ByteMeter,
+  { places, unsent, queries }: HttpMeters,
 ): HttpMetrics {
   metrics.gauge('sluice_http_streams', 'Streams that are open now.', () => [
     { value: places.count },
   ]);
   metrics.gauge('sluice_http_unsent_bytes', 'Bytes that wait for slow readers.', () => [
-    { value: meter.bytes },
+    { value: unsent.bytes },
   ]);
+  metrics.gauge(
+    'sluice_http_query_bytes',
+    'Bytes of the queries that are read or have an open stream.',
+    () => [{ value: queries.bytes }],
+  );
   return {
     responses: metrics.counter('sluice_http_responses_total', 'Answers, by status.'),
     streamEnds: metrics.counter('sluice_http_stream_ends_total', 'Ends of streams, by reason.'),

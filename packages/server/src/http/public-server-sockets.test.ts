@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { settle } from '../stream/testing/manual-clock.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
-import { HttpFixture, matchBody, readToEnd } from './testing/http-fixture.ts';
+import { errorOf, HttpFixture, matchBody, readToEnd } from './testing/http-fixture.ts';
 
 let fixture: HttpFixture;
 afterEach(() => fixture.close());
@@ -230,6 +230,27 @@ test('limit: while slow readers hold too many bytes nobody new is let in (I-96)'
   const short = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 3 }));
   const answer = await say(`${head}${close}content-length: ${short.length}\r\n\r\n${short}`);
   expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('limit: while queries hold too many bytes, read or only begun, no other is let in (I-96)', async () => {
+  fixture = await HttpFixture.start({ limits: { queryBytesMax: 1 } });
+  const body = JSON.stringify(matchBody({ fromBlock: 111 }));
+  const short = matchBody({ fromBlock: 100, toBlock: 103 });
+  const begun = await fixture.connect();
+  begun.write(`${head}content-length: ${body.length}\r\n\r\n${body.slice(0, 20)}`);
+  await until(() => fixture.metrics.text().includes('sluice_http_query_bytes 20'));
+  const refused = await fixture.query(short);
+  expect([refused.status, errorOf(refused).code]).toEqual([503, 'queries-full']);
+  expect(refused.headers['retry-after']).toBe('5');
+  begun.destroy();
+  await until(() => fixture.metrics.text().includes('sluice_http_query_bytes 0'));
+  const waiting = await fixture.connect();
+  waiting.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+  await until(() => fixture.streams.waiterCount === 1);
+  expect((await fixture.query(short)).status).toBe(503);
+  waiting.destroy();
+  await until(() => fixture.metrics.text().includes('sluice_http_query_bytes 0'));
+  expect((await fixture.query(short)).status).toBe(200);
 });
 
 test('limit: closing does not wait for a reader that stopped (trap: app.close())', async () => {

@@ -68,7 +68,8 @@ export class PublicServer {
   readonly #app: FastifyInstance;
   readonly #budgets: KeyBudgets;
   readonly #places: StreamPlaces;
-  readonly #meter: ByteMeter;
+  readonly #unsent: ByteMeter;
+  readonly #queries: ByteMeter;
   readonly #checks: RequestChecksModules;
   readonly #metrics: HttpMetrics;
   readonly #checked = new WeakMap<FastifyRequest, CheckedRequest>();
@@ -78,9 +79,12 @@ export class PublicServer {
     this.#options = options;
     this.#modules = modules;
     this.#budgets = new KeyBudgets(options.keyLimits, modules.clock);
-    this.#meter = new ByteMeter(options.limits);
-    this.#places = new StreamPlaces(options.limits, { budgets: this.#budgets, meter: this.#meter });
-    this.#metrics = buildHttpMetrics(modules.metrics, this.#places, this.#meter);
+    const { limits } = options;
+    this.#unsent = new ByteMeter(() => limits.unsentBytesMax);
+    this.#queries = new ByteMeter(() => limits.queryBytesMax);
+    const meters = { unsent: this.#unsent, queries: this.#queries };
+    this.#places = new StreamPlaces(limits, { budgets: this.#budgets, ...meters });
+    this.#metrics = buildHttpMetrics(modules.metrics, { places: this.#places, ...meters });
     this.#checks = { ...modules, routes: ROUTES, budgets: this.#budgets };
     this.#app = this.#buildApp();
   }
@@ -196,7 +200,8 @@ export class PublicServer {
       ...this.#options,
       ...this.#modules,
       places: this.#places,
-      meter: this.#meter,
+      unsent: this.#unsent,
+      queries: this.#queries,
       stallWatch: new StallWatch(this.#options.limits, this.#modules.clock),
       metrics: this.#metrics,
     };

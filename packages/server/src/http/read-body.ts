@@ -1,10 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
+import type { HeldBytes } from './byte-meter.ts';
 
 export interface ReadBodyOptions {
   /** On the wire and decoded; both are counted while reading. */
   readonly bodyBytesMax: number;
+  /** What is kept of it; the caller gives it back. */
+  readonly held: HeldBytes;
 }
 
 /** Refuses what is no JSON by its headers, before any of it is read. */
@@ -29,7 +32,7 @@ export function readBody(
   request: IncomingMessage,
   options: ReadBodyOptions,
 ): Promise<Uint8Array | null> {
-  const { bodyBytesMax } = options;
+  const { bodyBytesMax, held } = options;
   const tooLarge = () => new CodedError('body-too-large', { bytesMax: bodyBytesMax });
   if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) {
     return Promise.reject(tooLarge());
@@ -46,6 +49,7 @@ export function readBody(
     const refuse = (error: unknown) => settle(() => reject(error));
     const keep = (chunk: Uint8Array) => {
       if (!decoded.add(chunk)) refuse(tooLarge());
+      else if (!held.take(chunk.length)) refuse(new CodedError('queries-full'));
     };
     const finish = () => settle(() => resolve(decoded.take()));
     const onData = (chunk: Uint8Array) => {

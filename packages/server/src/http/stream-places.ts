@@ -17,17 +17,17 @@ export class StreamPlaces {
   readonly #keys = new Map<AbortController, ApiKey | null>();
   readonly #limits: { readonly streamCountMax: number };
   readonly #budgets: KeyBudgets;
-  readonly #meter: ByteMeter;
+  readonly #unsent: ByteMeter;
   #isClosed = false;
 
   /** The limits may change under way; those in force when a place is asked for count. */
   constructor(
     limits: { readonly streamCountMax: number },
-    { budgets, meter }: { readonly budgets: KeyBudgets; readonly meter: ByteMeter },
+    { budgets, unsent }: { readonly budgets: KeyBudgets; readonly unsent: ByteMeter },
   ) {
     this.#limits = limits;
     this.#budgets = budgets;
-    this.#meter = meter;
+    this.#unsent = unsent;
   }
 
   get count(): number {
@@ -37,7 +37,7 @@ export class StreamPlaces {
   take(key: ApiKey | null): StreamPlace {
     if (this.#isClosed) throw new CodedError('service-closing');
     if (this.#keys.size >= this.#limits.streamCountMax) throw new CodedError('streams-full');
-    if (this.#meter.isFull) throw new CodedError('readers-too-slow');
+    if (this.#unsent.isFull) throw new CodedError('readers-too-slow');
     const giveBack = key === null ? undefined : this.#budgets.takeStream(key.name);
     const controller = new AbortController();
     const { signal } = controller;

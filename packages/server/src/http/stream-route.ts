@@ -13,7 +13,7 @@ import type { Query } from '../query/query.ts';
 import type { LinePiece } from '../stream/line-piece.ts';
 import type { LineStream } from '../stream/line-stream.ts';
 import type { OpenedStream, StreamHeads } from '../stream/open-stream.ts';
-import type { ByteMeter } from './byte-meter.ts';
+import { type ByteMeter, HeldBytes } from './byte-meter.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { createLineEncoder, type LineEncoder } from './line-encoder.ts';
@@ -29,7 +29,10 @@ export interface StreamRouteModules {
   readonly queryLimits: QueryLimits;
   readonly clock: Clock;
   readonly places: StreamPlaces;
-  readonly meter: ByteMeter;
+  /** Bytes that wait for slow readers: each stream holds no more than the piece it sends and the one made ahead. */
+  readonly unsent: ByteMeter;
+  /** Bytes of queries, from the first byte of a body to the end of its stream. */
+  readonly queries: ByteMeter;
   readonly stallWatch: StallWatch;
   readonly metrics: HttpMetrics;
   readonly log: Logger;
@@ -43,12 +46,25 @@ export interface StreamRequest {
 }
 
 export async function answerStream(
+  stream: StreamRequest,
+  modules: StreamRouteModules,
+): Promise<void> {
+  const held = new HeldBytes(modules.queries);
+  try {
+    await answerHeld(stream, held, modules);
+  } finally {
+    held.release();
+  }
+}
+
+async function answerHeld(
   { request, reply, checked, finalizedOnly }: StreamRequest,
+  held: HeldBytes,
   modules: StreamRouteModules,
 ): Promise<void> {
   const { dataset, key } = checked;
   if (dataset === null) throw new CodedError('dataset-unknown');
-  const body = await readBody(request.raw, modules.queryLimits);
+  const body = await readBody(request.raw, { ...modules.queryLimits, held });
   // The client left in the middle of its request.
   if (body === null) return void reply.hijack();
   const rules = { limits: modules.queryLimits, dialects: dataset.names.dialects };
@@ -255,12 +271,12 @@ class StreamSender {
 
   /** What waits is memory that somebody must bound. */
   async #meterWaiting(delivered: Promise<WriteOutcome>, byteLength: number): Promise<WriteOutcome> {
-    const { meter } = this.#modules;
-    meter.add(byteLength);
+    const { unsent } = this.#modules;
+    unsent.add(byteLength);
     try {
       return await delivered;
     } finally {
-      meter.remove(byteLength);
+      unsent.remove(byteLength);
     }
   }
 }

@@ -59,8 +59,8 @@ const someBytesGoal = 1 << 16;
 /** What an entry without lines costs; without it the empty ones would never be forgotten. */
 const entryBytes = 1024;
 
-/** Distinct queries that are remembered; a query is some kilobytes at most. */
-const idCountMax = 10_000;
+/** Texts of distinct queries that are remembered: ten thousand of a kilobyte, or some dozen of the longest. */
+const idTextLengthMax = 16 << 20;
 
 interface Entry {
   readonly evaluated: Promise<readonly EvaluatedBlocks[]>;
@@ -74,6 +74,7 @@ export class SharedEvaluations {
   readonly #bytesMax: number;
   readonly #ids = new WeakMap<Selection, number>();
   readonly #idsByText = new Map<string, number>();
+  #idTextLength = 0;
   #nextId = 0;
   #bytes = 0;
 
@@ -93,12 +94,20 @@ export class SharedEvaluations {
     if (id === undefined) {
       const text = queryKey(selection);
       id = this.#idsByText.get(text) ?? this.#nextId++;
-      // Those who come after that share among themselves.
-      if (this.#idsByText.size >= idCountMax) this.#idsByText.clear();
-      this.#idsByText.set(text, id);
+      if (!this.#idsByText.has(text)) this.#remember(text, id);
       this.#ids.set(selection, id);
     }
     return id;
+  }
+
+  #remember(text: string, id: number): void {
+    // Those who come after that share among themselves.
+    if (this.#idTextLength >= idTextLengthMax) {
+      this.#idsByText.clear();
+      this.#idTextLength = 0;
+    }
+    this.#idsByText.set(text, id);
+    this.#idTextLength += text.length;
   }
 
   /** As the evaluator, once for all who ask the same. */

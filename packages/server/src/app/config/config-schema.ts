@@ -280,6 +280,11 @@ const limits = section(
         HTTP_LIMITS.unsentBytesMax,
         1 << 20,
       ),
+      queryBytesMax: bytes(
+        'bytes of the bodies that are read and of those of open streams; past it no new one is let in',
+        HTTP_LIMITS.queryBytesMax,
+        1 << 20,
+      ),
       headersMsMax: milliseconds(
         'time for the headers of a request to come',
         HTTP_LIMITS.headersMsMax,

@@ -1,0 +1,14 @@
+import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
+import type { Selection } from './query.ts';
+
+/** The values of all lists together: what a selection takes in memory is some 70 bytes for each. */
+export function countValues(selection: Selection): number {
+  let count = 0;
+  for (const array of RECORD_ARRAY_NAMES) {
+    for (const { filters } of selection[array]) {
+      for (const filter of Object.values(filters))
+        if (Array.isArray(filter)) count += filter.length;
+    }
+  }
+  return count;
+}
