@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { buildSegment } from '../segment/build-segment.ts';
+import { answerSegments } from './answer-segments.ts';
+import { Engine } from './engine.ts';
 import { answerQuery } from './reference/answer-query.ts';
 import { answerFast } from './testing/answer-fast.ts';
-import { arbitraryQueryCase } from './testing/arbitrary-query.ts';
+import { arbitraryBlocks } from './testing/arbitrary-block.ts';
+import { arbitraryQuery, arbitraryQueryCase } from './testing/arbitrary-query.ts';
 import { describeLaws } from './testing/describe-laws.ts';
 
 test('property: the engine answers as the reference does, whatever the segments (I-32)', () => {
@@ -16,6 +20,39 @@ test('property: the engine answers as the reference does, whatever the segments 
     ),
     { numRuns: 150, endOnFailure: true },
   );
+});
+
+/** Blocks so small have no rare address: here the list of each drives, however long. */
+const driven = new Engine({ cacheBytesMax: 1 << 24, drivingShareMax: Infinity });
+
+test('property: so it does where lists of addresses drive, and one query after another finds lists that were kept (I-32)', () => {
+  const queryCases = arbitraryBlocks({ maxLength: 4 }).chain((blocks) =>
+    fc.record({
+      blocks: fc.constant(blocks),
+      queries: fc.array(arbitraryQuery(blocks), { minLength: 2, maxLength: 6 }),
+    }),
+  );
+  let key = 0;
+  let drivenCount = 0;
+  fc.assert(
+    fc.property(queryCases, ({ blocks, queries }) => {
+      const name = String(key++);
+      driven.open(name, buildSegment(blocks));
+      try {
+        for (const query of [...queries, ...queries]) {
+          const pieces = answerSegments(driven, [name], query);
+          expect(Buffer.concat([...pieces]).toString()).toBe(answerQuery(query, blocks));
+          const run = driven.begin(name, query);
+          drivenCount += run.report.items.filter(({ driving }) => driving !== undefined).length;
+          run.release();
+        }
+      } finally {
+        driven.close(name);
+      }
+    }),
+    { numRuns: 60, endOnFailure: true },
+  );
+  expect(drivenCount).toBeGreaterThan(100);
 });
 
 describeLaws('laws of an answer from segments', (query, blocks) => answerFast(query, blocks, 2), {

@@ -8,11 +8,14 @@ import { openSegment, type Segment, type SegmentBytes } from '../segment/open-se
 import { ColumnCache } from './column-cache.ts';
 import { EngineKernel } from './engine-kernel.ts';
 import { EngineSegment } from './engine-segment.ts';
+import { DRIVING_SHARE_MAX } from './plan-items.ts';
 import { type BlockRange, type RunOptions, type RunReport, SegmentRun } from './segment-run.ts';
 
 export interface EngineOptions {
   /** Bytes of loaded columns and pages that are kept. A quarter as much may hold directories and address indexes. */
   readonly cacheBytesMax: number;
+  /** The share of a segment's transactions up to which the list of an address drives. The one that is fastest by default. */
+  readonly drivingShareMax?: number;
 }
 
 const indexShare = 0.25;
@@ -21,6 +24,7 @@ export class Engine {
   readonly #kernel = new EngineKernel();
   readonly #cache: ColumnCache;
   readonly #indexBytesMax: number;
+  readonly #drivingShareMax: number;
   readonly #sources = new Map<string, Uint8Array | SegmentBytes>();
   /** Those whose directory is in memory, in order of use. */
   readonly #segments = new Map<string, EngineSegment>();
@@ -29,6 +33,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#cache = new ColumnCache(this.#kernel, options.cacheBytesMax);
     this.#indexBytesMax = options.cacheBytesMax * indexShare;
+    this.#drivingShareMax = options.drivingShareMax ?? DRIVING_SHARE_MAX;
   }
 
   /** The bytes of kernel memory in use, the cache included. */
@@ -62,7 +67,11 @@ export class Engine {
 
   /** Plans a query on one open segment. The run holds memory of the kernel until it is released. */
   begin(key: string, selection: Selection, options: RunOptions = {}): SegmentRun {
-    const modules = { kernel: this.#kernel, cache: this.#cache };
+    const modules = {
+      kernel: this.#kernel,
+      cache: this.#cache,
+      drivingShareMax: this.#drivingShareMax,
+    };
     return new SegmentRun(this.#opened(key), selection, options, modules);
   }
 

@@ -65,17 +65,20 @@ const RELATION_BITS: Readonly<Record<RecordArray, Readonly<Record<string, number
 const LOG_KIND_BITS: Readonly<Record<string, number>> = { log: 1, data: 2, other: 4 };
 
 /** Past this share of a segment's transactions, going through all of them costs less than a list. */
-const drivingShareMax = 0.25;
+export const DRIVING_SHARE_MAX = 0.25;
 
-export function planItems(
-  selection: Selection,
-  index: SegmentIndex,
-  transactionCount: number,
-): PlannedItem[] {
+/** What is planned for. */
+export interface PlannedSegment {
+  readonly index: SegmentIndex;
+  readonly transactionCount: number;
+  readonly drivingShareMax: number;
+}
+
+export function planItems(selection: Selection, segment: PlannedSegment): PlannedItem[] {
   const planned: PlannedItem[] = [];
   for (const array of RECORD_ARRAY_NAMES) {
     selection[array].forEach((item, number) => {
-      const plan = planItem(array, number, item, { index, transactionCount });
+      const plan = planItem(array, number, item, segment);
       if (plan !== undefined) planned.push(plan);
     });
   }
@@ -91,14 +94,14 @@ function planItem(
   array: RecordArray,
   number: number,
   item: AnyItem,
-  { index, transactionCount }: { index: SegmentIndex; transactionCount: number },
+  segment: PlannedSegment,
 ): PlannedItem | undefined {
-  const filters = resolveFilters(array, item.filters, index);
+  const filters = resolveFilters(array, item.filters, segment.index);
   if (filters === undefined) return undefined;
   const bits = RELATION_BITS[array];
   let relations = 0;
   for (const [name, isOn] of Object.entries(item.relations)) if (isOn) relations |= bits[name] ?? 0;
-  const { driving, estimate } = drive(array, filters.addressFilters, index, transactionCount);
+  const { driving, estimate } = drive(array, filters.addressFilters, segment);
   return { array, number, ...filters, relations, driving, estimate, matchedRows: 0 };
 }
 
@@ -168,8 +171,7 @@ function hexToBytes(hex: Hex): Uint8Array {
 function drive(
   array: RecordArray,
   filters: readonly AddressFilter[],
-  index: SegmentIndex,
-  transactionCount: number,
+  { index, transactionCount, drivingShareMax }: PlannedSegment,
 ): Pick<PlannedItem, 'driving' | 'estimate'> {
   if (array === 'rewards' || filters.length === 0)
     return { driving: undefined, estimate: transactionCount };

@@ -46,6 +46,7 @@ export interface RunReport extends LoadMeter {
 interface Modules {
   readonly kernel: EngineKernel;
   readonly cache: ColumnCache;
+  readonly drivingShareMax: number;
 }
 
 export class SegmentRun {
@@ -76,7 +77,11 @@ export class SegmentRun {
     this.#firstBlock = firstAtOrAfter(segment.headers, first);
     this.#alwaysLast = options.endsCoverage === true ? this.#endBlock - 1 : -1;
     this.report = {
-      items: planItems(selection, open.index, segment.directory.transactionCount),
+      items: planItems(selection, {
+        index: open.index,
+        transactionCount: segment.directory.transactionCount,
+        drivingShareMax: modules.drivingShareMax,
+      }),
       groupCount: segment.directory.groups.length,
       groupsRead: 0,
       linesWritten: 0,
