@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ServiceProcess } from './service-process.ts';
+import { runMs, ServiceProcess } from './service-process.ts';
 
 interface Line {
   readonly header: {
@@ -183,11 +183,16 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     } else {
       expect([await ended, body]).toEqual(['SIGKILL', 'broken']);
     }
+    const commandMs = await runMs(['--version']);
+    const startMs = performance.now();
     demo = await ServiceProcess.startDemo(folder);
     expect(demo.text).toMatch(/ledger-beta \(goes on from slot \d+\)/);
+    const servingMs = performance.now() - startMs;
     const head = await demo.getJson<BlockRef>('/datasets/ledger-beta/head');
     expect(head.number).toBeGreaterThanOrEqual(finalized.number);
-    // Of the processor's time, which other tests do not take away.
+    // Five seconds, and what it takes to start anything at all while other tests take the processor away.
+    expect(servingMs).toBeLessThan(5_000 + 8 * commandMs);
+    // Of the processor's own time it is less in any case.
     const metrics = await (await fetch(`${demo.adminUrl}/metrics`)).text();
     expect(Number(/^process_cpu_seconds_total (.*)$/m.exec(metrics)?.[1])).toBeLessThan(5);
     const later = await waitForHead(head.number + 3);

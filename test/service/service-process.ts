@@ -4,6 +4,13 @@ import { fileURLToPath } from 'node:url';
 
 const command = fileURLToPath(new URL('../../packages/server/bin/sluice.js', import.meta.url));
 
+/** How long the command takes for something that ends at once. */
+export async function runMs(args: readonly string[]): Promise<number> {
+  const startMs = performance.now();
+  await once(spawn(process.execPath, [command, ...args], { stdio: 'ignore' }), 'exit');
+  return performance.now() - startMs;
+}
+
 /** A command that serves, as a process of its own, on ports that nobody else has. */
 export class ServiceProcess {
   readonly url: string;
@@ -22,8 +29,12 @@ export class ServiceProcess {
   }
 
   /** `program` is the command's file, of this repository unless told otherwise. */
-  static startDemo(dataFolder: string, program = command): Promise<ServiceProcess> {
-    return ServiceProcess.#start(['demo', '--data', dataFolder], {}, program);
+  static startDemo(
+    dataFolder: string,
+    program = command,
+    variables: Readonly<Record<string, string>> = {},
+  ): Promise<ServiceProcess> {
+    return ServiceProcess.#start(['demo', '--data', dataFolder], variables, program);
   }
 
   static startServe(

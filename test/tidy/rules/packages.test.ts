@@ -10,17 +10,28 @@ function manifest(dependencies: object) {
   return { path: 'packages/server/package.json', text: JSON.stringify({ dependencies }) };
 }
 
+const integrity = 'sha512-AAAA';
+
 test('default: development packages may do as they like', () => {
-  const dev = { dev: true, hasInstallScript: true, os: ['linux'] };
-  expect(judgeLock({ 'node_modules/a': dev, 'node_modules/b': { version: '1.0.0' } })).toEqual([]);
+  const dev = { integrity, dev: true, hasInstallScript: true, os: ['linux'] };
+  const packages = { 'node_modules/a': dev, 'node_modules/b': { integrity, version: '1.0.0' } };
+  expect(judgeLock(packages)).toEqual([]);
 });
 
 test('error: a registry address, an install script or a platform is found', () => {
   expect(judgeLock({ a: { resolved: 'https://registry.example/a.tgz' } })).toEqual([
     'holds a registry address: install with the .npmrc of this repository',
   ]);
-  expect(judgeLock({ 'node_modules/a': { hasInstallScript: true } })).toHaveLength(1);
-  expect(judgeLock({ 'node_modules/a': { cpu: ['x64'] } })).toHaveLength(1);
+  expect(judgeLock({ 'node_modules/a': { integrity, hasInstallScript: true } })).toHaveLength(1);
+  expect(judgeLock({ 'node_modules/a': { integrity, cpu: ['x64'] } })).toHaveLength(1);
+});
+
+test('error: a package without a checksum is found, of development too; our own have none', () => {
+  expect(judgeLock({ 'node_modules/a': { dev: true } })).toHaveLength(1);
+  expect(judgeLock({ 'node_modules/a': { integrity: 'sha1-AAAA' } })).toHaveLength(1);
+  expect(
+    judgeLock({ 'node_modules/@sluice/server': { link: true }, 'packages/server': {} }),
+  ).toEqual([]);
 });
 
 test('limit: at most 24 direct runtime dependencies, counted over all packages', () => {

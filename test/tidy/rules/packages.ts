@@ -9,6 +9,8 @@ interface Manifest {
 interface LockEntry {
   readonly dev?: boolean;
   readonly devOptional?: boolean;
+  readonly link?: boolean;
+  readonly integrity?: string;
   readonly hasInstallScript?: boolean;
   readonly os?: readonly string[];
   readonly cpu?: readonly string[];
@@ -31,6 +33,8 @@ export function findLockFaults({ path, text }: RepositoryFile): Finding[] {
 }
 
 function judgeEntry(name: string, entry: LockEntry): string | undefined {
+  if (name.startsWith('node_modules/') && !entry.link && !entry.integrity?.startsWith('sha512-'))
+    return `${name} has no checksum: install it again, so that the lock file says what it is`;
   if (entry.dev || entry.devOptional) return undefined;
   if (entry.hasInstallScript)
     return `${name} needs an install script to run: choose another package`;

@@ -18,7 +18,7 @@ export interface FinalityModules {
   readonly sources: () => readonly FollowedSource[];
 }
 
-const everyMs = 1_000;
+const everyMs = 800;
 const stallAlarmMs = 60_000;
 
 export class FinalityTracker {

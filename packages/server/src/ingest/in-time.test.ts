@@ -1,6 +1,6 @@
 /**
- * How soon what happens at a source is there. The promises are of a machine that has nothing else to do; what is allowed
- * here leaves room for one that runs other tests, and is still far less than what would follow from a wait of ours.
+ * How soon what happens at a source is there. The promises are of a machine that has nothing else to do; on one that runs other
+ * tests an ordinary block takes longer too, so what is allowed beside a promise is a number of ordinary blocks of the same minute.
  */
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
@@ -11,7 +11,17 @@ import { expectSameChain, startWorld, type World } from './testing/start-world.t
 let world: World;
 afterEach(() => world.close());
 
-const roomMs = 3_000;
+/** From the moment that the ledger has a block until it is stored: the longest of some ordinary ones. */
+async function ordinaryBlockMs({ produce, caughtUp }: World): Promise<number> {
+  let longestMs = 0;
+  for (let i = 0; i < 5; i++) {
+    const startMs = performance.now();
+    await produce(1);
+    await caughtUp();
+    longestMs = Math.max(longestMs, performance.now() - startMs);
+  }
+  return longestMs;
+}
 
 /** A disk whose next sync takes a while. */
 class SlowFs extends SimFs {
@@ -38,6 +48,8 @@ test('behavior: F-23 L-02 a sync of two seconds holds nothing but its own block 
   world = await startWorld({ fs });
   const { following, node, produce, caughtUp } = world;
   const { dataset, ingester } = following;
+  await caughtUp();
+  const blockMs = await ordinaryBlockMs(world);
   const before = await caughtUp();
   fs.nextSyncMs = 2_000;
   const startMs = performance.now();
@@ -49,37 +61,44 @@ test('behavior: F-23 L-02 a sync of two seconds holds nothing but its own block 
   expect([fs.isSyncing, dataset.snapshot().head]).toEqual([true, before.head]);
   expectSameChain(await caughtUp(), node);
   expect(performance.now() - startMs).toBeGreaterThan(2_000);
-  expect(performance.now() - startMs).toBeLessThan(2_000 + roomMs);
+  expect(performance.now() - startMs).toBeLessThan(3_000 + 20 * blockMs);
   expect(ingester.status.stallMs).toBe(0);
   expect(dataset.alarms.list()).toEqual([]);
 });
 
-test('behavior: L-08 a fork is taken within a second', async () => {
+test('behavior: L-08 a fork is taken within a second and the time for its blocks', async () => {
   world = await startWorld();
   const { following, node, produce, caughtUp } = world;
   await caughtUp();
+  const blockMs = await ordinaryBlockMs(world);
+  const depth = 24;
   const startMs = performance.now();
-  node.faults.set({ kind: 'fork', depth: 24, forSlots: 1_000 });
+  node.faults.set({ kind: 'fork', depth, forSlots: 1_000 });
   await produce(1);
   expectSameChain(await caughtUp(), node);
-  expect(performance.now() - startMs).toBeLessThan(1_000 + roomMs);
+  expect(performance.now() - startMs).toBeLessThan(1_000 + depth * blockMs);
   expect(following.dataset.status().counters['forks']).toBe(1);
 });
 
 test('behavior: L-09 finality is applied within a second, also if no block comes', async () => {
   world = await startWorld({ ledger: { chain: { startSlot: 60 } } });
   const { following, node, produce, caughtUp } = world;
-  node.faults.set({ kind: 'finality-stall' });
-  await produce(10);
-  const before = await caughtUp();
-  node.faults.clear();
-  const startMs = performance.now();
-  const reported = node.state().finalizedSlot;
-  expect(reported).toBeGreaterThan(before.finalized?.number ?? 0);
-  const after = await following.until(
-    'finality',
-    ({ finalized }) => finalized?.number === reported,
-  );
-  expect(performance.now() - startMs).toBeLessThan(1_000 + roomMs);
-  expect(after.head).toEqual(before.head);
+  await caughtUp();
+  const blockMs = await ordinaryBlockMs(world);
+  // Several times, since a wait of ours may be at its beginning or at its end.
+  for (let round = 0; round < 4; round++) {
+    node.faults.set({ kind: 'finality-stall' });
+    await produce(5);
+    const before = await caughtUp();
+    node.faults.clear();
+    const startMs = performance.now();
+    const reported = node.state().finalizedSlot;
+    expect(reported).toBeGreaterThan(before.finalized?.number ?? 0);
+    const after = await following.until(
+      'finality',
+      ({ finalized }) => finalized?.number === reported,
+    );
+    expect(performance.now() - startMs).toBeLessThan(1_000 + 10 * blockMs);
+    expect(after.head).toEqual(before.head);
+  }
 });
