@@ -1,66 +1,13 @@
 import { base58 } from '@scure/base';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { EngineExports } from './engine-exports.ts';
 import { KernelUnderTest } from './testing/kernel-memory.ts';
 
-/** The functions of the engine's module that selecting and writing stand on; those two are compared as wholes. */
-interface ColumnExports {
-  readonly BASE58_TABLE_BYTES: { readonly value: number };
-  base58Initialize(base: number): void;
-  base58Encode(bytes: number, length: number, out: number): number;
-  startsOf(lengths: number, width: number, count: number, out: number): number;
-  addColumn(column: number, width: number, count: number, out: number): void;
-  sumInRanges(steps: number, width: number, starts: number, rangeCount: number, out: number): void;
-  decodeKeys(codes: number, width: number, count: number, highestBefore: number, out: number): void;
-  resolvePost(
-    ...args: [
-      pre: number,
-      preWidth: number,
-      post: number,
-      postWidth: number,
-      count: number,
-      out: number,
-    ]
-  ): void;
-  applyChanges(
-    ...args: [
-      pre: number,
-      preWidth: number,
-      change: number,
-      changeWidth: number,
-      count: number,
-      out: number,
-    ]
-  ): void;
-  addressTexts(
-    ...args: [
-      depths: number,
-      width: number,
-      starts: number,
-      count: number,
-      path: number,
-      textStarts: number,
-      out: number,
-    ]
-  ): number;
-  dataPrefixes(bytes: number, starts: number, count: number, width: number, out: number): void;
-  bitsOf(values: number, count: number): number;
-  narrow(values: number, count: number, width: number, out: number): void;
-  interleave(
-    ...args: [
-      column: number,
-      width: number,
-      count: number,
-      place: number,
-      rowWidth: number,
-      stride: number,
-      out: number,
-    ]
-  ): void;
-  capBytes(column: number, width: number, count: number, out: number): void;
+/** With what stands below selecting and writing; those two are compared as wholes. */
+interface ColumnExports extends EngineExports {
   keyRooms(keys: number, count: number, out: number): void;
   keyText(room: number): number;
-  signatureRooms(bytes: number, count: number, out: number): void;
   signatureText(room: number): number;
   writeUlong(value: bigint, out: number): number;
 }

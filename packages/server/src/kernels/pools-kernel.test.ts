@@ -1,27 +1,12 @@
 import { base58 } from '@scure/base';
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
+import type { EngineExports } from './engine-exports.ts';
 import { KernelUnderTest } from './testing/kernel-memory.ts';
 
-interface PoolExports {
-  readonly BASE58_TABLE_BYTES: { readonly value: number };
-  base58Initialize(base: number): void;
-  poolTexts: PoolRows;
-  poolData: PoolRows;
+interface PoolExports extends EngineExports {
   dataText(entry: number): number;
 }
-
-type PoolRows = (
-  ...args: [
-    bytes: number,
-    starts: number,
-    count: number,
-    table: number,
-    mask: number,
-    offsets: number,
-    out: number,
-  ]
-) => number;
 
 const kernel = new KernelUnderTest<PoolExports>('engine');
 const { exports } = kernel;
