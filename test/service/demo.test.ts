@@ -187,6 +187,8 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const startMs = performance.now();
     demo = await ServiceProcess.startDemo(folder);
     expect(demo.text).toMatch(/ledger-beta \(goes on from slot \d+\)/);
+    // Nobody gave an option that would be ignored.
+    expect(demo.log.filter((line) => line.includes('ignored'))).toEqual([]);
     const servingMs = performance.now() - startMs;
     const head = await demo.getJson<BlockRef>('/datasets/ledger-beta/head');
     expect(head.number).toBeGreaterThanOrEqual(finalized.number);

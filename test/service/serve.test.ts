@@ -66,6 +66,28 @@ test('default: it follows a node into a new dataset, and serves it later without
   expect(await second.end('SIGTERM')).toBe(0);
 });
 
+test('behavior: what counts when a dataset is made is ignored later, and a line says so where it differs', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'sluice-ignored-'));
+  const follow = ['--data', data, '--rpc', node.rpcUrl, '--ws', node.wsUrl, '--dataset', 'mine'];
+  const startedWith = async (...args: readonly string[]) => {
+    const service = await ServiceProcess.startServe([...follow, ...args]);
+    await waitForHead(service, 250);
+    expect(await service.end('SIGTERM')).toBe(0);
+    const lines = service.log.map((line) => JSON.parse(line) as { ignored?: readonly string[] });
+    return lines.flatMap(({ ignored }) => (ignored === undefined ? [] : [ignored]));
+  };
+  const made = ['--from', '250', '--votes', 'keep'];
+  expect(await startedWith(...made)).toEqual([]);
+  // Those who give nothing, or the same as ever, hear nothing.
+  expect(await startedWith()).toEqual([]);
+  expect(await startedWith(...made)).toEqual([]);
+  const defaults = ['--from', 'latest', '--votes', 'drop'];
+  expect(await startedWith(...defaults, '--allow-missing', 'logs')).toEqual([
+    ['from', 'votes', 'allowMissing'],
+  ]);
+  rmSync(data, { recursive: true, force: true });
+});
+
 /** Each call becomes a segment of its own. */
 async function importSlots(data: string, first: number, last: number): Promise<void> {
   const path = join(data, `${first}.jsonl`);

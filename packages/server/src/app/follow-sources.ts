@@ -10,7 +10,7 @@ import type { Slot } from '../ledger/primitives.ts';
 import { FetchThread } from '../source/fetch-thread.ts';
 import { SourceBuilder } from './build-sources.ts';
 import type { Closers } from './closers.ts';
-import type { DatasetConfig } from './config/config-schema.ts';
+import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';
 import { parseRetention } from './config/parse-retention.ts';
 import type { RunningDataset } from './running-dataset.ts';
 import { startPreparing } from './start-preparing.ts';
@@ -95,7 +95,7 @@ function createIngester(
   const { backfillTo } = config;
   return new Ingester(
     {
-      start: toStart(config.from),
+      start: toStart(config.from ?? MADE_AS.from),
       retention: parseRetention(String(config.keep)) ?? { kind: 'all' },
       backfillTo: backfillTo as Slot | undefined,
       agreement: config.agreement,
@@ -119,6 +119,6 @@ function createIngester(
   );
 }
 
-function toStart(from: DatasetConfig['from']): StartPoint {
+function toStart(from: NonNullable<DatasetConfig['from']>): StartPoint {
   return typeof from === 'number' ? { kind: 'slot', slot: from as Slot } : { kind: from };
 }

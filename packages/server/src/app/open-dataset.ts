@@ -2,11 +2,12 @@ import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { Dataset } from '../dataset/dataset.ts';
+import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import type { Manifest } from '../dataset/manifest.ts';
 import { refuseSharedFolder } from '../dataset/refuse-shared-folder.ts';
 import type { Fs } from '../storage/fs.ts';
 import type { WriterLock } from '../storage/writer-lock.ts';
-import type { DatasetConfig } from './config/config-schema.ts';
+import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';
 import type { PlannedDataset } from './plan-datasets.ts';
 
 export interface OpenDatasetOptions {
@@ -62,13 +63,8 @@ export async function openPlanned(
     if (description.name !== name) {
       throw new CodedError('dataset-name-differs', { dataset: name, found: description.name });
     }
-    if (isFed && dataset.snapshot().start !== null) {
-      modules.log.info(
-        { dataset: name },
-        'the dataset is there: from, votes and allowMissing are ignored',
-      );
-    }
-    if (aliases.join() !== description.aliases.join()) await dataset.rename(aliases);
+    if (config !== null) await heedConfig(dataset, config, modules.log);
+    if (aliases.join() !== description.aliases.join()) await dataset.restate({ aliases });
     return dataset;
   } catch (error) {
     await dataset.close();
@@ -76,8 +72,38 @@ export async function openPlanned(
   }
 }
 
-function whatIsKept({ votes, allowMissing }: DatasetConfig): Partial<Manifest> {
+/** Until it has begun, a dataset may begin elsewhere; of what else is said now in vain, whoever said it is told. */
+async function heedConfig(dataset: Dataset, config: DatasetConfig, log: Logger): Promise<void> {
+  const { from } = config;
+  const hasBegun = dataset.snapshot().start !== null;
+  if (!hasBegun && from !== undefined) await dataset.restate({ from });
+  const ignored = listIgnored(config, dataset.description);
+  if (ignored.length === 0) return;
+  log.warn(
+    { dataset: dataset.description.name, ignored },
+    'the dataset was made otherwise: these count when it is made, and are ignored now',
+  );
+}
+
+function listIgnored(
+  { from, votes, allowMissing }: DatasetConfig,
+  made: DatasetDescription,
+): string[] {
+  const kinds = (list: readonly string[]) => list.toSorted().join();
+  const isIgnored = {
+    from: from !== undefined && from !== made.from,
+    votes: votes !== undefined && votes !== made.votes,
+    allowMissing: allowMissing !== undefined && kinds(allowMissing) !== kinds(made.allowMissing),
+  };
+  return Object.entries(isIgnored).flatMap(([key, isSo]) => (isSo ? [key] : []));
+}
+
+function whatIsKept(config: DatasetConfig): Partial<Manifest> {
+  const { from = MADE_AS.from, votes = MADE_AS.votes } = config;
+  const allowMissing: NonNullable<DatasetConfig['allowMissing']> = config.allowMissing ?? [];
+  const isFollowed = config.sources.some(({ kind }) => kind !== 'files');
   return {
+    ...(isFollowed ? { from } : {}),
     votes,
     metaOptional: allowMissing.includes('meta'),
     allowMissing: allowMissing.filter((kind) => kind !== 'meta'),

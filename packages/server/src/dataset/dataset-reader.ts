@@ -6,6 +6,7 @@ import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snap
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { MissingKind, NormalizeOptions } from '../source/normalize-options.ts';
 import type { AlarmCode } from './alarm-codes.ts';
+import type { Manifest } from './manifest.ts';
 
 export interface DatasetReader {
   readonly description: DatasetDescription;
@@ -61,6 +62,8 @@ export interface DatasetDescription {
   readonly votes: NormalizeOptions['votes'];
   readonly allowMissing: readonly OptionalKind[];
   readonly genesisHash: string | null;
+  /** Where it was to begin, if it was made to follow. */
+  readonly from?: Manifest['from'];
 }
 
 /** One of the things an operator must hear about. It stands until its cause is gone. */

@@ -149,10 +149,10 @@ export class Dataset implements DatasetReader {
   }
 
   get description(): DatasetDescription {
-    const { name, aliases, votes, metaOptional, genesisHash } = this.#manifest;
+    const { name, aliases, votes, metaOptional, genesisHash, from } = this.#manifest;
     const allowMissing: OptionalKind[] = [...this.#manifest.allowMissing];
     if (metaOptional) allowMissing.push('meta');
-    return { name, aliases, realTime: this.#realTime, votes, allowMissing, genesisHash };
+    return { name, aliases, realTime: this.#realTime, votes, allowMissing, genesisHash, from };
   }
 
   snapshot(): ChainSnapshot {
@@ -341,9 +341,9 @@ export class Dataset implements DatasetReader {
     this.#manifest = manifest;
   }
 
-  /** Other names from now on, durable. */
-  async rename(aliases: readonly string[]): Promise<void> {
-    const manifest = { ...this.#manifest, aliases };
+  /** Other names from now on, or another beginning before there is one; durable. */
+  async restate(changes: Partial<Pick<Manifest, 'aliases' | 'from'>>): Promise<void> {
+    const manifest = { ...this.#manifest, ...changes };
     await writeManifest(this.#modules.fs, this.#folder, manifest);
     this.#manifest = manifest;
   }

@@ -15,6 +15,8 @@ export interface Manifest {
   readonly votes: NormalizeOptions['votes'];
   readonly metaOptional: boolean;
   readonly allowMissing: readonly MissingKind[];
+  /** Where it was to begin; absent where files made it. Where it does is in the journal. */
+  readonly from?: 'latest' | 'genesis' | number;
 }
 
 /** Of everything in the dataset's folder. A program that does not know it touches nothing there. */

@@ -51,6 +51,14 @@ function section<Properties extends Record<string, TSchema>>(
   return Type.Object(properties, { default: {}, description });
 }
 
+/** What a dataset is made as where its configuration does not say. */
+export const MADE_AS = { from: 'latest', votes: 'drop', allowMissing: [] } as const;
+
+/** The page has the default; the configuration has none, since for a dataset that is there it counts what somebody said. */
+function whenMade(value: unknown): { readonly defaultText: string } {
+  return { defaultText: `\`${JSON.stringify(value)}\`` };
+}
+
 function list<Item extends TSchema>(item: Item, description: string) {
   return Type.Array(item, { default: [], maxItems: listItemCountMax, description });
 }
@@ -203,17 +211,19 @@ const dataset = Type.Object(
       source,
       'where its blocks come from; without any it is served as it is and does not grow',
     ),
-    from: Type.Union(
-      [
-        choice(['latest', 'genesis'], {}),
-        Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-      ],
-      {
-        default: 'latest',
-        expected: 'latest, genesis or a slot',
-        description:
-          'where it begins: `latest` (the finalized head), `genesis` or a slot. Counts when the dataset is made',
-      },
+    from: Type.Optional(
+      Type.Union(
+        [
+          choice(['latest', 'genesis'], {}),
+          Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+        ],
+        {
+          ...whenMade(MADE_AS.from),
+          expected: 'latest, genesis or a slot',
+          description:
+            'where it begins: `latest` (the finalized head), `genesis` or a slot. Counts when the dataset is made',
+        },
+      ),
     ),
     keep: Type.Union(
       [
@@ -241,16 +251,20 @@ const dataset = Type.Object(
       1,
       { max: 16 },
     ),
-    votes: choice(['drop', 'keep'], {
-      default: 'drop',
-      description: 'vote transactions. Counts when the dataset is made',
-    }),
-    allowMissing: Type.Array(choice(['logs', 'rewards', 'meta'], {}), {
-      default: [],
-      maxItems: 3,
-      description:
-        'what blocks may lack: `logs`, `rewards`, `meta` (the statuses of transactions). Counts when the dataset is made',
-    }),
+    votes: Type.Optional(
+      choice(['drop', 'keep'], {
+        ...whenMade(MADE_AS.votes),
+        description: 'vote transactions. Counts when the dataset is made',
+      }),
+    ),
+    allowMissing: Type.Optional(
+      Type.Array(choice(['logs', 'rewards', 'meta'], {}), {
+        ...whenMade(MADE_AS.allowMissing),
+        maxItems: 3,
+        description:
+          'what blocks may lack: `logs`, `rewards`, `meta` (the statuses of transactions). Counts when the dataset is made',
+      }),
+    ),
     dialects: Type.Optional(dialects('types of queries it answers; the ones above if absent')),
   },
   { description: 'A dataset.' },

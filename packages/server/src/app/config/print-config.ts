@@ -2,7 +2,7 @@
 import { stringify } from 'yaml';
 import { adminPort } from './admin-port.ts';
 import type { SchemaNode } from './apply-schema.ts';
-import { type Config, configSchema } from './config-schema.ts';
+import { type Config, configSchema, type DatasetConfig, MADE_AS } from './config-schema.ts';
 import { type ConfigPlace, pathBelow } from './config-tree.ts';
 import { datasetFolder } from './dataset-folder.ts';
 import type { LoadedConfig } from './load-config.ts';
@@ -22,9 +22,21 @@ function inForce(config: Config): Config {
     admin: { ...config.admin, port: adminPort(config) },
     datasets: config.datasets.map((dataset) => ({
       ...dataset,
+      ...madeAs(dataset),
       folder: datasetFolder(dataset, config),
       dialects: dataset.dialects ?? config.dialects,
     })),
+  };
+}
+
+/** What counts when a dataset is made, and is refused where none can be. */
+function madeAs({ sources, from, votes, allowMissing }: DatasetConfig): Partial<DatasetConfig> {
+  const isFollowed = sources.some(({ kind }) => kind !== 'files');
+  return {
+    ...(isFollowed ? { from: from ?? MADE_AS.from } : {}),
+    ...(sources.length > 0
+      ? { votes: votes ?? MADE_AS.votes, allowMissing: allowMissing ?? [] }
+      : {}),
   };
 }
 
