@@ -1,7 +1,7 @@
 /** Files of blocks as a source of a running dataset: read once, then done. */
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
-import { isCodedError } from '../base/errors.ts';
+import { type CodedError, type ErrorCode, isCodedError } from '../base/errors.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { feedFiles } from './feed-files.ts';
@@ -21,14 +21,15 @@ export interface TakeFilesModules {
   readonly log: Logger;
 }
 
-/** A disk that is full may have room again, and a file may be mended. */
-const retryMs = 30_000;
+/** A file may be mended. A disk that fails or is full may be well again at once: that is tried sooner, and then ever later. */
+const retryMsMax = 30_000;
+const retryMsMin = 1_000;
 const progressMs = 10_000;
 const alarm = 'files-unread';
 
 /**
- * Resolves when all files are read or the signal aborts. What cannot be read is alarmed and tried again, unless the dataset
- * can go on by other sources: those link to what came, so nothing is passed over.
+ * Resolves when all files are read or the signal aborts. What cannot be read is alarmed and tried again, unless it is the file that
+ * is wrong and the dataset can go on by other sources: those link to what came, so nothing is passed over.
  */
 export async function takeFiles(
   dataset: Dataset,
@@ -36,7 +37,7 @@ export async function takeFiles(
   modules: TakeFilesModules,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted) {
+  for (let retryMs = retryMsMin; !signal.aborted; retryMs = Math.min(retryMs * 2, retryMsMax)) {
     try {
       await takeOnce(dataset, options, modules, signal);
       dataset.alarms.clear(alarm);
@@ -45,9 +46,43 @@ export async function takeFiles(
       if (!isCodedError(error)) throw error;
       if (signal.aborted) return;
       dataset.alarms.raise(alarm, error.message);
-      if (options.hasOtherSources && dataset.snapshot().head !== null) return;
-      await modules.clock.sleep(retryMs, signal);
+      const mayPass = isOfDisk(error);
+      if (!mayPass && options.hasOtherSources && dataset.snapshot().head !== null) return;
+      await modules.clock.sleep(mayPass ? retryMs : retryMsMax, signal);
+      if (error.code === 'dataset-write-failed') await reopen(dataset);
     }
+  }
+}
+
+/** What reading says of a disk, a network or a system that may be well again without anybody mending the file. */
+const passingReasons = new Set([
+  'EIO',
+  'EAGAIN',
+  'EBUSY',
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'ESTALE',
+  'ETIMEDOUT',
+]);
+const writeFailures = new Set<ErrorCode>([
+  'storage-full',
+  'storage-failed',
+  'dataset-write-failed',
+]);
+
+function isOfDisk({ code, cause }: CodedError): boolean {
+  return (
+    writeFailures.has(code) || passingReasons.has((cause as NodeJS.ErrnoException)?.code ?? '')
+  );
+}
+
+/** What a failed write left is read back; where that fails too, the next try says so. */
+async function reopen(dataset: Dataset): Promise<void> {
+  try {
+    await dataset.reopen();
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
   }
 }
 

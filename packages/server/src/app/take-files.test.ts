@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { Dataset } from '../dataset/dataset.ts';
+import { simulatedLines } from '../simulator/simulated-lines.ts';
+import { createSimulatedLedger } from '../simulator/start-simulated-node.ts';
+import { SimFs } from '../storage/testing/sim-fs.ts';
+import { takeFiles } from './take-files.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-take-'));
+const paths = ['first.jsonl', 'second.jsonl'].map((name) => join(folder, name));
+const ledger = createSimulatedLedger(
+  { paused: true, chain: { startSlot: 100 }, content: { transactionsPerBlock: 1 } },
+  { clock: systemClock },
+);
+const lines = [...simulatedLines(ledger, { firstSlot: 0, blockCount: 40 })];
+const slotOf = (line: Uint8Array | undefined) =>
+  (JSON.parse(Buffer.from(line ?? []).toString()) as { slot: number }).slot;
+
+let fs: SimFs;
+let dataset: Dataset;
+/** How long was waited, with what was alarmed at the time. */
+let waits: { readonly ms: number; readonly alarms: readonly string[] }[];
+beforeEach(async () => {
+  for (const path of paths) rmSync(path, { force: true });
+  writeFileSync(paths[0] as string, Buffer.concat(lines.slice(0, 20)));
+  writeFileSync(paths[1] as string, Buffer.concat(lines.slice(20)));
+  rmSync(join(folder, 'files-read.json'), { force: true });
+  fs = new SimFs();
+  waits = [];
+  const modules = { fs, clock: systemClock, isLockHeld: () => true };
+  const content = { aliases: [], genesisHash: null, metaOptional: false, allowMissing: [] };
+  await Dataset.create('data/mine', { name: 'mine', votes: 'drop', ...content }, modules);
+  dataset = await Dataset.open({ folder: 'data/mine', realTime: true }, modules);
+});
+afterEach(() => dataset.close());
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Reads both, with other sources beside them. After the first, and after each wait, something may happen. */
+async function take(events: { onFirst?: () => void; onWait?: (count: number) => void }) {
+  const onLine = (line: string) => {
+    if (line.includes('first.jsonl') && line.includes('is read')) events.onFirst?.();
+  };
+  const clock = {
+    ...systemClock,
+    sleep: async (ms: number) => {
+      waits.push({ ms, alarms: dataset.alarms.list().map(({ code }) => code) });
+      expect(waits.length).toBeLessThan(20);
+      events.onWait?.(waits.length);
+    },
+  };
+  const modules = { clock, log: pino({}, { write: onLine }) };
+  const options = { folder, paths, hasOtherSources: true };
+  await takeFiles(dataset, options, modules, new AbortController().signal);
+}
+
+test.each([
+  ['ENOSPC', /./],
+  // A journal whose write failed is read back before it is written to again.
+  ['EIO', /journal/],
+] as const)(
+  'behavior: a disk that fails for a while (%s, %s) is tried again, ever later, with an alarm meanwhile',
+  async (errno, place) => {
+    await take({
+      onFirst: () => {
+        fs.fault = ({ name, path }) =>
+          /write|sync/.test(name) && place.test(path) ? errno : undefined;
+      },
+      onWait: (count) => {
+        if (count === 6) fs.fault = () => undefined;
+      },
+    });
+    expect(waits.map(({ ms }) => ms)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000]);
+    for (const { alarms } of waits) expect(alarms).toContain('files-unread');
+    expect(dataset.alarms.list()).toEqual([]);
+    expect(dataset.snapshot().head?.number).toBe(slotOf(lines.at(-1)));
+  },
+);
+
+// Of Linux: there is such a file, and the first page of a process is nobody's.
+test.skipIf(process.platform !== 'linux')(
+  'behavior: so is a file that cannot be read for a while',
+  async () => {
+    const second = paths[1] as string;
+    rmSync(second);
+    symlinkSync('/proc/self/mem', second);
+    await take({
+      onWait: () => {
+        rmSync(second);
+        writeFileSync(second, Buffer.concat(lines.slice(20)));
+      },
+    });
+    expect(waits).toEqual([{ ms: 1_000, alarms: ['files-unread'] }]);
+    expect(dataset.alarms.list()).toEqual([]);
+    expect(dataset.snapshot().head?.number).toBe(slotOf(lines.at(-1)));
+  },
+);
+
+test('behavior: a file that is wrong is left to other sources, with an alarm that stands', async () => {
+  writeFileSync(paths[1] as string, Buffer.concat([...lines.slice(20, 25), ...lines.slice(30)]));
+  await take({});
+  expect(waits).toEqual([]);
+  expect(dataset.alarms.list().map(({ code }) => code)).toEqual(['files-unread']);
+  expect(dataset.snapshot().head?.number).toBe(slotOf(lines[24]));
+});
