@@ -12,7 +12,7 @@ nowhere.close();
  * the more such memory there is: blocks that pass through a thread made it collect every second. Whoever calls this is the last
  * to read the buffer. What is shared, or a part of a buffer, stays as it is.
  */
-export function discard({ buffer, byteLength }: Uint8Array | Uint32Array | BigUint64Array): void {
+export function discard({ buffer, byteLength }: ArrayBufferView): void {
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
   if (isWhole && byteLength >= bytesMin) nowhere.postMessage(null, [buffer]);
 }

@@ -1,6 +1,7 @@
 /** A thread that makes segments from the blocks it is given, one after another. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
+import { collectGarbage } from '../base/collect-garbage.ts';
 import { discard } from '../base/discard.ts';
 import { giveWay } from '../base/give-way.ts';
 import { appendSegment } from '../segment/merge-segments.ts';
@@ -12,7 +13,8 @@ import type { MergeReply, MergeRequest, MergeWorkerData } from './segment-merger
 const port = parentPort;
 assert(port !== null, 'merging is done in a thread of its own');
 
-if ((workerData as MergeWorkerData).givesWay) giveWay();
+const { givesWay } = workerData as MergeWorkerData;
+if (givesWay) giveWay();
 
 let parts = new SegmentParts();
 let writer = newWriter();
@@ -37,4 +39,6 @@ port.on('message', (request: MergeRequest) => {
     made,
     made.parts.map(({ buffer }) => buffer as ArrayBuffer),
   );
+  // The next merge may be minutes away.
+  if (givesWay) collectGarbage();
 });

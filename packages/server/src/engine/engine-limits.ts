@@ -10,8 +10,9 @@ export interface EnginePoolOptions {
 export const ENGINE_LIMITS: EnginePoolOptions = {
   // Queries are all work and no waiting: more threads than cores only take turns.
   threadCount: availableParallelism(),
-  // Leaves room on a small machine; a query for everything loads about 0.6 MB a block of the 2025 profile.
-  cacheBytesMax: 256 << 20,
+  // Leaves room on a small machine: at the head of a busy ledger it fills with columns of blocks that few ask for again. A
+  // query for everything loads about 0.6 MB a block of the 2025 profile; who often asks for long ranges gives it more.
+  cacheBytesMax: 160 << 20,
 };
 
 /** How many runs are made at once; the others wait. */

@@ -7,8 +7,7 @@ import { buildHeaderTexts, type HeaderTexts } from './header-texts.ts';
 
 /** Field lists whose header texts are kept; queries use one or two. */
 const headerListsMax = 4;
-/** What an address takes in filter, ids and postings, and a block in headers and their text; both on the high side. */
-const addressBytes = 24;
+/** What a block takes in headers and their text, on the high side. */
 const blockBytes = 1_400;
 
 /** The header texts of one list of fields, also in the kernel's memory. */
@@ -34,6 +33,8 @@ export class EngineSegment {
   #blockTable = 0;
   /** How many runs read it now. */
   users = 0;
+  /** Of its index, when it was last counted. */
+  countedBytes = 0;
 
   constructor(segment: Segment, key: string, kernel: EngineKernel) {
     this.segment = segment;
@@ -43,10 +44,9 @@ export class EngineSegment {
     this.#groupShelves = segment.directory.groups.map(() => new Map());
   }
 
-  /** About what it takes beside the kernel's memory, once all of it has been used. */
+  /** About what it takes beside the cache so far: its address index, and the headers of its blocks. */
   get indexBytes(): number {
-    const { addressCount, blockCount } = this.segment.directory;
-    return addressCount * addressBytes + blockCount * blockBytes;
+    return this.index.byteLength + this.segment.blockCount * blockBytes;
   }
 
   groupShelf(number: number): Shelf {
@@ -113,8 +113,9 @@ export class EngineSegment {
     return { ...texts, textsAt, startsAt, users: 0 };
   }
 
-  /** Lets go of what it has in the kernel's memory beside the cache. */
+  /** Lets go of what it has beside the cache. */
   release(): void {
+    this.index.release();
     if (this.#blockTable !== 0) this.#kernel.release(this.#blockTable);
     for (const { startsAt } of this.#headers.values()) this.#kernel.release(startsAt);
   }

@@ -97,13 +97,20 @@ export class Engine {
     let open = this.#segments.get(key);
     if (open === undefined) {
       open = new EngineSegment(openSegment(source), key, this.#kernel);
-      this.#indexBytes += open.indexBytes;
     } else {
       this.#segments.delete(key);
     }
     this.#segments.set(key, open);
+    this.#count(open);
     this.#shrink(key);
     return open;
+  }
+
+  /** An index grows while it is used: it is counted whenever a run begins. */
+  #count(open: EngineSegment): void {
+    const { indexBytes, countedBytes } = open;
+    this.#indexBytes += indexBytes - countedBytes;
+    open.countedBytes = indexBytes;
   }
 
   #shrink(keptKey: string): void {
@@ -116,7 +123,7 @@ export class Engine {
   #unload(open: EngineSegment): void {
     assert(open.users === 0, 'a segment goes when nobody reads it');
     this.#segments.delete(open.key);
-    this.#indexBytes -= open.indexBytes;
+    this.#indexBytes -= open.countedBytes;
     for (const shelf of open.shelves) this.#cache.clear(shelf);
     open.release();
   }

@@ -1,4 +1,7 @@
 /** Segments of several row groups and dictionary pages, with what typical queries ask, against the reference. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { QueryBody } from '@sluice/protocol/query-body';
 import { afterAll, describe, expect, test } from 'vitest';
 import { isCodedError } from '../base/errors.ts';
@@ -10,6 +13,7 @@ import { COLUMN_NAMES } from '../segment/columns.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
+import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
 import { answerSegments } from './answer-segments.ts';
 import { Engine } from './engine.ts';
 import { EnginePool } from './engine-pool.ts';
@@ -120,11 +124,27 @@ function expectedOf(name: string): string {
   return known;
 }
 
+const folder = mkdtempSync(join(tmpdir(), 'sluice-segments-'));
+const files: RangeFile[] = [];
+afterAll(() => {
+  for (const file of files) file.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** A segment that is read by range, as the service reads what is sealed. */
+function openFile(name: string, content: Uint8Array): RangeFile {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  const file = openRangeFile(path);
+  files.push(file);
+  return file;
+}
+
 describe('a segment of several row groups and dictionary pages', () => {
   const roomy = new Engine({ cacheBytesMax: 1 << 26 });
   const tight = new Engine({ cacheBytesMax: 1 });
   roomy.open('all', bytes);
-  tight.open('all', bytes);
+  tight.open('all', openFile('all', bytes));
 
   test('behavior: it is one', () => {
     expect(groups.length).toBeGreaterThan(1);
@@ -143,6 +163,23 @@ describe('a segment of several row groups and dictionary pages', () => {
       expect(answer(tight, ['all'], query)).toBe(expected);
     },
   );
+
+  test('behavior: two that make room for each other, from files and from memory, answer as the reference', () => {
+    const halves = [blocks.slice(0, 10), blocks.slice(10)].map((half) => buildSegment(half));
+    const engine = new Engine({ cacheBytesMax: 1 });
+    const keys = [0, 1].flatMap((half) => [`file ${half}`, `memory ${half}`]);
+    for (const [half, content] of halves.entries()) {
+      engine.open(`file ${half}`, openFile(`half ${half}`, content));
+      engine.open(`memory ${half}`, content);
+    }
+    for (const name of ['a rare account anywhere', 'token balances by owner and by mint']) {
+      for (const place of ['file', 'memory']) {
+        const asked = keys.filter((key) => key.startsWith(place));
+        for (let round = 0; round < 2; round++)
+          expect(answer(engine, asked, queryOf(name)), `${name}, ${place}`).toBe(expectedOf(name));
+      }
+    }
+  });
 
   test('behavior: ranges that begin and end inside a row group, at its ends, and between blocks', () => {
     const second = groups[1]?.firstBlock as number;

@@ -1,5 +1,8 @@
 /** What clients do that no client library does: drip, stall, vanish, send garbage. */
 import { afterEach, expect, test } from 'vitest';
+import type { BlockRef } from '../ledger/block.ts';
+import type { BlockEvaluator } from '../stream/block-evaluator.ts';
+import { LinePiece } from '../stream/line-piece.ts';
 import { settle } from '../stream/testing/manual-clock.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
@@ -151,6 +154,37 @@ test('behavior: a client that leaves while it waits frees its place (L-16, trap:
   socket.destroy();
   await until(() => fixture.streams.waiterCount === 0);
   expect(fixture.metrics.text()).toContain('sluice_http_streams 0');
+});
+
+test('behavior: a client that leaves while its first blocks are read lets go of them', async () => {
+  let goOn = () => {};
+  let state = 'none';
+  const evaluator: BlockEvaluator = {
+    async *evaluate() {
+      state = 'reading';
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      try {
+        const lastCovered = fixture.dataset.snapshot().head as BlockRef;
+        const piece = new LinePiece(Buffer.from('{}\n'));
+        yield { piece, lastCovered, endsWithLine: true, headerLine: () => piece };
+      } finally {
+        state = 'left';
+      }
+    },
+  };
+  fixture = await HttpFixture.start({ evaluator, streamLimits: { sharedSlotCountMax: 0 } });
+  const body = JSON.stringify(matchBody({ fromBlock: 100 }));
+  const socket = await fixture.connect();
+  socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+  await until(() => state === 'reading');
+  socket.destroy();
+  await until(() => fixture.metrics.text().includes('sluice_http_streams 0'));
+  goOn();
+  await until(() => state === 'left');
+  expect(fixture.dataset.leaseCount).toBe(0);
+  expect(fixture.errors).toEqual([]);
 });
 
 /** Some 30 MB of lines: more than sockets hold. */

@@ -58,39 +58,61 @@ export async function answerStream(
 }
 
 async function answerHeld(
-  { request, reply, checked, finalizedOnly }: StreamRequest,
+  stream: StreamRequest,
   held: HeldBytes,
   modules: StreamRouteModules,
 ): Promise<void> {
+  const begun = await begin(stream, held, modules);
+  // The client left before its answer began.
+  if (begun === null) return void stream.reply.hijack();
+  try {
+    await begun.sender.send(begun.opened);
+  } finally {
+    begun.place.leave();
+  }
+}
+
+interface BegunStream {
+  readonly sender: StreamSender;
+  readonly opened: OpenedStream;
+  readonly place: StreamPlace;
+}
+
+/** Apart from what follows: an answer may take minutes, and holds neither the body nor the query it is to. */
+async function begin(
+  { request, reply, checked, finalizedOnly }: StreamRequest,
+  held: HeldBytes,
+  modules: StreamRouteModules,
+): Promise<BegunStream | null> {
   const { dataset, key } = checked;
   if (dataset === null) throw new CodedError('dataset-unknown');
   const body = await readBody(request.raw, { ...modules.queryLimits, held });
-  // The client left in the middle of its request.
-  if (body === null) return void reply.hijack();
+  if (body === null) return null;
   const rules = { limits: modules.queryLimits, dialects: dataset.names.dialects };
   const query = await runInTurns(parseQuerySteps(body, rules));
   // Before anything is held for it: the answers before it may take minutes.
   await waitForTurn(reply.raw, request.raw.socket);
-  if (request.raw.socket.destroyed) return void reply.hijack();
-  const { streams } = dataset.served;
+  if (request.raw.socket.destroyed) return null;
   const place = modules.places.take(key);
   reply.raw.once('close', place.leave);
+  const encoding = negotiateEncoding(request.headers['accept-encoding']);
   try {
     const { signal } = place;
-    const encoding = negotiateEncoding(request.headers['accept-encoding']);
-    const opened = await streams
-      .open({ query, finalizedOnly, signal, isDeflated: encoding === 'gzip' })
-      .catch((error: unknown) =>
-        refuseUnread(
-          error,
-          modules.log.child({ dataset: dataset.names.name, requestId: request.id }),
-        ),
-      );
-    if (reply.raw.destroyed) return void reply.hijack();
-    const sender = new StreamSender({ reply, query, place, encoding }, modules);
-    await sender.send(opened);
-  } finally {
+    const isDeflated = encoding === 'gzip';
+    const opened = await dataset.served.streams.open({ query, finalizedOnly, signal, isDeflated });
+    const { dialect, fromBlock } = query;
+    const sender = new StreamSender(
+      { reply, asked: { dialect, fromBlock }, place, encoding },
+      modules,
+    );
+    if (!reply.raw.destroyed) return { sender, opened, place };
+    if (opened.kind === 'lines') await opened.lines.close();
     place.leave();
+    return null;
+  } catch (error) {
+    place.leave();
+    const about = { dataset: dataset.names.name, requestId: request.id };
+    return refuseUnread(error, modules.log.child(about));
   }
 }
 
@@ -105,15 +127,23 @@ const HEADER_PREFIXES: Readonly<Record<Dialect, string>> = { ledger: 'x-ledger',
 
 interface OpenRequest {
   readonly reply: FastifyReply;
-  readonly query: Query;
+  readonly asked: Pick<Query, 'dialect' | 'fromBlock'>;
   readonly place: StreamPlace;
   readonly encoding: Encoding;
+}
+
+/** What stands between a stream and its reader. */
+interface Pump {
+  readonly lines: LineStream;
+  readonly encoder: LineEncoder;
+  readonly writer: ResponseWriter;
+  next: ReturnType<LineStream['next']>;
 }
 
 /** Makes an answer of what a stream turned out to be. */
 class StreamSender {
   readonly #reply: FastifyReply;
-  readonly #query: Query;
+  readonly #asked: OpenRequest['asked'];
   readonly #place: StreamPlace;
   readonly #encoding: Encoding;
   readonly #modules: StreamRouteModules;
@@ -123,9 +153,9 @@ class StreamSender {
   /** What was sent meanwhile and is not taken by the system yet. */
   #offered: Promise<WriteOutcome> | undefined;
 
-  constructor({ reply, query, place, encoding }: OpenRequest, modules: StreamRouteModules) {
+  constructor({ reply, asked, place, encoding }: OpenRequest, modules: StreamRouteModules) {
     this.#reply = reply;
-    this.#query = query;
+    this.#asked = asked;
     this.#place = place;
     this.#encoding = encoding;
     this.#modules = modules;
@@ -148,7 +178,7 @@ class StreamSender {
       case 'below-start':
         throw new CodedError('range-unavailable', {
           path: 'fromBlock',
-          found: this.#query.fromBlock,
+          found: this.#asked.fromBlock,
           allowed: `${opened.startBlock} or more`,
         });
       case 'starting':
@@ -162,7 +192,7 @@ class StreamSender {
 
   /** Both of the finalized head's or neither, of the state the answer began with. */
   #writeHeads({ head, finalized }: StreamHeads): void {
-    const prefix = HEADER_PREFIXES[this.#query.dialect];
+    const prefix = HEADER_PREFIXES[this.#asked.dialect];
     if (head !== null) this.#reply.header(`${prefix}-head-number`, String(head.number));
     if (finalized === null) return;
     this.#reply.header(`${prefix}-finalized-head-number`, String(finalized.number));
@@ -172,7 +202,7 @@ class StreamSender {
   async #sendEmpty(): Promise<void> {
     const { clock, limits } = this.#modules;
     const { signal } = this.#place;
-    if (this.#query.dialect === 'solana') await clock.sleep(limits.emptyHoldMs, signal);
+    if (this.#asked.dialect === 'solana') await clock.sleep(limits.emptyHoldMs, signal);
     this.#reply.header('content-type', 'application/jsonl').header('vary', varyOf(this.#reply));
     // Bytes: to a text the framework would add a charset that no other answer has.
     this.#reply.code(200).send(Buffer.alloc(0));
@@ -203,39 +233,49 @@ class StreamSender {
     const encoder = createLineEncoder(this.#encoding);
     const writer = new ResponseWriter(this.#reply.raw, stallWatch);
     lines.sendTo({ offer: (piece) => this.#offer(piece, encoder, writer) });
-    let next = lines.next();
+    const pump: Pump = { lines, encoder, writer, next: lines.next() };
     try {
       for (;;) {
-        this.#isWaiting = true;
-        const result = await next;
-        this.#isWaiting = false;
-        const offered = await this.#offered;
-        if (offered !== undefined && offered !== 'written') return offered;
-        if (result.done === true) {
-          const outcome = await writer.end(await encoder.end());
-          return outcome === 'written' ? result.value : outcome;
-        }
-        // The next piece is made while this one is compressed and sent.
-        next = lines.next();
-        const piece = result.value;
-        const encoded = encoder.encode(piece);
-        const parts = encoded instanceof Promise ? await encoded : encoded;
-        const delivered = this.#deliver(parts, writer, lentUntilSent(piece));
-        const outcome = delivered instanceof Promise ? await delivered : delivered;
-        if (outcome !== 'written') return outcome;
+        const end = await this.#pumpNext(pump);
+        if (end !== undefined) return end;
       }
     } catch (error) {
       log.error({ err: error, requestId: this.#reply.request.id }, 'a stream broke');
       this.#reply.raw.destroy();
       return 'bug';
     } finally {
-      next.then(
+      pump.next.then(
         ({ done, value }) => done === true || value.release(),
         () => undefined,
       );
       // Its signal wakes it if it waits; the place is given back by then.
       lines.close().catch(() => undefined);
     }
+  }
+
+  /**
+   * Waits for a piece and sends it; answers how it ended if that was the last. One call a piece: a loop would hold the piece
+   * before, and all it was made of, for as long as a follower waits.
+   */
+  async #pumpNext(pump: Pump): Promise<string | undefined> {
+    const { lines, encoder, writer } = pump;
+    this.#isWaiting = true;
+    const result = await pump.next;
+    this.#isWaiting = false;
+    const offered = await this.#offered;
+    if (offered !== undefined && offered !== 'written') return offered;
+    if (result.done === true) {
+      const outcome = await writer.end(await encoder.end());
+      return outcome === 'written' ? result.value : outcome;
+    }
+    // The next piece is made while this one is compressed and sent.
+    pump.next = lines.next();
+    const piece = result.value;
+    const encoded = encoder.encode(piece);
+    const parts = encoded instanceof Promise ? await encoded : encoded;
+    const delivered = this.#deliver(parts, writer, lentUntilSent(piece));
+    const outcome = delivered instanceof Promise ? await delivered : delivered;
+    return outcome === 'written' ? undefined : outcome;
   }
 
   /** Sends a piece while the pump waits for one, if nothing stands before it. */

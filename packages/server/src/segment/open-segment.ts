@@ -1,4 +1,5 @@
 import { encodeBase58 } from '../base/base58.ts';
+import { discard } from '../base/discard.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import { BLOCK_COLUMN_NAMES, BLOCK_COLUMNS, type BlockColumnName } from './block-columns.ts';
@@ -16,7 +17,7 @@ import {
 import { ByteColumn, IntColumn, LongColumn } from './growable.ts';
 import { decodeKeys } from './key-codes.ts';
 import type { GroupRows } from './row-buffer.ts';
-import { damaged, decodeIntUnit, decodeLongUnit, decodeUnit, type UnitEntry } from './unit.ts';
+import { damaged, decodeUnit, joinIntUnit, joinLongUnit, type UnitEntry } from './unit.ts';
 
 /** Where a segment's bytes come from: memory, or a file read by range. Synchronous, for use in worker threads. */
 export interface SegmentBytes {
@@ -119,12 +120,11 @@ export class Segment {
     if (group === undefined) throw damaged(`group ${number}`, 'the directory does not list it');
     const columns = COLUMN_NAMES.map((name, column) => {
       const entry = group.units[column] as UnitEntry;
-      const stored = this.#stored(entry);
       const label = `group ${number}.${name}`;
       const type = COLUMNS[name];
-      if (type === 'bytes') return [name, ByteColumn.of(decodeUnit(stored, entry, label))];
-      if (type === 'long') return [name, LongColumn.of(decodeLongUnit(stored, entry, label))];
-      const values = decodeIntUnit(stored, entry, label);
+      if (type === 'bytes') return [name, ByteColumn.of(this.#decode(entry, label))];
+      if (type === 'long') return [name, LongColumn.of(this.#decodeLongs(entry, label))];
+      const values = this.#decodeInts(entry, label);
       const isKeys = name === 'txKeys';
       return [name, IntColumn.of(isKeys ? decodeKeys(values, group.highestBefore) : values)];
     });
@@ -148,25 +148,37 @@ export class Segment {
   }
 
   readIndexIds(): Uint32Array {
-    return decodeIntUnit(this.#stored(this.directory.ids), this.directory.ids, 'index.ids');
+    return this.#decodeInts(this.directory.ids, 'index.ids');
   }
 
   readBlockColumn(name: BlockColumnName): Uint32Array | BigUint64Array | Uint8Array {
     const entry = this.directory.blockUnits[BLOCK_COLUMN_NAMES.indexOf(name)] as UnitEntry;
     const label = `blocks.${name}`;
     const type = BLOCK_COLUMNS[name];
-    if (type === 'int') return decodeIntUnit(this.#stored(entry), entry, label);
-    if (type === 'long') return decodeLongUnit(this.#stored(entry), entry, label);
-    return decodeUnit(this.#stored(entry), entry, label);
+    if (type === 'int') return this.#decodeInts(entry, label);
+    if (type === 'long') return this.#decodeLongs(entry, label);
+    return this.#decode(entry, label);
   }
 
   #page(entry: UnitEntry | undefined, name: string): Uint8Array {
     if (entry === undefined) throw damaged(name, 'the directory does not list it');
-    return decodeUnit(this.#stored(entry), entry, name);
+    return this.#decode(entry, name);
   }
 
-  #stored(entry: UnitEntry): Uint8Array {
-    return this.bytes.read(entry.offset, entry.storedLength);
+  #decode(entry: UnitEntry, name: string): Uint8Array {
+    const stored = this.bytes.read(entry.offset, entry.storedLength);
+    const decoded = decodeUnit(stored, entry, name);
+    // What a file gave is read; what is a part of memory stays.
+    if (decoded !== stored) discard(stored);
+    return decoded;
+  }
+
+  #decodeInts(entry: UnitEntry, name: string): Uint32Array {
+    return joinIntUnit(this.#decode(entry, name), entry);
+  }
+
+  #decodeLongs(entry: UnitEntry, name: string): BigUint64Array {
+    return joinLongUnit(this.#decode(entry, name), entry);
   }
 }
 

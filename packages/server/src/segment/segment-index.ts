@@ -1,3 +1,4 @@
+import { discard } from '../base/discard.ts';
 import { bucketOf, fingerprintOf } from './address-index.ts';
 import { hashWords, keyBytes } from './dictionary.ts';
 import { pageKeyCount } from './limits.ts';
@@ -13,7 +14,7 @@ interface PostingsPage {
 }
 
 const foundCountMax = 4_096;
-/** So few lists, none longer than this, take little beside the pages; a longer one is decoded each time. */
+/** So few lists, none longer than this; a longer one is decoded each time. */
 const listCountMax = 4;
 const listBytesMax = 1 << 18;
 
@@ -30,6 +31,25 @@ export class SegmentIndex {
 
   constructor(segment: Segment) {
     this.#segment = segment;
+  }
+
+  /** Of what it keeps, but for some kilobytes. */
+  get byteLength(): number {
+    return this.#parts().reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
+  /** Gives back what it keeps, of which nobody reads anything any more: a collection may be far. It is not asked again. */
+  release(): void {
+    for (const part of this.#parts()) discard(part);
+  }
+
+  #parts(): ArrayBufferView[] {
+    const { fingerprints, bucketStarts } = this.#filter ?? {};
+    const pages = [...this.#pages.values()].flatMap((page) =>
+      Object.values<ArrayBufferView>({ ...page }),
+    );
+    const parts = [fingerprints, bucketStarts, this.#ids, ...this.#lists.values(), ...pages];
+    return parts.filter((part) => part !== undefined);
   }
 
   /** The id of a key of 32 bytes, or undefined if no record of the segment names it. Exact. */
@@ -112,27 +132,36 @@ export class SegmentIndex {
       bucketStarts[bucket + 1] = (bucketStarts[bucket] as number) + count;
     });
     const bits = 31 - Math.clz32(bucketCounts.length);
-    // The pages may be views of a file's bytes that are reused; what is kept must be our own.
-    this.#filter = { fingerprints: fingerprints.slice(), bucketStarts, bits };
+    discard(bucketCounts);
+    this.#filter = { fingerprints: ownCopy(fingerprints), bucketStarts, bits };
     return this.#filter;
   }
 
   #isKey(id: number, key: Uint8Array): boolean {
     const page = this.#segment.readDictionaryPage(Math.floor(id / pageKeyCount));
     const at = (id % pageKeyCount) * keyBytes;
-    for (let i = 0; i < keyBytes; i++) if (page[at + i] !== key[i]) return false;
-    return true;
+    let isSame = true;
+    for (let i = 0; i < keyBytes; i++) isSame &&= page[at + i] === key[i];
+    discard(page);
+    return isSame;
   }
 
   #page(id: number): PostingsPage {
     const number = Math.floor(id / pageKeyCount);
     let page = this.#pages.get(number);
     if (page === undefined) {
-      page = scanPostings(this.#segment.readPostingsPage(number).slice());
+      page = scanPostings(ownCopy(this.#segment.readPostingsPage(number)));
       this.#pages.set(number, page);
     }
     return page;
   }
+}
+
+/** Pages may be views of memory that is used again; what is kept must be our own. */
+function ownCopy(page: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(page);
+  discard(page);
+  return copy;
 }
 
 function scanPostings(bytes: Uint8Array): PostingsPage {

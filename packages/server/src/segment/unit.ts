@@ -125,15 +125,14 @@ export function verifyUnit(stored: Uint8Array, entry: UnitEntry, name: string): 
   if (crc32(stored) !== entry.checksum) throw damaged(name, 'its checksum does not match');
 }
 
-export function decodeIntUnit(stored: Uint8Array, entry: UnitEntry, name: string): Uint32Array {
-  const planes = decodeUnit(stored, entry, name);
+/** The integers of a decoded unit, which nobody reads any more. */
+export function joinIntUnit(planes: Uint8Array, entry: UnitEntry): Uint32Array {
   const values = joinInts(planes, entry.planes, entry.count);
   discard(planes);
   return values;
 }
 
-export function decodeLongUnit(stored: Uint8Array, entry: UnitEntry, name: string): BigUint64Array {
-  const planes = decodeUnit(stored, entry, name);
+export function joinLongUnit(planes: Uint8Array, entry: UnitEntry): BigUint64Array {
   const values = joinLongs(planes, entry.planes, entry.count);
   discard(planes);
   return values;

@@ -26,12 +26,21 @@ test('behavior: lent memory is given back once', () => {
 
 test('behavior: a piece that is kept gives its memory back and stays', async () => {
   const { piece, releases } = lend('line\n');
-  piece.keep();
+  const kept = LinePiece.keep([piece]);
   expect(releases()).toBe(1);
-  expect(textOf(piece)).toBe('line\n');
+  expect(textOf(kept)).toBe('line\n');
+  kept.release();
   piece.release();
   expect(releases()).toBe(1);
-  expect((await piece.deflated())[0]?.plainLength).toBe(5);
+  expect((await kept.deflated())[0]?.plainLength).toBe(5);
+});
+
+test('behavior: several that are kept are one in memory of its own', async () => {
+  const [one, two] = [lend('one\n'), lend('two\n')];
+  const kept = LinePiece.keep([one.piece, new LinePiece(Buffer.from('own\n')), two.piece]);
+  expect([one.releases(), two.releases(), kept.isLent]).toEqual([1, 1, false]);
+  expect(kept.parts.map(String)).toEqual(['one\nown\ntwo\n']);
+  expect((await kept.deflated()).map(({ plainLength }) => plainLength)).toEqual([12]);
 });
 
 test('behavior: a piece that came compressed only is kept and joined so', async () => {
@@ -42,22 +51,22 @@ test('behavior: a piece that came compressed only is kept and joined so', async 
   expect(piece.byteLength).toBe(memory.length);
   const joined = LinePiece.join([piece, new LinePiece(Buffer.from('next\n'))]);
   const [both] = await joined.deflated();
-  piece.keep();
+  const kept = LinePiece.keep([piece]);
   expect(memory[0]).toBe(0);
   const textOfDeflated = (bytes: Uint8Array) =>
     inflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString();
-  expect(piece.deflatedParts?.map(({ bytes }) => textOfDeflated(bytes))).toEqual(['line\n']);
+  expect(kept.deflatedParts?.map(({ bytes }) => textOfDeflated(bytes))).toEqual(['line\n']);
   expect(textOfDeflated(both?.bytes ?? Buffer.of())).toBe('line\nnext\n');
   expect(both).toMatchObject({ crc: crc32('line\nnext\n'), plainLength: 10 });
   // Those who want it plain get it too.
-  expect(textOf(LinePiece.join([piece, piece]))).toBe('line\nline\n');
-  expect(textOf(piece)).toBe('line\n');
+  expect(textOf(LinePiece.join([kept, kept]))).toBe('line\nline\n');
+  expect(textOf(kept)).toBe('line\n');
 });
 
 test('default: a piece of its own memory is neither copied nor released', () => {
   const bytes = Buffer.from('line\n');
   const piece = new LinePiece(bytes);
   expect(piece.isLent).toBe(false);
-  piece.keep();
+  expect(LinePiece.keep([piece])).toBe(piece);
   expect(piece.parts[0]).toBe(bytes);
 });

@@ -58,34 +58,52 @@ export class LinePiece {
     release?.();
   }
 
-  /** For those who hold the piece for many readers: the lines are its own from now on, and nobody's release takes them. */
-  keep(): void {
-    if (!this.isLent) return;
-    this.#parts = this.#parts?.map((part) => new Uint8Array(part));
-    this.#deflatedParts = this.#deflatedParts?.map((part) => ({
-      ...part,
-      bytes: new Uint8Array(part.bytes),
-    }));
-    this.release();
+  /**
+   * For those who hold lines for many readers: one piece, in memory of its own that nobody's release takes. The given ones are
+   * released, and their lines copied once, however many they are.
+   */
+  static keep(pieces: readonly LinePiece[]): LinePiece {
+    const [first] = pieces;
+    const kept = first !== undefined && pieces.length === 1 ? first.#copy() : LinePiece.#of(pieces);
+    for (const piece of pieces) piece.release();
+    return kept;
   }
 
   /** Several short ones as one, to be written at once. Each is still compressed once for all who send it. */
   static join(pieces: readonly LinePiece[]): LinePiece {
     const [first] = pieces;
     if (first !== undefined && pieces.length === 1) return first;
-    const joined = new LinePiece();
-    joined.#joined = pieces;
-    const deflated = pieces.map(({ deflatedParts }) => deflatedParts);
-    if (deflated.every((parts) => parts !== undefined)) {
-      joined.#deflatedParts = [concat(deflated.flat())];
-      joined.#parts = undefined;
-    } else joined.#parts = [Buffer.concat(pieces.flatMap(({ parts }) => parts))];
+    const joined = LinePiece.#of(pieces);
+    if (joined.#deflatedParts === undefined) joined.#joined = pieces;
     if (pieces.some(({ isLent }) => isLent)) {
       joined.#release = () => {
         for (const piece of pieces) piece.release();
       };
     }
     return joined;
+  }
+
+  /** The lines of several, compressed only if all of them are. */
+  static #of(pieces: readonly LinePiece[]): LinePiece {
+    const piece = new LinePiece();
+    const deflated = pieces.map(({ deflatedParts }) => deflatedParts);
+    if (deflated.every((parts) => parts !== undefined)) {
+      piece.#deflatedParts = [concat(deflated.flat())];
+      piece.#parts = undefined;
+    } else piece.#parts = [Buffer.concat(pieces.flatMap(({ parts }) => parts))];
+    return piece;
+  }
+
+  /** Itself if its memory is its own. */
+  #copy(): LinePiece {
+    if (!this.isLent) return this;
+    const copy = new LinePiece();
+    copy.#parts = this.#parts?.map((part) => new Uint8Array(part));
+    copy.#deflatedParts = this.#deflatedParts?.map((part) => ({
+      ...part,
+      bytes: new Uint8Array(part.bytes),
+    }));
+    return copy;
   }
 
   /** Of the lines, or of what there is of them. */

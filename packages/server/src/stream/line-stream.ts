@@ -39,8 +39,6 @@ export interface StreamModules {
 export interface LineStreamOptions {
   readonly selection: Selection;
   readonly range: StreamRange;
-  /** The state the request was judged by; the first blocks come from it. Released here. */
-  readonly lease: SnapshotLease;
   /** Ends the response after a whole line. */
   readonly signal: AbortSignal;
   /** Whether the pieces are sent compressed: that begins as soon as there is one. */
@@ -89,12 +87,13 @@ export class LineStream {
   }
 
   /**
-   * Evaluates the first blocks, so that what fails there can still be told by a status. Returns null if there are any,
-   * else how it ended without: `complete` where every slot was skipped.
+   * Evaluates the first blocks, so that what fails there can still be told by a status. They come from the state the request
+   * was judged by, which is released here. Returns null if there are any, else how it ended without: `complete` where every
+   * slot was skipped.
    */
-  async start(): Promise<StreamEnd | null> {
+  async start(lease: SnapshotLease): Promise<StreamEnd | null> {
     try {
-      await this.#beginScan(this.#options.lease);
+      await this.#beginScan(lease);
       while (this.#covered === null && this.#end === null) await this.#step();
       return this.#covered === null ? this.#end : null;
     } catch (error) {

@@ -44,8 +44,9 @@ export async function openStream(
   const { head, finalized } = lease.snapshot;
   const heads: StreamHeads = { head, finalized };
   if (decision.kind === 'scan' && !signal.aborted) {
-    const lines = new LineStream({ selection: query, range, lease, signal, isDeflated }, modules);
-    const end = await lines.start();
+    const selection = modules.shared.shareable(query);
+    const lines = new LineStream({ selection, range, signal, isDeflated }, modules);
+    const end = await lines.start(lease);
     if (end === null) return { kind: 'lines', heads, lines };
     return end === 'complete' ? { kind: 'empty', heads } : { kind: 'closing' };
   }

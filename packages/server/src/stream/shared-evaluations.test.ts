@@ -33,6 +33,22 @@ test('behavior: a block is evaluated once for all who ask the same', async () =>
   expect(await first).toBe(await second);
 });
 
+test('behavior: of equal selections all hold the first, others their own', () => {
+  const shared = new SharedEvaluations({ bytesMax: 1 << 20 }, new HeldEvaluator());
+  const [same, other] = [
+    parseTestQuery({ fromBlock: 7 }),
+    parseTestQuery({ fromBlock: 0, rewards: [{}] }),
+  ];
+  expect([selection, same, other].map((one) => shared.shareable(one))).toEqual([
+    selection,
+    selection,
+    other,
+  ]);
+  expect(shared.shareable(same)).toBe(selection);
+  expect(shared.idOf(same)).toBe(shared.idOf(selection));
+  expect(shared.idOf(other)).not.toBe(shared.idOf(selection));
+});
+
 test('limit: what is forgotten while it is made, or fails, leaves no trace in the count', async () => {
   const evaluator = new HeldEvaluator();
   const shared = new SharedEvaluations({ bytesMax: 4_000 }, evaluator);

@@ -60,7 +60,12 @@ const someBytesGoal = 1 << 16;
 const entryBytes = 1024;
 
 /** Texts of distinct queries that are remembered: ten thousand of a kilobyte, or some dozen of the longest. */
-const idTextLengthMax = 16 << 20;
+const knownTextLengthMax = 16 << 20;
+
+interface KnownSelection {
+  readonly id: number;
+  readonly selection: WeakRef<Selection>;
+}
 
 interface Entry {
   readonly evaluated: Promise<readonly EvaluatedBlocks[]>;
@@ -73,8 +78,8 @@ export class SharedEvaluations {
   readonly #evaluator: BlockEvaluator;
   readonly #bytesMax: number;
   readonly #ids = new WeakMap<Selection, number>();
-  readonly #idsByText = new Map<string, number>();
-  #idTextLength = 0;
+  readonly #known = new Map<string, KnownSelection>();
+  #knownTextLength = 0;
   #nextId = 0;
   #bytes = 0;
 
@@ -90,24 +95,35 @@ export class SharedEvaluations {
 
   /** A number for what is asked, the same for those who ask the same: the text of a query is too long to look up at each block. */
   idOf(selection: Selection): number {
-    let id = this.#ids.get(selection);
-    if (id === undefined) {
-      const text = queryKey(selection);
-      id = this.#idsByText.get(text) ?? this.#nextId++;
-      if (!this.#idsByText.has(text)) this.#remember(text, id);
-      this.#ids.set(selection, id);
-    }
-    return id;
+    return this.#ids.get(selection) ?? this.#know(selection).id;
   }
 
-  #remember(text: string, id: number): void {
-    // Those who come after that share among themselves.
-    if (this.#idTextLength >= idTextLengthMax) {
-      this.#idsByText.clear();
-      this.#idTextLength = 0;
+  /** Of equal selections the one that others hold already: thousands who ask the same need not hold thousands. */
+  shareable(selection: Selection): Selection {
+    return this.#know(selection).selection.deref() ?? selection;
+  }
+
+  #know(selection: Selection): KnownSelection {
+    const text = queryKey(selection);
+    const before = this.#known.get(text);
+    if (before?.selection.deref() !== undefined) {
+      this.#ids.set(selection, before.id);
+      return before;
     }
-    this.#idsByText.set(text, id);
-    this.#idTextLength += text.length;
+    const known = { id: before?.id ?? this.#nextId++, selection: new WeakRef(selection) };
+    this.#remember(text, known);
+    this.#ids.set(selection, known.id);
+    return known;
+  }
+
+  #remember(text: string, known: KnownSelection): void {
+    // Those who come after that share among themselves.
+    if (this.#knownTextLength >= knownTextLengthMax) {
+      this.#known.clear();
+      this.#knownTextLength = 0;
+    }
+    if (!this.#known.has(text)) this.#knownTextLength += text.length;
+    this.#known.set(text, known);
   }
 
   /** As the evaluator, once for all who ask the same. */
@@ -149,14 +165,22 @@ export class SharedEvaluations {
   async #run(job: SharedJob): Promise<readonly EvaluatedBlocks[]> {
     // The work is everyone's: the end of the one response that began it does not stop it.
     const signal = new AbortController().signal;
-    const batches: Batch[] = [];
     const form: TextForm = job.isDeflated ? 'deflated' : 'plain';
     const urgent = { ...job, form, isUrgent: true, signal };
-    for await (const blocks of this.#evaluator.evaluate(urgent)) {
-      blocks.piece?.keep();
-      if (!joinTo(batches.at(-1), blocks)) batches.push({ last: blocks, pieces: piecesOf(blocks) });
+    const evaluated: EvaluatedBlocks[] = [];
+    let batch: Batch | undefined;
+    try {
+      for await (const blocks of this.#evaluator.evaluate(urgent)) {
+        if (batch !== undefined && joinTo(batch, blocks)) continue;
+        if (batch !== undefined) evaluated.push(keep(batch));
+        batch = { last: blocks, pieces: piecesOf(blocks) };
+      }
+      if (batch !== undefined) evaluated.push(keep(batch));
+      batch = undefined;
+      return evaluated;
+    } finally {
+      for (const piece of batch?.pieces ?? []) piece.release();
     }
-    return batches.map(({ last, pieces }) => ({ ...last, piece: pieceOf(pieces) }));
   }
 
   #account(key: string, entry: Entry, evaluated: readonly EvaluatedBlocks[]): void {
@@ -185,8 +209,7 @@ interface Batch {
 }
 
 /** Makes one of neighbours, unless that would be too much text. */
-function joinTo(batch: Batch | undefined, after: EvaluatedBlocks): boolean {
-  if (batch === undefined) return false;
+function joinTo(batch: Batch, after: EvaluatedBlocks): boolean {
   const pieces = [...batch.pieces, ...piecesOf(after)];
   const byteLength = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
   if (pieces.length > 1 && byteLength > batchBytesMax) return false;
@@ -199,6 +222,7 @@ function piecesOf({ piece }: EvaluatedBlocks): readonly LinePiece[] {
   return piece === null ? [] : [piece];
 }
 
-function pieceOf(pieces: readonly LinePiece[]): LinePiece | null {
-  return pieces.length === 0 ? null : LinePiece.join(pieces);
+/** In memory of its own: what the engine lent goes back to it. */
+function keep({ last, pieces }: Batch): EvaluatedBlocks {
+  return { ...last, piece: pieces.length === 0 ? null : LinePiece.keep(pieces) };
 }
