@@ -1,9 +1,7 @@
-import {
-  describeExpected,
-  type SchemaNode,
-} from '../../packages/server/src/app/config/apply-schema.ts';
+import { describeExpected } from '../../packages/server/src/app/config/apply-schema.ts';
 import { configSchema } from '../../packages/server/src/app/config/config-schema.ts';
 import { pathBelow } from '../../packages/server/src/app/config/config-tree.ts';
+import type { SchemaNode } from '../../packages/server/src/app/config/schema-node.ts';
 
 /** The tables of `docs/configuration.md`: a heading and a table for every object of the schema. */
 export function renderConfigTables(): string {

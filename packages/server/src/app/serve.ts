@@ -59,7 +59,7 @@ export interface RunningService {
 /** Runs until the signal aborts, or until a part fails that nothing can go on without. */
 export async function runServe(options: ServeOptions, modules: ServeModules): Promise<void> {
   const { config, version } = options;
-  const log = createLog(config.log.level, modules.err);
+  const log = await createLog(config.log.level, modules.err);
   const keys = decideAccess(config.listen);
   const closers = new Closers();
   try {

@@ -1,27 +1,10 @@
 /** From unknown values to a configuration: strict, total, and with the line of everything that is wrong. */
 import type { TSchema } from 'typebox';
-import { Check } from 'typebox/value';
 import { CodedError, type ErrorCode, type ErrorDetail } from '../../base/errors.ts';
-import type { Annotations } from './config-schema.ts';
 import { type ConfigTree, pathBelow } from './config-tree.ts';
+import { fitsSchema } from './fits-schema.ts';
 import { nearestName } from './nearest-name.ts';
-
-/** A schema as the data it is. */
-export interface SchemaNode extends Partial<Annotations> {
-  readonly type?: string;
-  readonly properties?: Readonly<Record<string, SchemaNode>>;
-  readonly required?: readonly string[];
-  readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
-  readonly items?: SchemaNode;
-  readonly anyOf?: readonly SchemaNode[];
-  readonly enum?: readonly string[];
-  readonly const?: string;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly default?: unknown;
-}
+import type { SchemaNode } from './schema-node.ts';
 
 export interface AppliedSchema {
   /** With every default filled in; only to be used where there are no faults. */
@@ -121,7 +104,7 @@ class SchemaReader {
     const { template } = this.#tree.places.get(path) ?? {};
     const candidate =
       template === undefined ? toChoice(schema, value) : fromVariable(schema, value);
-    if (!Check(schema as TSchema, candidate)) {
+    if (!fitsSchema(schema, candidate)) {
       return this.#refuseValue(describeExpected(schema), value, path, schema.secret !== undefined);
     }
     const isPath = schema.path === true && typeof candidate === 'string';
@@ -166,7 +149,7 @@ function toChoice({ enum: choices }: SchemaNode, value: unknown): unknown {
 
 /** A variable is text; where a number or a truth value is wanted it is read as one. */
 function fromVariable(schema: SchemaNode, value: unknown): unknown {
-  if (typeof value !== 'string' || Check(schema as TSchema, value)) return value;
+  if (typeof value !== 'string' || fitsSchema(schema, value)) return value;
   if (/^-?\d+(\.\d+)?$/.test(value)) return Number(value);
   return value === 'true' || value === 'false' ? value === 'true' : value;
 }

@@ -1,11 +1,11 @@
 /** A configuration for a person to read: every key with its value, and no secret. */
 import { stringify } from 'yaml';
 import { adminPort } from './admin-port.ts';
-import type { SchemaNode } from './apply-schema.ts';
 import { type Config, configSchema, type DatasetConfig, MADE_AS } from './config-schema.ts';
 import { type ConfigPlace, pathBelow } from './config-tree.ts';
 import { datasetFolder } from './dataset-folder.ts';
 import type { LoadedConfig } from './load-config.ts';
+import type { SchemaNode } from './schema-node.ts';
 
 const hidden = '***';
 
