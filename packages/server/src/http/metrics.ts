@@ -16,6 +16,11 @@ interface Family {
 export class Counter {
   readonly #values = new Map<string, { readonly labels: Labels; value: number }>();
 
+  /** Those that are known beforehand begin at 0: of a series that begins at 1 nobody sees the rise. */
+  constructor(known: readonly Labels[]) {
+    for (const labels of known) this.add(labels, 0);
+  }
+
   add(labels: Labels = {}, amount = 1): void {
     const key = Object.values(labels).join('\0');
     const entry = this.#values.get(key);
@@ -32,8 +37,8 @@ export class Metrics {
   readonly #families: Family[] = [];
 
   /** The labels' values come from our own tables, never from a client, so their number is bounded. */
-  counter(name: string, help: string): Counter {
-    const counter = new Counter();
+  counter(name: string, help: string, known: readonly Labels[]): Counter {
+    const counter = new Counter(known);
     this.#families.push({ name, type: 'counter', help, read: () => counter.samples() });
     return counter;
   }

@@ -15,7 +15,7 @@ import type { LineStream } from '../stream/line-stream.ts';
 import type { OpenedStream, StreamHeads } from '../stream/open-stream.ts';
 import { type ByteMeter, HeldBytes } from './byte-meter.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { HttpMetrics } from './http-metrics.ts';
+import type { EndReason, HttpMetrics } from './http-metrics.ts';
 import { createLineEncoder, type LineEncoder } from './line-encoder.ts';
 import { type Encoding, negotiateEncoding } from './negotiate-encoding.ts';
 import { readBody } from './read-body.ts';
@@ -228,7 +228,7 @@ class StreamSender {
   }
 
   /** After the status there are no errors, only an early end: the reasons are ours to count. */
-  async #pump(lines: LineStream): Promise<string> {
+  async #pump(lines: LineStream): Promise<EndReason> {
     const { log, stallWatch } = this.#modules;
     const encoder = createLineEncoder(this.#encoding);
     const writer = new ResponseWriter(this.#reply.raw, stallWatch);
@@ -257,7 +257,7 @@ class StreamSender {
    * Waits for a piece and sends it; answers how it ended if that was the last. One call a piece: a loop would hold the piece
    * before, and all it was made of, for as long as a follower waits.
    */
-  async #pumpNext(pump: Pump): Promise<string | undefined> {
+  async #pumpNext(pump: Pump): Promise<EndReason | undefined> {
     const { lines, encoder, writer } = pump;
     this.#isWaiting = true;
     const result = await pump.next;
