@@ -126,7 +126,7 @@ test('behavior: what was imported is followed on, and --keep lets go of the old 
   rmSync(data, { recursive: true, force: true });
 });
 
-test('error: I-75 a dataset that cannot be opened is left as it is, and the others are served', async () => {
+test('error: I-75 L-10 a dataset that cannot be opened is left as it is, an alarm, and the others are served', async () => {
   const data = mkdtempSync(join(tmpdir(), 'sluice-damaged-'));
   await importSlots(data, 200, 210);
   cpSync(join(data, 'mine'), join(data, 'other'), { recursive: true });
@@ -136,8 +136,30 @@ test('error: I-75 a dataset that cannot be opened is left as it is, and the othe
   expect(await service.getJson('/datasets')).toMatchObject([{ dataset: 'mine' }]);
   expect((await service.get('/datasets/other/head')).status).toBe(503);
   expect(service.log.join('')).toContain('dataset-manifest-damaged');
+  // L-10: the operator hears of it wherever he looks.
+  const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
+  expect(metrics).toContain('sluice_dataset_alarms{dataset="other",code="dataset-unavailable"} 1');
+  const ready = await fetch(`${service.adminUrl}/ready`);
+  expect([ready.status, await ready.json()]).toEqual([
+    200,
+    { status: 'ready', unavailable: ['other'] },
+  ]);
+  expect(service.text).toMatch(/other: NOT SERVED, dataset-manifest-damaged: .*restore/);
   expect(await service.end('SIGTERM')).toBe(0);
   expect(readFileSync(join(data, 'other', 'manifest.json'), 'utf8')).toBe(damaged);
+  rmSync(data, { recursive: true, force: true });
+});
+
+test('error: the only dataset cannot be opened: its own fault is told, whatever feeds it', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'sluice-damaged-alone-'));
+  await importSlots(data, 200, 205);
+  writeFileSync(join(data, 'mine', 'manifest.json'), '{');
+  for (const feed of [[], ['--rpc', node.rpcUrl, '--dataset', 'mine']]) {
+    const starting = ServiceProcess.startServe(['--data', data, ...feed]);
+    await expect(starting).rejects.toThrow(
+      /^(?!.*datasets-missing).*dataset mine, .*dataset-manifest-damaged/s,
+    );
+  }
   rmSync(data, { recursive: true, force: true });
 });
 

@@ -1,3 +1,4 @@
+import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import { countBlocks, lagSeconds } from '../http/describe-dataset.ts';
 import type { Metrics, Sample } from '../http/metrics.ts';
@@ -7,6 +8,8 @@ import type { IngestStatus } from '../ingest/ingester.ts';
 /** Asked each time: datasets open one after another. */
 interface OpenDatasets {
   readonly all: readonly ServedDataset[];
+  /** Names of those that could not be opened. */
+  readonly refused: readonly string[];
 }
 
 /** What there is to know of each dataset, read when it is asked for. */
@@ -70,17 +73,22 @@ export function addDatasetMetrics(metrics: Metrics, directory: OpenDatasets): vo
     each(({ reader }) => reader.status().freeBytes),
   );
   metrics.gauge('sluice_dataset_alarms', '1 for every alarm that stands.', () =>
-    directory.all.flatMap(({ reader }) =>
-      reader.status().alarms.map(({ code }) => ({
-        labels: { dataset: reader.description.name, code },
-        value: 1,
-      })),
-    ),
+    listAlarms(directory),
   );
   metrics.count('sluice_dataset_events_total', 'What happened to the chain, by event.', () =>
     directory.all.flatMap(({ reader }) => countEvents(reader, reader.status().counters)),
   );
   addIngestMetrics(metrics, directory);
+}
+
+function listAlarms({ all, refused }: OpenDatasets): Sample[] {
+  const raised = (dataset: string, code: AlarmCode) => ({ labels: { dataset, code }, value: 1 });
+  return [
+    ...refused.map((name) => raised(name, 'dataset-unavailable')),
+    ...all.flatMap(({ reader }) =>
+      reader.status().alarms.map(({ code }) => raised(reader.description.name, code)),
+    ),
+  ];
 }
 
 function countEvents(

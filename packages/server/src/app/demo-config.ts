@@ -43,7 +43,7 @@ const bytesPerBlock = 8_800;
 const firstBlockMsMax = 10_000;
 
 export async function describeDemo(running: RunningService, signal: AbortSignal): Promise<string> {
-  const { config, url, adminUrl, datasets } = running;
+  const { config, url, adminUrl, datasets, refused } = running;
   await untilStarted(datasets, AbortSignal.any([signal, AbortSignal.timeout(firstBlockMsMax)]));
   const { freeBytes } = await nodeFs.space(config.data);
   return buildDemoText({
@@ -56,6 +56,7 @@ export async function describeDemo(running: RunningService, signal: AbortSignal)
       name: planned.names.name,
       head: openedHead,
     })),
+    refused: refused.map(({ name, error }) => `${name}, ${error.code}: ${error.message}`),
   });
 }
 

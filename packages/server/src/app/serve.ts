@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
+import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import { findDatasets } from '../dataset/find-datasets.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import type { WriterLock } from '../storage/writer-lock.ts';
@@ -54,6 +55,13 @@ export interface RunningService {
   readonly url: string;
   readonly adminUrl: string;
   readonly datasets: readonly RunningDataset[];
+  readonly refused: readonly RefusedDataset[];
+}
+
+/** One that cannot be opened, and why. */
+export interface RefusedDataset {
+  readonly name: string;
+  readonly error: CodedError;
 }
 
 /** Runs until the signal aborts, or until a part fails that nothing can go on without. */
@@ -123,14 +131,16 @@ async function runBehind(
   const url = formatUrl(config.listen.host, service.port);
   const adminUrl = formatUrl(config.admin.host, service.adminPort);
   log.info({ url, adminUrl }, 'listening');
-  const datasets = await openAll(service, planned, running);
+  const { datasets, refused } = await openAll(service, planned, running);
   const tasks = new Tasks();
   closers.add(() => tasks.stop());
   await followSources(datasets, { ...modules, closers, tasks, log, seed: options.seed });
   const logged = datasets.map(({ dataset, ingest }) => ({ reader: dataset, ingest }));
   tasks.run((signal) => logProgress(logged, { ...modules, log, signal }));
   modules.onReload(() => reloadService({ service, config, reread: options.reread }, log));
-  modules.out.write(await options.describe({ config, url, adminUrl, datasets }, modules.signal));
+  modules.out.write(
+    await options.describe({ config, url, adminUrl, datasets, refused }, modules.signal),
+  );
   await tasks.untilFailed(modules.signal);
   log.info('stopping');
 }
@@ -140,8 +150,9 @@ async function openAll(
   service: Service,
   planned: readonly PlannedDataset[],
   { modules, log, closers, locks }: Running,
-): Promise<RunningDataset[]> {
+): Promise<Pick<RunningService, 'datasets' | 'refused'>> {
   const opened: RunningDataset[] = [];
+  const refused: RefusedDataset[] = [];
   for (const one of planned) {
     const { name } = one.names;
     const lock = locks.get(resolve(dirname(one.folder)));
@@ -164,21 +175,39 @@ async function openAll(
       });
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      log.error({ dataset: name, code: error.code }, error.message);
+      const alarm: AlarmCode = 'dataset-unavailable';
+      log.error({ dataset: name, alarm, code: error.code }, error.message);
       service.refuse(name);
+      refused.push({ name, error });
     }
   }
-  if (opened.length === 0) throw new CodedError('datasets-missing');
-  return opened;
+  if (opened.length === 0) throw describeRefusal(refused);
+  return { datasets: opened, refused };
+}
+
+/** Each was logged; what is wrong with the first is what ends the start. */
+function describeRefusal([first]: readonly RefusedDataset[]): CodedError {
+  assert(first !== undefined, 'where none was opened, one was refused');
+  const { name, error } = first;
+  return new CodedError(error.code, { dataset: name, ...error.detail }, { cause: error });
 }
 
 /** What a person sees who typed `sluice serve`. */
-export function describeServe({ config, url, adminUrl, datasets }: RunningService): string {
+export function describeServe({
+  config,
+  url,
+  adminUrl,
+  datasets,
+  refused,
+}: RunningService): string {
   const lines = datasets.map(({ dataset, ingest }) => {
     const { head, start } = dataset.snapshot();
     const range = head === null ? 'no block yet' : `slots ${start} to ${head.number}`;
     return `  ${dataset.description.name}: ${range}${ingest() === null ? '' : ', following'}\n`;
   });
+  for (const { name, error } of refused) {
+    lines.push(`  ${name}: NOT SERVED, ${error.code}: ${error.message}\n`);
+  }
   return `Serving ${config.data} at ${url} (operator: ${adminUrl})\n${lines.join('')}Stop with Ctrl-C.\n`;
 }
 

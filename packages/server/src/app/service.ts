@@ -98,7 +98,13 @@ export class Service {
       },
     );
     const notReadyReason = () => this.notReadyReason();
-    this.#admin = new AdminServer({ metrics, notReadyReason, newRequestId: randomUUID });
+    const unavailable = () => this.#directory.refused;
+    this.#admin = new AdminServer({
+      metrics,
+      notReadyReason,
+      unavailable,
+      newRequestId: randomUUID,
+    });
   }
 
   /** Listens on both addresses, or on none. */
@@ -133,7 +139,7 @@ export class Service {
     entry.become(served);
   }
 
-  /** One that was expected cannot be opened; the others are served. */
+  /** One that was expected cannot be opened: an alarm, and the others are served. */
   refuse(name: string): void {
     this.#entryOf(name).become('refused');
   }

@@ -5,6 +5,8 @@ export interface StartupFacts {
   readonly bytesPerDay: number;
   readonly freeBytes: number;
   readonly datasets: readonly { readonly name: string; readonly head: number | null }[];
+  /** Lines about those that cannot be opened. */
+  readonly refused: readonly string[];
 }
 
 /** What a person sees who typed `npm start`: what it does, where, what it costs, and one line to paste. */
@@ -19,7 +21,7 @@ Sluice follows a simulated ledger and streams it.
   page        ${url}
   interface   ${url}/docs
   datasets    ${heads.join(', ')}
-  operator    ${adminUrl}/ready  /health  /metrics
+${facts.refused.map((line) => `  not served  ${line}\n`).join('')}  operator    ${adminUrl}/ready  /health  /metrics
   data        ${dataFolder}, about ${gigabytes(bytesPerDay)} GB a day, ${gigabytes(freeBytes)} GB free
 
 Paste this into another terminal; lines keep coming:

@@ -32,6 +32,7 @@ export const ALARM_CODES = [
   'backfill-stalled',
   'dataset-genesis-differs',
   'dataset-maintenance-failed',
+  'dataset-unavailable',
   'dataset-write-failed',
   'disk-floor-reached',
   'files-unread',

@@ -10,6 +10,8 @@ export interface AdminServerModules {
   readonly metrics: Metrics;
   /** Why the service should get no traffic now; `null` if it should. */
   readonly notReadyReason: () => string | null;
+  /** Datasets that cannot be served while the others are. */
+  readonly unavailable: () => readonly string[];
   readonly newRequestId: () => string;
 }
 
@@ -67,6 +69,17 @@ export class AdminServer {
     });
   }
 
+  /** A dataset that cannot be opened takes no traffic from the others, and is named. */
+  #answerReady(reason: string | null): Answer {
+    const unavailable = this.#modules.unavailable();
+    const body = {
+      ...(reason === null ? { status: 'ready' } : { status: 'not-ready', reason }),
+      ...(unavailable.length === 0 ? {} : { unavailable }),
+    };
+    const status = reason === null ? 200 : 503;
+    return { status, type: 'application/json', body: JSON.stringify(body) };
+  }
+
   #answer(method: string, url: string, requestId: string): Answer {
     const path = url.split('?', 1)[0];
     const reason = this.#modules.notReadyReason();
@@ -75,13 +88,7 @@ export class AdminServer {
       case '/health':
         return { status: 200, type: 'application/json', body: '{"status":"alive"}' };
       case '/ready':
-        return reason === null
-          ? { status: 200, type: 'application/json', body: '{"status":"ready"}' }
-          : {
-              status: 503,
-              type: 'application/json',
-              body: JSON.stringify({ status: 'not-ready', reason }),
-            };
+        return this.#answerReady(reason);
       case '/metrics':
         return {
           status: 200,

@@ -38,6 +38,10 @@ export class DatasetEntry {
     return this.#state === 'opening';
   }
 
+  get isRefused(): boolean {
+    return this.#state === 'refused';
+  }
+
   /** The dataset, if it is open. */
   get opened(): ServedDataset | undefined {
     return typeof this.#state === 'string' ? undefined : this.#state;
@@ -78,6 +82,11 @@ export class DatasetDirectory {
 
   get entries(): readonly DatasetEntry[] {
     return this.#entries;
+  }
+
+  /** Names of those that could not be opened. */
+  get refused(): readonly string[] {
+    return this.#entries.flatMap(({ isRefused, names }) => (isRefused ? [names.name] : []));
   }
 
   /** Those that are open. */
