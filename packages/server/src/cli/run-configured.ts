@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { type ConfigChoice, loadConfig } from '../app/config/load-config.ts';
 import { type Describe, runServe } from '../app/serve.ts';
 import { systemClock } from '../base/clock.ts';
+import { limitHeapGrowth } from '../base/limit-heap-growth.ts';
 import type { CommandContext } from './context.ts';
 import { readVersion } from './read-version.ts';
 import { reloadSignal } from './reload-signal.ts';
@@ -13,6 +14,7 @@ export async function runConfigured(
   describe: Describe,
   context: CommandContext,
 ): Promise<void> {
+  limitHeapGrowth();
   const reread = () => loadConfig(choice, process.env).config;
   const config = reread();
   // Where there is nothing to read again, a terminal that closes ends the process as it ends any other.

@@ -12,7 +12,7 @@ export const ENGINE_LIMITS: EnginePoolOptions = {
   threadCount: availableParallelism(),
   // Leaves room on a small machine: at the head of a busy ledger it fills with columns of blocks that few ask for again. A
   // query for everything loads about 0.6 MB a block of the 2025 profile; who often asks for long ranges gives it more.
-  cacheBytesMax: 160 << 20,
+  cacheBytesMax: 128 << 20,
 };
 
 /** How many runs are made at once; the others wait. */

@@ -1,5 +1,6 @@
 /** POST of a query: the life of a stream from its body to the last byte. */
 
+import type { OutgoingHttpHeader } from 'node:http';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -45,30 +46,27 @@ export interface StreamRequest {
   readonly finalizedOnly: boolean;
 }
 
+/** Resolves when the answer is under way: nobody waits for the end of a stream, which would cost each follower memory. */
 export async function answerStream(
   stream: StreamRequest,
   modules: StreamRouteModules,
 ): Promise<void> {
   const held = new HeldBytes(modules.queries);
+  let leave = () => held.release();
   try {
-    await answerHeld(stream, held, modules);
+    const begun = await begin(stream, held, modules);
+    // The client left before its answer began.
+    if (begun === null) return void stream.reply.hijack();
+    const { sender, opened, place } = begun;
+    leave = () => {
+      place.leave();
+      held.release();
+    };
+    if (opened.kind !== 'lines') return await sender.sendOther(opened);
+    sender.sendLines(opened, leave);
+    leave = () => undefined;
   } finally {
-    held.release();
-  }
-}
-
-async function answerHeld(
-  stream: StreamRequest,
-  held: HeldBytes,
-  modules: StreamRouteModules,
-): Promise<void> {
-  const begun = await begin(stream, held, modules);
-  // The client left before its answer began.
-  if (begun === null) return void stream.reply.hijack();
-  try {
-    await begun.sender.send(begun.opened);
-  } finally {
-    begun.place.leave();
+    leave();
   }
 }
 
@@ -162,11 +160,8 @@ class StreamSender {
     this.#labels = { encoding };
   }
 
-  async send(opened: OpenedStream): Promise<void> {
+  async sendOther(opened: Exclude<OpenedStream, { kind: 'lines' }>): Promise<void> {
     switch (opened.kind) {
-      case 'lines':
-        this.#writeHeads(opened.heads);
-        return this.#sendLines(opened.lines);
       case 'empty':
         this.#writeHeads(opened.heads);
         return this.#sendEmpty();
@@ -190,6 +185,29 @@ class StreamSender {
     }
   }
 
+  /** Begins an answer of lines; `onEnd` is told when it has ended. */
+  sendLines({ heads, lines }: Extract<OpenedStream, { kind: 'lines' }>, onEnd: () => void): void {
+    this.#writeHeads(heads);
+    this.#writeStart();
+    void this.#pump(lines).then((reason) => {
+      this.#modules.metrics.streamEnds.add({ reason });
+      onEnd();
+    });
+  }
+
+  #writeStart(): void {
+    const reply = this.#reply;
+    const { raw } = reply.hijack();
+    reply.header('content-type', 'application/jsonl').header('vary', varyOf(reply));
+    if (this.#encoding !== 'identity') reply.header('content-encoding', this.#encoding);
+    // A proxy that gathers the answer would keep new blocks from the reader.
+    reply.header('x-accel-buffering', 'no');
+    // All at once, as a list: what is set one by one the response keeps for as long as it lasts.
+    const headers = Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined);
+    raw.writeHead(200, headers.flat() as OutgoingHttpHeader[]);
+    raw.flushHeaders();
+  }
+
   /** Both of the finalized head's or neither, of the state the answer began with. */
   #writeHeads({ head, finalized }: StreamHeads): void {
     const prefix = HEADER_PREFIXES[this.#asked.dialect];
@@ -206,25 +224,6 @@ class StreamSender {
     this.#reply.header('content-type', 'application/jsonl').header('vary', varyOf(this.#reply));
     // Bytes: to a text the framework would add a charset that no other answer has.
     this.#reply.code(200).send(Buffer.alloc(0));
-  }
-
-  async #sendLines(lines: LineStream): Promise<void> {
-    const reply = this.#reply;
-    const encoding = this.#encoding;
-    reply.hijack();
-    const { raw } = reply;
-    for (const [name, value] of Object.entries(reply.getHeaders())) {
-      if (value !== undefined) raw.setHeader(name, value);
-    }
-    raw.setHeader('content-type', 'application/jsonl');
-    raw.setHeader('vary', varyOf(reply));
-    if (encoding !== 'identity') raw.setHeader('content-encoding', encoding);
-    // A proxy that gathers the answer would keep new blocks from the reader.
-    raw.setHeader('x-accel-buffering', 'no');
-    raw.writeHead(200);
-    raw.flushHeaders();
-    const end = await this.#pump(lines);
-    this.#modules.metrics.streamEnds.add({ reason: end });
   }
 
   /** After the status there are no errors, only an early end: the reasons are ours to count. */

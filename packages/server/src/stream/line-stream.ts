@@ -149,17 +149,22 @@ export class LineStream {
     await this.#endScan();
   }
 
-  async #step(): Promise<void> {
+  /** What it has to wait for, if anything: no frame of its own for as long as a follower waits. */
+  #step(): Promise<void> | undefined {
     if (this.#scan !== null) return this.#continueScan(this.#scan);
     const { dataset } = this.#modules;
     const { toBlock } = this.#options.range;
-    if (toBlock !== undefined && this.#next > toBlock) return this.#finish('complete');
+    if (toBlock !== undefined && this.#next > toBlock) {
+      this.#finish('complete');
+      return undefined;
+    }
     if (this.#doneVersion === dataset.snapshot().version) return this.#wait(this.#doneVersion);
     const lease = dataset.acquire();
     const verdict = this.#judge(lease.snapshot);
     if (verdict === null) return this.#beginScan(lease);
     lease.release();
     this.#finish(verdict);
+    return undefined;
   }
 
   /** Whether the position is on a newer chain, and what follows it is still stored. */

@@ -1,0 +1,13 @@
+import { setFlagsFromString } from 'node:v8';
+
+/** What the objects of a thread may grow by, in percent of what was left by its last collection, before the next one. */
+const growthPercent = 30;
+
+/**
+ * Has the runtime collect before a thread's heap has grown by half or more, as it would leave it to. With ten thousand followers that
+ * is 80 MB of objects that nobody reads, and collecting them sooner takes no more of the processor. For the whole process,
+ * from now on.
+ */
+export function limitHeapGrowth(): void {
+  setFlagsFromString(`--heap-growing-percent=${growthPercent}`);
+}
