@@ -1,5 +1,13 @@
 /** `sluice serve` as an operator runs it, against a simulated node. */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -122,6 +130,20 @@ test('behavior: what was imported is followed on, and --keep lets go of the old 
   expect((await service.query('/datasets/mine/stream', { ...query, fromBlock: 229 })).status).toBe(
     400,
   );
+  expect(await service.end('SIGTERM')).toBe(0);
+  rmSync(data, { recursive: true, force: true });
+});
+
+test('behavior: I-91 a lock that somebody removed is taken again, and following goes on', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'sluice-unlocked-'));
+  const feed = ['--rpc', node.rpcUrl, '--ws', node.wsUrl, '--dataset', 'mine', '--from', '290'];
+  const service = await ServiceProcess.startServe(['--data', data, ...feed]);
+  await waitForHead(service, 300);
+  rmSync(join(data, 'writer.sock'));
+  const { number } = await service.getJson<BlockRef>('/datasets/mine/head');
+  await waitForHead(service, number + 5);
+  expect(existsSync(join(data, 'writer.sock'))).toBe(true);
+  expect(await service.getJson('/datasets/mine/status')).toMatchObject({ alarms: [] });
   expect(await service.end('SIGTERM')).toBe(0);
   rmSync(data, { recursive: true, force: true });
 });

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
-import { Dataset } from '../dataset/dataset.ts';
+import { Dataset, type DatasetModules } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import type { Manifest } from '../dataset/manifest.ts';
 import { refuseSharedFolder } from '../dataset/refuse-shared-folder.ts';
@@ -30,12 +30,27 @@ export async function openOrCreateDataset(
   { folder, name, realTime, manifest }: OpenDatasetOptions,
   { fs, clock, lock }: OpenDatasetModules,
 ): Promise<Dataset> {
-  const modules = { fs, clock, isLockHeld: () => lock.isHeld };
+  const modules = { fs, clock, ...watchLock(lock) };
   if (!(await Dataset.isThere(folder, fs))) {
     await refuseSharedFolder(folder, fs);
     await Dataset.create(folder, { ...manifestDefaults, ...manifest, name }, modules);
   }
   return Dataset.open({ folder, realTime }, modules);
+}
+
+/**
+ * A dataset's own view of the lock: once it was lost, even if another dataset of the folder has retaken it, the journal is
+ * read back before anything is written.
+ */
+function watchLock(lock: WriterLock): Pick<DatasetModules, 'isLockHeld' | 'retakeLock'> {
+  let { term } = lock;
+  return {
+    isLockHeld: () => lock.isHeld && lock.term === term,
+    retakeLock: async () => {
+      await lock.retake();
+      ({ term } = lock);
+    },
+  };
 }
 
 const manifestDefaults: Omit<Manifest, 'name'> = {

@@ -104,5 +104,8 @@ test('behavior: a file that is wrong is left to other sources, with an alarm tha
   await take({});
   expect(waits).toEqual([]);
   expect(dataset.alarms.list().map(({ code }) => code)).toEqual(['files-unread']);
+  // S-15: everyone may read it, so it names the file and not where it is.
+  expect(dataset.alarms.list()[0]?.message).toMatch(/path (first|second)\.jsonl/);
+  expect(dataset.alarms.list()[0]?.message).not.toContain(folder);
   expect(dataset.snapshot().head?.number).toBe(slotOf(lines[24]));
 });

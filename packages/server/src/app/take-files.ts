@@ -45,7 +45,7 @@ export async function takeFiles(
     } catch (error) {
       if (!isCodedError(error)) throw error;
       if (signal.aborted) return;
-      dataset.alarms.raise(alarm, error.message);
+      dataset.alarms.raise(alarm, error);
       const mayPass = isOfDisk(error);
       if (!mayPass && options.hasOtherSources && dataset.snapshot().head !== null) return;
       await modules.clock.sleep(mayPass ? retryMs : retryMsMax, signal);

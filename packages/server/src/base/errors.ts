@@ -176,6 +176,9 @@ export const ERRORS = {
   'data-folder-locked': {
     text: 'another process writes to this data folder; stop it, or choose another folder',
   },
+  'data-folder-lock-lost': {
+    text: 'the lock of the data folder was taken away; it is taken again, unless another process has it by then',
+  },
   'data-folder-unusable': {
     text: 'the data folder cannot be made or written to; choose another, or mend its rights',
   },
@@ -360,6 +363,18 @@ export class CodedError extends Error {
 
 export function isCodedError(error: unknown, code?: ErrorCode): error is CodedError {
   return error instanceof CodedError && (code === undefined || error.code === code);
+}
+
+/** Details that say where something is on this machine. */
+const placeNames: ReadonlySet<string> = new Set(['path', 'folder', 'file']);
+
+/** The text of an error for those who may not see where things are: of a path it has the last name only. */
+export function describeWithoutPlaces({ code, detail }: CodedError): string {
+  const entries = Object.entries(detail).map(([name, value]) => [
+    name,
+    placeNames.has(name) ? String(value).replace(/.*[/\\](?=.)/s, '') : value,
+  ]);
+  return describe(code, Object.fromEntries(entries));
 }
 
 function describe(code: ErrorCode, detail: ErrorDetail): string {

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { type CodedError, describeWithoutPlaces } from '../base/errors.ts';
 import type { AlarmCode } from './alarm-codes.ts';
 import type { Alarm } from './dataset-reader.ts';
 
@@ -11,7 +12,9 @@ export class AlarmBoard {
     this.#clock = clock;
   }
 
-  raise(code: AlarmCode, message: string): void {
+  /** Everyone may read the text: of an error it has no path. */
+  raise(code: AlarmCode, cause: string | CodedError): void {
+    const message = typeof cause === 'string' ? cause : describeWithoutPlaces(cause);
     const sinceUnixMs = this.#alarms.get(code)?.sinceUnixMs ?? this.#clock.unixMs();
     this.#alarms.set(code, { code, message, sinceUnixMs });
   }

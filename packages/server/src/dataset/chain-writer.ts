@@ -48,6 +48,7 @@ export interface ChainWriterModules {
   readonly fs: Fs;
   /** Whether this process still owns the data folder; asked before every write. */
   readonly isLockHeld: () => boolean;
+  readonly retakeLock?: () => Promise<void>;
   /** A newer state is durable, with the payloads that came with it. */
   readonly onVisible: (snapshot: ChainSnapshot, payloads: readonly Payload[]) => void;
   /** Payloads that readers of older snapshots still hold. */
@@ -149,25 +150,33 @@ export class ChainWriter {
   async reopen(): Promise<void> {
     await this.#settle();
     if (this.#state !== 'failed') return;
-    if (!this.#modules.isLockHeld()) throw new CodedError('data-folder-locked');
+    const { isLockHeld, retakeLock } = this.#modules;
+    if (!isLockHeld()) await retakeLock?.();
+    if (!isLockHeld()) throw new CodedError('data-folder-lock-lost');
     await this.#journal.cut();
     const { journal, snapshot } = await openState(this.#options, this.#modules);
-    if (
-      snapshot.version !== this.#visible.version ||
-      snapshot.head?.hash !== this.#visible.head?.hash
-    ) {
+    try {
+      this.#checkDurable(snapshot);
+      await this.#rotate(journal);
+    } catch (error) {
+      // The one that failed stays for readers, until another takes its place.
       await journal.close();
-      throw new CodedError('dataset-write-failed', {
-        visibleVersion: this.#visible.version,
-        durableVersion: snapshot.version,
-      });
+      throw error;
     }
     const failed = this.#journal;
     this.#journal = journal;
-    await this.#rotate();
-    await failed.close();
     this.#pending = this.#visible;
     this.#state = 'open';
+    await failed.close();
+  }
+
+  /** What is durable is what was visible, unless somebody else has written meanwhile. */
+  #checkDurable({ version, head }: ChainSnapshot): void {
+    if (version === this.#visible.version && head?.hash === this.#visible.head?.hash) return;
+    throw new CodedError('dataset-write-failed', {
+      visibleVersion: this.#visible.version,
+      durableVersion: version,
+    });
   }
 
   /** Gives the journal up, as after a failed write, for a reason that no write would show. */
@@ -214,8 +223,8 @@ export class ChainWriter {
   }
 
   async #write(group: readonly Queued[]): Promise<void> {
-    if (!this.#modules.isLockHeld()) throw new CodedError('data-folder-locked');
-    if (this.#journal.isFull) await this.#rotate();
+    if (!this.#modules.isLockHeld()) throw new CodedError('data-folder-lock-lost');
+    if (this.#journal.isFull) await this.#rotate(this.#journal);
     const payloads = group.flatMap((one) => one.payloads);
     await this.#journal.append(encodeCommits(group.map(({ commit }) => commit)), payloads);
     const last = group.at(-1) as Queued;
@@ -224,10 +233,10 @@ export class ChainWriter {
     for (const { resolve, next } of group) resolve(next);
   }
 
-  #rotate(): Promise<void> {
+  #rotate(journal: Journal): Promise<void> {
     const live = hotPayloads(this.#visible);
     const leased = this.#modules.leasedPayloads();
-    return this.#journal.rotate(encodeCheckpoint(this.#visible), live, leased);
+    return journal.rotate(encodeCheckpoint(this.#visible), live, leased);
   }
 
   #fail(group: readonly Queued[], cause: unknown): void {
@@ -244,11 +253,14 @@ async function openState(
   { fs }: ChainWriterModules,
 ): Promise<{ journal: Journal; snapshot: ChainSnapshot }> {
   const { journal, content } = await Journal.open(options.journal, { fs });
-  if (content.checkpoint === null) {
+  try {
+    if (content.checkpoint !== null) return { journal, snapshot: replayJournal(content) };
     await journal.rotate(encodeCheckpoint(emptySnapshot), new Set(), new Set());
     return { journal, snapshot: emptySnapshot };
+  } catch (error) {
+    await journal.close();
+    throw error;
   }
-  return { journal, snapshot: replayJournal(content) };
 }
 
 /** The state that a journal ends with. */

@@ -150,7 +150,46 @@ describe('commits', () => {
     held = false;
     await expect(dataset.commit([first])).rejects.toMatchObject({ code: 'dataset-write-failed' });
     expect(dataset.snapshot().head).toBeNull();
+    await expect(dataset.reopen()).rejects.toMatchObject({ code: 'data-folder-lock-lost' });
+  });
+
+  test('behavior: I-91 a lock that was taken away is retaken, the journal read back, and writing goes on', async () => {
+    const fs = new SimFs();
+    let held = true;
+    let isOthers = true;
+    const retakeLock = async () => {
+      if (isOthers) throw new CodedError('data-folder-locked');
+      held = true;
+    };
+    const isLockHeld = () => held;
+    const modules = { ...modulesOf(fs, new ManualClock(), isLockHeld), retakeLock };
+    const dataset = await open(fs, {}, modules);
+    await dataset.commit([create]);
+    held = false;
+    await expect(dataset.commit([first])).rejects.toMatchObject({ code: 'dataset-write-failed' });
+    const alarmText = () => dataset.status().alarms.map(({ message }) => message);
+    expect(alarmText()).toEqual([expect.stringContaining('was taken away')]);
     await expect(dataset.reopen()).rejects.toMatchObject({ code: 'data-folder-locked' });
+    expect(alarmText()).toEqual([expect.stringContaining('another process')]);
+    isOthers = false;
+    await dataset.reopen();
+    await dataset.commit([first]);
+    expect(dataset.status()).toMatchObject({ storage: { kind: 'open' }, alarms: [] });
+    expect(dataset.snapshot().head).toEqual(ref('a12'));
+  });
+
+  test('behavior: I-97 a branch that takes nothing away is no fork, and what failed is not counted', async () => {
+    const fs = new SimFs();
+    const dataset = await open(fs);
+    await dataset.commit([create, first]);
+    const blocks = withBytes(makeRun('a', [13], tip12));
+    fs.fault = ({ name }) => (name === 'write' ? 'ENOSPC' : undefined);
+    await expect(dataset.commit([fork])).rejects.toMatchObject({ code: 'dataset-write-failed' });
+    fs.fault = () => undefined;
+    await dataset.reopen();
+    await dataset.commit([{ kind: 'replace', ancestor: ref('a12'), blocks }]);
+    const { counters } = dataset.status();
+    expect(counters).toEqual({ commits: 2, forks: 0, replacedBlocks: 0, writeFailures: 1 });
   });
 });
 
@@ -247,6 +286,26 @@ describe('crashes', () => {
     }
   });
 });
+
+test.each(['write', 'sync', 'openFile', 'truncate', 'close', 'rename', 'syncFolder', 'remove'])(
+  'behavior: F-20 a disk that fails in %s while the journal is opened again and again leaves no file open',
+  async (operation) => {
+    const fs = new SimFs();
+    const dataset = await open(fs);
+    await dataset.commit([create, first]);
+    const isFailing = { write: true, [operation]: true };
+    fs.fault = ({ name }) => (name in isFailing ? 'ENOSPC' : undefined);
+    await expect(dataset.commit([fork])).rejects.toMatchObject({ code: 'dataset-write-failed' });
+    for (let i = 0; i < 5; i++) await expect(dataset.reopen()).rejects.toThrow();
+    expect(fs.openFileCount).toBeLessThanOrEqual(2);
+    fs.fault = () => undefined;
+    await dataset.reopen();
+    await dataset.commit([fork]);
+    expect(dataset.snapshot().head).toEqual(ref('b14'));
+    await dataset.close();
+    expect(fs.openFileCount).toBe(0);
+  },
+);
 
 describe('readers', () => {
   test('behavior: a waiter gets the next version, at once if there is one', async () => {

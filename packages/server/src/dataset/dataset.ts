@@ -51,8 +51,10 @@ export interface DatasetOptions {
 export interface DatasetModules {
   readonly fs: Fs;
   readonly clock: Clock;
-  /** Whether this process still owns the data folder. */
+  /** Whether this process has owned the data folder ever since the dataset was opened, or the lock was last retaken. */
   readonly isLockHeld: () => boolean;
+  /** Takes a lock that was lost again, if nobody else has it; without this it stays lost. */
+  readonly retakeLock?: () => Promise<void>;
   /** Makes one segment from several; by default in a thread of its own. */
   readonly merge?: (segments: SegmentRow) => Promise<MadeSegment>;
 }
@@ -124,7 +126,6 @@ export class Dataset implements DatasetReader {
   static async open(options: DatasetOptions, modules: DatasetModules): Promise<Dataset> {
     const manifest = await readManifest(modules.fs, options.folder);
     const dataset = new Dataset(options, modules, manifest);
-    const { fs, isLockHeld } = modules;
     dataset.#writer = await ChainWriter.open(
       {
         journal: {
@@ -134,8 +135,7 @@ export class Dataset implements DatasetReader {
         groupBytesMax: dataset.#limits.groupBytesMax,
       },
       {
-        fs,
-        isLockHeld,
+        ...modules,
         onVisible: (snapshot, payloads) => {
           for (const { id, bytes } of payloads) dataset.#payloads.set(id, bytes);
           dataset.#waiters.announce(snapshot.version);
@@ -144,7 +144,12 @@ export class Dataset implements DatasetReader {
       },
     );
     dataset.#waiters.announce(dataset.snapshot().version);
-    await dataset.collect();
+    try {
+      await dataset.collect();
+    } catch (error) {
+      await dataset.close();
+      throw error;
+    }
     return dataset;
   }
 
@@ -232,11 +237,13 @@ export class Dataset implements DatasetReader {
     await this.#checkSpace();
     const before = this.pendingSnapshot();
     const durable = this.#openWriter.commit(changes);
-    this.#count(before, this.pendingSnapshot(), changes);
+    const after = this.pendingSnapshot();
     try {
-      return await durable;
+      const snapshot = await durable;
+      this.#count(before, after, changes);
+      return snapshot;
     } catch (error) {
-      this.#noteWriteFailure(describeCause(error));
+      this.#noteWriteFailure(causeOf(error));
       throw error;
     }
   }
@@ -325,9 +332,15 @@ export class Dataset implements DatasetReader {
 
   /** After `dataset-write-failed`: reads the journal back, so that writing can go on. Throws if the disk still refuses. */
   async reopen(): Promise<void> {
-    // A folder that is gone is not made again: what was in it may come back with its disk.
-    await readManifest(this.#modules.fs, this.#folder);
-    await this.#openWriter.reopen();
+    try {
+      // A folder that is gone is not made again: what was in it may come back with its disk.
+      await readManifest(this.#modules.fs, this.#folder);
+      await this.#openWriter.reopen();
+    } catch (error) {
+      // What stands in the way now may be something else than what began it.
+      if (isCodedError(error)) this.alarms.raise('dataset-write-failed', error);
+      throw error;
+    }
     this.alarms.clear('dataset-write-failed');
   }
 
@@ -349,7 +362,9 @@ export class Dataset implements DatasetReader {
   }
 
   reportDamage({ first, last }: SealedSegment, cause: string): void {
-    this.alarms.raise('segment-damaged', `slots ${first.number} to ${last.number}: ${cause}`);
+    // A thread that could not open the file says where it is, which is for nobody else to see.
+    const text = cause.replaceAll(`${this.#folder}/`, '');
+    this.alarms.raise('segment-damaged', `slots ${first.number} to ${last.number}: ${text}`);
   }
 
   status(): DatasetStatus {
@@ -385,9 +400,11 @@ export class Dataset implements DatasetReader {
     if (after === before) return;
     this.#counters.commits++;
     if (!changes.some(({ kind }) => kind === 'replace')) return;
-    this.#counters.forks++;
     const kept = new Set(after.hot.map(({ header }) => header.hash));
     const gone = before.hot.filter(({ header }) => !kept.has(header.hash));
+    // A branch that grows from the head takes nothing away: that is no fork.
+    if (gone.length === 0) return;
+    this.#counters.forks++;
     this.#counters.replacedBlocks += gone.length;
   }
 
@@ -407,7 +424,7 @@ export class Dataset implements DatasetReader {
     if (this.#floor === undefined) return;
     const { freeBytes, floorBytes } = this.#floor;
     const error = new CodedError('disk-floor-reached', { freeBytes, floorBytes });
-    this.alarms.raise('disk-floor-reached', error.message);
+    this.alarms.raise('disk-floor-reached', error);
     throw error;
   }
 
@@ -419,7 +436,7 @@ export class Dataset implements DatasetReader {
       if (!isCodedError(error)) throw error;
       // An open file can be written to after its folder was deleted; nobody would find it again.
       this.#openWriter.abandon(error);
-      this.#noteWriteFailure(error.message);
+      this.#noteWriteFailure(error);
     }
     this.#spaceCheckedMs = this.#modules.clock.nowMs();
   }
@@ -433,9 +450,9 @@ export class Dataset implements DatasetReader {
     else this.alarms.clear('disk-floor-reached');
   }
 
-  #noteWriteFailure(message: string): void {
+  #noteWriteFailure(cause: string | CodedError): void {
     this.#counters.writeFailures++;
-    this.alarms.raise('dataset-write-failed', message);
+    this.alarms.raise('dataset-write-failed', cause);
   }
 
   #leasedPayloads(): Set<number> {
@@ -451,8 +468,8 @@ export class Dataset implements DatasetReader {
 const headerBytes = 400;
 const decodedGrowth = 12;
 
-function describeCause(error: unknown): string {
+function causeOf(error: unknown): string | CodedError {
   const cause = error instanceof Error ? error.cause : undefined;
-  if (isCodedError(cause)) return cause.message;
+  if (isCodedError(cause)) return cause;
   return error instanceof Error ? error.message : String(error);
 }

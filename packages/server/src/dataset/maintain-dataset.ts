@@ -24,7 +24,7 @@ export async function maintainDataset(
       dataset.alarms.clear(alarm);
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      dataset.alarms.raise(alarm, error.message);
+      dataset.alarms.raise(alarm, error);
     }
     await options.clock.sleep(everyMs, signal);
   }

@@ -44,7 +44,7 @@ export class BackfillTask {
       const failure = await this.#try(signal);
       if (failure === undefined || signal.aborted) return;
       const isEarly = failure.code === 'backfill-too-early';
-      if (!isEarly) dataset.alarms.raise(alarm, failure.message);
+      if (!isEarly) dataset.alarms.raise(alarm, failure);
       await clock.sleep(isEarly ? earlyMs : retryMs, signal);
     }
   }

@@ -73,8 +73,12 @@ export class Journal {
   ): Promise<{ journal: Journal; content: JournalContent }> {
     const journal = new Journal(options, modules.fs);
     await modules.fs.makeFolder(options.folder);
-    const content = await journal.#recover();
-    return { journal, content };
+    try {
+      return { journal, content: await journal.#recover() };
+    } catch (error) {
+      await journal.close();
+      throw error;
+    }
   }
 
   async #recover(): Promise<JournalContent> {
@@ -158,14 +162,16 @@ export class Journal {
     const meta = encodeMeta(rows, body);
     const place = { kind: 'checkpoint', fileNumber, sequence: this.#sequence + 1 } as const;
     const parts = encodeRecord(place, meta, []);
+    const full = this.#file;
+    // Until the new file is open the other is what a failure would be cut from.
     await this.#guardWrite(async () => {
       await writeFileAtomically(this.#fs, this.#options.folder, journalFileName(fileNumber), parts);
-      await this.#file?.close();
       this.#file = await this.#fs.openFile(this.#path(fileNumber), 'write');
     });
     this.#fileNumbers.push(fileNumber);
     this.#sequence++;
     this.#end = recordHeaderBytes + meta.byteLength;
+    await full?.close();
     await this.collect(live, leased);
   }
 

@@ -89,6 +89,31 @@ test('behavior: I-16 an owner whose socket was taken away knows that it lost the
   await lock.release();
 });
 
+test('behavior: I-91 a lock that was taken away is taken again, in a new term', async () => {
+  const lock = await WriterLock.acquire(folder);
+  rmSync(socketPath(folder));
+  await lock.retake();
+  expect([lock.isHeld, lock.term]).toEqual([true, 1]);
+  await expect(WriterLock.acquire(folder)).rejects.toMatchObject({ code: 'data-folder-locked' });
+  await lock.retake();
+  expect(lock.term).toBe(1);
+  await lock.release();
+});
+
+test('error: I-16 a lock that another process has by now is not retaken, and not removed either', async () => {
+  const lock = await WriterLock.acquire(folder);
+  rmSync(socketPath(folder));
+  const owner = await startOwner();
+  await expect(lock.retake()).rejects.toMatchObject({ code: 'data-folder-locked' });
+  await lock.release();
+  await expect(WriterLock.acquire(folder)).rejects.toMatchObject({ code: 'data-folder-locked' });
+  // Once that one has died its lock is nobody's.
+  await owner.kill();
+  await lock.retake();
+  expect(lock.isHeld).toBe(true);
+  await lock.release();
+});
+
 test('limit: a folder with a long path is locked by a socket with a short one', async () => {
   const deep = join(folder, 'a'.repeat(90), 'b'.repeat(90));
   mkdirSync(deep, { recursive: true });

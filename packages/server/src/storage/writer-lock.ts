@@ -18,9 +18,10 @@ const answerMsMax = 2_000;
 const attemptCountMax = 5;
 
 export class WriterLock {
-  readonly #server: Server;
   readonly #path: string;
-  readonly #inode: number;
+  #server: Server;
+  #inode: number;
+  #term = 0;
 
   private constructor(server: Server, path: string) {
     this.#server = server;
@@ -50,9 +51,34 @@ export class WriterLock {
     return this.#server.listening && inodeOf(this.#path) === this.#inode;
   }
 
-  /** Closing removes the socket. */
+  /** How often it was taken again: between two terms somebody else may have written. */
+  get term(): number {
+    return this.#term;
+  }
+
+  /** Takes the lock again if it was lost and nobody has it; else refuses with `data-folder-locked`. */
+  async retake(): Promise<void> {
+    for (let attempt = 0; attempt < attemptCountMax && !this.isHeld; attempt++) {
+      if (inodeOf(this.#path) !== undefined) {
+        if (await isAnswered(this.#path)) break;
+        if (!(await removeDead(this.#path, attempt))) break;
+      }
+      await this.release();
+      const server = await listen(this.#path).catch((error: NodeJS.ErrnoException) => {
+        throw new CodedError('storage-failed', { operation: 'lock', errno: error.code ?? '' });
+      });
+      if (server === undefined) continue;
+      this.#server = server;
+      this.#inode = inodeOf(this.#path) ?? -1;
+      this.#term++;
+    }
+    if (!this.isHeld) throw new CodedError('data-folder-locked');
+  }
+
+  /** Closing removes the socket, whosever it is: one that another process has put there is left, and ours to our end. */
   async release(): Promise<void> {
-    if (!this.#server.listening) return;
+    const isOthers = ![undefined, this.#inode].includes(inodeOf(this.#path));
+    if (!this.#server.listening || isOthers) return;
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 }

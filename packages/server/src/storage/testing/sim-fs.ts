@@ -36,6 +36,8 @@ export class SimFs implements Fs {
   #operationCount = 0;
   #killed = false;
   #epoch = 0;
+  /** Files that were opened and not closed, in this life of the process. */
+  openFileCount = 0;
   /** Decides the fate of each operation; `undefined` lets it through. */
   fault: (operation: SimOperation) => SimFault | undefined = () => undefined;
   diskSpace: DiskSpace = { freeBytes: 1e12, totalBytes: 2e12 };
@@ -48,6 +50,7 @@ export class SimFs implements Fs {
   restart(): void {
     this.#killed = false;
     this.#epoch++;
+    this.openFileCount = 0;
     this.#operationCount = 0;
     this.fault = () => undefined;
   }
@@ -157,6 +160,8 @@ export class SimFs implements Fs {
 
   #openInode(inode: Inode, path: string): FsFile {
     const epoch = this.#epoch;
+    let isOpen = true;
+    this.openFileCount++;
     const step = (name: string) => {
       if (epoch !== this.#epoch) throw new SimKilled('a handle of a process that is gone');
       return this.#step(name, path);
@@ -188,7 +193,11 @@ export class SimFs implements Fs {
         syncInode(inode);
       },
       close: async () => {
-        if (epoch === this.#epoch) this.#step('close', path);
+        if (epoch !== this.#epoch) return;
+        // A file is closed also where the system says that it was not.
+        if (isOpen) this.openFileCount--;
+        isOpen = false;
+        this.#step('close', path);
       },
     };
   }

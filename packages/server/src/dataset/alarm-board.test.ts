@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { CodedError, ERRORS, type ErrorCode } from '../base/errors.ts';
+import { AlarmBoard } from './alarm-board.ts';
+
+test('behavior: S-15 whatever error an alarm tells of, it shows the name of a file and not where it is', () => {
+  const board = new AlarmBoard(systemClock);
+  for (const code of Object.keys(ERRORS) as ErrorCode[]) {
+    const detail = { path: '/srv/a, b/c (1).jsonl', folder: '/srv/data/', file: 'rel/x', line: 3 };
+    board.raise('files-unread', new CodedError(code, detail));
+    const [alarm] = board.list();
+    expect(alarm?.message).toBe(
+      `${ERRORS[code].text} (path c (1).jsonl, folder data/, file x, line 3)`,
+    );
+  }
+});
