@@ -47,6 +47,7 @@ export class AdminServer {
           'content-type': type,
           'x-request-id': requestId,
           'cache-control': 'no-store',
+          'x-content-type-options': 'nosniff',
         });
         response.end(request.method === 'HEAD' ? undefined : body);
       },

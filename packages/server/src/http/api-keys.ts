@@ -11,9 +11,14 @@ import { readSmallFile } from '../storage/read-small-file.ts';
 const keyFileBytesMax = 16 << 20;
 
 export interface ApiKey {
-  /** For logs and metrics: the name in the file, or the start of the hash. */
+  /** For logs: the name in the file, or the start of the hash. */
   readonly name: string;
   readonly hash: Uint8Array;
+}
+
+/** What tells keys apart: several may have one name, as while a client goes over to a new one. */
+export function keyId({ hash }: ApiKey): string {
+  return Buffer.from(hash).toString('hex');
 }
 
 export function readKeyFile(file: string): readonly ApiKey[] {

@@ -35,6 +35,8 @@ function buildReply(code: CodedError['code'], requestId: string, error?: CodedEr
       'content-type': 'application/json; charset=utf-8',
       'content-length': String(Buffer.byteLength(body)),
       'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...(row.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
       ...(row.retryAfterSeconds === undefined
         ? {}
         : { 'retry-after': String(row.retryAfterSeconds) }),

@@ -29,7 +29,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** What each key has left. One budget a key of the file, so their number is bounded by it. */
+/** What each key has left, by its id. One budget a key of the file, so their number is bounded by it. */
 export class KeyBudgets {
   readonly #budgets = new Map<string, Budget>();
   readonly #limits: KeyLimits;
@@ -61,9 +61,9 @@ export class KeyBudgets {
   }
 
   /** Keys that are gone are forgotten, so that reloads do not gather them. */
-  keepOnly(names: ReadonlySet<string>): void {
-    for (const [name, { streamCount }] of this.#budgets) {
-      if (!names.has(name) && streamCount === 0) this.#budgets.delete(name);
+  keepOnly(ids: ReadonlySet<string>): void {
+    for (const [id, { streamCount }] of this.#budgets) {
+      if (!ids.has(id) && streamCount === 0) this.#budgets.delete(id);
     }
   }
 

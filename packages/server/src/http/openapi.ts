@@ -151,14 +151,66 @@ function describeGet(summary: string, schema: TSchema): object {
   return {
     summary,
     responses: {
-      200: { description: 'The answer.', content: { 'application/json': { schema } } },
+      200: {
+        description: 'The answer.',
+        headers: everyAnswer,
+        content: { 'application/json': { schema } },
+      },
+      ...describeRefusals([401, 404, 429, 500, 503]),
       default: failureResponse,
     },
   };
 }
 
+/** Headers of all answers, errors included. */
+const everyAnswer = {
+  'X-Request-Id': header(Type.String(), "The client's own, if it sent one that can be; else ours."),
+};
+
+const retryAfter = { 'Retry-After': header(Type.Integer(), 'Seconds to wait.') };
+
+interface RefusalRow {
+  readonly description: string;
+  readonly headers?: object;
+}
+
+const REFUSALS: Readonly<Record<number, RefusalRow>> = {
+  400: { description: 'The query is malformed, or its range begins below start_block.' },
+  401: {
+    description: 'Keys are configured, and none or a wrong one was sent.',
+    headers: { 'WWW-Authenticate': header(Type.String(), 'Bearer.') },
+  },
+  404: { description: 'There is no such dataset, path or time.' },
+  408: { description: 'The request did not arrive in time.' },
+  413: { description: 'The body is too large, on the wire or decompressed.' },
+  415: { description: 'The type or the encoding of the body is not one that is taken.' },
+  429: { description: 'The key is over its limit.', headers: retryAfter },
+  500: { description: 'A fault of the service.' },
+  503: {
+    description: 'Overloaded, starting, shutting down, or the storage cannot be read now.',
+    headers: retryAfter,
+  },
+};
+
+function describeRefusals(statuses: readonly number[]): object {
+  const entries = statuses.map((status) => [
+    status,
+    {
+      ...failureResponse,
+      ...REFUSALS[status],
+      headers: { ...everyAnswer, ...REFUSALS[status]?.headers },
+    },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function header(schema: TSchema, description: string): object {
+  return { description, schema };
+}
+
 const failureResponse = {
   description: 'Refused; see the table of errors.',
+  headers: everyAnswer,
   content: { 'application/json': { schema: reference('schemas', 'Error') } },
 };
 
@@ -173,21 +225,33 @@ function describeStream(summary: string): object {
     responses: {
       200: {
         description: 'One block a line. Empty if every slot of a bounded range was skipped.',
-        headers: headHeaders,
+        headers: { ...streamHeaders, ...encodingHeaders },
         content: { 'application/jsonl': { schema: { anyOf: lines } } },
       },
-      204: { description: 'The range is above the data.', headers: headHeaders },
+      204: { description: 'The range is above the data.', headers: streamHeaders },
       409: {
         description: 'The parent hash is proved wrong; blocks of the chain below fromBlock.',
+        headers: everyAnswer,
         content: { 'application/json': { schema: reference('schemas', 'Conflict') } },
       },
+      ...describeRefusals([400, 401, 404, 408, 413, 415, 429, 500, 503]),
       default: failureResponse,
     },
   };
 }
 
-const headHeaders = {
-  'X-Ledger-Finalized-Head-Number': { schema: Type.Integer() },
-  'X-Ledger-Finalized-Head-Hash': { schema: Type.String() },
-  'X-Ledger-Head-Number': { schema: Type.Integer() },
+/** In the dialect solana they begin with X-Sqd- instead. */
+const streamHeaders = {
+  ...everyAnswer,
+  'X-Ledger-Finalized-Head-Number': header(
+    Type.Integer(),
+    'The finalized head of the state that the answer began with; X-Sqd- in the dialect solana.',
+  ),
+  'X-Ledger-Finalized-Head-Hash': header(Type.String(), 'Its hash; both or neither.'),
+  'X-Ledger-Head-Number': header(Type.Integer(), 'The highest block of that state.'),
+};
+
+const encodingHeaders = {
+  'Content-Encoding': header(Type.String(), 'gzip or zstd, where Accept-Encoding allows it.'),
+  Vary: header(Type.String(), 'Accept-Encoding.'),
 };

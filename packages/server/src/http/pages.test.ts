@@ -43,6 +43,27 @@ test('behavior: the description names exactly the routes there are', async () =>
   expect(described.sort()).toEqual(routed.sort());
 });
 
+test('behavior: the description has every status of a stream, with its headers', async () => {
+  const answer = await fixture.get('/openapi.json');
+  const { paths } = JSON.parse(answer.body.toString()) as {
+    paths: Record<string, { post?: { responses: Record<string, { headers?: object }> } }>;
+  };
+  const streams = Object.values(paths).flatMap(({ post }) => post ?? []);
+  expect(streams).toHaveLength(2);
+  for (const { responses } of streams) {
+    const statuses = '200 204 400 401 404 408 409 413 415 429 500 503'.split(' ');
+    expect(Object.keys(responses)).toEqual([...statuses, 'default']);
+    for (const { headers } of Object.values(responses))
+      expect(headers).toHaveProperty('X-Request-Id');
+    for (const status of ['429', '503']) {
+      expect(responses[status]?.headers).toHaveProperty('Retry-After');
+    }
+    for (const status of ['200', '204']) {
+      expect(responses[status]?.headers).toHaveProperty('X-Ledger-Finalized-Head-Hash');
+    }
+  }
+});
+
 test('behavior: the description has a parameter for every name in a path, and the status as it is', async () => {
   const answer = await fixture.get('/openapi.json');
   const { paths, components } = JSON.parse(answer.body.toString()) as {

@@ -44,6 +44,7 @@ test('error: request-too-slow: slow headers, a slow body and silence are closed 
   const silent = readToEnd(silence);
   for (const text of [await slowBody, await slowHeaders, await silent]) {
     expect(text).toMatch(/^HTTP\/1\.1 408 /);
+    expect(text).toContain('x-content-type-options: nosniff');
     expect(text).toMatch(/x-request-id: r\d+/);
     expect(text).toContain('"code":"request-too-slow"');
   }

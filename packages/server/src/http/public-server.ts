@@ -10,7 +10,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
-import type { ApiKey } from './api-keys.ts';
+import { type ApiKey, keyId } from './api-keys.ts';
 import { ByteMeter } from './byte-meter.ts';
 import { answerClientError, refuseOnSocket } from './client-error.ts';
 import { buildErrorReply } from './error-reply.ts';
@@ -104,11 +104,9 @@ export class PublicServer {
     this.#applyLimits(this.#app);
     const keys = this.#modules.keys();
     if (keys === null) return;
-    const hashes = new Set(keys.map(({ hash }) => Buffer.from(hash).toString('hex')));
-    this.#places.endUnless(
-      (key) => key !== null && hashes.has(Buffer.from(key.hash).toString('hex')),
-    );
-    this.#budgets.keepOnly(new Set(keys.map(({ name }) => name)));
+    const ids = new Set(keys.map(keyId));
+    this.#places.endUnless((key) => key !== null && ids.has(keyId(key)));
+    this.#budgets.keepOnly(ids);
   }
 
   #applyLimits({ server }: FastifyInstance): void {
@@ -283,7 +281,8 @@ export class PublicServer {
     const known = isCodedError(error) ? error : translate(error);
     const { status, headers, body } = buildErrorReply(known, request.id);
     if (status >= 500 && status !== 503) {
-      this.#modules.log.error({ err: error, requestId: request.id }, 'a request failed');
+      const key = this.#checkedOf(request).key?.name;
+      this.#modules.log.error({ err: error, requestId: request.id, key }, 'a request failed');
     }
     const allow = isCodedError(known, 'method-wrong')
       ? { allow: String(known.detail['allowed']) }

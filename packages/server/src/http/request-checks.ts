@@ -4,7 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { CodedError } from '../base/errors.ts';
-import { type ApiKey, findKey } from './api-keys.ts';
+import { type ApiKey, findKey, keyId } from './api-keys.ts';
 import type { KeyBudgets } from './key-budgets.ts';
 import { checkBodyHeaders } from './read-body.ts';
 import type { DatasetDirectory, DatasetEntry } from './served-dataset.ts';
@@ -42,9 +42,9 @@ export function checkRequest(
   const matches = route === undefined ? matchPath(request.url, modules.routes) : [route];
   const dataset = checkDataset(request.url, matches, modules.datasets);
   if (route === undefined || request.is404) throw refuseRoute(request.method, matches);
-  if (key !== null) modules.budgets.takeRequest(key.name);
+  if (key !== null) modules.budgets.takeRequest(keyId(key));
   if (request.method !== 'POST') return { key, dataset };
-  if (key !== null) modules.budgets.checkStreams(key.name);
+  if (key !== null) modules.budgets.checkStreams(keyId(key));
   checkBodyHeaders(request.raw);
   return { key, dataset };
 }

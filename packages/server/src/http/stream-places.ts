@@ -1,5 +1,5 @@
 import { CodedError } from '../base/errors.ts';
-import type { ApiKey } from './api-keys.ts';
+import { type ApiKey, keyId } from './api-keys.ts';
 import type { ByteMeter } from './byte-meter.ts';
 import type { KeyBudgets } from './key-budgets.ts';
 
@@ -38,14 +38,15 @@ export class StreamPlaces {
     if (this.#isClosed) throw new CodedError('service-closing');
     if (this.#keys.size >= this.#limits.streamCountMax) throw new CodedError('streams-full');
     if (this.#unsent.isFull) throw new CodedError('readers-too-slow');
-    const giveBack = key === null ? undefined : this.#budgets.takeStream(key.name);
+    const id = key === null ? null : keyId(key);
+    const giveBack = id === null ? undefined : this.#budgets.takeStream(id);
     const controller = new AbortController();
     const { signal } = controller;
     this.#keys.set(controller, key);
     return {
       signal,
       pace: (byteCount) =>
-        key === null ? undefined : this.#budgets.takeBytes(key.name, byteCount, signal),
+        id === null ? undefined : this.#budgets.takeBytes(id, byteCount, signal),
       leave: () => {
         if (!this.#keys.delete(controller)) return;
         giveBack?.();

@@ -109,7 +109,7 @@ async function begin(
     return null;
   } catch (error) {
     place.leave();
-    const about = { dataset: dataset.names.name, requestId: request.id };
+    const about = { dataset: dataset.names.name, requestId: request.id, key: key?.name };
     return refuseUnread(error, modules.log.child(about));
   }
 }

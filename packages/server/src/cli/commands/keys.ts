@@ -15,7 +15,7 @@ export function buildKeysCommand(context: CommandContext): Command {
         .env('SLUICE_KEYS')
         .makeOptionMandatory(),
     )
-    .option('--name <name>', 'who it is for, as logs and metrics call it')
+    .option('--name <name>', 'who it is for, as the log calls it')
     .addHelpText('after', examples)
     .action(({ keys, name }: CreateOptions) => createKey(keys, name, context));
   return new Command('keys')
