@@ -8,6 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -146,6 +147,38 @@ test('behavior: I-91 a lock that somebody removed is taken again, and following 
   expect(await service.getJson('/datasets/mine/status')).toMatchObject({ alarms: [] });
   expect(await service.end('SIGTERM')).toBe(0);
   rmSync(data, { recursive: true, force: true });
+});
+
+test('behavior: that the history which was wanted is there is told once, however quickly it came', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'sluice-backfilled-'));
+  const what = ['--dataset', 'mine', '--from', '290', '--backfill-to', '280'];
+  const service = await ServiceProcess.startServe(['--data', data, '--rpc', node.rpcUrl, ...what]);
+  const isTold = () => service.log.filter((line) => line.includes('"msg":"backfilled"'));
+  while (isTold().length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(isTold().map((line) => JSON.parse(line))).toMatchObject([{ dataset: 'mine', to: 280 }]);
+  expect(await service.getJson('/datasets/mine/metadata')).toMatchObject({ start_block: 280 });
+  expect(await service.end('SIGTERM')).toBe(0);
+  rmSync(data, { recursive: true, force: true });
+});
+
+test('limit: F-55 where the system has few files, idle connections leave the operator his; error: open-files-too-few', async () => {
+  const service = await ServiceProcess.startServeWithin(200, ['--data', folder]);
+  expect(service.log.join('')).toMatch(/"openFilesMax":200,"connections":\d\d,/);
+  const { port } = new URL(service.url);
+  const sockets = await Promise.all(
+    Array.from({ length: 250 }, async () => {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.on('error', () => undefined);
+      // Taken, or closed at once because there are enough.
+      await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
+      return socket;
+    }),
+  );
+  expect((await fetch(`${service.adminUrl}/ready`)).status).toBe(200);
+  for (const socket of sockets) socket.destroy();
+  expect(await service.end('SIGTERM')).toBe(0);
+  const tooFew = ServiceProcess.startServeWithin(64, ['--data', folder]);
+  await expect(tooFew).rejects.toThrow(/ulimit -n.*open-files-too-few/s);
 });
 
 test('error: I-75 L-10 a dataset that cannot be opened is left as it is, an alarm, and the others are served', async () => {

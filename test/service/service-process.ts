@@ -44,15 +44,24 @@ export class ServiceProcess {
     return ServiceProcess.#start(['serve', ...args], variables);
   }
 
+  /** As `startServe`, with no more files open than this. */
+  static startServeWithin(openFilesMax: number, args: readonly string[]): Promise<ServiceProcess> {
+    return ServiceProcess.#start(['serve', ...args], {}, command, [
+      'bash',
+      ['-c', `ulimit -n ${openFilesMax} && exec "$0" "$@"`],
+    ]);
+  }
+
   /** Resolves once the command has said where it is, and that everything is open. */
   static async #start(
     args: readonly string[],
     variables: Readonly<Record<string, string>> = {},
     program = command,
+    [shell, before]: readonly [string, readonly string[]] = ['env', []],
   ): Promise<ServiceProcess> {
     const ports = ['--port', '0', '--admin-port', '0'];
     const { HOST: _host, PORT: _port, ...env } = process.env;
-    const child = spawn(process.execPath, [program, ...args, ...ports], {
+    const child = spawn(shell, [...before, process.execPath, program, ...args, ...ports], {
       env: { ...env, ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

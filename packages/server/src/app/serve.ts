@@ -21,6 +21,7 @@ import { decideAccess } from './listen-policy.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { logProgress } from './log-progress.ts';
 import { openPlanned } from './open-dataset.ts';
+import { boundConnections, readOpenFilesMax } from './open-files-limit.ts';
 import { lockedFolders, type PlannedDataset, planDatasets } from './plan-datasets.ts';
 import { reloadService } from './reload-service.ts';
 import type { RunningDataset } from './running-dataset.ts';
@@ -75,7 +76,11 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
     const locks = await lockFolders(config, closers);
     const planned = await planDatasets(config, { fs: nodeFs, log });
     if (planned.length === 0) throw new CodedError('datasets-missing', { folder: config.data });
-    const service = await Service.start({ config, keys, version }, { ...modules, log });
+    const connectionCountMax = countConnections(config, planned.length, log);
+    const service = await Service.start(
+      { config, keys, version, connectionCountMax },
+      { ...modules, log },
+    );
     try {
       for (const { names } of planned) service.expect(names);
       await runBehind(service, planned, { options, modules, log, closers, locks });
@@ -86,6 +91,20 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
   } finally {
     await closers.closeAll();
   }
+}
+
+/** As many as are configured, or as the system has room for, with a line that says so. */
+function countConnections({ limits }: Config, datasets: number, log: Logger): number {
+  const configured = limits.http.connectionCountMax;
+  const openFilesMax = readOpenFilesMax();
+  if (openFilesMax === null) return configured;
+  const connections = boundConnections(openFilesMax, datasets);
+  if (connections >= configured) return configured;
+  log.warn(
+    { openFilesMax, connections, configured },
+    'fewer connections than configured: the system lets this process open so many files; raise that limit for more',
+  );
+  return connections;
 }
 
 /** Before anything is made or locked: a mistyped folder leaves nothing behind. */

@@ -34,6 +34,8 @@ export interface ServiceOptions {
   /** `null` where anyone may ask. */
   readonly keys: readonly ApiKey[] | null;
   readonly version: string;
+  /** Whatever is configured, no more connections than this; without it, as many as are configured. */
+  readonly connectionCountMax?: number;
 }
 
 export interface ServiceDataset {
@@ -64,6 +66,7 @@ export class Service {
   readonly #limits: LimitsInForce;
   readonly #public: PublicServer;
   readonly #admin: AdminServer;
+  readonly #connectionCountMax: number;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
   #keys: readonly ApiKey[] | null;
@@ -71,13 +74,15 @@ export class Service {
   port = 0;
   adminPort = 0;
 
-  private constructor({ config, keys, version }: ServiceOptions, modules: ServiceModules) {
+  private constructor(options: ServiceOptions, modules: ServiceModules) {
+    const { config, keys, version } = options;
     const metrics = new Metrics();
     // The streams of every dataset listen to it; that is no leak.
     setMaxListeners(0, this.#stop.signal);
     this.#modules = modules;
     this.#pool = new EnginePool(config.engine);
-    this.#limits = buildLimits(config.limits);
+    this.#connectionCountMax = options.connectionCountMax ?? Number.POSITIVE_INFINITY;
+    this.#limits = this.#buildLimits(config.limits);
     this.#keys = keys;
     addProcessMetrics(metrics, version);
     addDatasetMetrics(metrics, this.#directory);
@@ -146,7 +151,7 @@ export class Service {
 
   /** Other limits and keys from now on. Streams of a key that is gone end on a line. */
   reload(limits: ConfigLimits, keys: readonly ApiKey[] | null): void {
-    const next = buildLimits(limits);
+    const next = this.#buildLimits(limits);
     for (const part of Object.keys(next) as (keyof LimitsInForce)[]) {
       Object.assign(this.#limits[part], next[part]);
     }
@@ -174,21 +179,22 @@ export class Service {
     await this.#pool.stop();
   }
 
+  /** What is configured, and what is not for configuration. Objects of their own, since a reload changes them. */
+  #buildLimits({ http, query, stream, key }: ConfigLimits): LimitsInForce {
+    const connectionCountMax = Math.min(http.connectionCountMax, this.#connectionCountMax);
+    return {
+      http: { ...HTTP_LIMITS, ...http, connectionCountMax },
+      query: { ...query },
+      stream: { ...STREAM_LIMITS, ...stream },
+      key: { ...key, bytesPerSecond: key.bytesPerSecond ?? null },
+    };
+  }
+
   #entryOf(name: string): DatasetEntry {
     const entry = this.#directory.find(name);
     assert(entry !== undefined, 'a dataset is expected before it is opened');
     return entry;
   }
-}
-
-/** What is configured, and what is not for configuration. Objects of their own, since a reload changes them. */
-function buildLimits({ http, query, stream, key }: ConfigLimits): LimitsInForce {
-  return {
-    http: { ...HTTP_LIMITS, ...http },
-    query: { ...query },
-    stream: { ...STREAM_LIMITS, ...stream },
-    key: { ...key, bytesPerSecond: key.bytesPerSecond ?? null },
-  };
 }
 
 interface ServeDatasetModules extends ServiceModules {

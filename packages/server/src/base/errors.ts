@@ -65,10 +65,10 @@ export const ERRORS = {
     text: 'a field of the block has a value it cannot have; ask another source, or mend the file',
   },
   'block-meta-missing': {
-    text: 'the source lacks the statuses of this block; ask another source, or mark this one metaOptional',
+    text: 'the source lacks the statuses of this block; ask another source, or make the dataset so that it may lack them: --meta-optional, or --allow-missing meta',
   },
   'block-kind-missing': {
-    text: 'the source lacks a kind of records of this block; ask another source, or allow it to be missing',
+    text: 'the source lacks a kind of records of this block; ask another source, or make the dataset so that it may lack it: --allow-missing logs, rewards, or both with a comma',
   },
   'block-counts-differ': {
     text: 'the block does not hold as many records of a kind as the portal says it has; ask another source',
@@ -242,9 +242,12 @@ export const ERRORS = {
   'keys-invalid': { text: 'a line of the key file is not a SHA-256 in hex with an optional name' },
   'key-name-invalid': { text: 'the name of a key must be 1 to 64 characters without spaces and #' },
   'auth-undecided': {
-    text: 'an address beyond loopback needs a decision: --auth none (SLUICE_AUTH=none) or --keys FILE (SLUICE_KEYS=FILE)',
+    text: 'an address beyond loopback needs a decision: --auth none (SLUICE_AUTH=none, listen.auth: none) or --keys FILE (SLUICE_KEYS=FILE, listen.keys: FILE)',
   },
 
+  'open-files-too-few': {
+    text: 'the system lets this process open too few files; raise the limit: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker',
+  },
   'datasets-missing': {
     text: 'there is no dataset in this folder that can be served; import one, or follow a node with --rpc',
   },

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { isCodedError } from '../base/errors.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
 import { type BuildCommand, loadCommands } from './commands.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT, exitCodeHelp } from './exit-codes.ts';
@@ -76,7 +76,13 @@ function checkRequiredLast(command: Command): void {
   });
 }
 
-function report(error: unknown, context: CommandContext): number {
+/** Modules, threads and files are opened everywhere; where there is no room for one more, that is no bug of ours. */
+function isOutOfFiles(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | null)?.code === 'EMFILE';
+}
+
+function report(thrown: unknown, context: CommandContext): number {
+  const error = isOutOfFiles(thrown) ? new CodedError('open-files-too-few') : thrown;
   if (error instanceof CommanderError) {
     return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   }

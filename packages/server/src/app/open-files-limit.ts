@@ -1,0 +1,33 @@
+/** Every connection is an open file to the system, which lets a process have only so many of them. */
+import { readFileSync } from 'node:fs';
+import { CodedError } from '../base/errors.ts';
+
+/** The process, its threads and both listeners before anybody has connected, and the operator's connections. */
+const processCount = 80;
+/** Journals, threads that prepare and merge, and calls to sources. */
+const datasetCount = 32;
+/** Fewer readers than this are not worth a start. */
+const connectionCountMin = 16;
+
+/** How many files this process may have open; `null` where the system does not say. */
+export function readOpenFilesMax(): number | null {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const soft = /^Max open files +(\d+)/m.exec(limits)?.[1];
+    return soft === undefined ? null : Number(soft);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * How many connections there may be, so that files of segments, sources and the operator's listener always find room: of what
+ * is left beside the service itself, half. Refuses a limit that the service cannot run under.
+ */
+export function boundConnections(openFilesMax: number, datasets: number): number {
+  const own = processCount + datasetCount * datasets;
+  const count = Math.floor((openFilesMax - own) / 2);
+  if (count >= connectionCountMin) return count;
+  const needed = own + 2 * connectionCountMin;
+  throw new CodedError('open-files-too-few', { openFilesMax, needed });
+}
