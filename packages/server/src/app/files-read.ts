@@ -27,13 +27,17 @@ export async function saveFilesRead(folder: string, read: FilesRead, fs: Fs): Pr
   await writeFileAtomically(fs, folder, fileName, [new TextEncoder().encode(text)]);
 }
 
-/** A file as it is now: it counts as another one when its length or time changed. */
+/** A file as it is now: it counts as another one when its length or time changed. A pipe has no length. */
 export async function describeFile(
   path: string,
-): Promise<{ readonly byteLength: number; readonly state: string }> {
+): Promise<{ readonly byteLength: number | null; readonly state: string }> {
   try {
-    const { size, mtimeMs } = await stat(path);
-    return { byteLength: size, state: `${size} bytes, ${new Date(mtimeMs).toISOString()}` };
+    const found = await stat(path);
+    const { size, mtimeMs } = found;
+    return {
+      byteLength: found.isFile() ? size : null,
+      state: `${size} bytes, ${new Date(mtimeMs).toISOString()}`,
+    };
   } catch (error) {
     throw unreadable(path, error as NodeJS.ErrnoException);
   }

@@ -110,6 +110,8 @@ function createIngester(
           { dataset: description.name, source },
           'its WebSocket does not answer, so it is polled: name another (--ws, ws), or none',
         ),
+      onBackfilled: ({ to, blocks }) =>
+        log.info({ dataset: description.name, to, blocks }, 'backfilled'),
       prepare: startPreparing(description, { workerCount: 1 }, closers),
       ...(backfillTo === undefined
         ? {}

@@ -7,6 +7,7 @@ import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import { dropDataset } from '../dataset/drop-dataset.ts';
 import { datasetNamePattern, type Manifest } from '../dataset/manifest.ts';
 import type { ImportProgress } from '../ingest/import-blocks.ts';
+import { standardInput } from '../source/read-block-lines.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { Closers } from './closers.ts';
 import { feedFiles } from './feed-files.ts';
@@ -27,7 +28,7 @@ export interface ImportFilesModules {
   readonly signal: AbortSignal;
   /** The dataset is open; what it keeps was fixed when it was made. */
   readonly onOpen: (description: DatasetDescription) => void;
-  /** More bytes of the files were read; `share` of them is read by now. */
+  /** More bytes of the files were read; `share` of them is read by now. Not called where nobody knows how many there are. */
   readonly onRead: (share: number) => void;
   readonly onBlock: (byteLength: number) => void;
 }
@@ -52,7 +53,7 @@ export async function importFiles(
     let readBytes = 0;
     const onRead = (byteCount: number) => {
       readBytes += byteCount;
-      modules.onRead(readBytes / totalBytes);
+      if (totalBytes !== undefined) modules.onRead(readBytes / totalBytes);
     };
     const progress = await feedFiles(dataset, paths, { signal, onRead, onBlock });
     const { start, head } = dataset.snapshot();
@@ -65,10 +66,13 @@ export async function importFiles(
   }
 }
 
-/** Before anything is made or locked: a mistyped name leaves nothing behind. */
-async function measureFiles(paths: readonly string[]): Promise<number> {
-  let bytes = 0;
-  for (const path of paths) bytes += (await describeFile(path)).byteLength;
+/** Before anything is made or locked: a mistyped name leaves nothing behind. Undefined where one of them is a pipe. */
+async function measureFiles(paths: readonly string[]): Promise<number | undefined> {
+  let bytes: number | undefined = 0;
+  for (const path of paths) {
+    const { byteLength } = path === standardInput ? { byteLength: null } : await describeFile(path);
+    bytes = bytes === undefined || byteLength === null ? undefined : bytes + byteLength;
+  }
   return bytes;
 }
 

@@ -104,7 +104,7 @@ async function takeOnce(
       signal,
       onRead: (byteCount) => {
         readBytes += byteCount;
-        progress.percent = Math.floor((100 * readBytes) / byteLength);
+        if (byteLength !== null) progress.percent = Math.floor((100 * readBytes) / byteLength);
       },
       onBlock: () => {
         progress.blocks += 1;

@@ -1,9 +1,13 @@
-/** Lines of columns two spaces apart: numbers to the right, texts to the left. The first row is the heading. */
+/**
+ * Lines of columns two spaces apart: numbers to the right, texts to the left. The first row is the heading, the first column
+ * the names of rows, which are texts whatever they look like.
+ */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const columnCount = Math.max(0, ...rows.map((row) => row.length));
   const columns = Array.from({ length: columnCount }, (_, column) => {
     const cells = rows.map((row) => row[column] ?? '');
-    const isNumeric = cells.slice(1).every((cell) => /^[\d,.]*[ %x]*$|^-$/.test(cell));
+    const isNumeric =
+      column > 0 && cells.slice(1).every((cell) => /^[\d,.]*[ %x]*$|^-$/.test(cell));
     return { width: Math.max(...cells.map((cell) => cell.length)), isNumeric };
   });
   const lines = rows.map((row) =>

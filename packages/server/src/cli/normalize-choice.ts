@@ -5,7 +5,7 @@ import type { MissingKind } from '../source/normalize-options.ts';
 export interface NormalizeChoice {
   readonly votes: 'drop' | 'keep';
   readonly metaOptional?: boolean;
-  readonly allowMissing: readonly MissingKind[];
+  readonly allowMissing: readonly OptionalKind[];
 }
 
 export function addNormalizeOptions(command: Command): Command {
@@ -15,15 +15,29 @@ export function addNormalizeOptions(command: Command): Command {
         .choices(['drop', 'keep'])
         .default('drop'),
     )
-    .option('--meta-optional', 'take transactions without meta, as the first months have them')
+    .option('--meta-optional', metaOptionalText)
     .addOption(
-      new Option('--allow-missing <kinds>', 'kinds a block may lack: logs, rewards')
-        .argParser(kindsOption(missingKinds))
+      new Option('--allow-missing <kinds>', 'kinds a block may lack: logs, rewards, meta')
+        .argParser(kindsOption(OPTIONAL_KINDS))
         .default([], 'none'),
     );
 }
 
-const missingKinds: readonly MissingKind[] = ['logs', 'rewards'];
+export const metaOptionalText =
+  'take transactions without meta, as the first months have them; the same as --allow-missing meta';
+
+/** What a block may lack where that is said; `meta` has two ways to say it. */
+type OptionalKind = MissingKind | 'meta';
+
+export const OPTIONAL_KINDS: readonly OptionalKind[] = ['logs', 'rewards', 'meta'];
+
+export function chooseNormalize({ votes, metaOptional, allowMissing }: NormalizeChoice) {
+  return {
+    votes,
+    metaOptional: metaOptional === true || allowMissing.includes('meta'),
+    allowMissing: allowMissing.filter((kind) => kind !== 'meta'),
+  };
+}
 
 /** Reads a list with commas of some of these. */
 export function kindsOption<Kind extends string>(

@@ -7,7 +7,7 @@ const barWidth = 30;
 /** How far a long command is: a bar on a terminal, now and then a line elsewhere. */
 export class Progress {
   readonly #total: number | undefined;
-  readonly #share: (() => number) | undefined;
+  readonly #share: (() => number | undefined) | undefined;
   readonly #unit: string;
   readonly #err: NodeJS.WritableStream;
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class Progress {
      * Without a total, how much is done is told, not how far that is, unless `share` knows: from 0 to 1, by another
      * measure than the unit.
      */
-    options: { total?: number; share?: () => number; unit: string },
+    options: { total?: number; share?: () => number | undefined; unit: string },
     modules: { err: NodeJS.WritableStream; clock: Clock },
   ) {
     this.#total = options.total;

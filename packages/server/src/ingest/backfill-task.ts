@@ -19,14 +19,19 @@ const retryMs = 60_000;
 /** Before the first block of a new dataset is final. */
 const earlyMs = 1_000;
 
+export interface BackfillTaskModules extends BackfillModules {
+  /** Everything is there now, and something of it came since the process began. */
+  readonly onDone?: ((progress: BackfillProgress) => void) | undefined;
+}
+
 /** History beside following, in a process that serves: what stands in its way is alarmed and tried again. */
 export class BackfillTask {
   readonly #to: Slot;
-  readonly #modules: BackfillModules;
+  readonly #modules: BackfillTaskModules;
   readonly #meter: Meter;
   #isDone = false;
 
-  constructor(to: Slot, modules: BackfillModules) {
+  constructor(to: Slot, modules: BackfillTaskModules) {
     this.#to = to;
     this.#modules = modules;
     this.#meter = new Meter(to, modules.clock);
@@ -59,6 +64,8 @@ export class BackfillTask {
     try {
       await Backfill.run(options, { ...this.#modules, onBlock }, signal);
       this.#isDone = true;
+      const { progress } = this.#meter;
+      if (progress.blocks > 0) this.#modules.onDone?.(progress);
       return undefined;
     } catch (error) {
       if (!isCodedError(error)) throw error;

@@ -17,7 +17,7 @@ import { datasetLimits } from '../dataset/dataset-limits.ts';
 import type { SegmentMerger } from '../dataset/segment-merger.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
-import type { BlockLine } from '../source/read-block-lines.ts';
+import { type BlockLine, lineExpected } from '../source/read-block-lines.ts';
 import type { PrepareBlock } from './block-loader.ts';
 import { linkHeader } from './chain-feeder.ts';
 import { type PreparedBlock, withHeader } from './prepared-block.ts';
@@ -192,5 +192,7 @@ function anchorBelow({ number, parentSlot, parentHash }: BlockHeader): Anchor | 
 }
 
 function atPlace({ path, line }: Place, cause: CodedError): CodedError {
-  return new CodedError(cause.code, { path, line, ...cause.detail }, { cause });
+  // What stands after the block of a line was taken for a part of it.
+  const hint = cause.code === 'block-not-json' ? { expected: `${lineExpected}, no other key` } : {};
+  return new CodedError(cause.code, { path, line, ...cause.detail, ...hint }, { cause });
 }

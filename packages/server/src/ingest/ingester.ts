@@ -46,6 +46,8 @@ export interface IngesterModules extends FollowedSourceModules {
   readonly prepare: PrepareBlock;
   /** The same for history, where that must not hold up the head. */
   readonly prepareHistory?: PrepareBlock;
+  /** The history that was wanted is there. */
+  readonly onBackfilled?: (progress: BackfillProgress) => void;
 }
 
 export interface IngestStatus {
@@ -134,9 +136,10 @@ export class Ingester {
     if (backfillTo === undefined) return undefined;
     const isAllKept = retention === undefined || retention.kind === 'all';
     assert(isAllKept, 'history is not fetched for retention to let it go');
-    const { dataset, clock, prepare, prepareHistory } = this.#modules;
+    const { dataset, clock, prepare, prepareHistory, onBackfilled } = this.#modules;
     const loader = new BlockLoader(prepareHistory ?? prepare, historyUnderWayCountMax);
-    return new BackfillTask(backfillTo, { dataset, clock, loader, sources: () => this.#usable() });
+    const sources = () => this.#usable();
+    return new BackfillTask(backfillTo, { dataset, clock, loader, sources, onDone: onBackfilled });
   }
 
   #usable(): FollowedSource[] {

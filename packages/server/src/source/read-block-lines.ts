@@ -80,8 +80,12 @@ async function* readLines(
   }
 }
 
+/** Instead of a file's path: what is piped into the command. */
+export const standardInput = '-';
+
 /** Open at its beginning; undefined for what is compressed, and for what is no file and cannot be looked into first. */
 async function openPlainFile(path: string): Promise<FileHandle | undefined> {
+  if (path === standardInput) return undefined;
   if (!(await stat(path)).isFile() || (await isCompressedFile(path))) return undefined;
   return open(path);
 }
@@ -100,6 +104,7 @@ export async function checkCompressed(path: string, signal: AbortSignal): Promis
 }
 
 async function isCompressedFile(path: string): Promise<boolean> {
+  if (path === standardInput) return false;
   const file = await open(path);
   try {
     if (!(await file.stat()).isFile()) return false;
@@ -208,7 +213,8 @@ async function* readFile(
   path: string,
   onRead: ReadLinesOptions['onRead'],
 ): AsyncGenerator<Uint8Array> {
-  const file = createReadStream(path, { highWaterMark: readBytes });
+  const isPiped = path === standardInput;
+  const file = isPiped ? process.stdin : createReadStream(path, { highWaterMark: readBytes });
   try {
     const chunks = file[Symbol.asyncIterator]() as AsyncIterableIterator<Uint8Array>;
     const first = await chunks.next();

@@ -1,6 +1,8 @@
 /** What no schema can say: how keys of a configuration go together. */
+import { isIP } from 'node:net';
 import { resolve, sep } from 'node:path';
 import { CodedError } from '../../base/errors.ts';
+import { KEY_LIMITS } from '../../http/key-budgets.ts';
 import {
   ADDRESSES_EXPECTED,
   isPortalUrl,
@@ -21,6 +23,7 @@ import { parseRetention } from './parse-retention.ts';
 export function checkConfig(config: Config, tree: ConfigTree): readonly CodedError[] {
   const checker = new ConfigChecker(config, tree);
   checker.checkPorts();
+  checker.checkAccess();
   checker.checkNames();
   checker.checkFolders();
   checker.checkLimits();
@@ -31,7 +34,22 @@ export function checkConfig(config: Config, tree: ConfigTree): readonly CodedErr
   return checker.faults;
 }
 
+/** Beyond loopback, and nobody has said who may ask. */
+export function isOpenUndecided({
+  host,
+  auth,
+  keys,
+}: Pick<Config['listen'], 'host' | 'auth' | 'keys'>): boolean {
+  return keys === undefined && auth === undefined && !isLoopback(host);
+}
+
+function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1') return true;
+  return isIP(host) === 4 && host.startsWith('127.');
+}
+
 const portMax = 65_535;
+const KEY_LIMIT_NAMES = Object.keys(KEY_LIMITS) as (keyof typeof KEY_LIMITS)[];
 /** What counts only where blocks come from somewhere, and what only where they are followed. */
 const uselessBesideFiles = ['from', 'backfillTo', 'agreement'];
 const uselessAlone = [...uselessBesideFiles, 'keep', 'votes', 'allowMissing'];
@@ -52,6 +70,20 @@ class ConfigChecker {
       'listen.port',
       `less than ${portMax}, or admin.port, which is one above it if absent`,
     );
+  }
+
+  checkAccess(): void {
+    const { listen, limits } = this.#config;
+    if (isOpenUndecided(listen)) {
+      const key = 'listen.host';
+      const place = this.#tree.places.get(key);
+      const line = place === undefined ? {} : { line: place.line };
+      this.faults.push(new CodedError('auth-undecided', { key, ...line, host: listen.host }));
+    }
+    if (listen.keys !== undefined) return;
+    // What is printed as the default may be written down.
+    const changed = KEY_LIMIT_NAMES.filter((name) => limits.key[name] !== KEY_LIMITS[name]);
+    this.#refuseUseless('limits.key', changed, 'listen.keys');
   }
 
   checkNames(): void {

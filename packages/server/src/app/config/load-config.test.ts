@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { ERRORS } from '../../base/errors.ts';
 import { CONFIG_EXAMPLE } from './config-example.ts';
 import { examineConfig, loadConfig } from './load-config.ts';
 import { printConfig } from './print-config.ts';
@@ -109,6 +110,12 @@ test.each([
   [rpc('ws: none'), 'config-key-missing', { key: 'datasets[0].sources[0].url', line: 4 }],
   [rpc('url: ftp://x'), 'config-value-invalid', { key: 'datasets[0].sources[0].url', line: 5 }],
   ['limits:\n  http:\n    headersMsMax: 20000\n', 'config-value-invalid', { line: 3 }],
+  [
+    'limits:\n  key:\n    bytesPerSecond: 1000\n',
+    'config-key-useless',
+    { key: 'limits.key.bytesPerSecond', line: 3, needs: 'listen.keys' },
+  ],
+  ['listen:\n  host: 0.0.0.0\n', 'auth-undecided', { key: 'listen.host', line: 2 }],
   ['dialects: [solana]\n', 'config-value-invalid', { key: 'dialects', line: 1 }],
   ['log:\n  level: ${LEVEL}\n', 'config-variable-unset', { variable: 'LEVEL', line: 2 }],
   ['log:\n  level: ${LEVEL\n', 'config-value-invalid', { key: 'log.level', line: 2 }],
@@ -117,6 +124,15 @@ test.each([
   [`a: ${'x'.repeat(1 << 20)}`, 'cli-file-too-large', {}],
 ])('error: F-70 %j is refused as %s, by key and line', (text, code, detail) => {
   expect(faultsOf(text)).toMatchObject([{ code, ...detail }]);
+});
+
+test('error: auth-undecided is told beside what else is wrong, and names the keys that decide', () => {
+  const faults = faultsOf('listen:\n  host: 0.0.0.0\ndialects: [solana]\n');
+  expect(faults).toMatchObject([
+    { code: 'auth-undecided', key: 'listen.host', line: 2 },
+    { code: 'config-value-invalid', key: 'dialects', line: 3 },
+  ]);
+  expect(ERRORS['auth-undecided'].text).toMatch(/listen\.auth.*listen\.keys/);
 });
 
 test('error: config-variable-unset is told of every variable, beside what else is wrong', () => {
@@ -138,7 +154,7 @@ test('limit: parts that are used again and again are counted', () => {
 });
 
 test('behavior: variables become texts and numbers, and cannot change the structure', () => {
-  const text = 'listen:\n  host: "${H}"\n  port: ${P}\ndata: a$${b}\n';
+  const text = 'listen:\n  auth: none\n  host: "${H}"\n  port: ${P}\ndata: a$${b}\n';
   const { config, faults } = examine(text, { H: '::1 # x\n  port: 1', P: '99' });
   expect(faults).toEqual([]);
   expect(config.listen).toMatchObject({ host: '::1 # x\n  port: 1', port: 99 });

@@ -74,6 +74,13 @@ describe('sluice dataset list', () => {
     ]);
   });
 
+  test('behavior: a name is on the left, whatever it looks like', async () => {
+    const blocks = join(folder, 'blocks.jsonl');
+    await run('import', '--data', join(data, 'numbers'), '--dataset', '25x', blocks);
+    const { out } = await run('dataset', 'list', '--data', join(data, 'numbers'));
+    expect(out).toMatch(/^25x {2,}drop/m);
+  });
+
   test('behavior: one that cannot be read is listed with the reason', async () => {
     writeFileSync(join(data, 'mine/manifest.json'), '{}');
     const { code, out } = await run('dataset', 'list', '--data', data);

@@ -20,6 +20,7 @@ import { main } from '../main.ts';
 
 let folder: string;
 let lines: string[];
+const command = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url));
 const at = (name: string) => join(folder, name);
 const slotOf = (line: string | undefined) => Number(/^\{"slot":(\d+)/.exec(line ?? '')?.[1]);
 
@@ -40,6 +41,11 @@ async function run(...args: string[]): Promise<{ code: number; out: string; err:
   const err = new PassThrough({ highWaterMark: 1e9 });
   const code = await main(args, { out, err });
   return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+interface RawTransaction {
+  readonly version: unknown;
+  readonly meta: unknown;
 }
 
 const importInto = (data: string, ...args: string[]) =>
@@ -83,6 +89,51 @@ describe('sluice import', () => {
       return statSync(join(segments, readdirSync(segments).sort()[0] as string)).size;
     };
     expect(sizeOf('kept')).toBeGreaterThan(sizeOf('dropped'));
+  });
+
+  test('default: - is standard input, plain or compressed, and nobody knows how much of it is left', async () => {
+    const args = ['import', '--data', at('piped'), '--dataset', 'mine', '-'];
+    for (const bytes of [gzipSync(lines.slice(0, 15).join('\n')), lines.join('\n')]) {
+      const child = spawn(process.execPath, [command, ...args]);
+      let printed = '';
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (part: Buffer) => {
+          printed += part.toString();
+        });
+      }
+      child.stdin.end(bytes);
+      expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0);
+      expect(printed).toMatch(/^mine: (15|25) blocks imported/m);
+      expect(printed).not.toContain('%');
+    }
+  });
+
+  test('behavior: what may be missing is said in either way, and a refusal names it', async () => {
+    const line = JSON.parse(lines[0] as string) as { block: { transactions: RawTransaction[] } };
+    // Addresses that are looked up stand in the meta alone.
+    const legacy = line.block.transactions.filter(({ version }) => version === 'legacy');
+    line.block.transactions = legacy.map((transaction) => ({ ...transaction, meta: null }));
+    expect(legacy.length).toBeGreaterThan(0);
+    writeFileSync(at('bare.jsonl'), `${JSON.stringify(line)}\n`);
+    const refused = await importInto('bare', at('bare.jsonl'));
+    expect(refused.err).toMatch(/--meta-optional.*block-meta-missing/);
+    for (const said of [['--meta-optional'], ['--allow-missing', 'meta']]) {
+      const { code, err } = await importInto(`bare-${said.length}`, ...said, at('bare.jsonl'));
+      expect([code, err]).toMatchObject([0, expect.stringContaining('1 blocks')]);
+    }
+  });
+
+  test('error: a key beside slot and block is told of, not only what it makes of the block', async () => {
+    writeFileSync(at('more.jsonl'), `${(lines[0] as string).replace(/\}$/, ',"x":1}')}\n`);
+    const { code, err } = await importInto('more', at('more.jsonl'));
+    expect([code, err]).toMatchObject([1, expect.stringMatching(/line 1.*no other key/)]);
+  });
+
+  test('behavior: of files without a block it is told that no dataset was made', async () => {
+    writeFileSync(at('empty.jsonl'), '\n');
+    const { code, out } = await importInto('empty', at('empty.jsonl'));
+    expect([code, out]).toEqual([0, 'mine: there is no block in the files; no dataset was made\n']);
+    expect(existsSync(at('empty/mine'))).toBe(false);
   });
 
   test('error: chain-not-linked: file, line, slot and expected parent; the linked part stays', async () => {

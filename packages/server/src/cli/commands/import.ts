@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts';
 import type { DatasetDescription } from '../../dataset/dataset-reader.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
-import { addNormalizeOptions, type NormalizeChoice } from '../normalize-choice.ts';
+import { addNormalizeOptions, chooseNormalize, type NormalizeChoice } from '../normalize-choice.ts';
 import { datasetNameOption } from '../parse-option.ts';
 import { Progress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
@@ -17,7 +17,10 @@ interface ImportCommandOptions extends NormalizeChoice {
 export function buildImportCommand(context: CommandContext): Command {
   const command = new Command('import')
     .description('Put files of blocks into a dataset, which is made if it is not there.')
-    .argument('<blocks...>', 'files of lines {"slot":N,"block":…}, plain, gzip or zstd')
+    .argument(
+      '<blocks...>',
+      'files of lines {"slot":N,"block":…}, plain, gzip or zstd; - for standard input',
+    )
     .option('--data <folder>', 'the data folder', './data')
     .requiredOption('--dataset <name>', 'the dataset to put them into', datasetNameOption);
   return addNormalizeOptions(command)
@@ -29,6 +32,7 @@ const examples = `
 Examples:
   $ sluice simulate --blocks 1000 --out blocks.jsonl.gz
   $ sluice import --dataset mine blocks.jsonl.gz
+  $ zcat blocks.jsonl.gz | sluice import --dataset mine -
   $ sluice import --dataset old --meta-optional --allow-missing logs,rewards 2020-*.jsonl.gz
 
 A new dataset begins at the first block and keeps for good what --votes, --meta-optional and --allow-missing say. Every
@@ -37,11 +41,11 @@ interrupted, or stopped at a line that does not link, goes on where it was when 
 
 async function runImport(
   paths: readonly string[],
-  { data, dataset: name, votes, metaOptional = false, allowMissing }: ImportCommandOptions,
+  { data, dataset: name, ...choice }: ImportCommandOptions,
   { out, err }: CommandContext,
 ): Promise<void> {
-  const manifest = { votes, metaOptional, allowMissing };
-  let share = 0;
+  const manifest = chooseNormalize(choice);
+  let share: number | undefined;
   const progress = new Progress(
     { unit: 'blocks', share: () => share },
     { err, clock: systemClock },
@@ -79,7 +83,9 @@ function describeDifference(
 }
 
 function describe(name: string, { importedCount, knownCount, range }: ImportSummary): string {
+  // A new one that nothing came into is not kept.
+  if (range === null) return `${name}: there is no block in the files; no dataset was made\n`;
   const known = knownCount === 0 ? '' : `, ${formatCount(knownCount)} were there already`;
-  const slots = range === null ? 'empty' : `slots ${range[0]} to ${range[1]}`;
+  const slots = `slots ${range[0]} to ${range[1]}`;
   return `${name}: ${formatCount(importedCount)} blocks imported${known}; now ${slots}\n`;
 }

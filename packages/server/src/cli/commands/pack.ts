@@ -10,7 +10,7 @@ import { readBlockFiles } from '../../source/read-block-files.ts';
 import { type BlockLine, lineExpected } from '../../source/read-block-lines.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
-import { addNormalizeOptions, type NormalizeChoice } from '../normalize-choice.ts';
+import { addNormalizeOptions, chooseNormalize, type NormalizeChoice } from '../normalize-choice.ts';
 import { Progress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { writeFileWhole } from '../write-file-whole.ts';
@@ -56,9 +56,7 @@ async function pack(
   const progress = new Progress({ unit: 'blocks' }, { err: context.err, clock: systemClock });
   const normalize: NormalizeOptions = {
     ...normalizeDefaults,
-    votes: options.votes,
-    metaOptional: options.metaOptional ?? false,
-    allowMissing: options.allowMissing,
+    ...chooseNormalize(options),
   };
   const summary = await writeFileWhole(output, signal, async (write) => {
     const packed = await packBlocks(readBlockFiles(paths, { isAllOrNothing: true }, signal), {

@@ -9,7 +9,7 @@ import {
 } from '../../source/source-addresses.ts';
 import type { CommandContext } from '../context.ts';
 import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
-import { kindsOption } from '../normalize-choice.ts';
+import { kindsOption, metaOptionalText, OPTIONAL_KINDS } from '../normalize-choice.ts';
 import { datasetNameOption, slotOption } from '../parse-option.ts';
 import { retentionOption } from '../retention-option.ts';
 import { runConfigured } from '../run-configured.ts';
@@ -27,6 +27,7 @@ interface ServeCommandOptions extends ListenChoice {
   readonly keep?: string;
   readonly votes?: 'drop' | 'keep';
   readonly allowMissing?: readonly string[];
+  readonly metaOptional?: boolean;
   readonly backfillTo?: number;
 }
 
@@ -97,8 +98,9 @@ function addFollowOptions(command: Command): void {
       new Option(
         '--allow-missing <kinds>',
         'kinds that blocks may lack: logs, rewards, meta; counts when the dataset is made',
-      ).argParser(kindsOption(['logs', 'rewards', 'meta'])),
+      ).argParser(kindsOption(OPTIONAL_KINDS)),
     )
+    .option('--meta-optional', metaOptionalText)
     .addOption(
       new Option(
         '--backfill-to <slot>',
@@ -132,12 +134,13 @@ function checkAddresses(
  */
 function chooseFollow(command: Command, options: ServeCommandOptions): unknown[] | undefined {
   const { config, rpc = [], portal = [], ws, dataset, ...content } = options;
-  const { from, keep, votes, allowMissing, backfillTo } = content;
+  const { from, keep, votes, metaOptional, backfillTo } = content;
   if (ws !== undefined && rpc.length === 0) command.error('error: --ws needs --rpc URL');
   if (rpc.length + portal.length === 0) {
     const useless = {
       ...{ dataset, from, keep, votes },
-      'allow-missing': allowMissing,
+      'allow-missing': content.allowMissing,
+      'meta-optional': metaOptional,
       'backfill-to': backfillTo,
     };
     for (const [name, value] of Object.entries(useless)) {
@@ -158,5 +161,8 @@ function chooseFollow(command: Command, options: ServeCommandOptions): unknown[]
     ...rpc.map((url) => ({ kind: 'rpc', url, ws })),
     ...portal.map((url) => ({ kind: 'portal', url, key: portalKey() })),
   ];
-  return [{ name: dataset, from, keep, votes, allowMissing, backfillTo, sources }];
+  const { allowMissing = [] } = content;
+  const isOptional = metaOptional === true && !allowMissing.includes('meta');
+  const kinds = isOptional ? [...allowMissing, 'meta'] : content.allowMissing;
+  return [{ name: dataset, from, keep, votes, allowMissing: kinds, backfillTo, sources }];
 }
