@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   existsSync,
@@ -167,6 +167,18 @@ test('error: a broken source is named, ends with 70, and does not pass for built
     /\nsluice: the build failed: typescript\/bin\/tsc failed; the lines above say why\n$/,
   );
   expect(existsSync(join(root, stampFile))).toBe(false);
+});
+
+test('error: a copy that cannot be written to, with sources that changed, is told who must build', async () => {
+  const root = copyBuilt();
+  appendFileSync(join(root, exitCodesFile), '\n');
+  execFileSync('chmod', ['-R', 'a+rX,a-w', root]);
+  const args = [join(root, 'packages/server/bin/sluice.js'), '--version'];
+  // A root may write everywhere.
+  const other = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const { status, stderr } = spawnSync(process.execPath, args, { ...other, encoding: 'utf8' });
+  execFileSync('chmod', ['-R', 'u+w', root]);
+  expect([status, stderr]).toEqual([70, expect.stringContaining('run `npm run build` as one who')]);
 });
 
 test('error: without installed packages the build says what to do', async () => {

@@ -207,7 +207,10 @@ export async function buildOrExit(options) {
   } catch (error) {
     const isExpected = error instanceof BuildFailure || error.syscall !== undefined;
     if (!isExpected) throw error;
-    process.stderr.write(`sluice: the build failed: ${error.message}\n`);
+    const hint = ['EACCES', 'EPERM', 'EROFS'].includes(error.code)
+      ? `; what is built is older than the sources: run \`npm run build\` as one who may write to ${root}`
+      : '';
+    process.stderr.write(`sluice: the build failed: ${error.message}${hint}\n`);
     process.exit(70);
   }
 }
