@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { EnginePool } from '@sluice/server/dist/engine/engine-pool.js';
 import type { Query } from '@sluice/server/dist/query/query.js';
 import { type Corpus, segmentsFolder } from './corpus.ts';
+import { parseBody } from './parse-body.ts';
 import type { Side } from './side.ts';
 
 export interface SluiceOptions {
@@ -25,7 +26,7 @@ export class SluiceSide implements Side {
   static async start(corpus: Corpus, options: SluiceOptions): Promise<SluiceSide> {
     const side = new SluiceSide(corpus, options);
     side.#keys = [];
-    await side.discard({ fromBlock: 0, toBlock: 0 } as Query);
+    await side.discard(parseBody({ fromBlock: 0, toBlock: 0 }));
     side.#keys = undefined;
     return side;
   }
