@@ -43,6 +43,20 @@ test('behavior: of a round a little larger than the cache most is found again', 
   expect(round(modules, shelf, columns)).toBeGreaterThanOrEqual(36);
 });
 
+test('behavior: a short round beside a long one does not cost the long one what it had', () => {
+  const modules = cacheFor(40);
+  const shelf: Shelf = new Map();
+  const [long, short] = [names('a', 50), names('b', 12)];
+  const both = () => {
+    const found = round(modules, shelf, long);
+    round(modules, shelf, short);
+    round(modules, shelf, short);
+    return found;
+  };
+  for (let i = 0; i < 5; i++) both();
+  expect(Math.min(both(), both(), both())).toBeGreaterThanOrEqual(25);
+});
+
 test('behavior: what nobody asks for any more makes room', () => {
   const modules = cacheFor(40);
   const shelf: Shelf = new Map();

@@ -62,6 +62,9 @@ export class ColumnCache {
   #returnUses = Infinity;
   /** The use at which they were. */
   #lookedAt = 0;
+  /** What was idle then, the last the longest, and the use since which it may not have been used. */
+  #idle: CacheEntry[] = [];
+  #idleBefore = 0;
 
   constructor(kernel: EngineKernel, bytesMax: number) {
     this.#kernel = kernel;
@@ -120,18 +123,27 @@ export class ColumnCache {
     this.#brief = newest.reverse();
   }
 
-  /** Looking at all entries costs something: it is done now and then. */
+  /** As many as there must be, the one unused for longest first: a few that came back soon need not cost all others. */
   #removeIdle(): void {
+    this.#findIdle();
+    while (this.#isOver) {
+      const entry = this.#idle.pop();
+      if (entry === undefined) return;
+      if (entry.usedAt < this.#idleBefore && entry.users === 0) this.#remove(entry);
+    }
+  }
+
+  /** Looking at all entries costs something: it is done now and then. */
+  #findIdle(): void {
     const size = this.#cheap.length + this.#dear.length;
     if (this.#returnUses === Infinity || this.#useCount - this.#lookedAt < size / 8) return;
     this.#lookedAt = this.#useCount;
-    const idleBefore = this.#useCount - this.#returnUses * idleFactor;
+    this.#idleBefore = this.#useCount - this.#returnUses * idleFactor;
     this.#returnUses = Infinity;
-    for (const entry of [...this.#cheap, ...this.#dear]) {
-      if (entry.usedAt < idleBefore && entry.users === 0) this.#remove(entry);
-    }
     this.#cheap = this.#cheap.filter(({ isGone }) => !isGone);
     this.#dear = this.#dear.filter(({ isGone }) => !isGone);
+    this.#idle = [...this.#cheap, ...this.#dear].filter(({ usedAt }) => usedAt < this.#idleBefore);
+    this.#idle.sort((a, b) => b.usedAt - a.usedAt);
   }
 
   #removeNewest(entries: CacheEntry[]): void {
