@@ -162,7 +162,9 @@ test('behavior: that the history which was wanted is there is told once, however
 });
 
 test('limit: F-55 where the system has few files, idle connections leave the operator his; error: open-files-too-few', async () => {
-  const service = await ServiceProcess.startServeWithin(200, ['--data', folder]);
+  const data = mkdtempSync(join(tmpdir(), 'sluice-few-files-'));
+  await importSlots(data, 200, 205);
+  const service = await ServiceProcess.startServeWithin(200, ['--data', data]);
   expect(service.log.join('')).toMatch(/"openFilesMax":200,"connections":\d\d,/);
   const { port } = new URL(service.url);
   const sockets = await Promise.all(
@@ -177,8 +179,9 @@ test('limit: F-55 where the system has few files, idle connections leave the ope
   expect((await fetch(`${service.adminUrl}/ready`)).status).toBe(200);
   for (const socket of sockets) socket.destroy();
   expect(await service.end('SIGTERM')).toBe(0);
-  const tooFew = ServiceProcess.startServeWithin(64, ['--data', folder]);
+  const tooFew = ServiceProcess.startServeWithin(64, ['--data', data]);
   await expect(tooFew).rejects.toThrow(/ulimit -n.*open-files-too-few/s);
+  rmSync(data, { recursive: true, force: true });
 });
 
 test('error: I-75 L-10 a dataset that cannot be opened is left as it is, an alarm, and the others are served', async () => {
