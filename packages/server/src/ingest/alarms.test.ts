@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import type { FaultRequest } from '../simulator/faults.ts';
+import { SimFs } from '../storage/testing/sim-fs.ts';
 import { fastClock } from './testing/fast-clock.ts';
 import { expectSameChain, isCaughtUp, startWorld, type World } from './testing/start-world.ts';
 
@@ -60,6 +61,30 @@ test.each<[FaultRequest['missing'], AlarmCode]>([
     expect(following.dataset.alarms.has(code)).toBe(false);
   },
 );
+
+test('behavior: I-97 while a full disk holds everything up, sources that nobody asks are not called down', async () => {
+  const fs = new SimFs();
+  world = await startWorld({ clock: fastClock, fs });
+  const { following, node, leap } = world;
+  await world.caughtUp();
+  const startMs = fastClock.nowMs();
+  fs.fault = ({ name }) => (name === 'write' ? 'ENOSPC' : undefined);
+  leap(5);
+  const seen = new Set<string>();
+  await expect
+    .poll(
+      () => {
+        for (const { code } of following.dataset.alarms.list()) seen.add(code);
+        return fastClock.nowMs() - startMs;
+      },
+      { timeout: 10_000 },
+    )
+    .toBeGreaterThan(150_000);
+  expect(seen).toContain('dataset-write-failed');
+  expect(seen).not.toContain('sources-down');
+  fs.fault = () => undefined;
+  expectSameChain(await following.until('it goes on', isCaughtUp(node)), node);
+});
 
 test('behavior: L-10 finality-stalled while no block becomes final', async () => {
   world = await startWorld({ clock: fastClock });

@@ -232,7 +232,10 @@ export class Ingester {
     let healthyMs = clock.nowMs();
     while (!signal.aborted) {
       await clock.sleep(watchEveryMs, signal);
-      if (this.#sources.some(({ health }) => health.isHealthy)) {
+      // While the disk takes nothing the sources are not asked, so that their silence says nothing of them.
+      const isAsked = dataset.status().storage.kind === 'open';
+      if (!isAsked) healthyMs = clock.nowMs();
+      else if (this.#sources.some(({ health }) => health.isHealthy)) {
         healthyMs = clock.nowMs();
         dataset.alarms.clear('sources-down');
       } else if (clock.nowMs() - healthyMs >= downAlarmMs) {
