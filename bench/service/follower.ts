@@ -61,7 +61,10 @@ export class Follower {
       const socket = connect({ host: '127.0.0.1', port, onread });
       this.#socket = socket;
       socket.on('error', (error) => this.#fail(error.message));
-      socket.on('close', () => this.#fail('its connection was closed'));
+      socket.on('close', () => {
+        this.#fail('its connection was closed');
+        resolve();
+      });
       socket.write(requestText(body));
     });
   }

@@ -1,13 +1,24 @@
 import { expect, test } from 'vitest';
+import { HTTP_LIMITS } from '../http/http-limits.ts';
 import { boundConnections } from './open-files-limit.ts';
 
+const one = { datasets: 1, threads: 2 };
+
 test('limit: F-55 connections leave room for files, sources and the operator; error: open-files-too-few', () => {
-  for (const openFilesMax of [200, 1_024, 20_000]) {
-    const count = boundConnections(openFilesMax, 1);
+  for (const openFilesMax of [200, 1_024, 4_096, 20_000]) {
+    const count = boundConnections(openFilesMax, one);
     expect(count).toBeGreaterThanOrEqual(16);
-    // As many files again, and what a service with one dataset was seen to have open.
-    expect(2 * count + 64).toBeLessThan(openFilesMax);
+    // What a service with one dataset was seen to have open, and as many files of segments again, or all that it keeps.
+    const segments = Math.min(count, 2_048);
+    expect(count + segments + 64).toBeLessThan(openFilesMax);
   }
-  expect(boundConnections(1_024, 4)).toBeLessThan(boundConnections(1_024, 1));
-  expect(() => boundConnections(64, 1)).toThrow(/ulimit -n.*openFilesMax 64, needed 144/);
+  expect(boundConnections(1_024, { ...one, datasets: 4 })).toBeLessThan(
+    boundConnections(1_024, one),
+  );
+  expect(() => boundConnections(64, one)).toThrow(/ulimit -n.*openFilesMax 64, needed 144/);
+});
+
+test('default: files for twenty thousand are enough for all connections that are let in', () => {
+  const count = boundConnections(20_000, one);
+  expect(count).toBeGreaterThanOrEqual(HTTP_LIMITS.connectionCountMax);
 });

@@ -6,6 +6,8 @@ import { CodedError } from '../base/errors.ts';
 const processCount = 80;
 /** Journals, threads that prepare and merge, and calls to sources. */
 const datasetCount = 32;
+/** Segments that each thread of the engine keeps open for a dataset; with fewer files it has fewer of them. */
+const segmentCount = 1_024;
 /** Fewer readers than this are not worth a start. */
 const connectionCountMin = 16;
 
@@ -21,12 +23,16 @@ export function readOpenFilesMax(): number | null {
 }
 
 /**
- * How many connections there may be, so that files of segments, sources and the operator's listener always find room: of what
- * is left beside the service itself, half. Refuses a limit that the service cannot run under.
+ * How many connections there may be, so that files of segments, sources and the operator's listener always find room: what is left
+ * beside the service itself and its segments, or half where that is not much. Refuses a limit that the service cannot run under.
  */
-export function boundConnections(openFilesMax: number, datasets: number): number {
+export function boundConnections(
+  openFilesMax: number,
+  { datasets, threads }: { readonly datasets: number; readonly threads: number },
+): number {
   const own = processCount + datasetCount * datasets;
-  const count = Math.floor((openFilesMax - own) / 2);
+  const left = openFilesMax - own;
+  const count = Math.max(left - segmentCount * threads * datasets, Math.floor(left / 2));
   if (count >= connectionCountMin) return count;
   const needed = own + 2 * connectionCountMin;
   throw new CodedError('open-files-too-few', { openFilesMax, needed });

@@ -94,11 +94,11 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
 }
 
 /** As many as are configured, or as the system has room for, with a line that says so. */
-function countConnections({ limits }: Config, datasets: number, log: Logger): number {
+function countConnections({ limits, engine }: Config, datasets: number, log: Logger): number {
   const configured = limits.http.connectionCountMax;
   const openFilesMax = readOpenFilesMax();
   if (openFilesMax === null) return configured;
-  const connections = boundConnections(openFilesMax, datasets);
+  const connections = boundConnections(openFilesMax, { datasets, threads: engine.threadCount });
   if (connections >= configured) return configured;
   log.warn(
     { openFilesMax, connections, configured },
