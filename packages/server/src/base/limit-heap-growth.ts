@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 
 /** What the objects of a thread may grow by, in percent of what was left by its last collection, before the next one. */
-const growthPercent = 30;
+const growthPercent = 25;
 
 /**
  * Has the runtime collect before a thread's heap has grown by half or more, as it would leave it to. With ten thousand followers that

@@ -10,7 +10,7 @@ interface OpenSegment {
 
 /** Segments kept open when nobody reads them: the next reader is likely to want the same. */
 const idleCountMax = 1_024;
-const idleBytesMax = 64 << 20;
+const idleBytesMax = 40 << 20;
 
 /** The segments that the pool knows of for one dataset. The one unused for longest is closed first. */
 export class OpenSegments {
