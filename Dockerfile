@@ -25,6 +25,8 @@ RUN ln -s /opt/sluice/packages/server/bin/sluice.js /usr/local/bin/sluice \
 
 # Beyond loopback a decision is needed: SLUICE_AUTH=none, or SLUICE_KEYS=FILE. Without one it says so and ends.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
+# Of the main thread's objects, in megabytes; docs/operating.md says how it follows from the limits.
+ENV NODE_OPTIONS=--max-old-space-size=1024
 # Commands keep their data in ./data.
 WORKDIR /srv
 VOLUME /srv/data

@@ -65,3 +65,19 @@ test('behavior: S-13 the image needs no sources, serves its page, and is healthy
   expect(await service.end('SIGTERM')).toBe(0);
   expect(healthy()).toBe(1);
 });
+
+test('limit: S-14 the image and the unit bound the heap, to the same', () => {
+  const unit = readFileSync(join(repositoryRoot, 'ops/systemd/sluice.service'), 'utf8');
+  const [image, service] = [dockerfile, unit].map(
+    (text) => /NODE_OPTIONS=(\S+)/.exec(text)?.[1] ?? '',
+  );
+  expect(image).toBe(service);
+  const print = "console.log(require('node:v8').getHeapStatistics().heap_size_limit)";
+  const limitWith = (options: string) => {
+    const env = { ...process.env, NODE_OPTIONS: options };
+    return Number(spawnSync(process.execPath, ['-e', print], { env, encoding: 'utf8' }).stdout);
+  };
+  // The young space comes on top.
+  expect(limitWith(image ?? '')).toBeGreaterThan(1_024 << 20);
+  expect(limitWith(image ?? '')).toBeLessThan(1_200 << 20);
+});
