@@ -1,13 +1,12 @@
 /** Every connection is an open file to the system, which lets a process have only so many of them. */
 import { readFileSync } from 'node:fs';
 import { CodedError } from '../base/errors.ts';
+import { idleCountMax } from '../stream/open-segments.ts';
 
 /** The process, its threads and both listeners before anybody has connected, and the operator's connections. */
 const processCount = 80;
 /** Journals, threads that prepare and merge, and calls to sources. */
 const datasetCount = 32;
-/** Segments that each thread of the engine keeps open for a dataset; with fewer files it has fewer of them. */
-const segmentCount = 1_024;
 /** Fewer readers than this are not worth a start. */
 const connectionCountMin = 16;
 
@@ -32,7 +31,9 @@ export function boundConnections(
 ): number {
   const own = processCount + datasetCount * datasets;
   const left = openFilesMax - own;
-  const count = Math.max(left - segmentCount * threads * datasets, Math.floor(left / 2));
+  // Each thread of the engine opens the segments of a dataset for itself.
+  const segmentCount = idleCountMax * threads * datasets;
+  const count = Math.max(left - segmentCount, Math.floor(left / 2));
   if (count >= connectionCountMin) return count;
   const needed = own + 2 * connectionCountMin;
   throw new CodedError('open-files-too-few', { openFilesMax, needed });

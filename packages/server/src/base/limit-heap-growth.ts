@@ -5,8 +5,8 @@ const growthPercent = 25;
 
 /**
  * Has the runtime collect before a thread's heap has grown by half or more, as it would leave it to. With ten thousand followers that
- * is 80 MB of objects that nobody reads, and collecting them sooner takes no more of the processor. For the whole process,
- * from now on.
+ * is 80 MB of objects that nobody reads, and collecting them sooner took no more of the processor there; where much that lives
+ * long is replaced all the time it would. For the whole process, from now on.
  */
 export function limitHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`);

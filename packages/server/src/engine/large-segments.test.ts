@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { QueryBody } from '@sluice/protocol/query-body';
 import { afterAll, describe, expect, test } from 'vitest';
+import { decodeBase58 } from '../base/base58.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { Block, Instruction } from '../ledger/block.ts';
 import { discriminator } from '../ledger/discriminator.ts';
@@ -11,6 +12,7 @@ import type { Query } from '../query/query.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { COLUMN_NAMES } from '../segment/columns.ts';
 import { openSegment } from '../segment/open-segment.ts';
+import { SegmentIndex } from '../segment/segment-index.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
@@ -179,6 +181,18 @@ describe('a segment of several row groups and dictionary pages', () => {
           expect(answer(engine, asked, queryOf(name)), `${name}, ${place}`).toBe(expectedOf(name));
       }
     }
+  });
+
+  test('behavior: what an index has read is counted, and gone when it is released', () => {
+    const index = new SegmentIndex(openSegment(openFile('index', bytes)));
+    expect(index.byteLength).toBe(0);
+    const id = index.find(decodeBase58(accounts[0] as string) as Uint8Array) as number;
+    expect(index.transactions(id).length).toBeGreaterThan(100);
+    const before = index.byteLength;
+    expect(before).toBeGreaterThan(100_000);
+    index.release();
+    // Parts of a few kilobytes are left to the collector.
+    expect(index.byteLength).toBeLessThan(before / 4);
   });
 
   test('behavior: ranges that begin and end inside a row group, at its ends, and between blocks', () => {

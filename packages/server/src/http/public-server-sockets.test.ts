@@ -157,6 +157,22 @@ test('behavior: a client that leaves while it waits frees its place (L-16, trap:
   expect(fixture.metrics.text()).toContain('sluice_http_streams 0');
 });
 
+test('limit: I-96 what a query holds is given back when its stream has ended, however it ends', async () => {
+  fixture = await HttpFixture.start();
+  const holdsNone = () => fixture.metrics.text().includes('sluice_http_query_bytes 0\n');
+  expect((await fixture.query({ fromBlock: 100, toBlock: 103 })).status).toBe(200);
+  await until(holdsNone);
+  expect((await fixture.query({ fromBlock: 1 })).status).toBe(400);
+  await until(holdsNone);
+  const body = JSON.stringify(matchBody({ fromBlock: 100 }));
+  const socket = await fixture.connect();
+  socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+  await until(() => fixture.streams.waiterCount === 1);
+  expect(fixture.metrics.text()).toContain(`sluice_http_query_bytes ${body.length}\n`);
+  socket.destroy();
+  await until(holdsNone);
+});
+
 test('behavior: a client that leaves while its first blocks are read lets go of them', async () => {
   let goOn = () => {};
   let state = 'none';

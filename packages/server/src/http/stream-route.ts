@@ -189,7 +189,10 @@ class StreamSender {
   sendLines({ heads, lines }: Extract<OpenedStream, { kind: 'lines' }>, onEnd: () => void): void {
     this.#writeHeads(heads);
     this.#writeStart();
-    void this.#pump(lines).then((reason) => {
+    const encoder = createLineEncoder(this.#encoding);
+    const writer = new ResponseWriter(this.#reply.raw, this.#modules.stallWatch);
+    lines.sendTo({ offer: (piece) => this.#offer(piece, encoder, writer) });
+    void this.#pump({ lines, encoder, writer, next: lines.next() }).then((reason) => {
       this.#modules.metrics.streamEnds.add({ reason });
       onEnd();
     });
@@ -227,18 +230,14 @@ class StreamSender {
   }
 
   /** After the status there are no errors, only an early end: the reasons are ours to count. */
-  async #pump(lines: LineStream): Promise<EndReason> {
-    const { log, stallWatch } = this.#modules;
-    const encoder = createLineEncoder(this.#encoding);
-    const writer = new ResponseWriter(this.#reply.raw, stallWatch);
-    lines.sendTo({ offer: (piece) => this.#offer(piece, encoder, writer) });
-    const pump: Pump = { lines, encoder, writer, next: lines.next() };
+  async #pump(pump: Pump): Promise<EndReason> {
     try {
       for (;;) {
         const end = await this.#pumpNext(pump);
         if (end !== undefined) return end;
       }
     } catch (error) {
+      const { log } = this.#modules;
       log.error({ err: error, requestId: this.#reply.request.id }, 'a stream broke');
       this.#reply.raw.destroy();
       return 'bug';
@@ -248,7 +247,7 @@ class StreamSender {
         () => undefined,
       );
       // Its signal wakes it if it waits; the place is given back by then.
-      lines.close().catch(() => undefined);
+      pump.lines.close().catch(() => undefined);
     }
   }
 

@@ -9,7 +9,7 @@ interface OpenSegment {
 }
 
 /** Segments kept open when nobody reads them: the next reader is likely to want the same. */
-const idleCountMax = 1_024;
+export const idleCountMax = 1_024;
 const idleBytesMax = 40 << 20;
 
 /** The segments that the pool knows of for one dataset. The one unused for longest is closed first. */
