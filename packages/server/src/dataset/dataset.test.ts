@@ -396,6 +396,8 @@ describe('readers', () => {
 });
 
 describe('what an operator meets', () => {
+  const patient = { timeout: 20_000 };
+
   test('behavior: F-20 below the floor writing stops, reads go on, and writing resumes by itself', async () => {
     const fs = new SimFs();
     const clock = new ManualClock();
@@ -405,7 +407,7 @@ describe('what an operator meets', () => {
     clock.advance(1_000);
     // What is stored already changes nothing, but has the disk looked at.
     await dataset.commit([first]);
-    await expect.poll(() => dataset.status().storage.kind).toBe('disk-floor');
+    await expect.poll(() => dataset.status().storage.kind, patient).toBe('disk-floor');
     await expect(dataset.commit([fork])).rejects.toMatchObject({ code: 'disk-floor-reached' });
     expect(dataset.snapshot()).toBe(before);
     await expectPayloads(dataset);
@@ -425,7 +427,7 @@ describe('what an operator meets', () => {
     fs.space = async () => Promise.reject(new CodedError('storage-missing'));
     clock.advance(1_000);
     await dataset.commit([first]);
-    await expect.poll(() => dataset.alarms.has('dataset-write-failed')).toBe(true);
+    await expect.poll(() => dataset.alarms.has('dataset-write-failed'), patient).toBe(true);
     await expect(dataset.commit([fork])).rejects.toMatchObject({ code: 'dataset-write-failed' });
     expect(dataset.snapshot()).toBe(before);
     await expectPayloads(dataset);

@@ -34,7 +34,6 @@ describe('following one node', () => {
     const final = await following.until(
       'finality',
       ({ finalized }) => finalized?.number === finalizedSlot,
-      3_000,
     );
     expect(final.finalized?.hash).toBe(node.ledger.chain.blockAt(finalizedSlot)?.blockhash);
     const [block] = final.hot;

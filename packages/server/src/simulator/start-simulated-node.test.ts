@@ -111,10 +111,19 @@ test('behavior: a ledger that resumes goes on with the same blocks', async () =>
 
 test('behavior: time runs by itself, faster by the speed', async () => {
   const node = await start({ paused: false, speed: 400, chain: { slotMs: 400, skipRate: 0 } });
-  const before = node.state().processedSlot;
+  const slotNow = () => {
+    const fromMs = systemClock.nowMs();
+    const slot = node.state().processedSlot;
+    return { slot, fromMs, toMs: systemClock.nowMs() };
+  };
+  const before = slotNow();
   await systemClock.sleep(60);
-  const slots = node.state().processedSlot - before;
-  expect(slots).toBeGreaterThanOrEqual(59);
+  const after = slotNow();
+  // A slot each millisecond, of however many there were.
+  const slots = after.slot - before.slot;
+  expect(slots).toBeGreaterThan(after.fromMs - before.toMs - 2);
+  expect(slots).toBeLessThan(after.toMs - before.fromMs + 2);
+  expect(slots).toBeGreaterThan(20);
 });
 
 test('error: simulator-option-invalid for a speed of 0', () => {

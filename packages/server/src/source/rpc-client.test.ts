@@ -39,7 +39,7 @@ async function startClient(
   return client;
 }
 
-const call = (client: RpcClient, timeoutMs = 2_000) =>
+const call = (client: RpcClient, timeoutMs = 30_000) =>
   client.call('getSlot', [], { timeoutMs, signal: new AbortController().signal });
 
 describe('a reply', () => {
