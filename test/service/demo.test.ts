@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runMs, ServiceProcess } from './service-process.ts';
+import { runCost, ServiceProcess } from './service-process.ts';
 
 interface Line {
   readonly header: {
@@ -183,7 +183,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     } else {
       expect([await ended, body]).toEqual(['SIGKILL', 'broken']);
     }
-    const commandMs = await runMs(['--version']);
+    const command = await runCost(['--version']);
     const startMs = performance.now();
     demo = await ServiceProcess.startDemo(folder);
     expect(demo.text).toMatch(/ledger-beta \(goes on from slot \d+\)/);
@@ -193,10 +193,11 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const head = await demo.getJson<BlockRef>('/datasets/ledger-beta/head');
     expect(head.number).toBeGreaterThanOrEqual(finalized.number);
     // Five seconds, and what it takes to start anything at all while other tests take the processor away.
-    expect(servingMs).toBeLessThan(5_000 + 8 * commandMs);
-    // Of the processor's own time it is less in any case.
+    expect(servingMs).toBeLessThan(5_000 + 8 * command.ms);
+    // Of the processor's own time it is less, unless to start anything at all takes long of that as well.
     const metrics = await (await fetch(`${demo.adminUrl}/metrics`)).text();
-    expect(Number(/^process_cpu_seconds_total (.*)$/m.exec(metrics)?.[1])).toBeLessThan(5);
+    const spentSeconds = Number(/^process_cpu_seconds_total (.*)$/m.exec(metrics)?.[1]);
+    expect(spentSeconds).toBeLessThan(Math.max(5, 20 * command.seconds));
     const later = await waitForHead(head.number + 3);
     const after = await readBlocks('ledger-beta', 0, later.number);
     expect(after.slice(0, before.length)).toEqual(before);

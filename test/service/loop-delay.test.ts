@@ -44,6 +44,14 @@ function heaviestQuery(toBlock: number, salt: number): string {
   });
 }
 
+/** Of the processor. */
+function spentMs(work: () => unknown): number {
+  const start = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1_000;
+}
+
 interface LoopDelay {
   readonly loop: { readonly count: number; readonly p99: number; readonly max: number };
 }
@@ -68,6 +76,8 @@ test.skipIf(process.platform !== 'linux')(
     // The addresses are nobody's: all get what the one item selects. Megabytes are no help in a report.
     expect(answers.every((answer) => answer === answers[0])).toBe(true);
     expect(answers[0]?.match(/"signatures"/g)?.length).toBeGreaterThan(1_000);
-    expect(delay.max).toBeLessThan(50);
+    const parseMs = Math.min(...queries.map((query) => spentMs(() => JSON.parse(query))));
+    // On a machine that is slow, as much more as the reading of one such query takes there.
+    expect(delay.max).toBeLessThan(Math.max(50, 100 * parseMs));
   },
 );

@@ -82,13 +82,10 @@ test('behavior: I-97 while a full disk holds everything up, sources that nobody 
   const startMs = fastClock.nowMs();
   const seen = new Set<string>();
   await expect
-    .poll(
-      () => {
-        for (const { code } of following.dataset.alarms.list()) seen.add(code);
-        return fastClock.nowMs() - startMs;
-      },
-      patient,
-    )
+    .poll(() => {
+      for (const { code } of following.dataset.alarms.list()) seen.add(code);
+      return fastClock.nowMs() - startMs;
+    }, patient)
     .toBeGreaterThan(100_000);
   expect(isFull()).toBe(true);
   expect(seen).not.toContain('sources-down');
