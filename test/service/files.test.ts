@@ -67,7 +67,8 @@ test('default: the files are read while the dataset is served; at the next start
   appendFileSync(second, `${lines.slice(40).join('\n')}\n`);
   await start('whole');
   await untilHead('whole', slotAt(59));
-  const begun = service.log.filter((line) => line.includes('reading a file'));
+  const beginnings = () => service.log.filter((line) => line.includes('reading a file'));
+  const begun = await until(async () => (beginnings().length === 0 ? undefined : beginnings()));
   expect(begun.map((line) => line.includes('second.jsonl'))).toEqual([true]);
 });
 

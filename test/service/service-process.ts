@@ -80,7 +80,10 @@ export class ServiceProcess {
     let text = '';
     for await (const bytes of child.stdout) {
       text += String(bytes);
-      if (text.includes('Stop with Ctrl-C')) return new ServiceProcess(child, text, errors);
+      if (!text.includes('Stop with Ctrl-C')) continue;
+      // What it logged before it said so is there as well, and read in the same round of the loop, maybe later.
+      await new Promise((resolve) => setImmediate(resolve));
+      return new ServiceProcess(child, text, errors);
     }
     throw new Error(`it ended before it began: ${errors.join('')}`);
   }

@@ -334,6 +334,8 @@ test('behavior: closing ends a connection that its client would keep, once the a
   // Only now can the answer end, when no connection is idle yet.
   const answer = readToEnd(socket);
   socket.resume();
+  await until(() => fixture.metrics.text().includes('sluice_http_streams 0'));
+  await until(() => fixture.metrics.text().includes('sluice_http_unsent_bytes 0'));
   // Far below the time at which everything is cut.
   for (let step = 0; step < 40 && !isClosed; step++) await fixture.manualClock.advance(100);
   expect(isClosed).toBe(true);
