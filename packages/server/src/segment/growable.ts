@@ -1,6 +1,14 @@
 /** Typed columns that grow while rows are appended. `values` is a view of what is filled. */
+
+/** Many columns of a block stay empty: room is made for them with the first value. */
+const noInts = new Uint32Array(0);
+const noLongs = new BigUint64Array(0);
+const noBytes = new Uint8Array(0);
+const countMin = 64;
+const byteCountMin = 256;
+
 export class IntColumn {
-  #data: Uint32Array = new Uint32Array(64);
+  #data: Uint32Array = noInts;
   length = 0;
 
   /** A column of values that are handed over. */
@@ -27,14 +35,14 @@ export class IntColumn {
   }
 
   #grow(least: number): void {
-    const data = new Uint32Array(Math.max(least, this.#data.length * 2));
+    const data = new Uint32Array(Math.max(countMin, least, this.#data.length * 2));
     data.set(this.#data);
     this.#data = data;
   }
 }
 
 export class LongColumn {
-  #data: BigUint64Array = new BigUint64Array(64);
+  #data: BigUint64Array = noLongs;
   length = 0;
 
   /** A column of values that are handed over. */
@@ -61,14 +69,14 @@ export class LongColumn {
   }
 
   #grow(least: number): void {
-    const data = new BigUint64Array(Math.max(least, this.#data.length * 2));
+    const data = new BigUint64Array(Math.max(countMin, least, this.#data.length * 2));
     data.set(this.#data);
     this.#data = data;
   }
 }
 
 export class ByteColumn {
-  #data: Uint8Array = new Uint8Array(256);
+  #data: Uint8Array = noBytes;
   length = 0;
 
   /** A column of values that are handed over. */
@@ -95,7 +103,7 @@ export class ByteColumn {
 
   reserve(count: number): void {
     if (this.length + count <= this.#data.length) return;
-    const data = new Uint8Array(Math.max(this.length + count, this.#data.length * 2));
+    const data = new Uint8Array(Math.max(byteCountMin, this.length + count, this.#data.length * 2));
     data.set(this.#data);
     this.#data = data;
   }

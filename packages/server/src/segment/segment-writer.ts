@@ -226,9 +226,17 @@ export class SegmentWriter {
   }
 
   #unit(encoded: EncodedUnit): UnitEntry {
-    const { stored, ...entry } = encoded;
-    const placed = { ...entry, offset: this.#offset };
-    this.#emit(stored);
+    const { storedLength, rawLength, count, checksum, codec, planes } = encoded;
+    const placed = {
+      offset: this.#offset,
+      storedLength,
+      rawLength,
+      count,
+      checksum,
+      codec,
+      planes,
+    };
+    this.#emit(encoded.stored);
     return placed;
   }
 

@@ -65,8 +65,9 @@ export class TakenTransactions {
 }
 
 /** Rewards and texts belong to blocks: the kernel has none of them. */
+const none = emptyGroupRows();
+
 function columnsOf(kernel: TransactionKernel): FilledColumns {
-  const none = emptyGroupRows();
   const columns = COLUMN_NAMES.map((name) => [
     name,
     isOfKernel(name) ? { values: valuesOf(kernel, name) } : none[name],

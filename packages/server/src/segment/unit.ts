@@ -80,7 +80,17 @@ function guard(
   stored: Uint8Array,
   shape: Pick<UnitEntry, 'rawLength' | 'count' | 'planes' | 'codec'>,
 ): EncodedUnit {
-  return { ...shape, offset: 0, storedLength: stored.length, checksum: crc32(stored), stored };
+  // Spelled out: spreading an object here took a seventh of the time that the import of small blocks took.
+  return {
+    offset: 0,
+    storedLength: stored.length,
+    rawLength: shape.rawLength,
+    count: shape.count,
+    checksum: crc32(stored),
+    codec: shape.codec,
+    planes: shape.planes,
+    stored,
+  };
 }
 
 function isConstant(values: Uint32Array | BigUint64Array): boolean {
