@@ -24,7 +24,7 @@ async function bench(...args: string[]) {
 }
 
 /** Both tests share the corpus that the first one makes. */
-const blocks = '6';
+const blocks = '3';
 /** Seconds on an idle machine; the rest is for one that is busy with other tests. */
 const msMax = 180_000;
 const queryNames = Array.from({ length: 10 }, (_, at) => `Q${at + 1}`);

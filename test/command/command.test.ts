@@ -15,10 +15,11 @@ import { copyBuild, makeFreshCopy } from './make-fresh-copy.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
 
 const versionOnly = /^\d+\.\d+\.\d+\n$/;
-const exitCodesFile = 'packages/server/src/cli/exit-codes.ts';
+// Of the smallest package: what is built anew because of it is little.
+const limitsFile = 'packages/protocol/src/query-limits.ts';
 const stampFile = 'packages/server/dist/.stamp';
 // Not part of the repository: a source that can be deleted without breaking another.
-const passingFile = 'packages/server/src/base/passing.ts';
+const passingFile = 'packages/protocol/src/passing.ts';
 
 // Some of these build the whole repository, beside whatever else the machine does.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -33,6 +34,7 @@ beforeAll(async () => {
   // Where these tests began with the first command in a fresh repository, that was the one to look at.
   if (first !== null) copyBuild(repositoryRoot, fresh);
   freshResult = first ?? (await runCommand('npx', ['sluice', '--version'], fresh));
+  await sluice(fresh, 'config', 'init', join(fresh, 'sluice.yaml'));
 });
 
 afterAll(() => {
@@ -46,12 +48,12 @@ function copyBuilt(): string {
   return folder;
 }
 
-/** A copy with a change that can be seen in the help, and one more source; neither is built yet. */
+/** A copy with a change that can be seen in the limits it prints, and one more source; neither is built yet. */
 function copyChanged(): string {
   const root = copyBuilt();
-  const file = join(root, exitCodesFile);
+  const file = join(root, limitsFile);
   const text = readFileSync(file, 'utf8');
-  writeFileSync(file, text.replace('Exit codes:', 'Exit codes, changed:'));
+  writeFileSync(file, text.replace('depthMax: 16', 'depthMax: 15'));
   writeFileSync(join(root, passingFile), 'export const passing = 1;\n');
   return root;
 }
@@ -100,7 +102,8 @@ describe('sources that changed', () => {
     root = copyChanged();
     await killWhileBuilding(root);
     hadStampAfterKill = hasStamp();
-    results = await Promise.all([sluice(root, '--help'), sluice(root, '--help')]);
+    const print = () => sluice(root, 'config', 'print', join(fresh, 'sluice.yaml'));
+    results = await Promise.all([print(), print()]);
   });
 
   test('behavior: a build that was killed is done again by the next command', () => {
@@ -112,13 +115,13 @@ describe('sources that changed', () => {
   test('behavior: a changed source is built before the command runs: of two started at once one builds, the other waits', () => {
     for (const { code, out, err } of results) {
       expect(code, err).toBe(0);
-      expect(out).toContain('Exit codes, changed:');
+      expect(out).toContain('depthMax: 15');
     }
     expect(countBuilds(...results)).toBe(1);
   });
 
   test('behavior: a deleted source is noticed, and nothing is left of its build', async () => {
-    const built = join(root, 'packages/server/dist/base');
+    const built = join(root, 'packages/protocol/dist');
     expect(readdirSync(built)).toContain('passing.js');
     rmSync(join(root, passingFile));
     expect(countBuilds(await sluice(root, '--version'))).toBe(1);
@@ -159,10 +162,10 @@ test('error: with neither sources nor a build it says so', async () => {
 
 test('error: a broken source is named, ends with 70, and does not pass for built', async () => {
   const root = copyBuilt();
-  appendFileSync(join(root, exitCodesFile), "\nexport const broken: number = 'text';\n");
+  appendFileSync(join(root, limitsFile), "\nconst broken: number = 'text';\n");
   const { code, out, err } = await sluice(root, '--version');
   expect({ code, out }).toEqual({ code: 70, out: '' });
-  expect(err).toContain(exitCodesFile);
+  expect(err).toContain(limitsFile);
   expect(err).toMatch(
     /\nsluice: the build failed: typescript\/bin\/tsc failed; the lines above say why\n$/,
   );
@@ -171,7 +174,7 @@ test('error: a broken source is named, ends with 70, and does not pass for built
 
 test('error: a copy that cannot be written to, with sources that changed, is told who must build', async () => {
   const root = copyBuilt();
-  appendFileSync(join(root, exitCodesFile), '\n');
+  appendFileSync(join(root, limitsFile), '\n');
   execFileSync('chmod', ['-R', 'a+rX,a-w', root]);
   const args = [join(root, 'packages/server/bin/sluice.js'), '--version'];
   // A root may write everywhere.

@@ -271,20 +271,23 @@ describe('the command', () => {
     async (signal) => {
       const data = at(`cut-${signal}`);
       const blocks = at('many.jsonl');
-      const blockCount = 1_500;
+      // A segment has 1,024, and is written while there is more.
+      const blockCount = 1_100;
       if (!existsSync(blocks)) {
         const shape = ['--transactions', '1', '--votes', '0', '--seed', '8'];
         await run('simulate', ...shape, '--blocks', String(blockCount), '--out', blocks);
       }
-      const args = ['import', '--data', data, '--dataset', 'mine', blocks];
-      const cut = start(...args);
+      const args = ['import', '--data', data, '--dataset', 'mine'];
+      const cut = start(...args, '-');
+      // The pipe stays open: it cannot come to its end before the signal does.
+      cut.child.stdin.on('error', () => {}).write(readFileSync(blocks));
       const segments = join(data, 'mine/segments');
       const isWritten = (name: string) => name.endsWith('.segment');
       await until(() => existsSync(segments) && readdirSync(segments).some(isWritten), cut);
       cut.child.kill(signal);
       expect(await cut.ended).toBe(signal === 'SIGTERM' ? 1 : null);
       if (signal === 'SIGTERM') expect(cut.text.err).toContain('[import-interrupted]');
-      const { code, out } = await run(...args);
+      const { code, out } = await run(...args, blocks);
       expect(code).toBe(0);
       const [, imported, known] = /^mine: ([\d,]+) blocks imported(?:, ([\d,]+) were there)?/.exec(
         out,
