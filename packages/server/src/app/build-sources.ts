@@ -13,6 +13,9 @@ import type {
   SimulatorSourceConfig,
 } from './config/config-schema.ts';
 
+/** What a simulated node keeps of its blocks: those who follow it here ask for the same ones within a second or so. */
+const renderedBytesMax = 32 << 20;
+
 /** A dataset that will follow its sources, and how far it has come. */
 export interface FollowingDataset {
   readonly config: DatasetConfig;
@@ -81,6 +84,7 @@ export class SourceBuilder {
       {
         chain: { seed, slotMs, startSlot, startSeconds },
         content: { profile },
+        limits: { renderedBytesMax },
         ...(resumeAtSlot === undefined ? {} : { resumeAtSlot }),
       },
       { clock: this.#clock },

@@ -11,7 +11,7 @@ import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
 import { LinePiece } from './line-piece.ts';
-import { OpenSegments } from './open-segments.ts';
+import { idleBytesMax, OpenSegments } from './open-segments.ts';
 
 export interface EngineEvaluatorModules {
   readonly dataset: DatasetReader;
@@ -28,8 +28,8 @@ const sealedRunCountMax = 8;
 /** Hot blocks evaluated by one run: enough to keep the threads busy, few enough to read ahead. */
 const hotRunCountMax = 8;
 
-/** Memory for hot blocks: those that are kept open, and those that are read by as many as may be. */
-const roomLimits = { countMax: 1_024, bytesMax: 256 << 20, granuleBytes: 1 << 18 };
+/** Memory for hot blocks: those that are kept open, and as much for those that are read while they are. */
+const roomLimits = { countMax: 1_024, bytesMax: idleBytesMax * 2, granuleBytes: 1 << 15 };
 
 /** What one run of the pool goes over, and how to name the blocks in it. */
 interface RunPlan {

@@ -3,14 +3,14 @@ import type { SegmentPlace } from '../engine/engine-messages.ts';
 import type { EnginePool } from '../engine/engine-pool.ts';
 
 interface OpenSegment {
-  /** Bytes it holds in memory; files hold none. */
+  /** Bytes it holds in memory, the rest of its room included; files hold none. */
   readonly bytes: number;
   users: number;
 }
 
 /** Segments kept open when nobody reads them: the next reader is likely to want the same. */
 export const idleCountMax = 1_024;
-const idleBytesMax = 40 << 20;
+export const idleBytesMax = 40 << 20;
 
 /** The segments that the pool knows of for one dataset. The one unused for longest is closed first. */
 export class OpenSegments {
@@ -30,7 +30,7 @@ export class OpenSegments {
   /** Opens a segment that is not open. Told when nobody reads it any more. */
   open(key: string, place: SegmentPlace, onClosed?: () => void): void {
     this.#pool.open(key, place, onClosed);
-    const bytes = place.kind === 'memory' ? place.bytes.length : 0;
+    const bytes = place.kind === 'memory' ? place.bytes.buffer.byteLength : 0;
     this.#open.set(key, { bytes, users: 0 });
     this.#bytes += bytes;
   }

@@ -1,0 +1,30 @@
+import { afterAll, expect, test } from 'vitest';
+import { EnginePool } from '../engine/engine-pool.ts';
+import { idleBytesMax, idleCountMax, OpenSegments } from './open-segments.ts';
+
+const pool = new EnginePool({ threadCount: 1, cacheBytesMax: 1 << 20 });
+afterAll(() => pool.stop());
+
+/** Opens one after another and leaves each; answers which are still open. */
+function openAll(count: number, bytesOf: () => Uint8Array): boolean[] {
+  const segments = new OpenSegments(pool);
+  const keys = Array.from({ length: count }, (_, i) => `${count} ${i}`);
+  for (const key of keys) {
+    segments.open(key, { kind: 'memory', bytes: bytesOf() });
+    segments.use(key);
+    segments.leave(key);
+  }
+  return keys.map((key) => segments.has(key));
+}
+
+test('limit: what is kept open counts with its whole room, however little of it is used', () => {
+  const roomBytes = idleBytesMax / 4;
+  const bytesOf = () => new Uint8Array(new SharedArrayBuffer(roomBytes), 0, 10);
+  expect(openAll(6, bytesOf)).toEqual([false, false, true, true, true, true]);
+});
+
+test('limit: and so many, however small they are', () => {
+  const left = openAll(idleCountMax + 2, () => new Uint8Array(new SharedArrayBuffer(16)));
+  expect(left.indexOf(true)).toBe(2);
+  expect(left.slice(2).every((isOpen) => isOpen)).toBe(true);
+});
