@@ -22,7 +22,7 @@ const stampFile = 'packages/server/dist/.stamp';
 const passingFile = 'packages/protocol/src/passing.ts';
 
 // Some of these build the whole repository, beside whatever else the machine does.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let fresh: string;
 let freshResult: CommandResult;

@@ -71,7 +71,7 @@ test('default: it follows a node into a new dataset, and serves it later without
   ).toMatch(/^\d+$/);
   // The address of a node may hold a key: it is nowhere to be seen.
   const status = await (await second.get('/datasets/mine/status')).text();
-  expect(status + first.log.join('') + first.text).not.toContain(new URL(node.rpcUrl).port);
+  expect(status + first.log.join('') + first.text).not.toContain(`:${new URL(node.rpcUrl).port}`);
   expect(await second.end('SIGTERM')).toBe(0);
 });
 

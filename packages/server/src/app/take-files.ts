@@ -67,6 +67,7 @@ const passingReasons = new Set([
 ]);
 const writeFailures = new Set<ErrorCode>([
   'storage-full',
+  'storage-forbidden',
   'storage-failed',
   'dataset-write-failed',
 ]);

@@ -172,6 +172,9 @@ export const ERRORS = {
   // The disk.
   'storage-missing': { text: 'a file or folder is not there' },
   'storage-full': { text: 'the disk is full; make room, writing goes on by itself' },
+  'storage-forbidden': {
+    text: 'the rights of a file or folder do not allow this; give them to the user that runs sluice',
+  },
   'storage-failed': { text: 'the disk refused an operation; see the log of the machine' },
   'data-folder-locked': {
     text: 'another process writes to this data folder; stop it, or choose another folder',
@@ -184,6 +187,9 @@ export const ERRORS = {
   },
   'journal-damaged': {
     text: 'the journal is damaged in its middle; restore the dataset from a copy, or fetch it again',
+  },
+  'journal-missing': {
+    text: 'the journal is gone, without which nobody knows which of the segments count; nothing was touched: restore the dataset from a copy, or fetch it again',
   },
   'payload-gone': { text: 'the stored bytes of a block are gone; read again from a new snapshot' },
   'payload-damaged': { text: 'the stored bytes of a block do not match their checksum' },
@@ -213,7 +219,9 @@ export const ERRORS = {
   'dataset-drop-unconfirmed': {
     text: 'nothing was done: this removes the dataset and all its blocks for good; say --yes to do it',
   },
-  'verify-damaged': { text: 'there is damage, named above; restore the files from a copy' },
+  'verify-damaged': {
+    text: 'there is damage, named above; restore the files from a copy, or mend their rights',
+  },
   'verify-interrupted': { text: 'interrupted; not everything was looked at' },
   'dataset-genesis-differs': {
     text: 'the source serves another ledger than the one this dataset holds',

@@ -19,6 +19,7 @@ import { ByteCache } from './byte-cache.ts';
 import { ChainWriter, hotPayloads, type NewChange } from './chain-writer.ts';
 import { ChangeWaiters } from './change-waiters.ts';
 import { chooseSealed } from './choose-sealed.ts';
+import { hasBlocks, listIfThere, refuseLostJournal } from './dataset-files.ts';
 import { type DatasetLimits, datasetLimits } from './dataset-limits.ts';
 import type {
   Allocate,
@@ -113,18 +114,16 @@ export class Dataset implements DatasetReader {
     await fs.syncFolder(folder.slice(0, Math.max(folder.lastIndexOf('/'), 1)));
   }
 
+  /** Also one that has lost its manifest: nothing is made in its place. */
   static async isThere(folder: string, fs: Fs): Promise<boolean> {
-    try {
-      return (await fs.list(folder)).includes(manifestName);
-    } catch (error) {
-      if (isCodedError(error, 'storage-missing')) return false;
-      throw error;
-    }
+    const names = await listIfThere(folder, fs);
+    return names.includes(manifestName) || (names.length > 0 && (await hasBlocks(folder, fs)));
   }
 
   /** Opens a dataset and brings back the last committed state. Refuses, touching nothing, what it cannot read. */
   static async open(options: DatasetOptions, modules: DatasetModules): Promise<Dataset> {
     const manifest = await readManifest(modules.fs, options.folder);
+    await refuseLostJournal(options.folder, modules.fs);
     const dataset = new Dataset(options, modules, manifest);
     dataset.#writer = await ChainWriter.open(
       {

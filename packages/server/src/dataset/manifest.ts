@@ -3,7 +3,7 @@
  * it. Where the chain begins and ends is in the journal.
  */
 import { createHash } from 'node:crypto';
-import { CodedError } from '../base/errors.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
 import type { MissingKind, NormalizeOptions } from '../source/normalize-options.ts';
 import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
 
@@ -30,7 +30,13 @@ export async function writeManifest(fs: Fs, folder: string, manifest: Manifest):
 }
 
 export async function readManifest(fs: Fs, folder: string): Promise<Manifest> {
-  const bytes = await readWholeFile(fs, `${folder}/${manifestName}`);
+  let bytes: Uint8Array;
+  try {
+    bytes = await readWholeFile(fs, `${folder}/${manifestName}`);
+  } catch (error) {
+    if (!isCodedError(error, 'storage-missing')) throw error;
+    throw new CodedError('dataset-manifest-damaged', { fault: 'it is missing' }, { cause: error });
+  }
   return parseManifest(new TextDecoder().decode(bytes));
 }
 

@@ -1,7 +1,6 @@
 /** The sealed segments of a dataset: immutable files, named by what they hold. */
 import { assert } from '../base/assert.ts';
 import { discard } from '../base/discard.ts';
-import { isCodedError } from '../base/errors.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import { readSegmentHeaders } from '../segment/open-segment.ts';
@@ -12,6 +11,7 @@ import {
   temporarySuffix,
   writeFileAtomically,
 } from '../storage/fs.ts';
+import { listIfThere, segmentSuffix } from './dataset-files.ts';
 import type { MadeSegment } from './made-segment.ts';
 
 export class SegmentStore {
@@ -65,19 +65,10 @@ export class SegmentStore {
 
   /** Removes files that nobody names: of trims, and what a crash left between a file and its commit. */
   async collect(needed: ReadonlySet<string>): Promise<void> {
-    for (const name of await this.#names()) {
+    for (const name of await listIfThere(this.#folder, this.#fs)) {
       const id = name.endsWith(temporarySuffix) ? name.slice(0, -temporarySuffix.length) : name;
       if (!needed.has(name) && !this.#fresh.has(id))
         await removeIfThere(this.#fs, `${this.#folder}/${name}`);
-    }
-  }
-
-  async #names(): Promise<string[]> {
-    try {
-      return await this.#fs.list(this.#folder);
-    } catch (error) {
-      if (isCodedError(error, 'storage-missing')) return [];
-      throw error;
     }
   }
 }
@@ -98,7 +89,7 @@ export function describeSegment(
     }
   }
   return {
-    id: `${digits(first.number)}-${digits(last.number)}-${name}.segment`,
+    id: `${digits(first.number)}-${digits(last.number)}-${name}${segmentSuffix}`,
     first: { number: first.number, hash: first.hash },
     last: { number: last.number, hash: last.hash },
     parentSlot: first.parentSlot,

@@ -3,6 +3,7 @@ import { type ChainSnapshot, emptySnapshot, type HotBlock } from '../chain/chain
 import type { Fs } from '../storage/fs.ts';
 import { readJournal, readStoredPayload } from '../storage/read-journal.ts';
 import { replayJournal } from './chain-writer.ts';
+import { refuseLostJournal } from './dataset-files.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 
 export interface StoredDataset {
@@ -17,6 +18,7 @@ export interface StoredDataset {
 
 export async function readStoredDataset(folder: string, fs: Fs): Promise<StoredDataset> {
   const manifest = await readManifest(fs, folder);
+  await refuseLostJournal(folder, fs);
   const journal = await readJournal(`${folder}/journal`, fs);
   const snapshot = journal === undefined ? emptySnapshot : replayJournal(journal);
   const { segments, hot } = snapshot;

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
+import { CodedError } from '../base/errors.ts';
 import type { Block } from '../ledger/block.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { openSegment } from '../segment/open-segment.ts';
@@ -7,6 +8,7 @@ import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { Dataset } from './dataset.ts';
+import { findDatasets } from './find-datasets.ts';
 import { madeOf, mergeHere } from './testing/merge-here.ts';
 import { verifyDataset } from './verify-dataset.ts';
 
@@ -141,6 +143,47 @@ test('error: journal and manifest are named', async () => {
   expect(await verify()).toEqual(['journal: journal-damaged']);
   await change(`${folder}/manifest.json`, flip(40));
   expect(await verify()).toEqual(['manifest.json: dataset-manifest-damaged']);
+  await fs.remove(`${folder}/manifest.json`);
+  expect(await verify()).toEqual(['manifest.json: dataset-manifest-damaged']);
+});
+
+test('error: storage-forbidden: what may not be read is named, whichever file it is', async () => {
+  for (const [path, file] of [
+    [`${folder}/manifest.json`, 'manifest.json'],
+    [`${folder}/journal/`, 'journal'],
+    [segmentPath(1), segmentFile(1)],
+  ] as const) {
+    const disk = readOnly(async (opened) => {
+      if (opened.startsWith(path)) throw new CodedError('storage-forbidden');
+    });
+    expect(await verify(disk)).toEqual([`${file}: storage-forbidden`]);
+  }
+});
+
+test('error: journal-missing: segments alone are no whole dataset, and opening it touches none of them', async () => {
+  await dataset.close();
+  for (const name of await fs.list(`${folder}/journal`)) {
+    await fs.remove(`${folder}/journal/${name}`);
+  }
+  expect(await verify()).toEqual(['journal: journal-missing']);
+  const before = fs.paths();
+  expect(before.filter((path) => path.endsWith('.segment'))).toHaveLength(2);
+  const modules = { fs, clock: systemClock, isLockHeld: () => true };
+  const opening = Dataset.open({ folder, realTime: false }, modules);
+  await expect(opening).rejects.toMatchObject({ code: 'journal-missing' });
+  expect(fs.paths()).toEqual(before);
+});
+
+test('error: a dataset without its manifest is found, refused, and nothing is made in its place', async () => {
+  await dataset.close();
+  await fs.remove(`${folder}/manifest.json`);
+  expect(await findDatasets('data', fs)).toEqual(['ledger']);
+  expect(await Dataset.isThere(folder, fs)).toBe(true);
+  const before = fs.paths();
+  const modules = { fs, clock: systemClock, isLockHeld: () => true };
+  const opening = Dataset.open({ folder, realTime: false }, modules);
+  await expect(opening).rejects.toMatchObject({ code: 'dataset-manifest-damaged' });
+  expect(fs.paths()).toEqual(before);
 });
 
 test('behavior: what the writer lets go meanwhile is no damage', async () => {

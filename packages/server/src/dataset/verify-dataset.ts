@@ -11,6 +11,7 @@ import type { BlockHeader } from '../ledger/block.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import { verifySegment } from '../segment/verify-segment.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
+import { manifestName, readManifest } from './manifest.ts';
 import { describeSegment } from './segment-store.ts';
 import { readStoredDataset, type StoredDataset } from './stored-dataset.ts';
 
@@ -32,12 +33,14 @@ export async function verifyDataset(
   signal: AbortSignal,
 ): Promise<Damage[]> {
   const { folder } = options;
+  let file = manifestName;
   try {
+    await readManifest(fs, folder);
+    file = 'journal';
     const stored = await readStoredDataset(folder, fs);
     return await new Verification(options, fs, stored).run(signal);
   } catch (error) {
     if (!isCodedError(error)) throw error;
-    const file = error.code.startsWith('dataset-') ? 'manifest.json' : 'journal';
     return [{ file, error }];
   }
 }

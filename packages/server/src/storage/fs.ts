@@ -2,7 +2,8 @@ import { isCodedError } from '../base/errors.ts';
 
 /**
  * The disk as a collaborator, so that a test can own it and break it. Paths are joined with `/` and belong to the caller.
- * Every failure is a coded error: `storage-missing` where nothing is there, `storage-full`, else `storage-failed`.
+ * Every failure is a coded error: `storage-missing` where nothing is there, `storage-full`,
+ * `storage-forbidden`, else `storage-failed`.
  */
 export interface Fs {
   /** Makes a folder and those above it. Nothing happens if it is there. */

@@ -8,7 +8,7 @@ import {
   statfs,
   unlink,
 } from 'node:fs/promises';
-import { CodedError } from '../base/errors.ts';
+import { CodedError, type ErrorCode } from '../base/errors.ts';
 import type { DiskSpace, Fs, FsFile, OpenMode } from './fs.ts';
 import { makeFolder } from './make-folder.ts';
 
@@ -110,14 +110,20 @@ async function guard<T>(operation: string, run: () => Promise<T>): Promise<T> {
   }
 }
 
+const codes: Readonly<Record<string, ErrorCode>> = {
+  ENOENT: 'storage-missing',
+  // What is asked for is below a file.
+  ENOTDIR: 'storage-missing',
+  ENOSPC: 'storage-full',
+  EDQUOT: 'storage-full',
+  EFBIG: 'storage-full',
+  EACCES: 'storage-forbidden',
+  EPERM: 'storage-forbidden',
+};
+
 /** The path stays in the cause: it is for the log of the machine's owner, never for a client. */
 function storageError(operation: string, cause: unknown): CodedError {
   const errno = (cause as NodeJS.ErrnoException).code ?? 'unknown';
-  if (errno === 'ENOENT') return new CodedError('storage-missing', { operation }, { cause });
-  const isFull = errno === 'ENOSPC' || errno === 'EDQUOT' || errno === 'EFBIG';
-  return new CodedError(
-    isFull ? 'storage-full' : 'storage-failed',
-    { operation, errno },
-    { cause },
-  );
+  const code = codes[errno] ?? 'storage-failed';
+  return new CodedError(code, { operation, errno }, { cause });
 }

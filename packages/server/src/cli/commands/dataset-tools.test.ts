@@ -1,4 +1,5 @@
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -11,25 +12,33 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { main } from '../main.ts';
 
+const made = mkdtempSync(join(tmpdir(), 'sluice-tools-made-'));
 let folder: string;
 let data: string;
 let slots: number[];
 
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-tools-'));
-  data = join(folder, 'data');
-  const blocks = join(folder, 'blocks.jsonl');
+/** Each test has a copy of its own. */
+beforeAll(async () => {
+  const blocks = join(made, 'blocks.jsonl');
   await run('simulate', '--seed', '3', '--start-slot', '300', '--blocks', '5', '--out', blocks);
   const lines = readFileSync(blocks, 'utf8').trimEnd().split('\n');
   slots = lines.map((line) => Number(/\d+/.exec(line)?.[0]));
-  await run('import', '--data', data, '--dataset', 'mine', blocks);
+  const there = join(made, 'data');
+  await run('import', '--data', there, '--dataset', 'mine', blocks);
   // Neither of these is a dataset.
-  mkdirSync(join(data, 'other'));
-  writeFileSync(join(data, 'file'), '');
+  mkdirSync(join(there, 'other'));
+  writeFileSync(join(there, 'file'), '');
+});
+afterAll(() => rmSync(made, { recursive: true }));
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-tools-'));
+  data = join(folder, 'data');
+  cpSync(made, folder, { recursive: true });
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -180,6 +189,13 @@ describe('sluice verify', () => {
     const { code, out, err } = await run('verify', '--data', data, '--dataset', 'mine');
     expect([code, err]).toEqual([1, expect.stringContaining('(damages 1) [verify-damaged]')]);
     expect(out).toMatch(/^mine: segments\/\S+\.segment: .*\(unit .+\) \[segment-damaged\]\n$/);
+  });
+
+  test('error: storage-missing: a plain file is no data folder, and that is told by its name', async () => {
+    const path = join(folder, 'plain-file');
+    writeFileSync(path, '');
+    const { code, err } = await run('verify', '--data', path);
+    expect([code, err]).toEqual([1, expect.stringContaining(`not there (folder ${path}`)]);
   });
 
   test('error: nothing to verify is no success', async () => {
