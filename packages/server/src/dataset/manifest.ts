@@ -30,13 +30,10 @@ export async function writeManifest(fs: Fs, folder: string, manifest: Manifest):
 }
 
 export async function readManifest(fs: Fs, folder: string): Promise<Manifest> {
-  let bytes: Uint8Array;
-  try {
-    bytes = await readWholeFile(fs, `${folder}/${manifestName}`);
-  } catch (error) {
-    if (!isCodedError(error, 'storage-missing')) throw error;
-    throw new CodedError('dataset-manifest-damaged', { fault: 'it is missing' }, { cause: error });
-  }
+  const bytes = await readWholeFile(fs, `${folder}/${manifestName}`).catch((cause: unknown) => {
+    if (!isCodedError(cause, 'storage-missing')) throw cause;
+    throw new CodedError('dataset-manifest-damaged', { fault: 'it is missing' }, { cause });
+  });
   return parseManifest(new TextDecoder().decode(bytes));
 }
 
