@@ -1,7 +1,7 @@
 /** From unknown values to a configuration: strict, total, and with the line of everything that is wrong. */
 import type { TSchema } from 'typebox';
 import { CodedError, type ErrorCode, type ErrorDetail } from '../../base/errors.ts';
-import { type ConfigTree, pathBelow } from './config-tree.ts';
+import { type ConfigTree, keyOf, pathBelow } from './config-tree.ts';
 import { fitsSchema } from './fits-schema.ts';
 import { nearestName } from './nearest-name.ts';
 import type { SchemaNode } from './schema-node.ts';
@@ -72,7 +72,8 @@ class SchemaReader {
       if (!Object.hasOwn(properties, key)) this.#refuseUnknown(key, Object.keys(properties), path);
     }
     for (const [key, property] of Object.entries(properties)) {
-      const found = object[key] ?? property.default;
+      // What is written down and empty is no wish for the default: keys that got lost would leave the door open.
+      const found = object[key] === undefined ? property.default : object[key];
       const below = pathBelow(path, key);
       if (found !== undefined) read[key] = this.read(property, found, below);
       else if (schema.required?.includes(key)) {
@@ -125,10 +126,11 @@ class SchemaReader {
 
   /** What came from a variable is not shown, wherever it was put. */
   #refuseValue(expected: string, found: unknown, path: string, isSecret = false): undefined {
-    const isHidden = isSecret || this.#tree.places.get(path)?.template !== undefined;
+    const isHidden =
+      (isSecret && found !== null) || this.#tree.places.get(path)?.template !== undefined;
     const shown = isHidden ? {} : { found: describeFound(found) };
     const detail = { ...this.#lineOf(path), ...shown, expected };
-    return this.#refuse('config-value-invalid', { key: path, ...detail });
+    return this.#refuse('config-value-invalid', { ...keyOf(path), ...detail });
   }
 
   #refuse(code: ErrorCode, detail: ErrorDetail): undefined {

@@ -48,7 +48,7 @@ test('default: the file that init writes is right, and so is what its comments s
   expect(examine(CONFIG_EXAMPLE).config.datasets).not.toContainEqual(
     expect.objectContaining({ folder: join(folder, 'data/demo') }),
   );
-  const suggested = CONFIG_EXAMPLE.replaceAll(/^( *)# (?=( *)(\w+:|- ))(?!.*\. )/gm, '$1');
+  const suggested = CONFIG_EXAMPLE.replaceAll(/^( *)# (?=( *)([\w-]+:|- ))(?!.*\. )/gm, '$1');
   expect(suggested).toContain('\n  - name: mainnet');
   expect(faultsOf(suggested, { RPC_KEY: 'a', NODE_TOKEN: 'b' })).toEqual([]);
 });
@@ -119,12 +119,44 @@ test.each([
   ['dialects: [solana]\n', 'config-value-invalid', { key: 'dialects', line: 1 }],
   ['log:\n  level: ${LEVEL}\n', 'config-variable-unset', { variable: 'LEVEL', line: 2 }],
   ['log:\n  level: ${LEVEL\n', 'config-value-invalid', { key: 'log.level', line: 2 }],
+  ['listen:\n  keys: *mine\n', 'config-value-invalid', { key: 'listen.keys', line: 2 }],
+  ['listen: *mine\n', 'config-value-invalid', { key: 'listen', line: 1 }],
+  ['listen:\n  keys:\n', 'config-value-invalid', { key: 'listen.keys', line: 2, found: 'nothing' }],
+  ['listen:\n  port: ~\n', 'config-value-invalid', { key: 'listen.port', line: 2 }],
+  ['log: {level}\n', 'config-value-invalid', { key: 'log.level', line: 1, found: 'nothing' }],
+  ['datasets:\n', 'config-value-invalid', { key: 'datasets', line: 1, found: 'nothing' }],
+  [rpc('url:'), 'config-value-invalid', { key: 'datasets[0].sources[0].url', line: 5 }],
+  [rpc('url: http://x\nheaders: {a: }'), 'config-value-invalid', { line: 6, found: 'nothing' }],
   ['a: 1\na: 2\n', 'config-not-yaml', { line: 2, fault: 'duplicate key' }],
   ['a: "b\n', 'config-not-yaml', { fault: 'missing char' }],
   [`a: ${'x'.repeat(1 << 20)}`, 'cli-file-too-large', {}],
 ])('error: F-70 %j is refused as %s, by key and line', (text, code, detail) => {
   expect(faultsOf(text)).toMatchObject([{ code, ...detail }]);
 });
+
+test('default: a section with nothing below it is all defaults', () => {
+  const { config, faults } = examine('listen:\nlimits:\n  http:\n');
+  expect(faults).toEqual([]);
+  expect(config).toEqual(examine('{}').config);
+});
+
+test('error: config-value-invalid: an anchor that is not there is told beside what else is wrong, without its name', () => {
+  const faults = faultsOf('listen:\n  keys: *hunter2\n  port: x\n');
+  expect(faults).toMatchObject([
+    { code: 'config-value-invalid', key: 'listen.keys', line: 2 },
+    { code: 'config-value-invalid', key: 'listen.port', line: 3 },
+  ]);
+  expect(JSON.stringify(faults)).not.toContain('hunter2');
+});
+
+test.each(['[1]', 'text', '1: 2'])(
+  'error: config-value-invalid: a file that is %s has no key to name',
+  (text) => {
+    const [fault] = faultsOf(text);
+    expect(fault).toMatchObject({ code: 'config-value-invalid', line: 1 });
+    expect(fault).not.toHaveProperty('key');
+  },
+);
 
 test('error: auth-undecided is told beside what else is wrong, and names the keys that decide', () => {
   const faults = faultsOf('listen:\n  host: 0.0.0.0\ndialects: [solana]\n');

@@ -83,7 +83,7 @@ function byLine(a: CodedError, b: CodedError): number {
   return Number(a.detail['line'] ?? 0) - Number(b.detail['line'] ?? 0);
 }
 
-/** The tree with other values put over it. What was put over has no place in the file any more. */
+/** The tree with other values put over it, `null` to take one away. What was put over has no place in the file any more. */
 function override(tree: ConfigTree, overrides: Readonly<Record<string, unknown>>): ConfigTree {
   const places = new Map(tree.places);
   return { ...tree, value: merge(tree.value, overrides, { places, path: '' }), places };
@@ -100,7 +100,7 @@ function merge(below: unknown, above: unknown, { places, path }: MergeInto): unk
     // A file whose `listen` is a list is refused for that, whatever the options say.
     if (isObject(above)) return below;
     places.delete(path);
-    return above;
+    return above ?? undefined;
   }
   const merged: Record<string, unknown> = { ...(below as object | undefined) };
   for (const [key, value] of Object.entries(above)) {

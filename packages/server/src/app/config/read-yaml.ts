@@ -9,7 +9,7 @@ import {
   type Document as YamlDocument,
 } from 'yaml';
 import { CodedError, type ErrorDetail } from '../../base/errors.ts';
-import { type ConfigPlace, type ConfigTree, pathBelow } from './config-tree.ts';
+import { type ConfigPlace, type ConfigTree, keyOf, pathBelow } from './config-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -57,7 +57,15 @@ class YamlReader {
   #value(node: unknown, path: string, depth: number): unknown {
     const line = this.#note(node, path);
     if (depth > depthMax) throw invalid({ key: path, line, expected: `nesting of ${depthMax}` });
-    if (isAlias(node)) return this.#value(node.resolve(this.#document), path, depth + 1);
+    if (isAlias(node)) {
+      const meant = node.resolve(this.#document);
+      if (meant !== undefined) return this.#value(meant, path, depth + 1);
+      // Not by its name: it may be a secret that begins with *.
+      const expected =
+        'a name that & gave to a part above, or quotes around a text that begins with *';
+      this.#unset.push(invalid({ ...keyOf(path), line, expected }));
+      return undefined;
+    }
     if (isSeq(node)) {
       return node.items.map((item, i) => this.#value(item, pathBelow(path, i), depth + 1));
     }
@@ -78,7 +86,7 @@ class YamlReader {
     const name = isScalar(key) ? key.value : undefined;
     const line = this.#lineOf(key);
     if (typeof name !== 'string') {
-      throw invalid({ key: into.path, line, expected: 'keys that are text' });
+      throw invalid({ ...keyOf(into.path), line, expected: 'keys that are text' });
     }
     const path = pathBelow(into.path, name);
     into.object[name] = this.#value(value, path, into.depth + 1);
