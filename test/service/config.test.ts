@@ -146,7 +146,8 @@ test('error: SIGHUP with a fault in the file, or in the key file, changes nothin
   });
   writeFileSync(file, config());
   writeFileSync(keyFile, 'sesame-path');
-  await service.reload('keys-invalid');
+  const [keysLine = ''] = await service.reload('keys-invalid');
+  expect(JSON.parse(keysLine).msg).toMatch(/key listen\.keys, line 3, .*keyLine 1\)/);
   expect([await statusFor('carol'), await statusFor('bob')]).toEqual([200, 401]);
   writeKeys('alice', 'carol');
   await service.reload('were read again');
@@ -214,6 +215,15 @@ test('error: a file with a fault refuses to start, by key and line', async () =>
   );
   const { code, out } = await run('config', 'check', wrong);
   expect([code, out.match(/line \d/g)]).toEqual([1, ['line 2', 'line 4']]);
+});
+
+test('error: a key file that is not there is told by key and line, beside other faults', async () => {
+  const wrong = join(folder, 'wrong.yaml');
+  writeFileSync(wrong, 'listen:\n  keys: nowhere.txt\ndialects: [solana]\n');
+  const { code, out } = await run('config', 'check', wrong);
+  expect(code).toBe(1);
+  expect(out).toMatch(/key dialects, line 3/);
+  expect(out).toMatch(/file \S*wrong\.yaml, key listen\.keys, line 2, found "\S*nowhere\.txt"/);
 });
 
 test('default: init writes a file that check accepts and serve runs, and overwrites none', async () => {

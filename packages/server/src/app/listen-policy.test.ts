@@ -1,11 +1,18 @@
 import { expect, test } from 'vitest';
 import { isCodedError } from '../base/errors.ts';
-import { decideAccess } from './listen-policy.ts';
+import type { ConfigPlace } from './config/config-tree.ts';
+import { type AccessConfig, decideAccess } from './listen-policy.ts';
+
+const decide = (
+  listen: AccessConfig['config']['listen'],
+  places = new Map<string, ConfigPlace>(),
+) =>
+  decideAccess({ config: { listen }, tree: { value: {}, places, unset: [] }, file: 'sluice.yaml' });
 
 test.each(['127.0.0.1', '127.9.9.9', 'localhost', '::1'])(
   'default: %s needs no decision',
   (host) => {
-    expect(decideAccess({ host })).toBeNull();
+    expect(decide({ host })).toBeNull();
   },
 );
 
@@ -13,17 +20,29 @@ test.each(['0.0.0.0', '::', '192.168.0.1', '127.evil.example', 'example.org'])(
   'error: auth-undecided: %s needs one, and the refusal prints both (S-01)',
   (host) => {
     try {
-      decideAccess({ host });
+      decide({ host });
       expect.unreachable();
     } catch (error) {
       expect(isCodedError(error, 'auth-undecided')).toBe(true);
       expect(String(error)).toMatch(/--auth none.*--keys FILE/);
     }
-    expect(decideAccess({ host, auth: 'none' })).toBeNull();
+    expect(decide({ host, auth: 'none' })).toBeNull();
   },
 );
 
 test('error: cli-file-unreadable: a key file that is not there', () => {
   const file = '/nonexistent/keys';
-  expect(() => decideAccess({ host: '127.0.0.1', keys: file })).toThrow('/nonexistent/keys');
+  expect(() => decide({ host: '127.0.0.1', keys: file })).toThrow('/nonexistent/keys');
+});
+
+test('error: a key file that a configuration names is refused by key and line, one of a variable without its value', () => {
+  const listen = { host: '127.0.0.1', keys: '/nonexistent/keys' };
+  const named = () => decide(listen, new Map([['listen.keys', { line: 3 }]]));
+  expect(named).toThrow(
+    'file sluice.yaml, key listen.keys, line 3, found "/nonexistent/keys", expected a key file, fault cli-file-unreadable, reason ENOENT',
+  );
+  const template = '${FILE}';
+  const varied = () => decide(listen, new Map([['listen.keys', { line: 3, template }]]));
+  expect(varied).toThrow('line 3, found "${FILE}", expected a key file');
+  expect(varied).not.toThrow('nonexistent');
 });

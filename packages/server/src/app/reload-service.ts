@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { isCodedError } from '../base/errors.ts';
 import type { Config } from './config/config-schema.ts';
+import type { LoadedConfig } from './config/load-config.ts';
 import { decideAccess } from './listen-policy.ts';
 import type { Service } from './service.ts';
 
@@ -8,14 +9,15 @@ export interface ReloadOptions {
   readonly service: Pick<Service, 'reload'>;
   /** The one the service was started with. */
   readonly config: Config;
-  readonly reread: () => Config;
+  readonly reread: () => LoadedConfig;
 }
 
 /** Takes over keys, limits and the log level; with a fault in what was read everything stays as it was. */
 export function reloadService({ service, config, reread }: ReloadOptions, log: Logger): void {
   try {
-    const next = reread();
-    const keys = decideAccess(next.listen);
+    const loaded = reread();
+    const next = loaded.config;
+    const keys = decideAccess(loaded);
     service.reload(next.limits, keys);
     log.level = next.log.level;
     log.info({ keys: keys?.length ?? null }, 'keys, limits and log level were read again');

@@ -15,6 +15,7 @@ import { nodeFs } from '../storage/node-fs.ts';
 import type { WriterLock } from '../storage/writer-lock.ts';
 import { Closers } from './closers.ts';
 import type { Config } from './config/config-schema.ts';
+import type { LoadedConfig } from './config/load-config.ts';
 import { createLog } from './create-log.ts';
 import { followSources } from './follow-sources.ts';
 import { decideAccess } from './listen-policy.ts';
@@ -29,9 +30,9 @@ import { Service } from './service.ts';
 import { Tasks } from './tasks.ts';
 
 export interface ServeOptions {
-  readonly config: Config;
+  readonly loaded: LoadedConfig;
   /** Reads the configuration again. */
-  readonly reread: () => Config;
+  readonly reread: () => LoadedConfig;
   readonly version: string;
   /** Tells the sources' retries apart between processes. */
   readonly seed: number;
@@ -67,9 +68,10 @@ export interface RefusedDataset {
 
 /** Runs until the signal aborts, or until a part fails that nothing can go on without. */
 export async function runServe(options: ServeOptions, modules: ServeModules): Promise<void> {
-  const { config, version } = options;
+  const { loaded, version } = options;
+  const { config } = loaded;
   const log = await createLog(config.log.level, modules.err);
-  const keys = decideAccess(config.listen);
+  const keys = decideAccess(loaded);
   const closers = new Closers();
   try {
     await refuseNothing(config);
@@ -146,7 +148,7 @@ async function runBehind(
   running: Running,
 ): Promise<void> {
   const { options, modules, log, closers } = running;
-  const { config } = options;
+  const { config } = options.loaded;
   const url = formatUrl(config.listen.host, service.port);
   const adminUrl = formatUrl(config.admin.host, service.adminPort);
   log.info({ url, adminUrl }, 'listening');

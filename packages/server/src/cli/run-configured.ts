@@ -15,12 +15,12 @@ export async function runConfigured(
   context: CommandContext,
 ): Promise<void> {
   limitHeapGrowth();
-  const reread = () => loadConfig(choice, process.env).config;
-  const config = reread();
+  const reread = () => loadConfig(choice, process.env);
+  const loaded = reread();
   // Where there is nothing to read again, a terminal that closes ends the process as it ends any other.
-  const canReload = choice.file !== undefined || config.listen.keys !== undefined;
+  const canReload = choice.file !== undefined || loaded.config.listen.keys !== undefined;
   await runServe(
-    { config, reread, describe, version: readVersion(), seed: randomInt(2 ** 32) },
+    { loaded, reread, describe, version: readVersion(), seed: randomInt(2 ** 32) },
     {
       ...context,
       clock: systemClock,

@@ -4,7 +4,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { CodedError, isCodedError } from '../base/errors.ts';
+import { CodedError, type ErrorDetail, isCodedError } from '../base/errors.ts';
 import { readSmallFile } from '../storage/read-small-file.ts';
 
 /** A hundred thousand keys. */
@@ -22,7 +22,7 @@ export function keyId({ hash }: ApiKey): string {
 }
 
 export function readKeyFile(file: string): readonly ApiKey[] {
-  return parseKeys(readText(file));
+  return parseKeys(readText(file), { file });
 }
 
 function readText(file: string): string {
@@ -37,13 +37,16 @@ function readText(file: string): string {
   }
 }
 
-export function parseKeys(text: string): readonly ApiKey[] {
+/** `detail` says whose text it is, where that is known. */
+export function parseKeys(text: string, detail: ErrorDetail = {}): readonly ApiKey[] {
   const keys: ApiKey[] = [];
   for (const [index, line] of text.split('\n').entries()) {
     const content = line.replace(/#.*/, '').trim();
     if (content === '') continue;
     const [hash = '', name] = content.split(/\s+/, 2);
-    if (!/^[0-9a-fA-F]{64}$/.test(hash)) throw new CodedError('keys-invalid', { line: index + 1 });
+    if (!/^[0-9a-fA-F]{64}$/.test(hash)) {
+      throw new CodedError('keys-invalid', { ...detail, line: index + 1 });
+    }
     keys.push({ name: name ?? hash.slice(0, 8), hash: Buffer.from(hash, 'hex') });
   }
   return keys;

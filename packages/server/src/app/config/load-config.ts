@@ -16,8 +16,10 @@ export interface ConfigChoice {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** What it was made from, for those who show it. */
+  /** What it was made from, for those who show it or say where something is written. */
   readonly tree: ConfigTree;
+  /** The file of it, if there is one. */
+  readonly file?: string | undefined;
 }
 
 export interface ExaminedConfig extends LoadedConfig {
@@ -28,9 +30,9 @@ export interface ExaminedConfig extends LoadedConfig {
 
 /** Reads a configuration and refuses it, by its first fault, if anything is wrong with it. */
 export function loadConfig(choice: ConfigChoice, environment: Environment): LoadedConfig {
-  const { faults, config, tree } = examineConfig(choice, environment);
+  const { faults, config, tree, file } = examineConfig(choice, environment);
   if (faults[0] !== undefined) throw faults[0];
-  return { config, tree };
+  return { config, tree, file };
 }
 
 /** As `loadConfig`, with everything that is wrong, in the order of lines. */
@@ -50,7 +52,7 @@ export function examineConfig(
   const isShaped = ofShape.length === 0;
   const faults = isShaped ? checkConfig(config, tree) : ofShape;
   const sorted = [...faults].sort(byLine).map((fault) => nameFile(fault, file));
-  return { config, tree, isShaped, faults: sorted };
+  return { config, tree, file, isShaped, faults: sorted };
 }
 
 /** A file of a thousand datasets has a tenth of it. */

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { CONFIG_EXAMPLE } from '../../app/config/config-example.ts';
-import { examineConfig, loadConfig } from '../../app/config/load-config.ts';
+import { type ExaminedConfig, examineConfig, loadConfig } from '../../app/config/load-config.ts';
 import { printConfig } from '../../app/config/print-config.ts';
 import { decideAccess } from '../../app/listen-policy.ts';
-import { CodedError } from '../../base/errors.ts';
+import { CodedError, isCodedError } from '../../base/errors.ts';
 import type { CommandContext } from '../context.ts';
 import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
 import { writeFileWhole } from '../write-file-whole.ts';
@@ -45,13 +45,26 @@ Options, and the environment (HOST, PORT, SLUICE_AUTH, SLUICE_KEYS), go before t
 
 function checkFile(file: string, options: ListenChoice, { out }: CommandContext): void {
   const overrides = listenOverrides(options, undefined);
-  const { config, faults, isShaped } = examineConfig({ file, overrides }, process.env);
+  const examined = examineConfig({ file, overrides }, process.env);
+  const { config, isShaped } = examined;
+  const faults = [...examined.faults, ...findKeyFaults(examined)];
   for (const { code, message } of faults) out.write(`${message} [${code}]\n`);
   if (!isShaped) out.write('How keys go together is looked at once these are mended.\n');
   if (faults.length > 0) throw new CodedError('config-invalid', { faults: faults.length });
-  decideAccess(config.listen);
   const { length } = config.datasets;
   out.write(`${file} is right: ${length} ${length === 1 ? 'dataset' : 'datasets'} listed.\n`);
+}
+
+/** What is wrong with the key file. Where one is needed and not named is said already. */
+function findKeyFaults(examined: ExaminedConfig): CodedError[] {
+  if (!examined.isShaped || examined.config.listen.keys === undefined) return [];
+  try {
+    decideAccess(examined);
+    return [];
+  } catch (error) {
+    if (isCodedError(error)) return [error];
+    throw error;
+  }
 }
 
 async function writeExample(
