@@ -33,7 +33,7 @@ export const ERRORS = {
   },
   'config-value-invalid': { text: 'the configuration has a value that it cannot have' },
   'config-variable-unset': {
-    text: 'the configuration names an environment variable that is not set; set it, or write $${ for a plain ${',
+    text: 'the configuration names an environment variable that is not set or empty; set it, or write $${ for a plain ${',
   },
   'config-invalid': { text: 'there are faults in the configuration, named above; mend them' },
 

@@ -58,7 +58,15 @@ function harden(command: Command, path: string, context: CommandContext): void {
       writeErr: (text) => context.err.write(text),
     });
   checkRequiredLast(command);
+  passOverEmptyVariables(command);
   for (const child of command.commands) harden(child, `${path} ${child.name()}`, context);
+}
+
+/** A compose file hands on variables that nobody set as empty ones. */
+function passOverEmptyVariables(command: Command): void {
+  for (const option of command.options) {
+    if (option.envVar !== undefined && process.env[option.envVar] === '') delete option.envVar;
+  }
 }
 
 /**

@@ -9,9 +9,9 @@ export function portalOption(what: string): Option {
   );
 }
 
-/** Not an option: everyone on the machine can read a command line. */
+/** Not an option: everyone on the machine can read a command line. An empty variable is as good as none. */
 export function portalKey(): string | undefined {
-  return env['SLUICE_PORTAL_KEY'];
+  return env['SLUICE_PORTAL_KEY'] || undefined;
 }
 
 /** Sources that are asked, not followed: nodes first, without notifications. */

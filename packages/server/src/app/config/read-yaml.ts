@@ -120,11 +120,11 @@ class YamlReader {
           expected: 'a name in braces after $, or $$ for a plain $',
         });
       }
-      const value = this.#environment[variable];
-      if (value === undefined) {
+      const value = this.#environment[variable] ?? '';
+      if (value === '') {
         this.#unset.push(new CodedError('config-variable-unset', { variable, key: path, line }));
       }
-      return value ?? '';
+      return value;
     });
   }
 }
