@@ -1,6 +1,10 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import { isSameListener } from '../app/config/admin-port.ts';
 import { portOption } from './parse-option.ts';
+
+/** Of both listeners, as the configuration has it. */
+const hostDefault = '127.0.0.1';
 
 /** Where a service listens and who may ask; the same for every command that serves. */
 export interface ListenChoice {
@@ -15,7 +19,9 @@ export interface ListenChoice {
 /** Without defaults: what neither an option nor the environment says is for the configuration to say. */
 export function addListenOptions(command: Command): Command {
   return command
-    .addOption(new Option('--host <address>', 'where to listen (default: 127.0.0.1)').env('HOST'))
+    .addOption(
+      new Option('--host <address>', `where to listen (default: ${hostDefault})`).env('HOST'),
+    )
     .addOption(
       new Option('--port <port>', 'the port of the interface; 0 for any (default: 8080)')
         .env('PORT')
@@ -33,6 +39,16 @@ export function addListenOptions(command: Command): Command {
         .env('SLUICE_AUTH'),
     )
     .addOption(new Option('--keys <file>', 'hashes of the keys that may ask').env('SLUICE_KEYS'));
+}
+
+/** By the options' names, where there is no file that has a part in it. */
+export function refuseSameListener(
+  command: Command,
+  { host = hostDefault, port, adminPort }: ListenChoice,
+): void {
+  if (port === undefined || adminPort === undefined) return;
+  if (!isSameListener({ host, port }, { host: hostDefault, port: adminPort })) return;
+  command.error('error: --admin-port must differ from --port, which is at the same address');
 }
 
 /** What the options say, as a configuration holds it. `data` is the data folder, if one is named. */

@@ -1,9 +1,12 @@
 import { PassThrough } from 'node:stream';
 import { Command } from 'commander';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { CodedError } from '../base/errors.ts';
 import { loadCommands } from './commands.ts';
 import { buildProgram, main } from './main.ts';
+import { portalKey } from './source-options.ts';
+
+afterEach(() => vi.unstubAllEnvs());
 
 interface RunResult {
   readonly code: number;
@@ -63,6 +66,15 @@ test.each([
   }
 });
 
+test.each(['serve', 'demo'])(
+  'error: %s with one port for both listeners is a wrong command line',
+  async (name) => {
+    const { code, err } = await run([name, '--port', '9000', '--admin-port', '9000']);
+    expect(code).toBe(2);
+    expect(err).toContain('--admin-port must differ from --port');
+  },
+);
+
 test('behavior: every command has a help with an example', async () => {
   const context = { out: new PassThrough(), err: new PassThrough() };
   const program = buildProgram(context, await loadCommands());
@@ -105,6 +117,18 @@ test('error: an unknown option of a command below a command says where its help 
   expect(code).toBe(2);
   expect(err).toContain('(Did you mean --long?)');
   expect(err).toContain('(see sluice sample list --help)');
+});
+
+test('behavior: an empty variable of the environment is as good as none', async () => {
+  const names = ['HOST', 'PORT', 'SLUICE_AUTH', 'SLUICE_KEYS', 'SLUICE_PORTAL_KEY'];
+  const file = '/dev/null';
+  for (const name of names) vi.stubEnv(name, undefined);
+  const unset = await run(['config', 'print', file]);
+  for (const name of names) vi.stubEnv(name, '');
+  expect(await run(['config', 'print', file])).toEqual(unset);
+  expect(unset).toMatchObject({ code: 0, err: '' });
+  expect((await run(['keys', 'create'])).err).toContain("required option '--keys <file>'");
+  expect(portalKey()).toBeUndefined();
 });
 
 test('error: an argument too many or too few is refused', async () => {

@@ -9,12 +9,13 @@ import {
   isSocketUrl,
   isSourceUrl,
 } from '../../source/source-addresses.ts';
-import { adminPort } from './admin-port.ts';
-import type {
-  Config,
-  DatasetConfig,
-  PortalSourceConfig,
-  RpcSourceConfig,
+import { adminPort, isSameListener } from './admin-port.ts';
+import {
+  type Config,
+  type DatasetConfig,
+  ORIGIN_EXPECTED,
+  type PortalSourceConfig,
+  type RpcSourceConfig,
 } from './config-schema.ts';
 import { type ConfigTree, pathBelow } from './config-tree.ts';
 import { datasetFolder } from './dataset-folder.ts';
@@ -24,6 +25,7 @@ export function checkConfig(config: Config, tree: ConfigTree): readonly CodedErr
   const checker = new ConfigChecker(config, tree);
   checker.checkPorts();
   checker.checkAccess();
+  checker.checkOrigins();
   checker.checkNames();
   checker.checkFolders();
   checker.checkLimits();
@@ -48,6 +50,13 @@ function isLoopback(host: string): boolean {
   return isIP(host) === 4 && host.startsWith('127.');
 }
 
+/** The origin of an address of the web; `*` is a letter of names to the parser, and meant as more here. */
+function readOrigin(text: string): string | undefined {
+  if (!URL.canParse(text) || text.includes('*')) return undefined;
+  const { protocol, origin } = new URL(text);
+  return protocol === 'http:' || protocol === 'https:' ? origin : undefined;
+}
+
 const portMax = 65_535;
 const KEY_LIMIT_NAMES = Object.keys(KEY_LIMITS) as (keyof typeof KEY_LIMITS)[];
 /** What counts only where blocks come from somewhere, and what only where they are followed. */
@@ -65,11 +74,15 @@ class ConfigChecker {
   }
 
   checkPorts(): void {
-    if (adminPort(this.#config) <= portMax) return;
-    this.#refuse(
-      'listen.port',
-      `less than ${portMax}, or admin.port, which is one above it if absent`,
-    );
+    const { listen, admin } = this.#config;
+    const port = adminPort(this.#config);
+    if (port > portMax) {
+      const expected = `less than ${portMax}, or admin.port, which is one above it if absent`;
+      this.#refuse('listen.port', expected);
+    }
+    if (isSameListener(listen, { host: admin.host, port })) {
+      this.#refuse('admin.port', 'another port than listen.port, which is at the same address');
+    }
   }
 
   checkAccess(): void {
@@ -84,6 +97,18 @@ class ConfigChecker {
     // What is printed as the default may be written down.
     const changed = KEY_LIMIT_NAMES.filter((name) => limits.key[name] !== KEY_LIMITS[name]);
     this.#refuseUseless('limits.key', changed, 'listen.keys');
+  }
+
+  /** A browser sends an origin in one form only; any other would never match. */
+  checkOrigins(): void {
+    for (const [i, text] of this.#config.listen.corsOrigins.entries()) {
+      const origin = readOrigin(text);
+      if (origin === text) continue;
+      const path = pathBelow('listen.corsOrigins', i);
+      const isShown = this.#tree.places.get(path)?.template === undefined;
+      const form = origin !== undefined && isShown ? `, here ${origin}` : '';
+      this.#refuse(path, `${ORIGIN_EXPECTED}, as browsers send it${form}`);
+    }
   }
 
   checkNames(): void {

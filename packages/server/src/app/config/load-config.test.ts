@@ -59,6 +59,16 @@ test.each([
   ['__proto__: 1\n', 'config-key-unknown', { key: '__proto__', line: 1 }],
   ['listen:\n  port: 8x\n', 'config-value-invalid', { key: 'listen.port', line: 2, found: '"8x"' }],
   ['listen:\n  port: 65535\n', 'config-value-invalid', { key: 'listen.port', line: 2 }],
+  [
+    'listen:\n  port: 9000\nadmin:\n  port: 9000\n',
+    'config-value-invalid',
+    { key: 'admin.port', line: 4, expected: expect.stringContaining('listen.port') },
+  ],
+  [
+    'listen: { host: "::", auth: none, port: 9 }\nadmin: { port: 9 }\n',
+    'config-value-invalid',
+    { key: 'admin.port', line: 2 },
+  ],
   ['listen: [1]\n', 'config-value-invalid', { key: 'listen', line: 1, found: 'a list' }],
   ['listen:\n  port: 9007199254740993\n', 'config-value-invalid', { line: 2 }],
   ['datasets:\n  - aliases: [a]\n', 'config-key-missing', { key: 'datasets[0].name', line: 2 }],
@@ -134,6 +144,42 @@ test.each([
   expect(faultsOf(text)).toMatchObject([{ code, ...detail }]);
 });
 
+test.each([
+  'listen: { port: 0 }\nadmin: { port: 0 }\n',
+  'listen: { port: 9 }\nadmin: { port: 9, host: 127.0.0.2 }\n',
+  'listen: { host: 0.0.0.0, auth: none, port: 9 }\nadmin: { port: 9, host: "::1" }\n',
+])('behavior: one port at two addresses, and any port twice, are allowed: %j', (text) => {
+  expect(faultsOf(text)).toEqual([]);
+});
+
+const origins = (...texts: string[]) =>
+  `listen:\n  corsOrigins:\n${texts.map((text) => `    - "${text}"\n`).join('')}`;
+
+test.each([
+  ['https://App.Example', 'https://app.example'],
+  ['https://b.example:443', 'https://b.example'],
+  ['http://b.example:80', 'http://b.example'],
+  ['https://b.example/', 'https://b.example'],
+  ['https://b.example/app?x', 'https://b.example'],
+  ['https://me:hunter2@b.example', 'https://b.example'],
+])(
+  'error: config-value-invalid: the origin %s is refused with the form that browsers send',
+  (text, form) => {
+    const [fault, ...others] = faultsOf(origins('https://a.example', text));
+    expect(others).toEqual([]);
+    expect(fault).toMatchObject({ key: 'listen.corsOrigins[1]', line: 4 });
+    expect(fault).toHaveProperty('expected', expect.stringMatching(new RegExp(`here ${form}$`)));
+    expect(faultsOf(origins(form))).toEqual([]);
+  },
+);
+
+test('error: config-value-invalid: what is no origin of a page is refused without one', () => {
+  const texts = ['https://*.example', '*', 'null', 'ftp://b.example', 'b.example'];
+  const faults = faultsOf(origins(...texts, 'http://localhost:3000'));
+  expect(faults).toHaveLength(texts.length);
+  expect(JSON.stringify(faults)).not.toContain('here');
+});
+
 test('default: a section with nothing below it is all defaults', () => {
   const { config, faults } = examine('listen:\nlimits:\n  http:\n');
   expect(faults).toEqual([]);
@@ -173,6 +219,9 @@ test('error: config-variable-unset is told of every variable, beside what else i
     { code: 'config-variable-unset', variable: 'MY_PORT', line: 2 },
     { code: 'config-variable-unset', variable: 'LEVEL', line: 4 },
     { code: 'config-key-unknown', key: 'log.levl', line: 5 },
+  ]);
+  expect(faultsOf('listen:\n  keys: ${KEYS}\n', { KEYS: '' })).toMatchObject([
+    { code: 'config-variable-unset', variable: 'KEYS', key: 'listen.keys', line: 2 },
   ]);
 });
 

@@ -1,7 +1,12 @@
 import { Command, Option } from 'commander';
 import { DEMO_CONFIG, describeDemo } from '../../app/demo-config.ts';
 import type { CommandContext } from '../context.ts';
-import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
+import {
+  addListenOptions,
+  type ListenChoice,
+  listenOverrides,
+  refuseSameListener,
+} from '../listen-options.ts';
 import { runConfigured } from '../run-configured.ts';
 
 interface DemoCommandOptions extends ListenChoice {
@@ -17,6 +22,7 @@ export function buildDemoCommand(context: CommandContext): Command {
     .addOption(new Option('--data <folder>', 'where the data goes').default('./data/demo'))
     .addHelpText('after', examples)
     .action(async ({ data, ...listen }: DemoCommandOptions) => {
+      refuseSameListener(command, listen);
       const overrides = { ...DEMO_CONFIG, ...listenOverrides(listen, data) };
       await runConfigured({ overrides }, describeDemo, context);
     });

@@ -8,7 +8,12 @@ import {
   isSourceUrl,
 } from '../../source/source-addresses.ts';
 import type { CommandContext } from '../context.ts';
-import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
+import {
+  addListenOptions,
+  type ListenChoice,
+  listenOverrides,
+  refuseSameListener,
+} from '../listen-options.ts';
 import { kindsOption, metaOptionalText, OPTIONAL_KINDS } from '../normalize-choice.ts';
 import { datasetNameOption, slotOption } from '../parse-option.ts';
 import { retentionOption } from '../retention-option.ts';
@@ -43,6 +48,7 @@ export function buildServeCommand(context: CommandContext): Command {
     );
   addFollowOptions(command);
   return command.addHelpText('after', examples).action(async (options: ServeCommandOptions) => {
+    if (options.config === undefined) refuseSameListener(command, options);
     const overrides = {
       ...listenOverrides(options, options.data),
       dialects: options.dialect === undefined ? undefined : ['ledger', options.dialect],
