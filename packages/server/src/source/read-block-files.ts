@@ -1,3 +1,4 @@
+import { isCodedError } from '../base/errors.ts';
 import { normalizeDefaults } from './normalize-options.ts';
 import {
   type BlockLine,
@@ -21,10 +22,16 @@ export async function* readBlockFiles(
   signal: AbortSignal,
 ): AsyncGenerator<BlockLine> {
   for (const path of paths) {
-    if (!isAllOrNothing) await checkCompressed(path, signal);
-    for await (const line of readBlockLines(path, { ...options, lineBytesMax })) {
-      if (signal.aborted) return;
-      yield line;
+    try {
+      if (!isAllOrNothing) await checkCompressed(path, signal);
+      for await (const line of readBlockLines(path, { ...options, lineBytesMax, signal })) {
+        if (signal.aborted) return;
+        yield line;
+      }
+    } catch (error) {
+      // A pipe that nothing came through is left in the midst of a line.
+      if (signal.aborted && isCodedError(error)) return;
+      throw error;
     }
   }
 }

@@ -1,8 +1,10 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as zlib from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
+import { readBlockFiles } from './read-block-files.ts';
 import { readBlockLines } from './read-block-lines.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-lines-'));
@@ -110,3 +112,20 @@ test.skipIf(zstdCompressSync !== undefined)(
     });
   },
 );
+
+test.each([
+  ['plain', (text: string) => text],
+  ['gzip', zlib.gzipSync],
+] as const)('behavior: a FIFO is opened once and read as it comes, %s', async (name, pack) => {
+  const [whole, fifo] = [join(folder, `whole-${name}`), join(folder, `fifo-${name}`)];
+  writeFileSync(whole, pack(lines.join('\n')));
+  execFileSync('mkfifo', [fifo]);
+  const writer = spawn('sh', ['-c', 'exec cat "$0" >"$1"', whole, fifo]);
+  const ended = new Promise((resolve) => writer.once('close', resolve));
+  const found: number[] = [];
+  for await (const { slot } of readBlockFiles([fifo], {}, new AbortController().signal)) {
+    found.push(slot);
+  }
+  expect(found).toEqual(slots);
+  expect(await ended).toBe(0);
+});

@@ -3,13 +3,13 @@
  * the runtime has it, zstd. The block's bytes are cut out as they are, every digit kept; whether they are a block is for the
  * normalizer to say.
  */
-import { createReadStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { Readable, type Transform } from 'node:stream';
+import { addAbortSignal, Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
 import { isSpace } from './is-space.ts';
+import { openByteStream, standardInput } from './open-byte-stream.ts';
 import { readFileLines } from './read-file-lines.ts';
 import { joinBetween, LineTooLong, splitLines } from './split-lines.ts';
 
@@ -26,6 +26,8 @@ export interface ReadLinesOptions {
   readonly lineBytesMax: number;
   /** Told how many more bytes of the file, as it is stored, were read. */
   readonly onRead?: ((byteCount: number) => void) | undefined;
+  /** Ends a wait for what is yet to be written to a pipe; what is read then fails. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export const lineExpected = '{"slot":N,"block":{…}}';
@@ -43,17 +45,16 @@ const blockFirst = {
 };
 /** In UTF-8, read as single bytes. */
 const byteOrderMark = '\u00ef\u00bb\u00bf';
-/** A block has megabytes: smaller pieces cost more turns of the loop than they save memory. */
-const readBytes = 1024 * 1024;
 
 /** The blocks of a file in its order. Empty lines are passed over, anything else that is no block line is refused. */
 export async function* readBlockLines(
   path: string,
-  { lineBytesMax, onRead }: ReadLinesOptions,
+  options: ReadLinesOptions,
 ): AsyncGenerator<BlockLine> {
+  const { lineBytesMax } = options;
   let line = 1;
   try {
-    for await (const parts of readLines(path, { lineBytesMax, onRead })) {
+    for await (const parts of readLines(path, options)) {
       const found = parseLine(parts, { path, line });
       if (found !== undefined) yield found;
       line++;
@@ -66,11 +67,11 @@ export async function* readBlockLines(
 /** The lines in the parts they came in, which are there until the next is asked for. */
 async function* readLines(
   path: string,
-  { lineBytesMax, onRead }: ReadLinesOptions,
+  { lineBytesMax, onRead, signal }: ReadLinesOptions,
 ): AsyncGenerator<readonly Uint8Array[]> {
   const plain = await openPlainFile(path);
   if (plain === undefined) {
-    yield* splitLines(readFile(path, onRead), lineBytesMax);
+    yield* splitLines(readFile(path, { onRead, signal }), lineBytesMax);
     return;
   }
   try {
@@ -80,13 +81,9 @@ async function* readLines(
   }
 }
 
-/** Instead of a file's path: what is piped into the command. */
-export const standardInput = '-';
-
 /** Open at its beginning; undefined for what is compressed, and for what is no file and cannot be looked into first. */
 async function openPlainFile(path: string): Promise<FileHandle | undefined> {
-  if (path === standardInput) return undefined;
-  if (!(await stat(path)).isFile() || (await isCompressedFile(path))) return undefined;
+  if (!(await isFile(path)) || (await isCompressedFile(path))) return undefined;
   return open(path);
 }
 
@@ -96,18 +93,21 @@ async function openPlainFile(path: string): Promise<FileHandle | undefined> {
  */
 export async function checkCompressed(path: string, signal: AbortSignal): Promise<void> {
   try {
-    if (!(await isCompressedFile(path))) return;
-    for await (const _ of readFile(path, undefined)) if (signal.aborted) return;
+    if (!(await isFile(path)) || !(await isCompressedFile(path))) return;
+    for await (const _ of readFile(path, {})) if (signal.aborted) return;
   } catch (error) {
     throw describeReadFailure(error, { path });
   }
 }
 
+/** Asked before it is opened: whoever opens a FIFO and closes it has lost what was written to it. */
+async function isFile(path: string): Promise<boolean> {
+  return path !== standardInput && (await stat(path)).isFile();
+}
+
 async function isCompressedFile(path: string): Promise<boolean> {
-  if (path === standardInput) return false;
   const file = await open(path);
   try {
-    if (!(await file.stat()).isFile()) return false;
     const { buffer, bytesRead } = await file.read(Buffer.alloc(zstdMagic.length));
     return [gzipMagic, zstdMagic].some((magic) => begins(buffer.subarray(0, bytesRead), magic));
   } finally {
@@ -211,10 +211,10 @@ function lastBytes(parts: readonly Uint8Array[], lengthMax: number): Buffer {
 /** The file's bytes, decompressed as its first bytes say. */
 async function* readFile(
   path: string,
-  onRead: ReadLinesOptions['onRead'],
+  { onRead, signal }: Pick<ReadLinesOptions, 'onRead' | 'signal'>,
 ): AsyncGenerator<Uint8Array> {
-  const isPiped = path === standardInput;
-  const file = isPiped ? process.stdin : createReadStream(path, { highWaterMark: readBytes });
+  const file = await openByteStream(path);
+  if (signal !== undefined) addAbortSignal(signal, file);
   try {
     const chunks = file[Symbol.asyncIterator]() as AsyncIterableIterator<Uint8Array>;
     const first = await chunks.next();

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   existsSync,
   mkdtempSync,
@@ -264,6 +264,25 @@ describe('the command', () => {
       serving.child.kill('SIGTERM');
     }
     expect(await serving.ended).toBe(0);
+  });
+
+  test.each([
+    ['that nobody writes to', undefined],
+    ['whose writer is silent', 'exec 3>"$0"; echo; exec cat'],
+  ])('behavior: SIGTERM ends the wait for a FIFO %s, and nothing is left', async (name, script) => {
+    const fifo = at(`fifo-${name}`);
+    const data = at(`data-${name}`);
+    execFileSync('mkfifo', [fifo]);
+    const writer = script === undefined ? undefined : spawn('sh', ['-c', script, fifo]);
+    const opened = new Promise((resolve) => writer?.stdout.once('data', resolve) ?? resolve(null));
+    const waiting = start('import', '--data', data, '--dataset', 'mine', fifo);
+    await until(() => existsSync(join(data, 'mine/journal')), waiting);
+    await opened;
+    waiting.child.kill('SIGTERM');
+    expect(await waiting.ended).toBe(1);
+    expect(waiting.text.err).toContain('[import-interrupted]');
+    expect(readdirSync(data)).toEqual([]);
+    writer?.stdin.end();
   });
 
   test.each(['SIGTERM', 'SIGKILL'] as const)(
