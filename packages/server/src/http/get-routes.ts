@@ -41,7 +41,7 @@ export const GET_ROUTES: readonly GetRoute[] = [
   { method: 'GET', url: '/', isOpen: true, build: () => () => html(livePage) },
   { method: 'GET', url: '/page.js', isOpen: true, build: servePageScript },
   { method: 'GET', url: '/docs', isOpen: true, build: serveDocs },
-  { method: 'GET', url: '/openapi.json', build: serveOpenApi },
+  { method: 'GET', url: '/openapi.json', isOpen: true, build: serveOpenApi },
   { method: 'GET', url: '/datasets', build: serveList },
   { method: 'GET', url: '/datasets/:name/metadata', build: ofDataset(serveMetadata) },
   { method: 'GET', url: '/datasets/:name/head', build: ofDataset(serveHead) },

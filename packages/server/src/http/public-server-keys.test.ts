@@ -20,7 +20,9 @@ describe('keys', () => {
     const wrong = await fixture.get('/datasets', { authorization: 'Bearer wrong' });
     expect([wrong.status, errorOf(wrong).code]).toEqual([401, 'key-wrong']);
     expect(wrong.headers['www-authenticate']).toBe('Bearer');
-    expect((await fixture.get('/')).status).toBe(200);
+    for (const open of ['/', '/page.js', '/docs', '/openapi.json']) {
+      expect([open, (await fixture.get(open)).status]).toEqual([open, 200]);
+    }
     expect((await fixture.get(`/datasets?key=${key}`)).status).toBe(401);
   });
 

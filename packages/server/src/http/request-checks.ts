@@ -14,7 +14,7 @@ export interface RouteRow {
   readonly method: 'GET' | 'POST';
   /** In the router's form: `:name` stands for one part. */
   readonly url: string;
-  /** Pages for people hold no data and take no key. */
+  /** Pages for people, and the description of the interface, hold no data and take no key. */
   readonly isOpen?: true;
 }
 
