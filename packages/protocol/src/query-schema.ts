@@ -29,7 +29,7 @@ export function buildQuerySchema(dialects: readonly Dialect[], limits: QueryLimi
   ]);
   return Type.Object(
     {
-      type: Type.Optional(Type.Enum([...dialects], { default: DIALECT_DEFAULT })),
+      type: buildTypeSchema(dialects),
       fromBlock: Type.Integer({ ...blockNumber, title: 'First slot of the range.' }),
       toBlock: Type.Optional(
         orNull(Type.Integer({ ...blockNumber, title: 'Last slot of the range, inclusive.' })),
@@ -45,6 +45,14 @@ export function buildQuerySchema(dialects: readonly Dialect[], limits: QueryLimi
     },
     { ...strict, description: 'A query' },
   );
+}
+
+/** Needed where it tells the query from one of the default dialect. */
+function buildTypeSchema(dialects: readonly Dialect[]): TSchema {
+  const values = [...dialects];
+  return dialects.includes(DIALECT_DEFAULT)
+    ? Type.Optional(Type.Enum(values, { default: DIALECT_DEFAULT }))
+    : Type.Enum(values);
 }
 
 function buildFieldsSchema(dialects: readonly Dialect[]): TObject {

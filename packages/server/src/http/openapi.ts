@@ -1,5 +1,5 @@
 /** The interface described by itself, from the same tables and schemas that validate and write. */
-import { DIALECTS } from '@sluice/protocol/dialect';
+import { DIALECTS, type Dialect } from '@sluice/protocol/dialect';
 import { buildLineSchema } from '@sluice/protocol/line-schema';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { buildQuerySchema } from '@sluice/protocol/query-schema';
@@ -73,7 +73,9 @@ export const STATUS = Type.Object({
 
 export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
   const stream = (summary: string) => ({ post: describeStream(summary) });
-  const get = (summary: string, schema: TSchema) => ({ get: describeGet(summary, schema) });
+  const get = (summary: string, schema: TSchema, refusals: readonly number[] = []) => ({
+    get: describeGet(summary, schema, refusals),
+  });
   return {
     openapi: '3.1.0',
     info: { title: 'Sluice', version, description: 'Blocks of a ledger, filtered, as JSON lines.' },
@@ -88,6 +90,7 @@ export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
       '/datasets/{name}/timestamps/{seconds}/block': get(
         'The first block whose time is at or after a unix second.',
         Type.Object({ block_number: Type.Integer() }),
+        [400],
       ),
       '/openapi.json': { get: { summary: 'This description.', responses: page } },
       '/docs': { get: { summary: 'The interface for people.', responses: page } },
@@ -96,8 +99,10 @@ export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
     }),
     components: {
       schemas: {
-        Query: buildQuerySchema(DIALECTS, queryLimits),
-        ...Object.fromEntries(DIALECTS.map((name) => [`Line-${name}`, buildLineSchema(name)])),
+        // By `type`, since the dialects differ in the fields they have.
+        Query: { oneOf: DIALECTS.map((name) => reference('schemas', `Query-${name}`)) },
+        ...ofEachDialect('Query', (name) => buildQuerySchema([name], queryLimits)),
+        ...ofEachDialect('Line', buildLineSchema),
         Conflict: conflict,
         Error: failure,
       },
@@ -112,6 +117,10 @@ export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
     },
     security: [{}, { bearer: [] }, { key: [] }],
   };
+}
+
+function ofEachDialect(prefix: string, build: (dialect: Dialect) => TSchema): object {
+  return Object.fromEntries(DIALECTS.map((name) => [`${prefix}-${name}`, build(name)]));
 }
 
 type Paths = Readonly<Record<string, Readonly<Record<string, object>>>>;
@@ -145,7 +154,7 @@ function reference(kind: string, name: string): object {
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-function describeGet(summary: string, schema: TSchema): object {
+function describeGet(summary: string, schema: TSchema, refusals: readonly number[]): object {
   return {
     summary,
     responses: {
@@ -154,7 +163,7 @@ function describeGet(summary: string, schema: TSchema): object {
         headers: everyAnswer,
         content: { 'application/json': { schema } },
       },
-      ...describeRefusals([401, 404, 429, 500, 503]),
+      ...describeRefusals([...refusals, 401, 404, 429, 500, 503]),
       default: failureResponse,
     },
   };
@@ -176,7 +185,9 @@ interface RefusalRow {
 }
 
 const REFUSALS: Readonly<Record<number, RefusalRow>> = {
-  400: { description: 'The query is malformed, or its range begins below start_block.' },
+  400: {
+    description: 'The query or the time is malformed, or the range begins below start_block.',
+  },
   401: {
     description: 'Keys are configured, and none or a wrong one was sent.',
     headers: { 'WWW-Authenticate': header(Type.String(), 'Bearer.') },

@@ -1,5 +1,6 @@
 /** The interface described by itself: for people, for programs. */
-import { Errors } from 'typebox/value';
+import type { TSchema } from 'typebox';
+import { Check, Errors } from 'typebox/value';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { escapeHtml } from './html.ts';
 import { STATUS } from './openapi.ts';
@@ -80,4 +81,35 @@ test('behavior: the description has a parameter for every name in a path, and th
   const status = JSON.parse((await fixture.get('/datasets/ledger-test/status')).body.toString());
   expect([...Errors(STATUS, status)]).toEqual([]);
   expect(Object.keys(status)).toEqual(Object.keys(STATUS.properties));
+});
+
+test('behavior: the description of a query tells the fields of the dialects apart, as the service does', async () => {
+  await fixture.close();
+  fixture = await HttpFixture.start({ dialects: ['ledger', 'solana'] });
+  const { components } = JSON.parse((await fixture.get('/openapi.json')).body.toString()) as {
+    components: { schemas: Record<string, TSchema & { oneOf?: { $ref: string }[] }> };
+  };
+  const names = (components.schemas['Query']?.oneOf ?? []).map(({ $ref }) =>
+    $ref.split('/').at(-1),
+  );
+  for (const type of [undefined, 'ledger', 'solana', 'other']) {
+    for (const field of ['pubKey', 'pubkey']) {
+      const query = { type, fromBlock: 99, toBlock: 100, fields: { reward: { [field]: true } } };
+      const sent = JSON.parse(JSON.stringify(query)) as Record<string, unknown>;
+      const fitting = names.filter((name = '') => Check(components.schemas[name] as TSchema, sent));
+      const { status } = await fixture.query(sent);
+      expect([type, field, fitting.length]).toEqual([type, field, status === 200 ? 1 : 0]);
+    }
+  }
+});
+
+test('behavior: the description has every status of a question for a time', async () => {
+  const { paths } = JSON.parse((await fixture.get('/openapi.json')).body.toString()) as {
+    paths: Record<string, { get?: { responses: object } }>;
+  };
+  const path = '/datasets/{name}/timestamps/{seconds}/block';
+  for (const seconds of ['soon', '99999999999']) {
+    const { status } = await fixture.get(`/datasets/ledger-test/timestamps/${seconds}/block`);
+    expect(paths[path]?.get?.responses).toHaveProperty(String(status));
+  }
 });
