@@ -9,7 +9,7 @@ import {
   type WireType,
 } from './field-table.ts';
 import { QUERY_LIMITS, type QueryLimits } from './query-limits.ts';
-import { type FilterRow, filterRows, relationRows } from './request-table.ts';
+import { describeValues, filterRows, relationRows } from './request-table.ts';
 
 /** One section per kind: its fields in the order of the wire. */
 export function renderFieldTables(): string {
@@ -91,19 +91,4 @@ const TYPES: Readonly<Record<WireType, string>> = {
 function describeType(row: FieldRow): string {
   const only = row.dialects === undefined ? '' : `; only in \`${row.dialects.join()}\``;
   return `${TYPES[row.wire]}${row.nullable === true ? ', or `null`' : ''}${only}`;
-}
-
-function describeValues(row: FilterRow): string {
-  switch (row.value) {
-    case 'address':
-      return 'base58 of 32 bytes';
-    case 'logKind':
-      return '`log`, `data`, `other`';
-    case 'boolean':
-      return '`true` or `false`, no list';
-    default:
-      return row.value === 'prefix'
-        ? `\`0x\` and up to ${2 * row.bytes} hex digits, an even number`
-        : `\`0x\` and ${2 * row.bytes} hex digits`;
-  }
 }

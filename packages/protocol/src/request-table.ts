@@ -178,3 +178,19 @@ export function relationRows<A extends RecordArray>(
 ): readonly (readonly [RelationName<A>, RelationRow])[] {
   return Object.entries<RelationRow>(ITEMS[array].relations) as [RelationName<A>, RelationRow][];
 }
+
+/** The form of a filter's values, for a person, code marked as Markdown does. */
+export function describeValues(row: FilterRow): string {
+  switch (row.value) {
+    case 'address':
+      return 'base58 of 32 bytes';
+    case 'logKind':
+      return '`log`, `data`, `other`';
+    case 'boolean':
+      return '`true` or `false`, no list';
+    default:
+      return row.value === 'prefix'
+        ? `\`0x\` and up to ${2 * row.bytes} hex digits, an even number`
+        : `\`0x\` and ${2 * row.bytes} hex digits`;
+  }
+}

@@ -1,7 +1,8 @@
 /** The interface for people, from the same tables as everything else; works without a network. */
+import { DIALECT_DEFAULT, DIALECTS } from '@sluice/protocol/dialect';
 import { fieldRows, KINDS, RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
-import { filterRows, relationRows } from '@sluice/protocol/request-table';
+import { describeValues, filterRows, relationRows } from '@sluice/protocol/request-table';
 import { ERRORS, type ErrorRow } from '../base/errors.ts';
 import type { MetadataBody } from './describe-dataset.ts';
 import { escapeHtml, htmlPage, table } from './html.ts';
@@ -26,6 +27,7 @@ export function buildDocsPage(context: DocsContext): string {
     '<h2>A query</h2>',
     `<pre>${escapeHtml(buildExample(context))}</pre>`,
     table(['Key', 'Meaning'], QUERY_KEYS.map(codeFirst(1))),
+    FILTERS,
     ...RECORD_ARRAY_NAMES.map(describeItem),
     '<h2>Answers of a stream</h2>',
     ANSWERS,
@@ -71,7 +73,14 @@ const QUERY_KEYS = [
   ],
   ['includeAllBlocks', 'blocks without selected records too; false by default'],
   ['fields', 'which fields to send, for each kind'],
-  ['type', 'the dialect of the answer'],
+  [
+    'type',
+    `the dialect of the answer: ${DIALECTS.map((name) => `\`${name}\``).join(' or ')}, \`${DIALECT_DEFAULT}\` by default; a dataset's \`/status\` lists those it answers`,
+  ],
+  [
+    RECORD_ARRAY_NAMES.join(', '),
+    'items that select records, below; a record comes if any item of any array selects it',
+  ],
 ] as const;
 
 /** A name that could be a host's; anything else in that header is no one's to paste. */
@@ -84,6 +93,10 @@ function buildExample({ host, metadata }: DocsContext): string {
 {"fromBlock":${start_block},"fields":{"block":{"number":true,"hash":true},"instruction":{"programId":true,"data":true}},
  "instructions":[{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA","d1":"0x03"}]}'`;
 }
+
+const FILTERS = `<p>A filter takes a value, or a list of which any may match: <code>"d1":"0x03"</code> or <code>"d1":["0x03","0x0c"]</code>. All filters of an
+item must match; a filter that is absent asks for nothing, an empty list matches nothing, and the item <code>{}</code> is every record of its kind.
+What is marked as pulled in comes with a match where the key is <code>true</code>.</p>`;
 
 const ANSWERS = `<p>One block a line, slots ascending. A line comes for every block with a selected record, and always for the last block covered: ask
 again from the slot after it, with its hash as <code>parentBlockHash</code>. Without <code>toBlock</code> the answer stays open and new blocks come as they are
@@ -127,10 +140,14 @@ function limitRows({ queryLimits, limits }: DocsContext): string[][] {
 }
 
 function describeItem(array: (typeof RECORD_ARRAY_NAMES)[number]): string {
-  const filters = filterRows(array).map(([name, row]) => [name, 'filter', row.text]);
-  const relations = relationRows(array).map(([name, row]) => [name, 'pulls in', row.text]);
+  const filters = filterRows(array).map(([name, row]) => [
+    ...[name, 'filter', describeValues(row), row.text],
+  ]);
+  const relations = relationRows(array).map(([name, row]) => [
+    ...[name, 'pulls in', '`true` or `false`', row.text],
+  ]);
   return `<h3>Items of <code>${array}</code></h3>${table(
-    ['Key', '', 'Meaning'],
+    ['Key', '', 'Value', 'Meaning'],
     [...filters, ...relations].map(codeFirst(1)),
   )}`;
 }

@@ -20,6 +20,10 @@ test('default: the root, the docs and the description are there', async () => {
   for (const text of ['mentionsAccount', 'transactionIndex', 'range-unavailable', '1048576']) {
     expect(docs).toContain(text);
   }
+  // The values that keys take: dialects, addresses, discriminators, kinds of logs, one or several.
+  const forms = ['`ledger` or `solana`', '`0x` and 16 hex digits', 'base58 of 32 bytes', '`other`'];
+  for (const form of forms) expect(docs).toContain(form.replaceAll(/`(.*?)`/g, '<code>$1</code>'));
+  expect(docs).toContain('a list of which any may match');
   // What a reader pastes asks the service that was read, for a dataset that it has.
   expect(docs).toContain(`http://127.0.0.1:${fixture.port}/datasets/ledger-test/stream -d`);
   expect(docs).toContain(escapeHtml('{"fromBlock":99,'));
