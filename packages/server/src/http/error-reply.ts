@@ -19,7 +19,7 @@ export function buildErrorReply(error: unknown, requestId: string): ErrorReply {
 
 function buildReply(code: CodedError['code'], requestId: string, error?: CodedError): ErrorReply {
   const row: ErrorRow = ERRORS[code];
-  const path = error?.detail['path'];
+  const { path, allowed } = error?.detail ?? {};
   const body = JSON.stringify({
     error: {
       code,
@@ -37,6 +37,7 @@ function buildReply(code: CodedError['code'], requestId: string, error?: CodedEr
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
       ...(row.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      ...(row.status === 405 && typeof allowed === 'string' ? { allow: allowed } : {}),
       ...(row.retryAfterSeconds === undefined
         ? {}
         : { 'retry-after': String(row.retryAfterSeconds) }),

@@ -90,8 +90,22 @@ test('behavior: a tunnel is refused in our own words, an unknown expectation is 
   const tunnel = await say('CONNECT example.org:443 HTTP/1.1\r\nhost: example.org\r\n\r\n');
   expect(tunnel).toMatch(/^HTTP\/1\.1 405 /);
   expect(tunnel).toContain('"code":"method-wrong"');
+  expect(tunnel).toContain('\r\nallow: GET, HEAD, POST\r\n');
   const expecting = 'GET /datasets HTTP/1.1\r\nhost: x\r\nexpect: tea\r\nconnection: close\r\n\r\n';
   expect(await say(expecting)).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test.each([
+  ['http://x/datasets/ledger-test/head', 200],
+  ['HTTPS://other:1/datasets/ledger-test/head?a=http://b/c', 200],
+  ['http://x', 200],
+  ['http://x?a', 200],
+  ['http://x/datasets/nope/head', 404],
+  ['ftp://x/datasets/ledger-test/head', 404],
+])('behavior: a target may be a whole address: %s is %i', async (target, status) => {
+  fixture = await HttpFixture.start();
+  const answer = await say(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+  expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
 });
 
 test('behavior: requests that are sent before the answers came are answered one after another', async () => {

@@ -243,6 +243,13 @@ describe('refusals', () => {
     expect([broken.status, errorOf(broken).code]).toEqual([400, 'request-malformed']);
   });
 
+  test('behavior: a letter of a path may be escaped, also in a name and where the method is wrong', async () => {
+    for (const path of ['ledger%2Dtest/head', 'ledger-tes%74/he%61d']) {
+      expect([path, (await fixture.get(`/datasets/${path}`)).status]).toEqual([path, 200]);
+    }
+    expect((await fixture.get('/datasets/ledger%2dtest/stre%61m')).status).toBe(405);
+  });
+
   test('error: a wrong method is 405 with Allow, on an unknown dataset 404', async () => {
     const get = await fixture.get('/datasets/ledger-test/stream');
     expect([get.status, get.headers.allow, errorOf(get).code]).toEqual([

@@ -21,6 +21,7 @@ import { KeyBudgets, type KeyLimits } from './key-budgets.ts';
 import { describeListenFailure } from './listen-failure.ts';
 import type { Metrics } from './metrics.ts';
 import {
+  allowedMethods,
   type CheckedRequest,
   checkKey,
   checkRequest,
@@ -59,6 +60,9 @@ export const STREAM_ROUTES: readonly RouteRow[] = [
 
 /** Every route there is; the description is checked against it. */
 export const ROUTES: readonly RouteRow[] = [...STREAM_ROUTES, ...GET_ROUTES];
+
+/** To a tunnel, which asks for no path. */
+const anyAllowed = allowedMethods([{ method: 'GET', url: '' }, ...STREAM_ROUTES.slice(0, 1)]);
 
 const idleSweepMs = 50;
 
@@ -152,6 +156,7 @@ export class PublicServer {
       return503OnClosing: false,
       // A longer name is unknown like any other; the parser bounds it.
       routerOptions: { maxParamLength: limits.headerBytesMax },
+      rewriteUrl: ({ url = '' }) => toPath(url),
       genReqId: (raw) => this.#requestId(raw),
       frameworkErrors: (error, request, reply) => this.#answerFrameworkError(error, request, reply),
       clientErrorHandler: (error, socket) => {
@@ -188,7 +193,7 @@ export class PublicServer {
     // An expectation that nobody knows may be left alone.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('connect', (_request, socket) => {
-      const refusal = new CodedError('method-wrong');
+      const refusal = new CodedError('method-wrong', { method: 'CONNECT', allowed: anyAllowed });
       this.#countStatus(refuseOnSocket(refusal, socket, this.#modules.newRequestId()));
     });
   }
@@ -284,14 +289,15 @@ export class PublicServer {
       const key = this.#checkedOf(request).key?.name;
       this.#modules.log.error({ err: error, requestId: request.id, key }, 'a request failed');
     }
-    const allow = isCodedError(known, 'method-wrong')
-      ? { allow: String(known.detail['allowed']) }
-      : {};
-    reply
-      .code(status)
-      .headers({ ...headers, ...allow })
-      .send(body);
+    reply.code(status).headers(headers).send(body);
   }
+}
+
+/** A target may be a whole address, as proxies are sent; which host it names is nothing to us. */
+function toPath(target: string): string {
+  const [, rest] = /^https?:\/\/[^/?#]*(.*)$/is.exec(target) ?? [];
+  if (rest === undefined) return target;
+  return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
 const allowedHeaders = [

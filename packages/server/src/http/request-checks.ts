@@ -73,7 +73,16 @@ function matchPath(url: string, routes: readonly RouteRow[]): readonly RouteRow[
 }
 
 function pathParts(url: string): readonly string[] {
-  return (url.split('?', 1)[0] as string).split('/');
+  return (url.split('?', 1)[0] as string).split('/').map(decodePart);
+}
+
+/** As the router does it: an escape stands for its letter, one that is broken for itself. */
+function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function checkDataset(
@@ -82,7 +91,6 @@ function checkDataset(
   datasets: DatasetDirectory,
 ): DatasetEntry | null {
   if (!matches.some((row) => row.url.startsWith('/datasets/:name'))) return null;
-  // Not decoded: no name of ours needs an escape, so a name with one is not ours.
   const dataset = datasets.find(pathParts(url)[2] as string);
   if (dataset === undefined) throw new CodedError('dataset-unknown');
   return dataset;
