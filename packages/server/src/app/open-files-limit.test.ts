@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HTTP_LIMITS } from '../http/http-limits.ts';
-import { boundConnections } from './open-files-limit.ts';
+import { boundConnections, refuseFewFiles } from './open-files-limit.ts';
 
 const one = { datasets: 1, threads: 2 };
 
@@ -16,6 +16,11 @@ test('limit: F-55 connections leave room for files, sources and the operator; er
     boundConnections(1_024, one),
   );
   expect(() => boundConnections(64, one)).toThrow(/ulimit -n.*openFilesMax 64, needed 144/);
+});
+
+test('error: open-files-too-few: a service is not loaded where its modules find no room', () => {
+  for (const openFilesMax of [256, 1_024, null]) refuseFewFiles(openFilesMax);
+  expect(() => refuseFewFiles(255)).toThrow(/ulimit -n.*openFilesMax 255, needed 256/);
 });
 
 test('default: files for twenty thousand are enough for all connections that are let in', () => {

@@ -7,6 +7,8 @@ import { idleCountMax } from '../stream/open-segments.ts';
 const processCount = 80;
 /** Journals, threads that prepare and merge, and calls to sources. */
 const datasetCount = 32;
+/** Modules are loaded many at a time: some 170 files were seen to be open at once. */
+const loadingCount = 256;
 /** Fewer readers than this are not worth a start. */
 const connectionCountMin = 16;
 
@@ -19,6 +21,12 @@ export function readOpenFilesMax(): number | null {
   } catch {
     return null;
   }
+}
+
+/** Refuses a limit under which no service could be loaded, whatever it serves. */
+export function refuseFewFiles(openFilesMax = readOpenFilesMax()): void {
+  if (openFilesMax === null || openFilesMax >= loadingCount) return;
+  throw new CodedError('open-files-too-few', { openFilesMax, needed: loadingCount });
 }
 
 /**

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
+import { refuseFewFiles } from '../app/open-files-limit.ts';
 import type { CommandContext } from './context.ts';
 
 export type BuildCommand = (context: CommandContext) => Command;
 
 /** Every command of the program, in the order of its help. One file in `commands/` builds each. */
 const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
-  demo: async () => (await import('./commands/demo.ts')).buildDemoCommand,
-  serve: async () => (await import('./commands/serve.ts')).buildServeCommand,
+  demo: async () => (await beforeService(() => import('./commands/demo.ts'))).buildDemoCommand,
+  serve: async () => (await beforeService(() => import('./commands/serve.ts'))).buildServeCommand,
   config: async () => (await import('./commands/config.ts')).buildConfigCommand,
   import: async () => (await import('./commands/import.ts')).buildImportCommand,
   backfill: async () => (await import('./commands/backfill.ts')).buildBackfillCommand,
@@ -18,6 +19,12 @@ const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   inspect: async () => (await import('./commands/inspect.ts')).buildInspectCommand,
   explain: async () => (await import('./commands/explain.ts')).buildExplainCommand,
 };
+
+/** Where files are too few for a service they are for loading it, which then fails in ways that say something else. */
+function beforeService<Module>(load: () => Promise<Module>): Promise<Module> {
+  refuseFewFiles();
+  return load();
+}
 
 /** The command of that name alone, since loading what all of them need takes most of a second; all if there is none such. */
 export async function loadCommands(name = ''): Promise<BuildCommand[]> {
