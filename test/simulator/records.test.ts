@@ -1,4 +1,5 @@
 /** The simulator's own records against what the normalizer makes of the simulator's bytes: two ways, no code shared. */
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { Block } from '../../packages/server/src/ledger/block.ts';
 import {
@@ -29,19 +30,11 @@ function expectSameRows(
   place: string,
 ): void {
   for (let i = 0; i < Math.min(actual.length, expected.length); i++) {
-    if (print(actual[i]) !== print(expected[i]))
-      expect(actual[i], `${place}[${i}]`).toEqual(expected[i]);
+    // Much faster over many rows than the comparison that can say what differs.
+    if (!isDeepStrictEqual(actual[i], expected[i]))
+      expect(actual[i], `${place}[${i}]`).toStrictEqual(expected[i]);
   }
   expect(actual.length, `${place} count`).toBe(expected.length);
-}
-
-/** Sorted keys, and bigints told from numbers: as strict as a deep comparison and much faster over many rows. */
-function print(row: unknown): string {
-  return JSON.stringify(row, (_, value: unknown) => {
-    if (typeof value === 'bigint') return `${value}n`;
-    if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
 }
 
 function compareBlocks(input: ContentInput, slots: { first: number; count: number }): void {
