@@ -12,6 +12,7 @@ import { SourceBuilder } from './build-sources.ts';
 import type { Closers } from './closers.ts';
 import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';
 import { parseRetention } from './config/parse-retention.ts';
+import { isFed } from './plan-datasets.ts';
 import type { RunningDataset } from './running-dataset.ts';
 import { startPreparing } from './start-preparing.ts';
 import { takeFiles } from './take-files.ts';
@@ -33,7 +34,7 @@ export async function followSources(
   const following = datasets.flatMap((running) => {
     const { config } = running.planned;
     const head = running.dataset.snapshot().head?.number ?? null;
-    return config === null || config.sources.length === 0 ? [] : [{ running, config, head }];
+    return config === null || !isFed(running.planned) ? [] : [{ running, config, head }];
   });
   const builder = new SourceBuilder(following, modules);
   const fetchThread = new FetchThread();

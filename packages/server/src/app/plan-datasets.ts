@@ -16,6 +16,11 @@ export interface PlannedDataset {
   readonly config: DatasetConfig | null;
 }
 
+/** Whether anything is configured that brings it blocks. */
+export function isFed({ config }: Pick<PlannedDataset, 'config'>): boolean {
+  return config !== null && config.sources.length > 0;
+}
+
 /** Those that are configured, and those that the data folder holds beside them. */
 export async function planDatasets(
   config: Config,

@@ -23,7 +23,7 @@ import { lockDataFolder } from './lock-data-folder.ts';
 import { logProgress } from './log-progress.ts';
 import { openPlanned } from './open-dataset.ts';
 import { boundConnections, readOpenFilesMax } from './open-files-limit.ts';
-import { lockedFolders, type PlannedDataset, planDatasets } from './plan-datasets.ts';
+import { isFed, lockedFolders, type PlannedDataset, planDatasets } from './plan-datasets.ts';
 import { reloadService } from './reload-service.ts';
 import type { RunningDataset } from './running-dataset.ts';
 import { Service } from './service.ts';
@@ -189,8 +189,15 @@ async function openAll(
         ledgerUnixMs: undefined,
       };
       opened.push(running);
+      if (!isFed(one) && running.openedHead === null) {
+        dataset.alarms.raise(
+          'dataset-unfed',
+          'it has no block, and nothing is configured that feeds it',
+        );
+      }
       service.open(name, {
         reader: dataset,
+        isFed: isFed(one),
         ingest: () => running.ingest(),
         ledgerUnixMs: () => running.ledgerUnixMs?.() ?? modules.clock.unixMs(),
       });
@@ -221,9 +228,10 @@ export function describeServe({
   datasets,
   refused,
 }: RunningService): string {
-  const lines = datasets.map(({ dataset, ingest }) => {
+  const lines = datasets.map(({ dataset, ingest, planned }) => {
     const { head, start } = dataset.snapshot();
-    const range = head === null ? 'no block yet' : `slots ${start} to ${head.number}`;
+    const empty = isFed(planned) ? 'no block yet' : 'no block, and nothing feeds it';
+    const range = head === null ? empty : `slots ${start} to ${head.number}`;
     return `  ${dataset.description.name}: ${range}${ingest() === null ? '' : ', following'}\n`;
   });
   for (const { name, error } of refused) {

@@ -21,7 +21,7 @@ const names = { name: 'ledger-test', aliases: ['other'], dialects: ['ledger'] as
 async function start(dataset: MemoryDataset): Promise<Service> {
   service = await Service.start(options, modules);
   service.expect(names);
-  service.open('ledger-test', { reader: dataset, ingest: () => null });
+  service.open('ledger-test', { reader: dataset, isFed: true, ingest: () => null });
   return service;
 }
 
@@ -72,6 +72,37 @@ test('default: ready once every dataset has a block, with the reason until then'
   expect(await ready()).toEqual([200, { status: 'ready' }]);
 });
 
+test('behavior: I-92 readiness does not wait for a dataset that nothing feeds, nor for long for sources that are down', async () => {
+  let nowMs = 0;
+  const clock = { ...systemClock, nowMs: () => nowMs };
+  const running = await Service.start(options, { ...modules, clock });
+  service = running;
+  const readers = ['good', 'unfed', 'down'].map((name) => new MemoryDataset({ name }));
+  const open = (name: string) => {
+    const reader = readers.find(({ description }) => description.name === name) as MemoryDataset;
+    running.expect({ name, aliases: [], dialects: ['ledger'] });
+    running.open(name, { reader, isFed: name !== 'unfed', ingest: () => null });
+  };
+  const ready = async () => {
+    const response = await fetch(`http://127.0.0.1:${running.adminPort}/ready`);
+    return [response.status, await response.json()];
+  };
+  open('unfed');
+  expect(await ready()).toMatchObject([503, { reason: 'no dataset has a block' }]);
+  open('good');
+  nowMs += 60_000;
+  expect(await ready()).toMatchObject([503, { reason: 'starting good' }]);
+  readers[0]?.extend([0, 1]);
+  expect(await ready()).toEqual([200, { status: 'ready', unavailable: ['unfed'] }]);
+  open('down');
+  nowMs += 9_999;
+  expect(await ready()).toMatchObject([503, { reason: 'starting down' }]);
+  nowMs += 1;
+  expect(await ready()).toEqual([200, { status: 'ready', unavailable: ['unfed', 'down'] }]);
+  readers[2]?.extend([0]);
+  expect(await ready()).toEqual([200, { status: 'ready', unavailable: ['unfed'] }]);
+});
+
 test('behavior: many datasets are no leak to warn of', async () => {
   const warnings: string[] = [];
   const note = ({ message }: Error) => warnings.push(message);
@@ -82,7 +113,7 @@ test('behavior: many datasets are no leak to warn of', async () => {
     for (let i = 0; i < 12; i++) {
       const name = `ledger-${i}`;
       running.expect({ name, aliases: [], dialects: ['ledger'] });
-      running.open(name, { reader: new MemoryDataset({ name }), ingest: () => null });
+      running.open(name, { reader: new MemoryDataset({ name }), isFed: true, ingest: () => null });
     }
     // Warnings come in a turn of their own.
     await (await fetch(`http://127.0.0.1:${running.port}/datasets`)).text();
@@ -129,7 +160,7 @@ test('behavior: I-92 a dataset that cannot be read changes nothing for its neigh
   for (const reader of [well, ill]) {
     const { name } = reader.description;
     running.expect({ name, aliases: [], dialects: ['ledger'] });
-    running.open(name, { reader, ingest: () => null });
+    running.open(name, { reader, isFed: true, ingest: () => null });
   }
   const ask = async (name: string) => {
     const response = await fetch(`http://127.0.0.1:${running.port}/datasets/${name}/stream`, {

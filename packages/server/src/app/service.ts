@@ -41,6 +41,8 @@ export interface ServiceOptions {
 export interface ServiceDataset {
   readonly reader: DatasetReader;
   readonly ingest: () => IngestStatus | null;
+  /** Whether anything is configured that brings it blocks. */
+  readonly isFed: boolean;
   /** Of a simulated ledger; the calendar's by default. */
   readonly ledgerUnixMs?: (() => number) | undefined;
 }
@@ -57,11 +59,21 @@ interface LimitsInForce {
   readonly key: KeyLimits;
 }
 
+/** As long as one without a block may keep the others from getting traffic: whose sources answer has one by then. */
+const startingMsMax = 10_000;
+
+interface OpenDataset {
+  readonly reader: DatasetReader;
+  readonly isFed: boolean;
+  readonly openedMs: number;
+}
+
 export class Service {
   readonly #modules: ServiceModules;
   /** Threads that all datasets' queries share. */
   readonly #pool: EnginePool;
   readonly #directory = new DatasetDirectory();
+  readonly #open: OpenDataset[] = [];
   /** Read where they are needed, so that a reload only has to write them. */
   readonly #limits: LimitsInForce;
   readonly #public: PublicServer;
@@ -103,7 +115,7 @@ export class Service {
       },
     );
     const notReadyReason = () => this.notReadyReason();
-    const unavailable = () => this.#directory.refused;
+    const unavailable = () => [...this.#directory.refused, ...this.#givenUp()];
     this.#admin = new AdminServer({
       metrics,
       notReadyReason,
@@ -141,6 +153,8 @@ export class Service {
       limits: this.#limits.stream,
     });
     this.#running.push(served.streams.run(this.#stop.signal));
+    const { reader, isFed } = dataset;
+    this.#open.push({ reader, isFed, openedMs: this.#modules.clock.nowMs() });
     entry.become(served);
   }
 
@@ -164,8 +178,22 @@ export class Service {
     if (this.#isClosing) return 'closing';
     const opening = this.#directory.entries.find(({ isOpening }) => isOpening);
     if (opening !== undefined) return `opening ${opening.names.name}`;
-    const starting = this.#directory.all.find(({ reader }) => reader.snapshot().head === null);
-    return starting === undefined ? null : `starting ${starting.reader.description.name}`;
+    const starting = this.#open.find((dataset) => this.#isStarting(dataset));
+    if (starting !== undefined) return `starting ${starting.reader.description.name}`;
+    return this.#open.every(isEmpty) ? 'no dataset has a block' : null;
+  }
+
+  /** Whether it has no block and is waited for: not for long where others have something to serve (I-92). */
+  #isStarting(dataset: OpenDataset): boolean {
+    if (!dataset.isFed || !isEmpty(dataset)) return false;
+    const elapsedMs = this.#modules.clock.nowMs() - dataset.openedMs;
+    return elapsedMs < startingMsMax || this.#open.every(isEmpty);
+  }
+
+  /** Names of those without a block that are not waited for. */
+  #givenUp(): string[] {
+    const isGivenUp = (dataset: OpenDataset) => isEmpty(dataset) && !this.#isStarting(dataset);
+    return this.#open.filter(isGivenUp).map(({ reader }) => reader.description.name);
   }
 
   /** Not ready at once; after the grace every response ends on a line. */
@@ -195,6 +223,10 @@ export class Service {
     assert(entry !== undefined, 'a dataset is expected before it is opened');
     return entry;
   }
+}
+
+function isEmpty({ reader }: OpenDataset): boolean {
+  return reader.snapshot().head === null;
 }
 
 interface ServeDatasetModules extends ServiceModules {

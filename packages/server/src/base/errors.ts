@@ -305,7 +305,7 @@ export const ERRORS = {
   'dataset-starting': {
     status: 503,
     retryAfterSeconds: 2,
-    text: 'the dataset does not know yet where it starts; come back in a moment',
+    text: 'the dataset has no block yet, so it does not know where it starts; come back when it has one',
   },
   'dataset-opening': {
     status: 503,

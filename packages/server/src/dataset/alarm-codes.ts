@@ -33,6 +33,7 @@ export const ALARM_CODES = [
   'dataset-genesis-differs',
   'dataset-maintenance-failed',
   'dataset-unavailable',
+  'dataset-unfed',
   'dataset-write-failed',
   'disk-floor-reached',
   'files-unread',

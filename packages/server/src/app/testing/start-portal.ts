@@ -22,7 +22,7 @@ export async function startPortal(reader: DatasetReader): Promise<Portal> {
   );
   const { name, aliases } = reader.description;
   service.expect({ name, aliases, dialects: ['ledger'] });
-  service.open(name, { reader, ingest: () => null });
+  service.open(name, { reader, isFed: true, ingest: () => null });
   const url = `http://127.0.0.1:${service.port}/datasets/${name}`;
   return { url, close: () => service.close() };
 }
