@@ -58,8 +58,7 @@ export class BackfillTask {
     // A stop must not wait for a segment.
     const options = { to: this.#to, storesOnStop: false };
     const onBlock = (slot: Slot) => {
-      this.#meter.add(slot);
-      this.#modules.dataset.alarms.clear(alarm);
+      if (this.#meter.add(slot)) this.#modules.dataset.alarms.clear(alarm);
     };
     try {
       await Backfill.run(options, { ...this.#modules, onBlock }, signal);
@@ -86,10 +85,13 @@ class Meter {
     this.#clock = clock;
   }
 
-  add(slot: Slot): void {
+  /** False for a block that came before: each try fetches the lowest again, which is not stored without its parent. */
+  add(slot: Slot): boolean {
+    if (this.#slot !== null && slot >= this.#slot) return false;
     this.#first ??= { slot, ms: this.#clock.nowMs() };
     this.#slot = slot;
     this.#blockCount++;
+    return true;
   }
 
   get progress(): BackfillProgress {

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import { Random } from '../base/random.ts';
 import { workerUrl } from '../base/worker-url.ts';
@@ -28,6 +28,7 @@ import { Backfill } from './backfill.ts';
 import { BlockLoader } from './block-loader.ts';
 import { FollowedSource } from './followed-source.ts';
 import { type PreparedBlock, prepareBlock } from './prepared-block.ts';
+import { fastClock } from './testing/fast-clock.ts';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -45,6 +46,10 @@ interface Setting {
   readonly dataset: Dataset;
   readonly fs: Fs;
   readonly folder: string;
+  /** Slots of the blocks that were told of as linked. */
+  readonly linked: readonly number[];
+  /** What stood in the way, in words. */
+  readonly faults: readonly unknown[];
   /** Brings history down; answers with the code of what stood in the way. */
   run(to: number, options?: { patienceMs?: number; signal?: AbortSignal }): Promise<string>;
 }
@@ -52,7 +57,7 @@ interface Setting {
 /** A dataset that begins in the midst of a ledger, with its first blocks final. */
 async function startSetting(
   chain: Partial<ChainOptions> = {},
-  { nodeCount = 1, fs = new SimFs() as Fs, folder = 'data' } = {},
+  { nodeCount = 1, fs = new SimFs() as Fs, folder = 'data', clock = systemClock as Clock } = {},
 ): Promise<Setting> {
   const shape = { startSlot, slotMs: 400, skipRate: 0.2, forkRate: 0, ...chain };
   const content = { transactionsPerBlock: 1, votes: 1, epochRewardsPerBlock: 1 };
@@ -67,26 +72,34 @@ async function startSetting(
   });
   const sources = nodes.map(({ rpcUrl }, i) => {
     const options = { name: `source-${i + 1}`, url: rpcUrl, wsUrls: [] };
-    return new FollowedSource(options, { clock: systemClock, random: Random.fromSeed(i) });
+    return new FollowedSource(options, { clock, random: Random.fromSeed(i) });
   });
   closers.push(async () => {
     for (const { node } of sources) await node.close();
   });
   const loader = new BlockLoader(async (slot, bytes) => prepareBlock(normalizeBlock(slot, bytes)));
   const dataset = await createDataset({ fs, folder }, sources[0] as FollowedSource, loader);
+  const linked: number[] = [];
+  const faults: unknown[] = [];
   return {
     nodes,
     dataset,
     fs,
     folder,
+    linked,
+    faults,
     run: (to, { patienceMs = 20_000, signal = new AbortController().signal } = {}) =>
       Backfill.run(
         { to: slotOf(to), storesOnStop: true, patienceMs, limits },
-        { dataset, loader, clock: systemClock, sources: () => sources },
+        { dataset, loader, clock, sources: () => sources, onBlock: (slot) => linked.push(slot) },
         signal,
       ).then(
         () => 'done',
-        (error: unknown) => (isCodedError(error) ? error.code : Promise.reject(error)),
+        (error: unknown) => {
+          if (!isCodedError(error)) throw error;
+          faults.push(error.detail['fault']);
+          return error.code;
+        },
       ),
   };
 }
@@ -312,6 +325,22 @@ describe('sources that fail', () => {
       node.faults.clear();
       expect(await setting.run(20)).toBe('done');
       await expectChain(setting, 20);
+    },
+  );
+
+  test.each([
+    [{ kind: 'incomplete-meta', missing: 'logs', fromSlot: 60, toSlot: 60 }, /^source-1: .*logs/],
+    [{ kind: 'wrong-parent-hash', fromSlot: 60, toSlot: 60 }, /^source-1: .*slot 60/],
+    [{ kind: 'http-status', status: 503, methods: ['getBlocks'] }, /^source-1: .*503/],
+  ] as [FaultRequest, RegExp][])(
+    'error: backfill-stuck: the last refusal is named, also of a source that was put aside for it: %s',
+    async (fault, expected) => {
+      const setting = await startSetting({ skipRate: 0 }, { clock: fastClock });
+      setting.nodes[0]?.faults.set(fault);
+      expect(await setting.run(20, { patienceMs: 30_000 })).toBe('backfill-stuck');
+      expect(setting.faults).toEqual([expect.stringMatching(expected)]);
+      // What is fetched again and again is no progress.
+      expect(setting.linked).toEqual([...new Set(setting.linked)]);
     },
   );
 

@@ -17,6 +17,7 @@ import type { Refusal } from '../source/rpc-refusal.ts';
 import type { BlockLoader, LoadedBlock } from './block-loader.ts';
 import type { FollowedSource } from './followed-source.ts';
 import { HistoryRun } from './history-run.ts';
+import type { PreparedBlock } from './prepared-block.ts';
 
 export interface BackfillOptions {
   /** The lowest slot that is wanted, inclusive. */
@@ -34,7 +35,7 @@ export interface BackfillModules {
   readonly clock: Clock;
   /** All sources that may be asked. */
   readonly sources: () => readonly FollowedSource[];
-  /** A block was linked: where it is, and how many bytes it takes. */
+  /** A block was linked lower than any before: where it is, and how many bytes it takes. */
   readonly onBlock?: (slot: Slot, byteLength: number) => void;
 }
 
@@ -52,6 +53,8 @@ export class Backfill {
   /** The lowest slot that was ever linked, and when. */
   #reached: Slot;
   #reachedMs: number;
+  /** What the last one that was asked did wrong since then. */
+  #fault = 'no source answers';
   /** Where those sources begin that no longer have the wanted block. */
   readonly #pruned = new Map<FollowedSource, Slot>();
 
@@ -117,27 +120,28 @@ export class Backfill {
   /** Loads downwards from one source until one block does not come or does not link. */
   async #round(signal: AbortSignal): Promise<void> {
     const source = this.#nextSource();
-    const slots = source === undefined ? undefined : await this.#listBelow(source, signal);
-    if (source === undefined || slots === undefined)
-      return this.#pause('no source answers', signal);
+    // Those that may not be asked now did something to deserve it: that is what stands in the way.
+    if (source === undefined) return this.#pause(this.#fault, signal);
+    const slots = await this.#listBelow(source, signal);
+    if (typeof slots === 'string') return this.#pause(`${source.name}: ${slots}`, signal);
     const { loader } = this.#modules;
     for await (const loaded of loader.loadAll(source, slots, 'finalized', signal)) {
       if (signal.aborted || this.#isDone) return;
       if (this.#isOmitted(loaded)) return;
       const fault = await this.#take(source, loaded, signal);
       if (fault !== undefined) return this.#pause(`${source.name}: ${fault}`, signal);
-      this.#noteReached();
+      if (loaded.kind === 'loaded') this.#noteReached(loaded.prepared);
       if (this.#isFull) await this.#store(false);
     }
   }
 
   /** A block that was taken back and came again is no step forward. */
-  #noteReached(): void {
-    const { number } = this.#run.lowest;
-    if (number >= this.#reached) return;
-    this.#reached = number;
+  #noteReached({ header, bytes }: PreparedBlock): void {
+    if (header.number >= this.#reached) return;
+    this.#reached = header.number;
     this.#reachedMs = this.#modules.clock.nowMs();
     this.#pruned.clear();
+    this.#modules.onBlock?.(header.number, bytes.byteLength);
   }
 
   /** The next one in turn that may be asked: whoever brought nothing is not asked again at once. */
@@ -146,12 +150,12 @@ export class Backfill {
     return ready[this.#turn % Math.max(1, ready.length)];
   }
 
-  /** Slots with a block from the wanted parent down. It comes first even if it is not listed: lists are hints. */
-  async #listBelow(source: FollowedSource, signal: AbortSignal): Promise<Slot[] | undefined> {
+  /** Slots with a block from the wanted parent down, or what is wrong. It comes first even if it is not listed: lists are hints. */
+  async #listBelow(source: FollowedSource, signal: AbortSignal): Promise<Slot[] | string> {
     const last = this.#run.lowest.parentSlot;
     const first = Math.max(this.#options.to, last - listSlots + 1);
     const list = source.note(await source.node.listSlots({ first, last }, 'finalized', signal));
-    if (list.kind === 'refused') return undefined;
+    if (list.kind === 'refused') return list.cause;
     return [last, ...list.value.filter((slot) => slot !== last).reverse()];
   }
 
@@ -182,7 +186,6 @@ export class Backfill {
     }
     source.health.answered();
     source.health.praise();
-    this.#modules.onBlock?.(prepared.header.number, prepared.bytes.byteLength);
     return undefined;
   }
 
@@ -205,6 +208,7 @@ export class Backfill {
   /** After a round that brought nothing. Gives up where no source has more, or none has brought anything for long. */
   async #pause(fault: string, signal: AbortSignal): Promise<void> {
     this.#turn++;
+    this.#fault = fault;
     const { clock, sources } = this.#modules;
     const all = sources();
     const slot = this.#run.lowest.parentSlot;
