@@ -103,8 +103,8 @@ describe('sluice backfill', () => {
       'ftp://node',
     );
     expect([address.code, address.err]).toEqual([
-      1,
-      expect.stringContaining('[source-address-invalid]'),
+      2,
+      expect.stringContaining('--rpc needs an address that begins with http'),
     ]);
     const usage = await run(
       'backfill',

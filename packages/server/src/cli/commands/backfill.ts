@@ -8,15 +8,18 @@ import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
 import { datasetNameOption, slotOption } from '../parse-option.ts';
 import { Progress } from '../progress.ts';
-import { askedSources, portalOption } from '../source-options.ts';
+import {
+  askedSources,
+  checkAddresses,
+  portalOption,
+  type SourceChoice,
+} from '../source-options.ts';
 import { stopSignal } from '../stop-signal.ts';
 
-interface BackfillCommandOptions {
+interface BackfillCommandOptions extends Omit<SourceChoice, 'ws'> {
   readonly data: string;
   readonly dataset: string;
   readonly to: Slot;
-  readonly rpc?: readonly string[];
-  readonly portal?: readonly string[];
 }
 
 export function buildBackfillCommand(context: CommandContext): Command {
@@ -34,6 +37,7 @@ export function buildBackfillCommand(context: CommandContext): Command {
     .addOption(portalOption('datasets of other Sluices to ask'))
     .addHelpText('after', examples)
     .action((options: BackfillCommandOptions) => {
+      checkAddresses(command, options);
       const sources = askedSources(options);
       if (sources.length === 0) command.error('error: --rpc URL or --portal URL is needed');
       return runBackfill(options, sources, context);

@@ -1,12 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { describeServe } from '../../app/serve.ts';
 import { parseSlot } from '../../ledger/primitives.ts';
-import {
-  ADDRESSES_EXPECTED,
-  isPortalUrl,
-  isSocketUrl,
-  isSourceUrl,
-} from '../../source/source-addresses.ts';
 import type { CommandContext } from '../context.ts';
 import {
   addListenOptions,
@@ -18,7 +12,7 @@ import { kindsOption, metaOptionalText, OPTIONAL_KINDS } from '../normalize-choi
 import { datasetNameOption, slotOption } from '../parse-option.ts';
 import { retentionOption } from '../retention-option.ts';
 import { runConfigured } from '../run-configured.ts';
-import { portalKey, portalOption } from '../source-options.ts';
+import { checkAddresses, portalKey, portalOption } from '../source-options.ts';
 
 interface ServeCommandOptions extends ListenChoice {
   readonly config?: string;
@@ -120,18 +114,6 @@ function parseStart(text: string): number | string {
   const slot = /^\d+$/.test(text) ? parseSlot(Number(text)) : undefined;
   if (slot === undefined) throw new InvalidArgumentError('Expected a slot, latest or genesis.');
   return slot;
-}
-
-/** By the option's name, not the key's that a file would have; not repeated, since an address may hold a key. */
-function checkAddresses(
-  command: Command,
-  { rpc = [], portal = [], ws }: ServeCommandOptions,
-): void {
-  const refuse = (option: keyof typeof ADDRESSES_EXPECTED) =>
-    command.error(`error: --${option} needs ${ADDRESSES_EXPECTED[option]}`);
-  if (!rpc.every(isSourceUrl)) refuse('rpc');
-  if (!portal.every(isPortalUrl)) refuse('portal');
-  if (ws !== undefined && !isSocketUrl(ws)) refuse('ws');
 }
 
 /**
