@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
+import type { SourceStatus } from '../source/source-health.ts';
 
 export interface LogProgressModules {
   readonly log: Logger;
@@ -78,6 +79,12 @@ class GrowingDataset {
     }
   }
 
+  /** By what `logSources` has seen. */
+  #isAnswered(sources: readonly SourceStatus[]): boolean {
+    const isAway = ({ name }: SourceStatus) => (this.#failedLooks.get(name) ?? 0) >= failedLooksMax;
+    return sources.length === 0 || !sources.every(isAway);
+  }
+
   logIfDue(): void {
     const { reader, ingest } = this.#dataset;
     const status = ingest();
@@ -96,7 +103,8 @@ class GrowingDataset {
     if (isCatchingUp) {
       const blocksPerSecond = Math.round(((blocks - this.#blocks) * 1000) / elapsedMs);
       log.info({ ...heads, blocks, blocksPerSecond, ...far }, 'catching up');
-    } else log.info(heads, 'following');
+    } else if (this.#isAnswered(status.sources)) log.info(heads, 'following');
+    else log.warn(heads, 'no source answers as it should');
     if (status.backfill !== null) log.info({ dataset, ...status.backfill }, 'backfilling');
     this.#saidMs = nowMs;
     this.#slot = head?.number;
