@@ -155,6 +155,21 @@ test('behavior: I-73 killed at any operation of sealing and trimming, nothing is
   }
 });
 
+test('behavior: segments that nobody names, and what a crash left of one, are removed; foreign files stay', async () => {
+  const fs = new SimFs();
+  const dataset = await open(fs);
+  await grow(dataset, 10, 24);
+  await dataset.commit([{ kind: 'finalize', block: { number: slot(22), hash: hashAt(22) } }]);
+  while (await dataset.seal());
+  const before = fs.paths();
+  const segments = `${folder}/segments`;
+  for (const name of ['a.segment', 'b.segment.tmp', 'readme.txt']) {
+    fs.writeRaw(`${segments}/${name}`, new Uint8Array(1));
+  }
+  await dataset.collect();
+  expect(fs.paths()).toEqual([...before, `${segments}/readme.txt`].sort());
+});
+
 test('behavior: L-18 a segment that a reader holds outlives the trim, and goes with the release', async () => {
   const fs = new SimFs();
   const dataset = await open(fs);

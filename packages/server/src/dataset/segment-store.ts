@@ -63,11 +63,12 @@ export class SegmentStore {
     this.#fresh.delete(segment.id);
   }
 
-  /** Removes files that nobody names: of trims, and what a crash left between a file and its commit. */
+  /** Removes segments that nobody names: of trims, and what a crash left between a file and its commit. Other files stay. */
   async collect(needed: ReadonlySet<string>): Promise<void> {
     for (const name of await listIfThere(this.#folder, this.#fs)) {
       const id = name.endsWith(temporarySuffix) ? name.slice(0, -temporarySuffix.length) : name;
-      if (!needed.has(name) && !this.#fresh.has(id))
+      const isOurs = id !== name || name.endsWith(segmentSuffix);
+      if (isOurs && !needed.has(name) && !this.#fresh.has(id))
         await removeIfThere(this.#fs, `${this.#folder}/${name}`);
     }
   }
