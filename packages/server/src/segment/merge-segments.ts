@@ -66,7 +66,9 @@ class SegmentIds implements IdMap {
     if (known > 0) return known - 1;
     const page = Math.floor(id / pageKeyCount);
     if (page !== this.#pageNumber) {
-      this.#pageWords = new Uint32Array(this.#segment.readDictionaryPage(page).slice().buffer);
+      const first = page * pageKeyCount;
+      const count = Math.min(pageKeyCount, this.#known.length - first);
+      this.#pageWords = new Uint32Array(this.#segment.readKeys(first, count).slice().buffer);
       this.#pageNumber = page;
     }
     const given = this.#dictionary.idOfWords(this.#pageWords, (id % pageKeyCount) * 8);

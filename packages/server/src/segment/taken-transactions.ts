@@ -1,6 +1,6 @@
 import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { BlockCounts } from './block-counts.ts';
-import { COLUMN_NAMES, COLUMN_NUMBER, COLUMNS, type ColumnName } from './columns.ts';
+import { COLUMN_NAMES, COLUMNS, type ColumnName } from './columns.ts';
 import type { DictionaryBuilder } from './dictionary.ts';
 import { emptyGroupRows, type GroupRows } from './row-buffer.ts';
 import { type FilledColumns, type IdMap, RowSource } from './row-source.ts';
@@ -17,7 +17,7 @@ export class TakenTransactions {
   constructor(kernel: TransactionKernel, dictionary: DictionaryBuilder) {
     const columns = columnsOf(kernel);
     this.#indexes = columns.txIndex.values;
-    this.#columns = { ...columns, txIndex: { values: new Uint32Array(this.#indexes.length) } };
+    this.#columns = columns;
     this.#source = new RowSource(this.#columns, new KernelIds(kernel, dictionary), kernel.texts);
   }
 
@@ -25,23 +25,12 @@ export class TakenTransactions {
     return this.#countRows(0, this.#indexes.length);
   }
 
-  /** Appends those below an index, which come after `indexBefore`; answers the index of the last, or that one if there was none. */
-  copyBelow(
-    index: number,
-    indexBefore: number,
-    { rows, texts }: { rows: GroupRows; texts: TextTable },
-  ): number {
+  /** Appends those below an index that were not appended yet. */
+  copyBelow(index: number, rows: GroupRows, texts: TextTable): void {
     const first = this.#next;
-    const distances = this.#columns.txIndex.values;
-    let before = indexBefore;
-    for (; this.#next < this.#indexes.length; this.#next++) {
-      const own = this.#indexes[this.#next] as number;
-      if (own >= index) break;
-      distances[this.#next] = own - before;
-      before = own;
-    }
+    while (this.#next < this.#indexes.length && (this.#indexes[this.#next] as number) < index)
+      this.#next++;
     if (this.#next > first) this.#source.copy(this.#countRows(first, this.#next), rows, texts);
-    return before;
   }
 
   #countRows(first: number, end: number): BlockCounts {
@@ -83,8 +72,7 @@ function valuesOf(
   kernel: TransactionKernel,
   name: ColumnName,
 ): Uint32Array | BigUint64Array | Uint8Array {
-  const number = COLUMN_NUMBER[name];
-  const type = COLUMNS[name];
+  const { id: number, type } = COLUMNS[name];
   if (type === 'int') return kernel.ints(number);
   return type === 'long' ? kernel.longs(number) : kernel.bytes(number);
 }

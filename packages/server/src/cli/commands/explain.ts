@@ -59,7 +59,7 @@ interface ItemCost {
 interface Cost {
   readonly groupCount: number;
   readonly groupsRead: number;
-  readonly unitsRead: number;
+  readonly pagesRead: number;
   readonly bytesRead: number;
   readonly bytesInflated: number;
   /** All that was read of the file, the directory and the index too. */
@@ -124,7 +124,7 @@ function explainFile(
     items: itemCosts(query, report, transactionsIn(segment, range)),
     groupCount: report.groupCount,
     groupsRead: report.groupsRead,
-    unitsRead: report.unitsRead,
+    pagesRead: report.pagesRead,
     bytesRead: report.bytesRead,
     bytesInflated: report.bytesInflated,
     fileReads: file.meter.readCount,
@@ -187,7 +187,7 @@ function totalOf(costs: readonly SegmentCost[]): Cost {
   return {
     groupCount: sum('groupCount'),
     groupsRead: sum('groupsRead'),
-    unitsRead: sum('unitsRead'),
+    pagesRead: sum('pagesRead'),
     bytesRead: sum('bytesRead'),
     bytesInflated: sum('bytesInflated'),
     fileReads: sum('fileReads'),
@@ -247,7 +247,7 @@ function describeFilters(filters: ItemCost['filters']): string {
 }
 
 const costHeads = [
-  ...['segment', 'groups', 'units', 'bytes read', 'inflated', 'file reads', 'file bytes'],
+  ...['segment', 'groups', 'pages', 'bytes read', 'inflated', 'file reads', 'file bytes'],
   ...['lines', 'answer bytes', 'ms'],
 ];
 
@@ -255,7 +255,7 @@ function formatCost(name: string, cost: Cost): string[] {
   return [
     name,
     `${formatCount(cost.groupsRead)} of ${formatCount(cost.groupCount)}`,
-    formatCount(cost.unitsRead),
+    formatCount(cost.pagesRead),
     formatCount(cost.bytesRead),
     formatCount(cost.bytesInflated),
     formatCount(cost.fileReads),

@@ -61,10 +61,7 @@ function describeText(segment: Segment, path: string): string {
   return heading + formatTable([columnHeads, ...partRows(segment)]);
 }
 
-const columnHeads = [
-  ...['table', 'column', 'values', 'raw bytes', 'stored bytes', 'ratio'],
-  ...['a transaction', 'share'],
-];
+const columnHeads = ['part', 'name', 'pieces', 'stored bytes', 'a transaction', 'share'];
 
 /** The parts of each table, then its total where it has several; at last the total of all. */
 function partRows(segment: Segment): string[][] {
@@ -79,29 +76,25 @@ function partRows(segment: Segment): string[][] {
   return [...rows, row(totalOf(parts, 'everything', 'total'))];
 }
 
-function totalOf(parts: readonly MeasuredPart[], table: string, column: string): MeasuredPart {
+function totalOf(parts: readonly MeasuredPart[], table: string, name: string): MeasuredPart {
   const sum = (value: (part: MeasuredPart) => number) =>
     parts.reduce((total, part) => total + value(part), 0);
   return {
     table,
-    column,
-    unitCount: sum((part) => part.unitCount),
-    valueCount: sum((part) => part.valueCount),
+    name,
+    pieceCount: sum((part) => part.pieceCount),
     storedBytes: sum((part) => part.storedBytes),
-    rawBytes: sum((part) => part.rawBytes),
   };
 }
 
 function formatPart(part: MeasuredPart, segment: Segment): string[] {
   const { transactionCount } = segment.directory;
-  const { storedBytes, rawBytes } = part;
+  const { storedBytes } = part;
   return [
     part.table,
-    part.column,
-    formatCount(part.valueCount),
-    formatCount(rawBytes),
+    part.name,
+    formatCount(part.pieceCount),
     formatCount(storedBytes),
-    storedBytes === 0 ? '-' : `${(rawBytes / storedBytes).toFixed(2)}x`,
     transactionCount === 0 ? '-' : (storedBytes / transactionCount).toFixed(2),
     `${((100 * storedBytes) / segment.bytes.length).toFixed(2)}%`,
   ];

@@ -1,74 +1,10 @@
 /**
- * From an address to its id, and from an id to the transactions that mention it.
+ * From an address id to the transactions that mention it.
  *
- *   filter   bucket counts u8[2^k] · fingerprints u8[n]     is it here at all? (8 entries a bucket: 3 % say yes wrongly)
- *   ids      int[n], aligned with the fingerprints           its id; the key page then proves it
  *   postings per page of 4,096 ids: for each id
  *            varint byte length · zigzag varint (first transaction - first of the id before) · varint distances - 1 …
- *
- * A key's bucket and fingerprint come from one 32-bit hash of its bytes.
  */
-import { hashWords } from './dictionary.ts';
 import { pageKeyCount } from './limits.ts';
-
-export interface AddressIndex {
-  readonly bucketCounts: Uint8Array;
-  readonly fingerprints: Uint8Array;
-  readonly ids: Uint32Array;
-}
-
-const bucketEntriesGoal = 8;
-const bucketEntriesMax = 255;
-
-export function bucketBitsFor(addressCount: number): number {
-  let bits = 0;
-  while (bucketEntriesGoal * 2 ** bits < addressCount) bits++;
-  return bits;
-}
-
-export function bucketOf(hash: number, bucketBits: number): number {
-  return bucketBits === 0 ? 0 : hash >>> (32 - bucketBits);
-}
-
-export function fingerprintOf(hash: number): number {
-  return hash & 0xff;
-}
-
-export function buildAddressIndex(keys: Uint8Array, addressCount: number): AddressIndex {
-  let bits = bucketBitsFor(addressCount);
-  for (;;) {
-    const index = tryBuild(keys, addressCount, bits);
-    if (index !== undefined) return index;
-    bits++;
-  }
-}
-
-function tryBuild(keys: Uint8Array, addressCount: number, bits: number): AddressIndex | undefined {
-  const words = new Uint32Array(keys.buffer, keys.byteOffset, addressCount * 8);
-  const hashes = new Uint32Array(addressCount);
-  const starts = new Uint32Array((1 << bits) + 1);
-  for (let id = 0; id < addressCount; id++) {
-    const hash = hashWords(words, id * 8);
-    hashes[id] = hash;
-    const bucket = bucketOf(hash, bits) + 1;
-    starts[bucket] = (starts[bucket] as number) + 1;
-  }
-  if (starts.some((count) => count > bucketEntriesMax)) return undefined;
-  const bucketCounts = Uint8Array.from(starts.subarray(1));
-  for (let i = 1; i < starts.length; i++)
-    starts[i] = (starts[i] as number) + (starts[i - 1] as number);
-  const fingerprints = new Uint8Array(addressCount);
-  const ids = new Uint32Array(addressCount);
-  for (let id = 0; id < addressCount; id++) {
-    const hash = hashes[id] as number;
-    const bucket = bucketOf(hash, bits);
-    const place = starts[bucket] as number;
-    starts[bucket] = place + 1;
-    fingerprints[place] = fingerprintOf(hash);
-    ids[place] = id;
-  }
-  return { bucketCounts, fingerprints, ids };
-}
 
 /** Collects, transaction by transaction in order, who is mentioned where; then writes the pages. */
 export class PostingsBuilder {
@@ -85,14 +21,16 @@ export class PostingsBuilder {
     this.#length += ids.length;
   }
 
-  pages(addressCount: number): Uint8Array[] {
-    const { starts, sorted } = this.#sort(addressCount);
+  /** The pages, and by id how many transactions mention it. */
+  build(addressCount: number): { pages: Uint8Array[]; counts: Uint32Array } {
+    const lists = this.#sort(addressCount);
     const pages: Uint8Array[] = [];
+    const counts = new Uint32Array(addressCount);
     for (let first = 0; first < addressCount; first += pageKeyCount) {
       const last = Math.min(first + pageKeyCount, addressCount);
-      pages.push(encodePostings(starts, sorted, first, last));
+      pages.push(encodePostings(lists, { first, last }, counts));
     }
-    return pages;
+    return { pages, counts };
   }
 
   /** Counting sort by id; stable, so each id's transactions ascend. */
@@ -127,10 +65,9 @@ export class PostingsBuilder {
 }
 
 function encodePostings(
-  starts: Uint32Array,
-  sorted: Uint32Array,
-  first: number,
-  last: number,
+  { starts, sorted }: { starts: Uint32Array; sorted: Uint32Array },
+  { first, last }: { first: number; last: number },
+  counts: Uint32Array,
 ): Uint8Array {
   const postingCount = (starts[last] as number) - (starts[first] as number);
   const page = new Uint8Array((postingCount + last - first) * varintBytesMax);
@@ -147,10 +84,14 @@ function encodePostings(
       const distance = firstTransaction - firstBefore;
       next = writeVarint(page, next, distance < 0 ? -distance * 2 - 1 : distance * 2);
       firstBefore = firstTransaction;
+      let count = 1;
       for (let i = start + 1; i < end; i++) {
         const step = (sorted[i] as number) - (sorted[i - 1] as number);
-        if (step > 0) next = writeVarint(page, next, step - 1);
+        if (step === 0) continue;
+        next = writeVarint(page, next, step - 1);
+        count++;
       }
+      counts[id] = count;
     }
     const length = next - entry;
     const moved = varintBytes(length);
