@@ -154,7 +154,12 @@ class GroupDecoder {
   }
 }
 
+/** What an error calls a section of a row group. */
+export function sectionName(group: number, section: number): string {
+  return `group ${group}.${SECTIONS[section] ?? `section ${section}`}`;
+}
+
 /** What an error calls a page. */
 export function pageName(group: number, section: number, page: number): string {
-  return `group ${group}.${SECTIONS[section] ?? `section ${section}`} page ${page}`;
+  return `${sectionName(group, section)} page ${page}`;
 }
