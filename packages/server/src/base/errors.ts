@@ -198,6 +198,9 @@ export const ERRORS = {
   'dataset-version-unknown': {
     text: 'the dataset was written in a format that this program does not know; use the program that wrote it, or a newer one',
   },
+  'dataset-upgrade-needed': {
+    text: 'the dataset was written in an older format; convert it with "sluice dataset upgrade NAME", which keeps all blocks',
+  },
   'dataset-manifest-damaged': {
     text: 'the manifest of the dataset is damaged; restore it from a copy',
   },

@@ -42,6 +42,8 @@ function applyChange(snapshot: ChainSnapshot, change: ChainChange): ChainSnapsho
       return trim(snapshot, change.keepFrom);
     case 'seal':
       return seal(snapshot, change.segments);
+    case 'rewrite':
+      return rewrite(snapshot, change.segments, change.blocks);
     default:
       return unreachable(change);
   }
@@ -221,6 +223,30 @@ function seal(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): Chai
     segments: [...snapshot.segments, ...segments],
     hot: snapshot.hot.slice(sealedCount),
   };
+}
+
+/** The chain stays the same: only where its blocks are stored changes. */
+function rewrite(
+  snapshot: ChainSnapshot,
+  rewritten: readonly SealedSegment[],
+  blocks: readonly HotBlock[],
+): ChainSnapshot {
+  const segments = [...snapshot.segments];
+  for (const segment of rewritten) {
+    const place = segments.findIndex(({ first }) => first.hash === segment.first.hash);
+    const before = segments[place];
+    assert(before !== undefined, 'a rewritten segment was in the chain');
+    const isSame =
+      before.last.hash === segment.last.hash && before.blockCount === segment.blockCount;
+    assert(isSame, 'a rewritten segment holds the same blocks');
+    segments[place] = segment;
+  }
+  const payloads = new Map(blocks.map(({ header, payload }) => [header.hash, payload]));
+  const hot = snapshot.hot.map((block) => ({
+    ...block,
+    payload: payloads.get(block.header.hash) ?? block.payload,
+  }));
+  return { ...snapshot, segments, hot };
 }
 
 /** How many of the first blocks are stored already among the hot ones. */

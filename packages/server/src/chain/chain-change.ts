@@ -18,4 +18,10 @@ export type ChainChange =
   /** Drops what lies wholly below a slot. */
   | { readonly kind: 'trim'; readonly keepFrom: Slot }
   /** Moves the lowest hot blocks, which are finalized, into segments that hold the same. */
-  | { readonly kind: 'seal'; readonly segments: readonly SealedSegment[] };
+  | { readonly kind: 'seal'; readonly segments: readonly SealedSegment[] }
+  /** Puts other bytes of the same blocks in the place of segments and hot blocks: they were converted to another format. */
+  | {
+      readonly kind: 'rewrite';
+      readonly segments: readonly SealedSegment[];
+      readonly blocks: readonly HotBlock[];
+    };

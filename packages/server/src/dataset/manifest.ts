@@ -20,7 +20,9 @@ export interface Manifest {
 }
 
 /** Of everything in the dataset's folder. A program that does not know it touches nothing there. */
-export const dataFormatVersion = 1;
+export const dataFormatVersion = 2;
+/** What `sluice dataset upgrade` converts. */
+export const upgradableVersion = 1;
 export const manifestName = 'manifest.json';
 export const datasetNamePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
@@ -29,12 +31,17 @@ export async function writeManifest(fs: Fs, folder: string, manifest: Manifest):
   await writeFileAtomically(fs, folder, manifestName, [new TextEncoder().encode(text)]);
 }
 
-export async function readManifest(fs: Fs, folder: string): Promise<Manifest> {
+/** Reads a manifest of this version; `versions` allows others. */
+export async function readManifest(
+  fs: Fs,
+  folder: string,
+  versions: readonly number[] = [dataFormatVersion],
+): Promise<Manifest> {
   const bytes = await readWholeFile(fs, `${folder}/${manifestName}`).catch((cause: unknown) => {
     if (!isCodedError(cause, 'storage-missing')) throw cause;
     throw new CodedError('dataset-manifest-damaged', { fault: 'it is missing' }, { cause });
   });
-  return parseManifest(new TextDecoder().decode(bytes));
+  return parseManifest(new TextDecoder().decode(bytes), versions);
 }
 
 export function encodeManifest(manifest: Manifest): string {
@@ -43,10 +50,15 @@ export function encodeManifest(manifest: Manifest): string {
 }
 
 /** The version is looked at first: what else a newer program writes there is not ours to judge. */
-export function parseManifest(text: string): Manifest {
+export function parseManifest(
+  text: string,
+  versions: readonly number[] = [dataFormatVersion],
+): Manifest {
   const { checksum, ...content } = parseObject(text);
   const { formatVersion, ...manifest } = content;
-  if (typeof formatVersion === 'number' && formatVersion !== dataFormatVersion) {
+  if (typeof formatVersion === 'number' && !versions.includes(formatVersion)) {
+    if (formatVersion === upgradableVersion)
+      throw new CodedError('dataset-upgrade-needed', { formatVersion, known: dataFormatVersion });
     throw new CodedError('dataset-version-unknown', { formatVersion, known: dataFormatVersion });
   }
   if (checksum !== checksumOf(content)) {

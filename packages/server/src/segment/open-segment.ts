@@ -110,6 +110,14 @@ export class Segment {
     return this.directory.blockCount;
   }
 
+  get addressCount(): number {
+    return this.directory.addressCount;
+  }
+
+  get groups(): Directory['groups'] {
+    return this.directory.groups;
+  }
+
   get headers(): readonly BlockHeader[] {
     this.#headers ??= readHeaders(this.#withBlockTable());
     return this.#headers;
@@ -274,7 +282,13 @@ export function partName(kind: number, number: number): string {
   return `blocks.${column?.[0] ?? number}`;
 }
 
-function readHeaders(segment: Segment): BlockHeader[] {
+/** What the block table of any format gives. */
+export interface BlockTable {
+  readonly blockCount: number;
+  readBlockColumn(name: BlockColumnName): Uint32Array | BigUint64Array | Uint8Array;
+}
+
+export function readHeaders(segment: BlockTable): BlockHeader[] {
   const longs = (name: BlockColumnName) => segment.readBlockColumn(name) as BigUint64Array;
   const ints = (name: BlockColumnName) => segment.readBlockColumn(name) as Uint32Array;
   const [numbers, distances] = [longs('number'), longs('parentDistance')];
@@ -305,7 +319,7 @@ function readHeaders(segment: Segment): BlockHeader[] {
   });
 }
 
-function readCounts(segment: Segment): BlockCounts[] {
+export function readCounts(segment: BlockTable): BlockCounts[] {
   const ints = (name: BlockColumnName) => segment.readBlockColumn(name) as Uint32Array;
   const columns = {
     transactions: ints('transactions'),
