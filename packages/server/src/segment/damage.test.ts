@@ -7,7 +7,8 @@ import { buildSegment } from './build-segment.ts';
 import { chunkBytes } from './chunk-checksums.ts';
 import { SECTIONS } from './columns.ts';
 import { footerBytes, headerBytes, PART } from './directory.ts';
-import { openSegment, partName, readSegmentHeaders, type Segment } from './open-segment.ts';
+import { openSegment, readSegmentHeaders, type Segment } from './open-segment.ts';
+import { namesAt, plainRegions, unitRegions } from './testing/plain-regions.ts';
 import { replacePlain } from './testing/rewrite-segment.ts';
 import { verifySegment } from './verify-segment.ts';
 
@@ -16,56 +17,9 @@ const blocks = simulatedBlocks({ content, firstSlot: 432_290, blockCount: 12 });
 const bytes = buildSegment(blocks);
 const { directory } = openSegment(bytes);
 
-interface Region {
-  /** What an error calls it. */
-  readonly unit: string;
-  readonly offset: number;
-  readonly length: number;
-  readonly read: (segment: Segment) => unknown;
-}
-
-/** Tables of page lengths and sections of row groups, and everything else that is read by the chunk. */
-const plainRegions: readonly Region[] = [
-  ...directory.groups.flatMap(({ pageTable, sections }, number) => {
-    const read = (segment: Segment) => segment.readGroup(number);
-    return [
-      { unit: `group ${number}.pages`, ...pageTable, read },
-      ...sections.map(({ offset, storedLength: length }, section) => ({
-        unit: `group ${number}.${SECTIONS[section]}`,
-        offset,
-        length,
-        read,
-      })),
-    ];
-  }),
-  ...partRegions((offset) => offset < directory.plainBytes),
-];
-/** What is read whole. */
-const unitRegions = partRegions((offset) => offset >= directory.plainBytes);
-
-function partRegions(isWanted: (offset: number) => boolean): Region[] {
-  return directory.parts
-    .filter(({ entry }) => isWanted(entry.offset) && entry.storedLength > 0)
-    .map(({ kind, number, entry: { offset, storedLength: length } }) => {
-      const unit = partName(kind, number);
-      const read = (segment: Segment) =>
-        offset < directory.plainBytes
-          ? segment.readPart(kind, number, 0, length)
-          : segment.readUnit(kind, number);
-      return { unit, offset, length, read };
-    });
-}
-
-/** A chunk that lies in two regions is noticed when the first of them is read, so both are right names for damage in it. */
-function namesOf(at: number): string[] {
-  const chunk = Math.floor(at / chunkBytes);
-  return plainRegions
-    .filter(({ offset, length }) => {
-      const last = Math.floor((offset + length - 1) / chunkBytes);
-      return length > 0 && chunk >= Math.floor(offset / chunkBytes) && chunk <= last;
-    })
-    .map(({ unit }) => `segment-damaged: ${unit}`);
-}
+const plain = plainRegions(openSegment(bytes));
+const units = unitRegions(openSegment(bytes));
+const namesOf = (at: number) => namesAt(plain, at).map((unit) => `segment-damaged: ${unit}`);
 
 /** What reading a damaged copy ends with: code and unit. */
 function judge(damaged: Uint8Array, read: (segment: Segment) => unknown = () => {}): string {
@@ -91,9 +45,9 @@ test('error: segment-damaged: a page that has its checksum and does not decode i
   const lengths = openSegment(bytes).readPageTable(group)[section] as Uint32Array;
   const page = 17;
   const start = place.offset + lengths.subarray(0, page).reduce((sum, length) => sum + length, 0);
-  const plain = bytes.slice(0, directory.plainBytes);
-  plain.fill(0xff, start, start + (lengths[page] as number));
-  const faults = verifySegment(openSegment(replacePlain(bytes, plain)));
+  const changed = bytes.slice(0, directory.plainBytes);
+  changed.fill(0xff, start, start + (lengths[page] as number));
+  const faults = verifySegment(openSegment(replacePlain(bytes, changed)));
   expect(faults.map(({ code, detail }) => [code, detail])).toEqual([
     [
       'segment-damaged',
@@ -122,7 +76,7 @@ describe('a segment of real size', () => {
     const dictionaries = directory.parts.filter(({ kind }) => kind === PART.sectionDictionary);
     expect(dictionaries.length).toBeGreaterThan(3);
     let end = headerBytes;
-    for (const { unit, offset, length } of [...plainRegions, ...unitRegions]) {
+    for (const { unit, offset, length } of [...plain, ...units]) {
       // Only keys begin with a chunk: up to there are zeros.
       const isPadded = unit === 'keys 0' && offset % chunkBytes === 0 && offset - end < chunkBytes;
       if (isPadded) expect(bytes.subarray(end, offset).every((byte) => byte === 0)).toBe(true);
@@ -132,23 +86,23 @@ describe('a segment of real size', () => {
   });
 
   test('error: segment-damaged names what is damaged, wherever in it a bit is flipped (I-76, F-22)', () => {
-    expect(plainRegions.length + unitRegions.length).toBeGreaterThan(60);
-    plainRegions.forEach(({ unit, offset, length, read }, number) => {
-      for (const place of [0, length >> 1, length - 1].filter((at) => at >= 0 && at < length)) {
+    expect(plain.length + units.length).toBeGreaterThan(60);
+    plain.forEach(({ unit, offset, length, read }, number) => {
+      for (const place of [0, length >> 1, length - 1]) {
         const at = offset + place;
         const names = namesOf(at);
         expect(names, unit).toContain(`segment-damaged: ${unit}`);
         expect(names).toContain(judge(flip(at, number % 8), read));
       }
     });
-    unitRegions.forEach(({ unit, offset, length, read }, number) => {
+    units.forEach(({ unit, offset, length, read }, number) => {
       for (const place of [0, length >> 1, length - 1])
         expect(judge(flip(offset + place, number % 8), read)).toBe(`segment-damaged: ${unit}`);
     });
   });
 
   test('error: damage inside of a long section has one name', () => {
-    const long = plainRegions.filter(({ length }) => length > 4 * chunkBytes);
+    const long = plain.filter(({ length }) => length > 4 * chunkBytes);
     expect(long.length).toBeGreaterThan(10);
     for (const { unit, offset, length, read } of long) {
       const at = offset + (length >> 1);
@@ -172,7 +126,7 @@ describe('a segment of real size', () => {
       for (let bit = 0; bit < 8; bit++)
         expect(judge(flip(at, bit))).toBe('segment-damaged: footer');
     }
-    const start = Math.max(...unitRegions.map(({ offset, length }) => offset + length));
+    const start = Math.max(...units.map(({ offset, length }) => offset + length));
     for (let at = start; at < footer; at += 97) {
       expect(judge(flip(at, at % 8))).toBe('segment-damaged: directory');
     }
