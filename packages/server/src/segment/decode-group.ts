@@ -49,8 +49,9 @@ class GroupDecoder {
 
   decode(): GroupRows {
     this.#prepareCounts();
-    this.#group.layout.forEach((_, section) => {
-      this.#decodeSection(section);
+    // Sections that a later version added come after these.
+    SECTIONS.forEach((_, section) => {
+      if (section < this.#group.layout.length) this.#decodeSection(section);
     });
     const columns = COLUMN_NAMES.map((name) => {
       const bytes = this.#values.get(name) ?? this.#missing(name);

@@ -25,7 +25,11 @@ const isPlain = ({ kind }: Part) =>
 /** The same segment with other bytes in its plain part, which keeps its length. */
 export function replacePlain(bytes: Uint8Array, plain: Uint8Array): Uint8Array {
   const segment = openSegment(bytes);
-  return assemble(plain, segment.directory, unitsOf(segment, () => true));
+  return assemble(
+    plain,
+    segment.directory,
+    unitsOf(segment, () => true),
+  );
 }
 
 interface OwnUnit {
@@ -45,11 +49,7 @@ function unitsOf(segment: Segment, isWanted: (part: Part) => boolean): OwnUnit[]
 }
 
 /** Puts a file together: the plain part, the units, the directory and the footer. */
-function assemble(
-  plain: Uint8Array,
-  directory: Directory,
-  units: readonly OwnUnit[],
-): Uint8Array {
+function assemble(plain: Uint8Array, directory: Directory, units: readonly OwnUnit[]): Uint8Array {
   const pieces = [plain];
   let offset = plain.length;
   const place = ({ stored, ...entry }: EncodedUnit): UnitEntry => {
@@ -145,10 +145,12 @@ function encodeSections(
   };
   return layout.map(({ columns }, section) => {
     if (section >= SECTIONS.length) return [unknownPage ?? new Uint8Array(0)];
-    const plain = columns.map((column): PlainColumn => ({
-      ...column,
-      values: valuesOf(rows, column, entry, unknownValue),
-    }));
+    const plain = columns.map(
+      (column): PlainColumn => ({
+        ...column,
+        values: valuesOf(rows, column, entry, unknownValue),
+      }),
+    );
     return encodePlainly(plain, section < pagedSectionCount ? counts : [whole], options);
   });
 }
