@@ -108,16 +108,15 @@ test('property: each chunk has its own, and the first that differs is found', ()
         kernel.reset();
         const at = kernel.bytes(bytes);
         const expected = kernel.ints(sums);
-        const find = () =>
-          kernel.exports.findDamagedChunk(at, bytes.length, chunkBytes, expected);
+        const find = () => kernel.exports.findDamagedChunk(at, bytes.length, chunkBytes, expected);
         expect(find()).toBe(-1);
         const place = flipped % bytes.length;
         const damaged = Uint8Array.from(bytes);
         damaged[place] = (damaged[place] as number) ^ (1 << (flipped % 8));
         const other = kernel.bytes(damaged);
-        expect(
-          kernel.exports.findDamagedChunk(other, bytes.length, chunkBytes, expected),
-        ).toBe(Math.floor(place / chunkBytes));
+        expect(kernel.exports.findDamagedChunk(other, bytes.length, chunkBytes, expected)).toBe(
+          Math.floor(place / chunkBytes),
+        );
       }
     }),
     { numRuns: 100 },

@@ -189,7 +189,9 @@ function decode(
   const descriptors = describeColumns(section, places);
   const counts = kernel.ints(startCounts(transactionCount).flat());
   const addresses = pages.map((page) => (page === undefined ? 0 : kernel.bytes(page)));
-  const table = kernel.ints(pages.flatMap((page, i) => [addresses[i] as number, page?.length ?? 0]));
+  const table = kernel.ints(
+    pages.flatMap((page, i) => [addresses[i] as number, page?.length ?? 0]),
+  );
   const window = dictionary === undefined ? 0 : kernel.bytes(dictionary);
   if (dictionary !== undefined) kernel.room(rawBytesMax + 64);
   const failed = exports.decodePages(
@@ -275,11 +277,18 @@ describe('pages', () => {
         const all = plainPages(section);
         const wanted = all.map(() => wants.next().value);
         // What only the section itself counts is not known of a page that was not read: columns of counted rows alone.
-        const [counter, ...counted] = section.columns.slice(1, 6) as [PlainColumn, ...PlainColumn[]];
+        const [counter, ...counted] = section.columns.slice(1, 6) as [
+          PlainColumn,
+          ...PlainColumn[],
+        ];
         const own = { ...section, columns: counted };
         const counts = startCounts(section.transactionCount);
         counts.forEach((row, i) => (row[1] = Number(counter.values[i])));
-        const ownPages = encodePlainly(counted, counts.map((row) => [...row]), section);
+        const ownPages = encodePlainly(
+          counted,
+          counts.map((row) => [...row]),
+          section,
+        );
         const stored = ownPages.map((page, i) => (wanted[i] === true ? page : undefined));
         const decoded = decodeCounted(own, counts, stored, longest(ownPages));
         const expected = counted.map((column) => {
