@@ -5,6 +5,8 @@ import type { EngineKernel } from './engine-kernel.ts';
 import { buildHeaderTexts, type HeaderTexts } from './header-texts.ts';
 import { PlainReader } from './plain-reader.ts';
 
+/** Keys that are read at once where several of them are needed. The number of `select.ts`. */
+export const blockKeys = 2_048;
 /** Field lists whose header texts are kept; queries use one or two. */
 const headerListsMax = 4;
 /** What a block takes in headers and their text, on the high side. */
@@ -34,12 +36,9 @@ export class EngineSegment {
   readonly #kernel: EngineKernel;
   readonly #headers = new Map<string, LoadedHeaders>();
   readonly #windows = new Map<number, SectionWindow>();
-  /** By group and section where each page starts in the section, and where the last one ends. */
-  readonly #pageStarts = new Map<number, readonly Uint32Array[]>();
-  #pageTableBytes = 0;
   #keyTable = 0;
   readonly #keyTexts: number[] = [];
-  readonly #keyBlocks = new Map<number, number>();
+  #keyBlockTable = 0;
   #keyTextBytes = 0;
   /** How many runs read it now. */
   users = 0;
@@ -62,8 +61,7 @@ export class EngineSegment {
     );
     const keyTable = this.#keyTable === 0 ? 0 : this.segment.directory.addressCount * 4;
     const blocks = this.segment.blockCount * blockBytes;
-    const tables = this.#pageTableBytes + keyTable + this.#keyTextBytes;
-    return this.index.byteLength + windows + blocks + tables;
+    return this.index.byteLength + windows + blocks + keyTable + this.#keyTextBytes;
   }
 
   /** The dictionary of a section in the kernel's memory, and where pages of up to so many bytes are decoded. */
@@ -80,33 +78,27 @@ export class EngineSegment {
     return made;
   }
 
-  pageStarts(group: number, section: number): Uint32Array {
-    let sections = this.#pageStarts.get(group);
-    if (sections === undefined) {
-      sections = this.segment.readPageTable(group).map(startsOf);
-      this.#pageStarts.set(group, sections);
-      for (const { byteLength } of sections) this.#pageTableBytes += byteLength;
-    }
-    return sections[section] as Uint32Array;
-  }
-
   /** By id of a key where its text is, 0 where it is not in memory. */
   get keyTable(): number {
     if (this.#keyTable === 0) {
-      const byteCount = this.segment.directory.addressCount * 4;
+      const { addressCount } = this.segment.directory;
+      const byteCount = (addressCount + Math.ceil(addressCount / blockKeys)) * 4;
       this.#keyTable = this.#kernel.allocate(byteCount);
+      this.#keyBlockTable = this.#keyTable + addressCount * 4;
       this.#kernel.bytes.fill(0, this.#keyTable, this.#keyTable + byteCount);
     }
     return this.#keyTable;
   }
 
-  /** Where a block of keys is, if it was read. */
-  keyBlock(block: number): number | undefined {
-    return this.#keyBlocks.get(block);
+  /** By block of keys where it is, 0 if it was not read. */
+  get keyBlocks(): number {
+    this.keyTable;
+    return this.#keyBlockTable;
   }
 
   keepKeyBlock(block: number, at: number, byteCount: number): void {
-    this.#keyBlocks.set(block, at);
+    this.#kernel.ints[this.keyBlocks / 4 + block] = at;
+    this.#keyTexts.push(at);
     this.#keyTextBytes += byteCount;
   }
 
@@ -154,15 +146,7 @@ export class EngineSegment {
     this.reader.release();
     const headers = [...this.#headers.values()].map(({ startsAt }) => startsAt);
     const windows = [...this.#windows.values()].map(({ window }) => window);
-    for (const at of [...headers, ...windows, ...this.#keyTexts, ...this.#keyBlocks.values()])
-      this.#kernel.release(at);
+    for (const at of [...headers, ...windows, ...this.#keyTexts]) this.#kernel.release(at);
     if (this.#keyTable !== 0) this.#kernel.release(this.#keyTable);
   }
-}
-
-function startsOf(lengths: Uint32Array): Uint32Array {
-  const starts = new Uint32Array(lengths.length + 1);
-  for (let i = 0; i < lengths.length; i++)
-    starts[i + 1] = (starts[i] as number) + (lengths[i] as number);
-  return starts;
 }

@@ -10,7 +10,7 @@ import {
   shapeOf,
 } from '../segment/columns.ts';
 import { pageName } from '../segment/decode-group.ts';
-import type { GroupEntry, StoredSection } from '../segment/directory.ts';
+import { type GroupEntry, pageCountOf, type StoredSection } from '../segment/directory.ts';
 import {
   columnNamed,
   countsBytes,
@@ -50,6 +50,8 @@ export class GroupColumns {
   readonly #made = new Map<MadeColumn, LoadedColumn>();
   /** By transaction in memory and domain the number of rows; one entry more for what belongs to the whole group. */
   readonly #counts: number;
+  /** Where the starts of pages are, once the table of the group was read. */
+  #startsAt = 0;
   /** Which of the pages are read from now on; undefined for all. */
   #wanted: Uint8Array | undefined;
 
@@ -107,7 +109,7 @@ export class GroupColumns {
   /** A column that the segment does not have is 0 in every row. */
   #missing(name: ColumnName): LoadedColumn {
     const shape = shapeOf(name);
-    const count = this.#rowCount(DOMAINS.indexOf(shape.domain));
+    const count = this.#rowCounts()[DOMAINS.indexOf(shape.domain)] as number;
     const width = shape.type === 'long' ? 8 : shape.type === 'int' ? 4 : (shape.unit ?? 1);
     const column = { at: this.scratch.reserveZeroed(count * width), width, count };
     this.#stored.set(name, column);
@@ -127,13 +129,12 @@ export class GroupColumns {
     return at;
   }
 
-  #rowCount(domain: number): number {
-    const { ints } = this.kernel;
-    const stride = countsBytes / 4;
-    const end = this.#counts / 4 + (this.transactionCount + 1) * stride;
-    let sum = 0;
-    for (let at = this.#counts / 4 + domain; at < end; at += stride) sum += ints[at] as number;
-    return sum;
+  /** By domain how many rows the pages in memory have, as far as it is known. */
+  #rowCounts(): Uint32Array {
+    const { kernel, scratch } = this;
+    const at = scratch.reserve(countsBytes);
+    kernel.exports.sumCounts(this.#counts, this.transactionCount + 1, at);
+    return kernel.ints.subarray(at / 4, (at + countsBytes) / 4);
   }
 
   #loadSection(section: number): void {
@@ -144,8 +145,11 @@ export class GroupColumns {
     const place = group.sections[section] as GroupEntry['sections'][number];
     const isWhole = section >= pagedSectionCount;
     const pageCount = isWhole ? 1 : this.pages.pages.length;
+    const known = this.#rowCounts().slice();
     const placed = columns.map((column) => {
-      const capacity = this.#capacity(column.domain, pageCount * place.rawBytesMax);
+      // No page has more rows than it has bytes, and all pages no more than the group.
+      const most = Math.min(group.totals[column.domain] as number, pageCount * place.rawBytesMax);
+      const capacity = (known[column.domain] as number) || most;
       return { column, capacity, values: scratch.reserve(capacity * valueBytes(column)) };
     });
     const descriptors = scratch.reserve(columns.length * descriptorBytes);
@@ -179,37 +183,16 @@ export class GroupColumns {
     });
   }
 
-  /** No page has more rows than it has bytes, and all pages no more than the group. */
-  #capacity(domain: number, rawBytes: number): number {
-    const known = this.#rowCount(domain);
-    if (known > 0) return known;
-    return Math.min(this.group.totals[domain] as number, rawBytes);
-  }
-
   /** Reads the pages of a section that are wanted. Returns a table of where each is: address and length, 0 if it is not. */
   #readPages(section: number, isWhole: boolean): number {
     const { kernel, scratch, group, open } = this;
     const place = group.sections[section] as GroupEntry['sections'][number];
-    const starts = open.pageStarts(this.#number, section);
     const pages = isWhole ? wholePage : this.pages.pages;
+    const wanted = isWhole ? undefined : this.#wanted;
     const table = scratch.reserveZeroed(pages.length * 8);
     const name = `group ${this.#number}.${SECTIONS[section]}`;
-    const wanted = isWhole ? undefined : this.#wanted;
-    for (let from = 0; from < pages.length; ) {
-      if (wanted !== undefined && wanted[from] === 0) {
-        from++;
-        continue;
-      }
-      const start = starts[pages[from] as number] as number;
-      let end = starts[(pages[from] as number) + 1] as number;
-      let to = from + 1;
-      for (let next = to; next < pages.length; next++) {
-        if (wanted !== undefined && wanted[next] === 0) continue;
-        const page = pages[next] as number;
-        if ((starts[page] as number) - end > gapBytesMax) break;
-        end = starts[page + 1] as number;
-        to = next + 1;
-      }
+    const { starts, at: startsAt } = this.#pageStarts(section);
+    for (const { from, to, start, end } of spansOf(pages, wanted, starts)) {
       const chunks = open.reader.chunksOf(place.offset + start, end - start);
       const target = scratch.reserve(chunks.length);
       open.reader.read(chunks.start, chunks.length, target, name);
@@ -218,15 +201,82 @@ export class GroupColumns {
       const { ints } = kernel;
       for (let i = from; i < to; i++) {
         if (wanted !== undefined && wanted[i] === 0) continue;
-        const page = pages[i] as number;
-        ints[table / 4 + i * 2] = base + (starts[page] as number);
-        ints[table / 4 + i * 2 + 1] = (starts[page + 1] as number) - (starts[page] as number);
+        const page = startsAt / 4 + (pages[i] as number);
+        ints[table / 4 + i * 2] = base + (ints[page] as number);
+        ints[table / 4 + i * 2 + 1] = (ints[page + 1] as number) - (ints[page] as number);
         this.meter.pagesRead++;
       }
-      from = to;
     }
     return table;
+  }
+
+  /** Where the pages of a section start in it, and where the last one ends: here, and in the kernel's memory. */
+  #pageStarts(section: number): { starts: Uint32Array; at: number } {
+    if (this.#startsAt === 0) this.#startsAt = this.#readPageTable();
+    const pageCount = pageCountOf(this.group);
+    const paged = Math.min(section, pagedSectionCount);
+    const skipped = paged * (pageCount + 1) + (section - paged) * 2;
+    const count = section < pagedSectionCount ? pageCount + 1 : 2;
+    const at = this.#startsAt + skipped * 4;
+    const starts = this.kernel.ints.slice(at / 4, at / 4 + count);
+    if (starts.at(-1) !== this.group.sections[section]?.storedLength)
+      throw damaged(`group ${this.#number}.pages`, 'the lengths of the pages do not add up');
+    return { starts, at };
+  }
+
+  #readPageTable(): number {
+    const { kernel, scratch, open, group } = this;
+    const { offset, length } = group.pageTable;
+    const name = `group ${this.#number}.pages`;
+    const chunks = open.reader.chunksOf(offset, length);
+    const target = scratch.reserve(chunks.length);
+    open.reader.read(chunks.start, chunks.length, target, name);
+    this.meter.bytesRead += chunks.length;
+    const pageCount = pageCountOf(group);
+    const sectionCount = group.sections.length;
+    const at = scratch.reserve(sectionCount * (pageCount + 2) * 4);
+    const isRead = kernel.exports.readPageStarts(
+      target + offset - chunks.start,
+      length,
+      sectionCount,
+      pagedSectionCount,
+      pageCount,
+      at,
+    );
+    if (isRead === 0) throw damaged(name, 'it does not hold a length for each page');
+    return at;
   }
 }
 
 const wholePage = new Uint32Array(1);
+
+/** Pages that are read at once: by their places in the list, and where their bytes are in the section. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+function spansOf(
+  pages: Uint32Array,
+  wanted: Uint8Array | undefined,
+  starts: Uint32Array,
+): readonly Span[] {
+  const spans: Span[] = [];
+  let open: { from: number; to: number; start: number; end: number } | undefined;
+  for (let i = 0; i < pages.length; i++) {
+    if (wanted !== undefined && wanted[i] === 0) continue;
+    const page = pages[i] as number;
+    const start = starts[page] as number;
+    const end = starts[page + 1] as number;
+    if (open !== undefined && start - open.end <= gapBytesMax) {
+      open.to = i + 1;
+      open.end = end;
+    } else {
+      open = { from: i, to: i + 1, start, end };
+      spans.push(open);
+    }
+  }
+  return spans;
+}

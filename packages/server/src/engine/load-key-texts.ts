@@ -5,15 +5,14 @@
 import { chunkBytes } from '../segment/chunk-checksums.ts';
 import { keyBytes } from '../segment/dictionary.ts';
 import { PART } from '../segment/directory.ts';
-import type { EngineSegment } from './engine-segment.ts';
+import { blockKeys, type EngineSegment } from './engine-segment.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
 
 const textBytes = 48;
-/** Keys are read in blocks of 64 KiB, which are kept, where several of a block are needed; otherwise one chunk at a time. */
-const blockKeys = 2_048;
 const blockBytes = blockKeys * keyBytes;
 const chunkKeys = chunkBytes / keyBytes;
+/** A block is read and kept where so many of its keys are needed; otherwise one chunk at a time is read. */
 const blockKeysMin = 3;
 
 /** Reads every key that the selected records of a group need and that is not there. */
@@ -22,42 +21,57 @@ export function loadKeyTexts(
   columns: GroupColumns,
   selected: SelectedGroup,
 ): void {
-  const { kernel } = columns;
+  const { kernel, scratch } = columns;
   const table = open.keyTable;
   const rewardCount = selected.flags.rewards === 0 ? 0 : columns.stored('rewKey').count;
-  const list = columns.scratch.reserve((columns.stored('txKeys').count + rewardCount) * 4);
-  const chunk = columns.scratch.reserve(chunkBytes);
+  const list = scratch.reserve((columns.stored('txKeys').count + rewardCount) * 4);
   try {
-    const ids = askedIds(columns, selected, table, list);
-    const texts = open.allocateKeyTexts(ids.length * textBytes);
-    const place = (from: number, to: number, keys: number, first: number) =>
-      kernel.exports.placeKeys(
-        list + from * 4,
-        to - from,
-        keys,
-        first,
-        table,
-        texts + from * textBytes,
-      );
-    for (let from = 0; from < ids.length; ) {
-      const block = Math.floor((ids[from] as number) / blockKeys);
-      const to = endOfRun(ids, from, (block + 1) * blockKeys);
-      const isDense = to - from >= blockKeysMin;
-      const known = open.keyBlock(block) ?? (isDense ? loadBlock(open, columns, block) : undefined);
-      if (known !== undefined) place(from, to, known, block * blockKeys);
-      for (let at = from; known === undefined && at < to; ) {
-        const first = Math.floor((ids[at] as number) / chunkKeys) * chunkKeys;
-        const end = endOfRun(ids, at, first + chunkKeys);
-        readKeys(open, columns, { first, count: chunkKeys }, chunk);
-        place(at, end, chunk, first);
-        at = end;
-      }
-      from = to;
-    }
+    const count = askKeys(columns, selected, table, list);
+    const texts = open.allocateKeyTexts(count * textBytes);
+    const { placeAsked } = kernel.exports;
+    // Most keys are in blocks that earlier groups have read.
+    const left = placeAsked(list, count, open.keyBlocks, table, texts);
+    if (left === 0) return;
+    const ids = kernel.ints.slice(list / 4, list / 4 + left).sort();
+    loadBlocks(open, columns, ids);
+    kernel.ints.set(ids, list / 4);
+    const out = texts + (count - left) * textBytes;
+    const single = placeAsked(list, left, open.keyBlocks, table, out);
+    placeSingle(open, columns, list, { count: single, out: out + (left - single) * textBytes });
   } catch (error) {
     // A damaged chunk ends the query; the next one must ask again.
     kernel.exports.unaskKeys(table, open.segment.directory.addressCount);
     throw error;
+  }
+}
+
+/** Reads the blocks of which several keys are needed. */
+function loadBlocks(open: EngineSegment, columns: GroupColumns, ids: Uint32Array): void {
+  for (let from = 0; from < ids.length; ) {
+    const block = Math.floor((ids[from] as number) / blockKeys);
+    const to = endOfRun(ids, from, (block + 1) * blockKeys);
+    if (to - from >= blockKeysMin) loadBlock(open, columns, block);
+    from = to;
+  }
+}
+
+/** Places the first keys of the list, each from its own chunk. */
+function placeSingle(
+  open: EngineSegment,
+  columns: GroupColumns,
+  list: number,
+  { count, out }: { count: number; out: number },
+): void {
+  const { kernel, scratch } = columns;
+  const chunk = scratch.reserve(chunkBytes);
+  const ids = kernel.ints.slice(list / 4, list / 4 + count);
+  for (let from = 0; from < count; ) {
+    const first = Math.floor((ids[from] as number) / chunkKeys) * chunkKeys;
+    const to = endOfRun(ids, from, first + chunkKeys);
+    readKeys(open, columns, { first, count: chunkKeys }, chunk);
+    const places = out + from * textBytes;
+    kernel.exports.placeKeys(list + from * 4, to - from, chunk, first, open.keyTable, places);
+    from = to;
   }
 }
 
@@ -68,7 +82,7 @@ function endOfRun(ids: Uint32Array, from: number, limit: number): number {
   return to;
 }
 
-function loadBlock(open: EngineSegment, columns: GroupColumns, block: number): number {
+function loadBlock(open: EngineSegment, columns: GroupColumns, block: number): void {
   const { kernel } = columns;
   const at = kernel.allocate(blockBytes);
   try {
@@ -78,7 +92,6 @@ function loadBlock(open: EngineSegment, columns: GroupColumns, block: number): n
     throw error;
   }
   open.keepKeyBlock(block, at, blockBytes);
-  return at;
 }
 
 /** Reads whole chunks of keys, of which there may be fewer at the end. */
@@ -95,13 +108,13 @@ function readKeys(
   meter.bytesRead += chunks.length;
 }
 
-/** The keys that are not there, ascending, here and at `list`. */
-function askedIds(
+/** Writes the ids of the keys that are not there to `list`. Returns how many. */
+function askKeys(
   columns: GroupColumns,
   { table, flags }: SelectedGroup,
   keyTable: number,
   list: number,
-): Uint32Array {
+): number {
   const { kernel, transactionCount } = columns;
   // Another query may have had its turn since the group was selected.
   kernel.exports.setGroup(table, kernel.positionScratch);
@@ -110,7 +123,5 @@ function askedIds(
     const { at, width, count } = columns.stored('rewKey');
     end = kernel.exports.askRewardKeys(at, width, count, flags.rewards, keyTable, end);
   }
-  const ids = kernel.ints.slice(list / 4, end / 4).sort();
-  kernel.ints.set(ids, list / 4);
-  return ids;
+  return (end - list) / 4;
 }

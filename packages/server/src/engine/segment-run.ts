@@ -214,19 +214,12 @@ export class SegmentRun {
     const isWanted = this.#selection.includeAllBlocks;
     if (found === undefined && !isWanted && (this.#alwaysLast < from || this.#alwaysLast >= to))
       return;
-    const blocks = found === undefined ? 0 : this.#blockTable(group, found.columns);
-    const starts = found?.columns.made('keyStarts').at ?? 0;
-    const keys = found?.columns.stored('txKeys').at ?? 0;
-    const keyTable = found === undefined ? 0 : this.#open.keyTable;
-    const { textsAt, startsAt } = this.#headers;
-    const lines = [found?.selected.marks ?? 0, blocks, group.firstBlock, textsAt, startsAt];
-    kernel.ints.set([...lines, isWanted ? 1 : 0, this.#alwaysLast], this.#lines / 4);
-    kernel.ints[this.#state / 4] = from;
+    const keys = this.#prepareLines(group, from, found);
     let isContinued = false;
     for (;;) {
       const before = this.#at;
       // Another query may have had its turn since the last piece.
-      kernel.exports.setKeys(starts, keys, keyTable);
+      kernel.exports.setKeys(...keys);
       this.#at = kernel.exports.writeLines(
         this.#state,
         this.#programs.kinds,
@@ -249,7 +242,24 @@ export class SegmentRun {
     yield* this.#flush(isContinued ? 1 : pieceBytesGoal);
   }
 
-  /** Answers the block that the kernel stands before, or in. */
+  /** Tells the kernel where the lines of a group come from. Returns what it needs to write keys. */
+  #prepareLines(
+    group: GroupEntry,
+    from: number,
+    found: { columns: GroupColumns; selected: SelectedGroup } | undefined,
+  ): [starts: number, keys: number, table: number] {
+    const blocks = found === undefined ? 0 : this.#blockTable(group, found.columns);
+    const { textsAt, startsAt } = this.#headers;
+    const lines = [found?.selected.marks ?? 0, blocks, group.firstBlock, textsAt, startsAt];
+    const isWanted = this.#selection.includeAllBlocks ? 1 : 0;
+    this.#kernel.ints.set([...lines, isWanted, this.#alwaysLast], this.#lines / 4);
+    this.#kernel.ints[this.#state / 4] = from;
+    if (found === undefined) return [0, 0, 0];
+    const { columns } = found;
+    return [columns.made('keyStarts').at, columns.stored('txKeys').at, this.#open.keyTable];
+  }
+
+  /** Returns the block that the kernel stands before, or in. */
   #readState(): number {
     const { ints } = this.#kernel;
     const at = this.#state / 4;

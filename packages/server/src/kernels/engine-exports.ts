@@ -22,6 +22,16 @@ export interface EngineExports extends PageDecoder {
   base58Initialize(base: number): void;
   base58Encode(bytes: number, length: number, out: number): number;
   takeDecodedBytes(): number;
+  sumCounts(counts: number, transactionCount: number, out: number): void;
+  readPageStarts(
+    table: number,
+    length: number,
+    sectionCount: number,
+    pagedSections: number,
+    pageCount: number,
+    out: number,
+  ): number;
+  placeAsked(ids: number, count: number, blocks: number, rooms: number, out: number): number;
   startsOf(lengths: number, count: number, out: number): number;
   addColumn(column: number, count: number, out: number): void;
   sumInRanges(steps: number, starts: number, rangeCount: number, out: number): void;

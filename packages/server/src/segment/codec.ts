@@ -27,6 +27,9 @@ export interface CodecExports extends PageDecoder {
       out: number,
     ]
   ): number;
+  readonly BASE58_TABLE_BYTES: { readonly value: number };
+  base58Initialize(base: number): void;
+  keyTexts(keys: number, count: number, out: number): void;
   checksumChunks(bytes: number, length: number, chunkBytes: number, out: number): void;
   lzCompress(input: number, length: number, out: number, table: number): number;
   lzDecompress(input: number, length: number, out: number, capacity: number): number;
@@ -111,4 +114,25 @@ function join(bytes: Uint8Array, planes: number, count: number, width: number): 
   new Uint8Array(memory.buffer, scratchStart, bytes.length).set(bytes);
   exports.joinPlanes(scratchStart, planes, count, width, out);
   return new Uint8Array(memory.buffer, out, count * width).slice().buffer;
+}
+
+const keyBytes = 32;
+const keyTextBytes = 48;
+
+/** Base58 texts of keys of 32 bytes each. */
+export function keyTexts(keys: Uint8Array): string[] {
+  const { memory, exports } = codec();
+  const count = keys.length / keyBytes;
+  const tables = scratchStart;
+  const input = tables + exports.BASE58_TABLE_BYTES.value;
+  const out = input + keys.length + slackBytes;
+  ensureMemory(memory, out + count * keyTextBytes + slackBytes);
+  exports.base58Initialize(tables);
+  new Uint8Array(memory.buffer).set(keys, input);
+  exports.keyTexts(input, count, out);
+  const texts = Buffer.from(memory.buffer, out, count * keyTextBytes);
+  return Array.from({ length: count }, (_, i) => {
+    const at = i * keyTextBytes;
+    return texts.toString('latin1', at, at + (texts[at + keyTextBytes - 1] as number));
+  });
 }

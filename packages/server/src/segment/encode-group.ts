@@ -118,7 +118,7 @@ class GroupEncoder {
     const { columns } = this.#options.layout[number] as StoredSection;
     let rawBytes = slackBytes;
     const placed = columns.map((column, i): PlacedColumn => {
-      const { values } = this.#rows[SECTION_COLUMNS[number]?.[i] as keyof GroupRows];
+      const values = this.#valuesOf(number, i);
       const at = this.#reserve(values.byteLength);
       const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
       new Uint8Array(this.#kernel.memory.buffer, at, bytes.length).set(bytes);
@@ -191,12 +191,16 @@ class GroupEncoder {
     return new Uint8Array(this.#kernel.memory.buffer, out, outEnd - out).slice();
   }
 
+  #valuesOf(section: number, column: number): Uint32Array | BigUint64Array | Uint8Array {
+    const names = SECTION_COLUMNS[section] as readonly (keyof GroupRows)[];
+    return this.#rows[names[column] as keyof GroupRows].values;
+  }
+
   #totals(): number[] {
     const totals = DOMAINS.map(() => 0);
     this.#options.layout.forEach(({ columns }, section) => {
       columns.forEach((column, i) => {
-        const { values } = this.#rows[SECTION_COLUMNS[section]?.[i] as keyof GroupRows];
-        totals[column.domain] = values.byteLength / valueBytes(column);
+        totals[column.domain] = this.#valuesOf(section, i).byteLength / valueBytes(column);
       });
     });
     return totals;

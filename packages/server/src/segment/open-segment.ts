@@ -1,4 +1,3 @@
-import { encodeBase58 } from '../base/base58.ts';
 import { discard } from '../base/discard.ts';
 import { ensureMemory } from '../kernels/load-kernel.ts';
 import type { BlockHeader } from '../ledger/block.ts';
@@ -6,7 +5,7 @@ import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import { BLOCK_COLUMNS, type BlockColumnName } from './block-columns.ts';
 import type { BlockCounts } from './block-counts.ts';
 import { chunkBytes } from './chunk-checksums.ts';
-import { codec, scratchStart } from './codec.ts';
+import { codec, keyTexts, scratchStart } from './codec.ts';
 import { pagedSectionCount } from './columns.ts';
 import { decodeGroup, sectionName } from './decode-group.ts';
 import { keyBytes } from './dictionary.ts';
@@ -294,19 +293,17 @@ export function readHeaders(segment: BlockTable): BlockHeader[] {
   const [numbers, distances] = [longs('number'), longs('parentDistance')];
   const [heights, heightNull] = [longs('height'), ints('heightNull')];
   const [times, timeNull] = [longs('timestamp'), ints('timestampNull')];
-  const hashes = segment.readBlockColumn('hash') as Uint8Array;
+  const hashes = keyTexts(segment.readBlockColumn('hash') as Uint8Array);
   const parentKinds = ints('parentHashKind');
-  const parents = segment.readBlockColumn('parentHash') as Uint8Array;
+  const parents = keyTexts(segment.readBlockColumn('parentHash') as Uint8Array);
   let number = 0;
   let parentAt = 0;
   let before = '';
-  const text = (bytes: Uint8Array, row: number) =>
-    encodeBase58(bytes.subarray(row * keyBytes, (row + 1) * keyBytes));
   return Array.from({ length: segment.blockCount }, (_, row) => {
     number += Number(numbers[row]);
-    const hash = text(hashes, row);
+    const hash = hashes[row] as string;
     const kind = parentKinds[row];
-    const parentHash = kind === 0 ? null : kind === 1 ? before : text(parents, parentAt++);
+    const parentHash = kind === 0 ? null : kind === 1 ? before : (parents[parentAt++] as string);
     before = hash;
     return {
       number: number as Slot,

@@ -422,11 +422,13 @@ export const configSchema = Type.Object({
       defaultText: 'one a core',
       description: 'threads',
     }),
-    cacheBytesMax: bytes(
-      'columns that all of them together keep loaded',
-      ENGINE_LIMITS.cacheBytesMax,
-      1 << 20,
-    ),
+    cacheBytesMax: Type.Integer({
+      minimum: 1 << 20,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: ENGINE_LIMITS.cacheBytesMax,
+      defaultText: 'a 32nd of the memory, from 64 MiB to 1 GiB',
+      description: 'what all of them together keep of segments: indexes, dictionaries, keys',
+    }),
   }),
   limits,
   datasets: list(dataset, 'the datasets'),

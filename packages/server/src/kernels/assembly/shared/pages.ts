@@ -400,3 +400,45 @@ export function decodePages(
   }
   return -1;
 }
+
+/** Sums of all counts by domain: 16 numbers at `out`. */
+export function sumCounts(counts: usize, transactionCount: u32, out: usize): void {
+  let a = i32x4.splat(0);
+  let b = i32x4.splat(0);
+  let c = i32x4.splat(0);
+  let d = i32x4.splat(0);
+  for (let i: u32 = 0; i < transactionCount; i++, counts += COUNTS_BYTES) {
+    a = i32x4.add(a, v128.load(counts));
+    b = i32x4.add(b, v128.load(counts, 16));
+    c = i32x4.add(c, v128.load(counts, 32));
+    d = i32x4.add(d, v128.load(counts, 48));
+  }
+  v128.store(out, a);
+  v128.store(out, b, 16);
+  v128.store(out, c, 32);
+  v128.store(out, d, 48);
+}
+
+/**
+ * Where the pages of each section start in it, from the table of their lengths: for each section `pageCount` + 1 numbers, for those
+ * behind `pagedSections` two. Returns whether the table is well formed.
+ */
+export function readPageStarts(
+  table: usize, length: u32, sectionCount: u32, pagedSections: u32, pageCount: u32, out: usize,
+): bool {
+  const end = table + length;
+  isMalformed = false;
+  for (let section: u32 = 0; section < sectionCount; section++) {
+    const count: u32 = section < pagedSections ? pageCount : 1;
+    let start: u32 = 0;
+    for (let page: u32 = 0; page < count; page++, out += 4) {
+      store<u32>(out, start);
+      start += readVarint(table, end);
+      if (isMalformed) return false;
+      table = varintEnd;
+    }
+    store<u32>(out, start);
+    out += 4;
+  }
+  return table == end;
+}

@@ -522,6 +522,29 @@ export function placeKeys(ids: usize, count: u32, keys: usize, firstId: u32, roo
   }
 }
 
+/** Keys of a block that is read at once, as a power of two. */
+const BLOCK_KEYS_SHIFT: u32 = 11;
+
+/**
+ * Gives rooms from `out` on to those keys that were asked for whose block is in memory. `blocks` has the address of every block of
+ * keys, 0 if it is not there. Returns how many keys are left; they are moved to the front of the list.
+ */
+export function placeAsked(ids: usize, count: u32, blocks: usize, rooms: usize, out: usize): u32 {
+  let left: u32 = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const id = load<u32>(ids + (i << 2));
+    const block: usize = load<u32>(blocks + ((id >> BLOCK_KEYS_SHIFT) << 2));
+    if (block == 0) {
+      store<u32>(ids + (left++ << 2), id);
+      continue;
+    }
+    store<u32>(rooms + (id << 2), <u32>out);
+    keyRooms(block + ((id & ((1 << BLOCK_KEYS_SHIFT) - 1)) << 5), 1, out);
+    out += KEY_ROOM;
+  }
+  return left;
+}
+
 /** Takes back what was asked for. */
 export function unaskKeys(rooms: usize, count: u32): void {
   for (let at = rooms; at < rooms + (count << 2); at += 4) if (load<u32>(at) == ASKED) store<u32>(at, 0);

@@ -34,3 +34,11 @@ function makeKeyText(room: usize): u32 {
   store<u8>(room, <u8>length, KEY_ROOM - 1);
   return length;
 }
+
+/** The texts of keys of 32 bytes each, 48 bytes apart from `out` on, without quotes; the last byte of each is the length. */
+export function keyTexts(keys: usize, count: u32, out: usize): void {
+  for (let i: u32 = 0; i < count; i++, keys += 32, out += KEY_ROOM) {
+    const end = base58Encode(keys, 32, out);
+    store<u8>(out, <u8>(end - out), KEY_ROOM - 1);
+  }
+}
