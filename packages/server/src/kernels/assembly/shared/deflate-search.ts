@@ -9,11 +9,11 @@ const WORD_BYTES: u32 = 8;
 /** Positions by hash, 16 bits each. */
 const HASH_BITS: u32 = 15;
 /** After this many positions without a match the search takes longer steps, as a power of two. */
-const STEP_BITS: u32 = 6;
+const STEP_BITS: u32 = 7;
 /** Positions from the start of a match that can be found again. */
 const INSERTED_COUNT: usize = 4;
 
-/** Begins a text. */
+/** Begins a text. No position of another is left, so a distance never reaches before the start. */
 export function beginSearch(): void {
   memory.fill(TABLE, 0, 2 << HASH_BITS);
 }
@@ -24,6 +24,7 @@ function slotOf(word: u64): usize {
   return <usize>((word * 0x9e3779b185ebca87) >> (64 - HASH_BITS)) << 1;
 }
 
+/** A word that reaches beyond the end of the text is harmless: nothing is searched after it. */
 // @ts-ignore: decorator
 @inline
 function insert(at: usize): void {
@@ -43,8 +44,8 @@ export function searchBlock(start: usize, end: usize): void {
     const distance = (position - load<u16>(slot, TABLE)) & 0xffff;
     store<u16>(slot, <u16>position, TABLE);
     const candidate = at - distance;
-    // A word before the input is read too and refused after that: it is rarely equal.
-    if (load<u64>(candidate) != word || distance - 1 >= min<u32>(position, DISTANCE_MAX)) {
+    // A distance of 0 is a position that was inserted ahead of time, or an empty slot at the start of the text.
+    if (load<u64>(candidate) != word || distance - 1 >= DISTANCE_MAX) {
       at += misses++ >> STEP_BITS;
       continue;
     }
