@@ -1,5 +1,6 @@
 /** `npm run bench -- NAME…` runs benchmarks by name; without a name, all of them. */
 import { type Benchmark, UsageFailure } from './benchmark.ts';
+import { deflateBenchmark } from './deflate.ts';
 import { engineBenchmark } from './engine/engine-benchmark.ts';
 import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
@@ -7,6 +8,7 @@ import { serviceBenchmark } from './service/service-benchmark.ts';
 
 const benchmarks: readonly Benchmark[] = [
   normalizeBenchmark,
+  deflateBenchmark,
   engineBenchmark,
   firstScanBenchmark,
   serviceBenchmark,

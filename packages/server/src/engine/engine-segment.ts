@@ -68,8 +68,9 @@ export class EngineSegment {
   sectionWindow(section: number, rawBytesMax: number): SectionWindow {
     const known = this.#windows.get(section);
     if (known !== undefined && known.rawBytesMax >= rawBytesMax) return known;
-    if (known !== undefined) this.#kernel.release(known.window);
+    // Read first: where that fails the window before stays what it is.
     const dictionary = this.segment.readSectionDictionary(section);
+    if (known !== undefined) this.#kernel.release(known.window);
     const window = this.#kernel.allocate(dictionary.length + rawBytesMax);
     this.#kernel.bytes.set(dictionary, window);
     const made = { window, length: dictionary.length, rawBytesMax };

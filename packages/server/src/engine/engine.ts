@@ -20,6 +20,8 @@ export class Engine {
   readonly #sources = new Map<string, Uint8Array | SegmentBytes>();
   /** Open segments, the least recently used first. */
   readonly #segments = new Map<string, EngineSegment>();
+  /** Those in which runs may have read more since they were counted. */
+  readonly #growing = new Set<EngineSegment>();
   #cachedBytes = 0;
 
   constructor(options: EngineOptions) {
@@ -57,7 +59,9 @@ export class Engine {
 
   /** Plans a query on one open segment. The run holds memory of the kernel until it is released. */
   begin(key: string, selection: Selection, options: RunOptions = {}): SegmentRun {
-    return new SegmentRun(this.#opened(key), selection, options, this.#kernel);
+    const open = this.#opened(key);
+    this.#growing.add(open);
+    return new SegmentRun(open, selection, options, this.#kernel);
   }
 
   /** The answer from one open segment, in pieces; most end with a line, all together do. */
@@ -86,13 +90,16 @@ export class Engine {
       this.#segments.delete(key);
     }
     this.#segments.set(key, open);
-    for (const each of this.#segments.values())
-      if (each.users > 0 || each === open) this.#count(each);
+    this.#count(open);
+    for (const each of this.#growing) {
+      this.#count(each);
+      if (each.users === 0) this.#growing.delete(each);
+    }
     this.#evict(key);
     return open;
   }
 
-  /** A segment grows while it is used: it is counted whenever a run begins. */
+  /** A segment grows while runs read it: it is counted whenever a run begins, and once more when none reads it any more. */
   #count(open: EngineSegment): void {
     const { byteLength, countedBytes } = open;
     this.#cachedBytes += byteLength - countedBytes;
@@ -109,6 +116,7 @@ export class Engine {
   #unload(open: EngineSegment): void {
     assert(open.users === 0, 'a segment is evicted when no run reads it');
     this.#segments.delete(open.key);
+    this.#growing.delete(open);
     this.#cachedBytes -= open.countedBytes;
     open.release();
   }

@@ -46,6 +46,7 @@ export class GroupColumns {
   readonly #number: number;
   readonly meter: LoadMeter;
   readonly #stored = new Map<ColumnName, LoadedColumn>();
+  readonly #loaded = new Set<number>();
   readonly #made = new Map<MadeColumn, LoadedColumn>();
   /** By transaction in memory and domain the number of rows; one entry more for what belongs to the whole group. */
   readonly #counts: number;
@@ -91,7 +92,8 @@ export class GroupColumns {
   stored(name: ColumnName): LoadedColumn {
     const known = this.#stored.get(name);
     if (known !== undefined) return known;
-    this.#loadSection(SECTIONS.indexOf(shapeOf(name).section));
+    const section = SECTIONS.indexOf(shapeOf(name).section);
+    if (!this.#loaded.has(section)) this.#loadSection(section);
     return this.#stored.get(name) ?? this.#missing(name);
   }
 
@@ -171,6 +173,7 @@ export class GroupColumns {
       const page = isWhole ? 0 : (this.pages.pages[failed] as number);
       throw damaged(pageName(this.#number, section, page), 'it does not decode');
     }
+    this.#loaded.add(section);
     this.meter.bytesInflated += kernel.exports.takeDecodedBytes();
     placed.forEach(({ column, values }, i) => {
       const name = columnNamed(column.id);

@@ -49,8 +49,9 @@ class GroupDecoder {
 
   decode(): GroupRows {
     this.#prepareCounts();
-    this.#group.layout.forEach((_, section) => {
-      this.#decodeSection(section);
+    // Sections that a later version added come after these.
+    SECTIONS.forEach((_, section) => {
+      if (section < this.#group.layout.length) this.#decodeSection(section);
     });
     const columns = COLUMN_NAMES.map((name) => {
       const bytes = this.#values.get(name) ?? this.#missing(name);
@@ -154,7 +155,12 @@ class GroupDecoder {
   }
 }
 
+/** What an error calls a section of a row group. */
+export function sectionName(group: number, section: number): string {
+  return `group ${group}.${SECTIONS[section] ?? `section ${section}`}`;
+}
+
 /** What an error calls a page. */
 export function pageName(group: number, section: number, page: number): string {
-  return `group ${group}.${SECTIONS[section] ?? `section ${section}`} page ${page}`;
+  return `${sectionName(group, section)} page ${page}`;
 }

@@ -34,6 +34,7 @@ export function measureSegment(segment: Segment): MeasuredPart[] {
     },
     ...measureParts(segment),
     { table: 'frame', name: 'directory', pieceCount: 1, storedBytes: storedLength },
+    { table: 'frame', name: 'padding', pieceCount: 1, storedBytes: paddingBytes(segment) },
     {
       table: 'frame',
       name: 'header and footer',
@@ -41,6 +42,13 @@ export function measureSegment(segment: Segment): MeasuredPart[] {
       storedBytes: headerBytes + footerBytes,
     },
   ];
+}
+
+/** Between the last row group and the keys, which begin with a chunk. */
+function paddingBytes(segment: Segment): number {
+  const last = segment.directory.groups.at(-1)?.sections.at(-1);
+  const end = last === undefined ? headerBytes : last.offset + last.storedLength;
+  return segment.partEntry(PART.keys, 0).offset - end;
 }
 
 /** Parts whose pieces are told apart, by what they hold. */

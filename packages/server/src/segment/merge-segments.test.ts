@@ -4,6 +4,7 @@ import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { normalizeBlock } from '../source/normalize-block.ts';
 import { hasRealData, readRealBlocks } from '../source/testing/real-data.ts';
 import { buildBlock, buildSegment } from './build-segment.ts';
+import { PART } from './directory.ts';
 import { mergeSegments, mergeUnderHeader } from './merge-segments.ts';
 import { openSegment } from './open-segment.ts';
 import { sampleBlock } from './testing/sample-block.ts';
@@ -51,16 +52,17 @@ test('behavior: row groups of the parts need not be those of the whole', () => {
   expectSame(merged, buildSegment(blocks));
 });
 
-test('behavior: several row groups and dictionary pages of simulated blocks', () => {
+test('behavior: several row groups, section dictionaries and pages of postings', () => {
   const content = { profile: '2025', transactionsPerBlock: 180 } as const;
   const blocks = simulatedBlocks({ content, blockCount: 14 });
   const merged = mergeCut(
     blocks,
     Array.from({ length: 8 }, (_, i) => i + 1),
   );
-  const { groups, dictionaryPages } = openSegment(merged).directory;
-  expect(groups.length).toBeGreaterThan(1);
-  expect(dictionaryPages.length).toBeGreaterThan(1);
+  const segment = openSegment(merged);
+  expect(segment.directory.groups.length).toBeGreaterThan(1);
+  expect(segment.partCount(PART.sectionDictionary)).toBeGreaterThan(1);
+  expect(segment.partCount(PART.postings)).toBeGreaterThan(1);
   expectSame(merged, buildSegment(blocks));
 });
 

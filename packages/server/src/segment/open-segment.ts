@@ -7,7 +7,7 @@ import type { BlockCounts } from './block-counts.ts';
 import { chunkBytes } from './chunk-checksums.ts';
 import { codec, keyTexts, scratchStart } from './codec.ts';
 import { pagedSectionCount } from './columns.ts';
-import { decodeGroup } from './decode-group.ts';
+import { decodeGroup, sectionName } from './decode-group.ts';
 import { keyBytes } from './dictionary.ts';
 import {
   checkHeader,
@@ -151,7 +151,7 @@ export class Segment {
     if (entry === undefined) throw damaged(`group ${number}`, 'the directory does not list it');
     const lengths = this.readPageTable(number);
     const sections = entry.sections.map((place, section) => ({
-      bytes: this.readPlain(place.offset, place.storedLength, `group ${number}`),
+      bytes: this.readPlain(place.offset, place.storedLength, sectionName(number, section)),
       lengths: lengths[section] as Uint32Array,
       dictionary: this.readSectionDictionary(section),
     }));

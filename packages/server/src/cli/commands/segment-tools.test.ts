@@ -276,18 +276,18 @@ describe('sluice inspect', () => {
     const { code, out } = await run('inspect', at('all.segment'));
     expect(code).toBe(0);
     const lines = out.trimEnd().split('\n');
-    expect(lines[0]).toMatch(/: segment of version 1, slots \d+ to \d+, 40 blocks, /);
+    expect(lines[0]).toMatch(/: segment of version 2, slots \d+ to \d+, 40 blocks, /);
     for (const name of [
-      'txKeys',
-      'insData',
-      'logText',
+      'transactions',
+      'instructions',
+      'logs',
       'keys',
       'postings',
       'fingerprints',
       'hash',
     ]) {
       expect(
-        lines.some((line) => line.split(/ +/)[1] === name),
+        lines.some((line) => line.split(/ {2,}/)[1] === name),
         name,
       ).toBe(true);
     }
@@ -354,7 +354,7 @@ describe('sluice explain', () => {
     });
     expect(itemOf('kind', 'data')).toMatchObject({ array: 'logs', drivenBy: null });
     expect(cost.groupsRead).toBe(1);
-    for (const name of ['unitsRead', 'bytesRead', 'bytesInflated', 'lines', 'answerBytes']) {
+    for (const name of ['pagesRead', 'bytesRead', 'bytesInflated', 'lines', 'answerBytes']) {
       expect(cost[name], name).toBeGreaterThan(0);
       expect(total[name], name).toBe(cost[name]);
     }

@@ -313,7 +313,8 @@ function decodeColumn(column: usize, counts: usize, at: usize, end: usize): usiz
   const type = load<u32>(column);
   const cursor = load<u32>(column, 16);
   const values: usize = load<u32>(column, 12);
-  if (cursor + count > load<u32>(column, 20)) return fail();
+  // Not cursor + count: a malformed count may be so large that the sum is small again.
+  if (count > load<u32>(column, 20) - cursor) return fail();
   store<u32>(column, cursor + count, 16);
   if (count == 1 && type == TYPE_INT && at < end) {
     // Most columns of transactions have one small value.
@@ -328,7 +329,7 @@ function decodeColumn(column: usize, counts: usize, at: usize, end: usize): usiz
   if (type == TYPE_BYTES) {
     const unit = load<u32>(column, 24);
     const bytes = count * unit;
-    if (at + bytes > end) return fail();
+    if (bytes > <u32>(end - at)) return fail();
     memory.copy(values + cursor * unit, at, bytes);
     return at + bytes;
   }
@@ -348,7 +349,7 @@ function skipTransaction(columns: usize, columnCount: u32, counts: usize): bool 
     const column = columns + i * DESCRIPTOR_BYTES;
     const count = load<u32>(counts + (load<u32>(column, 4) << 2));
     const cursor = load<u32>(column, 16);
-    if (cursor + count > load<u32>(column, 20)) return false;
+    if (count > load<u32>(column, 20) - cursor) return false;
     const type = load<u32>(column);
     const unit: u32 = type == TYPE_BYTES ? load<u32>(column, 24) : type == TYPE_LONG ? 8 : 4;
     memory.fill(load<u32>(column, 12) + cursor * unit, 0, count * unit);
