@@ -20,7 +20,7 @@ const writerFactorGoal = 6;
 export const leftAtEnd = 2;
 
 const modeTexts: Readonly<Record<Mode, string>> = {
-  warm: `warm: after one run, our page cache ${megabytes(cacheBytesMax, 2 ** 20)} MiB; DuckDB's tables in memory`,
+  warm: `warm: after one run, our cache ${megabytes(cacheBytesMax, 2 ** 20)} MiB; DuckDB's tables in memory`,
   cold: 'cold: a process of its own for every run, files in the page cache of the system, nothing open; DuckDB over Parquet',
 };
 
@@ -89,7 +89,7 @@ export function describeRest({ size, writer, memory, corpus, results }: EngineRe
     const mebibytes = (bytes: number) => megabytes(bytes, 2 ** 20);
     const limit = memory.cacheBytesMax + beyondCacheBytesMax;
     lines.push(
-      `memory: RssAnon at most ${mebibytes(memory.peakBytes)} MiB while answering everything with a page cache of ${mebibytes(memory.cacheBytesMax)} MiB, a tenth of the segments; ${mebibytes(memory.startBytes)} MiB before the first byte (limit cache + 200 MiB = ${mebibytes(limit)} MiB: ${memory.peakBytes <= limit ? 'met' : 'missed'})`,
+      `memory: RssAnon at most ${mebibytes(memory.peakBytes)} MiB while answering everything with a cache of ${mebibytes(memory.cacheBytesMax)} MiB, a tenth of the segments; ${mebibytes(memory.startBytes)} MiB before the first byte (limit cache + 200 MiB = ${mebibytes(limit)} MiB: ${memory.peakBytes <= limit ? 'met' : 'missed'})`,
     );
   }
   const missed = results.filter(
@@ -151,6 +151,6 @@ const method = [
   'DuckDB makes the text of each array of each block (`to_json`, `string_agg` in order); the process that asked joins these to lines and encodes them, as ours come. Ratio unjoined leaves that last part out of DuckDB’s time. Answers above 100 MB are asked for in ranges of 100 blocks, as one statement would hold them whole.',
   'Warm runs go on for as long on each side: the runtime compiles what it runs often, and a query of two milliseconds is over twenty times before it has.',
   'Cold starts when a process is up (our threads started, DuckDB’s instance created) and no file is open.',
-  'The writer is compared on 16 blocks whose columns are all loaded: our time includes selecting and copying pieces out; `JSON.stringify` gets parsed objects, numbers as doubles, and its strings are not encoded to bytes.',
+  'The writer is compared on 16 blocks whose segment is open: our time includes decoding pages, selecting and copying pieces out; `JSON.stringify` gets parsed objects, numbers as doubles, and its strings are not encoded to bytes.',
   'Not measured: compression, HTTP, and disks; all files are in the page cache of the system.',
 ];
