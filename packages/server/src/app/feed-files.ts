@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os';
+import { SharedRooms } from '../base/shared-rooms.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { SegmentMerger } from '../dataset/segment-merger.ts';
-import { type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
+import { type ImportModules, type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
 import { readBlockFiles } from '../source/read-block-files.ts';
+import { allocateOwn } from '../source/split-lines.ts';
 import { Closers } from './closers.ts';
-import { startPreparing } from './start-preparing.ts';
+import { startPreparers } from './start-preparing.ts';
 
 export interface FeedFilesModules {
   readonly signal: AbortSignal;
@@ -12,6 +14,9 @@ export interface FeedFilesModules {
   readonly onRead: (byteCount: number) => void;
   readonly onBlock: (byteLength: number) => void;
 }
+
+/** One room for each block under way, and some. They are as long as nearly all lines, so that any fits the next. */
+const lineRooms = { countMax: 24, bytesMax: 256 << 20, granuleBytes: 8 << 20 } as const;
 
 /** More threads than this wait for the one that reads lines and merges. */
 const workerCountMax = 8;
@@ -26,11 +31,23 @@ export async function feedFiles(
   try {
     const workerCount = Math.min(availableParallelism(), workerCountMax);
     const preparing = { workerCount, form: 'draft' } as const;
-    const prepare = startPreparing(dataset.description, preparing, closers);
+    const pool = startPreparers(dataset.description, preparing, closers);
     const merger = new SegmentMerger({ givesWay: false });
     closers.add(() => merger.close());
-    const lines = readBlockFiles(paths, { onRead }, signal);
-    return await importBlocks(lines, { dataset, prepare, merger, onBlock }, signal);
+    const rooms = new SharedRooms(lineRooms);
+    const allocate = (length: number) => rooms.take(length) ?? allocateOwn(length);
+    const lines = readBlockFiles(paths, { onRead, allocate }, signal);
+    const modules: ImportModules = {
+      dataset,
+      prepare: (slot, bytes, format) => pool.normalize(slot, bytes, format),
+      merger,
+      onBlock,
+      onLineRead: ({ buffer }) => {
+        if (buffer instanceof SharedArrayBuffer) rooms.put(buffer);
+      },
+      onDraftRead: (bytes) => pool.giveBack(bytes),
+    };
+    return await importBlocks(lines, modules, signal);
   } finally {
     await closers.closeAll();
   }

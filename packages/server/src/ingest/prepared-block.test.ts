@@ -29,7 +29,7 @@ import {
   toJson,
 } from '../source/testing/raw-block.ts';
 import { hasRealData, type RealBlock, readRealBlocks } from '../source/testing/real-data.ts';
-import { prepareDraft } from './prepared-block.ts';
+import { buildDraft, prepareBlock, prepareDraft } from './prepared-block.ts';
 
 /** One for all tests, as a thread has one for all blocks. */
 const kernel = new TransactionKernel(voteProgram);
@@ -42,8 +42,11 @@ function prepare(
   by?: TransactionKernel,
 ): unknown {
   try {
-    const prepared = prepareDraft(normalizeBlock(number, bytes, options, by));
-    return { ...prepared, bytes: Buffer.from(prepared.bytes).toString('base64') };
+    const normalized = normalizeBlock(number, bytes, options, by);
+    const { header, bytes: whole, counts } = prepareBlock(normalized);
+    const built = buildDraft(prepareDraft(normalized).bytes, header);
+    expect(Buffer.compare(built, whole), 'the draft gives the same segment').toBe(0);
+    return { header, counts, bytes: Buffer.from(whole).toString('base64') };
   } catch (error) {
     if (!isCodedError(error)) throw error;
     return { code: error.code, detail: error.detail };

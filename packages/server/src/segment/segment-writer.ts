@@ -99,7 +99,7 @@ export class SegmentWriter {
 
   /** As `append`, of a block some of whose transactions are in the kernel instead of among its records. */
   appendWithTaken(block: Block, kernel: TransactionKernel): void {
-    const taken = new TakenTransactions(kernel, this.#dictionary);
+    const taken = TakenTransactions.ofKernel(kernel, this.#dictionary);
     const counts = addCounts(countRecords(block), taken.counts);
     this.appendRows(block.header, counts, (rows, texts) =>
       this.#appender.append(block, rows, texts, taken),

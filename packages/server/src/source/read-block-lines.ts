@@ -11,7 +11,7 @@ import { parseSlot, type Slot } from '../ledger/primitives.ts';
 import { isSpace } from './is-space.ts';
 import { openByteStream, standardInput } from './open-byte-stream.ts';
 import { readFileLines } from './read-file-lines.ts';
-import { joinBetween, LineTooLong, splitLines } from './split-lines.ts';
+import { type Allocate, joinBetween, LineTooLong, splitLines } from './split-lines.ts';
 
 export interface BlockLine {
   readonly slot: Slot;
@@ -28,6 +28,8 @@ export interface ReadLinesOptions {
   readonly onRead?: ((byteCount: number) => void) | undefined;
   /** Ends a wait for what is yet to be written to a pipe; what is read then fails. */
   readonly signal?: AbortSignal | undefined;
+  /** Provides the memory for the bytes of a block; by default each block gets memory of its own. */
+  readonly allocate?: Allocate | undefined;
 }
 
 export const lineExpected = '{"slot":N,"block":{…}}';
@@ -51,11 +53,11 @@ export async function* readBlockLines(
   path: string,
   options: ReadLinesOptions,
 ): AsyncGenerator<BlockLine> {
-  const { lineBytesMax } = options;
+  const { lineBytesMax, allocate } = options;
   let line = 1;
   try {
     for await (const parts of readLines(path, options)) {
-      const found = parseLine(parts, { path, line });
+      const found = parseLine(parts, { path, line }, allocate);
       if (found !== undefined) yield found;
       line++;
     }
@@ -147,6 +149,7 @@ function describeReadFailure(error: unknown, place: { path: string; line?: numbe
 function parseLine(
   parts: readonly Uint8Array[],
   { path, line }: { path: string; line: number },
+  allocate: Allocate | undefined,
 ): BlockLine | undefined {
   let end = parts.length;
   while (end > 0 && isBlank(parts[end - 1] as Uint8Array)) end--;
@@ -165,7 +168,7 @@ function parseLine(
     throw new CodedError('block-line-invalid', { path, line, expected: lineExpected });
   }
   const { slot, headLength, tailLength } = around;
-  return { slot, bytes: joinBetween(whole, headLength, tailLength), path, line };
+  return { slot, bytes: joinBetween(whole, headLength, tailLength, allocate), path, line };
 }
 
 /** What stands around the block of a line, by how the line begins and ends. */
