@@ -1,10 +1,9 @@
 import { availableParallelism } from 'node:os';
-import { SharedRooms } from '../base/shared-rooms.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { SegmentMerger } from '../dataset/segment-merger.ts';
 import { type ImportModules, type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
+import { LineBuffers } from '../source/line-buffers.ts';
 import { readBlockFiles } from '../source/read-block-files.ts';
-import { allocateOwn } from '../source/split-lines.ts';
 import { Closers } from './closers.ts';
 import { startPreparers } from './start-preparing.ts';
 
@@ -14,9 +13,6 @@ export interface FeedFilesModules {
   readonly onRead: (byteCount: number) => void;
   readonly onBlock: (byteLength: number) => void;
 }
-
-/** One room for each block under way, and some. They are as long as nearly all lines, so that any fits the next. */
-const lineRooms = { countMax: 24, bytesMax: 256 << 20, granuleBytes: 8 << 20 } as const;
 
 /** More threads than this wait for the one that reads lines and merges. */
 const workerCountMax = 8;
@@ -34,17 +30,15 @@ export async function feedFiles(
     const pool = startPreparers(dataset.description, preparing, closers);
     const merger = new SegmentMerger({ givesWay: false });
     closers.add(() => merger.close());
-    const rooms = new SharedRooms(lineRooms);
-    const allocate = (length: number) => rooms.take(length) ?? allocateOwn(length);
+    const buffers = new LineBuffers();
+    const { allocate } = buffers;
     const lines = readBlockFiles(paths, { onRead, allocate }, signal);
     const modules: ImportModules = {
       dataset,
       prepare: (slot, bytes, format) => pool.normalize(slot, bytes, format),
       merger,
       onBlock,
-      onLineRead: ({ buffer }) => {
-        if (buffer instanceof SharedArrayBuffer) rooms.put(buffer);
-      },
+      onLineRead: (bytes) => buffers.giveBack(bytes),
       onDraftRead: (bytes) => pool.giveBack(bytes),
     };
     return await importBlocks(lines, modules, signal);

@@ -4,20 +4,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as zlib from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
+import { LineBuffers } from './line-buffers.ts';
 import { readBlockFiles } from './read-block-files.ts';
-import { readBlockLines } from './read-block-lines.ts';
+import { type BlockLine, readBlockLines } from './read-block-lines.ts';
+import type { Allocate } from './split-lines.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-lines-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function readLines(content: string | Uint8Array) {
+async function readLines(content: string | Uint8Array, allocate?: Allocate) {
   const path = join(folder, 'blocks');
   writeFileSync(path, content);
   const found: (readonly [number, number, string])[] = [];
-  for await (const { slot, line, bytes } of readBlockLines(path, { lineBytesMax: 4_000_000 })) {
-    expect(bytes.byteLength).toBe(bytes.buffer.byteLength);
+  const kept: BlockLine[] = [];
+  for await (const block of readBlockLines(path, { lineBytesMax: 4_000_000, allocate })) {
+    const { slot, line, bytes } = block;
     found.push([slot, line, Buffer.from(bytes).toString()]);
+    kept.push(block);
   }
+  // Each line owns its buffer: what comes after it does not change it.
+  expect(new Set(kept.map(({ bytes }) => bytes.buffer)).size).toBe(kept.length);
+  expect(kept.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(
+    found.map(([, , text]) => text),
+  );
   return found;
 }
 
@@ -31,6 +40,26 @@ const lines = slots.map((slot) => `{"slot":${slot},"block":${blockOf(slot)}}`);
 test('default: each line gives its slot and the bytes of its block', async () => {
   expect(await readLines(`${lines.join('\n')}\n`)).toEqual(expected);
   expect(await readLines(lines.join('\n'))).toEqual(expected);
+});
+
+test('behavior: lines in shared memory that is used again are the same', async () => {
+  const buffers = new LineBuffers();
+  const spare = buffers.allocate(20_000_000);
+  spare.fill(0x0a);
+  buffers.giveBack(spare);
+  const many = Array.from({ length: 7 }, (_, i) => `{"slot":${i},"block":${blockOf(i)}}`);
+  const read = await readLines(many.join('\n'), buffers.allocate);
+  expect(read).toEqual(many.map((_, i) => [i, i + 1, blockOf(i)]));
+  const path = join(folder, 'blocks');
+  let shared = 0;
+  for await (const { bytes } of readBlockLines(path, {
+    lineBytesMax: 4_000_000,
+    allocate: buffers.allocate,
+  })) {
+    if (bytes.buffer instanceof SharedArrayBuffer) shared++;
+    buffers.giveBack(bytes);
+  }
+  expect(shared).toBeGreaterThan(0);
 });
 
 test('behavior: white space around a line is no part of it, and empty lines count', async () => {

@@ -39,9 +39,7 @@ export function serveNormalizer<Value>(
 ): void {
   const port = parentPort;
   assert(port !== null, 'a worker of the pool runs in a thread of its own');
-  const room = new Room();
-  port.on('message', ({ slot, bytes: given, format, options, spare }: NormalizeRequest) => {
-    const bytes = given.buffer instanceof ArrayBuffer ? given : room.copy(given);
+  port.on('message', ({ slot, bytes, format, options, spare }: NormalizeRequest) => {
     try {
       const block =
         format === 'line'
@@ -60,16 +58,4 @@ export function serveNormalizer<Value>(
       port.postMessage(reply);
     }
   });
-}
-
-/** A copy of shared memory, which not everything can read, in memory that is used again for the next block. */
-class Room {
-  #buffer = new ArrayBuffer(0);
-
-  copy(bytes: Uint8Array): Uint8Array {
-    if (this.#buffer.byteLength < bytes.length) this.#buffer = new ArrayBuffer(bytes.length);
-    const copy = new Uint8Array(this.#buffer, 0, bytes.length);
-    copy.set(bytes);
-    return copy;
-  }
 }

@@ -34,20 +34,15 @@ export type Allocate = (length: number) => Uint8Array;
 export const allocateOwn: Allocate = (length) =>
   new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
 
-/** Copies the bytes of the parts, without `skipped` bytes at the start and `cut` bytes at the end, into one array. */
-export function joinBetween(
+/** Copies the parts into one array. */
+export function joinParts(
   parts: readonly Uint8Array[],
-  skipped: number,
-  cut: number,
   allocate: Allocate = allocateOwn,
 ): Uint8Array {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const bytes = allocate(length - skipped - cut);
-  let at = -skipped;
+  const bytes = allocate(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
   for (const part of parts) {
-    const start = Math.max(0, -at);
-    const end = Math.min(part.length, bytes.length - at);
-    if (end > start) bytes.set(part.subarray(start, end), at + start);
+    bytes.set(part, at);
     at += part.length;
   }
   return bytes;
