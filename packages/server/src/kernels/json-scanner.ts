@@ -4,7 +4,8 @@ import { ensureMemory, type Kernel } from './load-kernel.ts';
 export interface ScanExports {
   inputAddress(): number;
   memoryBytes(length: number): number;
-  scan(length: number, depthMax: number): void;
+  beginText(length: number, depthMax: number): void;
+  scanTo(end: number): void;
   scanFlags(): number;
   partsAddress(): number;
   partCount(): number;
@@ -31,6 +32,11 @@ export interface JsonScan {
 // As the kernel has them.
 const flag = { nonAscii: 1, tooDeep: 2, loneSurrogate: 4, delete: 8 } as const;
 
+/** A piece stays in the processor's caches until it is scanned. */
+const pieceBytes = 128 * 1024;
+/** How many bytes behind a piece its scan looks at. */
+const aheadBytes = 64;
+
 /** Copies a JSON text into the memory of a kernel and scans it there. */
 export class JsonScanner {
   readonly #kernel: Kernel<ScanExports>;
@@ -44,8 +50,13 @@ export class JsonScanner {
     ensureMemory(memory, exports.memoryBytes(bytes.length));
     const { buffer } = memory;
     const text = Buffer.from(buffer, exports.inputAddress(), bytes.length);
-    text.set(bytes);
-    exports.scan(bytes.length, depthMax);
+    exports.beginText(bytes.length, depthMax);
+    for (let start = 0; start < bytes.length; start += pieceBytes) {
+      const end = Math.min(start + pieceBytes, bytes.length);
+      const ahead = Math.min(end + aheadBytes, bytes.length);
+      text.set(bytes.subarray(start, ahead), start);
+      exports.scanTo(end);
+    }
     const flags = exports.scanFlags();
     return {
       bytes: text,

@@ -1,8 +1,8 @@
-// Scans JSON for those who read it with `JSON.parse`. The caller makes room for `memoryBytes`, puts the text at the input, and
-// calls `scan`.
-import { scanBytes, scanText } from './shared/scan';
+// Scans JSON for those who read it with `JSON.parse`. The caller makes room for `memoryBytes`, begins a text, and puts it at the
+// input, piece by piece.
+import { beginScan, scanBytes } from './shared/scan';
 
-export { partCount, partsAddress, runCount, runsAddress, scanFlags } from './shared/scan';
+export { partCount, partsAddress, runCount, runsAddress, scanFlags, scanTo } from './shared/scan';
 
 const input: usize = (__heap_base + 63) & ~63;
 
@@ -15,6 +15,6 @@ export function memoryBytes(length: u32): usize {
   return input + scanBytes(length);
 }
 
-export function scan(length: u32, depthMax: i32): void {
-  scanText(input, length, depthMax);
+export function beginText(length: u32, depthMax: i32): void {
+  beginScan(input, length, depthMax);
 }

@@ -28,11 +28,11 @@ import {
   TX_VERSION, TX_WRITABLE_COUNT,
 } from './shared/rows';
 
-import { partsAddress, scanBytes, scanText } from './shared/scan';
+import { beginScan, partsAddress, scanBytes } from './shared/scan';
 import { isSurelyVote, VOTE_BYTES_MAX, voteProgram } from './shared/vote';
 
 export { columnBytes, columnStart } from './shared/rows';
-export { partCount, partsAddress, runCount, runsAddress, scanFlags } from './shared/scan';
+export { partCount, partsAddress, runCount, runsAddress, scanFlags, scanTo } from './shared/scan';
 
 /** Several times the largest real transaction. */
 const transactionBytesMax: u32 = 256 << 10;
@@ -103,9 +103,9 @@ export function memoryBytes(length: u32): usize {
   return input + scanBytes(length);
 }
 
-/** Scans the block of `length` bytes at the input. */
-export function scan(length: u32, depthMax: i32): void {
-  scanText(input, length, depthMax);
+/** Begins a block of `length` bytes, which the caller puts at the input piece by piece and scans. */
+export function beginText(length: u32, depthMax: i32): void {
+  beginScan(input, length, depthMax);
 }
 
 /** Where the caller puts the text of the vote program, once. */

@@ -19,6 +19,10 @@ const flagTooDeep: i32 = 2;
 const flagLoneSurrogate: i32 = 4;
 const flagDelete: i32 = 8;
 
+let text: usize = 0;
+let textLength: i32 = 0;
+/** How far the text is scanned. */
+let scanned: i32 = 0;
 let parts: usize = 0;
 let runs: usize = 0;
 let flags: i32 = 0;
@@ -222,9 +226,31 @@ function prefixXor(bits: u64): u64 {
   return bits ^ (bits << 32);
 }
 
-/** Scans the text of `length` bytes at `start`. */
-export function scanText(start: usize, length: u32, limit: i32): void {
-  begin(start, length, limit);
+/** Begins a text of `length` bytes at `start`. */
+export function beginScan(start: usize, length: u32, limit: i32): void {
+  text = start;
+  textLength = <i32>length;
+  scanned = 0;
+  parts = (start + length + paddingBytes + 63) & ~63;
+  runs = parts + partTableBytes(length);
+  flags = 0;
+  depth = 0;
+  depthMax = limit;
+  openString = 0;
+  escapedCarry = 0;
+  digitsCarry = 0;
+  highSurrogateAt = -100;
+  partStart = -1;
+  partsFound = 0;
+  runsFound = 0;
+}
+
+/**
+ * Scans on to `end`, a multiple of 64 or the end of the text. The 64 bytes behind that are there already, so that the text can
+ * be put there piece by piece, each scanned while it is in the processor's caches.
+ */
+export function scanTo(end: i32): void {
+  if (end == textLength) memory.fill(text + <usize>textLength, 0x20, paddingBytes);
   const quote = i8x16.splat(0x22);
   const backslash = i8x16.splat(0x5c);
   const caseBit = i8x16.splat(0x20);
@@ -233,8 +259,8 @@ export function scanText(start: usize, length: u32, limit: i32): void {
   const deleteByte = i8x16.splat(0x7f);
   let high = i8x16.splat(0);
   let deletes = i8x16.splat(0);
-  for (let position: i32 = 0; position < <i32>length; position += 64) {
-    const at = start + (position as usize);
+  for (let position = scanned; position < end; position += 64) {
+    const at = text + (position as usize);
     const a = v128.load(at);
     const b = v128.load(at, 16);
     const c = v128.load(at, 32);
@@ -271,23 +297,8 @@ export function scanText(start: usize, length: u32, limit: i32): void {
     }
     findRuns(digitMask(a, b, c, d) & ~inString, position);
   }
+  scanned = end;
   if (i8x16.bitmask(high) != 0) flags |= flagNonAscii;
   if (v128.any_true(deletes)) flags |= flagDelete;
-  if (digitsCarry >= digitsMin) noteRun(<i32>length - digitsCarry, <i32>length);
-}
-
-function begin(start: usize, length: u32, limit: i32): void {
-  memory.fill(start + length, 0x20, paddingBytes);
-  parts = (start + length + paddingBytes + 63) & ~63;
-  runs = parts + partTableBytes(length);
-  flags = 0;
-  depth = 0;
-  depthMax = limit;
-  openString = 0;
-  escapedCarry = 0;
-  digitsCarry = 0;
-  highSurrogateAt = -100;
-  partStart = -1;
-  partsFound = 0;
-  runsFound = 0;
+  if (end == textLength && digitsCarry >= digitsMin) noteRun(end - digitsCarry, end);
 }
