@@ -96,6 +96,40 @@ test('property: a log that fits its calls, or does not, comes out as without the
   );
 });
 
+test('behavior: a log that is cut off at any line is taken where all heights are known, with the same bytes', () => {
+  const { length } = logOf(wholeBlock());
+  expect(length).toBeGreaterThan(10);
+  for (const heights of ['all', 'none', 'odd'] as const) {
+    for (let cut = 0; cut <= length; cut++) {
+      for (const after of [[], ['Program log: short enough', success(program.a)]]) {
+        const raw = wholeBlock();
+        setHeights(raw, heights);
+        const lines = logOf(raw);
+        lines.splice(cut, lines.length, 'Log truncated', ...after);
+        const takenCount = expectSame(toBytes(raw));
+        if (heights === 'all') expect(takenCount, `cut at ${cut}`).toBe(2);
+      }
+    }
+  }
+});
+
+type RawMeta = {
+  logMessages: string[];
+  innerInstructions: { instructions: { stackHeight?: number }[] }[];
+};
+
+const metaOf = (raw: RawObject) => (raw['transactions'] as { meta: RawMeta }[])[0]?.meta as RawMeta;
+const logOf = (raw: RawObject) => metaOf(raw).logMessages;
+
+/** Leaves the heights of inner calls, removes them, or makes one that no call can have there. */
+function setHeights(raw: RawObject, heights: 'all' | 'none' | 'odd'): void {
+  const calls = metaOf(raw).innerInstructions.flatMap(({ instructions }) => instructions);
+  for (const [i, call] of calls.entries()) {
+    if (heights === 'none') delete call.stackHeight;
+    if (heights === 'odd' && i === 1) call.stackHeight = 5;
+  }
+}
+
 test('property: flipped bytes come out as without the kernel', () => {
   const bytes = toBytes(wholeBlock());
   fc.assert(

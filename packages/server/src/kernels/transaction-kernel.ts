@@ -7,6 +7,7 @@ interface TransactionExports extends ScanExports {
   begin(dropsVotes: number): void;
   takeParts(first: number, last: number, index: number): number;
   droppedVoteCount(): number;
+  truncatedLogCount(): number;
   columnStart(column: number): number;
   columnBytes(column: number): number;
   keysAddress(): number;
@@ -63,6 +64,11 @@ export class TransactionKernel {
   /** How many votes were dropped since the block began. */
   get droppedVoteCount(): number {
     return this.#exports.droppedVoteCount();
+  }
+
+  /** How many of the transactions that were taken since the block began have a log that was cut off. */
+  get truncatedLogCount(): number {
+    return this.#exports.truncatedLogCount();
   }
 
   /** How many transactions have rows. */

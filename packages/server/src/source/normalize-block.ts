@@ -115,6 +115,7 @@ function normalizeParts(
     }
   }
   draft.counts.votesDropped += kernel?.droppedVoteCount ?? 0;
+  draft.counts.truncatedLogs += kernel?.truncatedLogCount ?? 0;
 }
 
 function normalizePart(draft: BlockDraft, parts: JsonParts, part: number, index: number): void {

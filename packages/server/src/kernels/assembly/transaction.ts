@@ -13,7 +13,7 @@ import { ERROR_TEXT_BYTES, errorTextCount, errorTextLength, errorTextOf, errorTe
 import { forget, goTo, goToValue, noteMembers, notePlace } from './shared/fields';
 import { at, end, integer, moveTo, openJson, readCount, readText, readUlong, skipSpace, skipText, skipValue, take, takeNull, textLength, textStart } from './shared/json';
 import { addKey, beginBlockKeys, beginKeys, blockKeyCount, blockKeys, endOfListed, isListFull, KEY_LIST_BYTES, placeKeyList, positionOf, pushKeys } from './shared/key-list';
-import { beginLog, lineCount, LOG_LINES_BYTES, logCount, placeLines, readLines, walkLog } from './shared/log-walk';
+import { beginLog, isTruncated, lineCount, LOG_LINES_BYTES, logCount, placeLines, readLines, walkLog } from './shared/log-walk';
 import {
   CALL, defineNames, ENTRY, F_ACCOUNT_KEYS, F_ERR, F_FEE, F_HEADER, F_INNER, F_INSTRUCTIONS, F_LOADED, F_LOADED_READONLY, F_LOADED_WRITABLE,
   F_LOG, F_LOOKUP_KEY, F_LOOKUP_READONLY, F_LOOKUP_WRITABLE, F_LOOKUPS, F_MESSAGE, F_META, F_POST_BALANCES, F_POST_TOKENS,
@@ -56,6 +56,7 @@ let failed: u64 = 0;
 let error: u32 = 0;
 let dropsVotes: bool = false;
 let droppedVotes: u32 = 0;
+let truncatedLogs: u32 = 0;
 /** The compact beginning of an error that names an instruction. */
 const instructionError = memory.data(32, 16);
 
@@ -139,6 +140,7 @@ export function textBytes(number: u32): u32 {
 export function begin(areVotesDropped: bool): void {
   dropsVotes = areVotesDropped;
   droppedVotes = 0;
+  truncatedLogs = 0;
   emptyColumns();
   beginBlockKeys();
   renewAddresses();
@@ -148,6 +150,11 @@ export function begin(areVotesDropped: bool): void {
 /** How many votes were dropped since the block began. */
 export function droppedVoteCount(): u32 {
   return droppedVotes;
+}
+
+/** How many of the transactions that were taken since the block began have a log that was cut off. */
+export function truncatedLogCount(): u32 {
+  return truncatedLogs;
 }
 
 /**
@@ -185,6 +192,7 @@ function append(start: usize, length: u32, index: u32): bool {
   forget(ENTRY, NAME_COUNT);
   if (readEntry() && pushRows(index) && !isFull && !isListFull) {
     settleRows();
+    if (isTruncated) truncatedLogs++;
     return true;
   }
   takeBackRows();
@@ -267,6 +275,7 @@ function pushRows(index: u32): bool {
   pushListedKeys();
   if (!orderCalls() || isDroppedVote() || !readErr()) return false;
   if (!pushMessage(index) || !pushFees() || !walkLog(failed) || !pushCalls(error == 0)) return false;
+  push(TX_DROPPED, isTruncated ? 1 : 0);
   push(TX_INSTRUCTION_COUNT, callCount);
   push(TX_LOG_COUNT, logCount);
   const balanceCount = pushBalances();
@@ -330,7 +339,6 @@ function pushMessage(index: u32): bool {
   push(TX_WRITABLE_COUNT, writableCount);
   push(TX_READONLY_COUNT, readonlyCount);
   push(TX_SIGNATURE_COUNT, signatureCount);
-  push(TX_DROPPED, 0);
   const blockhash = goTo(F_RECENT_BLOCKHASH) ? readAddress() : -1;
   if (blockhash < 0) return false;
   push(TX_BLOCKHASH, positionOf(blockhash));

@@ -16,8 +16,8 @@ const accountCountMax: u32 = 65536;
 /** No ledger nests this deep (source/call-tree.ts). */
 const heightMax: u64 = 64;
 
-// A call as it was read: 40 bytes.
-const callBytes: u32 = 40;
+// A call as it was read: 48 bytes.
+const callBytes: u32 = 48;
 const accountsStartOffset: usize = 4;
 const accountCountOffset: usize = 8;
 const dataStartOffset: usize = 12;
@@ -27,6 +27,7 @@ const heightOffset: usize = 20;
 const unitsOffset: usize = 24;
 const hasUnitsOffset: usize = 32;
 const errorOffset: usize = 36;
+const droppedOffset: usize = 40;
 
 let calls: usize = 0;
 let accounts: usize = 0;
@@ -119,6 +120,7 @@ function readCall(call: usize): bool {
   store<u32>(call, 0, hasUnitsOffset);
   store<u64>(call, 0, unitsOffset);
   store<u32>(call, 0, errorOffset);
+  store<u32>(call, 0, droppedOffset);
   if (!take(0x7b)) return false;
   let seen: u32 = 0;
   let before = CALL - 1;
@@ -242,6 +244,11 @@ export function setError(call: u32, error: u32): void {
   store<u32>(callAt(call), error, errorOffset);
 }
 
+/** Notes that not all lines of a call are there. */
+export function setDropped(call: u32): void {
+  store<u32>(callAt(call), 4, droppedOffset);
+}
+
 /** Appends the rows of all calls; false if the data of one is not base58. */
 export function pushCalls(isCommitted: bool): bool {
   for (let number: u32 = 0; number < callCount; number++) {
@@ -257,7 +264,7 @@ export function pushCalls(isCommitted: bool): bool {
     push(INS_ERROR, load<u32>(call, errorOffset));
     pushLong(INS_UNITS, load<u64>(call, unitsOffset));
     push(INS_UNITS_NULL, 1 - load<u32>(call, hasUnitsOffset));
-    push(INS_FLAGS, isCommitted ? 1 : 0);
+    push(INS_FLAGS, (isCommitted ? 1 : 0) | load<u32>(call, droppedOffset));
   }
   return true;
 }
