@@ -30,15 +30,14 @@ export async function feedFiles(
     const pool = startPreparers(dataset.description, preparing, closers);
     const merger = new SegmentMerger({ givesWay: false });
     closers.add(() => merger.close());
-    const buffers = new LineBuffers();
-    const { allocate } = buffers;
-    const lines = readBlockFiles(paths, { onRead, allocate }, signal);
+    const memory = new LineBuffers();
+    const lines = readBlockFiles(paths, { onRead, memory }, signal);
     const modules: ImportModules = {
       dataset,
       prepare: (slot, bytes, format) => pool.normalize(slot, bytes, format),
       merger,
       onBlock,
-      onLineRead: (bytes) => buffers.giveBack(bytes),
+      onLineRead: (bytes) => memory.release(bytes),
       onDraftRead: (bytes) => pool.giveBack(bytes),
     };
     return await importBlocks(lines, modules, signal);

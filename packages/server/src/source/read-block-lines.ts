@@ -10,12 +10,13 @@ import { CodedError } from '../base/errors.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
 import { isSpace } from './is-space.ts';
 import { openByteStream, standardInput } from './open-byte-stream.ts';
+import type { LineMemory } from './line-buffers.ts';
 import { readFileLines } from './read-file-lines.ts';
-import { type Allocate, joinParts, LineTooLong, splitLines } from './split-lines.ts';
+import { joinParts, LineTooLong, splitLines } from './split-lines.ts';
 
 export interface BlockLine {
   readonly slot: Slot;
-  /** The bytes of the getBlock result. Their whole buffer belongs to this line. */
+  /** The bytes of the getBlock result, whose memory is held until it is released. */
   readonly bytes: Uint8Array;
   readonly path: string;
   /** Counted from 1. */
@@ -28,8 +29,8 @@ export interface ReadLinesOptions {
   readonly onRead?: ((byteCount: number) => void) | undefined;
   /** Ends a wait for what is yet to be written to a pipe; what is read then fails. */
   readonly signal?: AbortSignal | undefined;
-  /** Provides the buffers of lines; by default each is made anew. */
-  readonly allocate?: Allocate | undefined;
+  /** Where lines are read to; by default memory that the garbage collector frees. */
+  readonly memory?: LineMemory | undefined;
 }
 
 export const lineExpected = '{"slot":N,"block":{…}}';
@@ -58,7 +59,8 @@ export async function* readBlockLines(
   try {
     for await (const bytes of readLines(path, options)) {
       const found = parseLine(bytes, { path, line });
-      if (found !== undefined) yield found;
+      if (found === undefined) options.memory?.release(bytes);
+      else yield found;
       line++;
     }
   } catch (error) {
@@ -66,20 +68,20 @@ export async function* readBlockLines(
   }
 }
 
-/** Yields the lines, each in a buffer of its own. */
+/** Yields the lines, whose memory is held. */
 async function* readLines(
   path: string,
-  { lineBytesMax, onRead, signal, allocate }: ReadLinesOptions,
+  { lineBytesMax, onRead, signal, memory }: ReadLinesOptions,
 ): AsyncGenerator<Uint8Array> {
   const plain = await openPlainFile(path);
   if (plain === undefined) {
     for await (const parts of splitLines(readFile(path, { onRead, signal }), lineBytesMax)) {
-      yield joinParts(parts, allocate);
+      yield joinParts(parts, memory);
     }
     return;
   }
   try {
-    yield* readFileLines(plain, { lineBytesMax, onRead, allocate });
+    yield* readFileLines(plain, { lineBytesMax, onRead, memory });
   } finally {
     await plain.close();
   }

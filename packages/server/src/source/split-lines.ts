@@ -1,3 +1,5 @@
+import { collectedMemory, type LineMemory } from './line-buffers.ts';
+
 const newline = 0x0a;
 
 /** A line longer than the limit. */
@@ -27,19 +29,13 @@ export async function* splitLines(
   if (length > 0) yield parts;
 }
 
-/** Returns memory of this length with anything in it: all of it is written. */
-export type Allocate = (length: number) => Uint8Array;
-
-/** Memory of its own, which can be moved to a thread. It is not zeroed, which would be half the cost of a copy. */
-export const allocateOwn: Allocate = (length) =>
-  new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
-
 /** Copies the parts into one array. */
 export function joinParts(
   parts: readonly Uint8Array[],
-  allocate: Allocate = allocateOwn,
+  memory: LineMemory = collectedMemory,
 ): Uint8Array {
-  const bytes = allocate(parts.reduce((sum, part) => sum + part.length, 0));
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const bytes = memory.allocate(length).subarray(0, length);
   let at = 0;
   for (const part of parts) {
     bytes.set(part, at);
