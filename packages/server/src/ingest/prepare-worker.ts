@@ -4,10 +4,15 @@
  */
 import { workerData } from 'node:worker_threads';
 import { TransactionKernel } from '../kernels/transaction-kernel.ts';
-import { voteProgram } from '../source/read-message.ts';
 import type { NormalizedBlock } from '../source/normalize-block.ts';
+import { voteProgram } from '../source/read-message.ts';
 import { type Finished, serveNormalizer } from '../source/serve-normalizer.ts';
-import { type PreparedBlock, type PreparedForm, prepareBlock, prepareDraft } from './prepared-block.ts';
+import {
+  type PreparedBlock,
+  type PreparedForm,
+  prepareBlock,
+  prepareDraft,
+} from './prepared-block.ts';
 
 /** Shared memory for a draft is a multiple of this long, so that it fits the next one too. */
 const draftGranuleBytes = 1 << 20;

@@ -89,7 +89,9 @@ function sectionsOfKernel(kernel: TransactionKernel | undefined): readonly Secti
 }
 
 /** The texts by code; codes that no row has are empty. */
-function tableOf(texts: ReadonlyMap<number, string>): Pick<FilledColumns, 'textLength' | 'textBytes'> {
+function tableOf(
+  texts: ReadonlyMap<number, string>,
+): Pick<FilledColumns, 'textLength' | 'textBytes'> {
   const codes = [...texts.keys()].sort((a, b) => a - b);
   const encoded = codes.map((code) => Buffer.from(texts.get(code) as string));
   const lengths = new Uint32Array((codes.at(-1) ?? -1) + 1);

@@ -9,8 +9,8 @@ import * as zlib from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
 import { isSpace } from './is-space.ts';
-import { openByteStream, standardInput } from './open-byte-stream.ts';
 import type { LineMemory } from './line-buffers.ts';
+import { openByteStream, standardInput } from './open-byte-stream.ts';
 import { readFileLines } from './read-file-lines.ts';
 import { joinParts, LineTooLong, splitLines } from './split-lines.ts';
 
@@ -168,7 +168,12 @@ function parseLine(
     throw new CodedError('block-line-invalid', { path, line, expected: lineExpected });
   }
   const { slot, headLength, tailLength } = around;
-  return { slot, bytes: bytes.subarray(headLength, Math.max(headLength, end - tailLength)), path, line };
+  return {
+    slot,
+    bytes: bytes.subarray(headLength, Math.max(headLength, end - tailLength)),
+    path,
+    line,
+  };
 }
 
 /** What stands around the block of a line, by how the line begins and ends. */
