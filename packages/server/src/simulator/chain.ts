@@ -24,6 +24,8 @@ export interface Branch {
   hasBlock(slot: number): boolean;
   /** The highest block at or below the slot. */
   previousBlock(slot: number): Slot;
+  /** The lowest block at or above the slot; the slot itself where the branch has ended. */
+  nextBlock(slot: number): Slot;
 }
 
 /** What a node that sees everything at once knows at one instant. */
@@ -62,6 +64,7 @@ export class SimulatedChain implements Branch {
     return this.build(
       { slot, branch: 0, height: this.height(slot) },
       { slot: parentSlot, branch: 0 },
+      this,
     );
   }
 
@@ -149,17 +152,18 @@ export class SimulatedChain implements Branch {
   build(
     place: { slot: number; branch: number; height: number },
     parent: { slot: number; branch: number },
+    line: Branch,
   ): ChainBlock {
-    const { slot } = place;
-    return {
+    const { slot, branch, height } = place;
+    return new PlacedBlock(line, {
       slot: slot as Slot,
-      branch: place.branch,
+      branch,
       parentSlot: parent.slot as Slot,
-      blockhash: this.hash(place.branch, slot),
+      blockhash: this.hash(branch, slot),
       previousBlockhash: slot === 0 ? unknownHash : this.hash(parent.branch, parent.slot),
-      height: place.height,
+      height,
       blockTime: this.blockTime(slot),
-    };
+    });
   }
 
   blockTime(slot: number): number {
@@ -250,6 +254,43 @@ class ForkBranch implements Branch {
     const height = this.#chain.height(ancestor) + 1 + index;
     const parent =
       index === 0 ? { slot: ancestor, branch: 0 } : { slot: slots[index - 1] as Slot, branch };
-    return this.#chain.build({ slot, branch, height }, parent);
+    return this.#chain.build({ slot, branch, height }, parent, this);
+  }
+
+  nextBlock(slot: number): Slot {
+    const { ancestor, slots } = this.#fork;
+    if (slot <= ancestor) return this.#chain.nextBlock(slot);
+    return slots.find((at) => at >= slot) ?? (slot as Slot);
+  }
+}
+
+/** A block and the line of blocks that it was asked for on. */
+class PlacedBlock implements ChainBlock {
+  readonly slot: Slot;
+  readonly branch: number;
+  readonly parentSlot: Slot;
+  readonly blockhash: BlockHash;
+  readonly previousBlockhash: BlockHash;
+  readonly height: number;
+  readonly blockTime: number;
+  readonly #line: Branch;
+
+  constructor(line: Branch, place: Omit<ChainBlock, 'parent' | 'nextSlot'>) {
+    this.slot = place.slot;
+    this.branch = place.branch;
+    this.parentSlot = place.parentSlot;
+    this.blockhash = place.blockhash;
+    this.previousBlockhash = place.previousBlockhash;
+    this.height = place.height;
+    this.blockTime = place.blockTime;
+    this.#line = line;
+  }
+
+  parent(): ChainBlock | undefined {
+    return this.slot === 0 ? undefined : this.#line.blockAt(this.parentSlot);
+  }
+
+  nextSlot(): number {
+    return this.#line.nextBlock(this.slot + 1);
   }
 }
