@@ -33,7 +33,7 @@ export class LawChecker {
       if (reward.rewardType !== 'Voting') this.#pay(reward, number, see);
     }
     this.tokens.apply(block);
-    for (const text of this.tokens.listDifferences()) this.#break(number, text);
+    for (const text of this.tokens.listNewDifferences()) this.#break(number, text);
     for (const text of this.tokens.jumps) this.#break(number, text);
   }
 

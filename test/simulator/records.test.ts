@@ -45,7 +45,7 @@ function compareBlocks(input: ContentInput, slots: { first: number; count: numbe
   for (let i = 0; i < slots.count; i++) {
     const slot = slots.first + i;
     const block = generator.generate(chainBlockOf(slot, i % 3));
-    const bytes = renderRawBlock(block, { transactionDetails: 'full', rewards: true });
+    const { json: bytes } = renderRawBlock(block, { transactionDetails: 'full', rewards: true });
     for (const votes of ['drop', 'keep'] as const) {
       const { block: actual } = normalizeBlock(block.chainBlock.slot, bytes, {
         votes,

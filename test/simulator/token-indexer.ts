@@ -38,6 +38,7 @@ type Undo = () => void;
 class Ledger {
   readonly #values = new Map<string, bigint>();
   undo: Undo[] = [];
+  readonly touched = new Set<string>();
 
   get(account: string): bigint | undefined {
     return this.#values.get(account);
@@ -45,16 +46,13 @@ class Ledger {
 
   set(account: string, amount: bigint | undefined): void {
     const before = this.#values.get(account);
+    this.touched.add(account);
     this.undo.push(() => this.#put(account, before));
     this.#put(account, amount);
   }
 
   entries(): IterableIterator<[string, bigint]> {
     return this.#values.entries();
-  }
-
-  get size(): number {
-    return this.#values.size;
   }
 
   #put(account: string, amount: bigint | undefined): void {
@@ -73,6 +71,7 @@ export class TokenIndexer {
   readonly jumps: string[] = [];
   /** Lamports that were sent to accounts of the wrapped coin and are not yet part of their amount. */
   readonly #sent = new Ledger();
+  #touched: ReadonlySet<string> = new Set();
   readonly #blocks: { slot: number; undo: Undo[] }[] = [];
 
   /** Takes a block on top of the last one. */
@@ -87,6 +86,9 @@ export class TokenIndexer {
       }
       for (const row of rows) this.byBalances.set(row.account, row.postAmount ?? undefined);
     }
+    this.#touched = new Set([...this.byInstructions.touched, ...this.byBalances.touched]);
+    this.byInstructions.touched.clear();
+    this.byBalances.touched.clear();
     const ledgers = [this.byInstructions, this.byBalances, this.minted, this.#sent];
     const undo = ledgers.flatMap((ledger) => ledger.undo);
     for (const ledger of ledgers) ledger.undo = [];
@@ -101,15 +103,22 @@ export class TokenIndexer {
     }
   }
 
-  /** Accounts on which the two sides differ; empty if they agree. */
+  /** Accounts on which the two sides differ, of those that the last block changed; empty if they agree. */
+  listNewDifferences(): string[] {
+    return this.#compare(this.#touched);
+  }
+
+  /** The same of all accounts. */
   listDifferences(): string[] {
+    const accounts = [...this.byBalances.entries(), ...this.byInstructions.entries()];
+    return this.#compare(new Set(accounts.map(([account]) => account)));
+  }
+
+  #compare(accounts: Iterable<string>): string[] {
     const differences: string[] = [];
-    for (const [account, amount] of this.byBalances.entries()) {
-      const other = this.byInstructions.get(account);
-      if (other !== amount) differences.push(`${account}: ${amount} by balances, ${other}`);
-    }
-    for (const [account, amount] of this.byInstructions.entries()) {
-      if (this.byBalances.get(account) === undefined) differences.push(`${account}: gone, ${amount}`);
+    for (const account of accounts) {
+      const [one, other] = [this.byBalances.get(account), this.byInstructions.get(account)];
+      if (one !== other) differences.push(`${account}: ${one} by balances, ${other} by instructions`);
     }
     return differences;
   }

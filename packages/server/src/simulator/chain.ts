@@ -18,6 +18,18 @@ const finalityStepSplitProbability = 0.25;
 const cellCountMax = 64;
 const unknownHash = '1'.repeat(32) as BlockHash;
 
+/** Part of every hash. It rises whenever the content of blocks changes, so that nobody takes new blocks for old ones. */
+const LEDGER_VERSION = 'v2';
+
+function hashName(name: readonly (string | number)[]): BlockHash {
+  return encodeBase58(createHash('sha256').update(name.join('/')).digest()) as BlockHash;
+}
+
+/** The genesis hashes that earlier versions of the simulator gave the ledger of a seed. */
+export function earlierGenesisHashes(seed: number): readonly BlockHash[] {
+  return [hashName([seed, 'genesis'])];
+}
+
 /** One line of blocks: the final chain, or a branch that leaves it after some block and shares all below. */
 export interface Branch {
   blockAt(slot: number): ChainBlock | undefined;
@@ -143,10 +155,7 @@ export class SimulatedChain implements Branch {
   }
 
   hash(...name: (string | number)[]): BlockHash {
-    const digest = createHash('sha256')
-      .update([this.options.seed, ...name].join('/'))
-      .digest();
-    return encodeBase58(digest) as BlockHash;
+    return hashName([LEDGER_VERSION, this.options.seed, ...name]);
   }
 
   build(

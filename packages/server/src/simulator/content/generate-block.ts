@@ -20,8 +20,14 @@ import { World } from './world/world.ts';
 /** What blocks have in common is dropped, to be made again, when it takes more memory than this. */
 const POOL_BYTES_MAX = 128 * 1024 * 1024;
 
+export interface Stock {
+  readonly pool: TextPool;
+  readonly world: World;
+  readonly timeline: Timeline;
+}
+
 /** The world and what is known about it. All of it follows from the options, so it may be dropped at any time. */
-function createStock(options: ContentOptions): { pool: TextPool; timeline: Timeline } {
+export function createStock(options: ContentOptions): Stock {
   const random = Random.fromSeed(options.seed);
   const pool = new TextPool();
   const world = new World(options);
@@ -31,13 +37,13 @@ function createStock(options: ContentOptions): { pool: TextPool; timeline: Timel
   const scene = new Scene(machine, { isStress: options.stress });
   const rewards = new RewardPrinter(options, { pool, random: random.fork('rewards') });
   const runner = new BlockRunner(options, { scene, random: random.fork('blocks') });
-  return { pool, timeline: new Timeline(options, { runner, rewards, world, book }) };
+  return { pool, world, timeline: new Timeline(options, { runner, rewards, world, book }) };
 }
 
 export class BlockGenerator {
   readonly #options: ContentOptions;
   readonly #poolBytesMax: number;
-  #stock: { pool: TextPool; timeline: Timeline };
+  #stock: Stock;
 
   constructor(options: ContentOptions, limits = { poolBytesMax: POOL_BYTES_MAX }) {
     this.#options = options;

@@ -34,22 +34,21 @@ beforeAll(() => {
   const seen = new Set<string>();
   for (let i = 0; i < BLOCK_COUNT; i++) {
     const block = generator.generate(chainBlockOf(300_000_000 + i));
-    rawBytes += renderRawBlock(block, { transactionDetails: 'full', rewards: false }).length;
+    rawBytes += renderRawBlock(block, { transactionDetails: 'full', rewards: false }).json.length;
     blocks.push(expectedBlock(block, { votes: 'drop' }));
-    for (let index = 0; index < block.transactionCount; index++) {
-      const transaction = block.transactionAt(index);
-      const { lines } = transaction.log;
+    block.forEachTransaction((transaction) => {
+      const { lines, lineCount } = transaction.log;
       transactions.push({
         transaction,
-        fee: Number(block.texts.read(transaction.fee)),
-        units: Number(block.texts.read(transaction.computeUnits)),
-        lineCount: lines.length,
+        fee: transaction.fee,
+        units: transaction.computeUnits,
+        lineCount,
         logBytes: lines.reduce((sum, line) => sum + line.text.length, 0),
       });
       const keys = block.texts.readList(transaction.keys);
       freshCounts.push(keys.filter((key) => !seen.has(key)).length);
       for (const key of keys) seen.add(key);
-    }
+    });
   }
 });
 

@@ -88,6 +88,7 @@ export class BlockRunner {
     this.#index = 0;
     this.#fees = 0;
     this.#visit = visit;
+    this.#machine.log.isMuted = visit === null;
     this.#hashes = [...place.hashes, block.previousBlockhash];
     const voters = payVoters(this.#options, block, this.#world);
     const isEnding = place.slotsLeft <= this.#countEndingSlots(place.windowSlots);

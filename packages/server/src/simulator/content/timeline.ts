@@ -14,9 +14,9 @@ import type { SimulatedReward } from './simulated-block.ts';
 import type { World } from './world/world.ts';
 
 /** Windows have about so many transactions, a vote counted as a third. */
-const WINDOW_TRANSACTIONS = 1 << 15;
+const WINDOW_TRANSACTIONS = 1 << 14;
 const WINDOW_SLOTS_MIN = 32;
-const WINDOW_SLOTS_MAX = 4096;
+const WINDOW_SLOTS_MAX = 2048;
 const NO_WINDOW = -1;
 
 interface Step {
@@ -111,7 +111,7 @@ export class Timeline {
     const isLast = Math.floor(block.nextSlot() / this.windowSlots) > this.#window;
     const left = (this.#window + 1) * this.windowSlots - block.slot;
     const place = { isLast, slotsLeft: left, windowSlots: this.windowSlots };
-    const hashes = this.#path.map((step) => step.blockhash).slice(-RECENT_COUNT);
+    const hashes = this.#path.slice(-RECENT_COUNT).map((step) => step.blockhash);
     const rewards = this.#runner.run(block, { ...place, hashes }, visit);
     this.#places.set(key, this.#path.length);
     this.#path.push({ key, mark, blockhash: block.blockhash, rewards });

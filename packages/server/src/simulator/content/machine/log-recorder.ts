@@ -23,6 +23,8 @@ export class LogRecorder implements SimulatedLog {
   orderCount = 0;
   markIndex = 0;
   lineCount = 0;
+  /** Nobody reads the log: blocks that are only run to know what they leave. */
+  isMuted = false;
   readonly #pool: TextPool;
   readonly #starts = new Int32Array(LINE_COUNT_MAX);
   readonly #callers = new Int32Array(LINE_COUNT_MAX);
@@ -65,6 +67,7 @@ export class LogRecorder implements SimulatedLog {
 
   /** Begins a line; its pieces follow, then `end`. */
   line(role: LogRole, caller: number): this {
+    if (this.isMuted) return this;
     this.#starts[this.lineCount] = this.orderCount;
     this.#roles[this.lineCount] = role;
     this.#callers[this.lineCount] = caller;
@@ -74,12 +77,14 @@ export class LogRecorder implements SimulatedLog {
   }
 
   text(text: PooledText): this {
+    if (this.isMuted) return this;
     this.#put(text);
     this.#size += this.#pool.words[text >> 2] as number;
     return this;
   }
 
   number(value: number): this {
+    if (this.isMuted) return this;
     this.#put(ORDER.number(value));
     this.#size += value < 1000 ? (value < 10 ? 1 : value < 100 ? 2 : 3) : String(value).length;
     return this;
@@ -87,6 +92,7 @@ export class LogRecorder implements SimulatedLog {
 
   /** The units that are left when so many are used. */
   unitsLeft(used: number): this {
+    if (this.isMuted) return this;
     this.#unitPlaces[this.#unitCount] = this.orderCount;
     this.#unitsUsed[this.#unitCount] = used;
     this.#unitCount++;
@@ -96,12 +102,14 @@ export class LogRecorder implements SimulatedLog {
   }
 
   base64(bytes: PooledText): this {
+    if (this.isMuted) return this;
     this.#put(ORDER.base64(bytes));
     this.#size += Math.ceil((this.#pool.words[bytes >> 2] as number) / 3) * 4;
     return this;
   }
 
   amount(value: number): this {
+    if (this.isMuted) return this;
     const { passing } = this.#pool;
     const list = passing.openAmounts(1);
     passing.setAmount(list, 0, value);
@@ -113,6 +121,7 @@ export class LogRecorder implements SimulatedLog {
 
   /** A text of any characters; it is the only piece of its line. */
   raw(text: string): this {
+    if (this.isMuted) return this;
     this.#raw.set(this.lineCount, text);
     this.#put(this.#pool.passing.add(JSON.stringify(text).slice(1, -1)));
     this.#size += Buffer.byteLength(text);
@@ -120,6 +129,7 @@ export class LogRecorder implements SimulatedLog {
   }
 
   end(): void {
+    if (this.isMuted) return;
     if (this.#byteCount + this.#size < LOG_BYTES_END) {
       this.#byteCount += this.#size;
       this.lineCount++;

@@ -139,7 +139,7 @@ export class Applications {
       if (i <= APP_ACCOUNT_COUNT) {
         refs.push(writable(world.appAccounts + rank * APP_ACCOUNT_COUNT + i - 1));
       } else if (random.chance(0.2)) refs.push(readonly(random.pick(COMMON)));
-      else if (i > 20) refs.push(refs[1 + random.below(i - 1)] as number);
+      else if (i > 13) refs.push(refs[1 + random.below(i - 1)] as number);
       else {
         const account = vm.scratch(random.chance(0.7) ? rentOf(200) : 0);
         refs.push(random.chance(0.6) ? writable(account) : readonly(account));
@@ -163,8 +163,8 @@ export class Applications {
   /** What rarely happens elsewhere: calls up to nine deep, programs without lines, logs that overflow or imitate others. */
   #stress(vm: Machine, program: number): void {
     const { random } = vm;
-    if (random.chance(0.25)) this.#printOddity(vm, program);
-    if (random.chance(0.2)) {
+    if (random.chance(0.6)) this.#printOddity(vm, program);
+    if (random.chance(0.4)) {
       const data = vm.data.open(2).u16(1).done();
       if (vm.depth < DEPTH_MAX && vm.enter(program, data, [readonly(vm.world.reserve)])) {
         this.#stress(vm, program);
