@@ -6,8 +6,9 @@ import { createHash } from 'node:crypto';
 import { assert } from '../../base/assert.ts';
 import { decodeBase58 } from '../../base/base58.ts';
 import { Random } from '../../base/random.ts';
+import { deriveAddress } from './derive-address.ts';
 import { HEADER_BYTES, type PooledText, type TextPool, type TextRegion } from './text-pool.ts';
-import { KNOWN_COUNT } from './world/known-addresses.ts';
+import { ID, KNOWN_COUNT } from './world/known-addresses.ts';
 import { knownText, type World, WHALE_COUNT } from './world/world.ts';
 
 const KEY_BYTES = 32;
@@ -26,7 +27,18 @@ export class AddressBook {
   readonly #tables = new Map<number, PooledText>();
   #window = -1;
 
-  constructor(random: Random, modules: { readonly pool: TextPool; readonly world: World }) {
+  readonly #derivesAll: boolean;
+
+  /**
+   * The token accounts of the cast have the addresses that the associated token program derives. Deriving costs more than all else
+   * about a transaction, so those of users are derived where `derivesAll` says that there are few, and drawn elsewhere.
+   */
+  constructor(
+    random: Random,
+    modules: { readonly pool: TextPool; readonly world: World },
+    options: { readonly derivesAll: boolean },
+  ) {
+    this.#derivesAll = options.derivesAll;
     this.pool = modules.pool;
     this.#world = modules.world;
     this.#random = random;
@@ -76,6 +88,16 @@ export class AddressBook {
     return text;
   }
 
+  #derive(account: number): PooledText {
+    const { ownerOf, programOf, mintOf } = this.#world;
+    const seeds = [ownerOf, programOf, mintOf].map((table) => {
+      // A copy: the next address may move the memory.
+      return Uint8Array.from(this.#keyBytes(table[account] as number));
+    });
+    const address = deriveAddress(seeds, this.#keyBytes(ID.associated));
+    return addAddress(address, this.pool.lasting);
+  }
+
   #keyBytes(account: number): Uint8Array {
     const at = this.bytesAt(account);
     return this.pool.bytes.subarray(at, at + KEY_BYTES);
@@ -85,6 +107,9 @@ export class AddressBook {
     const { lasting } = this.pool;
     if (account < KNOWN_COUNT) return addAddress(decodeKnown(account), lasting);
     const { users, lastingEnd, windowFirst } = this.#world;
+    if (this.#world.isAssociated(account) && (account < lastingEnd || this.#derivesAll)) {
+      return this.#derive(account);
+    }
     // Whales are users that everybody knows.
     if (account < lastingEnd || (account >= users && account < users + WHALE_COUNT)) {
       return drawAddress(this.#cast.fork(account), lasting);

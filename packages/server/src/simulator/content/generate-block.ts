@@ -17,6 +17,8 @@ import { TextPool } from './text-pool.ts';
 import { Timeline } from './timeline.ts';
 import { World } from './world/world.ts';
 
+/** Ledgers of so few transactions derive the addresses of all token accounts. */
+const DERIVING_TRANSACTIONS_MAX = 32;
 /** What blocks have in common is dropped, to be made again, when it takes more memory than this. */
 const POOL_BYTES_MAX = 128 * 1024 * 1024;
 
@@ -31,7 +33,8 @@ export function createStock(options: ContentOptions): Stock {
   const random = Random.fromSeed(options.seed);
   const pool = new TextPool();
   const world = new World(options);
-  const book = new AddressBook(random.fork('addresses'), { pool, world });
+  const derivesAll = options.transactionsPerBlock <= DERIVING_TRANSACTIONS_MAX;
+  const book = new AddressBook(random.fork('addresses'), { pool, world }, { derivesAll });
   const isTokenNew = options.era === '2026';
   const machine = new Machine({ world, book, random }, { isTokenNew });
   const scene = new Scene(machine, { isStress: options.stress });

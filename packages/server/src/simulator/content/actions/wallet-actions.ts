@@ -34,7 +34,7 @@ export function sendCoins(scene: Scene): void {
   const isReserve = scene.isWhale && random.chance(0.5);
   const amount = Math.max(COIN / 50, Math.floor(scene.spendable * share));
   scene.begin(scene.wallet, UNITS + 12_000);
-  if (random.chance(0.25)) writeMemo(vm, `payment ${random.below(1_000_000)}`);
+  if (random.chance(0.25)) writeMemo(vm, `pay ${random.between(10_000, 99_999)}`);
   const lamports = scene.isDoomed ? world.lamports(scene.wallet) + COIN + amount : amount;
   if (isReserve) transferLamports(vm, scene.wallet, world.reserve, lamports);
   else if (other >= 0) transferLamports(vm, scene.wallet, world.users + other, lamports);

@@ -61,7 +61,7 @@ function drawTickArrays(vm: Machine, pool: number): number[] {
   const state = vm.world.pools + pool * POOL_EXTRA_COUNT;
   const own = [writable(state + 4), writable(state + 5)];
   if (vm.depth > 0) return own;
-  return [...own, ...[0, 1, 2, 3, 4].map(() => writable(vm.scratch(rentOf(TICK_ARRAY_BYTES))))];
+  return [...own, ...[0, 1, 2, 3, 4, 5, 6].map(() => writable(vm.scratch(rentOf(TICK_ARRAY_BYTES))))];
 }
 
 const TICK_ARRAY_BYTES = 10_240;

@@ -12,8 +12,6 @@ import { APP_ACCOUNT_COUNT, APP_COUNT } from '../world/world.ts';
 import { custom, named, TOO_LATE } from './causes.ts';
 
 const EXPONENT = 1.15;
-/** Data of the same kind differs in a few values only, so there are so many of each. */
-const VARIANT_COUNT = 40;
 const BYTES = new Bands([
   [2, 3, 6],
   [8, 9, 20],
@@ -125,7 +123,7 @@ export class Applications {
       vm.printNumber(random.pick(lines), random.below(10_000_000));
     }
     if (!hasData) return;
-    const words = 6 + random.below(40);
+    const words = 10 + random.below(50);
     const event = vm.data.open(words * 4);
     for (let i = 0; i < words; i++) event.u32(random.uint32() | 0);
     vm.emit(event.done());
@@ -139,7 +137,7 @@ export class Applications {
       if (i <= APP_ACCOUNT_COUNT) {
         refs.push(writable(world.appAccounts + rank * APP_ACCOUNT_COUNT + i - 1));
       } else if (random.chance(0.2)) refs.push(readonly(random.pick(COMMON)));
-      else if (i > 13) refs.push(refs[1 + random.below(i - 1)] as number);
+      else if (i > 16) refs.push(refs[1 + random.below(i - 1)] as number);
       else {
         const account = vm.scratch(random.chance(0.7) ? rentOf(200) : 0);
         refs.push(random.chance(0.6) ? writable(account) : readonly(account));
@@ -149,13 +147,12 @@ export class Applications {
   }
 
   #drawData(vm: Machine, rank: number, { byteCount, name }: Kind) {
-    const variant = vm.random.below(VARIANT_COUNT);
-    const fixed = this.#source.fork(rank, name, byteCount > 64 ? variant : 0);
+    const fixed = this.#source.fork(rank, name);
     const data = vm.data.open(byteCount);
+    // The kind first, then what differs from call to call; long data has structure, which is the same in every other byte.
     for (let i = 0; i < byteCount; i++) {
-      // The kind first, then what differs from call to call.
-      const isOwn = i >= 8 && byteCount <= 64;
-      data.u8(i < 8 || !isOwn ? 1 + fixed.below(255) : vm.random.below(256));
+      const isFixed = i < 8 || (byteCount > 64 && i % 2 === 0);
+      data.u8(isFixed ? 1 + fixed.below(255) : vm.random.below(256));
     }
     return data.done();
   }
@@ -237,7 +234,7 @@ function build(random: Random): Application {
   return {
     kinds,
     prints: random.chance(0.7),
-    hasData: random.chance(0.3),
+    hasData: random.chance(0.4),
     lines: Array.from({ length: 8 }, () => buildLine(random)),
   };
 }

@@ -6,6 +6,7 @@ import { custom } from './causes.ts';
 import { createAccount, moveLamports } from './system.ts';
 
 const BUDGET_UNITS = 150;
+const MEMO_UNITS = 274;
 const STAKE_BYTES = 200;
 const VOTE_UNITS = 2100;
 const ALREADY_VOTED = custom(0);
@@ -19,12 +20,13 @@ export function requestUnits(vm: Machine): void {
   if (vm.enter(ID.budget, vm.data.open(9).u8(3).u64(unitPrice).done(), [])) vm.leave(BUDGET_UNITS);
 }
 
+/** The text has nine characters; the units depend on that. */
 export function writeMemo(vm: Machine, text: string): boolean {
   const data = vm.data.open(text.length).bytes(Buffer.from(text)).done();
   if (!vm.enter(ID.memo, data, [])) return false;
   vm.print(`Memo (len ${text.length})`);
   vm.log.line('log', vm.caller).text(vm.pool.passing.add(`Program log: ${text}`)).end();
-  return vm.leave(193 + 9 * text.length);
+  return vm.leave(MEMO_UNITS);
 }
 
 export interface Stake {

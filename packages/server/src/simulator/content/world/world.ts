@@ -277,6 +277,17 @@ export class World {
     return this.eventAuthorities + program;
   }
 
+  /** Whether the account is the one that its owner is expected to have for its mint. */
+  isAssociated(account: number): boolean {
+    const { makerTokens, pools, makerLiquidity, userTokens, userStakes, launchTokens, scratch } = this;
+    return (
+      (account >= makerTokens && account < pools) ||
+      (account >= makerLiquidity && account < makerLiquidity + POOL_COUNT) ||
+      (account >= userTokens && account < userStakes) ||
+      (account >= launchTokens && account < scratch)
+    );
+  }
+
   tokenProgramOf(mint: number): number {
     return this.programOf[mint] as number;
   }

@@ -1,0 +1,40 @@
+/** Addresses that a program derives: a hash that is not a point of the curve, so that no key can sign for it. */
+import { createHash } from 'node:crypto';
+import { assert } from '../../base/assert.ts';
+
+const MARK = 'ProgramDerivedAddress';
+const BUMP_FIRST = 255;
+const PRIME = 2n ** 255n - 19n;
+const CURVE_D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
+
+/** The first address that is off the curve, with the bump counted down from 255. */
+export function deriveAddress(seeds: readonly Uint8Array[], program: Uint8Array): Uint8Array {
+  for (let bump = BUMP_FIRST; bump >= 0; bump--) {
+    const hash = createHash('sha256');
+    for (const seed of seeds) hash.update(seed);
+    const address = hash.update(Uint8Array.of(bump)).update(program).update(MARK).digest();
+    if (!isOnCurve(address)) return address;
+  }
+  assert(false, 'half of all hashes are off the curve');
+}
+
+/** Whether the bytes are the y of a point: x² = (y² - 1) / (d y² + 1) has a root. A quotient has one if the product has. */
+function isOnCurve(address: Uint8Array): boolean {
+  const bigEndian = Buffer.from(address).reverse();
+  bigEndian[0] = (bigEndian[0] as number) & 0x7f;
+  const y = BigInt(`0x${bigEndian.toString('hex')}`) % PRIME;
+  const square = (y * y) % PRIME;
+  const product = ((square - 1n + PRIME) * (CURVE_D * square + 1n)) % PRIME;
+  const power = raise(product, (PRIME - 1n) / 2n);
+  return power === 0n || power === 1n;
+}
+
+function raise(base: bigint, exponent: bigint): bigint {
+  let result = 1n;
+  let square = base;
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if ((rest & 1n) === 1n) result = (result * square) % PRIME;
+    square = (square * square) % PRIME;
+  }
+  return result;
+}
