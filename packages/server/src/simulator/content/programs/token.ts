@@ -18,9 +18,15 @@ function kind(name: string, units: Kind['units'], failedUnits = units): Kind {
 }
 
 const TRANSFER = kind('Transfer', [76, 4645, 1900], [181, 4200, 1400]);
+/** The newest build also moves the lamports of wrapped coins, which costs a little more. */
+const TRANSFER_WRAPPED = kind('Transfer', [83, 4645, 1900], [181, 4200, 1400]);
+const CHECKED_WRAPPED = kind('TransferChecked', [112, 6147, 2030], [193, 5200, 1410]);
 const CHECKED = kind('TransferChecked', [105, 6147, 2030], [193, 5200, 1410]);
 const CLOSE = kind('CloseAccount', [120, 2915, 1445], [217, 2700, 1500]);
-const INITIALIZE = kind('InitializeAccount', [237, 3443, 1700]);
+const CLOSE_WRAPPED = kind('CloseAccount', [118, 2915, 1445]);
+/** The same, where the lamports do not go to the owner. */
+const CLOSE_WRAPPED_AWAY = kind('CloseAccount', [116, 2915, 1445]);
+const INITIALIZE = kind('InitializeAccount', [145, 3443, 1700]);
 const INITIALIZE_3 = kind('InitializeAccount3', [235, 3158, 1612]);
 const IMMUTABLE = kind('InitializeImmutableOwner', [38, 1405, 734]);
 const DATA_SIZE = kind('GetAccountDataSize', [183, 1569, 1204]);
@@ -75,7 +81,8 @@ export function transferTokens(vm: Machine, transfer: Transfer): boolean {
   const refs = [writable(from), writable(to), signer(authority)];
   if (!enter(vm, ID.token, TRANSFER, data, refs)) return false;
   move(vm, from, to, amount);
-  return leave(vm, ID.token, TRANSFER);
+  const isWrapped = vm.world.mintOf[from] === ID.wrappedCoin;
+  return leave(vm, ID.token, isWrapped ? TRANSFER_WRAPPED : TRANSFER);
 }
 
 export function transferChecked(vm: Machine, transfer: Transfer): boolean {
@@ -87,7 +94,7 @@ export function transferChecked(vm: Machine, transfer: Transfer): boolean {
   const refs = [writable(from), readonly(mint), writable(to), signer(authority)];
   if (!enter(vm, program, CHECKED, data, refs)) return false;
   move(vm, from, to, amount);
-  return leave(vm, program, CHECKED);
+  return leave(vm, program, mint === ID.wrappedCoin ? CHECKED_WRAPPED : CHECKED);
 }
 
 export function mintTokens(
@@ -137,7 +144,8 @@ export function closeAccount(
     world.addLamports(account, -world.lamports(account));
     if (world.amount(account) > 0) world.addAmount(account, -world.amount(account));
   }
-  return leave(vm, program, CLOSE);
+  if (!isWrapped) return leave(vm, program, CLOSE);
+  return leave(vm, program, to === authority ? CLOSE_WRAPPED : CLOSE_WRAPPED_AWAY);
 }
 
 /** The older form, which names the rent. The account of the wrapped coin holds what it got beyond the rent. */
