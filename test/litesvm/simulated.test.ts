@@ -88,7 +88,8 @@ function* simulate(): Generator<WireTransaction> {
     const block = generator.generate(chain.blockAt(slot) as ChainBlock);
     const { json } = renderRawBlock(block, { transactionDetails: 'full', rewards: false });
     // No amount of these accounts exceeds what a number holds exactly.
-    yield* (JSON.parse(Buffer.from(json).toString()) as { transactions: WireTransaction[] }).transactions;
+    yield* (JSON.parse(Buffer.from(json).toString()) as { transactions: WireTransaction[] })
+      .transactions;
   }
 }
 
@@ -100,7 +101,10 @@ interface Mint {
 /** What earlier transactions told about mints: one that fails while it opens accounts shows no token balance. */
 class Mints extends Map<string, Mint> {
   learn({ meta }: WireTransaction): void {
-    for (const { mint, programId, uiTokenAmount } of [...meta.preTokenBalances, ...meta.postTokenBalances]) {
+    for (const { mint, programId, uiTokenAmount } of [
+      ...meta.preTokenBalances,
+      ...meta.postTokenBalances,
+    ]) {
       this.set(mint, { decimals: uiTokenAmount.decimals, programId });
     }
   }
@@ -218,7 +222,9 @@ function prepare(svm: LiteSVM, { transaction, meta }: WireTransaction, mints: Mi
 
 /** The units of the associated token program depend on how many addresses it tries. */
 function withoutUnits(lines: readonly string[], isExact: boolean): string[] {
-  return isExact ? [...lines] : lines.map((line) => line.replace(/consumed \d+ of \d+/, 'consumed'));
+  return isExact
+    ? [...lines]
+    : lines.map((line) => line.replace(/consumed \d+ of \d+/, 'consumed'));
 }
 
 function readAmount(svm: LiteSVM, key: string): string | null {

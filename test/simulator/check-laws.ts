@@ -73,7 +73,8 @@ export class LawChecker {
       const changes = balances.get(index) ?? [];
       this.#checkLamports(place, changes, fee as bigint, see);
       const held = holdings.get(index) ?? [];
-      if (err !== null) this.#checkFailed(place, changes, held, transaction.accountKeys[0] as string);
+      if (err !== null)
+        this.#checkFailed(place, changes, held, transaction.accountKeys[0] as string);
       const { writable, readonly } = transaction.loadedAddresses;
       const keys = new Set<string>([...transaction.accountKeys, ...writable, ...readonly]);
       for (const { accounts, programId } of instructions.get(index) ?? []) {
@@ -82,7 +83,9 @@ export class LawChecker {
         }
       }
       if (err === null) {
-        const events = (logs.get(index) ?? []).filter((row) => row.kind === 'data' && row.programId === AMM);
+        const events = (logs.get(index) ?? []).filter(
+          (row) => row.kind === 'data' && row.programId === AMM,
+        );
         this.#checkSwaps(place, instructions.get(index) ?? [], events);
         this.#checkSupply(place, instructions.get(index) ?? [], held);
       }
@@ -99,7 +102,8 @@ export class LawChecker {
     for (const { account, pre, post } of changes) {
       sum += pre - post;
       const last = this.#lamports.get(account);
-      if (last !== undefined && last !== pre) this.#break(place, `${account}: pre ${pre}, last ${last}`);
+      if (last !== undefined && last !== pre)
+        this.#break(place, `${account}: pre ${pre}, last ${last}`);
       see(account, post);
     }
     if (sum !== fee) this.#break(place, `lamports: ${sum} went, the fee is ${fee}`);
@@ -116,16 +120,13 @@ export class LawChecker {
       this.#break(place, 'a failed transaction changed more than its fee');
     }
     for (const row of held) {
-      if (row.preAmount !== row.postAmount) this.#break(place, `a failed transaction moved ${row.account}`);
+      if (row.preAmount !== row.postAmount)
+        this.#break(place, `a failed transaction moved ${row.account}`);
     }
   }
 
   /** Every swap says what it took and gave; the transfers that it made say the same. */
-  #checkSwaps(
-    place: string,
-    instructions: Block['instructions'],
-    events: Block['logs'],
-  ): void {
+  #checkSwaps(place: string, instructions: Block['instructions'], events: Block['logs']): void {
     for (const event of events) {
       const bytes = Buffer.from(event.message, 'base64');
       if (bytes.subarray(0, 8).toString('base64') !== SWAP_EVENT) continue;
@@ -143,7 +144,11 @@ export class LawChecker {
   }
 
   /** What the accounts of a mint gained is what was minted less what was burnt. */
-  #checkSupply(place: string, instructions: Block['instructions'], held: readonly TokenBalance[]): void {
+  #checkSupply(
+    place: string,
+    instructions: Block['instructions'],
+    held: readonly TokenBalance[],
+  ): void {
     const changes = new Map<string, bigint>();
     const add = (mint: string, change: bigint): void => {
       changes.set(mint, (changes.get(mint) ?? 0n) + change);

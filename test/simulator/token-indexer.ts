@@ -118,7 +118,8 @@ export class TokenIndexer {
     const differences: string[] = [];
     for (const account of accounts) {
       const [one, other] = [this.byBalances.get(account), this.byInstructions.get(account)];
-      if (one !== other) differences.push(`${account}: ${one} by balances, ${other} by instructions`);
+      if (one !== other)
+        differences.push(`${account}: ${one} by balances, ${other} by instructions`);
     }
     return differences;
   }
@@ -160,7 +161,10 @@ export class TokenIndexer {
       case 1:
       case 18:
         // A new account; of the wrapped coin it holds what came beyond the rent.
-        this.byInstructions.set(a0 as string, a1 === WRAPPED ? this.#takeSent(a0 as string) - TOKEN_RENT : 0n);
+        this.byInstructions.set(
+          a0 as string,
+          a1 === WRAPPED ? this.#takeSent(a0 as string) - TOKEN_RENT : 0n,
+        );
         if (a1 !== WRAPPED) this.#takeSent(a0 as string);
         break;
       case 3:

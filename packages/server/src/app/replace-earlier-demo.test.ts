@@ -28,7 +28,7 @@ function isThere(name: string): Promise<boolean> {
   return Dataset.isThere(join(folder, name), nodeFs);
 }
 
-const [earlier] = earlierGenesisHashes(1) as [string];
+const earlier = earlierGenesisHashes(1)[0] as string;
 
 describe('replace-earlier-demo', () => {
   test('behavior: datasets of an earlier simulator go, with a message that names them', async () => {

@@ -11,7 +11,15 @@ interface PrintExports {
 const kernel = new KernelUnderTest<PrintExports>('print');
 beforeEach(() => kernel.reset());
 
-const codes = { text: 0, number: 1, numbers: 2, amounts: 3, quoted: 4, base58: 5, base64: 6 } as const;
+const codes = {
+  text: 0,
+  number: 1,
+  numbers: 2,
+  amounts: 3,
+  quoted: 4,
+  base58: 5,
+  base64: 6,
+} as const;
 type Code = keyof typeof codes;
 interface Order {
   readonly code: Code;

@@ -9,7 +9,7 @@ import { Random } from '../../base/random.ts';
 import { deriveAddress } from './derive-address.ts';
 import { HEADER_BYTES, type PooledText, type TextPool, type TextRegion } from './text-pool.ts';
 import { ID, KNOWN_COUNT } from './world/known-addresses.ts';
-import { knownText, type World, WHALE_COUNT } from './world/world.ts';
+import { knownText, WHALE_COUNT, type World } from './world/world.ts';
 
 const KEY_BYTES = 32;
 const TEXT_BYTES = 44;

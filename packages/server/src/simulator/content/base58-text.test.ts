@@ -22,7 +22,9 @@ describe('base58-text', () => {
     tape.restart(Random.fromSeed(2), 88);
     const fresh = new DigitTape(Random.fromSeed(2), 88);
     for (let i = 0; i < 3; i++) {
-      expect(pool.read(drawSignature(tape, passing))).toBe(pool.read(drawSignature(fresh, passing)));
+      expect(pool.read(drawSignature(tape, passing))).toBe(
+        pool.read(drawSignature(fresh, passing)),
+      );
     }
   });
 });

@@ -31,12 +31,14 @@ describe('generate-block', () => {
   test('property: the same seed, branch and slot give the same bytes, whatever was made before', () => {
     fc.assert(
       fc.property(
-        fc.nat(),
-        fc.nat(100_000),
-        fc.nat(40),
-        fc.nat(3),
+        fc.record({
+          seed: fc.nat(),
+          window: fc.nat(100_000),
+          offset: fc.nat(40),
+          branch: fc.nat(3),
+        }),
         fc.constantFrom<ContentInput>({}, ...STRESS_PRESETS),
-        (seed, window, offset, branch, preset) => {
+        ({ seed, window, offset, branch }, preset) => {
           const options = parseContentOptions({ ...preset, seed });
           // Near the start or the end of a window; the rest of it costs time alone.
           const slot = window * new BlockGenerator(options).windowSlots + offset;

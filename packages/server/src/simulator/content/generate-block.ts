@@ -5,8 +5,8 @@
  */
 import { Random } from '../../base/random.ts';
 import type { ChainBlock } from '../chain-block.ts';
-import { AddressBook } from './address-book.ts';
 import { Scene } from './actions/scene.ts';
+import { AddressBook } from './address-book.ts';
 import type { ContentOptions } from './content-options.ts';
 import { ERA_RULES } from './eras.ts';
 import { Machine } from './machine/machine.ts';

@@ -127,7 +127,10 @@ export class JsonPrinter {
   /** How many bytes were printed since the beginning. */
   position(): number {
     this.flush();
-    return this.#aside.reduce((sum, piece) => sum + piece.length, this.#outputAt - this.#outputStart);
+    return this.#aside.reduce(
+      (sum, piece) => sum + piece.length,
+      this.#outputAt - this.#outputStart,
+    );
   }
 
   /**

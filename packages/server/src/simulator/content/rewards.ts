@@ -36,7 +36,10 @@ export function voteLamports(options: ContentOptions, validator: number, slot: n
 }
 
 /** The places in their epochs of the slots since the parent that pay rewards. */
-function listPayments(options: ContentOptions, block: ChainBlock): { epoch: number; offset: number }[] {
+function listPayments(
+  options: ContentOptions,
+  block: ChainBlock,
+): { epoch: number; offset: number }[] {
   const payments: { epoch: number; offset: number }[] = [];
   const first = block.slot === 0 ? 0 : block.parentSlot + 1;
   for (let slot = first; slot <= block.slot; slot++) {
@@ -113,7 +116,11 @@ export class RewardPrinter {
   #oddities(random: Random): SimulatedReward[] {
     const pubkey = this.#draw(random);
     const postBalance = random.pick(EXTREMES);
-    const lamports = random.pick(['-9223372036854775808', '9223372036854775807', '9007199254740993']);
+    const lamports = random.pick([
+      '-9223372036854775808',
+      '9223372036854775807',
+      '9007199254740993',
+    ]);
     return [
       { pubkey, lamports, postBalance, rewardType: 'Staking', commission: 255 },
       { pubkey, lamports: '-1', postBalance, rewardType: 'Staking', commission: null },

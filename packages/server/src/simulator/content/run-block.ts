@@ -8,13 +8,17 @@ import { DigitTape } from './base58-text.ts';
 import { type ContentOptions, TRANSACTION_COUNT_MAX } from './content-options.ts';
 import { drawLognormal } from './distributions.ts';
 import { ERA_RULES, type EraRules } from './eras.ts';
-import { drawVersion, TransactionBuilder, type TransactionForm } from './machine/build-transaction.ts';
+import {
+  drawVersion,
+  TransactionBuilder,
+  type TransactionForm,
+} from './machine/build-transaction.ts';
+import type { Machine } from './machine/machine.ts';
 import { vote } from './programs/native.ts';
 import { leaderOf, payVoters, voterReward } from './rewards.ts';
 import type { SimulatedReward, SimulatedTransaction } from './simulated-block.ts';
-import type { Machine } from './machine/machine.ts';
-import { VALIDATOR_STEP, type World } from './world/world.ts';
 import { ID } from './world/known-addresses.ts';
+import { VALIDATOR_STEP, type World } from './world/world.ts';
 
 export type VisitTransaction = (transaction: SimulatedTransaction, index: number) => void;
 
@@ -68,10 +72,7 @@ export class BlockRunner {
   #visit: VisitTransaction | null = null;
   #hashes: readonly string[] = [];
 
-  constructor(
-    options: ContentOptions,
-    modules: { scene: Scene; random: Random },
-  ) {
+  constructor(options: ContentOptions, modules: { scene: Scene; random: Random }) {
     this.#options = options;
     this.#era = ERA_RULES[options.era];
     this.#scene = modules.scene;

@@ -6,8 +6,8 @@
  *   passing: what one transaction has for itself, until the next one is drawn
  */
 import { assert } from '../../base/assert.ts';
-import type { Brand } from '../../base/brand.ts';
 import { encodeBase58 } from '../../base/base58.ts';
+import type { Brand } from '../../base/brand.ts';
 import { ensureMemory, type Kernel, loadKernel } from '../../kernels/load-kernel.ts';
 
 /** Where a text stands: its length, then its bytes. Good for one pool, and for as long as the text's region says. */

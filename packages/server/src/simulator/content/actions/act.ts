@@ -43,8 +43,7 @@ export function act(scene: Scene): void {
   if (!isOpen(scene, scene.user) || scene.spendable < COIN) {
     if (scene.isDoomed) actAsCast(scene);
     else fund(scene);
-  }
-  else (scene.isDoomed ? DOOMED : DIRECT).draw(scene.random)(scene);
+  } else (scene.isDoomed ? DOOMED : DIRECT).draw(scene.random)(scene);
 }
 
 /** A transaction of those who are always there. */
@@ -74,4 +73,3 @@ function useApplicationsAs(scene: Scene, user: number): void {
     applications.call(vm, applications.drawRank(random), { user, isDoomed: i === failing });
   }
 }
-

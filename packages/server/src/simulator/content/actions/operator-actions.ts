@@ -1,10 +1,19 @@
 /** What the cast does on its own account: the market maker, the bots, the publishers of the oracle. */
 import { changeLiquidity } from '../programs/amm.ts';
 import { isUnhealthy, liquidate } from '../programs/lending.ts';
-import { quoteMarket } from '../programs/order-book.ts';
 import { updatePrices } from '../programs/oracle.ts';
+import { quoteMarket } from '../programs/order-book.ts';
 import { arbitrage, type Hop, quoteRoute } from '../programs/router.ts';
-import { COIN, DOLLAR, MARKETS, MARKET_COUNT, POOL_COUNT, POOLS, unitsPerCoin, WRAPPED } from '../world/tokens.ts';
+import {
+  COIN,
+  DOLLAR,
+  MARKET_COUNT,
+  MARKETS,
+  POOL_COUNT,
+  POOLS,
+  unitsPerCoin,
+  WRAPPED,
+} from '../world/tokens.ts';
 import { BOT_COUNT, FEED_COUNT } from '../world/world.ts';
 import type { Scene } from './scene.ts';
 
@@ -52,7 +61,10 @@ export function publishPrices(scene: Scene): void {
   const { vm, world, random } = scene;
   const publisher = world.publishers + random.below(2);
   const first = random.below(FEED_COUNT);
-  const tokens = Array.from({ length: random.between(1, 3) }, (_, i) => 1 + ((first + i) % FEED_COUNT));
+  const tokens = Array.from(
+    { length: random.between(1, 3) },
+    (_, i) => 1 + ((first + i) % FEED_COUNT),
+  );
   scene.begin(publisher, 40_000);
   updatePrices(vm, publisher, tokens);
 }
@@ -64,7 +76,9 @@ export function makeMarket(scene: Scene): void {
   if (random.chance(0.75)) {
     const market = random.below(MARKET_COUNT);
     const sizes = [MARKETS[market] as number, DOLLAR].map((token) => {
-      return Math.floor((unitsPerCoin(token) * random.between(QUOTED_COINS / 2, QUOTED_COINS)) / 10);
+      return Math.floor(
+        (unitsPerCoin(token) * random.between(QUOTED_COINS / 2, QUOTED_COINS)) / 10,
+      );
     });
     quoteMarket(vm, market, sizes as [number, number]);
     return;
@@ -86,4 +100,3 @@ export function tryLiquidation(scene: Scene): boolean {
   }
   return false;
 }
-

@@ -86,7 +86,8 @@ export class Scene {
   drawOther(): number {
     for (let i = 0; i < 4; i++) {
       const other = this.#users.draw(this.random);
-      if (other !== this.user && this.world.lamports(this.world.users + other) >= COIN) return other;
+      if (other !== this.user && this.world.lamports(this.world.users + other) >= COIN)
+        return other;
     }
     return -1;
   }

@@ -9,12 +9,7 @@ import { withdrawStake } from '../programs/native.ts';
 import { updatePrices } from '../programs/oracle.ts';
 import { quoteMarket } from '../programs/order-book.ts';
 import { createWithSeed, transferLamports } from '../programs/system.ts';
-import {
-  closeAccount,
-  initializeAccount,
-  syncNative,
-  transferTokens,
-} from '../programs/token.ts';
+import { closeAccount, initializeAccount, syncNative, transferTokens } from '../programs/token.ts';
 import { ID } from '../world/known-addresses.ts';
 import { COIN, MARKET_COUNT, POOL_COUNT, TOKEN_BYTES, WRAPPED } from '../world/tokens.ts';
 import { BOT_COUNT, FEED_COUNT } from '../world/world.ts';
@@ -52,7 +47,8 @@ function settleMarkets(scene: Scene): boolean {
   for (let market = 0; market < MARKET_COUNT; market++) {
     const vault = world.marketVaults + market * 2;
     const state = [world.asks + market, world.bids + market, world.accountCount + vault];
-    if ([...state, world.accountCount + vault + 1].every((cell) => world.cell(cell) === 0)) continue;
+    if ([...state, world.accountCount + vault + 1].every((cell) => world.cell(cell) === 0))
+      continue;
     scene.beginPlain(world.maker);
     quoteMarket(vm, market, [0, 0]);
     return true;

@@ -2,13 +2,27 @@
 import { quote, swap } from '../programs/amm.ts';
 import { createAssociated } from '../programs/associated.ts';
 import { createCoin, quoteBuy, quoteSell, tradeCoin } from '../programs/launchpad.ts';
-import { borrowable, depositAndBorrow, isUnhealthy, repayAndWithdraw } from '../programs/lending.ts';
+import {
+  borrowable,
+  depositAndBorrow,
+  isUnhealthy,
+  repayAndWithdraw,
+} from '../programs/lending.ts';
 import { marketPrice, take } from '../programs/order-book.ts';
 import { type Hop, quoteRoute, route } from '../programs/router.ts';
 import { createAccount, createWithSeed, transferLamports } from '../programs/system.ts';
 import { closeAccount, initializeAccount, syncNative } from '../programs/token.ts';
 import { ID } from '../world/known-addresses.ts';
-import { COIN, DOLLAR, MARKET_COUNT, MARKETS, POWERS_OF_TEN, STAKED, TOKEN_BYTES, WRAPPED } from '../world/tokens.ts';
+import {
+  COIN,
+  DOLLAR,
+  MARKET_COUNT,
+  MARKETS,
+  POWERS_OF_TEN,
+  STAKED,
+  TOKEN_BYTES,
+  WRAPPED,
+} from '../world/tokens.ts';
 import { LAUNCH_COUNT } from '../world/world.ts';
 import type { Scene } from './scene.ts';
 import { sendCoins } from './wallet-actions.ts';
@@ -142,7 +156,9 @@ export function playLaunchpad(scene: Scene): void {
   const account = world.launchToken(user, launch);
   const held = world.amount(account);
   const isBuy = held === 0 || random.chance(0.5);
-  const amount = isBuy ? Math.min(COIN * 3, drawCoins(scene)) : Math.ceil(held / random.between(1, 3));
+  const amount = isBuy
+    ? Math.min(COIN * 3, drawCoins(scene))
+    : Math.ceil(held / random.between(1, 3));
   const out = isBuy ? quoteBuy(world, launch, amount) : quoteSell(world, launch, amount);
   scene.begin(scene.wallet, SWAP_UNITS);
   if (isBuy && !world.exists(account)) associate(scene, account);
@@ -156,7 +172,11 @@ export function borrow(scene: Scene): void {
   const own = world.userToken(user, STAKED);
   const debt = world.cell(world.debts + user);
   if (debt > 0) {
-    if (scene.isDoomed || isUnhealthy(world, user) || world.amount(world.userToken(user, DOLLAR)) < debt) {
+    if (
+      scene.isDoomed ||
+      isUnhealthy(world, user) ||
+      world.amount(world.userToken(user, DOLLAR)) < debt
+    ) {
       sendCoins(scene);
       return;
     }

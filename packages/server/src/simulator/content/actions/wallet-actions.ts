@@ -41,7 +41,12 @@ export function sendCoins(scene: Scene): void {
   // Wallets that are never seen again.
   const count = random.below(4);
   for (let i = 0; i < count; i++) {
-    transferLamports(vm, scene.wallet, vm.scratch(0), Math.max(COIN / 500, Math.floor(amount / 40)));
+    transferLamports(
+      vm,
+      scene.wallet,
+      vm.scratch(0),
+      Math.max(COIN / 500, Math.floor(amount / 40)),
+    );
   }
   if (other < 0 && !isReserve) transferLamports(vm, scene.wallet, world.faucet, lamports);
 }
@@ -61,7 +66,8 @@ export function sendTokens(scene: Scene): void {
   const to = other < 0 ? world.makerTokens + token : world.userToken(other, token);
   scene.begin(scene.wallet, ASSOCIATE_UNITS * 2);
   const open = { from: scene.wallet, mint, isStrict: scene.isDoomed && random.chance(0.3) };
-  if (!world.exists(own)) createAssociated(vm, { ...open, isStrict: false, account: own, owner: scene.wallet });
+  if (!world.exists(own))
+    createAssociated(vm, { ...open, isStrict: false, account: own, owner: scene.wallet });
   else if (open.isStrict) createAssociated(vm, { ...open, account: own, owner: scene.wallet });
   if (other >= 0 && !world.exists(to)) {
     const owner = world.users + other;
@@ -87,7 +93,10 @@ export function stake(scene: Scene): void {
   const voteAccount = world.voteAccounts + random.below(world.validatorCount);
   const lamports = Math.max(COIN / 10, Math.floor(scene.spendable / 3));
   scene.begin(owner, ASSOCIATE_UNITS, 2);
-  if (openStake(vm, { account, owner, lamports }) && delegateStake(vm, { account, owner, voteAccount })) {
+  if (
+    openStake(vm, { account, owner, lamports }) &&
+    delegateStake(vm, { account, owner, voteAccount })
+  ) {
     world.cells.set(world.isDelegated + user, 1);
   }
 }
@@ -127,7 +136,8 @@ export function endSession(scene: Scene, user: number): void {
     if (left-- === 0) return;
     const amount = world.amount(account);
     const to = world.makerTokens + token;
-    if (token > 0 && amount > 0) transferChecked(vm, { from: account, to, authority: wallet, amount });
+    if (token > 0 && amount > 0)
+      transferChecked(vm, { from: account, to, authority: wallet, amount });
     closeAccount(vm, { account, to: wallet, authority: wallet });
   }
   transferLamports(vm, wallet, world.faucet, world.lamports(wallet));
@@ -137,4 +147,3 @@ export function endSession(scene: Scene, user: number): void {
 export function isOpen(scene: Scene, user: number): boolean {
   return scene.world.exists(scene.world.users + user);
 }
-

@@ -166,7 +166,8 @@ export class LogRecorder implements SimulatedLog {
     for (const { caller, role, text } of this.lines) {
       const program = caller < 0 ? null : programOf(caller);
       if (program === null) continue;
-      if (role === 'invoke') lines.push({ role: 'other', text: `Call BPF program ${program}`, caller });
+      if (role === 'invoke')
+        lines.push({ role: 'other', text: `Call BPF program ${program}`, caller });
       else if (role === 'log') lines.push({ role, text, caller });
       else if (role === 'success' || role === 'failed') {
         lines.push({ role: 'other', text: `BPF program${text.slice('Program'.length)}`, caller });

@@ -142,8 +142,7 @@ export class Machine {
     this.#scratchCount = 0;
     this.#key(payer(plan.payer));
     const { unitLimit, unitPrice } = plan;
-    this.fee =
-      SIGNATURE_FEE * plan.signatureCount + Math.ceil((unitLimit * unitPrice) / MICRO);
+    this.fee = SIGNATURE_FEE * plan.signatureCount + Math.ceil((unitLimit * unitPrice) / MICRO);
     this.world.addLamports(plan.payer, -this.fee);
     this.#mark = this.world.cells.mark;
   }
@@ -172,7 +171,10 @@ export class Machine {
     const { log } = this;
     this.units += units;
     if (!NATIVE.has(program)) {
-      log.line('consumed', call).text(text.consumed).number(this.units - start);
+      log
+        .line('consumed', call)
+        .text(text.consumed)
+        .number(this.units - start);
       log.text(this.#of).unitsLeft(start).text(this.#computeUnits).end();
     }
     this.#depth--;

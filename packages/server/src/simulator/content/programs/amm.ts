@@ -61,7 +61,10 @@ function drawTickArrays(vm: Machine, pool: number): number[] {
   const state = vm.world.pools + pool * POOL_EXTRA_COUNT;
   const own = [writable(state + 4), writable(state + 5)];
   if (vm.depth > 0) return own;
-  return [...own, ...[0, 1, 2, 3, 4, 5, 6].map(() => writable(vm.scratch(rentOf(TICK_ARRAY_BYTES))))];
+  return [
+    ...own,
+    ...[0, 1, 2, 3, 4, 5, 6].map(() => writable(vm.scratch(rentOf(TICK_ARRAY_BYTES)))),
+  ];
 }
 
 const TICK_ARRAY_BYTES = 10_240;
@@ -106,7 +109,14 @@ export function swap(vm: Machine, order: Swap): boolean {
     move(vm, { from: vaultOut, to, authority, amount: out })
   ) {
     const event = vm.data.open(97).bytes(SWAP_EVENT).key(poolOf(world, pool)).key(user);
-    vm.emit(event.u64(amount).u64(out).u64(fee).u8(1 - side).done());
+    vm.emit(
+      event
+        .u64(amount)
+        .u64(out)
+        .u64(fee)
+        .u8(1 - side)
+        .done(),
+    );
   }
   return vm.leave(SWAP_UNITS);
 }
@@ -117,7 +127,10 @@ function printReserves(
   outOf: number,
   { amount, out }: { amount: number; out: number },
 ): void {
-  const line = vm.log.line('log', vm.caller).text(vm.text('Program log: reserve_in: ')).amount(into);
+  const line = vm.log
+    .line('log', vm.caller)
+    .text(vm.text('Program log: reserve_in: '))
+    .amount(into);
   line.text(vm.text(', reserve_out: ')).amount(outOf).text(vm.text(', amount_in: ')).amount(amount);
   line.text(vm.text(', amount_out: ')).amount(out).text(vm.text(', fee_rate: 2500')).end();
 }
@@ -132,7 +145,12 @@ export function changeLiquidity(vm: Machine, pool: number, thousandths: number):
   const isDeposit = thousandths > 0;
   const share = Math.abs(thousandths) / 1000;
   const tokens = Math.floor(world.amount(world.liquidityMints + pool) * share);
-  const data = vm.data.open(24).bytes(isDeposit ? DEPOSIT : WITHDRAW).u64(tokens).u64(0).done();
+  const data = vm.data
+    .open(24)
+    .bytes(isDeposit ? DEPOSIT : WITHDRAW)
+    .u64(tokens)
+    .u64(0)
+    .done();
   if (!enterLiquidity(vm, pool, data, isDeposit ? 'Deposit' : 'Withdraw')) return false;
   if (!isDeposit) burnLiquidity(vm, pool, tokens);
   for (const side of [0, 1] as const) {
@@ -181,7 +199,12 @@ function enterLiquidity(vm: Machine, pool: number, data: PooledText, name: strin
 
 function moveLiquidity(
   vm: Machine,
-  { pool, side, amount, isDeposit }: { pool: number; side: 0 | 1; amount: number; isDeposit: boolean },
+  {
+    pool,
+    side,
+    amount,
+    isDeposit,
+  }: { pool: number; side: 0 | 1; amount: number; isDeposit: boolean },
 ): void {
   const { world } = vm;
   const vault = world.poolVault(pool, side);

@@ -5,7 +5,14 @@
 import type { Random } from '../../../base/random.ts';
 import { Random as Source } from '../../../base/random.ts';
 import { Bands, buildZipfTable, Quantiles, type WeightedTable } from '../distributions.ts';
-import { type Cause, DEPTH_MAX, type Machine, readonly, signer, writable } from '../machine/machine.ts';
+import {
+  type Cause,
+  DEPTH_MAX,
+  type Machine,
+  readonly,
+  signer,
+  writable,
+} from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { rentOf } from '../world/tokens.ts';
 import { APP_ACCOUNT_COUNT, APP_COUNT } from '../world/world.ts';
@@ -35,7 +42,9 @@ const LINE_LENGTH = new Quantiles([
   [0.95, 276],
   [1, 700],
 ]);
-const WORDS = 'amount price user pool vault tick fee in out base side order size slot limit'.split(' ');
+const WORDS = 'amount price user pool vault tick fee in out base side order size slot limit'.split(
+  ' ',
+);
 
 const CAUSES: readonly Cause[] = [
   custom(0, 'Error: the account is already in use'),
@@ -89,7 +98,11 @@ export class Applications {
   }
 
   /** One instruction of an application; with `isDoomed` it fails. */
-  call(vm: Machine, rank: number, { user, isDoomed }: { user: number; isDoomed: boolean }): boolean {
+  call(
+    vm: Machine,
+    rank: number,
+    { user, isDoomed }: { user: number; isDoomed: boolean },
+  ): boolean {
     const application = this.#find(rank);
     const { random } = vm;
     const kind = application.kinds[random.below(application.kinds.length)] as Kind;

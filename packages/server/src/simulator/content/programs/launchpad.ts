@@ -92,7 +92,12 @@ export function tradeCoin(vm: Machine, trade: Trade): boolean {
   const { world } = vm;
   const curve = world.launchCurves + launch;
   const vault = world.launchVaults + launch;
-  const data = vm.data.open(24).bytes(isBuy ? BUY : SELL).u64(amount).u64(amountMin).done();
+  const data = vm.data
+    .open(24)
+    .bytes(isBuy ? BUY : SELL)
+    .u64(amount)
+    .u64(amountMin)
+    .done();
   const refs = [
     readonly(world.launchSettings),
     writable(world.launchSettings + 1),
@@ -126,8 +131,20 @@ export function tradeCoin(vm: Machine, trade: Trade): boolean {
   }
   if (isDone) {
     const event = vm.data.open(137).bytes(EVENT_CALL).bytes(TRADE_EVENT);
-    event.key(world.launchMints + launch).key(curve).key(user).u64(lamports).u64(tokens);
-    emitByCall(vm, ID.launchpad, event.u64(curveLamports(world, launch)).u8(isBuy ? 1 : 0).done());
+    event
+      .key(world.launchMints + launch)
+      .key(curve)
+      .key(user)
+      .u64(lamports)
+      .u64(tokens);
+    emitByCall(
+      vm,
+      ID.launchpad,
+      event
+        .u64(curveLamports(world, launch))
+        .u8(isBuy ? 1 : 0)
+        .done(),
+    );
   }
   return vm.leave(TRADE_UNITS);
 }

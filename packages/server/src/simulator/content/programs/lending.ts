@@ -20,19 +20,19 @@ const BORROW_SHARE = 0.75;
 const LIQUIDATION_SHARE = 0.8;
 
 /** The lamports that an amount is worth, by the prices of the oracle. */
-function valueOf(world: World, token: number, amount: number): number {
+function worth(world: World, token: number, amount: number): number {
   const decimals = world.decimalsOf[world.mint(token)] as number;
   return (amount / (POWERS_OF_TEN[decimals] as number)) * world.price(token);
 }
 
 export function isUnhealthy(world: World, user: number): boolean {
-  const collateral = valueOf(world, STAKED, world.cell(world.collaterals + user));
-  return valueOf(world, DOLLAR, world.cell(world.debts + user)) > collateral * LIQUIDATION_SHARE;
+  const collateral = worth(world, STAKED, world.cell(world.collaterals + user));
+  return worth(world, DOLLAR, world.cell(world.debts + user)) > collateral * LIQUIDATION_SHARE;
 }
 
 /** The dollars that so much collateral allows. */
 export function borrowable(world: World, collateral: number): number {
-  const value = valueOf(world, STAKED, collateral) * BORROW_SHARE;
+  const value = worth(world, STAKED, collateral) * BORROW_SHARE;
   return Math.floor((value / world.price(DOLLAR)) * 1_000_000);
 }
 
@@ -119,7 +119,11 @@ export function liquidate(vm: Machine, user: number, isForced: boolean): boolean
   const obligation = world.obligations + user;
   const from = world.makerTokens + DOLLAR;
   const to = world.makerTokens + STAKED;
-  const data = vm.data.open(9).bytes(LIQUIDATE).u8(isForced ? 1 : 0).done();
+  const data = vm.data
+    .open(9)
+    .bytes(LIQUIDATE)
+    .u8(isForced ? 1 : 0)
+    .done();
   const refs = [
     signer(maker),
     writable(obligation),

@@ -25,7 +25,10 @@ export function writeMemo(vm: Machine, text: string): boolean {
   const data = vm.data.open(text.length).bytes(Buffer.from(text)).done();
   if (!vm.enter(ID.memo, data, [])) return false;
   vm.print(`Memo (len ${text.length})`);
-  vm.log.line('log', vm.caller).text(vm.pool.passing.add(`Program log: ${text}`)).end();
+  vm.log
+    .line('log', vm.caller)
+    .text(vm.pool.passing.add(`Program log: ${text}`))
+    .end();
   return vm.leave(MEMO_UNITS);
 }
 
@@ -36,7 +39,11 @@ export interface Stake {
 }
 
 export function openStake(vm: Machine, { account, owner, lamports }: Stake): boolean {
-  const space = { lamports: lamports + rentOf(STAKE_BYTES), byteCount: STAKE_BYTES, owner: ID.stake };
+  const space = {
+    lamports: lamports + rentOf(STAKE_BYTES),
+    byteCount: STAKE_BYTES,
+    owner: ID.stake,
+  };
   if (!createAccount(vm, owner, account, space)) return false;
   const data = vm.data.open(116).u32(0).key(owner).key(owner).u64(0).u64(0).bytes(NOBODY);
   const refs = [writable(account), readonly(ID.rentSysvar)];
@@ -95,7 +102,11 @@ export interface Vote {
 
 /** Data: the kind, the root, a short list of confirmed slots, the hash and the time of the newest. */
 export function vote(vm: Machine, { identity, voteAccount, slot, isLate }: Vote): boolean {
-  const data = vm.data.open(148).u32(14).u64(Math.max(0, slot - 31)).u8(31);
+  const data = vm.data
+    .open(148)
+    .u32(14)
+    .u64(Math.max(0, slot - 31))
+    .u8(31);
   for (let depth = 31; depth > 0; depth--) data.u8(1).u8(depth);
   for (let i = 0; i < 8; i++) data.u32(vm.random.uint32() | 0);
   data.u8(1).u64(slot).bytes(NOTHING);

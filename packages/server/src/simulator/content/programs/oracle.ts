@@ -10,7 +10,10 @@ const UNITS_PER_FEED = 1900;
 export function updatePrices(vm: Machine, publisher: number, tokens: readonly number[]): boolean {
   const { world } = vm;
   const prices = tokens.map((token) => world.poolPrice(token));
-  const data = vm.data.open(12 + 9 * tokens.length).bytes(UPDATE).u32(tokens.length);
+  const data = vm.data
+    .open(12 + 9 * tokens.length)
+    .bytes(UPDATE)
+    .u32(tokens.length);
   tokens.forEach((token, i) => {
     data.u8(token).u64(prices[i] as number);
   });

@@ -45,7 +45,11 @@ function marketRefs(world: World, market: number): number[] {
 }
 
 /** The market maker takes back what is in the vaults and locks what it now offers: base tokens to sell, dollars to buy with. */
-export function quoteMarket(vm: Machine, market: number, sizes: readonly [number, number]): boolean {
+export function quoteMarket(
+  vm: Machine,
+  market: number,
+  sizes: readonly [number, number],
+): boolean {
   const { world } = vm;
   const base = MARKETS[market] as number;
   const data = vm.data.open(24).bytes(QUOTE).u64(sizes[0]).u64(sizes[1]).done();
@@ -87,9 +91,17 @@ export interface Take {
 
 export function take(vm: Machine, { market, user, base, dollars, isBuy, size }: Take): boolean {
   const { world } = vm;
-  const data = vm.data.open(17).bytes(TAKE).u64(size).u8(isBuy ? 0 : 1).done();
+  const data = vm.data
+    .open(17)
+    .bytes(TAKE)
+    .u64(size)
+    .u8(isBuy ? 0 : 1)
+    .done();
   const state = world.markets + market * 3;
-  const [baseVault, dollarVault] = [world.marketVaults + market * 2, world.marketVaults + market * 2 + 1];
+  const [baseVault, dollarVault] = [
+    world.marketVaults + market * 2,
+    world.marketVaults + market * 2 + 1,
+  ];
   const refs = [
     signer(user),
     ...marketRefs(world, market),
@@ -120,7 +132,16 @@ export function take(vm: Machine, { market, user, base, dollars, isBuy, size }: 
     if (isBuy) world.cells.add(world.asks + market, -size);
     else world.cells.add(world.bids + market, -cost);
     const event = vm.data.open(105).bytes(EVENT_CALL).bytes(FILL_EVENT).key(state).key(user);
-    emitByCall(vm, ID.orderBook, event.u64(size).u64(cost).u64(price).u8(isBuy ? 0 : 1).done());
+    emitByCall(
+      vm,
+      ID.orderBook,
+      event
+        .u64(size)
+        .u64(cost)
+        .u64(price)
+        .u8(isBuy ? 0 : 1)
+        .done(),
+    );
   }
   return vm.leave(TAKE_UNITS);
 }

@@ -36,7 +36,10 @@ export function quoteRoute(world: World, hops: readonly Hop[], amount: number): 
 
 function hopRefs(world: World, hops: readonly Hop[]): number[] {
   return hops.flatMap(({ pool, side, from, to }) => {
-    const vaults = [world.poolVault(pool, side), world.poolVault(pool, side === 0 ? 1 : 0)] as const;
+    const vaults = [
+      world.poolVault(pool, side),
+      world.poolVault(pool, side === 0 ? 1 : 0),
+    ] as const;
     const state = world.pools + pool * POOL_EXTRA_COUNT;
     return [
       readonly(ID.amm),
@@ -67,7 +70,10 @@ function swapAll(vm: Machine, { user, hops, amount }: Route): number {
 export function route(vm: Machine, plan: Route): boolean {
   const { user, hops, amount, amountMin } = plan;
   const { world } = vm;
-  const data = vm.data.open(20 + hops.length * 2).bytes(ROUTE).u32(hops.length);
+  const data = vm.data
+    .open(20 + hops.length * 2)
+    .bytes(ROUTE)
+    .u32(hops.length);
   for (const { pool, side } of hops) data.u8(pool).u8(side);
   data.u64(amount);
   const refs = [
@@ -96,7 +102,11 @@ export function route(vm: Machine, plan: Route): boolean {
 export function arbitrage(vm: Machine, plan: Route & { readonly looksFirst: boolean }): boolean {
   const { user, hops, amount, looksFirst } = plan;
   const { world } = vm;
-  const data = vm.data.open(17 + hops.length).bytes(ARBITRAGE).u64(amount).u8(hops.length);
+  const data = vm.data
+    .open(17 + hops.length)
+    .bytes(ARBITRAGE)
+    .u64(amount)
+    .u8(hops.length);
   for (const { pool } of hops) data.u8(pool);
   const refs = [signer(user), readonly(ID.token), ...hopRefs(world, hops)];
   if (!vm.enter(ID.arbitrage, data.done(), refs)) return false;

@@ -1,7 +1,8 @@
 /** The system program: lamports and new accounts. */
-import { custom } from './causes.ts';
+
 import { type Machine, payer, signer, writable } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
+import { custom } from './causes.ts';
 
 const UNITS = 150;
 const SEED_BYTES = 32;
@@ -35,7 +36,10 @@ export function createWithSeed(
   for (let i = 0; i < SEED_BYTES; i++) seed[i] = 97 + vm.random.below(26);
   const account = vm.scratch(0);
   vm.book.deriveScratch(account, from, seed, owner);
-  const data = vm.data.open(4 + 32 + 8 + SEED_BYTES + 8 + 8 + 32).u32(3).key(from);
+  const data = vm.data
+    .open(4 + 32 + 8 + SEED_BYTES + 8 + 8 + 32)
+    .u32(3)
+    .key(from);
   data.u64(SEED_BYTES).bytes(seed).u64(lamports).u64(byteCount).key(owner);
   const refs = [payer(from), writable(account), signer(from)];
   if (!vm.enter(ID.system, data.done(), refs)) return account;
@@ -56,4 +60,3 @@ export function moveLamports(vm: Machine, from: number, to: number, lamports: nu
   vm.world.addLamports(from, -lamports);
   vm.world.addLamports(to, lamports);
 }
-

@@ -35,19 +35,17 @@ const MINT_TO = kind('MintTo', [119, 4492, 1288]);
 const BURN = kind('Burn', [123, 4753, 1433], [220, 4100, 1500]);
 const INITIALIZE_MINT = kind('InitializeMint2', [201, 2780, 1271]);
 
-function enter(
-  vm: Machine,
-  program: number,
-  { opening }: Kind,
-  data: PooledText,
-  refs: readonly number[],
-): boolean {
-  if (!vm.enter(program, data, refs)) return false;
+/** What the newest build prints first is nothing. */
+function open(vm: Machine, program: number, { opening }: Kind): void {
   if (program === ID.token2022 || !vm.isTokenNew) vm.print(opening);
-  return true;
 }
 
-function leave(vm: Machine, program: number, { units, failedUnits }: Kind, back?: PooledText): boolean {
+function leave(
+  vm: Machine,
+  program: number,
+  { units, failedUnits }: Kind,
+  back?: PooledText,
+): boolean {
   const row = vm.error === null ? units : failedUnits;
   return vm.leave(row[program === ID.token2022 ? 2 : vm.isTokenNew ? 0 : 1], back);
 }
@@ -79,7 +77,8 @@ export function transferTokens(vm: Machine, transfer: Transfer): boolean {
   if (vm.world.programOf[from] === ID.token2022) return transferChecked(vm, transfer);
   const data = vm.data.open(9).u8(3).u64(amount).done();
   const refs = [writable(from), writable(to), signer(authority)];
-  if (!enter(vm, ID.token, TRANSFER, data, refs)) return false;
+  if (!vm.enter(ID.token, data, refs)) return false;
+  open(vm, ID.token, TRANSFER);
   move(vm, from, to, amount);
   const isWrapped = vm.world.mintOf[from] === ID.wrappedCoin;
   return leave(vm, ID.token, isWrapped ? TRANSFER_WRAPPED : TRANSFER);
@@ -92,7 +91,8 @@ export function transferChecked(vm: Machine, transfer: Transfer): boolean {
   const decimals = vm.world.decimalsOf[mint] as number;
   const data = vm.data.open(10).u8(12).u64(amount).u8(decimals).done();
   const refs = [writable(from), readonly(mint), writable(to), signer(authority)];
-  if (!enter(vm, program, CHECKED, data, refs)) return false;
+  if (!vm.enter(program, data, refs)) return false;
+  open(vm, program, CHECKED);
   move(vm, from, to, amount);
   return leave(vm, program, mint === ID.wrappedCoin ? CHECKED_WRAPPED : CHECKED);
 }
@@ -104,7 +104,8 @@ export function mintTokens(
   const program = vm.world.tokenProgramOf(mint);
   const data = vm.data.open(9).u8(7).u64(amount).done();
   const refs = [writable(mint), writable(to), signer(authority)];
-  if (!enter(vm, program, MINT_TO, data, refs)) return false;
+  if (!vm.enter(program, data, refs)) return false;
+  open(vm, program, MINT_TO);
   vm.world.addAmount(mint, amount);
   vm.world.addAmount(to, amount);
   return leave(vm, program, MINT_TO);
@@ -118,7 +119,8 @@ export function burnTokens(
   const program = vm.world.tokenProgramOf(mint);
   const data = vm.data.open(9).u8(8).u64(amount).done();
   const refs = [writable(from), writable(mint), signer(authority)];
-  if (!enter(vm, program, BURN, data, refs)) return false;
+  if (!vm.enter(program, data, refs)) return false;
+  open(vm, program, BURN);
   if (vm.world.amount(from) < amount) vm.fail(SHORT_OF_TOKENS);
   else {
     vm.world.addAmount(from, -amount);
@@ -136,7 +138,8 @@ export function closeAccount(
   const program = world.programOf[account] as number;
   const data = vm.data.open(1).u8(9).done();
   const refs = [writable(account), writable(to), signer(authority)];
-  if (!enter(vm, program, CLOSE, data, refs)) return false;
+  if (!vm.enter(program, data, refs)) return false;
+  open(vm, program, CLOSE);
   const isWrapped = world.mintOf[account] === ID.wrappedCoin;
   if (world.amount(account) > 0 && !isWrapped) vm.fail(NOT_EMPTY);
   else {
@@ -156,7 +159,8 @@ export function initializeAccount(
   const program = vm.world.tokenProgramOf(mint);
   const data = vm.data.open(1).u8(1).done();
   const refs = [writable(account), readonly(mint), readonly(owner), readonly(ID.rentSysvar)];
-  if (!enter(vm, program, INITIALIZE, data, refs)) return false;
+  if (!vm.enter(program, data, refs)) return false;
+  open(vm, program, INITIALIZE);
   vm.world.describeToken(account, mint, owner);
   if (mint === ID.wrappedCoin) {
     vm.world.addAmount(account, vm.world.lamports(account) - vm.world.rentOfToken(mint));
@@ -170,13 +174,15 @@ export function initializeAccount3(
 ): boolean {
   const program = vm.world.tokenProgramOf(mint);
   const data = vm.data.open(33).u8(18).key(owner).done();
-  if (!enter(vm, program, INITIALIZE_3, data, [writable(account), readonly(mint)])) return false;
+  if (!vm.enter(program, data, [writable(account), readonly(mint)])) return false;
+  open(vm, program, INITIALIZE_3);
   return leave(vm, program, INITIALIZE_3);
 }
 
 export function initializeImmutableOwner(vm: Machine, account: number, program: number): boolean {
   const data = vm.data.open(1).u8(22).done();
-  if (!enter(vm, program, IMMUTABLE, data, [writable(account)])) return false;
+  if (!vm.enter(program, data, [writable(account)])) return false;
+  open(vm, program, IMMUTABLE);
   if (program === ID.token && !vm.isTokenNew) {
     vm.print('Please upgrade to SPL Token 2022 for immutable owner support');
   }
@@ -186,14 +192,16 @@ export function initializeImmutableOwner(vm: Machine, account: number, program: 
 export function getAccountDataSize(vm: Machine, mint: number, byteCount: number): boolean {
   const program = vm.world.tokenProgramOf(mint);
   const data = vm.data.open(3).u8(21).u8(7).u8(0).done();
-  if (!enter(vm, program, DATA_SIZE, data, [readonly(mint)])) return false;
+  if (!vm.enter(program, data, [readonly(mint)])) return false;
+  open(vm, program, DATA_SIZE);
   return leave(vm, program, DATA_SIZE, vm.data.open(8).u64(byteCount).done());
 }
 
 /** Makes of lamports that were sent to an account of the wrapped coin its amount. */
 export function syncNative(vm: Machine, account: number): boolean {
   const data = vm.data.open(1).u8(17).done();
-  if (!enter(vm, ID.token, SYNC, data, [writable(account)])) return false;
+  if (!vm.enter(ID.token, data, [writable(account)])) return false;
+  open(vm, ID.token, SYNC);
   const { world } = vm;
   const amount = world.lamports(account) - world.rentOfToken(ID.wrappedCoin);
   world.addAmount(account, amount - world.amount(account));
@@ -204,6 +212,7 @@ export function syncNative(vm: Machine, account: number): boolean {
 export function initializeMint(vm: Machine, mint: number, authority: number): boolean {
   const decimals = vm.world.decimalsOf[mint] as number;
   const data = vm.data.open(35).u8(20).u8(decimals).key(authority).u8(0).done();
-  if (!enter(vm, ID.token, INITIALIZE_MINT, data, [writable(mint)])) return false;
+  if (!vm.enter(ID.token, data, [writable(mint)])) return false;
+  open(vm, ID.token, INITIALIZE_MINT);
   return leave(vm, ID.token, INITIALIZE_MINT);
 }

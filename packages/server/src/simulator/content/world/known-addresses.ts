@@ -26,9 +26,9 @@ export const KNOWN = {
 export type KnownName = keyof typeof KNOWN;
 
 /** The numbers of these accounts: their places in the list above. */
-export const ID = Object.fromEntries(
-  Object.keys(KNOWN).map((name, id) => [name, id]),
-) as Readonly<Record<KnownName, number>>;
+export const ID = Object.fromEntries(Object.keys(KNOWN).map((name, id) => [name, id])) as Readonly<
+  Record<KnownName, number>
+>;
 
 export const KNOWN_COUNT = Object.keys(KNOWN).length;
 

@@ -279,7 +279,8 @@ export class World {
 
   /** Whether the account is the one that its owner is expected to have for its mint. */
   isAssociated(account: number): boolean {
-    const { makerTokens, pools, makerLiquidity, userTokens, userStakes, launchTokens, scratch } = this;
+    const { makerTokens, pools, makerLiquidity, userTokens, userStakes, launchTokens, scratch } =
+      this;
     return (
       (account >= makerTokens && account < pools) ||
       (account >= makerLiquidity && account < makerLiquidity + POOL_COUNT) ||
