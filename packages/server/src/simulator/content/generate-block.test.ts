@@ -10,14 +10,14 @@ import { chainBlockOf } from './testing/chain-block-of.ts';
 const RATIO_MAX = 2.6;
 
 const HASHES: Readonly<Record<string, string>> = {
-  demo: '376efb63f2a81e013c7363a7adb78f4fb90d3e304493ed0aa1ec40d4606d9824',
-  '2025': '6ff2d1c5be4c8c2e0346fedaf31e92c90e33e42039d3ea3ebe021db0fdb8a041',
-  'busy at an epoch start': 'e6c421274aa1b11abbcbac11f11a258afeeade0649e896e3e2189ca3b2a3f989',
-  'odd genesis': 'be8cc9a15dab76e92b1e7370ea08fb614062d117eafb4120b0fb5af0a88ccc35',
-  'odd 2020': 'ae0dda05747f35a2b3b73922a791111ba1cb5ad4746dce82e6a416a03ee255ef',
-  'odd 2021': '855d321f1efe45cdeb7879d2afc6ef2b536f010189dd24c33192a283b4e5e447',
-  'odd 2025': '3ce9183047b61c3517b5ce41e17b8e53f9c6adcd5285c89bf16f41c0a5081a1a',
-  'odd 2026': '08b5e29dd3221c7e28959ba9b49bd5c988753cdb603c603c37194a050abfb739',
+  demo: 'f3a6bed3bb1f1fda011f0c106f7fea00d15ce0cba5420b54873406317bd11862',
+  '2025': '593ee3cf2d96354d75f94f06cd565f5b5b434e4bf3c0ad3c7f6bb2e0e5e0fddd',
+  'busy at an epoch start': 'b9c5eb34fece16a47a4c7a69d5cc35b2f79fc3da6ec3718fb0d19a0e129efdd2',
+  'odd genesis': 'a2072aa3caa3e6f5a5e593e77fadf62e57d28822533ad4fefe558ef3315a9e2c',
+  'odd 2020': '7c0742dc1a1f12a42c86f479f55db82b30eafec41de97e21e963ef3bf0283255',
+  'odd 2021': 'c50ad94654949e8f97db630b11712c9a00489230d6ece4cd3f08d7c182e29e24',
+  'odd 2025': 'bd2fe0cc5d393153f8948d26eef9812f956cc9878aea30ef05623c0ef47fe7de',
+  'odd 2026': '28a7d6be435223cd8f1097780cfe26eddd6f4d1f9bb6bcf058c6a9699569775d',
 };
 
 const FULL = { transactionDetails: 'full', rewards: true } as const;
