@@ -6,8 +6,8 @@ import { BlockGenerator } from './generate-block.ts';
 import { renderRawBlock } from './render-raw-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';
 
-/** It is 1.2 to 1.5, and up to 1.8 where others use the processor as well; of twice as much this tells. */
-const RATIO_MAX = 2.6;
+/** It is 1.3 to 1.8, and up to 2.8 where many others use the processor as well. */
+const RATIO_MAX = 3.4;
 
 const HASHES: Readonly<Record<string, string>> = {
   demo: 'f3a6bed3bb1f1fda011f0c106f7fea00d15ce0cba5420b54873406317bd11862',
@@ -55,10 +55,11 @@ describe('generate-block', () => {
   });
 
   test('behavior: a block is the same when what blocks have in common is dropped before it', () => {
-    const options = parseContentOptions({ profile: '2025', transactionsPerBlock: 60, votes: 20 });
+    const content = { transactionsPerBlock: 60, votes: 20, slotsPerEpoch: 512 };
+    const options = parseContentOptions({ profile: '2025', ...content });
     const forgetful = new BlockGenerator(options, { poolBytesMax: 0 });
     const keeping = new BlockGenerator(options);
-    for (let slot = 431_999; slot < 432_004; slot++) {
+    for (let slot = 512; slot < 517; slot++) {
       expect(render(forgetful, slot)).toBe(render(keeping, slot));
     }
   });
@@ -67,10 +68,10 @@ describe('generate-block', () => {
     const generator = new BlockGenerator(parseContentOptions());
     const other = new BlockGenerator(parseContentOptions({ seed: 2 }));
     const texts = [
-      render(generator, 1000),
-      render(generator, 1001),
-      render(generator, 1000, 1),
-      render(other, 1000),
+      render(generator, 10),
+      render(generator, 11),
+      render(generator, 10, 1),
+      render(other, 10),
     ].map((text) => text.slice(text.indexOf('"transactions"')));
     expect(new Set(texts).size).toBe(4);
   });
@@ -132,7 +133,7 @@ describe('generate-block', () => {
   test('property: what is rendered is JSON in the form a node prints', () => {
     for (const preset of [{}, ...STRESS_PRESETS]) {
       const generator = new BlockGenerator(parseContentOptions(preset));
-      for (let slot = 5000; slot < 5010; slot++) {
+      for (let slot = 4096; slot < 4106; slot++) {
         const text = render(generator, slot);
         expect(() => JSON.parse(text)).not.toThrow();
       }
