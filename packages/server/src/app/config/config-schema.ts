@@ -331,6 +331,10 @@ const limits = section(
         STREAM_LIMITS.waitMsMax,
       ),
       followMsMax: milliseconds('after this a followed response ends', STREAM_LIMITS.followMsMax),
+      solanaFollowMsMax: milliseconds(
+        'the same in the dialect `solana`, whose clients learn the finalized head from the next response',
+        STREAM_LIMITS.solanaFollowMsMax,
+      ),
       quietMsMax: milliseconds(
         'after this a followed response without news ends',
         STREAM_LIMITS.quietMsMax,
