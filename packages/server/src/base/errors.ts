@@ -1,3 +1,5 @@
+import { getSystemErrorMap } from 'node:util';
+
 /**
  * The one catalogue of what can go wrong in the world around us. A code is public, documented in `docs/errors.md`, and
  * never reused. `status` is the HTTP status where a client can meet the code; codes without one stay inside the process.
@@ -264,9 +266,13 @@ export const ERRORS = {
   'request-malformed': { status: 400, text: 'the request is not valid HTTP' },
   'body-not-gzip': { status: 400, text: 'the body is not a whole gzip stream' },
   'time-invalid': { status: 400, text: 'a time is a whole number of unix seconds' },
-  'key-wrong': {
+  'key-missing': {
     status: 401,
     text: 'a key is needed: send it as Authorization: Bearer or X-API-Key',
+  },
+  'key-wrong': {
+    status: 401,
+    text: 'the key that was sent is not one that this service accepts; check it, or ask the operator for a new one',
   },
   'dataset-unknown': {
     status: 404,
@@ -376,6 +382,16 @@ export function isCodedError(error: unknown, code?: ErrorCode): error is CodedEr
   return error instanceof CodedError && (code === undefined || error.code === code);
 }
 
+/** Details that may hold a code of the operating system, such as ENOENT. */
+const systemCodeNames: ReadonlySet<string> = new Set(['reason', 'errno']);
+
+const systemErrorTexts: ReadonlyMap<string, string> = new Map(getSystemErrorMap().values());
+
+/** Returns what a code of the operating system means, and other texts as they are. */
+function inWords(text: string, name: string): string {
+  return (systemCodeNames.has(name) ? systemErrorTexts.get(text) : undefined) ?? text;
+}
+
 /** Details that say where something is on this machine. */
 const placeNames: ReadonlySet<string> = new Set(['path', 'folder', 'file']);
 
@@ -389,6 +405,8 @@ export function describeWithoutPlaces({ code, detail }: CodedError): string {
 }
 
 function describe(code: ErrorCode, detail: ErrorDetail): string {
-  const values = Object.entries(detail).map(([name, value]) => `${name} ${String(value)}`);
+  const values = Object.entries(detail).map(
+    ([name, value]) => `${name} ${inWords(String(value), name)}`,
+  );
   return values.length === 0 ? ERRORS[code].text : `${ERRORS[code].text} (${values.join(', ')})`;
 }

@@ -5,7 +5,7 @@
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { FastifyRequest } from 'fastify';
 import { CodedError } from '../base/errors.ts';
-import { type ApiKey, findKey, keyId } from './api-keys.ts';
+import { type ApiKey, findKey, keyId, shownKey } from './api-keys.ts';
 import type { KeyBudgets } from './key-budgets.ts';
 import { checkBodyHeaders } from './read-body.ts';
 import type { DatasetDirectory, DatasetEntry } from './served-dataset.ts';
@@ -61,7 +61,9 @@ export function checkKey(
 ): ApiKey | null {
   const known = keys();
   if (known === null) return null;
-  const key = findKey(request.headers, known);
+  const shown = shownKey(request.headers);
+  if (shown === undefined) throw new CodedError('key-missing');
+  const key = findKey(shown, known);
   if (key === undefined) throw new CodedError('key-wrong');
   return key;
 }

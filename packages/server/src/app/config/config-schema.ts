@@ -217,14 +217,14 @@ const dataset = Type.Object(
     from: Type.Optional(
       Type.Union(
         [
-          choice(['latest', 'genesis'], {}),
+          choice(['latest', 'earliest', 'genesis'], {}),
           Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
         ],
         {
           ...whenMade(MADE_AS.from),
-          expected: 'latest, genesis or a slot',
+          expected: 'latest, earliest, genesis or a slot',
           description:
-            'where it begins: `latest` (the finalized head), `genesis` or a slot. Counts when the dataset is made',
+            'where it begins: `latest` (the finalized head), `earliest` (the first block that the source has), `genesis` or a slot. Counts when the dataset is made',
         },
       ),
     ),

@@ -66,7 +66,9 @@ function segmentFile(): string {
 
 describe('sluice dataset list', () => {
   test('default: what is there, as a table or as JSON, also beside a service', async () => {
-    const bytes = statSync(segmentFile()).size;
+    const journal = join(data, 'mine/journal');
+    const journalBytes = readdirSync(journal).map((name) => statSync(join(journal, name)).size);
+    const bytes = statSync(segmentFile()).size + journalBytes.reduce((sum, size) => sum + size, 0);
     const table = await whileHeld(() => run('dataset', 'list', '--data', data));
     expect(table.code).toBe(0);
     const [heading, row, ...more] = table.out.trimEnd().split('\n');
