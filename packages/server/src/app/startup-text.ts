@@ -28,6 +28,11 @@ Paste this into another terminal; lines keep coming:
 
   ${curlLine(url)}
 
+Or watch and ask by name:
+
+  npx sluice tail ${url}/datasets/${facts.datasets[0]?.name ?? 'NAME'}
+  npx sluice query ${url}/datasets/${facts.datasets[0]?.name ?? 'NAME'} --last 10
+
 Stop with Ctrl-C; the next start goes on from here.
 `;
 }
@@ -37,7 +42,7 @@ export function curlLine(url: string): string {
     fromBlock: 0,
     fields: {
       block: { number: true, hash: true },
-      tokenBalance: { account: true, preAmount: true, postAmount: true },
+      tokenBalance: { transactionIndex: true, account: true, preAmount: true, postAmount: true },
     },
     tokenBalances: [{}],
   };

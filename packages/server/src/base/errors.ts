@@ -25,6 +25,38 @@ export const ERRORS = {
     text: 'what is at this path is no regular file and is not replaced; name another',
   },
   'cli-interrupted': { text: 'interrupted; nothing was written' },
+  'cli-dataset-missing': {
+    text: 'there is no such dataset; name one that the service has or the data folder holds, or give an address: http://HOST:PORT/datasets/NAME',
+  },
+  'cli-dataset-ambiguous': { text: 'there are several datasets; name one of them' },
+  'cli-out-differs': {
+    text: 'the output file was written by another query; name another file, or use --force to begin it again',
+  },
+  'cli-out-damaged': {
+    text: 'the output file cannot be resumed; name another file, or use --force to begin it again',
+  },
+  'cli-out-format': {
+    text: 'a file that can be resumed holds lines or rows; use --output jsonl or --output csv',
+  },
+  'cli-follow-folder': {
+    text: 'a data folder does not grow under this command; start sluice serve and name its address to follow',
+  },
+  'query-interrupted': {
+    text: 'interrupted; with --out the same command goes on where it stopped',
+  },
+  'doctor-failed': { text: 'something is wrong, named above with what to do' },
+
+  // A running service that a command asks.
+  'service-unreachable': {
+    text: 'no service answers at this address; start one with sluice serve, or name another address (SLUICE_URL)',
+  },
+  'service-foreign': { text: 'what answers at this address is no Sluice; check the address' },
+  'service-refused': {
+    text: 'the service refused the request; a key that it wants comes from SLUICE_KEY',
+  },
+  'service-dataset-missing': {
+    text: 'the service of SLUICE_URL does not answer, or has no such dataset; sluice status lists what it has',
+  },
 
   // The configuration: every refusal names the key and the line, and shows no secret.
   'config-not-yaml': { text: 'the configuration is not valid YAML' },
