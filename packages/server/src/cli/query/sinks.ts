@@ -1,5 +1,4 @@
 /** Where the output of a query goes. */
-import { once } from 'node:events';
 import type { BlocksBatch, RollbackBatch } from '@sluice/client';
 import type { RecordArray } from '@sluice/protocol/field-table';
 import type { BlockWriter, ReadBlock } from './block-writer.ts';
@@ -25,8 +24,7 @@ export function createStreamSink(out: NodeJS.WritableStream, writer: BlockWriter
   out.on('error', onError);
   const write = async (text: string) => {
     if (text === '' || isGone) return;
-    if (!out.write(text))
-      await Promise.race([once(out, 'drain'), once(out, 'close')]).catch(() => undefined);
+    if (!out.write(text)) await drained(out);
   };
   const begin = async () => {
     if (!isBegun) await write(writer.begin());
@@ -46,6 +44,19 @@ export function createStreamSink(out: NodeJS.WritableStream, writer: BlockWriter
     },
     close: async () => void out.off('error', onError),
   };
+}
+
+/** Resolves when a stream takes more, or is closed. */
+function drained(out: NodeJS.WritableStream): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      out.off('drain', done);
+      out.off('close', done);
+      resolve();
+    };
+    out.on('drain', done);
+    out.on('close', done);
+  });
 }
 
 export function createFileSink(file: OutFile, writer: BlockWriter): BlockSink {
