@@ -77,7 +77,7 @@ function parseUrls(url: string | readonly string[]): readonly string[] {
   if (list.length === 0 || list.length > urlCountMax) {
     throw new SluiceError('option-invalid', { detail: `url has ${list.length} addresses` });
   }
-  return list.map((text, index) => {
+  const urls = list.map((text, index) => {
     const parsed = URL.canParse(text) ? new URL(text) : undefined;
     const isPlain = parsed?.search === '' && parsed.hash === '' && parsed.username === '';
     if (!isPlain || !/^https?:$/.test(parsed.protocol)) {
@@ -86,4 +86,5 @@ function parseUrls(url: string | readonly string[]): readonly string[] {
     }
     return parsed.href.replace(/\/+$/, '');
   });
+  return [...new Set(urls)];
 }

@@ -128,13 +128,14 @@ function openStream(query: Query, options: StreamOptions, parts: StreamParts): B
     createBacklog: (state) => new Backlog(backlogOptions, state),
     run: (backlog, signal) => {
       const isFinalized = options.finalized === true;
+      const limits = parsed.lines;
       const requester = new StreamRequester(
-        { plan, isFinalized, signal },
+        { plan, limits, isFinalized, signal },
         { http, endpoints, clock },
       );
       const attempts = new Attempts(parsed.retry, attemptModules);
       const modules = { requester, endpoints, attempts, backlog, clock, onEvent };
-      return new BatchLoop({ plan, limits: parsed.lines, signal }, modules).run();
+      return new BatchLoop({ plan, limits, signal }, modules).run();
     },
   });
 }

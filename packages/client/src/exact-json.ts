@@ -12,7 +12,6 @@
 const runLength = 16;
 /** Texts, which are passed over, and integers that may not fit; an exponent or a fraction is left to `JSON.parse`. */
 const textsAndIntegers = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![.eE\d])/g;
-const mark = '\ud800';
 const markCode = 0xd800;
 const openingText = '"\\ud800';
 const opening = new TextEncoder().encode(openingText);
@@ -46,16 +45,21 @@ export function decodeMarked(bytes: Uint8Array): string {
 export function toBigint(value: unknown): bigint | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : undefined;
   if (typeof value !== 'string') return undefined;
-  if (value.charCodeAt(0) === markCode) return BigInt(value.slice(1));
+  if (isMarked(value)) return BigInt(value.slice(1));
   return /^-?\d{1,40}$/.test(value) ? BigInt(value) : undefined;
 }
 
 /** Returns the value with every marked integer in it as a bigint. */
 export function unmark(value: unknown): unknown {
-  if (typeof value === 'string') return value.startsWith(mark) ? BigInt(value.slice(1)) : value;
+  if (typeof value === 'string') return isMarked(value) ? BigInt(value.slice(1)) : value;
   if (Array.isArray(value)) return value.map(unmark);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, unmark(part)]));
+}
+
+/** A pair of surrogates, which is a character, may begin with the same one. */
+function isMarked(text: string): boolean {
+  return text.charCodeAt(0) === markCode && text.charCodeAt(1) <= nine;
 }
 
 /** Returns starts and ends of the integers, in turn; `undefined` if it takes more than a look to tell them from text. */

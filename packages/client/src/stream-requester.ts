@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts';
 import type { Endpoints } from './endpoints.ts';
 import { wrongHash } from './find-common-block.ts';
 import type { HttpClient, OpenResponse } from './http-client.ts';
+import { type LineLimits, readLineGroups } from './line-groups.ts';
 import { finalizedHeadField, type QueryPlan } from './plan-query.ts';
 import { isSluiceError, SluiceError } from './sluice-error.ts';
 
@@ -31,6 +32,7 @@ export type Answer =
 
 export interface RequesterOptions {
   readonly plan: QueryPlan;
+  readonly limits: LineLimits;
   readonly isFinalized: boolean;
   readonly signal: AbortSignal;
 }
@@ -74,10 +76,27 @@ export class StreamRequester {
         throw new SluiceError('service-unavailable', {
           detail: 'the chain became shorter while a fork was traced',
         });
+      case 'lines':
+        await this.#requireLines(answer);
+        return undefined;
       default:
-        answer?.close();
         return undefined;
     }
+  }
+
+  /** A service that answers with blocks does not judge the parent here; anything else that is sent with 200 is a fault. */
+  async #requireLines(answer: LinesAnswer): Promise<void> {
+    const { plan, limits, signal } = this.#options;
+    try {
+      const modules = { clock: this.#modules.clock, signal };
+      for await (const { lines } of readLineGroups(answer.body, limits, modules)) {
+        plan.parse(lines[0] as string);
+        return;
+      }
+    } finally {
+      answer.close();
+    }
+    throw new SluiceError('response-malformed', { detail: 'an empty response below known blocks' });
   }
 
   async #send(url: string, position: StreamPosition, withFinalizedHead: boolean): Promise<Answer> {
