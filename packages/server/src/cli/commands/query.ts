@@ -69,7 +69,9 @@ async function query(
   }
   const client = createTargetClient(target, { isPatient: false });
   const { first, last } = await resolveRange(options, draft, client);
-  const asked = { ...draft, fromBlock: first, ...(last === undefined ? {} : { toBlock: last }) };
+  const { fromBlock: _from, toBlock: _to, ...selection } = draft;
+  const range = { fromBlock: first, ...(last === undefined ? {} : { toBlock: last }) };
+  const asked = { ...range, ...selection };
   if (options.printCurl === true || options.printTs === true) {
     return void context.out.write(renderAsked(asked, options, target));
   }

@@ -25,10 +25,11 @@ export function buildStatusCommand(context: CommandContext): Command {
     .option('--json', 'print JSON, as when the output is piped')
     .addHelpText('after', `${examples}\n${targetHelp}`)
     .action(async (name: string | undefined, { data, json }: StatusOptions) => {
-      const statuses = await readStatuses(await listTargets({ target: name, data }));
+      const list = await listTargets({ target: name, data });
+      const statuses = await readStatuses(list);
       const isForPeople = isTerminal(context.out) && json !== true;
       if (isForPeople) context.out.write(describe(statuses, usesColor(context.out)));
-      else context.out.write(`${JSON.stringify(name === undefined ? statuses : statuses[0])}\n`);
+      else context.out.write(`${JSON.stringify(list.isNamed ? statuses[0] : statuses)}\n`);
     });
 }
 

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { lockDataFolder } from '../../app/lock-data-folder.ts';
 import { isCodedError } from '../../base/errors.ts';
 import { findDatasets } from '../../dataset/find-datasets.ts';
 import { readStoredDataset } from '../../dataset/stored-dataset.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
+import { WriterLock } from '../../storage/writer-lock.ts';
 import { formatCount } from '../format-table.ts';
 import type { Finding } from './check.ts';
 
@@ -41,7 +41,7 @@ function describeFolder(path: string, error: unknown): Finding {
 /** Taking the lock is what a service does first; it also shows whether the folder can be written to. */
 async function checkLock(path: string): Promise<Finding> {
   try {
-    const lock = await lockDataFolder(path);
+    const lock = await WriterLock.acquire(path);
     await lock.release();
     return { area, state: 'ok', text: `${path} can be written to, and no process holds it` };
   } catch (error) {

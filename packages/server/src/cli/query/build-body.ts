@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers';
 import type { QueryBody } from '@sluice/protocol/query-body';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { CodedError } from '../../base/errors.ts';
@@ -37,7 +36,7 @@ export async function buildDraft(
       fault: `it does not go with --${given}`,
     });
   }
-  const read = file === '-' ? parse(await text(stdin), '-') : readFile(file);
+  const read = file === '-' ? parse(await readBounded(stdin), '-') : readFile(file);
   return fields === undefined ? read : { ...read, fields: parseFields(fields) };
 }
 
@@ -51,6 +50,22 @@ function buildFromFlags(options: QueryOptions, isTable: boolean): QueryDraft {
     fields: options.fields === undefined ? chooseFields(items) : parseFields(options.fields),
     ...items,
   };
+}
+
+async function readBounded(stdin: NodeJS.ReadableStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stdin) {
+    chunks.push(Buffer.from(chunk));
+    length += chunk.length;
+    if (length > QUERY_LIMITS.bodyBytesMax) {
+      throw new CodedError('cli-file-too-large', {
+        path: '-',
+        bytesMax: QUERY_LIMITS.bodyBytesMax,
+      });
+    }
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 function readFile(file: string): QueryDraft {

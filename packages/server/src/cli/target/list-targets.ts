@@ -12,13 +12,14 @@ import {
 } from './open-target.ts';
 
 /** Datasets by where they are. */
-export type TargetList =
-  | {
-      readonly kind: 'service';
-      readonly service: ServiceAddress;
-      readonly names: readonly string[];
-    }
-  | { readonly kind: 'folder'; readonly folder: string; readonly names: readonly string[] };
+export type TargetList = {
+  readonly names: readonly string[];
+  /** Whether one dataset was named; else these are all of them. */
+  readonly isNamed: boolean;
+} & (
+  | { readonly kind: 'service'; readonly service: ServiceAddress }
+  | { readonly kind: 'folder'; readonly folder: string }
+);
 
 /** Returns the dataset that is named, or every dataset where none is; looks where `openTarget` looks. */
 export async function listTargets(
@@ -34,7 +35,7 @@ export async function listTargets(
   const base = (env.SLUICE_URL || urlDefault).replace(/\/+$/, '');
   try {
     const list = await listService({ base, key }, undefined, probeMsMax);
-    return target === undefined ? list : { ...list, names: [target] };
+    return target === undefined ? list : { ...list, names: [target], isNamed: true };
   } catch (error) {
     if (env.SLUICE_URL || !isNoService(error)) throw error;
     return listFolder(folderDefault, target);
@@ -47,10 +48,10 @@ async function listService(
   msMax?: number,
 ): Promise<TargetList> {
   const names = name === undefined ? await listServed(service, msMax) : [name];
-  return { kind: 'service', service, names };
+  return { kind: 'service', service, names, isNamed: name !== undefined };
 }
 
 async function listFolder(folder: string, name: string | undefined): Promise<TargetList> {
   const names = name === undefined ? await listDataFolder(folder) : [name];
-  return { kind: 'folder', folder, names };
+  return { kind: 'folder', folder, names, isNamed: name !== undefined };
 }
