@@ -274,7 +274,7 @@ export const ERRORS = {
     text: 'the address of a portal is that of one of its datasets: http://HOST/datasets/NAME',
   },
   'source-start-missing': {
-    text: 'no source has the block to start from; start later, or add one with more history',
+    text: 'no source has the block to start from; start later (--from earliest), or add one with more history',
   },
   'disk-floor-reached': {
     text: 'too little of the disk is free; writing goes on by itself once there is room',
