@@ -72,7 +72,8 @@ test(`behavior: after ${blockCount} blocks of forks, cuts and kills every consum
   const world = await StormWorld.start({
     seed,
     slotMs,
-    killEverySlots: 60,
+    // A start of the service takes longer than a hundred slots.
+    killEverySlots: Math.max(60, Math.ceil(stormSlots / 20)),
     forkEverySlots: 8,
     forkDepthMax: 20,
     cutBytes: 30_000,
@@ -155,4 +156,4 @@ test(`behavior: after ${blockCount} blocks of forks, cuts and kills every consum
   } finally {
     await world.close();
   }
-}, 1_800_000);
+}, 7_200_000);

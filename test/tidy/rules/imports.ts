@@ -53,6 +53,7 @@ const entryPoints = [
   kernelEntry,
   /^packages\/web\/src\/page\.ts$/,
   /^bench\/run\.ts$/,
+  /^examples\/[^/]+\.ts$/,
   /^(test\/node\/)?vitest\.config\.ts$/,
   /^test\/build-once\.ts$/,
   /\.test\.ts$/,
