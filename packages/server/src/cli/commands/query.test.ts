@@ -91,6 +91,25 @@ describe('from a data folder', () => {
     }
   });
 
+  test('behavior: several values come with commas or by repeating, and the dataset may come last', async () => {
+    const count = async (...args: string[]) =>
+      JSON.parse(
+        (await runMain(['query', '--data', at('data'), '--count', ...args, 'mine'])).out,
+      ) as {
+        instructions: number;
+      };
+    const [first, second] = [
+      await count('--program', tokenProgram, '--d1', '0x03'),
+      await count('--program', tokenProgram, '--d1', '0x0c'),
+    ];
+    const both = first.instructions + second.instructions;
+    expect(await count('--program', tokenProgram, '--d1', '0x03,0x0c')).toMatchObject({
+      instructions: both,
+    });
+    const repeated = ['--d1', '0x03', '--d1', '0x0c', '--program', tokenProgram];
+    expect(await count(...repeated)).toMatchObject({ instructions: both });
+  });
+
   test('behavior: on a terminal the same is a table, without escapes of the ledger in it', async () => {
     const args = ['query', 'mine', '--data', at('data'), '--program', tokenProgram];
     vi.stubEnv('NO_COLOR', '1');

@@ -43,7 +43,7 @@ export function buildQueryCommand(context: CommandContext): Command {
 const examples = `
 Examples:
   $ sluice query --last 10
-  $ sluice query mine --program TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA --d1 0x03 0x0c --with transaction --last 100
+  $ sluice query mine --program TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA --d1 0x03,0x0c --with transaction --last 100
   $ sluice query mine --mint EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v --output csv > balances.csv
   $ sluice query mine --query q.json --out records.jsonl
   $ sluice query mine --account Vote111111111111111111111111111111111111111 --follow

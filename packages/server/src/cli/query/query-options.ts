@@ -40,14 +40,23 @@ export function addQueryOptions(command: Command): Command {
 function addFilterOptions(command: Command): void {
   command
     .option('--query <file>', 'the query as JSON, as docs/query.md describes it; - for stdin')
-    .option('--program <id...>', 'instructions of these programs')
-    .option('--d1 <hex...>', 'of those, the ones whose data begins with this byte: 0x03')
-    .option('--d8 <hex...>', 'or with these eight bytes')
-    .option('--account <address...>', 'transactions, or instructions of --program, that mention it')
-    .option('--fee-payer <address...>', 'transactions that it paid for')
-    .option('--mint <address...>', 'token balances of this mint')
-    .option('--owner <address...>', 'token balances of accounts of this owner')
-    .option('--logs [program...]', 'logs of these programs (default: of --program, or all)')
+    .addOption(several('--program <ids>', 'instructions of these programs'))
+    .addOption(
+      several('--d1 <hex>', 'of those, the ones whose data begins with this byte: 0x03,0x0c'),
+    )
+    .addOption(several('--d8 <hex>', 'or with these eight bytes'))
+    .addOption(
+      several(
+        '--account <addresses>',
+        'transactions, or instructions of --program, that mention it',
+      ),
+    )
+    .addOption(several('--fee-payer <addresses>', 'transactions that it paid for'))
+    .addOption(several('--mint <addresses>', 'token balances of this mint'))
+    .addOption(several('--owner <addresses>', 'token balances of accounts of this owner'))
+    .addOption(
+      several('--logs [programs]', 'logs of these programs (default: of --program, or all)'),
+    )
     .addOption(
       new Option(
         '--with <records>',
@@ -105,6 +114,16 @@ function addOutputOptions(command: Command): Command {
     .option('--print-curl', 'print the request as a command line of curl, and send nothing')
     .option('--print-ts', 'print it as a TypeScript program')
     .option('--quiet', 'no progress on stderr');
+}
+
+/** An option with one value or several, with commas or by repeating it. The name of the dataset may stand after it. */
+function several(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(
+    (text: string, before: readonly string[] | undefined) => [
+      ...(before ?? []),
+      ...listOption(text),
+    ],
+  );
 }
 
 function listOption(text: string): readonly string[] {
