@@ -1,4 +1,5 @@
 /** A thread that serves endless history, then a head that moves: sample lines with slots that ascend. */
+import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -23,7 +24,7 @@ export function countBlocks({ tails, historyBytes, headBlocks }: HistoryOptions)
 
 async function send(response: ServerResponse, text: string): Promise<void> {
   if (response.write(text)) return;
-  await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve));
+  await once(response, 'drain').catch(() => undefined);
 }
 
 async function serve(
