@@ -1,5 +1,6 @@
 /** `npm run bench -- NAME…` runs benchmarks by name; without a name, all of them. */
 import { type Benchmark, UsageFailure } from './benchmark.ts';
+import { clientBenchmark } from './client/client-benchmark.ts';
 import { deflateBenchmark } from './deflate.ts';
 import { engineBenchmark } from './engine/engine-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
@@ -10,6 +11,7 @@ const benchmarks: readonly Benchmark[] = [
   deflateBenchmark,
   engineBenchmark,
   serviceBenchmark,
+  clientBenchmark,
 ];
 
 const help = [

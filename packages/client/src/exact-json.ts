@@ -98,8 +98,19 @@ function isDigit(code: number | undefined): boolean {
   return code !== undefined && code >= zero && code <= nine;
 }
 
+/** Used again for every call, up to a size: its bytes are decoded before the next one. */
+let scratch = new Uint8Array(0);
+const scratchBytesMax = 16 * 1024 * 1024;
+
+function reserve(length: number): Uint8Array {
+  if (length <= scratch.length) return scratch;
+  const grown = new Uint8Array(2 * length);
+  if (grown.length <= scratchBytesMax) scratch = grown;
+  return grown;
+}
+
 function insertQuotes(bytes: Uint8Array, runs: readonly number[]): Uint8Array {
-  const quoted = new Uint8Array(bytes.length + (runs.length / 2) * (opening.length + 1));
+  const quoted = reserve(bytes.length + (runs.length / 2) * (opening.length + 1));
   let copied = 0;
   let length = 0;
   for (let i = 0; i < runs.length; i += 2) {
@@ -114,5 +125,5 @@ function insertQuotes(bytes: Uint8Array, runs: readonly number[]): Uint8Array {
     copied = end;
   }
   quoted.set(bytes.subarray(copied), length);
-  return quoted;
+  return quoted.subarray(0, length + bytes.length - copied);
 }

@@ -90,31 +90,34 @@ async function isReady(next: ReadPromise, clock: Clock, signal: AbortSignal): Pr
   return (await waitFor(settled, { clock, signal, ms: lingerMs })) !== timedOut;
 }
 
-/** Bytes that came, up to the last line feed and beyond it. */
+const bufferBytesMin = 65_536;
+
+/**
+ * Bytes that came, whole lines first. One buffer is used again and again: buffers for each batch would keep the garbage
+ * collector busy for as long as parsing takes.
+ */
 class LineGatherer {
   readonly #lineBytesMax: number;
-  #whole: Uint8Array[] = [];
+  #buffer = new Uint8Array(bufferBytesMin);
+  #length = 0;
   /** Bytes of whole lines. */
   lineBytes = 0;
-  #rest: Uint8Array[] = [];
-  /** Bytes of a line whose end has not come. */
-  restBytes = 0;
 
   constructor(lineBytesMax: number) {
     this.#lineBytesMax = lineBytesMax;
   }
 
+  /** Bytes of a line whose end has not come. */
+  get restBytes(): number {
+    return this.#length - this.lineBytes;
+  }
+
   add(chunk: Uint8Array): void {
+    this.#reserve(this.#length + chunk.length);
+    this.#buffer.set(chunk, this.#length);
     const end = chunk.lastIndexOf(lineFeed) + 1;
-    if (end > 0) {
-      this.#whole.push(...this.#rest, chunk.subarray(0, end));
-      this.lineBytes += this.restBytes + end;
-      this.#rest = [];
-      this.restBytes = 0;
-    }
-    if (end === chunk.length) return;
-    this.#rest.push(chunk.subarray(end));
-    this.restBytes += chunk.length - end;
+    if (end > 0) this.lineBytes = this.#length + end;
+    this.#length += chunk.length;
     if (this.restBytes > this.#lineBytesMax) {
       throw new SluiceError('line-too-long', { detail: `more than ${this.#lineBytesMax} bytes` });
     }
@@ -122,26 +125,25 @@ class LineGatherer {
 
   take(): LineGroup {
     const bytes = this.lineBytes;
-    const joined = joinBytes(this.#whole, bytes);
-    this.#whole = [];
+    const lines = this.#decode(bytes);
+    this.#buffer.copyWithin(0, bytes, this.#length);
+    this.#length -= bytes;
     this.lineBytes = 0;
+    return { lines, bytes };
+  }
+
+  #decode(bytes: number): string[] {
     try {
-      const lines = decodeMarked(joined).split('\n').slice(0, -1);
-      return { lines, bytes };
+      return decodeMarked(this.#buffer.subarray(0, bytes)).split('\n').slice(0, -1);
     } catch (cause) {
       throw new SluiceError('response-malformed', { detail: 'a line is not UTF-8', cause });
     }
   }
-}
 
-function joinBytes(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = pieces;
-  if (first !== undefined && pieces.length === 1) return first;
-  const joined = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    joined.set(piece, at);
-    at += piece.length;
+  #reserve(length: number): void {
+    if (length <= this.#buffer.length) return;
+    const grown = new Uint8Array(Math.max(length, 2 * this.#buffer.length));
+    grown.set(this.#buffer.subarray(0, this.#length));
+    this.#buffer = grown;
   }
-  return joined;
 }
