@@ -1,5 +1,6 @@
 /** `npm run bench -- NAME…` runs benchmarks by name; without a name, all of them. */
 import { type Benchmark, UsageFailure } from './benchmark.ts';
+import { clientBenchmark } from './client/client-benchmark.ts';
 import { deflateBenchmark } from './deflate.ts';
 import { engineBenchmark } from './engine/engine-benchmark.ts';
 import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
@@ -12,6 +13,7 @@ const benchmarks: readonly Benchmark[] = [
   engineBenchmark,
   firstScanBenchmark,
   serviceBenchmark,
+  clientBenchmark,
 ];
 
 const help = [
