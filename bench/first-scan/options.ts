@@ -16,7 +16,7 @@ export interface FirstScanOptions {
   readonly runCount: number;
   /** Further scans in the last of these processes. */
   readonly repeatCount: number;
-  /** How long a process answers the query from another dataset before it is measured. */
+  /** Processor time that a service spends on the query and another dataset before it is measured. */
   readonly warmSeconds: number;
   readonly streamCount: number;
   /** Undefined for the service's default. */
@@ -36,7 +36,7 @@ export const optionsHelp = [
   '--encodings A,B     identity, gzip (default both)',
   '--runs N            first scans of each query and encoding, a service process each (default 3)',
   '--repeat N          repeated scans of each (default 5)',
-  '--warm-seconds N    how long a process answers the query from another dataset first (default 2)',
+  '--warm-seconds N    processor time that a process spends on the same query of another dataset first (default 2)',
   '--streams N         streams at once (default 16)',
   '--cache-mb N        cache of the service (default: as it chooses)',
   '--cold yes|no       whether scans of files outside the page cache are measured (default yes)',

@@ -15,8 +15,8 @@ export interface QueryReport {
   readonly cost: ScanCost;
   readonly scans: readonly ScanResult[];
   readonly rival: RivalResult | undefined;
-  /** The yardstick in the minute of this query. */
-  readonly parse: ParseSpeed;
+  /** The yardstick before and after this query. */
+  readonly parse: readonly ParseSpeed[];
 }
 
 export interface FirstScanReport {
@@ -101,7 +101,7 @@ function speedTable(report: FirstScanReport): ReportTable {
       ...speed(scan.firstMs.p50),
       ...speed(scan.repeatedMs.p50),
       scan.cold === undefined ? notMeasured : (speed(scan.cold.ms)[0] ?? ''),
-      digits(parse.megabytesPerSecond),
+      digits(mean(parse.map(({ megabytesPerSecond }) => megabytesPerSecond))),
     ];
   });
   return { title: 'Speed over HTTP, one stream (MB are of JSON)', rows: [head, ...rows] };
@@ -210,10 +210,10 @@ export function writeMarkdown(report: FirstScanReport, date: Date, command: stri
 }
 
 const method = [
-  'A first scan is asked of a fresh service process whose code is warm: it has answered the same query from another dataset. None of the measured segments was opened by it; the files are in the page cache of the system, but for cold files, which are dropped from it before the scan.',
+  'A first scan is asked of a fresh service process whose code is warm: it has spent processor time, 2 s unless `--warm-seconds` says otherwise, on the same query of another dataset. None of the measured segments was opened by it; the files are in the page cache of the system, but for cold files, which are dropped from it before the scan.',
   'Repeated scans follow in the same process. Time is from sending the request to the last byte; compressed text is unpacked after that.',
   'The first line is timed from the first matching block of each segment on, in a fresh process with warm code; the first line of the process is that of its very first request, nothing warm.',
   'Streams at once ask the same query, segments open by then, over as many blocks as give 2 GB of JSON together; the client is one process on the same machine.',
-  'JSON.parse of some of the blocks, one thread, ran in the minute of each query: it tells how fast the machine was then.',
+  'JSON.parse of some of the blocks, one thread, ran before and after each query: it tells how fast the machine was then.',
   'DuckDB runs in a process of its own without HTTP, makes the same text and throws it away; its first scan is the first of that process. Answers above 100 MB are asked for in ranges of 100 blocks.',
 ];
