@@ -8,6 +8,7 @@ import { normalizeBlock } from '@sluice/server/dist/source/normalize-block.js';
 import { type BlockLine, readBlockLines } from '@sluice/server/dist/source/read-block-lines.js';
 import { UsageFailure } from '../benchmark.ts';
 import { CommandProcess } from '../service/command-process.ts';
+import { writeBlocksAbove } from './blocks-above.ts';
 import type { FirstScanOptions } from './options.ts';
 import { rareAccount } from './well-known.ts';
 
@@ -24,8 +25,11 @@ export interface RawBlocks {
   /** The same blocks as text, for the yardstick. */
   readonly sampleTexts: readonly string[];
   readonly hasRareAccount: boolean;
-  /** A file of a few of these blocks, for the dataset that only warms a process. */
-  readonly warmPath: string;
+  /** Empty blocks that follow the last one. */
+  readonly abovePath: string;
+  /** A few of these blocks and empty ones above them, for the dataset that only warms a process. */
+  readonly warmPaths: readonly string[];
+  readonly warmRange: { readonly first: number; readonly last: number };
 }
 
 const lineBytesMax = 64 << 20;
@@ -70,6 +74,7 @@ class Reading {
   #hasRareAccount = false;
   /** Blocks from the first one on, replaced by those from the first with the rare account on. */
   #warm: BlockLine[] = [];
+  #last: BlockLine | undefined;
 
   constructor(folder: string, blockCountMax: number) {
     this.#folder = folder;
@@ -82,8 +87,15 @@ class Reading {
       if (this.#slots.length >= this.#blockCountMax) break;
       used.push(await this.#readFile(path));
     }
-    const warmPath = join(this.#folder, 'warm.jsonl');
-    await writeLines(warmPath, this.#warm);
+    const [warmFirst, warmLast, last] = [this.#warm[0], this.#warm.at(-1), this.#last];
+    if (warmFirst === undefined || warmLast === undefined || last === undefined)
+      throw new UsageFailure('--corpus has no blocks');
+    const file = (name: string) => join(this.#folder, name);
+    const warmPaths = [file('warm.jsonl'), file('warm-above.jsonl')] as const;
+    await writeLines(warmPaths[0], this.#warm);
+    await writeBlocksAbove(warmPaths[1], warmLast);
+    const abovePath = file('above.jsonl');
+    await writeBlocksAbove(abovePath, last);
     return {
       origin,
       paths: used,
@@ -94,7 +106,9 @@ class Reading {
       sample: this.#sample,
       sampleTexts: this.#sampleTexts,
       hasRareAccount: this.#hasRareAccount,
-      warmPath,
+      abovePath,
+      warmPaths,
+      warmRange: { first: warmFirst.slot, last: warmLast.slot },
     };
   }
 
@@ -124,7 +138,8 @@ class Reading {
       if (this.#slots.length > warmBlockCount) this.#warm = [];
     }
     // The bytes are only there until the next line is read.
-    if (this.#warm.length < warmBlockCount) this.#warm.push({ ...line, bytes: Buffer.from(text) });
+    this.#last = { ...line, bytes: Buffer.from(text) };
+    if (this.#warm.length < warmBlockCount) this.#warm.push(this.#last);
   }
 }
 

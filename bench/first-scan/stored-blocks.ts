@@ -38,11 +38,12 @@ export async function importBlocks(
   const dataFolder = join(folder, 'data');
   const command = (dataset: string, paths: readonly string[]) =>
     ['import', '--data', dataFolder, '--dataset', dataset, ...paths] as const;
-  await CommandProcess.run(command(WARM_DATASET, [raw.warmPath]));
+  await CommandProcess.run(command(WARM_DATASET, raw.warmPaths));
   const before = measureParse(raw.sampleTexts);
   const cost = await CommandProcess.measure(command(DATASET, raw.paths));
   const after = measureParse(raw.sampleTexts);
   const segments = await listSegments(join(dataFolder, DATASET, 'segments'));
+  await CommandProcess.run(command(DATASET, [raw.abovePath]));
   return {
     stored: { dataFolder, segments },
     result: { ...cost, blockCount: raw.blockCount, parse: [before, after] },

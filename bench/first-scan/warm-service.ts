@@ -33,12 +33,8 @@ export async function startWarmService(
   const config = await writeConfig(options, stored.dataFolder);
   const service = await ServiceProcess.start(stored.dataFolder, config);
   const { port } = service;
-  const head = await fetch(`http://127.0.0.1:${port}/datasets/${WARM_DATASET}/head`);
-  const { number: last } = (await head.json()) as { number: number };
-  const metadata = await fetch(`http://127.0.0.1:${port}/datasets/${WARM_DATASET}/metadata`);
-  const { start_block: first } = (await metadata.json()) as { start_block: number };
   const { body } = query;
-  const warm = { port, dataset: WARM_DATASET, encoding, body, range: { first, last } };
+  const warm = { port, dataset: WARM_DATASET, encoding, body, range: raw.warmRange };
   const processFirstLineMs = await timeFirstLine(warm);
   const endSeconds = service.process.cpuSeconds() + options.warmSeconds;
   for (let count = 0; count < warmCountMin || service.process.cpuSeconds() < endSeconds; count++)

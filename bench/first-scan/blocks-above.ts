@@ -1,0 +1,31 @@
+/**
+ * Empty blocks above those that are measured. The service evaluates the newest slots once for all readers that ask the same, and
+ * keeps those lines; a backfill reads history below them, and so must a measurement.
+ */
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { encodeBase58 } from '@sluice/server/dist/base/base58.js';
+import { normalizeBlock } from '@sluice/server/dist/source/normalize-block.js';
+import type { BlockLine } from '@sluice/server/dist/source/read-block-lines.js';
+import { STREAM_LIMITS } from '@sluice/server/dist/stream/stream-limits.js';
+
+const blockCount = STREAM_LIMITS.sharedSlotCountMax + 16;
+
+/** Writes a file of empty blocks that follow a block. */
+export async function writeBlocksAbove(path: string, { slot, bytes }: BlockLine): Promise<void> {
+  const { header } = normalizeBlock(slot, bytes).block;
+  const seconds = Number(header.timestamp ?? 0);
+  let previousBlockhash: string = header.hash;
+  const lines: string[] = [];
+  for (let above = 1; above <= blockCount; above++) {
+    const blockhash = encodeBase58(createHash('sha256').update(previousBlockhash).digest());
+    const block = {
+      ...{ blockhash, previousBlockhash, parentSlot: slot + above - 1 },
+      ...{ blockTime: seconds, blockHeight: (header.height ?? 0) + above },
+      ...{ rewards: [], transactions: [] },
+    };
+    lines.push(`${JSON.stringify({ slot: slot + above, block })}\n`);
+    previousBlockhash = blockhash;
+  }
+  await writeFile(path, lines);
+}
