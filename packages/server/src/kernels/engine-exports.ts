@@ -19,6 +19,8 @@ export interface PageDecoder {
 /** The functions of `assembly/engine.ts` that the engine calls. Addresses are byte positions in the kernel's memory. */
 export interface EngineExports extends PageDecoder {
   readonly BASE58_TABLE_BYTES: { readonly value: number };
+  readonly DATA_TEXTS_BYTES: { readonly value: number };
+  setDataTexts(at: number): void;
   base58Initialize(base: number): void;
   base58Encode(bytes: number, length: number, out: number): number;
   takeDecodedBytes(): number;

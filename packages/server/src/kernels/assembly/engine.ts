@@ -10,3 +10,4 @@ export {
 export { writeUlong } from './shared/integers';
 export { setKeys, takeKeyMissing, writeLines } from './shared/write';
 export { keyRooms, keyText } from './shared/texts';
+export { DATA_TEXTS_BYTES, setDataTexts } from './shared/data-texts';

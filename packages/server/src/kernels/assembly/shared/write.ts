@@ -4,9 +4,10 @@
 //
 //   step, 64 bytes:  code · text length · p0 · p1 · w0 · p2 · w1 · p3 · text (32 bytes)
 //   kind, 32 bytes:  steps · step count · row flags · row starts by transaction · array text (`,"logs":[`) · its length · kind bit
-import { loadInt, loadLong } from './columns';
-import { writeUint, writeUlong } from './integers';
 import { base58Encode } from './base58';
+import { loadInt, loadLong } from './columns';
+import { writeDataText } from './data-texts';
+import { writeUint, writeUlong } from './integers';
 import { keyText } from './texts';
 
 const STEP_BYTES: u32 = 64;
@@ -244,7 +245,7 @@ function writeData(step: usize, row: u32, out: usize): usize {
   const length = load<u32>(starts, 4) - start;
   if (out + length + (length >> 1) + 64 > limit) return 0;
   store<u8>(out++, 0x22);
-  if (length > 0) out = base58Encode(load<u32>(step, 8) + start, length, out);
+  out = writeDataText(load<u32>(step, 8) + start, length, out);
   store<u8>(out++, 0x22);
   return out;
 }
