@@ -10,6 +10,7 @@ export type MergeRequest =
       readonly bytes: Uint8Array;
       readonly headers: readonly BlockHeader[] | undefined;
     }
+  | { readonly kind: 'append-draft'; readonly bytes: Uint8Array; readonly header: BlockHeader }
   | { readonly kind: 'finish' };
 
 /** How far the segment has come. */
@@ -49,6 +50,11 @@ export class SegmentMerger {
   /** Appends a segment's blocks, under these headers if given. The bytes are handed over. */
   append(bytes: Uint8Array, headers?: readonly BlockHeader[]): Promise<MergeReply> {
     return this.#ask({ kind: 'append', bytes, headers }, bytes.buffer as ArrayBuffer);
+  }
+
+  /** Appends the block of a draft in shared memory, which is the caller's again afterwards. */
+  appendDraft(bytes: Uint8Array, header: BlockHeader): Promise<MergeReply> {
+    return this.#ask({ kind: 'append-draft', bytes, header });
   }
 
   /** The segment of all that was appended since the last one. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Block } from '../ledger/block.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { CODING, COLUMNS, type ColumnName, DOMAINS, SECTIONS } from '../segment/columns.ts';
-import { layoutOf } from '../segment/section-layout.ts';
+import { SECTION_LAYOUT } from '../segment/section-layout.ts';
 import { rewriteSegment } from '../segment/testing/rewrite-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
 import { answerSegments } from './answer-segments.ts';
@@ -13,7 +13,7 @@ import { parseTestQuery } from './testing/arbitrary-query.ts';
 
 const blocks = Array.from({ length: 40 }, (_, slot) => sampleBlock(slot));
 const bytes = buildSegment(blocks);
-const layout = layoutOf({ isDraft: true });
+const layout = SECTION_LAYOUT.map((section) => ({ ...section, isPacked: false }));
 const everything = parseTestQuery({
   fromBlock: 0,
   transactions: [{ instructions: true, balances: true, tokenBalances: true, logs: true }],

@@ -9,14 +9,14 @@ import type { StoredColumn, StoredSection } from './directory.ts';
 import { measureSegment } from './measure-segment.ts';
 import { mergeSegments } from './merge-segments.ts';
 import { openSegment } from './open-segment.ts';
-import { layoutOf } from './section-layout.ts';
+import { SECTION_LAYOUT } from './section-layout.ts';
 import { rewriteSegment } from './testing/rewrite-segment.ts';
 import { sampleBlock } from './testing/sample-block.ts';
 import { verifySegment } from './verify-segment.ts';
 
 const blocks = Array.from({ length: 40 }, (_, slot) => sampleBlock(slot));
 const bytes = buildSegment(blocks);
-const layout = layoutOf({ isDraft: true });
+const layout = SECTION_LAYOUT.map((section) => ({ ...section, isPacked: false }));
 const domain = (name: (typeof DOMAINS)[number]) => DOMAINS.indexOf(name);
 
 /** A column that this version does not know. */

@@ -10,13 +10,11 @@ export const SECTION_COLUMNS: readonly (readonly ColumnName[])[] = SECTIONS.map(
 /** Signatures are random bytes. */
 const unpacked = SECTIONS.indexOf('signatures');
 
-/** What a segment says of its sections. A draft, which is read once and soon, is not compressed. */
-export function layoutOf({ isDraft }: { isDraft: boolean }): StoredSection[] {
-  return SECTION_COLUMNS.map((names, section) => ({
-    isPacked: !isDraft && section !== unpacked,
-    columns: names.map(storedColumn),
-  }));
-}
+/** What a segment says of its sections. */
+export const SECTION_LAYOUT: readonly StoredSection[] = SECTION_COLUMNS.map((names, section) => ({
+  isPacked: section !== unpacked,
+  columns: names.map(storedColumn),
+}));
 
 function storedColumn(name: ColumnName): StoredColumn {
   const { id, coding, domain, adds, unit } = shapeOf(name);

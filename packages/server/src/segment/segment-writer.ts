@@ -21,22 +21,10 @@ import { IntColumn, LongColumn } from './growable.ts';
 import { IndexBuilder } from './index-builder.ts';
 import { GROUP_LIMITS, pageTransactions, SEGMENT_LIMITS } from './limits.ts';
 import { emptyBlockRows, emptyGroupRows, type GroupRows } from './row-buffer.ts';
-import { layoutOf } from './section-layout.ts';
+import { SECTION_LAYOUT } from './section-layout.ts';
 import { TakenTransactions } from './taken-transactions.ts';
 import { TextTable } from './text-table.ts';
-import {
-  type EncodedUnit,
-  packedUnits,
-  plainEntry,
-  plainUnits,
-  type UnitEncoder,
-  type UnitEntry,
-} from './unit.ts';
-
-export interface SegmentWriterOptions {
-  /** A draft is merged soon and read by nothing else: it is not compressed and has no index. */
-  readonly isDraft: boolean;
-}
+import { type EncodedUnit, packedUnits, plainEntry, plainUnits, type UnitEntry } from './unit.ts';
 
 /**
  * Writes a segment front to back. A row group is written as soon as it is full, so memory is bounded by one group, the
@@ -44,9 +32,6 @@ export interface SegmentWriterOptions {
  */
 export class SegmentWriter {
   readonly #write: (bytes: Uint8Array) => void;
-  readonly #isDraft: boolean;
-  readonly #encode: UnitEncoder;
-  readonly #layout: ReturnType<typeof layoutOf>;
   readonly #dictionary = new DictionaryBuilder();
   readonly #appender = new BlockAppender(this.#dictionary);
   readonly #index = new IndexBuilder();
@@ -66,14 +51,8 @@ export class SegmentWriter {
   #lastHash = '';
   #offset = 0;
 
-  constructor(
-    write: (bytes: Uint8Array) => void,
-    { isDraft }: SegmentWriterOptions = { isDraft: false },
-  ) {
+  constructor(write: (bytes: Uint8Array) => void) {
     this.#write = write;
-    this.#isDraft = isDraft;
-    this.#encode = isDraft ? plainUnits : packedUnits;
-    this.#layout = layoutOf({ isDraft });
     this.#emitPlain(encodeHeader());
   }
 
@@ -107,7 +86,7 @@ export class SegmentWriter {
 
   /** As `append`, of a block some of whose transactions are in the kernel instead of among its records. */
   appendWithTaken(block: Block, kernel: TransactionKernel): void {
-    const taken = new TakenTransactions(kernel, this.#dictionary);
+    const taken = TakenTransactions.ofKernel(kernel, this.#dictionary);
     const counts = addCounts(countRecords(block), taken.counts);
     this.appendRows(block.header, counts, (rows, texts) =>
       this.#appender.append(block, rows, texts, taken),
@@ -133,14 +112,14 @@ export class SegmentWriter {
     // Keys are read by the chunk: they begin with one.
     this.#emitPlain(new Uint8Array(-this.#offset & (chunkBytes - 1)));
     this.#plainPart(PART.keys, 0, this.#dictionary.keys);
-    if (!this.#isDraft) this.#writeIndexes();
+    this.#writeIndexes();
     const plainBytes = this.#offset;
     const checksums = this.#checksums.finish();
     this.#dictionaries.forEach((dictionary, section) => {
       if (dictionary.length > 0)
-        this.#unitPart(PART.sectionDictionary, section, this.#encode.bytes(dictionary));
+        this.#unitPart(PART.sectionDictionary, section, packedUnits.bytes(dictionary));
     });
-    if (!this.#isDraft) this.#writeTables();
+    this.#writeTables();
     for (const name of BLOCK_COLUMN_NAMES)
       this.#unitPart(
         PART.blockColumn,
@@ -155,11 +134,11 @@ export class SegmentWriter {
       addressCount: this.#dictionary.count,
       signatureCount: this.#index.signatureCount,
       plainBytes,
-      sections: this.#layout,
+      sections: SECTION_LAYOUT,
       groups: this.#groups,
       parts: this.#parts,
     });
-    const encoded = this.#encode.bytes(directory);
+    const encoded = packedUnits.bytes(directory);
     const entry = this.#unit(encoded);
     this.#emit(encodeFooter({ ...encoded, ...entry }, this.#offset + footerBytes));
   }
@@ -181,7 +160,7 @@ export class SegmentWriter {
     const write = (kind: number, columns: readonly (Uint32Array | Uint8Array)[]) =>
       columns.forEach((column, number) => {
         const isBytes = column instanceof Uint8Array;
-        const unit = isBytes ? this.#encode.bytes(column) : this.#encode.ints(column);
+        const unit = isBytes ? packedUnits.bytes(column) : packedUnits.ints(column);
         this.#unitPart(kind, number, unit);
       });
     write(PART.postings, postings);
@@ -202,11 +181,11 @@ export class SegmentWriter {
     const blockCount = this.blockCount - this.#groupFirstBlock;
     if (blockCount === 0) return;
     const rows = this.#rows;
-    if (!this.#isDraft) this.#index.addGroup(rows, this.#groupFirstTransaction);
+    this.#index.addGroup(rows, this.#groupFirstTransaction);
     // A segment of one group is small: a dictionary would take more than it saves.
     const isTrained = this.#groups.length > 0 || !isLast;
     const encoded = encodeGroup(rows, {
-      layout: this.#layout,
+      layout: SECTION_LAYOUT,
       highestBefore: this.#highestBefore,
       pageTransactions: isTrained ? pageTransactions.small : pageTransactions.large,
       dictionaries: isTrained && this.#groups.length === 0 ? 'train' : this.#dictionaries,
@@ -256,8 +235,8 @@ export class SegmentWriter {
 
   #encodeColumn(column: GroupRows[keyof GroupRows]): EncodedUnit {
     if (column instanceof IntColumn || column instanceof LongColumn)
-      return this.#encode.ints(column.values);
-    return this.#encode.bytes(column.values);
+      return packedUnits.ints(column.values);
+    return packedUnits.bytes(column.values);
   }
 
   #plainPart(kind: number, number: number, bytes: Uint8Array): void {

@@ -6,7 +6,16 @@ import { emptyGroupRows, type GroupRows } from './row-buffer.ts';
 import { type FilledColumns, type IdMap, RowSource } from './row-source.ts';
 import type { TextTable } from './text-table.ts';
 
-/** The transactions of a block that a kernel turned into rows, on their way into a segment among others of the block. */
+/** Rows of a block whose address ids and text codes refer to tables of their own. `txIndex` is the index in the block. */
+export interface RowTables {
+  readonly columns: FilledColumns;
+  /** The addresses by id, eight words each. */
+  readonly keys: Uint32Array;
+  /** The texts by code: JSON as it goes out. Code 0 is null. */
+  readonly texts: readonly string[];
+}
+
+/** Transactions of a block that are rows already, on their way into a segment among others of the block. */
 export class TakenTransactions {
   readonly #source: RowSource;
   readonly #columns: FilledColumns;
@@ -14,11 +23,16 @@ export class TakenTransactions {
   readonly #indexes: Uint32Array;
   #next = 0;
 
-  constructor(kernel: TransactionKernel, dictionary: DictionaryBuilder) {
-    const columns = columnsOf(kernel);
+  constructor({ columns, keys, texts }: RowTables, dictionary: DictionaryBuilder) {
     this.#indexes = columns.txIndex.values;
     this.#columns = columns;
-    this.#source = new RowSource(this.#columns, new KernelIds(kernel, dictionary), kernel.texts);
+    this.#source = new RowSource(columns, new TableIds(keys, dictionary), texts);
+  }
+
+  /** The transactions that the kernel took from the block at hand. */
+  static ofKernel(kernel: TransactionKernel, dictionary: DictionaryBuilder): TakenTransactions {
+    const { keys, texts } = kernel;
+    return new TakenTransactions({ columns: columnsOfKernel(kernel), keys, texts }, dictionary);
   }
 
   get counts(): BlockCounts {
@@ -31,6 +45,12 @@ export class TakenTransactions {
     while (this.#next < this.#indexes.length && (this.#indexes[this.#next] as number) < index)
       this.#next++;
     if (this.#next > first) this.#source.copy(this.#countRows(first, this.#next), rows, texts);
+  }
+
+  /** Appends the block's rewards, which come after all transactions. */
+  copyRewards({ rows, texts }: { rows: GroupRows; texts: TextTable }): void {
+    const rewards = this.#columns.rewKey.values.length;
+    this.#source.copy({ ...this.#countRows(0, 0), rewards }, rows, texts);
   }
 
   #countRows(first: number, end: number): BlockCounts {
@@ -53,10 +73,10 @@ export class TakenTransactions {
   }
 }
 
-/** Rewards and texts belong to blocks: the kernel has none of them. */
+/** The kernel makes neither rewards nor a table of texts. */
 const none = emptyGroupRows();
 
-function columnsOf(kernel: TransactionKernel): FilledColumns {
+export function columnsOfKernel(kernel: TransactionKernel): FilledColumns {
   const columns = COLUMN_NAMES.map((name) => [
     name,
     isOfKernel(name) ? { values: valuesOf(kernel, name) } : none[name],
@@ -77,17 +97,17 @@ function valuesOf(
   return type === 'long' ? kernel.longs(number) : kernel.bytes(number);
 }
 
-/** From the kernel's numbers of addresses to the ids of a segment. */
-class KernelIds implements IdMap {
+/** From the ids of a table of addresses to the ids of a segment. */
+class TableIds implements IdMap {
   readonly #keys: Uint32Array;
   readonly #dictionary: DictionaryBuilder;
   /** Plus one; 0 is not known yet. */
   readonly #known: Uint32Array;
 
-  constructor(kernel: TransactionKernel, dictionary: DictionaryBuilder) {
-    this.#keys = kernel.keys;
+  constructor(keys: Uint32Array, dictionary: DictionaryBuilder) {
+    this.#keys = keys;
     this.#dictionary = dictionary;
-    this.#known = new Uint32Array(this.#keys.length / 8);
+    this.#known = new Uint32Array(keys.length / 8);
   }
 
   idOf(number: number): number {
