@@ -1,7 +1,9 @@
 /** `npm run bench -- NAME…` runs benchmarks by name; without a name, all of them. */
 import { type Benchmark, UsageFailure } from './benchmark.ts';
+import { clientBenchmark } from './client/client-benchmark.ts';
 import { deflateBenchmark } from './deflate.ts';
 import { engineBenchmark } from './engine/engine-benchmark.ts';
+import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
 import { serviceBenchmark } from './service/service-benchmark.ts';
 
@@ -9,7 +11,9 @@ const benchmarks: readonly Benchmark[] = [
   normalizeBenchmark,
   deflateBenchmark,
   engineBenchmark,
+  firstScanBenchmark,
   serviceBenchmark,
+  clientBenchmark,
 ];
 
 const help = [

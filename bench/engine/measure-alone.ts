@@ -38,7 +38,7 @@ export interface MemoryResult {
 /** As many blocks as the writer is measured on: some 60 MB of text. */
 const writerBlockCount = 16;
 const cacheBytesMin = 2 ** 20;
-/** How much the process may take beyond its page cache. */
+/** How much the process may take beyond its cache. */
 export const beyondCacheBytesMax = 200 * 2 ** 20;
 
 export async function measureWriter(

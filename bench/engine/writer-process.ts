@@ -1,6 +1,6 @@
 /**
- * Our writer alone against `JSON.stringify`, one thread each. Ours answers the query for everything over a few blocks
- * whose columns and texts are all loaded: plan, select, write, the text left in the writer's buffer for the next step to
+ * Our writer alone against `JSON.stringify`, one thread each. Ours answers the query for everything over a few blocks of an
+ * open segment in memory: plan, decode pages, select, write, the text left in the writer's buffer for the next step to
  * take. `JSON.stringify` gets the same lines as objects, parsed beforehand, and makes a string of each.
  */
 import { readdirSync, readFileSync } from 'node:fs';

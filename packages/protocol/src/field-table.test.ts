@@ -10,7 +10,8 @@ import { filterRows, relationRows } from './request-table.ts';
 
 /** The order in which the fields of the interface stand, with (ext) marked by a star. */
 const wire: Readonly<Record<string, string>> = {
-  block: 'number hash parentSlot parentNumber* parentHash* height timestamp* recordCounts*',
+  block:
+    'number hash parentSlot parentNumber* parentHash* height timestamp* recordCounts* finalizedHead*',
   transaction:
     'transactionIndex version accountKeys addressTableLookups numReadonlySignedAccounts numReadonlyUnsignedAccounts ' +
     'numRequiredSignatures recentBlockhash signatures err fee computeUnitsConsumed loadedAddresses feePayer ' +

@@ -10,7 +10,8 @@ interface Ban {
 }
 
 const nowhere = () => false;
-const isClock = (path: string) => path === 'packages/server/src/base/clock.ts';
+const isClock = (path: string) =>
+  path === 'packages/server/src/base/clock.ts' || path === 'packages/client/src/clock.ts';
 const isBin = (path: string) => path.startsWith('packages/server/bin/');
 /** What runs in a service. Tests, benchmarks and the build measure and wait by themselves. */
 const isOutsideService = (path: string) =>

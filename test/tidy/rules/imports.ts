@@ -29,10 +29,13 @@ export function findCycles(files: readonly SourceFile[]): Finding[] {
 /** What the first file of a kernel exports is the surface of its WASM module, so there a re-export is no detour. */
 const kernelEntry = /^packages\/server\/src\/kernels\/assembly\/[^/]+\.ts$/;
 
+/** The entry file of a published package, which names its public surface. */
+const publishedEntry = 'packages/client/src/client.ts';
+
 export function findBarrels(files: readonly SourceFile[]): Finding[] {
   return files.flatMap(({ path, imports }) =>
     imports
-      .filter(({ isReExport }) => isReExport && !kernelEntry.test(path))
+      .filter(({ isReExport }) => isReExport && path !== publishedEntry && !kernelEntry.test(path))
       .map(({ line, specifier }) => ({
         path,
         line,
@@ -41,14 +44,16 @@ export function findBarrels(files: readonly SourceFile[]): Finding[] {
   );
 }
 
-/** Started or loaded by name, so that nobody imports them. Every file of the protocol and the client is public. */
+/** Started or loaded by name, so that nobody imports them. Every file of the protocol is public. */
 const entryPoints = [
-  /^packages\/(protocol|client)\/src\/[^/]+\.ts$/,
+  /^packages\/protocol\/src\/[^/]+\.ts$/,
+  /^packages\/client\/src\/(client|file-cursor)\.ts$/,
   /^packages\/server\/bin\/[^/]+$/,
   /^packages\/server\/src\/cli\/main\.ts$/,
   kernelEntry,
   /^packages\/web\/src\/page\.ts$/,
   /^bench\/run\.ts$/,
+  /^examples\/[^/]+\.ts$/,
   /^(test\/node\/)?vitest\.config\.ts$/,
   /^test\/build-once\.ts$/,
   /\.test\.ts$/,

@@ -21,7 +21,7 @@ export const LAYERS: readonly (readonly string[])[] = [
 /** What a package may import of ours. `bench` and `test` may import anything. */
 const packageImports: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
-  server: ['protocol'],
+  server: ['protocol', 'client'],
   client: ['protocol'],
   web: ['client'],
 };

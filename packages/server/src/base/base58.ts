@@ -48,6 +48,21 @@ export function isBase58Of64(text: string): boolean {
   return text.length <= 88 && text.length >= 64 && isBase58(text) && byteLengthOf(text) === 64;
 }
 
+/** Longer texts are not decoded for a message: the work grows with the square of the length. */
+const describedLengthMax = 88;
+
+/** Returns what is wrong with a text that should be base58: the first character that is not, or how many bytes it holds. */
+export function describeBase58Fault(text: string): string {
+  const characters = [...text];
+  const at = characters.findIndex((character) => !isBase58(character));
+  if (at >= 0) {
+    return `character ${JSON.stringify(characters[at])} at position ${at + 1} is not base58`;
+  }
+  if (text.length > describedLengthMax) return `it has ${text.length} characters`;
+  const byteCount = text === '' ? 0 : byteLengthOf(text);
+  return `it decodes to ${byteCount} byte${byteCount === 1 ? '' : 's'}`;
+}
+
 /** The bytes, or `undefined` if a character is not of the alphabet. */
 export function decodeBase58(text: string): Uint8Array | undefined {
   if (!isBase58(text)) return undefined;

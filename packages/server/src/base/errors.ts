@@ -1,3 +1,5 @@
+import { getSystemErrorMap } from 'node:util';
+
 /**
  * The one catalogue of what can go wrong in the world around us. A code is public, documented in `docs/errors.md`, and
  * never reused. `status` is the HTTP status where a client can meet the code; codes without one stay inside the process.
@@ -23,6 +25,38 @@ export const ERRORS = {
     text: 'what is at this path is no regular file and is not replaced; name another',
   },
   'cli-interrupted': { text: 'interrupted; nothing was written' },
+  'cli-dataset-missing': {
+    text: 'there is no such dataset; name one that the service has or the data folder holds, or give an address: http://HOST:PORT/datasets/NAME',
+  },
+  'cli-dataset-ambiguous': { text: 'there are several datasets; name one of them' },
+  'cli-out-differs': {
+    text: 'the output file was written by another query; name another file, or use --force to begin it again',
+  },
+  'cli-out-damaged': {
+    text: 'the output file cannot be resumed; name another file, or use --force to begin it again',
+  },
+  'cli-out-format': {
+    text: 'a file that can be resumed holds lines or rows; use --output jsonl or --output csv',
+  },
+  'cli-follow-folder': {
+    text: 'a data folder does not grow under this command; start sluice serve and name its address to follow',
+  },
+  'query-interrupted': {
+    text: 'interrupted; with --out the same command goes on where it stopped',
+  },
+  'doctor-failed': { text: 'something is wrong, named above with what to do' },
+
+  // A running service that a command asks.
+  'service-unreachable': {
+    text: 'no service answers at this address; start one with sluice serve, or name another address (SLUICE_URL)',
+  },
+  'service-foreign': { text: 'what answers at this address is no Sluice; check the address' },
+  'service-refused': {
+    text: 'the service refused the request; a key that it wants comes from SLUICE_KEY',
+  },
+  'service-dataset-missing': {
+    text: 'the service of SLUICE_URL does not answer, or has no such dataset; sluice status lists what it has',
+  },
 
   // The configuration: every refusal names the key and the line, and shows no secret.
   'config-not-yaml': { text: 'the configuration is not valid YAML' },
@@ -243,7 +277,7 @@ export const ERRORS = {
     text: 'the address of a portal is that of one of its datasets: http://HOST/datasets/NAME',
   },
   'source-start-missing': {
-    text: 'no source has the block to start from; start later, or add one with more history',
+    text: 'no source has the block to start from; start later (--from earliest), or add one with more history',
   },
   'disk-floor-reached': {
     text: 'too little of the disk is free; writing goes on by itself once there is room',
@@ -267,9 +301,13 @@ export const ERRORS = {
   'request-malformed': { status: 400, text: 'the request is not valid HTTP' },
   'body-not-gzip': { status: 400, text: 'the body is not a whole gzip stream' },
   'time-invalid': { status: 400, text: 'a time is a whole number of unix seconds' },
-  'key-wrong': {
+  'key-missing': {
     status: 401,
     text: 'a key is needed: send it as Authorization: Bearer or X-API-Key',
+  },
+  'key-wrong': {
+    status: 401,
+    text: 'the key that was sent is not one that this service accepts; check it, or ask the operator for a new one',
   },
   'dataset-unknown': {
     status: 404,
@@ -379,6 +417,16 @@ export function isCodedError(error: unknown, code?: ErrorCode): error is CodedEr
   return error instanceof CodedError && (code === undefined || error.code === code);
 }
 
+/** Details that may hold a code of the operating system, such as ENOENT. */
+const systemCodeNames: ReadonlySet<string> = new Set(['reason', 'errno']);
+
+const systemErrorTexts: ReadonlyMap<string, string> = new Map(getSystemErrorMap().values());
+
+/** Returns what a code of the operating system means, and other texts as they are. */
+function inWords(text: string, name: string): string {
+  return (systemCodeNames.has(name) ? systemErrorTexts.get(text) : undefined) ?? text;
+}
+
 /** Details that say where something is on this machine. */
 const placeNames: ReadonlySet<string> = new Set(['path', 'folder', 'file']);
 
@@ -392,6 +440,8 @@ export function describeWithoutPlaces({ code, detail }: CodedError): string {
 }
 
 function describe(code: ErrorCode, detail: ErrorDetail): string {
-  const values = Object.entries(detail).map(([name, value]) => `${name} ${String(value)}`);
+  const values = Object.entries(detail).map(
+    ([name, value]) => `${name} ${inWords(String(value), name)}`,
+  );
   return values.length === 0 ? ERRORS[code].text : `${ERRORS[code].text} (${values.join(', ')})`;
 }

@@ -16,7 +16,7 @@ export interface Manifest {
   readonly metaOptional: boolean;
   readonly allowMissing: readonly MissingKind[];
   /** Where it was to begin; absent where files made it. Where it does is in the journal. */
-  readonly from?: 'latest' | 'genesis' | number;
+  readonly from?: 'latest' | 'earliest' | 'genesis' | number;
 }
 
 /** Of everything in the dataset's folder. A program that does not know it touches nothing there. */

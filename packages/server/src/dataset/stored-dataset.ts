@@ -10,7 +10,7 @@ export interface StoredDataset {
   readonly manifest: Manifest;
   readonly snapshot: ChainSnapshot;
   readonly blockCount: number;
-  /** Of the blocks, sealed and hot. */
+  /** What the segments and the journal take on disk. */
   readonly byteLength: number;
   /** The bytes of a hot block's one-block segment, checked. */
   readHotBlock(block: HotBlock): Promise<Uint8Array>;
@@ -28,9 +28,7 @@ export async function readStoredDataset(folder: string, fs: Fs): Promise<StoredD
     manifest,
     snapshot,
     blockCount: sum(segments.map(({ blockCount }) => blockCount)) + hot.length,
-    byteLength:
-      sum(segments.map(({ byteLength }) => byteLength)) +
-      sum(hot.map((block) => placeOf(block)?.length ?? 0)),
+    byteLength: sum(segments.map(({ byteLength }) => byteLength)) + (journal?.byteLength ?? 0),
     readHotBlock: (block) => readStoredPayload(`${folder}/journal`, placeOf(block), fs),
   };
 }

@@ -150,7 +150,12 @@ test('property: so are queries whose filters together hold for few transactions,
     })
     .map(({ places, arrays, flags, range }) => {
       const bodies = places.map((place) => itemsFor(transactions[place] as Placed, flags));
-      const items = arrays.map((array) => [array, bodies.flatMap((body) => body[array] ?? [])]);
+      const items = arrays.map((array) => {
+        const own: readonly object[] = bodies.flatMap((body): readonly object[] =>
+          [body[array] ?? []].flat(),
+        );
+        return [array, own];
+      });
       return parseTestQuery({ ...range, ...Object.fromEntries(items) } as QueryBody);
     });
   let sparse = 0;

@@ -304,6 +304,11 @@ test('limit: no step of the largest query keeps its thread for 10 ms', () => {
   expect(Math.min(...longest)).toBeLessThan(Math.max(10, 12 * Math.min(...parses)));
 });
 
+test('error: the nearest name stands before the list of those that are allowed', () => {
+  const { message } = refusal('{"fromBlock":1,"toBlok":2}');
+  expect(message).toMatch(/found "toBlok", nearest toBlock, allowed type, fromBlock/);
+});
+
 /** Of the processor. */
 function spentMs(work: () => unknown): number {
   const start = process.cpuUsage();

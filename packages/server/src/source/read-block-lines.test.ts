@@ -125,6 +125,19 @@ test('error: block-file-unreadable says of a cut or damaged gzip file what is wr
   });
 });
 
+test.each([
+  ['bzip2', [0x42, 0x5a, 0x68, 0x39, 0x31, 0x41, 0x59]],
+  ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00]],
+  ['zip', [0x50, 0x4b, 0x03, 0x04, 0x14]],
+])('error: block-file-unreadable names %s and how to decompress it', async (name, bytes) => {
+  await expect(readLines(Uint8Array.from(bytes))).rejects.toMatchObject({
+    code: 'block-file-unreadable',
+    message: expect.stringMatching(
+      new RegExp(`compressed with ${name}.* \\| sluice import --dataset NAME -`),
+    ),
+  });
+});
+
 const { zstdCompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Uint8Array };
 test.skipIf(zstdCompressSync === undefined)(
   'behavior: zstd is told by its first bytes (needs a runtime that has it)',

@@ -114,8 +114,10 @@ async function isFile(path: string): Promise<boolean> {
 async function isCompressedFile(path: string): Promise<boolean> {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(zstdMagic.length));
-    return [gzipMagic, zstdMagic].some((magic) => begins(buffer.subarray(0, bytesRead), magic));
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(magicBytesMax));
+    const first = buffer.subarray(0, bytesRead);
+    const magics = [gzipMagic, zstdMagic, ...foreignCompressions.map(({ magic }) => magic)];
+    return magics.some((magic) => begins(first, magic));
   } finally {
     await file.close();
   }
@@ -240,6 +242,23 @@ async function* throughDecoder(
   }
 }
 
+/** Compressions that are recognized so that the message can name them, and the command that decompresses each. */
+const foreignCompressions = [
+  { name: 'bzip2', magic: [0x42, 0x5a, 0x68], command: 'bzip2 -dc' },
+  { name: 'xz', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], command: 'xz -dc' },
+  { name: 'zip', magic: [0x50, 0x4b, 0x03, 0x04], command: 'unzip -p' },
+  { name: 'lz4', magic: [0x04, 0x22, 0x4d, 0x18], command: 'lz4 -dc' },
+] as const;
+
+function refuseForeignCompression(first: Uint8Array, path: string): void {
+  const found = foreignCompressions.find(({ magic }) => begins(first, magic));
+  if (found === undefined) return;
+  const reason = `it is compressed with ${found.name}, which sluice does not read; decompress it first, for example: ${found.command} FILE | sluice import --dataset NAME -`;
+  throw new CodedError('block-file-unreadable', { path, reason });
+}
+
+/** The longest of them all, xz's. */
+const magicBytesMax = 6;
 const gzipMagic = [0x1f, 0x8b];
 const zstdMagic = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -249,6 +268,7 @@ function begins(bytes: Uint8Array, magic: readonly number[]): boolean {
 
 function decoderFor(first: Uint8Array, path: string): Transform | undefined {
   if (begins(first, gzipMagic)) return zlib.createGunzip();
+  refuseForeignCompression(first, path);
   if (!begins(first, zstdMagic)) return undefined;
   // Node 22 and later have it.
   const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform };

@@ -7,6 +7,8 @@ import { type PayloadPlace, scanJournal } from './scan-journal.ts';
 
 export interface StoredJournal extends Pick<JournalContent, 'checkpoint' | 'commits'> {
   readonly places: ReadonlyMap<number, PayloadPlace>;
+  /** The size of the file. */
+  readonly byteLength: number;
 }
 
 /** A writer that begins a new file removes the old one, now and then; several times in a row it does not. */
@@ -41,7 +43,8 @@ async function listFiles(folder: string, fs: Fs): Promise<number[]> {
 function scan(bytes: Uint8Array, fileNumber: number): StoredJournal {
   const { checkpoint, commits } = scanJournal(bytes, fileNumber);
   const places = new Map([checkpoint, ...commits].flatMap(({ payloads }) => [...payloads]));
-  return { checkpoint: checkpoint.body, commits: commits.map(({ body }) => body), places };
+  const bodies = { checkpoint: checkpoint.body, commits: commits.map(({ body }) => body) };
+  return { ...bodies, places, byteLength: bytes.length };
 }
 
 /** The bytes of a payload of a journal that was read, checked. */

@@ -217,14 +217,14 @@ const dataset = Type.Object(
     from: Type.Optional(
       Type.Union(
         [
-          choice(['latest', 'genesis'], {}),
+          choice(['latest', 'earliest', 'genesis'], {}),
           Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
         ],
         {
           ...whenMade(MADE_AS.from),
-          expected: 'latest, genesis or a slot',
+          expected: 'latest, earliest, genesis or a slot',
           description:
-            'where it begins: `latest` (the finalized head), `genesis` or a slot. Counts when the dataset is made',
+            'where it begins: `latest` (the finalized head), `earliest` (the first block that the source has), `genesis` or a slot. Counts when the dataset is made',
         },
       ),
     ),
@@ -331,6 +331,10 @@ const limits = section(
         STREAM_LIMITS.waitMsMax,
       ),
       followMsMax: milliseconds('after this a followed response ends', STREAM_LIMITS.followMsMax),
+      solanaFollowMsMax: milliseconds(
+        'the same in the dialect `solana`, whose clients learn the finalized head from the next response',
+        STREAM_LIMITS.solanaFollowMsMax,
+      ),
       quietMsMax: milliseconds(
         'after this a followed response without news ends',
         STREAM_LIMITS.quietMsMax,

@@ -186,10 +186,15 @@ describe('sluice pack', () => {
 
   test('error: block-file-unreadable for a file that is not there, or cut', async () => {
     const missing = await run('pack', '--out', at('x.segment'), at('missing.jsonl'));
-    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('reason ENOENT')]);
-    expect(missing.err).toContain(`(path ${at('missing.jsonl')}, reason ENOENT)`);
+    expect([missing.code, missing.err]).toEqual([
+      1,
+      expect.stringContaining('reason no such file or directory'),
+    ]);
+    expect(missing.err).toContain(
+      `(path ${at('missing.jsonl')}, reason no such file or directory)`,
+    );
     const notFile = await run('pack', '--out', at('x.segment'), folder);
-    expect(notFile.err).toContain(`(path ${folder}, reason EISDIR)`);
+    expect(notFile.err).toContain(`(path ${folder}, reason illegal operation on a directory)`);
     writeFileSync(at('cut.gz'), readFileSync(at('b.jsonl.gz')).subarray(0, -30));
     const cut = await run('pack', '--out', at('x.segment'), at('cut.gz'));
     expect([cut.code, cut.err]).toEqual([1, expect.stringContaining('[block-file-unreadable]')]);
@@ -411,7 +416,9 @@ describe('sluice explain', () => {
     const missing = await ask({ fromBlock: 0 }, at('missing'));
     expect(missing.err).toContain('[file-unreadable]');
     const noQuery = await run('explain', '--query', at('missing'), at('all.segment'));
-    expect(noQuery.err).toContain(`path ${at('missing')}, reason ENOENT) [cli-file-unreadable]`);
+    expect(noQuery.err).toContain(
+      `path ${at('missing')}, reason no such file or directory) [cli-file-unreadable]`,
+    );
     expect((await run('explain', at('all.segment'))).code).toBe(2);
   });
 });

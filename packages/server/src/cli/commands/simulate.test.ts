@@ -210,7 +210,7 @@ describe('wrong options', () => {
     const { port } = server.address() as AddressInfo;
     const { code, err } = await run('--port', `${port}`, '--ws-port', '0', '--control-port', '0');
     expect(code).toBe(1);
-    expect(err).toContain(`port ${port}, reason EADDRINUSE`);
+    expect(err).toContain(`port ${port}, reason address already in use`);
     expect(err).toContain('[listen-failed]');
     server.close();
   });
