@@ -1,7 +1,10 @@
-/** No name is as long; the work is the product of both lengths. */
+/** Longer input is not compared: no valid name is this long, and the work grows with the product of both lengths. */
 const lengthMax = 64;
 
-/** The name closest to what was written, if it is close enough to be what was meant. */
+/**
+ * Returns the valid name with the smallest edit distance to the input, or `undefined` if none is close enough to be a
+ * likely typo.
+ */
 export function findNearestName(written: string, names: readonly string[]): string | undefined {
   if (written.length > lengthMax) return undefined;
   const lower = written.toLowerCase();
@@ -17,7 +20,10 @@ export function findNearestName(written: string, names: readonly string[]): stri
   return nearest;
 }
 
-/** How many letters must be added, dropped or replaced to turn one text into the other. */
+/**
+ * Returns the Levenshtein distance: how many characters must be inserted, deleted or replaced to turn one text into the
+ * other.
+ */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let i = 1; i <= a.length; i++) {

@@ -3,7 +3,7 @@ import { LOG_KINDS, type LogKind, type RecordArray } from '@sluice/protocol/fiel
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
 import { isBase58Of32 } from '../base/base58.ts';
-import type { Steps } from '../base/turns.ts';
+import type { Steps } from '../base/time-slices.ts';
 import type { AddressList, Hex, Item } from './query.ts';
 import { itemKey } from './query-key.ts';
 import {

@@ -8,7 +8,7 @@ import { DIALECT_DEFAULT, type Dialect } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { CodedError } from '../base/errors.ts';
-import { runAtOnce, type Steps } from '../base/turns.ts';
+import { runToCompletion, type Steps } from '../base/time-slices.ts';
 import { parseBlockNumber, toSlotBound } from './parse-block-number.ts';
 import { parseFields } from './parse-fields.ts';
 import { parseItems, QueryBudget } from './parse-items.ts';
@@ -43,7 +43,7 @@ const queryKeys = [
 
 /** A query from the body of a request, as bytes or text. */
 export function parseQueryBody(body: Uint8Array | string, options: ParseQueryOptions): Query {
-  return runAtOnce(parseQuerySteps(body, options));
+  return runToCompletion(parseQuerySteps(body, options));
 }
 
 /** The same in steps: the largest body takes longer than a thread that serves many may be kept. */
@@ -69,7 +69,7 @@ export function* parseQuerySteps(
 
 /** A query from a value that is already parsed; its block numbers are as exact as a JavaScript number. */
 export function parseQuery(value: unknown, options: ParseQueryOptions): Query {
-  return runAtOnce(decodeQuery(value, new Map(), options));
+  return runToCompletion(decodeQuery(value, new Map(), options));
 }
 
 function decodeText(bytes: Uint8Array): string {
