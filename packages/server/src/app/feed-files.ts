@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Dataset } from '../dataset/dataset.ts';
-import { SegmentMerger } from '../dataset/segment-merger.ts';
+import { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import { type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
 import { readBlockFiles } from '../source/read-block-files.ts';
 import { Closers } from './closers.ts';
@@ -27,7 +27,7 @@ export async function feedFiles(
     const workerCount = Math.min(availableParallelism(), workerCountMax);
     const preparing = { workerCount, form: 'draft' } as const;
     const prepare = startPreparing(dataset.description, preparing, closers);
-    const merger = new SegmentMerger({ givesWay: false });
+    const merger = new SegmentMerger({ isLowPriority: false });
     closers.add(() => merger.close());
     const lines = readBlockFiles(paths, { onRead }, signal);
     return await importBlocks(lines, { dataset, prepare, merger, onBlock }, signal);

@@ -1,8 +1,8 @@
 import type { ChainSnapshot, HotBlock } from '../chain/chain-snapshot.ts';
 import type { DatasetLimits } from './dataset-limits.ts';
 
-/** The lowest hot blocks, all finalized, that make a segment; none if there are too few yet. */
-export function chooseSealed(
+/** Returns the lowest finalized hot blocks that fill one segment, or none if there are too few. */
+export function chooseBlocksToSeal(
   { hot, finalized }: ChainSnapshot,
   { sealBlockCount, sealBytes }: Pick<DatasetLimits, 'sealBlockCount' | 'sealBytes'>,
   lengthOf: (block: HotBlock) => number,

@@ -1,21 +1,21 @@
 import { crc32 } from 'node:zlib';
-import { openSegment, type SegmentBytes } from '../segment/open-segment.ts';
+import { openSegment, type SegmentBytes } from '../../segment/open-segment.ts';
 
-/** A segment that is to be stored, with what must be known of it first. */
-export interface MadeSegment {
-  /** Its bytes, one part after another; each has a buffer of its own. */
+/** A complete segment in memory, ready to be stored. */
+export interface BuiltSegment {
+  /** The content in order. Each part has its own buffer. */
   readonly parts: readonly Uint8Array[];
   readonly byteLength: number;
   readonly checksum: number;
-  /** Of its blocks, in order, as they were read back. */
+  /** The hashes of its blocks, in order, as read back from the content. */
   readonly hashes: readonly string[];
 }
 
-/** One buffer for all of a segment would be as long again as its parts while it is made. */
+/** The content is kept in parts of this size, because growing a single buffer would need twice the memory. */
 const partBytes = 4 << 20;
 
-/** Puts the many pieces that a segment is written in into a few parts. */
-export class SegmentParts implements SegmentBytes {
+/** Collects the many small chunks of a segment writer in a few large buffers. */
+export class SegmentBuffer implements SegmentBytes {
   readonly #partBytes: number;
   readonly #parts: Uint8Array[] = [];
   #length = 0;
@@ -33,10 +33,10 @@ export class SegmentParts implements SegmentBytes {
       const at = this.#length % this.#partBytes;
       if (at === 0)
         this.#parts.push(new Uint8Array(Buffer.allocUnsafeSlow(this.#partBytes).buffer));
-      const piece = bytes.subarray(from, from + this.#partBytes - at);
-      this.#parts.at(-1)?.set(piece, at);
-      from += piece.length;
-      this.#length += piece.length;
+      const chunk = bytes.subarray(from, from + this.#partBytes - at);
+      this.#parts.at(-1)?.set(chunk, at);
+      from += chunk.length;
+      this.#length += chunk.length;
     }
   }
 
@@ -51,15 +51,15 @@ export class SegmentParts implements SegmentBytes {
     for (let from = offset; from < end; ) {
       const at = from % this.#partBytes;
       const part = this.#parts[(from - at) / this.#partBytes] as Uint8Array;
-      const piece = part.subarray(at, Math.min(this.#partBytes, at + end - from));
-      target.set(piece, from - offset);
-      from += piece.length;
+      const chunk = part.subarray(at, Math.min(this.#partBytes, at + end - from));
+      target.set(chunk, from - offset);
+      from += chunk.length;
     }
     return Math.max(0, end - offset);
   }
 
-  /** The whole of it. Reading it back is what would show a fault in how it was made. */
-  finish(): MadeSegment {
+  /** Returns the complete segment. Reading the headers back detects an error in how it was written. */
+  finish(): BuiltSegment {
     const rest = this.#length % this.#partBytes;
     const parts = this.#parts.map((part, i) =>
       rest > 0 && i === this.#parts.length - 1 ? part.subarray(0, rest) : part,

@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { MergeThread } from './merge-thread.ts';
 
-test('behavior: a merge that waited when the thread was closed fails, and starts no thread', async () => {
+test('behavior: a merge that is queued when the thread is closed fails and starts no new thread', async () => {
   const thread = new MergeThread(systemClock);
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  async function* heldRow(): AsyncGenerator<Uint8Array> {
+  async function* heldSequence(): AsyncGenerator<Uint8Array> {
     await held;
     yield new Uint8Array();
   }
   let isRead = false;
-  function* laterRow(): Generator<Uint8Array> {
+  function* laterSequence(): Generator<Uint8Array> {
     isRead = true;
     yield new Uint8Array();
   }
-  const first = thread.merge(heldRow());
-  const later = thread.merge(laterRow());
+  const first = thread.merge(heldSequence());
+  const later = thread.merge(laterSequence());
   first.catch(() => undefined);
   later.catch(() => undefined);
   await thread.close();

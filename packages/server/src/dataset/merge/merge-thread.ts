@@ -1,22 +1,25 @@
-import type { Clock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
-import type { MadeSegment } from './made-segment.ts';
+import type { Clock } from '../../base/clock.ts';
+import { CodedError } from '../../base/errors.ts';
+import type { BuiltSegment } from './built-segment.ts';
 import { SegmentMerger } from './segment-merger.ts';
 
-/** Segments one after another, handed over; whoever has many need not hold them all. */
-export type SegmentRow = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+/**
+ * A sequence of segments, each with a buffer that the consumer takes over. A generator need not hold all of them in
+ * memory.
+ */
+export type SegmentSequence = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-/** Without work for so long, the thread ends and its memory is free. */
+/** The thread ends after this idle time, to free its memory. */
 const idleMs = 60_000;
 
 /**
- * One segment from many, in a thread of its own: a merge takes seconds. The thread stays for the next one, since compiling
- * its code anew took as long as merging.
+ * Merges segments in a worker thread, because a merge takes seconds. The thread is kept for the next merge: compiling
+ * its code again took as long as merging.
  */
 export class MergeThread {
   readonly #clock: Clock;
   #merger: SegmentMerger | undefined;
-  /** The one asked for last; they take turns. */
+  /** The most recent merge. Merges run one after another. */
   #last: Promise<unknown> = Promise.resolve();
   #idle = new AbortController();
   #isClosed = false;
@@ -25,13 +28,13 @@ export class MergeThread {
     this.#clock = clock;
   }
 
-  merge(segments: SegmentRow): Promise<MadeSegment> {
+  merge(segments: SegmentSequence): Promise<BuiltSegment> {
     const merged = this.#last.then(() => this.#merge(segments));
     this.#last = merged.catch(() => undefined);
     return merged;
   }
 
-  /** For good: a merge under way fails, and so do those that wait for it. */
+  /** Ends the thread permanently. The running merge and all queued ones fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#end();
@@ -44,10 +47,10 @@ export class MergeThread {
     await merger?.close();
   }
 
-  async #merge(segments: SegmentRow): Promise<MadeSegment> {
+  async #merge(segments: SegmentSequence): Promise<BuiltSegment> {
     this.#checkOpen();
     this.#idle.abort();
-    this.#merger ??= new SegmentMerger({ givesWay: true });
+    this.#merger ??= new SegmentMerger({ isLowPriority: true });
     const merger = this.#merger;
     try {
       for await (const bytes of segments) {
@@ -60,13 +63,13 @@ export class MergeThread {
       this.#endWhenIdle();
       return merged;
     } catch (error) {
-      // What the thread has begun must not become part of the next segment.
+      // A new thread is used after a failure, so that the partial segment does not become part of the next one.
       await this.#end();
       throw error;
     }
   }
 
-  /** A thread that is started later would outlive the dataset, and the process wait for it. */
+  /** Throws after `close`. A thread started later would outlive the dataset and keep the process running. */
   #checkOpen(): void {
     if (this.#isClosed) throw new CodedError('dataset-closed');
   }

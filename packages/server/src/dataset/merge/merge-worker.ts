@@ -1,26 +1,26 @@
-/** A thread that makes segments from the blocks it is given, one after another. */
+/** The worker thread that merges the segments it receives, one merge after another. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { assert } from '../base/assert.ts';
-import { collectGarbage } from '../base/collect-garbage.ts';
-import { discard } from '../base/discard.ts';
-import { giveWay } from '../base/give-way.ts';
-import { appendSegment } from '../segment/merge-segments.ts';
-import { openSegment } from '../segment/open-segment.ts';
-import { SegmentWriter } from '../segment/segment-writer.ts';
-import { SegmentParts } from './made-segment.ts';
+import { assert } from '../../base/assert.ts';
+import { collectGarbage } from '../../base/collect-garbage.ts';
+import { discard } from '../../base/discard.ts';
+import { lowerThreadPriority } from '../../base/lower-thread-priority.ts';
+import { appendSegment } from '../../segment/merge-segments.ts';
+import { openSegment } from '../../segment/open-segment.ts';
+import { SegmentWriter } from '../../segment/segment-writer.ts';
+import { SegmentBuffer } from './built-segment.ts';
 import type { MergeReply, MergeRequest, MergeWorkerData } from './segment-merger.ts';
 
 const port = parentPort;
-assert(port !== null, 'merging is done in a thread of its own');
+assert(port !== null, 'this module runs in a worker thread');
 
-const { givesWay } = workerData as MergeWorkerData;
-if (givesWay) giveWay();
+const { isLowPriority } = workerData as MergeWorkerData;
+if (isLowPriority) lowerThreadPriority();
 
-let parts = new SegmentParts();
+let buffer = new SegmentBuffer();
 let writer = newWriter();
 
 function newWriter(): SegmentWriter {
-  return new SegmentWriter((bytes) => parts.append(bytes));
+  return new SegmentWriter((bytes) => buffer.append(bytes));
 }
 
 port.on('message', (request: MergeRequest) => {
@@ -32,13 +32,13 @@ port.on('message', (request: MergeRequest) => {
     return;
   }
   writer.finish();
-  const made = parts.finish();
-  parts = new SegmentParts();
+  const built = buffer.finish();
+  buffer = new SegmentBuffer();
   writer = newWriter();
   port.postMessage(
-    made,
-    made.parts.map(({ buffer }) => buffer as ArrayBuffer),
+    built,
+    built.parts.map((part) => part.buffer as ArrayBuffer),
   );
-  // The next merge may be minutes away.
-  if (givesWay) collectGarbage();
+  // The next merge may be minutes away, so the memory is freed now.
+  if (isLowPriority) collectGarbage();
 });

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import { CodedError } from '../base/errors.ts';
-import { workerUrl } from '../base/worker-url.ts';
-import type { BlockHeader } from '../ledger/block.ts';
-import type { MadeSegment } from './made-segment.ts';
+import { CodedError } from '../../base/errors.ts';
+import { workerUrl } from '../../base/worker-url.ts';
+import type { BlockHeader } from '../../ledger/block.ts';
+import type { BuiltSegment } from './built-segment.ts';
 
 export type MergeRequest =
   | {
@@ -12,60 +12,60 @@ export type MergeRequest =
     }
   | { readonly kind: 'finish' };
 
-/** How far the segment has come. */
+/** The progress of the segment being merged. */
 export interface MergeReply {
-  /** What is written of it already; a row group is, once it is full. */
+  /** The bytes written so far. A row group is written when it is full. */
   readonly byteLength: number;
-  /** It has reached a bound of its own and should take no more. */
+  /** Whether the segment has reached one of its limits and should get no more blocks. */
   readonly isFull: boolean;
 }
 
 export interface MergeWorkerData {
-  /** Whether others are served meanwhile: they go first. */
-  readonly givesWay: boolean;
+  /** Whether the thread runs at low priority, because the process also serves requests. */
+  readonly isLowPriority: boolean;
 }
 
-/** It makes few objects. A young space that is small is collected before much has gathered. */
+/** The thread allocates few objects. A small young generation is collected before much garbage accumulates. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 } as const;
 
-interface Waiting {
+interface PendingReply {
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: CodedError) => void;
 }
 
 /**
- * Makes long segments from short ones in a thread of its own, block by block as they come: what is held of a segment
- * that grows is little more than what it will be.
+ * Merges short segments into long ones in a worker thread, incrementally: the thread holds little more than the growing
+ * segment itself.
  */
 export class SegmentMerger {
   readonly #data: MergeWorkerData;
   #worker: Worker | undefined;
-  #waiting: Waiting[] = [];
+  #pending: PendingReply[] = [];
 
   constructor(data: MergeWorkerData) {
     this.#data = data;
   }
 
-  /** Appends a segment's blocks, under these headers if given. The bytes are handed over. */
+  /** Appends a segment's blocks, with these headers if given. Takes ownership of the bytes. */
   append(bytes: Uint8Array, headers?: readonly BlockHeader[]): Promise<MergeReply> {
-    return this.#ask({ kind: 'append', bytes, headers }, bytes.buffer as ArrayBuffer);
+    return this.#request({ kind: 'append', bytes, headers }, bytes.buffer as ArrayBuffer);
   }
 
-  /** The segment of all that was appended since the last one. */
-  finish(): Promise<MadeSegment> {
-    return this.#ask({ kind: 'finish' });
+  /** Returns the segment of all blocks appended since the last call. */
+  finish(): Promise<BuiltSegment> {
+    return this.#request({ kind: 'finish' });
   }
 
-  /** Ends the thread. What it has not answered yet is rejected. */
+  /** Ends the thread. Pending calls are rejected. */
   async close(): Promise<void> {
     await this.#worker?.terminate();
   }
 
-  #ask<Reply>(request: MergeRequest, moved?: ArrayBuffer): Promise<Reply> {
+  #request<Reply>(request: MergeRequest, transferred?: ArrayBuffer): Promise<Reply> {
     this.#worker ??= this.#start();
-    this.#worker.postMessage(request, moved === undefined ? [] : [moved]);
+    this.#worker.postMessage(request, transferred === undefined ? [] : [transferred]);
     return new Promise<Reply>((resolve, reject) => {
-      this.#waiting.push({ resolve: resolve as (reply: unknown) => void, reject });
+      this.#pending.push({ resolve: resolve as (reply: unknown) => void, reject });
     });
   }
 
@@ -75,7 +75,7 @@ export class SegmentMerger {
       workerData: this.#data,
       resourceLimits,
     });
-    worker.on('message', (reply: unknown) => this.#waiting.shift()?.resolve(reply));
+    worker.on('message', (reply: unknown) => this.#pending.shift()?.resolve(reply));
     worker.on('error', (cause) =>
       this.#fail(new CodedError('segment-merge-failed', {}, { cause })),
     );
@@ -87,6 +87,6 @@ export class SegmentMerger {
   }
 
   #fail(error: CodedError): void {
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
+    for (const { reject } of this.#pending.splice(0)) reject(error);
   }
 }

@@ -1,17 +1,17 @@
 import { mergeSegments } from '../../segment/merge-segments.ts';
 import { openSegment, type Segment } from '../../segment/open-segment.ts';
-import { type MadeSegment, SegmentParts } from '../made-segment.ts';
-import type { SegmentRow } from '../merge-thread.ts';
+import { type BuiltSegment, SegmentBuffer } from '../merge/built-segment.ts';
+import type { SegmentSequence } from '../merge/merge-thread.ts';
 
-/** The merge of a dataset without a thread, so that a test owns every step. */
-export async function mergeHere(row: SegmentRow): Promise<MadeSegment> {
+/** Merges segments without a worker thread, so that a test controls every step. */
+export async function mergeInProcess(sequence: SegmentSequence): Promise<BuiltSegment> {
   const segments: Segment[] = [];
-  for await (const bytes of row) segments.push(openSegment(bytes));
-  return madeOf(mergeSegments(segments));
+  for await (const bytes of sequence) segments.push(openSegment(bytes));
+  return toBuiltSegment(mergeSegments(segments));
 }
 
-export function madeOf(bytes: Uint8Array): MadeSegment {
-  const parts = new SegmentParts();
-  parts.append(bytes);
-  return parts.finish();
+export function toBuiltSegment(bytes: Uint8Array): BuiltSegment {
+  const buffer = new SegmentBuffer();
+  buffer.append(bytes);
+  return buffer.finish();
 }
