@@ -424,7 +424,7 @@ const refusals: readonly Row[] = [
 
 const schema = Compile(buildQuerySchema(['ledger'], QUERY_LIMITS));
 
-/** What a schema cannot say, or what `JSON.parse` has lost before it is asked. */
+/** Errors that a JSON schema cannot express, or whose cause `JSON.parse` hides. */
 const beyondSchema = new Set([
   'fromBlock too small to see',
   'fromBlock nearly 1',

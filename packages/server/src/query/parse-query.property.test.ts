@@ -9,7 +9,7 @@ import { parseQueryBody } from './parse-query.ts';
 
 const options = { limits: QUERY_LIMITS, dialects: DIALECTS };
 
-/** Either a query or a refusal with a place; anything else that is thrown fails the test. */
+/** Expects either a query or a coded error with a path. Any other exception fails the test. */
 function check(body: Uint8Array | string): void {
   try {
     parseQueryBody(body, options);
@@ -32,7 +32,7 @@ const keys = [
   ...itemKeys,
 ];
 
-/** JSON that looks like a query from afar. */
+/** Arbitrary JSON that resembles a query. */
 const { value: arbitraryNearQuery } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
