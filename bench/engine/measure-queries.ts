@@ -34,7 +34,7 @@ export interface SideTimes {
 }
 
 /** The two sides answered differently, so that no time of theirs means anything. */
-export class ChecksumMismatch extends Error {}
+class ChecksumMismatch extends Error {}
 
 /** Both sides for one mode, each in processes of its own; the other one is idle while one works. */
 export async function measureMode(

@@ -1,6 +1,6 @@
 import type { HeadOptions, HeadResult } from './measure-head.ts';
 
-export const anonymousBytesMax = 1e9;
+const anonymousBytesMax = 1e9;
 
 /** How a figure stands to the most it may be. */
 export function verdict(found: number, max: number, of: string): string {

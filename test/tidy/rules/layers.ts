@@ -5,7 +5,7 @@ import { isTestOnly } from '../source-file.ts';
  * The order of the folders in `packages/server/src`, lowest first; ARCHITECTURE.md has the same table. Folders of one row
  * do not know each other. `kernels` stands on `base`, and `cli` starts what `app` puts together, so each has its own row.
  */
-export const LAYERS: readonly (readonly string[])[] = [
+const LAYERS: readonly (readonly string[])[] = [
   ['base'],
   ['kernels'],
   ['ledger', 'storage'],

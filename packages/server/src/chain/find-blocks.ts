@@ -17,7 +17,7 @@ export interface PrecedingBlock {
 }
 
 /** The maximum number of (number, hash) pairs in a conflict response. */
-export const previousBlockCountMax = 100;
+const previousBlockCountMax = 100;
 
 /** Returns the first stored block at or after a slot, or `undefined` above the head. */
 export async function findBlockAtOrAfter(

@@ -23,7 +23,7 @@ export interface Manifest {
  * The version of the format of all files in the dataset's folder. A program that does not support it changes nothing
  * there.
  */
-export const dataFormatVersion = 1;
+const dataFormatVersion = 1;
 export const manifestName = 'manifest.json';
 export const datasetNamePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
@@ -46,7 +46,7 @@ export function encodeManifest(manifest: Manifest): string {
 }
 
 /** Parses a manifest. The version is checked first, because a newer program may write a different content. */
-export function parseManifest(text: string): Manifest {
+function parseManifest(text: string): Manifest {
   const { checksum, ...content } = parseObject(text);
   const { formatVersion, ...manifest } = content;
   if (typeof formatVersion === 'number' && formatVersion !== dataFormatVersion) {

@@ -3,7 +3,7 @@
  * may be anything, and `to…` for values that our own code computed, where anything invalid is a bug.
  */
 import { assert } from '../base/assert.ts';
-import { isBase58Of32, isBase58Of64 } from '../base/base58.ts';
+import { isBase58Of32 } from '../base/base58.ts';
 import type { Brand } from '../base/brand.ts';
 
 /** A slot number: a non-negative safe integer. */
@@ -26,17 +26,6 @@ export function toSlot(value: number): Slot {
   return slot;
 }
 
-/** Returns the address, or `undefined` if the value is not base58 of 32 bytes. */
-export function parseAddress(value: unknown): Address | undefined {
-  return typeof value === 'string' && isBase58Of32(value) ? (value as Address) : undefined;
-}
-
-export function toAddress(text: string): Address {
-  const address = parseAddress(text);
-  assert(address !== undefined, 'an address is base58 of 32 bytes');
-  return address;
-}
-
 /** Returns the hash, or `undefined` if the value is not base58 of 32 bytes. */
 export function parseBlockHash(value: unknown): BlockHash | undefined {
   return typeof value === 'string' && isBase58Of32(value) ? (value as BlockHash) : undefined;
@@ -46,9 +35,4 @@ export function toBlockHash(text: string): BlockHash {
   const hash = parseBlockHash(text);
   assert(hash !== undefined, 'a block hash is base58 of 32 bytes');
   return hash;
-}
-
-/** Returns the signature, or `undefined` if the value is not base58 of 64 bytes. */
-export function parseSignature(value: unknown): Signature | undefined {
-  return typeof value === 'string' && isBase58Of64(value) ? (value as Signature) : undefined;
 }

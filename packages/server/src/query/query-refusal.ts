@@ -33,7 +33,7 @@ export function refuse(code: ErrorCode, reason: RefusalReason): never {
 }
 
 /** Returns a short description of a value for a message. */
-export function describeValue(value: unknown): string {
+function describeValue(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (value === undefined) return 'nothing';

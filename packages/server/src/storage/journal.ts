@@ -49,7 +49,7 @@ export interface JournalContent {
 
 export const journalNamePattern = /^(\d{10})\.journal$/;
 /** A record is read and written as a whole, so its size is limited. */
-export const recordBytesMax = 1024 * 1024 * 1024;
+const recordBytesMax = 1024 * 1024 * 1024;
 
 export class Journal {
   readonly #options: JournalOptions;

@@ -13,20 +13,21 @@ interface Component {
   readonly hashes: readonly { readonly alg: string; readonly content: string }[];
 }
 
-test('behavior: S-12 the list of parts has what the service runs with, as it is locked, and nothing else', () => {
-  const args = [path('packages/server/bin/parts.js')];
-  const list = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
+test('behavior: S-12 the bill of materials has exactly the locked runtime dependencies of the service', () => {
+  const options = { cwd: path(''), encoding: 'utf8' } as const;
+  const list = JSON.parse(execFileSync('npm', ['run', '--silent', 'sbom'], options));
   const components = list.components as readonly Component[];
   const names = components.map(({ name }) => name);
   const { dependencies } = readJson('packages/server/package.json');
   const direct = Object.keys(dependencies).filter((name) => !name.startsWith('@sluice/'));
   expect(names).toEqual(expect.arrayContaining(direct));
-  // What others of them need, and what packages of development need too.
+  // Transitive dependencies, and dependencies that development tools use too.
   expect(names).toEqual(
-    expect.arrayContaining(['fastq', 'find-my-way', 'thread-stream', 'semver']),
+    expect.arrayContaining(['fastq', 'find-my-way', 'thread-stream', 'semver', 'yaml']),
   );
   const { devDependencies } = readJson('package.json');
-  expect(Object.keys(devDependencies).filter((name) => names.includes(name))).toEqual([]);
+  const tools = Object.keys(devDependencies).filter((name) => !direct.includes(name));
+  expect(tools.filter((name) => names.includes(name))).toEqual([]);
   expect(new Set(components.map(({ purl }) => purl)).size).toBe(components.length);
   const { version, integrity } = readJson('package-lock.json').packages['node_modules/ws'];
   const ws = components.find(({ name }) => name === 'ws');
