@@ -1,10 +1,10 @@
 /**
- * The benchmark's data in both forms, made once and kept in the system's temporary folder:
+ * The benchmark's data in both formats, generated once and kept in the system's temporary folder:
  *
  *   sluice-bench/engine-<seed>-<blocks>-<fingerprint>/
- *   ├─ segments/NNNN.segment    ours, as many as the bounds of a segment make
- *   ├─ parquet/<table>.parquet  the rival's, from the tables of tables.sql
- *   └─ corpus.json              written last: how many records, how many bytes
+ *   ├─ segments/NNNN.segment    our segments, as many as their size limit requires
+ *   ├─ parquet/<table>.parquet  DuckDB's files, from the tables of tables.sql
+ *   └─ corpus.json              written last: record counts and sizes
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
@@ -19,9 +19,11 @@ import { type CorpusOptions, corpusBlocks } from './corpus-blocks.ts';
 import { columnTypes, openDuckdb, readScript, runScript } from './duckdb.ts';
 import { TABLE_NAMES, type TableName, writeRows } from './write-rows.ts';
 
-/** Raised when the rules by which queries are chosen change; what else a corpus depends on is in its fingerprint. */
+/**
+ * Increased when the rules for choosing queries change. Everything else that a corpus depends on is in its fingerprint.
+ */
 const formatNumber = 1;
-/** Rows go to the rival in pieces of this many blocks: about 150 MB of text. */
+/** DuckDB receives rows in batches of this many blocks, about 150 MB of text. */
 const pieceBlockCount = 50;
 
 export interface Corpus extends CorpusOptions {
@@ -41,13 +43,14 @@ export function parquetFolder({ folder }: Pick<Corpus, 'folder'>): string {
   return join(folder, 'parquet');
 }
 
-/** The corpus, made if it is not there. */
+/** Returns the corpus and generates it if it does not exist. */
 export async function prepareCorpus(options: CorpusOptions, progress: Progress): Promise<Corpus> {
   const name = `engine-${options.seed}-${options.blockCount}-${await fingerprint(options)}`;
   const folder = join(tmpdir(), 'sluice-bench', name);
   const known = await readFile(join(folder, 'corpus.json'), 'utf8').catch(() => undefined);
   if (known !== undefined) return { ...JSON.parse(known), folder } as Corpus;
-  // Made beside its place, so that a run that is stopped, or one at the same time, leaves no half of a corpus.
+  // The corpus is generated under a temporary name, so that an interrupted or concurrent run leaves no incomplete
+  // corpus.
   const draft = `${folder}.${process.pid}`;
   await rm(draft, { recursive: true, force: true });
   await mkdir(segmentsFolder({ folder: draft }), { recursive: true });
@@ -59,7 +62,10 @@ export async function prepareCorpus(options: CorpusOptions, progress: Progress):
   return { ...corpus, folder };
 }
 
-/** Of the simulator, the segment format and the rival's tables: one block in both forms, and the scripts. */
+/**
+ * Returns a fingerprint of the simulator, the segment format and DuckDB's tables: a hash of one block in both formats
+ * and of the scripts.
+ */
 async function fingerprint({ seed }: CorpusOptions): Promise<string> {
   const hash = createHash('sha256').update(String(formatNumber));
   for (const block of corpusBlocks({ seed, blockCount: 1 })) {
@@ -75,11 +81,11 @@ async function makeCorpus(folder: string, options: CorpusOptions, progress: Prog
     number
   >;
   const segments = new SegmentFiles(segmentsFolder({ folder }));
-  const rival = await RivalLoader.open(folder);
+  const loader = await DuckdbLoader.open(folder);
   const slots: number[] = [];
   for (const block of corpusBlocks(options)) {
     segments.append(block);
-    await rival.append(block);
+    await loader.append(block);
     for (const table of TABLE_NAMES) counts[table] += table === 'blocks' ? 1 : block[table].length;
     slots.push(block.header.number);
     if (slots.length % pieceBlockCount === 0)
@@ -87,11 +93,11 @@ async function makeCorpus(folder: string, options: CorpusOptions, progress: Prog
   }
   segments.finish();
   progress('corpus: the Parquet files');
-  await rival.finish();
+  await loader.finish();
   return { ...options, counts, firstSlot: Math.min(...slots), lastSlot: Math.max(...slots) };
 }
 
-/** Segment files one after the other, each as long as its bounds allow. */
+/** Writes segment files, each as long as its limits allow. */
 class SegmentFiles {
   readonly #folder: string;
   #count = 0;
@@ -121,17 +127,17 @@ class SegmentFiles {
   }
 }
 
-/** Loads rows into the rival's tables as text with explicit types, and writes its files from them. */
-class RivalLoader {
+/** Loads rows into DuckDB's tables as text with explicit types, and writes the Parquet files from them. */
+class DuckdbLoader {
   readonly #folder: string;
   readonly #connection: DuckDBConnection;
   #blockCount = 0;
   #rows: Record<TableName, string[]> = emptyRows();
 
-  static async open(folder: string): Promise<RivalLoader> {
+  static async open(folder: string): Promise<DuckdbLoader> {
     const connection = await openDuckdb({ file: join(folder, 'load.duckdb') });
     await runScript(connection, 'tables.sql');
-    return new RivalLoader(folder, connection);
+    return new DuckdbLoader(folder, connection);
   }
 
   constructor(folder: string, connection: DuckDBConnection) {
@@ -181,7 +187,7 @@ function emptyRows(): Record<TableName, string[]> {
   >;
 }
 
-/** All files of a folder together. */
+/** Returns the total size of the files in a folder. */
 export async function folderBytes(folder: string): Promise<{ bytes: number; count: number }> {
   const sizes = await Promise.all(
     (await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size),

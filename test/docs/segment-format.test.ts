@@ -10,7 +10,7 @@ const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 const page = read('docs/segment-format.md');
 
-/** The columns of a table in the source, with their comments, as the page shows them. */
+/** Returns the columns of a table in the source with their comments, as the page shows them. */
 function columnTables(path: string): string {
   const body = /_?COLUMNS = \{\n([\s\S]*?)\n\} as const/.exec(read(path))?.[1] ?? '';
   const head = '| Column | Type | |\n|---|---|---|';
@@ -39,7 +39,7 @@ test.each([
   expect(shown(marker)).toBe(wanted);
 });
 
-test('behavior: the bounds on the page are those of the code', () => {
+test('behavior: the page has the limits of the code', () => {
   const numbers = [
     ...Object.values(SEGMENT_LIMITS),
     GROUP_LIMITS.transactionCountMax,

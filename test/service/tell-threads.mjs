@@ -1,4 +1,4 @@
-// Loaded into a process before its program: says of each thread that is started what it is and which environment it is given.
+// Preloaded into a process: reports each started thread with its environment.
 import { syncBuiltinESMExports } from 'node:module';
 import threads from 'node:worker_threads';
 

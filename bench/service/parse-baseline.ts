@@ -1,18 +1,18 @@
 import { readBlockLines } from '@sluice/server/dist/source/read-block-lines.js';
 
-/** Bare `JSON.parse` of the blocks of a file, one after another on one thread. */
-export interface ParseYardstick {
+/** The time of `JSON.parse` for the blocks of a file, one after another in one thread. */
+export interface ParseBaseline {
   readonly blocksPerSecond: number;
   readonly cpuMsPerBlock: number;
   readonly blockBytes: number;
 }
 
 const lineBytesMax = 64 << 20;
-/** The first ones also pay for the compiler. */
+/** The first blocks are not counted, because they include compilation. */
 const warmUpCount = 5;
 
-/** Only the parse is timed: neither reading the file nor making text of its bytes. */
-export async function measureParse(path: string, blockCount: number): Promise<ParseYardstick> {
+/** Only parsing is timed, not reading the file or decoding its bytes. */
+export async function measureParse(path: string, blockCount: number): Promise<ParseBaseline> {
   let count = 0;
   let wallMs = 0;
   let cpuMs = 0;
@@ -39,13 +39,13 @@ export async function measureParse(path: string, blockCount: number): Promise<Pa
   };
 }
 
-/** What an ingest of so many blocks took, beside the yardstick measured before and after it. */
+/** The duration of an ingestion, with the baseline measured before and after it. */
 export interface IngestResult {
   readonly blockCount: number;
   readonly seconds: number;
   readonly cpuSeconds: number;
   readonly anonymousBytesPeak: number;
-  /** Processor time of everything else on the machine meanwhile. */
+  /** The CPU time of other processes of the machine. */
   readonly otherCpuSeconds: number;
 }
 
@@ -53,14 +53,14 @@ const anonymousBytesMax = 1e9;
 
 export function describeIngest(
   result: IngestResult,
-  yardsticks: readonly ParseYardstick[],
+  baselines: readonly ParseBaseline[],
   goal: number,
 ): string[] {
   const { blockCount, seconds, cpuSeconds, anonymousBytesPeak: peak } = result;
   const mean = (values: readonly number[]) =>
     values.reduce((sum, value) => sum + value, 0) / values.length;
-  const parse = mean(yardsticks.map(({ blocksPerSecond }) => blocksPerSecond));
-  const parseCpuMs = mean(yardsticks.map(({ cpuMsPerBlock }) => cpuMsPerBlock));
+  const parse = mean(baselines.map(({ blocksPerSecond }) => blocksPerSecond));
+  const parseCpuMs = mean(baselines.map(({ cpuMsPerBlock }) => cpuMsPerBlock));
   const rate = blockCount / seconds;
   const ratio = rate / parse;
   const cpuMs = (cpuSeconds * 1000) / blockCount;

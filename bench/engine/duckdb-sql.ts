@@ -1,12 +1,12 @@
 /**
- * A query in the rival's language: the same filters, joins and relations, the answer put together to the
- * same arrays of each block. Only their place in a line is left to whoever reads the rows: joining and sorting texts of
- * megabytes would cost the rival more than making them.
+ * Translates a query to SQL for DuckDB: the same filters, joins and relations. The result has the same arrays for each
+ * block. Only joining them into lines is left to the reader of the rows, because joining and sorting megabytes of text
+ * would cost DuckDB more than generating them.
  *
- *   found_0 … found_n   what items match, one scan of a table per set of relations
- *   keys_<kind>         the transactions whose records of a kind all come
- *   array_<kind>        the records of a kind as text, one row a block
- *   result              rows (block, number of the array, its text); 0 is the header
+ *   found_0 … found_n   the records that items match, one table scan per set of relations
+ *   keys_<kind>         the transactions of which all records of a kind are included
+ *   array_<kind>        the records of a kind as text, one row per block
+ *   result              rows (block, array number, text); 0 is the header
  */
 import { assert } from '@sluice/server/dist/base/assert.js';
 import type { Query } from '@sluice/server/dist/query/query.js';
@@ -14,18 +14,18 @@ import type { TableName } from './write-rows.ts';
 
 export type RecordTable = Exclude<TableName, 'blocks'>;
 
-/** Where the rows are, and what numbers them in their order. */
-export interface RivalSource {
+/** The table of the rows, and the column that numbers them in order. */
+export interface DuckdbSource {
   from(table: TableName): string;
   readonly position: string;
 }
 
-export interface RivalRange {
+export interface DuckdbRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** In the order of a line. */
+/** In line order. */
 export const arrays: readonly RecordTable[] = [
   'transactions',
   'instructions',
@@ -51,19 +51,19 @@ interface Found {
   readonly name: string;
 }
 
-/** What selects the rows of one kind. */
+/** The conditions that select the rows of one kind. */
 interface Ways {
   /** Conditions on the row itself. */
   readonly rows: string[];
-  /** Sets of transactions all of whose rows come. */
+  /** Sets of transactions of which all rows are included. */
   readonly transactions: string[];
-  /** Sets of instructions that come with all their descendants. */
+  /** Sets of instructions that are included with all their descendants. */
   readonly calls: string[];
-  /** Sets of records, with an instruction's address, that a row must share. */
+  /** Sets of records whose instruction address a row must have. */
   readonly addresses: string[];
 }
 
-/** Which table a flag brings rows of, and how. */
+/** The table of the rows that a flag includes, and how they are joined. */
 const relationTargets: Readonly<
   Record<string, readonly [table: RecordTable, way: Exclude<keyof Ways, 'rows'>]>
 > = {
@@ -87,7 +87,7 @@ const relationTargets: Readonly<
   'logs.instruction': ['instructions', 'addresses'],
 };
 
-export function buildRivalSql(query: Query, source: RivalSource, range: RivalRange): string {
+export function buildDuckdbSql(query: Query, source: DuckdbSource, range: DuckdbRange): string {
   const found = groupItems(query);
   const ways = new Map(arrays.map((table) => [table, waysOf(table, found)]));
   const scan = (table: TableName) => {
@@ -107,7 +107,7 @@ export function buildRivalSql(query: Query, source: RivalSource, range: RivalRan
   return head + resultPart(query, { present, from: scan('blocks') });
 }
 
-/** Items of one table with the same flags are one set, so that a table is scanned once for all of them. */
+/** Groups items of one table with the same flags, so that the table is scanned once for all of them. */
 function groupItems(query: Query): Found[] {
   const sets = new Map<string, Found>();
   for (const table of arrays) {
@@ -128,12 +128,12 @@ function groupItems(query: Query): Found[] {
 function waysOf(table: RecordTable, found: readonly Found[]): Ways {
   const ways: Ways = { rows: [], transactions: [], calls: [], addresses: [] };
   for (const set of found) {
-    // An address starts with itself, so what looks for descendants finds the instruction too.
+    // An address is a prefix of itself, so a search for descendants also finds the instruction.
     const isCaller = set.table === table && set.relations.has('innerInstructions');
     if (set.table === table && !isCaller) ways.rows.push(anyOf(set.conditions));
     for (const relation of set.relations) {
       const target = relationTargets[`${set.table}.${relation}`];
-      assert(target !== undefined, `the rival knows ${set.table}.${relation}`);
+      assert(target !== undefined, `there is SQL for ${set.table}.${relation}`);
       if (target[0] === table) ways[target[1]].push(set.name);
     }
   }
@@ -185,7 +185,7 @@ function arrayParts(
       '(calls.block IS NOT NULL AND len(list_filter(calls.callers, lambda caller: r.instructionAddress[1:len(caller)] = caller)) > 0)',
     );
   }
-  // With one way only, rows that fail the join can go at once.
+  // With a single condition, rows that fail the join can be dropped at once.
   const join = conditions.length === 1 ? 'JOIN' : 'LEFT JOIN';
   const record = recordText(table, query);
   parts.push(
@@ -198,12 +198,12 @@ function arrayParts(
 
 function recordText(table: RecordTable, query: Query): string {
   const names: readonly string[] = query.fields[fieldKinds[table]];
-  // The error is kept as the text of a JSON value.
+  // The error is stored as JSON text.
   const members = names.map((name) => `"${name}": r."${name}"${name === 'err' ? '::JSON' : ''}`);
   return `to_json({${members.join(', ')}})::VARCHAR`;
 }
 
-/** Row by row what a line holds: its header as array 0, then its arrays by number. */
+/** Returns the rows of a line: its header as array 0, then its arrays by number. */
 function resultPart(
   query: Query,
   { present, from }: { present: readonly RecordTable[]; from: string },
@@ -240,7 +240,7 @@ function filterText(table: RecordTable, name: string, values: readonly string[])
       columns.flatMap((column) => values.map((value) => `list_contains(${column}, '${value}')`)),
     );
   }
-  assert(!/^d[3567]$|^discriminator$/.test(name), 'the rival has columns for d1, d2, d4 and d8');
+  assert(!/^d[3567]$|^discriminator$/.test(name), 'the tables have columns for d1, d2, d4 and d8');
   return `${name === 'pubkey' ? 'pubKey' : name} IN (${list})`;
 }
 
