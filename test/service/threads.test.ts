@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { ServiceProcess } from './service-process.ts';
 
-const tellThreads = fileURLToPath(new URL('./tell-threads.mjs', import.meta.url));
+const reportThreads = fileURLToPath(new URL('./report-threads.mjs', import.meta.url));
 
 interface Told {
   readonly thread?: string;
@@ -15,7 +15,7 @@ interface Told {
 test('behavior: S-14 a service that follows and serves passes no environment variables to its threads', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-threads-'));
   const service = await ServiceProcess.startDemo(folder, undefined, {
-    NODE_OPTIONS: `--import ${tellThreads}`,
+    NODE_OPTIONS: `--import ${reportThreads}`,
   });
   try {
     const told = () =>

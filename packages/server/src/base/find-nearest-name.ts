@@ -21,18 +21,22 @@ export function findNearestName(written: string, names: readonly string[]): stri
 }
 
 /**
- * Returns the Levenshtein distance: how many characters must be inserted, deleted or replaced to turn one text into the
- * other.
+ * Returns how many characters must be inserted, deleted, replaced or swapped with their neighbour to turn one text into the
+ * other (the optimal string alignment distance). It is short enough that a library is not worth a dependency.
  */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
+  const at = (i: number, j: number) => rows[i]?.[j] as number;
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    const row = [i];
+    rows.push(row);
     for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+      const replaced = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let distance = Math.min(replaced, at(i - 1, j) + 1, (row[j - 1] as number) + 1);
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (isSwap) distance = Math.min(distance, at(i - 2, j - 2) + 1);
+      row.push(distance);
     }
-    row = next;
   }
-  return row[b.length] as number;
+  return at(a.length, b.length);
 }
