@@ -20,7 +20,7 @@ export interface AddressIndex {
 const bucketEntriesGoal = 8;
 const bucketEntriesMax = 255;
 
-export function bucketBitsFor(addressCount: number): number {
+function bucketBitsFor(addressCount: number): number {
   let bits = 0;
   while (bucketEntriesGoal * 2 ** bits < addressCount) bits++;
   return bits;

@@ -33,7 +33,7 @@ export interface FixtureOptions {
 }
 
 /** A chain of slots 100 to 110 without 104 and 105, finalized up to 103. */
-export function makeChain(): MemoryDataset {
+function makeChain(): MemoryDataset {
   const dataset = new MemoryDataset({ anchor: 98, aliases: ['ledger-alias'] });
   dataset.extend([100, 101, 102, 103, 106, 107, 108, 109, 110]);
   dataset.finalize(103);
@@ -157,7 +157,7 @@ export interface Answer {
   readonly isComplete: boolean;
 }
 
-export function send(port: number, { method, path, headers, body }: SendOptions): Promise<Answer> {
+function send(port: number, { method, path, headers, body }: SendOptions): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(
       { host: '127.0.0.1', port, method, path, headers: headers ?? {}, agent: false },

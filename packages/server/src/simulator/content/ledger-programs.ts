@@ -12,8 +12,6 @@ import {
 export const WRAPPED_COIN = 'So11111111111111111111111111111111111111112' as Address;
 export const TOKEN_2022_ID = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb' as Address;
 export const SYSVAR_RENT = 'SysvarRent111111111111111111111111111111111' as Address;
-export const SYSVAR_INSTRUCTIONS = 'Sysvar1nstructions1111111111111111111111111' as Address;
-export const SYSVAR_CLOCK = 'SysvarC1ock11111111111111111111111111111111' as Address;
 
 const NO_LINES = new Bands([[0, 0, 1]]);
 
