@@ -4,17 +4,11 @@
  */
 import { assert } from '../base/assert.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
-import { type BlockHash, parseBlockHash, type Slot } from '../ledger/primitives.ts';
+import { parseBlockHash, type Slot } from '../ledger/primitives.ts';
 import type { ChainSnapshot, HotBlock, SealedSegment } from './chain-snapshot.ts';
 
 /** Reads the headers of a segment's blocks, ascending. */
 export type ReadHeaders = (segment: SealedSegment) => Promise<readonly BlockHeader[]>;
-
-/** The predecessor of a block. The hash of an anchor may be unknown. */
-export interface PrecedingBlock {
-  readonly number: Slot;
-  readonly hash: BlockHash | null;
-}
 
 /** The maximum number of (number, hash) pairs in a conflict response. */
 const previousBlockCountMax = 100;
@@ -29,23 +23,6 @@ export async function findBlockAtOrAfter(
   if (segment === undefined) return snapshot.hot[firstHotAtOrAfter(snapshot, slot)]?.header;
   const headers = await readHeaders(segment);
   return headers[firstIndex(headers.length, (i) => (headers[i] as BlockHeader).number >= slot)];
-}
-
-/**
- * Returns the predecessor of the first existing block at or after `slot`, against which a `parentBlockHash` is
- * compared. Above the head this is the head; for the first stored block it is the anchor. Returns `undefined` if there
- * is none.
- */
-export async function findPredecessor(
-  snapshot: ChainSnapshot,
-  slot: number,
-  readHeaders: ReadHeaders,
-): Promise<PrecedingBlock | undefined> {
-  const block = await findBlockAtOrAfter(snapshot, slot, readHeaders);
-  if (block === undefined) return snapshot.head ?? snapshot.anchor ?? undefined;
-  // The block at slot 0 names itself as its parent, so it has no predecessor.
-  if (block.number === 0) return undefined;
-  return { number: block.parentSlot, hash: block.parentHash };
 }
 
 /**
@@ -96,10 +73,10 @@ export async function findBlockAtTime(
   return snapshot.hot.find(({ header }) => reached(header))?.header;
 }
 
-/** Returns whether a fork in this dataset removed a block with this hash. */
-export function isReplaced(snapshot: ChainSnapshot, hash: string): boolean {
+/** Returns the slot of a block that a fork removed, or `undefined` if no such block has this hash. */
+export function findReplacedSlot(snapshot: ChainSnapshot, hash: string): Slot | undefined {
   const parsed = parseBlockHash(hash);
-  return parsed !== undefined && snapshot.replaced.has(parsed);
+  return parsed === undefined ? undefined : snapshot.replaced.get(parsed);
 }
 
 /**
@@ -112,16 +89,6 @@ export function isStillOnChain(snapshot: ChainSnapshot, position: BlockRef): boo
     return snapshot.head !== null && position.number <= snapshot.head.number;
   }
   return findHot(snapshot, position.number)?.header.hash === position.hash;
-}
-
-/** Returns the covered range [start, head]. A slot inside it that has no block is known to be skipped. */
-export function findCoverage(
-  snapshot: ChainSnapshot,
-  finality: 'any' | 'finalized',
-): { readonly first: Slot; readonly last: Slot } | undefined {
-  const last = finality === 'any' ? snapshot.head : snapshot.finalized;
-  if (snapshot.start === null || last === null) return undefined;
-  return { first: snapshot.start, last: last.number };
 }
 
 /** Returns the hot block at exactly this slot. */
