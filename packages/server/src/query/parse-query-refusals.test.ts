@@ -446,7 +446,7 @@ function isJson(text: string): boolean {
   }
 }
 
-describe('refusals: nothing is dropped, nothing is coerced (trap: default Ajv)', () => {
+describe('errors: nothing is dropped and nothing is coerced (trap: default Ajv)', () => {
   for (const [about, body, code, path, more = {}] of refusals) {
     test(`error: ${code} for ${about}`, () => {
       const error = refusal(body);
@@ -460,7 +460,7 @@ describe('refusals: nothing is dropped, nothing is coerced (trap: default Ajv)',
     });
   }
 
-  test('error: query-not-utf8 for a byte that is no text', () => {
+  test('error: query-not-utf8 for a byte that is not valid text', () => {
     expect(refusal(Uint8Array.of(0x7b, 0x22, 0xff, 0x22)).code).toBe('query-not-utf8');
   });
 
@@ -471,7 +471,7 @@ describe('refusals: nothing is dropped, nothing is coerced (trap: default Ajv)',
     expect(error.detail).toMatchObject({ path: 'fields.reward.pubKey', nearest: 'pubkey' });
   });
 
-  test('error: a long value comes back cut', () => {
+  test('error: a long value is truncated in the error', () => {
     const error = refusal(
       JSON.stringify({ fromBlock: 1, balances: [{ account: 'x'.repeat(5000) }] }),
     );

@@ -58,12 +58,12 @@ const { value: arbitraryNearQuery } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-test('property: any bytes are a query or a refusal (I-90)', () => {
+test('property: any bytes give a query or a coded error (I-90)', () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), check));
   fc.assert(fc.property(fc.json(), check));
 });
 
-test('property: anything like a query is a query or a refusal', () => {
+test('property: any JSON that resembles a query gives a query or a coded error', () => {
   fc.assert(
     fc.property(arbitraryNearQuery, fc.constantFrom(...keys), (value, key) => {
       check(JSON.stringify(value));
@@ -76,7 +76,7 @@ test('property: anything like a query is a query or a refusal', () => {
   );
 });
 
-test('property: a legal body with one byte changed is a query or a refusal', () => {
+test('property: a valid body with one changed byte gives a query or a coded error', () => {
   const body = new TextEncoder().encode(
     '{"fromBlock":9007199254740993,"toBlock":1e300,"fields":{"log":{"kind":true}},"logs":[{"kind":["log"]}]}',
   );
