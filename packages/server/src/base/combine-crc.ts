@@ -1,7 +1,7 @@
 /**
  * Computes the CRC-32 of two concatenated byte sequences from their individual CRCs: appending n bytes multiplies the
  * first CRC by x^(8n) modulo the polynomial. A chunk that thousands of responses send is therefore checksummed only
- * once.
+ * once. `node:zlib` has no function for this.
  */
 const polynomial = 0xedb88320;
 const one = 0x80000000;

@@ -1,7 +1,7 @@
 /**
  * The lock that ensures a single writer per data folder. The owner listens on a Unix socket in the folder. A second
  * process can connect to it; the socket of a dead owner refuses connections, so a stale lock is recognized without
- * comparing ages or process ids.
+ * comparing ages or process ids. Node has no file locks without a native module.
  */
 import { createHash } from 'node:crypto';
 import { lstatSync, realpathSync } from 'node:fs';
