@@ -30,9 +30,8 @@ test.skipIf(process.platform !== 'linux')(
     const [[before, after]] = (await once(worker, 'message')) as [[number, number]];
     await worker.terminate();
     expect(before).toBe(own);
-    // A niceness of 19 is the maximum and gets almost no CPU time.
-    expect(after).toBeGreaterThan(before);
-    expect(after).toBeLessThan(Math.max(before + 1, 15));
+    // The process that runs the tests may itself have a lower priority than usual.
+    expect(after).toBe(Math.min(19, before + 5));
     expect(getPriority()).toBe(own);
   },
 );
