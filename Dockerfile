@@ -14,7 +14,7 @@ COPY . .
 # dependencies, its build, and the script of the web page.
 RUN npm ci --ignore-scripts && npm run build \
   && rm -rf node_modules && npm ci --ignore-scripts --omit=dev --workspace=@sluice/server \
-  && rm -rf packages/*/src packages/*/tsconfig*.json packages/client
+  && rm -rf packages/*/src packages/*/tsconfig*.json
 
 FROM ${NODE_IMAGE}
 COPY --from=build /opt/sluice/LICENSE /opt/sluice/package.json /opt/sluice/

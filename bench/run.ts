@@ -1,10 +1,18 @@
 /** `npm run bench -- NAME…` runs benchmarks by name; without a name, all of them. */
 import { type Benchmark, UsageFailure } from './benchmark.ts';
+import { clientBenchmark } from './client/client-benchmark.ts';
+import { deflateBenchmark } from './deflate.ts';
 import { engineBenchmark } from './engine/engine-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
 import { serviceBenchmark } from './service/service-benchmark.ts';
 
-const benchmarks: readonly Benchmark[] = [normalizeBenchmark, engineBenchmark, serviceBenchmark];
+const benchmarks: readonly Benchmark[] = [
+  normalizeBenchmark,
+  deflateBenchmark,
+  engineBenchmark,
+  serviceBenchmark,
+  clientBenchmark,
+];
 
 const help = [
   'Usage: npm run bench -- [NAME…] [options]',

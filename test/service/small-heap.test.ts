@@ -49,8 +49,12 @@ const addressLists = Array.from({ length: 10 }, (_, i) =>
 
 test('limit: F-44 queries that would exhaust the heap are rejected', async () => {
   const config = join(folder, 'sluice.yaml');
-  const limits = 'limits: { http: { queryBytesMax: 2500000 } }';
-  writeFileSync(config, `data: ./data\n${limits}\ndatasets:\n  - name: mine\n`);
+  const limits =
+    'limits: { http: { queryBytesMax: 2500000 }, stream: { quietMsMax: 600000, followMsMax: 600000 } }';
+  // A source that never answers: streams are held open, and no block comes.
+  const dataset =
+    '  - name: mine\n    sources: [{ kind: rpc, url: "http://127.0.0.1:9", ws: none }]\n';
+  writeFileSync(config, `data: ./data\n${limits}\ndatasets:\n${dataset}`);
   service = await ServiceProcess.startServe(['--config', config], { NODE_OPTIONS: smallHeap });
   const { number } = await head();
   const path = '/datasets/mine/stream';

@@ -60,6 +60,7 @@ export function parseSource({ path, text }: RepositoryFile): SourceFile {
 }
 
 function resolveSpecifier(from: string, specifier: string): string | undefined {
+  if (specifier === '@sluice/client') return 'packages/client/src/client.ts';
   const own = /^@sluice\/([\w-]+)\/(.+)$/.exec(specifier);
   if (own) return `packages/${own[1]}/src/${own[2]}.ts`;
   if (!specifier.startsWith('.')) return undefined;

@@ -26,6 +26,11 @@ export interface LoadedAddressesValue {
   readonly writable: readonly string[];
 }
 
+export interface BlockRefValue {
+  readonly number: number;
+  readonly hash: string;
+}
+
 interface SharedValues {
   integer: number;
   boolean: boolean;
@@ -42,6 +47,7 @@ interface SharedValues {
   addressTableLookups: readonly AddressTableLookupValue[];
   loadedAddresses: LoadedAddressesValue;
   recordCounts: Readonly<Record<RecordArray, number>>;
+  blockRef: BlockRefValue;
 }
 
 interface WireValues {

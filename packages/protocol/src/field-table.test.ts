@@ -10,7 +10,8 @@ import { filterRows, relationRows } from './request-table.ts';
 
 /** The fields in wire order. A star marks extensions (ext). */
 const wire: Readonly<Record<string, string>> = {
-  block: 'number hash parentSlot parentNumber* parentHash* height timestamp* recordCounts*',
+  block:
+    'number hash parentSlot parentNumber* parentHash* height timestamp* recordCounts* finalizedHead*',
   transaction:
     'transactionIndex version accountKeys addressTableLookups numReadonlySignedAccounts numReadonlyUnsignedAccounts ' +
     'numRequiredSignatures recentBlockhash signatures err fee computeUnitsConsumed loadedAddresses feePayer ' +

@@ -14,6 +14,7 @@ import type { Dialect } from './dialect.ts';
  *   address, hash, base58          base58 text
  *   hex           `0x` and lower-case digits
  *   addresses, signatures, path    arrays of address, of base58 text, of integer
+ *   blockRef      `{"number","hash"}` of a block
  */
 export type WireType =
   | 'integer'
@@ -33,7 +34,8 @@ export type WireType =
   | 'errorObject'
   | 'addressTableLookups'
   | 'loadedAddresses'
-  | 'recordCounts';
+  | 'recordCounts'
+  | 'blockRef';
 
 export interface FieldRow {
   readonly wire: WireType;
@@ -66,13 +68,24 @@ export const FIELDS = {
     hash: { wire: 'hash', text: 'Block hash. Sent only if it is asked for.', defaultIn: [] },
     parentSlot: { wire: 'integer', text: 'Slot of the parent block.' },
     parentNumber: { wire: 'integer', ext: true, text: 'The same value as `parentSlot`.' },
-    parentHash: { wire: 'hash', nullable: true, ext: true, text: 'Hash of the parent block.' },
+    parentHash: {
+      wire: 'hash',
+      nullable: true,
+      ext: true,
+      text: 'Hash of the parent block. Slot 0 has what a node reports there: 32 times `1`.',
+    },
     height: { wire: 'integer', nullable: true, text: 'Block height: blocks below this one.' },
     timestamp: { wire: 'seconds', nullable: true, ext: true, text: 'Block time in unix seconds.' },
     recordCounts: {
       wire: 'recordCounts',
       ext: true,
       text: 'How many records of each of the six kinds the dataset holds for this block, whatever the query.',
+    },
+    finalizedHead: {
+      wire: 'blockRef',
+      nullable: true,
+      ext: true,
+      text: 'The latest finalized block of the same chain at the moment the line is sent.',
     },
   },
   transaction: {

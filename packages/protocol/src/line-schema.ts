@@ -93,4 +93,5 @@ const WIRE_SCHEMAS: Readonly<Record<WireType, (dialect: Dialect) => TSchema>> = 
       Object.fromEntries(RECORD_ARRAY_NAMES.map((array) => [array, Type.Integer()])),
       strict,
     ),
+  blockRef: () => Type.Object({ number: Type.Integer(), hash: Type.String() }, strict),
 };

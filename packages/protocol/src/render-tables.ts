@@ -85,6 +85,7 @@ const TYPES: Readonly<Record<WireType, string>> = {
   errorObject: 'object',
   addressTableLookups: 'array of `{accountKey, readonlyIndexes, writableIndexes}`',
   loadedAddresses: '`{readonly, writable}`, arrays of base58 strings',
+  blockRef: '`{number, hash}`',
   recordCounts: `object: ${RECORD_ARRAY_NAMES.map((array) => `\`${array}\``).join(', ')}`,
 };
 

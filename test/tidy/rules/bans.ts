@@ -10,7 +10,8 @@ interface Ban {
 }
 
 const nowhere = () => false;
-const isClock = (path: string) => path === 'packages/server/src/base/clock.ts';
+const isClock = (path: string) =>
+  path === 'packages/server/src/base/clock.ts' || path === 'packages/client/src/clock.ts';
 const isBin = (path: string) => path.startsWith('packages/server/bin/');
 /** Exempts code that does not run in a service: tests, benchmarks and the build may use clocks directly. */
 const isOutsideService = (path: string) =>

@@ -32,10 +32,13 @@ export function findCycles(files: readonly SourceFile[]): Finding[] {
 /** The exports of a kernel's entry file are the interface of its WebAssembly module, so it may re-export. */
 const kernelEntry = /^packages\/server\/src\/kernels\/assembly\/[^/]+\.ts$/;
 
+/** The entry file of a published package, which names its public surface. */
+const publishedEntry = 'packages/client/src/client.ts';
+
 export function findBarrels(files: readonly SourceFile[]): Finding[] {
   return files.flatMap(({ path, imports }) =>
     imports
-      .filter(({ isReExport }) => isReExport && !kernelEntry.test(path))
+      .filter(({ isReExport }) => isReExport && path !== publishedEntry && !kernelEntry.test(path))
       .map(({ line, specifier }) => ({
         path,
         line,
@@ -44,17 +47,16 @@ export function findBarrels(files: readonly SourceFile[]): Finding[] {
   );
 }
 
-/**
- * Files that are started or loaded by name instead of being imported. Every file of the protocol and the client is
- * public.
- */
+/** Files that are started or loaded by name instead of being imported. Every file of the protocol is public. */
 const entryPoints = [
-  /^packages\/(protocol|client)\/src\/[^/]+\.ts$/,
+  /^packages\/protocol\/src\/[^/]+\.ts$/,
+  /^packages\/client\/src\/(client|file-cursor)\.ts$/,
   /^packages\/server\/bin\/[^/]+$/,
   /^packages\/server\/src\/cli\/main\.ts$/,
   kernelEntry,
   /^packages\/web\/src\/page\.ts$/,
   /^bench\/run\.ts$/,
+  /^examples\/[^/]+\.ts$/,
   /^(test\/node\/)?vitest\.config\.ts$/,
   /^test\/build-once\.ts$/,
   /\.test\.ts$/,

@@ -21,7 +21,7 @@ const LAYERS: readonly (readonly string[])[] = [
 /** The packages of ours that a package may import. `bench` and `test` may import anything. */
 const packageImports: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
-  server: ['protocol'],
+  server: ['protocol', 'client'],
   client: ['protocol'],
   web: ['client'],
 };

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { isTerminal, usesColor } from '../base/terminal.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -8,9 +9,9 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
  */
 export async function createLog(level: LogLevel, out: NodeJS.WritableStream): Promise<Logger> {
   const options = { level, base: null };
-  const isTerminal = (out as { isTTY?: boolean }).isTTY === true;
-  if (!isTerminal) return pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, out);
+  if (!isTerminal(out)) return pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, out);
   // Loaded for those who look: it is dozens of files.
   const { default: pretty } = await import('pino-pretty');
-  return pino(options, pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', destination: out }));
+  const colorize = usesColor(out);
+  return pino(options, pretty({ colorize, translateTime: 'SYS:HH:MM:ss', destination: out }));
 }

@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os';
 import type { Dataset } from '../dataset/dataset.ts';
 import { SegmentMerger } from '../dataset/merge/segment-merger.ts';
-import { type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
+import { type ImportModules, type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
+import { LineBuffers } from '../source/line-buffers.ts';
 import { readBlockFiles } from '../source/read-block-files.ts';
 import { Closers } from './closers.ts';
-import { startPreparing } from './start-preparing.ts';
+import { startPreparers } from './start-preparing.ts';
 
 export interface FeedFilesModules {
   readonly signal: AbortSignal;
@@ -26,11 +27,20 @@ export async function feedFiles(
   try {
     const workerCount = Math.min(availableParallelism(), workerCountMax);
     const preparing = { workerCount, form: 'draft' } as const;
-    const prepare = startPreparing(dataset.description, preparing, closers);
+    const pool = startPreparers(dataset.description, preparing, closers);
     const merger = new SegmentMerger({ isLowPriority: false });
     closers.add(() => merger.close());
-    const lines = readBlockFiles(paths, { onRead }, signal);
-    return await importBlocks(lines, { dataset, prepare, merger, onBlock }, signal);
+    const memory = new LineBuffers();
+    const lines = readBlockFiles(paths, { onRead, memory }, signal);
+    const modules: ImportModules = {
+      dataset,
+      prepare: (slot, bytes, format) => pool.normalize(slot, bytes, format),
+      merger,
+      onBlock,
+      onLineRead: (bytes) => memory.release(bytes),
+      onDraftRead: (bytes) => pool.giveBack(bytes),
+    };
+    return await importBlocks(lines, modules, signal);
   } finally {
     await closers.closeAll();
   }

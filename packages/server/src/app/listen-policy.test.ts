@@ -39,7 +39,7 @@ test('error: a key file that a configuration names is refused by key and line, o
   const listen = { host: '127.0.0.1', keys: '/nonexistent/keys' };
   const named = () => decide(listen, new Map([['listen.keys', { line: 3 }]]));
   expect(named).toThrow(
-    'file sluice.yaml, key listen.keys, line 3, found "/nonexistent/keys", expected a key file, fault cli-file-unreadable, reason ENOENT',
+    'file sluice.yaml, key listen.keys, line 3, found "/nonexistent/keys", expected a key file, fault cli-file-unreadable, reason no such file or directory',
   );
   const template = '${FILE}';
   const varied = () => decide(listen, new Map([['listen.keys', { line: 3, template }]]));

@@ -50,6 +50,36 @@ async function pass(seconds: number): Promise<void> {
   }
 }
 
+test('behavior: a dataset that has not begun says so once a minute, with what stands in its way', async () => {
+  stop.abort();
+  await running;
+  const empty = new MemoryDataset({ isStarted: false });
+  const alarm = { code: 'source-start-missing' as const, message: 'start later', sinceUnixMs: 0 };
+  const state = empty.status();
+  empty.status = () => ({ ...state, alarms: [alarm] });
+  stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  const log = pino(
+    { base: null, timestamp: false },
+    { write: (line) => said.push(JSON.parse(line)) },
+  );
+  running = logProgress([{ reader: empty, ingest: () => status }], {
+    log,
+    clock,
+    signal: stop.signal,
+  });
+  await pass(121);
+  const stuck = said.filter(({ msg }) => msg === 'no block yet');
+  expect(stuck).toEqual(
+    [1, 2].map(() => ({
+      level: 40,
+      dataset: 'ledger-test',
+      reason: 'start later',
+      msg: 'no block yet',
+    })),
+  );
+});
+
 test('default: a dataset at the head is told of once a minute', async () => {
   await pass(59);
   expect(said).toEqual([]);

@@ -103,13 +103,20 @@ class GrowingDataset {
     if (isCatchingUp) {
       const blocksPerSecond = Math.round(((blocks - this.#blocks) * 1000) / elapsedMs);
       log.info({ ...heads, blocks, blocksPerSecond, ...far }, 'catching up');
-    } else if (this.#isAnswered(status.sources)) log.info(heads, 'following');
+    } else if (start === null) log.warn({ dataset, reason: reasons(reader) }, 'no block yet');
+    else if (this.#isAnswered(status.sources)) log.info(heads, 'following');
     else log.warn(heads, 'no source answers as it should');
     if (status.backfill !== null) log.info({ dataset, ...status.backfill }, 'backfilling');
     this.#saidMs = nowMs;
     this.#slot = head?.number;
     this.#blocks = blocks;
   }
+}
+
+/** The messages of the alarms that stand, or undefined. */
+function reasons(reader: DatasetReader): string | undefined {
+  const messages = reader.status().alarms.map(({ message }) => message);
+  return messages.length === 0 ? undefined : messages.join('; ');
 }
 
 interface Advance {

@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
+import { isTerminal } from '../base/terminal.ts';
 import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import { findDatasets } from '../dataset/find-datasets.ts';
 import { nodeFs } from '../storage/node-fs.ts';
@@ -18,6 +19,7 @@ import type { Config } from './config/config-schema.ts';
 import type { LoadedConfig } from './config/load-config.ts';
 import { createLog } from './create-log.ts';
 import { followSources } from './follow-sources.ts';
+import { HeldOutput } from './held-output.ts';
 import { decideAccess } from './listen-policy.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { logProgress } from './log-progress.ts';
@@ -70,10 +72,18 @@ export interface RefusedDataset {
 export async function runServe(options: ServeOptions, modules: ServeModules): Promise<void> {
   const { loaded, version } = options;
   const { config } = loaded;
-  const log = await createLog(config.log.level, modules.err);
-  const keys = decideAccess(loaded);
+  const held = isTerminal(modules.err) ? new HeldOutput(modules.err) : undefined;
+  const log = await createLog(config.log.level, held ?? modules.err);
+  const described = new AbortController();
+  const onDescribed = () => {
+    held?.release();
+    described.abort();
+  };
   const closers = new Closers();
+  // A start that takes long is followed by its log.
+  void modules.clock.sleep(heldMsMax, described.signal).then(onDescribed);
   try {
+    const keys = decideAccess(loaded);
     await refuseNothing(config);
     const locks = await lockFolders(config, closers);
     const planned = await planDatasets(config, { fs: nodeFs, log });
@@ -85,15 +95,19 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
     );
     try {
       for (const { names } of planned) service.expect(names);
-      await runBehind(service, planned, { options, modules, log, closers, locks });
+      await runBehind(service, planned, { options, modules, log, closers, locks, onDescribed });
     } finally {
       // Before what it reads stops growing.
       await service.close();
     }
   } finally {
     await closers.closeAll();
+    onDescribed();
   }
 }
+
+/** The log of a start is held back for so long at most. */
+const heldMsMax = 5_000;
 
 /** As many as are configured, or as the system has room for, with a line that says so. */
 function countConnections({ limits, engine }: Config, datasets: number, log: Logger): number {
@@ -127,6 +141,8 @@ interface Running {
   readonly log: Logger;
   readonly closers: Closers;
   readonly locks: Locks;
+  /** Told when the text for the person who started it is written. */
+  readonly onDescribed: () => void;
 }
 
 /** By the folder that is locked. */
@@ -147,7 +163,7 @@ async function runBehind(
   planned: readonly PlannedDataset[],
   running: Running,
 ): Promise<void> {
-  const { options, modules, log, closers } = running;
+  const { options, modules, log, closers, onDescribed } = running;
   const { config } = options.loaded;
   const url = formatUrl(config.listen.host, service.port);
   const adminUrl = formatUrl(config.admin.host, service.adminPort);
@@ -162,6 +178,7 @@ async function runBehind(
   modules.out.write(
     await options.describe({ config, url, adminUrl, datasets, refused }, modules.signal),
   );
+  onDescribed();
   await tasks.untilFailed(modules.signal);
   log.info('stopping');
 }

@@ -1,14 +1,18 @@
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import type { PrepareBlock } from '../ingest/block-loader.ts';
-import { type PreparerPoolOptions, startPreparerPool } from '../ingest/preparer-pool.ts';
+import {
+  type PreparerPool,
+  type PreparerPoolOptions,
+  startPreparerPool,
+} from '../ingest/preparer-pool.ts';
 import type { Closers } from './closers.ts';
 
-/** Threads that make of raw blocks what a dataset keeps of them. */
-export function startPreparing(
+/** Starts threads that prepare raw blocks as a dataset keeps them. */
+export function startPreparers(
   { votes, allowMissing }: Pick<DatasetDescription, 'votes' | 'allowMissing'>,
   options: Pick<PreparerPoolOptions, 'workerCount' | 'form'>,
   closers: Closers,
-): PrepareBlock {
+): PreparerPool {
   const pool = startPreparerPool({
     ...options,
     normalize: {
@@ -18,5 +22,11 @@ export function startPreparing(
     },
   });
   closers.add(() => pool.close());
+  return pool;
+}
+
+/** As `startPreparers`, for those who need nothing else of the pool. */
+export function startPreparing(...args: Parameters<typeof startPreparers>): PrepareBlock {
+  const pool = startPreparers(...args);
   return (slot, bytes, format) => pool.normalize(slot, bytes, format);
 }

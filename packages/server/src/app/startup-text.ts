@@ -12,6 +12,9 @@ export interface StartupFacts {
 /** What a person sees who typed `npm start`: what it does, where, what it costs, and one line to paste. */
 export function buildDemoText(facts: StartupFacts): string {
   const { url, adminUrl, dataFolder, bytesPerDay, freeBytes } = facts;
+  const name = facts.datasets[0]?.name ?? 'NAME';
+  // Commands look for a name at the default address.
+  const target = url === 'http://127.0.0.1:8080' ? name : `${url}/datasets/${name}`;
   const heads = facts.datasets.map(({ name, head }) =>
     head === null ? `${name} (new)` : `${name} (goes on from slot ${head})`,
   );
@@ -28,6 +31,11 @@ Paste this into another terminal; lines keep coming:
 
   ${curlLine(url)}
 
+Or watch and ask by name:
+
+  npx sluice tail ${target}
+  npx sluice query ${target} --last 10
+
 Stop with Ctrl-C; the next start goes on from here.
 `;
 }
@@ -37,7 +45,7 @@ function curlLine(url: string): string {
     fromBlock: 0,
     fields: {
       block: { number: true, hash: true },
-      tokenBalance: { account: true, preAmount: true, postAmount: true },
+      tokenBalance: { transactionIndex: true, account: true, preAmount: true, postAmount: true },
     },
     tokenBalances: [{}],
   };

@@ -1,7 +1,14 @@
 import { base58 } from '@scure/base';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeBase58, encodeBase58, isBase58, isBase58Of32, isBase58Of64 } from './base58.ts';
+import {
+  decodeBase58,
+  describeBase58Fault,
+  encodeBase58,
+  isBase58,
+  isBase58Of32,
+  isBase58Of64,
+} from './base58.ts';
 
 const bytes = (max: number) =>
   fc
@@ -71,4 +78,15 @@ test('behavior: the empty text encodes zero bytes', () => {
   expect(isBase58('')).toBe(true);
   expect(decodeBase58('')).toEqual(new Uint8Array(0));
   expect(encodeBase58(new Uint8Array(0))).toBe('');
+});
+
+test.each([
+  ['0abc', 'character "0" at position 1 is not base58'],
+  ['ab\u{1f600}c', 'character "\u{1f600}" at position 3 is not base58'],
+  ['', 'it decodes to 0 bytes'],
+  ['1', 'it decodes to 1 byte'],
+  ['1'.repeat(33), 'it decodes to 33 bytes'],
+  ['z'.repeat(200), 'it has 200 characters'],
+])('behavior: what is wrong with %j is named', (text, fault) => {
+  expect(describeBase58Fault(text)).toBe(fault);
 });

@@ -55,6 +55,21 @@ export function isBase58Of64(text: string): boolean {
   return text.length <= 88 && text.length >= 64 && isBase58(text) && byteLengthOf(text) === 64;
 }
 
+/** Longer texts are not decoded for an error message, because the work grows with the square of the length. */
+const describedLengthMax = 88;
+
+/** Returns why a text is not the expected base58: its first invalid character, or how many bytes it decodes to. */
+export function describeBase58Fault(text: string): string {
+  const characters = [...text];
+  const at = characters.findIndex((character) => !isBase58(character));
+  if (at >= 0) {
+    return `character ${JSON.stringify(characters[at])} at position ${at + 1} is not base58`;
+  }
+  if (text.length > describedLengthMax) return `it has ${text.length} characters`;
+  const byteCount = text === '' ? 0 : byteLengthOf(text);
+  return `it decodes to ${byteCount} byte${byteCount === 1 ? '' : 's'}`;
+}
+
 /** Returns the decoded bytes, or `undefined` if a character is outside the alphabet. */
 export function decodeBase58(text: string): Uint8Array | undefined {
   if (!isBase58(text)) return undefined;

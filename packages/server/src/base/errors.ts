@@ -1,3 +1,5 @@
+import { getSystemErrorMap } from 'node:util';
+
 /**
  * The catalogue of all errors that the environment can cause: bad input, failing sources, full disks. Codes are public,
  * documented in `docs/errors.md`, and never reused. `status` is the HTTP status of a response with this code. Codes
@@ -24,6 +26,38 @@ export const ERRORS = {
     text: 'the path is not a regular file and is not overwritten; choose another path',
   },
   'cli-interrupted': { text: 'interrupted; nothing was written' },
+  'cli-dataset-missing': {
+    text: 'there is no such dataset; name one that the service has or the data folder holds, or give an address: http://HOST:PORT/datasets/NAME',
+  },
+  'cli-dataset-ambiguous': { text: 'there are several datasets; name one of them' },
+  'cli-out-differs': {
+    text: 'the output file was written by another query; name another file, or use --force to begin it again',
+  },
+  'cli-out-damaged': {
+    text: 'the output file cannot be resumed; name another file, or use --force to begin it again',
+  },
+  'cli-out-format': {
+    text: 'a file that can be resumed holds lines or rows; use --output jsonl or --output csv',
+  },
+  'cli-follow-folder': {
+    text: 'a data folder does not grow under this command; start sluice serve and name its address to follow',
+  },
+  'query-interrupted': {
+    text: 'interrupted; with --out the same command goes on where it stopped',
+  },
+  'doctor-failed': { text: 'something is wrong, named above with what to do' },
+
+  // A running service that a command asks.
+  'service-unreachable': {
+    text: 'no service answers at this address; start one with sluice serve, or name another address (SLUICE_URL)',
+  },
+  'service-foreign': { text: 'what answers at this address is no Sluice; check the address' },
+  'service-refused': {
+    text: 'the service refused the request; a key that it wants comes from SLUICE_KEY',
+  },
+  'service-dataset-missing': {
+    text: 'the service of SLUICE_URL does not answer, or has no such dataset; sluice status lists what it has',
+  },
 
   // The configuration. Every error names the key and the line, and shows no secret.
   'config-not-yaml': { text: 'the configuration is not valid YAML' },
@@ -213,6 +247,9 @@ export const ERRORS = {
   'dataset-version-unknown': {
     text: 'the dataset was written in a format that this program does not support; use the version that wrote it, or a newer one',
   },
+  'dataset-upgrade-needed': {
+    text: 'the dataset was written in an older format; convert it with "sluice dataset upgrade NAME", which keeps all blocks',
+  },
   'dataset-manifest-damaged': {
     text: 'the manifest of the dataset is damaged; restore it from a backup',
   },
@@ -255,7 +292,7 @@ export const ERRORS = {
     text: 'the address of a portal must name one of its datasets: http://HOST/datasets/NAME',
   },
   'source-start-missing': {
-    text: 'no source has the block to start from; choose a later start, or add a source with more history',
+    text: 'no source has the block to start from; choose a later start (--from earliest), or add a source with more history',
   },
   'disk-floor-reached': {
     text: 'the free disk space is below the configured minimum; writing resumes by itself when there is enough space',
@@ -279,9 +316,13 @@ export const ERRORS = {
   'request-malformed': { status: 400, text: 'the request is not valid HTTP' },
   'body-not-gzip': { status: 400, text: 'the body is not a complete gzip stream' },
   'time-invalid': { status: 400, text: 'the time must be a whole number of unix seconds' },
+  'key-missing': {
+    status: 401,
+    text: 'a key is required: send it as Authorization: Bearer or X-API-Key',
+  },
   'key-wrong': {
     status: 401,
-    text: 'a valid key is required: send it as Authorization: Bearer or X-API-Key',
+    text: 'the key that was sent is not one that this service accepts; check it, or ask the operator for a new one',
   },
   'dataset-unknown': {
     status: 404,
@@ -393,6 +434,16 @@ export function isCodedError(error: unknown, code?: ErrorCode): error is CodedEr
   return error instanceof CodedError && (code === undefined || error.code === code);
 }
 
+/** The details that may contain an error code of the operating system, such as ENOENT. */
+const systemCodeDetails: ReadonlySet<string> = new Set(['reason', 'errno']);
+
+const systemErrorTexts: ReadonlyMap<string, string> = new Map(getSystemErrorMap().values());
+
+/** Returns the meaning of an operating system error code, or any other text unchanged. */
+function describeSystemCode(text: string, name: string): string {
+  return (systemCodeDetails.has(name) ? systemErrorTexts.get(text) : undefined) ?? text;
+}
+
 /** The details that contain paths on this machine. */
 const pathDetails: ReadonlySet<string> = new Set(['path', 'folder', 'file']);
 
@@ -409,6 +460,8 @@ export function describeWithoutPaths({ code, detail }: CodedError): string {
 }
 
 function describe(code: ErrorCode, detail: ErrorDetail): string {
-  const values = Object.entries(detail).map(([name, value]) => `${name} ${String(value)}`);
+  const values = Object.entries(detail).map(
+    ([name, value]) => `${name} ${describeSystemCode(String(value), name)}`,
+  );
   return values.length === 0 ? ERRORS[code].text : `${ERRORS[code].text} (${values.join(', ')})`;
 }

@@ -48,6 +48,8 @@ function applyChange(snapshot: ChainSnapshot, change: ChainChange): ChainSnapsho
       return trim(snapshot, change.keepFrom);
     case 'seal':
       return seal(snapshot, change.segments);
+    case 'rewrite':
+      return rewrite(snapshot, change.segments, change.blocks);
     default:
       return unreachable(change);
   }
@@ -233,6 +235,30 @@ function seal(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): Chai
     segments: [...snapshot.segments, ...segments],
     hot: snapshot.hot.slice(sealedCount),
   };
+}
+
+/** Replaces the stored bytes of segments and hot blocks. The blocks of the chain stay the same. */
+function rewrite(
+  snapshot: ChainSnapshot,
+  rewritten: readonly SealedSegment[],
+  blocks: readonly HotBlock[],
+): ChainSnapshot {
+  const segments = [...snapshot.segments];
+  for (const segment of rewritten) {
+    const index = segments.findIndex(({ first }) => first.hash === segment.first.hash);
+    const before = segments[index];
+    assert(before !== undefined, 'a rewritten segment was in the chain');
+    const isSame =
+      before.last.hash === segment.last.hash && before.blockCount === segment.blockCount;
+    assert(isSame, 'a rewritten segment contains the same blocks');
+    segments[index] = segment;
+  }
+  const payloads = new Map(blocks.map(({ header, payload }) => [header.hash, payload]));
+  const hot = snapshot.hot.map((block) => ({
+    ...block,
+    payload: payloads.get(block.header.hash) ?? block.payload,
+  }));
+  return { ...snapshot, segments, hot };
 }
 
 /** Returns how many of the first blocks are already stored among the hot blocks. */

@@ -20,4 +20,10 @@ export type ChainChange =
   /** Removes the blocks below a slot, as far as whole segments allow. */
   | { readonly kind: 'trim'; readonly keepFrom: Slot }
   /** Moves the lowest hot blocks, which must be finalized, into segments with the same content. */
-  | { readonly kind: 'seal'; readonly segments: readonly SealedSegment[] };
+  | { readonly kind: 'seal'; readonly segments: readonly SealedSegment[] }
+  /** Replaces segments and hot blocks by the same blocks in another format. */
+  | {
+      readonly kind: 'rewrite';
+      readonly segments: readonly SealedSegment[];
+      readonly blocks: readonly HotBlock[];
+    };

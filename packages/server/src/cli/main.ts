@@ -1,3 +1,4 @@
+import { isSluiceError } from '@sluice/client';
 import { Command, CommanderError } from 'commander';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import { type BuildCommand, loadCommands } from './commands.ts';
@@ -97,6 +98,11 @@ function report(thrown: unknown, context: CommandContext): number {
   if (isCodedError(error)) {
     context.err.write(`sluice: ${error.message} [${error.code}]\n`);
     return error.code === 'cli-usage' ? EXIT.usage : EXIT.failure;
+  }
+  // The message of the client ends with its code.
+  if (isSluiceError(error)) {
+    context.err.write(`sluice: ${error.message}\n`);
+    return EXIT.failure;
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   context.err.write(`sluice: internal error, please report it:\n${text}\n`);

@@ -35,6 +35,11 @@ export class Progress {
     this.#isTerminal = (modules.err as { isTTY?: boolean }).isTTY === true;
   }
 
+  /** Whether anything was shown so far. */
+  get isShown(): boolean {
+    return this.#shownMs > this.#startMs;
+  }
+
   add(count: number, bytes: number): void {
     this.#done += count;
     this.#bytes += bytes;

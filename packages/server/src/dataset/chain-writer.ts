@@ -9,7 +9,12 @@
 import { CodedError } from '../base/errors.ts';
 import { applyChanges } from '../chain/apply-changes.ts';
 import type { ChainChange } from '../chain/chain-change.ts';
-import { type ChainSnapshot, emptySnapshot, type HotBlock } from '../chain/chain-snapshot.ts';
+import {
+  type ChainSnapshot,
+  emptySnapshot,
+  type HotBlock,
+  type SealedSegment,
+} from '../chain/chain-snapshot.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { Fs } from '../storage/fs.ts';
 import {
@@ -37,9 +42,15 @@ export interface NewBlock {
 
 /** A change of the chain, with the bytes to store. */
 export type NewChange =
-  | Exclude<ChainChange, { readonly kind: 'extend' | 'replace' }>
+  | Exclude<ChainChange, { readonly kind: 'extend' | 'replace' | 'rewrite' }>
   | { readonly kind: 'extend'; readonly blocks: readonly NewBlock[] }
-  | { readonly kind: 'replace'; readonly ancestor: BlockRef; readonly blocks: readonly NewBlock[] };
+  | { readonly kind: 'replace'; readonly ancestor: BlockRef; readonly blocks: readonly NewBlock[] }
+  | {
+      readonly kind: 'rewrite';
+      readonly segments: readonly SealedSegment[];
+      /** All hot blocks, or none. */
+      readonly blocks: readonly NewBlock[];
+    };
 
 export interface ChainWriterOptions {
   readonly journal: JournalOptions;
@@ -196,7 +207,7 @@ export class ChainWriter {
   }
 
   #withPayloadIds(change: NewChange, candidates: Payload[]): ChainChange {
-    if (change.kind !== 'extend' && change.kind !== 'replace') return change;
+    if (!('blocks' in change)) return change;
     const blocks = change.blocks.map(({ header, bytes }): HotBlock => {
       const id = this.#nextPayloadId++;
       candidates.push({ id, bytes });

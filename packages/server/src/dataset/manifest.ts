@@ -16,14 +16,16 @@ export interface Manifest {
   readonly metaOptional: boolean;
   readonly allowMissing: readonly MissingKind[];
   /** The configured start, absent if the dataset was imported from files. The actual start is in the journal. */
-  readonly from?: 'latest' | 'genesis' | number;
+  readonly from?: 'latest' | 'earliest' | 'genesis' | number;
 }
 
 /**
  * The version of the format of all files in the dataset's folder. A program that does not support it changes nothing
  * there.
  */
-const dataFormatVersion = 1;
+export const dataFormatVersion = 2;
+/** The version that `sluice dataset upgrade` converts. */
+export const upgradableVersion = 1;
 export const manifestName = 'manifest.json';
 export const datasetNamePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
@@ -32,12 +34,17 @@ export async function writeManifest(fs: Fs, folder: string, manifest: Manifest):
   await writeFileAtomically(fs, folder, manifestName, [new TextEncoder().encode(text)]);
 }
 
-export async function readManifest(fs: Fs, folder: string): Promise<Manifest> {
+/** Reads a manifest of this version; `versions` allows others. */
+export async function readManifest(
+  fs: Fs,
+  folder: string,
+  versions: readonly number[] = [dataFormatVersion],
+): Promise<Manifest> {
   const bytes = await readWholeFile(fs, `${folder}/${manifestName}`).catch((cause: unknown) => {
     if (!isCodedError(cause, 'storage-missing')) throw cause;
     throw new CodedError('dataset-manifest-damaged', { fault: 'the file is missing' }, { cause });
   });
-  return parseManifest(new TextDecoder().decode(bytes));
+  return parseManifest(new TextDecoder().decode(bytes), versions);
 }
 
 export function encodeManifest(manifest: Manifest): string {
@@ -46,10 +53,15 @@ export function encodeManifest(manifest: Manifest): string {
 }
 
 /** Parses a manifest. The version is checked first, because a newer program may write a different content. */
-function parseManifest(text: string): Manifest {
+export function parseManifest(
+  text: string,
+  versions: readonly number[] = [dataFormatVersion],
+): Manifest {
   const { checksum, ...content } = parseObject(text);
   const { formatVersion, ...manifest } = content;
-  if (typeof formatVersion === 'number' && formatVersion !== dataFormatVersion) {
+  if (typeof formatVersion === 'number' && !versions.includes(formatVersion)) {
+    if (formatVersion === upgradableVersion)
+      throw new CodedError('dataset-upgrade-needed', { formatVersion, known: dataFormatVersion });
     throw new CodedError('dataset-version-unknown', { formatVersion, known: dataFormatVersion });
   }
   if (checksum !== checksumOf(content)) {

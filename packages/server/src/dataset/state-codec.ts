@@ -47,6 +47,12 @@ function decodeChange(change: ChainChange): ChainChange {
     case 'prepend':
     case 'seal':
       return { ...change, segments: change.segments.map(decodeSegment) };
+    case 'rewrite':
+      return {
+        ...change,
+        segments: change.segments.map(decodeSegment),
+        blocks: change.blocks.map(decodeHotBlock),
+      };
     default:
       return change;
   }

@@ -10,7 +10,7 @@ export interface StoredDataset {
   readonly manifest: Manifest;
   readonly snapshot: ChainSnapshot;
   readonly blockCount: number;
-  /** The total size of the sealed and hot blocks. */
+  /** The total size of the segments and the journal. */
   readonly byteLength: number;
   /** Returns the bytes of a hot block after verifying their checksum. */
   readHotBlock(block: HotBlock): Promise<Uint8Array>;
@@ -28,9 +28,7 @@ export async function readStoredDataset(folder: string, fs: Fs): Promise<StoredD
     manifest,
     snapshot,
     blockCount: sum(segments.map(({ blockCount }) => blockCount)) + hot.length,
-    byteLength:
-      sum(segments.map(({ byteLength }) => byteLength)) +
-      sum(hot.map((block) => locationOf(block)?.length ?? 0)),
+    byteLength: sum(segments.map(({ byteLength }) => byteLength)) + (journal?.byteLength ?? 0),
     readHotBlock: (block) => readStoredPayload(`${folder}/journal`, locationOf(block), fs),
   };
 }

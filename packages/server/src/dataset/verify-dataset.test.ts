@@ -2,7 +2,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import type { Block } from '../ledger/block.ts';
+import { BLOCK_COLUMNS } from '../segment/block-columns.ts';
 import { buildSegment } from '../segment/build-segment.ts';
+import { PART } from '../segment/directory.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
@@ -91,19 +93,19 @@ test('default: an intact dataset has no damage, open for writing or not, and not
   expect(await verify(readOnly())).toEqual([]);
 });
 
-test('error: segment-damaged: every damaged unit is reported, and the files after it are still checked', async () => {
+test('error: segment-damaged: every damaged part is reported, and the files after it are still checked', async () => {
   const { directory } = openSegment(await readWholeFile(fs, segmentPath(0)));
-  const hash = directory.blockUnits[0]?.offset as number;
-  await change(segmentPath(0), flip(hash));
-  await change(segmentPath(0), flip(directory.dictionaryPages[0]?.offset as number));
-  await change(segmentPath(1), flip(directory.ids.offset));
-  const found = await verify();
-  expect(found).toHaveLength(3);
-  expect(found.slice(0, 2)).toEqual([
-    expect.stringMatching(/^segments\/.*-.*\.segment: segment-damaged blocks\./),
-    `${segmentFile(0)}: segment-damaged dictionary page 0`,
+  const offsetOf = (kind: number, number: number) =>
+    directory.parts.find((part) => part.kind === kind && part.number === number)?.entry
+      .offset as number;
+  await change(segmentPath(0), flip(offsetOf(PART.blockColumn, BLOCK_COLUMNS.hash.id)));
+  await change(segmentPath(0), flip(offsetOf(PART.postings, 0)));
+  await change(segmentPath(1), flip(directory.groups[0]?.sections[0]?.offset as number));
+  expect(await verify()).toEqual([
+    `${segmentFile(0)}: segment-damaged postings 0`,
+    `${segmentFile(0)}: segment-damaged blocks.hash`,
+    `${segmentFile(1)}: segment-damaged group 0.pages`,
   ]);
-  expect(found[2]).toContain(`${segmentFile(1)}: segment-damaged `);
 });
 
 test('error: a truncated or missing segment is reported', async () => {

@@ -38,6 +38,7 @@ export class EngineKernel {
     this.exports = this.#kernel.exports;
     this.positionScratch = this.allocate(positionBytes);
     this.exports.base58Initialize(this.allocate(this.exports.BASE58_TABLE_BYTES.value));
+    this.exports.setDataTexts(this.#allocateZeroed(this.exports.DATA_TEXTS_BYTES.value));
   }
 
   /** Views are valid until the next allocation, which may move the memory. */
@@ -65,6 +66,12 @@ export class EngineKernel {
     this.#sizes.set(start, size);
     this.allocatedBytes += size;
     return start;
+  }
+
+  #allocateZeroed(byteCount: number): number {
+    const at = this.allocate(byteCount);
+    this.bytes.fill(0, at, at + byteCount);
+    return at;
   }
 
   release(start: number): void {

@@ -1,10 +1,12 @@
 import type { Selection } from '../query/query.ts';
 import type { Segment } from '../segment/open-segment.ts';
 import { SegmentIndex } from '../segment/segment-index.ts';
-import type { Shelf } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import { buildHeaderTexts, type HeaderTexts } from './header-texts.ts';
+import { PlainReader } from './plain-reader.ts';
 
+/** Keys that are read at once where several of them are needed. The number of `select.ts`. */
+export const blockKeys = 2_048;
 /** Field lists whose header texts are kept; queries use one or two. */
 const headerListsMax = 4;
 /** What a block takes in headers and their text, on the high side. */
@@ -18,67 +20,92 @@ export interface LoadedHeaders extends HeaderTexts {
   users: number;
 }
 
-/** A segment as the engine keeps it: directory, index and headers in memory. */
+/** The dictionary of a section with room for a page behind it. */
+interface SectionWindow {
+  readonly window: number;
+  readonly length: number;
+  readonly rawBytesMax: number;
+}
+
+/** A segment as the engine keeps it: its directory and indexes, its dictionaries, and the texts of keys that were written. */
 export class EngineSegment {
   readonly segment: Segment;
   readonly key: string;
   readonly index: SegmentIndex;
-  /** Pages of the dictionary by number, and the rooms of keys. */
-  readonly dictionaryShelf: Shelf = new Map();
-  /** The kernel's memory in which those rooms are. */
-  readonly roomChunks: number[] = [];
+  readonly reader: PlainReader;
   readonly #kernel: EngineKernel;
-  readonly #groupShelves: Shelf[];
   readonly #headers = new Map<string, LoadedHeaders>();
-  #blockTable = 0;
+  readonly #windows = new Map<number, SectionWindow>();
+  #keyTable = 0;
+  readonly #keyTexts: number[] = [];
+  #keyBlockTable = 0;
+  #keyTextBytes = 0;
   /** How many runs read it now. */
   users = 0;
-  /** Of its index, when it was last counted. */
+  /** Its bytes when they were last counted. */
   countedBytes = 0;
 
   constructor(segment: Segment, key: string, kernel: EngineKernel) {
     this.segment = segment;
     this.key = key;
     this.index = new SegmentIndex(segment);
+    this.reader = new PlainReader(kernel, segment);
     this.#kernel = kernel;
-    this.#groupShelves = segment.directory.groups.map(() => new Map());
   }
 
-  /** About what it takes beside the cache so far: its address index, and the headers of its blocks. */
-  get indexBytes(): number {
-    return this.index.byteLength + this.segment.blockCount * blockBytes;
+  /** About what it takes so far. */
+  get byteLength(): number {
+    const windows = [...this.#windows.values()].reduce(
+      (sum, { length, rawBytesMax }) => sum + length + rawBytesMax,
+      0,
+    );
+    const keyTable = this.#keyTable === 0 ? 0 : this.segment.directory.addressCount * 4;
+    const blocks = this.segment.blockCount * blockBytes;
+    return this.index.byteLength + windows + blocks + keyTable + this.#keyTextBytes;
   }
 
-  groupShelf(number: number): Shelf {
-    return this.#groupShelves[number] as Shelf;
+  /** The dictionary of a section in the kernel's memory, and where pages of up to so many bytes are decoded. */
+  sectionWindow(section: number, rawBytesMax: number): SectionWindow {
+    const known = this.#windows.get(section);
+    if (known !== undefined && known.rawBytesMax >= rawBytesMax) return known;
+    // Read first: where that fails the window before stays what it is.
+    const dictionary = this.segment.readSectionDictionary(section);
+    if (known !== undefined) this.#kernel.release(known.window);
+    const window = this.#kernel.allocate(dictionary.length + rawBytesMax);
+    this.#kernel.bytes.set(dictionary, window);
+    const made = { window, length: dictionary.length, rawBytesMax };
+    this.#windows.set(section, made);
+    return made;
   }
 
-  get shelves(): readonly Shelf[] {
-    return [this.dictionaryShelf, ...this.#groupShelves];
-  }
-
-  /** Where the kernel finds the rows of each block in its row group: first transaction, end, first reward, end. */
-  get blockTable(): number {
-    if (this.#blockTable === 0) this.#blockTable = this.#loadBlockTable();
-    return this.#blockTable;
-  }
-
-  #loadBlockTable(): number {
-    const { counts, directory } = this.segment;
-    const table = new Uint32Array(counts.length * 4);
-    for (const { firstBlock, blockCount } of directory.groups) {
-      let transaction = 0;
-      let reward = 0;
-      for (let block = firstBlock; block < firstBlock + blockCount; block++) {
-        const { transactions, rewards } = counts[block] as Segment['counts'][number];
-        const row = [transaction, transaction + transactions, reward, reward + rewards];
-        table.set(row, block * 4);
-        transaction += transactions;
-        reward += rewards;
-      }
+  /** By id of a key where its text is, 0 where it is not in memory. */
+  get keyTable(): number {
+    if (this.#keyTable === 0) {
+      const { addressCount } = this.segment.directory;
+      const byteCount = (addressCount + Math.ceil(addressCount / blockKeys)) * 4;
+      this.#keyTable = this.#kernel.allocate(byteCount);
+      this.#keyBlockTable = this.#keyTable + addressCount * 4;
+      this.#kernel.bytes.fill(0, this.#keyTable, this.#keyTable + byteCount);
     }
-    const at = this.#kernel.allocate(table.byteLength);
-    this.#kernel.ints.set(table, at / 4);
+    return this.#keyTable;
+  }
+
+  /** By block of keys where it is, 0 if it was not read. */
+  get keyBlocks(): number {
+    this.keyTable;
+    return this.#keyBlockTable;
+  }
+
+  keepKeyBlock(block: number, at: number, byteCount: number): void {
+    this.#kernel.ints[this.keyBlocks / 4 + block] = at;
+    this.#keyTexts.push(at);
+    this.#keyTextBytes += byteCount;
+  }
+
+  allocateKeyTexts(byteCount: number): number {
+    const at = this.#kernel.allocate(byteCount);
+    this.#keyTexts.push(at);
+    this.#keyTextBytes += byteCount;
     return at;
   }
 
@@ -113,10 +140,13 @@ export class EngineSegment {
     return { ...texts, textsAt, startsAt, users: 0 };
   }
 
-  /** Lets go of what it has beside the cache. */
+  /** Frees everything. */
   release(): void {
     this.index.release();
-    if (this.#blockTable !== 0) this.#kernel.release(this.#blockTable);
-    for (const { startsAt } of this.#headers.values()) this.#kernel.release(startsAt);
+    this.reader.release();
+    const headers = [...this.#headers.values()].map(({ startsAt }) => startsAt);
+    const windows = [...this.#windows.values()].map(({ window }) => window);
+    for (const at of [...headers, ...windows, ...this.#keyTexts]) this.#kernel.release(at);
+    if (this.#keyTable !== 0) this.#kernel.release(this.#keyTable);
   }
 }

@@ -3,10 +3,11 @@
  * it has loaded serves the next query too. Between pieces it listens: a run can be cancelled, or wait for its reader.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { constants, crc32, deflateRawSync } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
+import { deflateEncoder } from '../kernels/deflate-encoder.ts';
 import type { Selection } from '../query/query.ts';
 import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
 import { Engine } from './engine.ts';
@@ -34,7 +35,6 @@ export interface EngineWorkerData {
 }
 
 const noBytes = new Uint8Array(0);
-const deflatedBytesMin = 1 << 10;
 
 /** Work goes on this long before messages are looked at: far below the time in which a cancelled run must stop. */
 const turnMs = 5;
@@ -285,14 +285,9 @@ function coverageOf(run: SegmentRun, block: number): Coverage {
   };
 }
 
+/** The bytes are a view that the next text overwrites: whoever keeps them copies them at once. */
 function deflateText(text: Uint8Array): DeflatedText {
-  const bytes = deflateRawSync(text, {
-    level: constants.Z_BEST_SPEED,
-    finishFlush: constants.Z_SYNC_FLUSH,
-    // Room for all of it at once, as a rule: the default is some kilobytes, which are gathered and joined.
-    chunkSize: Math.max(deflatedBytesMin, text.length >> 1),
-  });
-  return { bytes, crc: crc32(text), plainLength: text.length };
+  return { bytes: deflateEncoder().encode(text), crc: crc32(text), plainLength: text.length };
 }
 
 assert(parentPort !== null, 'the engine worker runs in a thread');

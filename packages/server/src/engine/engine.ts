@@ -5,35 +5,27 @@
 import { assert } from '../base/assert.ts';
 import type { Selection } from '../query/query.ts';
 import { openSegment, type Segment, type SegmentBytes } from '../segment/open-segment.ts';
-import { ColumnCache } from './column-cache.ts';
 import { EngineKernel } from './engine-kernel.ts';
 import { EngineSegment } from './engine-segment.ts';
-import { DRIVING_SHARE_MAX } from './plan-items.ts';
 import { type BlockRange, type RunOptions, type RunReport, SegmentRun } from './segment-run.ts';
 
 export interface EngineOptions {
-  /** Bytes of loaded columns and pages that are kept. A quarter as much may hold directories and address indexes. */
+  /** Bytes that segments may take between queries: indexes, dictionaries, texts of keys. */
   readonly cacheBytesMax: number;
-  /** The share of a segment's transactions up to which the list of an address drives. The one that is fastest by default. */
-  readonly drivingShareMax?: number;
 }
-
-const indexShare = 0.25;
 
 export class Engine {
   readonly #kernel = new EngineKernel();
-  readonly #cache: ColumnCache;
-  readonly #indexBytesMax: number;
-  readonly #drivingShareMax: number;
+  readonly #cacheBytesMax: number;
   readonly #sources = new Map<string, Uint8Array | SegmentBytes>();
-  /** Those whose directory is in memory, in order of use. */
+  /** Open segments, the least recently used first. */
   readonly #segments = new Map<string, EngineSegment>();
-  #indexBytes = 0;
+  /** Those in which runs may have read more since they were counted. */
+  readonly #growing = new Set<EngineSegment>();
+  #cachedBytes = 0;
 
   constructor(options: EngineOptions) {
-    this.#cache = new ColumnCache(this.#kernel, options.cacheBytesMax);
-    this.#indexBytesMax = options.cacheBytesMax * indexShare;
-    this.#drivingShareMax = options.drivingShareMax ?? DRIVING_SHARE_MAX;
+    this.#cacheBytesMax = options.cacheBytesMax;
   }
 
   /** The bytes of kernel memory in use, the cache included. */
@@ -67,12 +59,9 @@ export class Engine {
 
   /** Plans a query on one open segment. The run holds memory of the kernel until it is released. */
   begin(key: string, selection: Selection, options: RunOptions = {}): SegmentRun {
-    const modules = {
-      kernel: this.#kernel,
-      cache: this.#cache,
-      drivingShareMax: this.#drivingShareMax,
-    };
-    return new SegmentRun(this.#opened(key), selection, options, modules);
+    const open = this.#opened(key);
+    this.#growing.add(open);
+    return new SegmentRun(open, selection, options, this.#kernel);
   }
 
   /** The answer from one open segment, in pieces; most end with a line, all together do. */
@@ -90,7 +79,7 @@ export class Engine {
     return run.report;
   }
 
-  /** The segment with its directory, read again if it had to make room. */
+  /** The segment with its directory, which is read again if the segment was evicted. */
   #opened(key: string): EngineSegment {
     const source = this.#sources.get(key);
     assert(source !== undefined, 'a segment is opened before it is used');
@@ -102,29 +91,33 @@ export class Engine {
     }
     this.#segments.set(key, open);
     this.#count(open);
-    this.#shrink(key);
+    for (const each of this.#growing) {
+      this.#count(each);
+      if (each.users === 0) this.#growing.delete(each);
+    }
+    this.#evict(key);
     return open;
   }
 
-  /** An index grows while it is used: it is counted whenever a run begins. */
+  /** A segment grows while runs read it: it is counted whenever a run begins, and once more when none reads it any more. */
   #count(open: EngineSegment): void {
-    const { indexBytes, countedBytes } = open;
-    this.#indexBytes += indexBytes - countedBytes;
-    open.countedBytes = indexBytes;
+    const { byteLength, countedBytes } = open;
+    this.#cachedBytes += byteLength - countedBytes;
+    open.countedBytes = byteLength;
   }
 
-  #shrink(keptKey: string): void {
+  #evict(keptKey: string): void {
     for (const [key, open] of this.#segments) {
-      if (this.#indexBytes <= this.#indexBytesMax) return;
+      if (this.#cachedBytes <= this.#cacheBytesMax) return;
       if (key !== keptKey && open.users === 0) this.#unload(open);
     }
   }
 
   #unload(open: EngineSegment): void {
-    assert(open.users === 0, 'a segment goes when nobody reads it');
+    assert(open.users === 0, 'a segment is evicted when no run reads it');
     this.#segments.delete(open.key);
-    this.#indexBytes -= open.countedBytes;
-    for (const shelf of open.shelves) this.#cache.clear(shelf);
+    this.#growing.delete(open);
+    this.#cachedBytes -= open.countedBytes;
     open.release();
   }
 }

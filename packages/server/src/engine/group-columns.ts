@@ -1,155 +1,282 @@
 /**
- * The columns of one row group in the kernel's memory, loaded when first asked for. Some are as stored, with planes
- * joined; others are made from them: starts from lengths, texts from bytes, values from differences.
+ * The columns of some pages of a row group in the kernel's memory. A section is read and decoded when one of its columns is
+ * first asked for; other columns are made from stored ones: starts from lengths, values from differences, texts.
  */
-
-import { COLUMN_NUMBER, type ColumnName } from '../segment/columns.ts';
-import type { GroupEntry } from '../segment/directory.ts';
-import type { Segment } from '../segment/open-segment.ts';
-import { CODEC, damaged, type UnitEntry, verifyUnit } from '../segment/unit.ts';
-import type { CacheStep, Loaded, LoadedColumn, Shelf } from './column-cache.ts';
+import {
+  type ColumnName,
+  DOMAINS,
+  pagedSectionCount,
+  SECTIONS,
+  shapeOf,
+} from '../segment/columns.ts';
+import { pageName } from '../segment/decode-group.ts';
+import { type GroupEntry, pageCountOf, type StoredSection } from '../segment/directory.ts';
+import {
+  columnNamed,
+  countsBytes,
+  descriptorBytes,
+  valueBytes,
+  writeDescriptors,
+} from '../segment/section-layout.ts';
+import { damaged } from '../segment/unit.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';
-import { type ColumnSource, type MadeColumn, makeColumn } from './make-column.ts';
+import { type MadeColumn, makeColumn } from './make-column.ts';
+import type { PageSet } from './page-set.ts';
+import type { LoadMeter } from './plain-reader.ts';
+import type { Scratch } from './scratch.ts';
 
-export interface LoadMeter {
-  unitsRead: number;
-  bytesRead: number;
-  bytesInflated: number;
+/** A column as the kernels use it. */
+export interface LoadedColumn {
+  readonly at: number;
+  /** Bytes a value. */
+  readonly width: number;
+  readonly count: number;
 }
 
-/** Columns in which texts are made, which costs more than reading and inflating. */
-const dearNames: ReadonlySet<string> = new Set<MadeColumn>([
-  'dataPool',
-  'signatureRooms',
-  'addressTexts',
-]);
+/** Pages closer than this are read at once: asking for bytes costs about as much as reading so many. */
+const gapBytesMax = 4_096;
 
-export class GroupColumns implements ColumnSource {
+export class GroupColumns {
   readonly kernel: EngineKernel;
   readonly group: GroupEntry;
-  readonly number: number;
-  readonly segment: Segment;
+  readonly open: EngineSegment;
+  readonly pages: PageSet;
+  readonly scratch: Scratch;
+  readonly #number: number;
   readonly meter: LoadMeter;
-  readonly #cache: CacheStep;
-  readonly #shelf: Shelf;
-  /** What was borrowed: several columns may be made of one, which is read once for all of them. */
-  readonly #borrowed = new Map<ColumnName, Loaded>();
+  readonly #stored = new Map<ColumnName, LoadedColumn>();
+  readonly #loaded = new Set<number>();
+  readonly #made = new Map<MadeColumn, LoadedColumn>();
+  /** By transaction in memory and domain the number of rows; one entry more for what belongs to the whole group. */
+  readonly #counts: number;
+  /** Where the starts of pages are, once the table of the group was read. */
+  #startsAt = 0;
+  /** Which of the pages are read from now on; undefined for all. */
+  #wanted: Uint8Array | undefined;
 
   constructor(
     open: EngineSegment,
     number: number,
-    { kernel, cache, meter }: { kernel: EngineKernel; cache: CacheStep; meter: LoadMeter },
+    pages: PageSet,
+    { kernel, scratch, meter }: { kernel: EngineKernel; scratch: Scratch; meter: LoadMeter },
   ) {
-    this.segment = open.segment;
-    this.number = number;
-    this.group = open.segment.directory.groups[number] as GroupEntry;
+    this.open = open;
     this.kernel = kernel;
+    this.group = open.segment.directory.groups[number] as GroupEntry;
+    this.pages = pages;
+    this.scratch = scratch;
+    this.#number = number;
     this.meter = meter;
-    this.#cache = cache;
-    this.#shelf = open.groupShelf(number);
+    this.#counts = this.#prepareCounts();
   }
 
-  /** A stored column: integers at the smallest width that holds them, or bytes. */
+  get transactionCount(): number {
+    return this.pages.transactionCount;
+  }
+
+  /** From now on only pages with a marked transaction are read; the rows of the others are zeros. */
+  narrow(marks: number): void {
+    const { pageTransactions } = this.group;
+    const { bytes } = this.kernel;
+    const wanted = new Uint8Array(this.pages.pages.length);
+    for (let page = 0; page < wanted.length; page++) {
+      const first = marks + page * pageTransactions;
+      const end = Math.min(first + pageTransactions, marks + this.transactionCount);
+      for (let at = first; at < end; at++)
+        wanted[page] = (wanted[page] as number) | (bytes[at] as number);
+    }
+    this.#wanted = wanted.every((mark) => mark !== 0) ? undefined : wanted;
+  }
+
   stored(name: ColumnName): LoadedColumn {
-    return this.#cache.get(this.#shelf, name) ?? this.#keep(name, this.#takeStored(name));
-  }
-
-  /** Read, unless it was borrowed before. */
-  #takeStored(name: ColumnName): Loaded {
-    const borrowed = this.#borrowed.get(name);
-    this.#borrowed.delete(name);
-    return borrowed ?? this.#loadStored(name);
+    const known = this.#stored.get(name);
+    if (known !== undefined) return known;
+    const section = SECTIONS.indexOf(shapeOf(name).section);
+    if (!this.#loaded.has(section)) this.#loadSection(section);
+    return this.#stored.get(name) ?? this.#missing(name);
   }
 
   made(name: MadeColumn): LoadedColumn {
-    return this.#cache.get(this.#shelf, name) ?? this.#keep(name, makeColumn(this, name));
-  }
-
-  /** A stored column's values that are not kept: the caller makes another column of them. */
-  borrow(name: ColumnName): LoadedColumn {
-    const cached = this.#cache.get(this.#shelf, name);
-    if (cached !== undefined) return cached;
-    let borrowed = this.#borrowed.get(name);
-    if (borrowed === undefined) {
-      borrowed = this.#loadStored(name);
-      this.#borrowed.set(name, borrowed);
+    let column = this.#made.get(name);
+    if (column === undefined) {
+      column = makeColumn(this, name);
+      this.#made.set(name, column);
     }
-    return borrowed.column;
+    return column;
   }
 
-  /** Lets go of what was borrowed, once all columns that are needed are there. */
-  endLoading(): void {
-    for (const { allocation } of this.#borrowed.values()) this.kernel.release(allocation);
-    this.#borrowed.clear();
+  /** A column that the segment does not have is 0 in every row. */
+  #missing(name: ColumnName): LoadedColumn {
+    const shape = shapeOf(name);
+    const count = this.#rowCounts()[DOMAINS.indexOf(shape.domain)] as number;
+    const width = shape.type === 'long' ? 8 : shape.type === 'int' ? 4 : (shape.unit ?? 1);
+    const column = { at: this.scratch.reserveZeroed(count * width), width, count };
+    this.#stored.set(name, column);
+    return column;
   }
 
-  #keep(name: string, loaded: Loaded): LoadedColumn {
-    this.#cache.put(this.#shelf, name, loaded, { isDear: dearNames.has(name) });
-    return loaded.column;
-  }
-
-  #loadStored(name: ColumnName): Loaded {
-    const entry = this.group.units[COLUMN_NUMBER[name]] as UnitEntry;
-    const label = `group ${this.number}.${name}`;
-    const width = entry.planes <= 1 ? 1 : entry.planes === 2 ? 2 : entry.planes <= 4 ? 4 : 8;
-    if (entry.planes <= 1) {
-      const at = readUnit(this, entry, label);
-      return { column: { at, width, count: entry.count, offsets: 0 }, allocation: at };
+  #prepareCounts(): number {
+    const at = this.scratch.reserveZeroed((this.transactionCount + 1) * countsBytes);
+    const stride = countsBytes / 4;
+    const { ints } = this.kernel;
+    const whole = at / 4 + this.transactionCount * stride;
+    for (let own = at / 4; own < whole; own += stride) ints[own] = 1;
+    for (const domain of ['reward', 'text'] as const) {
+      const number = DOMAINS.indexOf(domain);
+      ints[whole + number] = this.group.totals[number] as number;
     }
-    const planes = readUnit(this, entry, label);
-    const at = this.kernel.allocate(entry.count * width);
-    this.kernel.exports.joinPlanes(planes, entry.planes, entry.count, width, at);
-    this.kernel.release(planes);
-    return { column: { at, width, count: entry.count, offsets: 0 }, allocation: at };
-  }
-}
-
-/** Reads a unit into the kernel's memory, verifies and inflates it there. Answers where it is. */
-export function readUnit(
-  source: Pick<GroupColumns, 'kernel' | 'segment' | 'meter'>,
-  entry: UnitEntry,
-  name: string,
-): number {
-  const { kernel, meter } = source;
-  const packed = kernel.allocate(entry.storedLength);
-  try {
-    readVerified(source, entry, packed, name);
-  } catch (error) {
-    kernel.release(packed);
-    throw error;
-  }
-  meter.unitsRead++;
-  meter.bytesRead += entry.storedLength;
-  meter.bytesInflated += entry.rawLength;
-  return entry.codec === CODEC.raw ? packed : inflate(kernel, entry, packed, name);
-}
-
-function readVerified(
-  { kernel, segment }: Pick<GroupColumns, 'kernel' | 'segment'>,
-  entry: UnitEntry,
-  at: number,
-  name: string,
-): void {
-  const stored = kernel.bytes.subarray(at, at + entry.storedLength);
-  const count = segment.bytes.readInto(entry.offset, stored);
-  verifyUnit(stored.subarray(0, count), entry, name);
-}
-
-function inflate(kernel: EngineKernel, entry: UnitEntry, packed: number, name: string): number {
-  const at = kernel.allocate(entry.rawLength);
-  const { bytes, exports } = kernel;
-  if (entry.codec === CODEC.constant) {
-    for (let plane = 0; plane < entry.storedLength; plane++) {
-      const start = at + plane * entry.count;
-      bytes.fill(bytes[packed + plane] as number, start, start + entry.count);
-    }
-    kernel.release(packed);
     return at;
   }
-  const length = exports.lzDecompress(packed, entry.storedLength, at, entry.rawLength);
-  kernel.release(packed);
-  if (length === entry.rawLength) return at;
-  kernel.release(at);
-  throw damaged(name, 'it does not decode');
+
+  /** By domain how many rows the pages in memory have, as far as it is known. */
+  #rowCounts(): Uint32Array {
+    const { kernel, scratch } = this;
+    const at = scratch.reserve(countsBytes);
+    kernel.exports.sumCounts(this.#counts, this.transactionCount + 1, at);
+    return kernel.ints.subarray(at / 4, (at + countsBytes) / 4);
+  }
+
+  #loadSection(section: number): void {
+    // Every section but the first needs what the first counts.
+    if (section > 0 && section < pagedSectionCount) this.stored('txIndex');
+    const { kernel, scratch, group } = this;
+    const { isPacked, columns } = this.open.segment.directory.sections[section] as StoredSection;
+    const place = group.sections[section] as GroupEntry['sections'][number];
+    const isWhole = section >= pagedSectionCount;
+    const pageCount = isWhole ? 1 : this.pages.pages.length;
+    const known = this.#rowCounts().slice();
+    const placed = columns.map((column) => {
+      // No page has more rows than it has bytes, and all pages no more than the group.
+      const most = Math.min(group.totals[column.domain] as number, pageCount * place.rawBytesMax);
+      const capacity = (known[column.domain] as number) || most;
+      return { column, capacity, values: scratch.reserve(capacity * valueBytes(column)) };
+    });
+    const descriptors = scratch.reserve(columns.length * descriptorBytes);
+    writeDescriptors(kernel.ints, descriptors, placed, group.highestBefore);
+    const table = this.#readPages(section, isWhole);
+    const dictionary = isPacked
+      ? this.open.sectionWindow(section, place.rawBytesMax)
+      : { window: 0, length: 0 };
+    const failed = kernel.exports.decodePages(
+      descriptors,
+      columns.length,
+      table,
+      isWhole ? 1 : group.pageTransactions,
+      this.#counts + (isWhole ? this.transactionCount * countsBytes : 0),
+      isWhole ? 1 : this.transactionCount,
+      dictionary.window,
+      dictionary.length,
+      place.rawBytesMax,
+    );
+    if (failed >= 0) {
+      const page = isWhole ? 0 : (this.pages.pages[failed] as number);
+      throw damaged(pageName(this.#number, section, page), 'it does not decode');
+    }
+    this.#loaded.add(section);
+    this.meter.bytesInflated += kernel.exports.takeDecodedBytes();
+    placed.forEach(({ column, values }, i) => {
+      const name = columnNamed(column.id);
+      const count = kernel.ints[descriptors / 4 + i * (descriptorBytes / 4) + 4] as number;
+      if (name !== undefined)
+        this.#stored.set(name, { at: values, width: valueBytes(column), count });
+    });
+  }
+
+  /** Reads the pages of a section that are wanted. Returns a table of where each is: address and length, 0 if it is not. */
+  #readPages(section: number, isWhole: boolean): number {
+    const { kernel, scratch, group, open } = this;
+    const place = group.sections[section] as GroupEntry['sections'][number];
+    const pages = isWhole ? wholePage : this.pages.pages;
+    const wanted = isWhole ? undefined : this.#wanted;
+    const table = scratch.reserveZeroed(pages.length * 8);
+    const name = `group ${this.#number}.${SECTIONS[section]}`;
+    const { starts, at: startsAt } = this.#pageStarts(section);
+    for (const { from, to, start, end } of spansOf(pages, wanted, starts)) {
+      const chunks = open.reader.chunksOf(place.offset + start, end - start);
+      const target = scratch.reserve(chunks.length);
+      open.reader.read(chunks.start, chunks.length, target, name);
+      this.meter.bytesRead += chunks.length;
+      const base = target + place.offset - chunks.start;
+      const { ints } = kernel;
+      for (let i = from; i < to; i++) {
+        if (wanted !== undefined && wanted[i] === 0) continue;
+        const page = startsAt / 4 + (pages[i] as number);
+        ints[table / 4 + i * 2] = base + (ints[page] as number);
+        ints[table / 4 + i * 2 + 1] = (ints[page + 1] as number) - (ints[page] as number);
+        this.meter.pagesRead++;
+      }
+    }
+    return table;
+  }
+
+  /** Where the pages of a section start in it, and where the last one ends: here, and in the kernel's memory. */
+  #pageStarts(section: number): { starts: Uint32Array; at: number } {
+    if (this.#startsAt === 0) this.#startsAt = this.#readPageTable();
+    const pageCount = pageCountOf(this.group);
+    const paged = Math.min(section, pagedSectionCount);
+    const skipped = paged * (pageCount + 1) + (section - paged) * 2;
+    const count = section < pagedSectionCount ? pageCount + 1 : 2;
+    const at = this.#startsAt + skipped * 4;
+    const starts = this.kernel.ints.slice(at / 4, at / 4 + count);
+    if (starts.at(-1) !== this.group.sections[section]?.storedLength)
+      throw damaged(`group ${this.#number}.pages`, 'the lengths of the pages do not add up');
+    return { starts, at };
+  }
+
+  #readPageTable(): number {
+    const { kernel, scratch, open, group } = this;
+    const { offset, length } = group.pageTable;
+    const name = `group ${this.#number}.pages`;
+    const chunks = open.reader.chunksOf(offset, length);
+    const target = scratch.reserve(chunks.length);
+    open.reader.read(chunks.start, chunks.length, target, name);
+    this.meter.bytesRead += chunks.length;
+    const pageCount = pageCountOf(group);
+    const sectionCount = group.sections.length;
+    const at = scratch.reserve(sectionCount * (pageCount + 2) * 4);
+    const isRead = kernel.exports.readPageStarts(
+      target + offset - chunks.start,
+      length,
+      sectionCount,
+      pagedSectionCount,
+      pageCount,
+      at,
+    );
+    if (isRead === 0) throw damaged(name, 'it does not hold a length for each page');
+    return at;
+  }
+}
+
+const wholePage = new Uint32Array(1);
+
+/** Pages that are read at once: by their places in the list, and where their bytes are in the section. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+function spansOf(
+  pages: Uint32Array,
+  wanted: Uint8Array | undefined,
+  starts: Uint32Array,
+): readonly Span[] {
+  const spans: Span[] = [];
+  let open: { from: number; to: number; start: number; end: number } | undefined;
+  for (let i = 0; i < pages.length; i++) {
+    if (wanted !== undefined && wanted[i] === 0) continue;
+    const page = pages[i] as number;
+    const start = starts[page] as number;
+    const end = starts[page + 1] as number;
+    if (open !== undefined && start - open.end <= gapBytesMax) {
+      open.to = i + 1;
+      open.end = end;
+    } else {
+      open = { from: i, to: i + 1, start, end };
+      spans.push(open);
+    }
+  }
+  return spans;
 }

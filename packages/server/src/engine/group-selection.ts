@@ -1,12 +1,12 @@
 /** Selecting the rows of one row group: fills the tables that the kernels of `select.ts` read, and runs them. */
 import type { RecordArray } from '@sluice/protocol/field-table';
+import { assert } from '../base/assert.ts';
+import { DOMAINS } from '../segment/columns.ts';
 import type { Segment } from '../segment/open-segment.ts';
-import type { LoadedColumn } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
-import type { GroupColumns } from './group-columns.ts';
-import { tokenPlace, tokenStride } from './make-column.ts';
+import type { GroupColumns, LoadedColumn } from './group-columns.ts';
+import type { MadeColumn } from './make-column.ts';
 import { type PlannedItem, sliceOf } from './plan-items.ts';
-import { Scratch } from './scratch.ts';
 
 const WITH = {
   transaction: 1,
@@ -39,6 +39,8 @@ const filterBytes = 16;
 const idListMax = 4;
 const dataValueBytes = 48;
 
+const rewardDomain = DOMAINS.indexOf('reward');
+
 export interface SelectedGroup {
   /** The group's table, which the kernel is told before it works on it. */
   readonly table: number;
@@ -65,6 +67,7 @@ function selectableArrays(items: readonly PlannedItem[]): ReadonlySet<RecordArra
 
 /** Whether the item can match in the group at all, by its candidates. */
 export function isInGroup(item: PlannedItem, group: GroupColumns['group']): boolean {
+  if (item.array === 'rewards') return (group.totals[rewardDomain] as number) > 0;
   if (item.driving === undefined) return true;
   const start = group.firstTransaction;
   const [from, to] = sliceOf(item.driving.transactions, start, start + group.transactionCount);
@@ -75,17 +78,14 @@ export function isInGroup(item: PlannedItem, group: GroupColumns['group']): bool
 export class GroupSelector {
   readonly #kernel: EngineKernel;
   readonly #tables: ReadonlyMap<PlannedItem, ItemTable>;
-  readonly #scratch: Scratch;
   #needs: GroupNeeds | undefined;
 
   constructor(kernel: EngineKernel, segment: Segment, items: readonly PlannedItem[]) {
     this.#kernel = kernel;
-    this.#scratch = new Scratch(kernel);
     this.#tables = new Map(items.map((item) => [item, new ItemTable(kernel, segment, item)]));
   }
 
   release(): void {
-    this.#scratch.release();
     for (const table of this.#tables.values()) table.release();
   }
 
@@ -95,17 +95,19 @@ export class GroupSelector {
     if (this.#needs === undefined || !isSameList(this.#needs.items, items))
       this.#needs = needsOf(items);
     const needs = this.#needs;
-    const scratch = this.#scratch;
-    scratch.reset();
+    const { scratch } = columns;
     const table = scratch.reserve(groupTableBytes);
-    const marks = scratch.reserve(columns.group.transactionCount);
+    const marks = scratch.reserveZeroed(columns.transactionCount);
     const flags = { ...noFlags };
-    for (const array of needs.arrays) flags[array] = scratch.reserve(rowCount(columns, array));
+    for (const array of needs.arrays)
+      flags[array] = scratch.reserveZeroed(rowCount(columns, array));
+    const ranks = scratch.reserve(columns.pages.ranks.byteLength);
+    this.#kernel.ints.set(columns.pages.ranks, ranks / 4);
     const addresses = groupTable(columns, needs, { flags, marks });
     this.#kernel.ints.set(addresses, table / 4);
     this.#kernel.exports.setGroup(table, this.#kernel.positionScratch);
     for (const item of items)
-      item.matchedRows += (this.#tables.get(item) as ItemTable).run(columns, flags);
+      item.matchedRows += (this.#tables.get(item) as ItemTable).run(columns, flags, ranks);
     return { table, marks, flags };
   }
 }
@@ -133,8 +135,7 @@ interface GroupNeeds {
   readonly depths: boolean;
   readonly programs: boolean;
   readonly accounts: boolean;
-  /** How many bytes of the data the longest value of a filter has; 0 without such filters. */
-  readonly prefixBytes: number;
+  readonly data: boolean;
   readonly committed: boolean;
   readonly logRows: boolean;
 }
@@ -151,38 +152,40 @@ function needsOf(items: readonly PlannedItem[]): GroupNeeds {
     depths: relates(WITH.inner | WITH.parents),
     programs: hasFilter((name) => name === 'programId'),
     accounts: hasFilter((name) => name !== 'programId'),
-    prefixBytes: prefixBytesOf(ofInstructions),
+    data: ofInstructions.some(({ dataFilters }) => dataFilters.length > 0),
     committed: ofInstructions.some(({ committed }) => committed !== undefined),
     logRows: relates(WITH.ownLogs | WITH.ownInstruction),
   };
 }
 
-function prefixBytesOf(items: readonly PlannedItem[]): number {
-  const values = items.flatMap(({ dataFilters }) => dataFilters.flatMap(({ values }) => values));
-  // A value without bytes wants data of any length, and still asks for it.
-  return values.reduce((most, { length }) => Math.max(most, length), values.length > 0 ? 1 : 0);
-}
-
+/** How many rows of a kind the pages in memory have. What only counts them need not be loaded. */
 function rowCount(columns: GroupColumns, array: RecordArray): number {
   switch (array) {
     case 'transactions':
-      return columns.group.transactionCount;
-    case 'instructions':
-      return columns.stored('insProgram').count;
-    case 'logs':
-      return columns.stored('logProgram').count;
-    case 'balances':
-      return columns.stored('balAccount').count;
-    case 'tokenBalances':
-      return columns.made('tokenRows').count;
+      return columns.transactionCount;
     case 'rewards':
       return columns.stored('rewKey').count;
+    default:
+      return endOf(columns, STARTS[array]);
   }
 }
 
-const none: LoadedColumn = { at: 0, width: 0, count: 0, offsets: 0 };
+/** The end of the last range. */
+function endOf(columns: GroupColumns, name: MadeColumn): number {
+  const { at, count } = columns.made(name);
+  return columns.kernel.ints[at / 4 + count] as number;
+}
 
-/** The 32 numbers of `select.ts`, in its order. What no item needs stays 0 and is not loaded. */
+const STARTS = {
+  instructions: 'instructionStarts',
+  logs: 'logStarts',
+  balances: 'balanceStarts',
+  tokenBalances: 'tokenBalanceStarts',
+} as const;
+
+const none: LoadedColumn = { at: 0, width: 0, count: 0 };
+
+/** The numbers of `select.ts`, in its order. What no item needs stays 0 and is not loaded. */
 function groupTable(
   columns: GroupColumns,
   needs: GroupNeeds,
@@ -197,10 +200,9 @@ function groupTable(
   const accounts = needs.accounts ? columns.stored('insAccounts') : none;
   const fields = needs.committed ? columns.stored('insFlags') : none;
   const logRows = needs.logRows ? columns.stored('logInstruction') : none;
-  const prefixes = prefixColumn(columns, needs);
   return [
     columns.made('keyStarts').at,
-    columns.made('keys').at,
+    columns.stored('txKeys').at,
     staticCounts.at,
     staticCounts.width,
     writableCounts.at,
@@ -224,27 +226,14 @@ function groupTable(
     accounts.at,
     accounts.width,
     needs.accounts ? columns.made('accountStarts').at : 0,
-    prefixes.at,
-    needs.prefixBytes > 0 ? columns.made('dataSizes').at : 0,
+    needs.data ? columns.stored('insData').at : 0,
+    needs.data ? columns.made('dataStarts').at : 0,
     fields.at,
     fields.width,
     logRows.at,
     logRows.width,
-    prefixes.width,
   ];
 }
-
-/** Few filters look at more than the first 8 bytes. */
-function prefixColumn(columns: GroupColumns, { prefixBytes }: GroupNeeds): LoadedColumn {
-  if (prefixBytes === 0) return none;
-  return columns.made(prefixBytes <= 8 ? 'dataPrefixes' : 'longDataPrefixes');
-}
-
-const STARTS = {
-  logs: 'logStarts',
-  balances: 'balanceStarts',
-  tokenBalances: 'tokenBalanceStarts',
-} as const;
 
 /** One item in the kernel's memory: what is the same for all row groups is written once. */
 class ItemTable {
@@ -293,10 +282,10 @@ class ItemTable {
   }
 
   /** Runs the kernel of the item's kind on a row group; answers how many rows matched. */
-  run(columns: GroupColumns, flags: Readonly<Record<RecordArray, number>>): number {
+  run(columns: GroupColumns, flags: Readonly<Record<RecordArray, number>>, ranks: number): number {
     const { exports } = this.#kernel;
-    const { transactionCount } = columns.group;
-    this.#bind(columns);
+    const { transactionCount } = columns;
+    this.#bind(columns, ranks);
     switch (this.#item.array) {
       case 'transactions':
         return exports.selectTransactions(this.#at, transactionCount);
@@ -310,7 +299,7 @@ class ItemTable {
   }
 
   /** Fills in what the filters apply to in this group, and its candidates. */
-  #bind(columns: GroupColumns): void {
+  #bind(columns: GroupColumns, ranks: number): void {
     const { array, addressFilters, driving } = this.#item;
     for (let i = 0; i < addressFilters.length; i++) {
       const { name } = addressFilters[i] as PlannedItem['addressFilters'][number];
@@ -321,13 +310,22 @@ class ItemTable {
       ints[at + 1] = shape;
     }
     if (driving === undefined) return;
-    const { firstTransaction, transactionCount } = columns.group;
+    const { firstTransaction, transactionCount, pageTransactions } = columns.group;
     const end = firstTransaction + transactionCount;
     const [from, to] = sliceOf(driving.transactions, firstTransaction, end);
-    const { ints } = this.#kernel;
-    ints[this.#at / 4 + 6] = this.#candidates + from * 4;
+    const candidates = this.#candidates + from * 4;
+    const places = columns.scratch.reserve((to - from) * 4);
+    const { exports, ints } = this.#kernel;
+    exports.placeTransactions(
+      candidates,
+      to - from,
+      firstTransaction,
+      pageTransactions,
+      ranks,
+      places,
+    );
+    ints[this.#at / 4 + 6] = places;
     ints[this.#at / 4 + 7] = to - from;
-    ints[this.#at / 4 + 8] = firstTransaction;
   }
 
   #runRewards(columns: GroupColumns, flags: number): number {
@@ -338,13 +336,13 @@ class ItemTable {
   }
 
   #runRows(columns: GroupColumns, flags: number): number {
-    const array = this.#item.array as keyof typeof STARTS;
+    const array = this.#item.array as Exclude<keyof typeof STARTS, 'instructions'>;
     const { logKinds } = this.#item;
     const kinds = logKinds === 0 ? none : columns.stored('logKind');
     const rows = [columns.made(STARTS[array]).at, flags, MARK_BITS[array]];
     const table = this.#at + itemBytes;
     this.#kernel.ints.set([...rows, kinds.at, kinds.width, logKinds], table / 4);
-    return this.#kernel.exports.selectRows(this.#at, table, columns.group.transactionCount);
+    return this.#kernel.exports.selectRows(this.#at, table, columns.transactionCount);
   }
 
   /** The item's memory comes zeroed. */
@@ -417,8 +415,19 @@ function shape({ at, width }: LoadedColumn): [number, number] {
   return [at, width + perRow];
 }
 
+const TOKEN_COLUMNS: Readonly<Record<string, (columns: GroupColumns) => LoadedColumn>> = {
+  account: (columns) => columns.stored('tokAccount'),
+  preMint: (columns) => columns.stored('tokPreMint'),
+  postMint: (columns) => columns.made('tokenPostMint'),
+  preProgramId: (columns) => columns.stored('tokPreProgram'),
+  postProgramId: (columns) => columns.made('tokenPostProgram'),
+  preOwner: (columns) => columns.stored('tokPreOwner'),
+  postOwner: (columns) => columns.made('tokenPostOwner'),
+};
+
 function tokenShape(columns: GroupColumns, name: string): [number, number] {
-  const { at, width } = columns.made('tokenRows');
-  const nulls = name === 'account' ? 0 : orNull;
-  return [at + tokenPlace(name) * width, width + nulls + tokenStride * perRow];
+  const load = TOKEN_COLUMNS[name];
+  assert(load !== undefined, 'every filter of token balances has a column');
+  const [at, own] = shape(load(columns));
+  return [at, own + (name === 'account' ? 0 : orNull)];
 }

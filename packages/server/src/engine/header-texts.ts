@@ -1,4 +1,5 @@
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
+import { parentHashOnWire } from '../ledger/parent-hash-on-wire.ts';
 import type { Selection } from '../query/query.ts';
 import type { Segment } from '../segment/open-segment.ts';
 
@@ -29,6 +30,10 @@ export function buildHeaderTexts(
   return { bytes: encoder.encode(text), starts };
 }
 
+function jsonText(text: string | null): string {
+  return text === null ? 'null' : `"${text}"`;
+}
+
 function headerValue(segment: Segment, block: number, name: HeaderField): string {
   const header = segment.headers[block] as Segment['headers'][number];
   switch (name) {
@@ -40,11 +45,14 @@ function headerValue(segment: Segment, block: number, name: HeaderField): string
     case 'parentNumber':
       return String(header.parentSlot);
     case 'parentHash':
-      return header.parentHash === null ? 'null' : `"${header.parentHash}"`;
+      return jsonText(parentHashOnWire(header));
     case 'height':
       return String(header.height);
     case 'timestamp':
       return String(header.timestamp);
+    // Only a stream knows the finalized head; it puts the value in place of this null.
+    case 'finalizedHead':
+      return 'null';
     case 'recordCounts': {
       const counts = segment.counts[block] as Segment['counts'][number];
       return `{${RECORD_ARRAY_NAMES.map((array) => `"${array}":${counts[array]}`).join()}}`;

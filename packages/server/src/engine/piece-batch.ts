@@ -86,8 +86,9 @@ export class PieceBatchWriter {
     const draft = this.#draft ?? this.#begin(length);
     const at = aligned(this.#length);
     draft.set(text, at);
-    draft.set(header, at + text.length);
-    draft.set(compressed, at + text.length + header.length);
+    // Before the header line: as a rule one of the two texts is empty, so that the other begins on a word.
+    draft.set(compressed, at + text.length);
+    draft.set(header, at + text.length + compressed.length);
     this.#length = at + length;
     this.#table.push(part, text.length, coverage?.slot ?? noSlot, header.length);
     this.#table.push(coverage?.endsWithLine === true ? 1 : 0);
@@ -160,18 +161,18 @@ export function readBatch({ room, table }: PieceBatch, rooms: BatchRooms): PartP
         ...[number, number, number, number],
         ...[number, number, number, number],
       ];
-    const headerAt = at + length;
-    const deflatedAt = headerAt + headerLength;
-    const end = deflatedAt + deflatedLength;
+    const deflatedAt = at + length;
+    const headerAt = deflatedAt + deflatedLength;
+    const end = headerAt + headerLength;
     // Header lines are kept for longer than the text.
-    const headerLine = bytes.slice(headerAt, deflatedAt);
+    const headerLine = bytes.slice(headerAt, end);
     const deflated =
       deflatedLength === 0
         ? undefined
-        : { bytes: bytes.subarray(deflatedAt, end), crc, plainLength };
+        : { bytes: bytes.subarray(deflatedAt, headerAt), crc, plainLength };
     const coverage =
       slot === noSlot ? undefined : { slot, headerLine, endsWithLine: endsWithLine === 1 };
-    const text = bytes.subarray(at, headerAt);
+    const text = bytes.subarray(at, deflatedAt);
     pieces.push({ part, bytes: text, coverage, deflated, release });
     at = aligned(end);
   }

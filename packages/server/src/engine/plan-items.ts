@@ -64,25 +64,24 @@ const RELATION_BITS: Readonly<Record<RecordArray, Readonly<Record<string, number
 
 const LOG_KIND_BITS: Readonly<Record<string, number>> = { log: 1, data: 2, other: 4 };
 
-/** Past this share of a segment's transactions, going through all of them costs less than a list. */
-export const DRIVING_SHARE_MAX = 0.25;
-
-/** What is planned for. */
-export interface PlannedSegment {
-  readonly index: SegmentIndex;
-  readonly transactionCount: number;
-  readonly drivingShareMax: number;
-}
-
-export function planItems(selection: Selection, segment: PlannedSegment): PlannedItem[] {
+export function planItems(
+  selection: Selection,
+  index: SegmentIndex,
+  transactionCount: number,
+): PlannedItem[] {
   const planned: PlannedItem[] = [];
   for (const array of RECORD_ARRAY_NAMES) {
     selection[array].forEach((item, number) => {
-      const plan = planItem(array, number, item, segment);
+      const plan = planItem(array, number, item, { index, transactionCount });
       if (plan !== undefined) planned.push(plan);
     });
   }
   return planned;
+}
+
+interface PlannedSegment {
+  readonly index: SegmentIndex;
+  readonly transactionCount: number;
 }
 
 interface AnyItem {
@@ -101,7 +100,9 @@ function planItem(
   const bits = RELATION_BITS[array];
   let relations = 0;
   for (const [name, isOn] of Object.entries(item.relations)) if (isOn) relations |= bits[name] ?? 0;
-  const { driving, estimate } = drive(array, filters.addressFilters, segment);
+  const driving = array === 'rewards' ? undefined : findCandidates(array, filters, segment.index);
+  if (driving?.transactions.length === 0) return undefined;
+  const estimate = driving?.transactions.length ?? segment.transactionCount;
   return { array, number, ...filters, relations, driving, estimate, matchedRows: 0 };
 }
 
@@ -168,23 +169,53 @@ function hexToBytes(hex: Hex): Uint8Array {
   return Uint8Array.from(Buffer.from(hex.slice(2), 'hex'));
 }
 
-function drive(
+/**
+ * The transactions in which the item can match: those in the lists of all its filters. Undefined where no filter has a list. Most
+ * instruction filters name a program and a discriminator, whose classes are nearly the answer.
+ */
+function findCandidates(
   array: RecordArray,
-  filters: readonly AddressFilter[],
-  { index, transactionCount, drivingShareMax }: PlannedSegment,
-): Pick<PlannedItem, 'driving' | 'estimate'> {
-  if (array === 'rewards' || filters.length === 0)
-    return { driving: undefined, estimate: transactionCount };
-  const weighed = filters.map((filter) => ({
-    filter,
-    estimate: filter.ids.reduce((sum, id) => sum + index.estimate(id), 0),
-  }));
-  const rarest = weighed.reduce((best, next) => (next.estimate < best.estimate ? next : best));
-  if (rarest.estimate > transactionCount * drivingShareMax) {
-    return { driving: undefined, estimate: transactionCount };
+  { addressFilters, dataFilters, committed }: ResolvedFilters,
+  index: SegmentIndex,
+): PlannedItem['driving'] {
+  const lists: { name: string; transactions: Uint32Array }[] = [];
+  const program = addressFilters.find(({ name }) => name === 'programId');
+  const hasClasses =
+    array === 'instructions' &&
+    (program !== undefined || dataFilters.length > 0 || committed !== undefined);
+  if (hasClasses) {
+    const prefixes = dataFilters.map((filter) => filter.values);
+    const classes = index.findClasses({ programs: program?.ids, prefixes, committed });
+    const transactions = unite(classes.map((number) => index.classes.transactions(number)));
+    const names = [program, ...dataFilters].flatMap((filter) => filter?.name ?? []);
+    if (committed !== undefined) names.push('isCommitted');
+    lists.push({ name: names.join('+'), transactions });
   }
-  const transactions = unite(Array.from(rarest.filter.ids, (id) => index.transactions(id)));
-  return { driving: { name: rarest.filter.name, transactions }, estimate: rarest.estimate };
+  for (const { name, ids } of addressFilters) {
+    if (hasClasses && name === 'programId') continue;
+    lists.push({ name, transactions: unite(Array.from(ids, (id) => index.transactions(id))) });
+  }
+  lists.sort((a, b) => a.transactions.length - b.transactions.length);
+  const [rarest, ...others] = lists;
+  if (rarest === undefined) return undefined;
+  const transactions = others.reduce(
+    (common, other) => intersect(common, other.transactions),
+    rarest.transactions,
+  );
+  return { name: rarest.name, transactions };
+}
+
+/** What both ascending lists have. */
+function intersect(a: Uint32Array, b: Uint32Array): Uint32Array {
+  const common = new Uint32Array(a.length);
+  let [i, j, count] = [0, 0, 0];
+  while (i < a.length && j < b.length) {
+    const difference = (a[i] as number) - (b[j] as number);
+    if (difference === 0) common[count++] = a[i] as number;
+    if (difference <= 0) i++;
+    if (difference >= 0) j++;
+  }
+  return common.subarray(0, count);
 }
 
 function unite(lists: readonly Uint32Array[]): Uint32Array {

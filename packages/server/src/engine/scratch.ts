@@ -1,10 +1,12 @@
 import type { EngineKernel } from './engine-kernel.ts';
 
 const alignment = 16;
+/** Kernels write whole vectors and may touch this much behind an end. */
+const slackBytes = 64;
 
 /**
- * Memory of the kernel for the time of one row group, used again for the next: taking it is an addition. It comes zeroed.
- * Where the room does not suffice another piece is taken, and from the next group on one piece that holds both.
+ * Memory of the kernel for the time of one row group, used again for the next: taking it is an addition. Where it does not
+ * suffice another piece is allocated, and from the next group on one piece that holds both.
  */
 export class Scratch {
   readonly #kernel: EngineKernel;
@@ -17,7 +19,7 @@ export class Scratch {
     this.#kernel = kernel;
   }
 
-  /** All that was reserved is free again. */
+  /** Frees everything that was reserved. */
   reset(): void {
     if (this.#pieces.length > 1) {
       this.release();
@@ -26,15 +28,21 @@ export class Scratch {
     this.#at = this.#pieces[0] ?? 0;
   }
 
+  /** Memory with whatever was in it before. */
   reserve(byteCount: number): number {
-    const size = Math.ceil(byteCount / alignment) * alignment;
+    const size = Math.ceil((byteCount + slackBytes) / alignment) * alignment;
     if (this.#at + size > this.#end) {
       this.#add(size);
       this.#bytes += size;
     }
     const at = this.#at;
     this.#at += size;
-    this.#kernel.bytes.fill(0, at, at + size);
+    return at;
+  }
+
+  reserveZeroed(byteCount: number): number {
+    const at = this.reserve(byteCount);
+    this.#kernel.bytes.fill(0, at, at + byteCount);
     return at;
   }
 

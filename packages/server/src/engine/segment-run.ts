@@ -3,14 +3,16 @@
 import type { BlockHeader } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
 import type { GroupEntry } from '../segment/directory.ts';
-import type { CacheStep, ColumnCache } from './column-cache.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment, LoadedHeaders } from './engine-segment.ts';
-import { GroupColumns, type LoadMeter } from './group-columns.ts';
+import { GroupColumns } from './group-columns.ts';
 import { GroupSelector, isInGroup, type SelectedGroup } from './group-selection.ts';
-import { keyRoomTable, loadKeyRooms } from './key-rooms.ts';
+import { loadKeyTexts } from './load-key-texts.ts';
+import { pagesOf } from './page-set.ts';
+import type { LoadMeter } from './plain-reader.ts';
 import { type PlannedItem, planItems } from './plan-items.ts';
 import { RecordPrograms } from './record-programs.ts';
+import { Scratch } from './scratch.ts';
 
 /**
  * Pieces of text are handed on when they reach the goal. A line that fills the buffer comes in several, of which the last ends with
@@ -21,7 +23,6 @@ export const pieceBytesMax = 1 << 19;
 // The tables of `writeLines` in `write.ts`.
 const linesBytes = 32;
 const stateBytes = 32;
-const blockEntryBytes = 16;
 
 export interface BlockRange {
   /** Slots, both inclusive. */
@@ -43,17 +44,13 @@ export interface RunReport extends LoadMeter {
   linesWritten: number;
 }
 
-interface Modules {
-  readonly kernel: EngineKernel;
-  readonly cache: ColumnCache;
-  readonly drivingShareMax: number;
-}
-
 export class SegmentRun {
   readonly report: RunReport;
   readonly #open: EngineSegment;
   readonly #selection: Selection;
-  readonly #modules: Modules;
+  readonly #kernel: EngineKernel;
+  /** What one row group takes while it is worked on. */
+  readonly #scratch: Scratch;
   readonly #firstBlock: number;
   readonly #endBlock: number;
   readonly #alwaysLast: number;
@@ -67,30 +64,31 @@ export class SegmentRun {
   #outBytes = pieceBytesMax;
   #at: number;
 
-  constructor(open: EngineSegment, selection: Selection, options: RunOptions, modules: Modules) {
+  constructor(
+    open: EngineSegment,
+    selection: Selection,
+    options: RunOptions,
+    kernel: EngineKernel,
+  ) {
     this.#open = open;
     this.#selection = selection;
-    this.#modules = modules;
+    this.#kernel = kernel;
+    this.#scratch = new Scratch(kernel);
     const { segment } = open;
     const { first, last } = options.range ?? { first: 0, last: Infinity };
     this.#endBlock = firstAtOrAfter(segment.headers, last + 1);
     this.#firstBlock = firstAtOrAfter(segment.headers, first);
     this.#alwaysLast = options.endsCoverage === true ? this.#endBlock - 1 : -1;
     this.report = {
-      items: planItems(selection, {
-        index: open.index,
-        transactionCount: segment.directory.transactionCount,
-        drivingShareMax: modules.drivingShareMax,
-      }),
+      items: planItems(selection, open.index, segment.directory.transactionCount),
       groupCount: segment.directory.groups.length,
       groupsRead: 0,
       linesWritten: 0,
-      unitsRead: 0,
+      pagesRead: 0,
       bytesRead: 0,
       bytesInflated: 0,
     };
     // From here on nothing fails: a plan that meets a damaged index is never released.
-    const { kernel } = modules;
     this.#headers = open.useHeaders(selection.fields.block);
     this.#selector = new GroupSelector(kernel, segment, this.report.items);
     this.#programs = new RecordPrograms(selection, kernel);
@@ -103,13 +101,14 @@ export class SegmentRun {
   }
 
   release(): void {
-    const { kernel } = this.#modules;
+    const kernel = this.#kernel;
     this.#open.users--;
     this.#headers.users--;
     kernel.release(this.#out);
     kernel.release(this.#lines);
     this.#programs.release();
     this.#selector.release();
+    this.#scratch.release();
   }
 
   /** Whether the text handed out so far ends with a line, and the block of that line: its place in the segment. */
@@ -172,53 +171,55 @@ export class SegmentRun {
     items: readonly PlannedItem[],
     { from, to }: { from: number; to: number },
   ): Generator<Uint8Array> {
-    const { kernel, cache } = this.#modules;
+    const kernel = this.#kernel;
     this.report.groupsRead++;
-    const step = cache.beginStep();
-    try {
-      const modules = { kernel, cache: step, meter: this.report };
-      const columns = new GroupColumns(this.#open, number, modules);
-      const selected = this.#load(columns, items);
-      yield* this.#writeLines(columns.group, { from, to }, { columns, selected, step });
-    } finally {
-      step.end();
-    }
+    this.#scratch.reset();
+    const group = this.#open.segment.directory.groups[number] as GroupEntry;
+    const columns = new GroupColumns(this.#open, number, pagesOf(group, items), {
+      kernel,
+      scratch: this.#scratch,
+      meter: this.report,
+    });
+    const selected = this.#selector.select(columns, items);
+    columns.narrow(selected.marks);
+    this.#programs.bind(columns, selected);
+    yield* this.#writeLines(group, { from, to }, { columns, selected });
   }
 
-  /** Selects, and has all columns that writing needs loaded. */
-  #load(columns: GroupColumns, items: readonly PlannedItem[]): SelectedGroup {
-    try {
-      const selected = this.#selector.select(columns, items);
-      this.#programs.bind(columns, selected);
-      return selected;
-    } finally {
-      columns.endLoading();
+  /** Where the kernel finds the rows of each block of a group: first transaction, end, first reward, end. */
+  #blockTable(group: GroupEntry, columns: GroupColumns): number {
+    const { counts } = this.#open.segment;
+    const table = new Uint32Array(group.blockCount * 4);
+    let [transaction, reward] = [0, 0];
+    for (let i = 0; i < group.blockCount; i++) {
+      const { transactions, rewards } = counts[group.firstBlock + i] as (typeof counts)[number];
+      const first = columns.pages.placeOf(transaction);
+      const end = columns.pages.placeOf(transaction + transactions);
+      table.set([first, end, reward, reward + rewards], i * 4);
+      transaction += transactions;
+      reward += rewards;
     }
+    const at = columns.scratch.reserve(table.byteLength);
+    this.#kernel.ints.set(table, at / 4);
+    return at;
   }
 
   /** Without anything selected, lines only where all are wanted, or to mark the end. */
   *#writeLines(
     group: GroupEntry,
     { from, to }: { from: number; to: number },
-    found?: { columns: GroupColumns; selected: SelectedGroup; step: CacheStep },
+    found?: { columns: GroupColumns; selected: SelectedGroup },
   ): Generator<Uint8Array> {
-    const { kernel } = this.#modules;
+    const kernel = this.#kernel;
     const isWanted = this.#selection.includeAllBlocks;
     if (found === undefined && !isWanted && (this.#alwaysLast < from || this.#alwaysLast >= to))
       return;
-    const blocks = this.#open.blockTable + group.firstBlock * blockEntryBytes;
-    const { textsAt, startsAt } = this.#headers;
-    const lines = [found?.selected.marks ?? 0, blocks, group.firstBlock, textsAt, startsAt];
-    kernel.ints.set([...lines, isWanted ? 1 : 0, this.#alwaysLast], this.#lines / 4);
-    kernel.ints[this.#state / 4] = from;
-    const starts = found?.columns.made('keyStarts').at ?? 0;
-    const keys = found?.columns.made('keys').at ?? 0;
-    const rooms = found === undefined ? 0 : keyRoomTable(this.#open, found.columns, found.step);
+    const keys = this.#prepareLines(group, from, found);
     let isContinued = false;
     for (;;) {
       const before = this.#at;
       // Another query may have had its turn since the last piece.
-      kernel.exports.setKeys(starts, keys, rooms);
+      kernel.exports.setKeys(...keys);
       this.#at = kernel.exports.writeLines(
         this.#state,
         this.#programs.kinds,
@@ -230,7 +231,7 @@ export class SegmentRun {
       );
       if (this.#readState() >= to) break;
       if (kernel.exports.takeKeyMissing() !== 0 && found !== undefined) {
-        loadKeyRooms(this.#open, found.columns, found.selected, found.step);
+        loadKeyTexts(this.#open, found.columns, found.selected);
         continue;
       }
       // A record that does not fit an empty buffer needs a larger one.
@@ -241,9 +242,26 @@ export class SegmentRun {
     yield* this.#flush(isContinued ? 1 : pieceBytesGoal);
   }
 
-  /** Answers the block that the kernel stands before, or in. */
+  /** Tells the kernel where the lines of a group come from. Returns what it needs to write keys. */
+  #prepareLines(
+    group: GroupEntry,
+    from: number,
+    found: { columns: GroupColumns; selected: SelectedGroup } | undefined,
+  ): [starts: number, keys: number, table: number] {
+    const blocks = found === undefined ? 0 : this.#blockTable(group, found.columns);
+    const { textsAt, startsAt } = this.#headers;
+    const lines = [found?.selected.marks ?? 0, blocks, group.firstBlock, textsAt, startsAt];
+    const isWanted = this.#selection.includeAllBlocks ? 1 : 0;
+    this.#kernel.ints.set([...lines, isWanted, this.#alwaysLast], this.#lines / 4);
+    this.#kernel.ints[this.#state / 4] = from;
+    if (found === undefined) return [0, 0, 0];
+    const { columns } = found;
+    return [columns.made('keyStarts').at, columns.stored('txKeys').at, this.#open.keyTable];
+  }
+
+  /** Returns the block that the kernel stands before, or in. */
   #readState(): number {
-    const { ints } = this.#modules.kernel;
+    const { ints } = this.#kernel;
     const at = this.#state / 4;
     this.isAtLineEnd = ints[at + 1] === 0;
     this.report.linesWritten = ints[at + 6] as number;
@@ -259,13 +277,13 @@ export class SegmentRun {
   *#flush(least: number): Generator<Uint8Array> {
     const length = this.#at - this.#out;
     if (length < least) return;
-    const piece = this.#modules.kernel.bytes.subarray(this.#out, this.#at);
+    const piece = this.#kernel.bytes.subarray(this.#out, this.#at);
     this.#at = this.#out;
     yield piece;
   }
 
   #growOut(): void {
-    const { kernel } = this.#modules;
+    const kernel = this.#kernel;
     kernel.release(this.#out);
     this.#outBytes *= 4;
     this.#out = kernel.allocate(this.#outBytes);

@@ -6,7 +6,7 @@ import type { Dialect } from '@sluice/protocol/dialect';
 import type { FieldName, RecordKind } from '@sluice/protocol/field-table';
 import type { ColumnName } from '../segment/columns.ts';
 import type { GroupColumns } from './group-columns.ts';
-import { type MadeColumn, tokenPlace, tokenStride } from './make-column.ts';
+import type { MadeColumn } from './make-column.ts';
 
 const CODE = {
   uint: 0,
@@ -64,24 +64,17 @@ const stored = (code: number, name: ColumnName): Step => ({
   },
 });
 
-/** A value of the rows of token balances. */
-const ofToken = (code: number, name: string): Step => ({
-  code,
-  bind: (g) => {
-    const { at, width } = g.made('tokenRows');
-    return { p0: at + tokenPlace(name) * width, w0: width, w1: tokenStride };
-  },
-});
-
 const made = (code: number, name: MadeColumn): Step => ({
   code,
   bind: (g) => {
     const { at, width } = g.made(name);
-    return { p0: at, w0: width };
+    return { p0: at, w0: width, w1: 1 };
   },
 });
 
 const inQuotes = ({ dialect }: StepContext): number => (dialect === 'solana' ? 1 : 0);
+
+const none = { at: 0, width: 0 };
 
 /** A quantity of 64 bits; with a column of flags that say it is null. */
 function quantity(
@@ -92,8 +85,8 @@ function quantity(
     code: CODE.ulong,
     bind: (g, context) => {
       const { at, width } = load(g);
-      const nulls = nullName === undefined ? 0 : g.stored(nullName).at;
-      return { p0: at, w0: width, p1: nulls, p2: 1, p3: 1, w1: inQuotes(context) };
+      const nulls = nullName === undefined ? none : g.stored(nullName);
+      return { p0: at, w0: width, p1: nulls.at, p2: 1, p3: nulls.width, w1: inQuotes(context) };
     },
   };
 }
@@ -106,10 +99,8 @@ const tokenAmount = (
   code: CODE.ulong,
   bind: (g, context) => {
     const { at, width } = load(g);
-    const rows = g.made('tokenRows');
-    const nulls = rows.at + tokenPlace('amountNull') * rows.width;
-    const stride = tokenStride * rows.width;
-    return { p0: at, w0: width, p1: nulls, p2: nullBit, p3: stride, w1: inQuotes(context) };
+    const nulls = g.stored('tokAmountNull');
+    return { p0: at, w0: width, p1: nulls.at, p2: nullBit, p3: nulls.width, w1: inQuotes(context) };
   },
 });
 
@@ -121,9 +112,9 @@ const flag = (name: ColumnName, bit: number): Step => ({
 const hex = (byteCount: number): Step => ({
   code: CODE.hex,
   bind: (g) => ({
-    p0: g.made('dataPrefixes').at,
-    w0: 8,
-    p1: g.made('dataSizes').at,
+    p0: g.stored('insData').at,
+    w0: 1,
+    p1: g.made('dataStarts').at,
     p2: byteCount,
   }),
 });
@@ -141,7 +132,7 @@ const codedText = (name: ColumnName): Step => ({
   },
 });
 
-const transactionIndex: Step = made(CODE.transactionUint, 'transactionIndexes');
+const transactionIndex: Step = stored(CODE.transactionUint, 'txIndex');
 
 const loadedAddresses: Step = {
   code: CODE.loaded,
@@ -174,12 +165,10 @@ const lookups: Step = {
   },
 };
 
-const pooled = (code: number, name: MadeColumn): Step => ({
+/** Bytes of variable length, and where each row's start. */
+const ranges = (code: number, name: ColumnName, starts: MadeColumn): Step => ({
   code,
-  bind: (g) => {
-    const { at, width, offsets } = g.made(name);
-    return { p0: at, w0: width, p1: offsets };
-  },
+  bind: (g) => ({ p0: g.stored(name).at, w0: 1, p1: g.made(starts).at }),
 });
 
 export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, Step>> } = {
@@ -202,7 +191,7 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
     signatures: {
       code: CODE.signatures,
       bind: (g) => {
-        const { at } = g.made('signatureRooms');
+        const { at } = g.stored('txSignatures');
         return { p0: at, w0: 1, p2: g.made('signatureStarts').at };
       },
     },
@@ -215,7 +204,10 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
   },
   instruction: {
     transactionIndex,
-    instructionAddress: pooled(CODE.rawText, 'addressTexts'),
+    instructionAddress: {
+      code: CODE.rawText,
+      bind: (g) => ({ p0: g.made('addressTexts').at, w0: 1, p1: g.made('addressTextStarts').at }),
+    },
     programId: stored(CODE.key, 'insProgram'),
     accounts: {
       code: CODE.keys,
@@ -224,7 +216,7 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
         return { p0: at, w0: width, p1: g.made('accountStarts').at };
       },
     },
-    data: pooled(CODE.data, 'dataPool'),
+    data: ranges(CODE.data, 'insData', 'dataStarts'),
     d1: hex(1),
     d2: hex(2),
     d4: hex(4),
@@ -241,20 +233,19 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
       code: CODE.instructionText,
       bind: (g) => {
         const rows = g.stored('logInstruction');
-        const { at, width, offsets } = g.made('addressTexts');
+        const texts = g.made('addressTexts').at;
         return {
           p0: rows.at,
           w0: rows.width,
-          p1: offsets,
-          w1: width,
+          p1: g.made('addressTextStarts').at,
           p2: g.made('instructionStarts').at,
-          p3: at,
+          p3: texts,
         };
       },
     },
     programId: stored(CODE.key, 'logProgram'),
     kind: stored(CODE.logKind, 'logKind'),
-    message: pooled(CODE.text, 'messages'),
+    message: ranges(CODE.text, 'logText', 'messageStarts'),
   },
   balance: {
     transactionIndex,
@@ -264,15 +255,15 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
   },
   tokenBalance: {
     transactionIndex,
-    account: ofToken(CODE.key, 'account'),
-    preMint: ofToken(CODE.keyOrNull, 'preMint'),
-    postMint: ofToken(CODE.keyOrNull, 'postMint'),
-    preDecimals: ofToken(CODE.uintOrNull, 'preDecimals'),
-    postDecimals: ofToken(CODE.uintOrNull, 'postDecimals'),
-    preProgramId: ofToken(CODE.keyOrNull, 'preProgramId'),
-    postProgramId: ofToken(CODE.keyOrNull, 'postProgramId'),
-    preOwner: ofToken(CODE.keyOrNull, 'preOwner'),
-    postOwner: ofToken(CODE.keyOrNull, 'postOwner'),
+    account: stored(CODE.key, 'tokAccount'),
+    preMint: stored(CODE.keyOrNull, 'tokPreMint'),
+    postMint: made(CODE.keyOrNull, 'tokenPostMint'),
+    preDecimals: stored(CODE.uintOrNull, 'tokPreDecimals'),
+    postDecimals: made(CODE.uintOrNull, 'tokenPostDecimals'),
+    preProgramId: stored(CODE.keyOrNull, 'tokPreProgram'),
+    postProgramId: made(CODE.keyOrNull, 'tokenPostProgram'),
+    preOwner: stored(CODE.keyOrNull, 'tokPreOwner'),
+    postOwner: made(CODE.keyOrNull, 'tokenPostOwner'),
     preAmount: tokenAmount((g) => g.stored('tokPreAmount'), 1),
     postAmount: tokenAmount((g) => g.made('tokenPostAmount'), 2),
   },

@@ -52,10 +52,8 @@ export function parseKeys(text: string, detail: ErrorDetail = {}): readonly ApiK
   return keys;
 }
 
-/** The key that a request shows, if it is one of ours. Takes the same time for every wrong one. */
-export function findKey(headers: IncomingHttpHeaders, keys: readonly ApiKey[]): ApiKey | undefined {
-  const shown = shownKey(headers);
-  if (shown === undefined) return undefined;
+/** Returns the configured key with this text, if there is one. Takes the same time for every wrong text. */
+export function findKey(shown: string, keys: readonly ApiKey[]): ApiKey | undefined {
   const hash = createHash('sha256').update(shown).digest();
   let found: ApiKey | undefined;
   for (const key of keys) {
@@ -64,7 +62,11 @@ export function findKey(headers: IncomingHttpHeaders, keys: readonly ApiKey[]): 
   return found;
 }
 
-function shownKey({ authorization, 'x-api-key': apiKey }: IncomingHttpHeaders): string | undefined {
+/** Returns the text of the key that a request shows. */
+export function shownKey({
+  authorization,
+  'x-api-key': apiKey,
+}: IncomingHttpHeaders): string | undefined {
   if (typeof apiKey === 'string') return apiKey;
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
 }

@@ -18,7 +18,12 @@ export function buildMetadata(reader: DatasetReader): MetadataBody | undefined {
 }
 
 /** What an operator or a mirror asks: what is stored, how fresh it is, what is wrong. No path, no address, no key. */
-export function buildStatus({ reader, dialects, ingest, ledgerUnixMs }: ServedDataset): object {
+export function buildStatus({
+  reader,
+  dialects,
+  ingest,
+  ledgerUnixMs,
+}: Omit<ServedDataset, 'streams'>): object {
   const snapshot = reader.snapshot();
   const { name, aliases, realTime, votes, allowMissing, genesisHash } = reader.description;
   const { storage, counters, alarms } = reader.status();

@@ -62,6 +62,10 @@ const ADDRESSES = [
   ['GET', '/datasets/{name}/status', 'stored range, sources, lag, alarms'],
   ['GET', '/datasets/{name}/timestamps/{seconds}/block', 'first block at or after a unix second'],
   ['GET', '/datasets', 'all datasets'],
+  ['GET', '/datasets/{name}', 'the metadata; only where the dialect `solana` is allowed'],
+  ['GET', '/datasets/{name}/height', 'the finalized slot, a bare number; likewise'],
+  ['GET', '/datasets/{name}/finalized-stream/height', 'the same; likewise'],
+  ['GET', '/datasets/{name}/state', 'the stored range; likewise'],
 ] as const;
 
 const QUERY_KEYS = [
@@ -114,7 +118,7 @@ const STATUSES = [
 const HEADERS = [
   ['X-Ledger-Finalized-Head-Number, -Hash', 'the finalized head, both or neither, on 200 and 204'],
   ['X-Ledger-Head-Number', 'the head, likewise'],
-  ['X-Sqd-…', 'the same three in the dialect `solana`'],
+  ['X-Sqd-…', 'the same three in the dialect `solana`, and `X-Sqd-Data-Source: real_time`'],
   ['X-Request-Id', 'on everything; one that a client sends is kept if it is plain'],
 ] as const;
 

@@ -37,6 +37,8 @@ export interface GetRoute extends RouteRow {
   readonly build: (context: GetContext) => Answer;
 }
 
+const peer = { method: 'GET', dialect: 'solana' } as const;
+
 export const GET_ROUTES: readonly GetRoute[] = [
   { method: 'GET', url: '/', isOpen: true, build: () => () => html(livePage) },
   { method: 'GET', url: '/page.js', isOpen: true, build: servePageScript },
@@ -52,6 +54,11 @@ export const GET_ROUTES: readonly GetRoute[] = [
     url: '/datasets/:name/timestamps/:seconds/block',
     build: ofDataset(serveBlockAtTime),
   },
+  // Addresses that clients of the dialect `solana` know beside these.
+  { ...peer, url: '/datasets/:name', build: ofDataset(serveMetadata) },
+  { ...peer, url: '/datasets/:name/height', build: ofDataset(serveHeight) },
+  { ...peer, url: '/datasets/:name/finalized-stream/height', build: ofDataset(serveHeight) },
+  { ...peer, url: '/datasets/:name/state', build: ofDataset(serveState) },
 ];
 
 function html(body: string): GetAnswer {
@@ -114,6 +121,21 @@ function serveHead({ reader }: ServedDataset): GetAnswer {
 
 function serveFinalizedHead({ reader }: ServedDataset): GetAnswer {
   return json(reader.snapshot().finalized);
+}
+
+/** The finalized head as a bare number. */
+function serveHeight({ reader }: ServedDataset): GetAnswer {
+  const { finalized } = reader.snapshot();
+  if (finalized === null) throw new CodedError('dataset-starting');
+  return { type: 'text/plain; charset=utf-8', body: String(finalized.number) };
+}
+
+/** The stored range in the form that such clients show: by worker, of which there is one here. */
+function serveState({ reader }: ServedDataset): GetAnswer {
+  const { start, head } = reader.snapshot();
+  const ranges = start === null || head === null ? [] : [{ begin: start, end: head.number }];
+  const { name } = reader.description;
+  return json({ worker_ranges: { [name]: { ranges } }, height: head?.number ?? null });
 }
 
 function serveStatus(dataset: ServedDataset): GetAnswer {

@@ -1,19 +1,22 @@
 import { expect, test } from 'vitest';
 import { type Encoding, negotiateEncoding } from './negotiate-encoding.ts';
 
-const all: readonly Encoding[] = ['zstd', 'gzip', 'identity'];
+const all: readonly Encoding[] = ['gzip', 'zstd', 'identity'];
 
 test.each([
   [undefined, 'identity'],
   ['', 'identity'],
   ['gzip', 'gzip'],
-  ['gzip, zstd', 'zstd'],
+  ['gzip, zstd', 'gzip'],
+  ['deflate, gzip, br, zstd', 'gzip'],
+  ['zstd', 'zstd'],
+  ['gzip;q=0.9, zstd', 'zstd'],
   ['gzip;q=1.0, zstd;q=0.5', 'gzip'],
   ['gzip;q=0', 'identity'],
   ['gzip;q=0.001', 'gzip'],
   ['GZIP ; Q=0.5', 'gzip'],
   ['br', 'identity'],
-  ['*', 'zstd'],
+  ['*', 'gzip'],
   ['*;q=0.1, gzip;q=0', 'zstd'],
   ['*;q=0', 'identity'],
   ['identity;q=1, gzip;q=0.5', 'identity'],

@@ -2,13 +2,16 @@ import * as zlib from 'node:zlib';
 
 export type Encoding = 'identity' | 'gzip' | 'zstd';
 
-/** What this runtime can compress with, the preferred one first. */
+/**
+ * What this runtime can compress with, the preferred one first. gzip goes before zstd: the engine's threads compress it, once
+ * for all readers of the same lines, while zstd needs an open compressor for each reader.
+ */
 export const ENCODINGS: readonly Encoding[] =
-  'createZstdCompress' in zlib ? ['zstd', 'gzip', 'identity'] : ['gzip', 'identity'];
+  'createZstdCompress' in zlib ? ['gzip', 'zstd', 'identity'] : ['gzip', 'identity'];
 
 /**
- * The encoding with the highest q-value among ours; of equal ones the smaller answer. Nothing acceptable is answered as it
- * is: a client that refuses everything is better served than told so.
+ * The encoding with the highest q-value among ours; of equal ones the preferred. A client that accepts nothing of it gets the
+ * lines as they are.
  */
 export function negotiateEncoding(
   header: string | undefined,

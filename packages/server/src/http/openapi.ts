@@ -18,6 +18,15 @@ const metadata = Type.Object({
   real_time: Type.Boolean({ description: 'Whether a live source feeds it.' }),
   start_block: Type.Integer({ description: 'The lowest slot that can be asked for.' }),
 });
+const state = Type.Object({
+  worker_ranges: Type.Record(
+    Type.String(),
+    Type.Object({
+      ranges: Type.Array(Type.Object({ begin: Type.Integer(), end: Type.Integer() })),
+    }),
+  ),
+  height: orNull(Type.Integer()),
+});
 const conflict = Type.Object({
   previousBlocks: Type.Array(blockRef, { minItems: 1, maxItems: 100 }),
 });
@@ -76,6 +85,9 @@ export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
   const get = (summary: string, schema: TSchema, refusals: readonly number[] = []) => ({
     get: describeGet(summary, schema, refusals),
   });
+  const number = (summary: string) => ({
+    get: describeGet(summary, Type.Integer(), [], 'text/plain'),
+  });
   return {
     openapi: '3.1.0',
     info: { title: 'Sluice', version, description: 'Blocks of a ledger, filtered, as JSON lines.' },
@@ -92,6 +104,10 @@ export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
         Type.Object({ block_number: Type.Integer() }),
         [400],
       ),
+      '/datasets/{name}': get(forPeer('What the dataset is.'), metadata),
+      '/datasets/{name}/height': number(forPeer('The highest finalized slot.')),
+      '/datasets/{name}/finalized-stream/height': number(forPeer('The highest finalized slot.')),
+      '/datasets/{name}/state': get(forPeer('The stored range.'), state),
       '/openapi.json': { get: { summary: 'This description.', responses: page } },
       '/docs': { get: { summary: 'The interface for people.', responses: page } },
       '/': { get: { summary: 'A page that shows the datasets live.', responses: page } },
@@ -117,6 +133,10 @@ export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
     },
     security: [{}, { bearer: [] }, { key: [] }],
   };
+}
+
+function forPeer(summary: string): string {
+  return `${summary} Only where the dataset allows the dialect solana.`;
 }
 
 function ofEachDialect(prefix: string, build: (dialect: Dialect) => TSchema): object {
@@ -154,14 +174,19 @@ function reference(kind: string, name: string): object {
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-function describeGet(summary: string, schema: TSchema, refusals: readonly number[]): object {
+function describeGet(
+  summary: string,
+  schema: TSchema,
+  refusals: readonly number[],
+  type = 'application/json',
+): object {
   return {
     summary,
     responses: {
       200: {
         description: 'The answer.',
         headers: everyAnswer,
-        content: { 'application/json': { schema } },
+        content: { [type]: { schema } },
       },
       ...describeRefusals([...refusals, 401, 404, 429, 500, 503]),
       default: failureResponse,
@@ -260,7 +285,11 @@ const streamHeaders = {
     'The finalized head of the state that the answer began with; X-Sqd- in the dialect solana.',
   ),
   'X-Ledger-Finalized-Head-Hash': header(Type.String(), 'Its hash; both or neither.'),
-  'X-Ledger-Head-Number': header(Type.Integer(), 'The highest block of that state.'),
+  'X-Ledger-Head-Number': header(
+    Type.Integer(),
+    'The highest block of that state; on a finalized stream in the dialect solana, the finalized head.',
+  ),
+  'X-Sqd-Data-Source': header(Type.String(), 'Always real_time; only in the dialect solana.'),
 };
 
 const encodingHeaders = {

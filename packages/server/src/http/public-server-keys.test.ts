@@ -16,9 +16,13 @@ describe('keys', () => {
   test('error: without a key everything but the pages is 401, before anything else (S-01)', async () => {
     await restart({ keys });
     const paths = ['/datasets', '/nope', '/datasets/nope/head', '/datasets/%zz/head'];
-    for (const path of paths) expect([path, (await fixture.get(path)).status]).toEqual([path, 401]);
+    for (const path of paths) {
+      const missing = await fixture.get(path);
+      expect([path, missing.status, errorOf(missing).code]).toEqual([path, 401, 'key-missing']);
+    }
     const wrong = await fixture.get('/datasets', { authorization: 'Bearer wrong' });
     expect([wrong.status, errorOf(wrong).code]).toEqual([401, 'key-wrong']);
+    expect(errorOf(wrong).message).not.toContain('is needed');
     expect(wrong.headers['www-authenticate']).toBe('Bearer');
     for (const open of ['/', '/page.js', '/docs', '/openapi.json']) {
       expect([open, (await fixture.get(open)).status]).toEqual([open, 200]);

@@ -312,7 +312,7 @@ const exposedHeaders = ['X-Ledger', 'X-Sqd']
   .flatMap((prefix) =>
     ['Finalized-Head-Number', 'Finalized-Head-Hash', 'Head-Number'].map((n) => `${prefix}-${n}`),
   )
-  .concat('X-Request-Id', 'Retry-After')
+  .concat('X-Sqd-Data-Source', 'X-Request-Id', 'Retry-After')
   .join(', ');
 
 /** What the framework refuses by itself, in the words of our catalogue. */

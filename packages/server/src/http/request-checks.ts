@@ -2,9 +2,10 @@
  * What is checked before a body is read, in the order the interface promises: 401, 404, 405, 429, 415. After it come 413, 400
  * and 503.
  */
+import type { Dialect } from '@sluice/protocol/dialect';
 import type { FastifyRequest } from 'fastify';
 import { CodedError } from '../base/errors.ts';
-import { type ApiKey, findKey, keyId } from './api-keys.ts';
+import { type ApiKey, findKey, keyId, shownKey } from './api-keys.ts';
 import type { KeyBudgets } from './key-budgets.ts';
 import { checkBodyHeaders } from './read-body.ts';
 import type { DatasetDirectory, DatasetEntry } from './served-dataset.ts';
@@ -16,6 +17,8 @@ export interface RouteRow {
   readonly url: string;
   /** Pages for people, and the description of the interface, hold no data and take no key. */
   readonly isOpen?: true;
+  /** Only datasets that allow this dialect have the path. */
+  readonly dialect?: Dialect;
 }
 
 export interface RequestChecksModules {
@@ -41,7 +44,10 @@ export function checkRequest(
   const key = route?.isOpen === true ? null : checkKey(request, modules);
   const matches = route === undefined ? matchPath(request.url, modules.routes) : [route];
   const dataset = checkDataset(request.url, matches, modules.datasets);
-  if (route === undefined || request.is404) throw refuseRoute(request.method, matches);
+  const offered = matches.filter((row) => isOffered(row, dataset));
+  if (route === undefined || request.is404 || offered.length === 0) {
+    throw refuseRoute(request.method, offered);
+  }
   if (key !== null) modules.budgets.takeRequest(keyId(key));
   if (request.method !== 'POST') return { key, dataset };
   if (key !== null) modules.budgets.checkStreams(keyId(key));
@@ -55,7 +61,9 @@ export function checkKey(
 ): ApiKey | null {
   const known = keys();
   if (known === null) return null;
-  const key = findKey(request.headers, known);
+  const shown = shownKey(request.headers);
+  if (shown === undefined) throw new CodedError('key-missing');
+  const key = findKey(shown, known);
   if (key === undefined) throw new CodedError('key-wrong');
   return key;
 }
@@ -94,6 +102,10 @@ function checkDataset(
   const dataset = datasets.find(pathParts(url)[2] as string);
   if (dataset === undefined) throw new CodedError('dataset-unknown');
   return dataset;
+}
+
+function isOffered({ dialect }: RouteRow, dataset: DatasetEntry | null): boolean {
+  return dialect === undefined || dataset?.names.dialects.includes(dialect) === true;
 }
 
 function refuseRoute(method: string, matches: readonly RouteRow[]): CodedError {

@@ -213,7 +213,9 @@ class StreamSender {
 
   /** Both of the finalized head's or neither, of the state the answer began with. */
   #writeHeads({ head, finalized }: StreamHeads): void {
-    const prefix = HEADER_PREFIXES[this.#asked.dialect];
+    const { dialect } = this.#asked;
+    const prefix = HEADER_PREFIXES[dialect];
+    if (dialect === 'solana') this.#reply.header('x-sqd-data-source', 'real_time');
     if (head !== null) this.#reply.header(`${prefix}-head-number`, String(head.number));
     if (finalized === null) return;
     this.#reply.header(`${prefix}-finalized-head-number`, String(finalized.number));

@@ -1,3 +1,4 @@
+import { unreachable } from '../base/assert.ts';
 import type { Anchor } from '../chain/chain-snapshot.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
@@ -7,6 +8,8 @@ import type { FollowedSource } from './followed-source.ts';
 /** Where a new dataset begins. */
 export type StartPoint =
   | { readonly kind: 'genesis' }
+  /** At the first block that the source has. */
+  | { readonly kind: 'earliest' }
   /** At the finalized head. */
   | { readonly kind: 'latest' }
   /** At the first block at or after a slot. */
@@ -30,9 +33,9 @@ export async function chooseStart(
   const { node } = source;
   const finalized = source.note(await node.slot('finalized', signal));
   if (finalized.kind === 'refused') return later;
-  const first = firstWanted(start, finalized.value);
   const available = source.note(await node.firstAvailable(signal));
   if (available.kind === 'refused') return later;
+  const first = firstWanted(start, { finalized: finalized.value, available: available.value });
   if (available.value > first) return { kind: 'pruned', firstAvailable: available.value };
   if (first === 0) return { kind: 'chosen', anchor: null };
   const range = { first, last: Math.min(finalized.value, first + listSlotsMax - 1) };
@@ -44,9 +47,22 @@ export async function chooseStart(
   return header.kind === 'ok' ? { kind: 'chosen', anchor: anchorBelow(header.value) } : later;
 }
 
-function firstWanted(start: StartPoint, finalized: Slot): number {
-  if (start.kind === 'genesis') return 0;
-  return start.kind === 'slot' ? start.slot : finalized;
+function firstWanted(
+  start: StartPoint,
+  { finalized, available }: { readonly finalized: Slot; readonly available: Slot },
+): number {
+  switch (start.kind) {
+    case 'genesis':
+      return 0;
+    case 'earliest':
+      return available;
+    case 'latest':
+      return finalized;
+    case 'slot':
+      return start.slot;
+    default:
+      return unreachable(start);
+  }
 }
 
 const later: StartChoice = { kind: 'later' };

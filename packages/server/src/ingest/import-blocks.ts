@@ -20,7 +20,7 @@ import type { Slot } from '../ledger/primitives.ts';
 import { type BlockLine, lineExpected } from '../source/read-block-lines.ts';
 import type { PrepareBlock } from './block-loader.ts';
 import { linkHeader } from './chain-feeder.ts';
-import { type PreparedBlock, withHeader } from './prepared-block.ts';
+import { buildDraft, type PreparedBlock } from './prepared-block.ts';
 
 export interface ImportModules {
   readonly dataset: Dataset;
@@ -29,6 +29,10 @@ export interface ImportModules {
   readonly merger: SegmentMerger;
   /** Called after each block that was taken or passed over, with the length of its JSON. */
   readonly onBlock?: (byteLength: number) => void;
+  /** Called when nobody reads the bytes of a line any more. */
+  readonly onLineRead?: (bytes: Uint8Array) => void;
+  /** Called when nobody reads the bytes of a draft any more. */
+  readonly onDraftRead?: (bytes: Uint8Array) => void;
 }
 
 export interface ImportProgress {
@@ -66,6 +70,8 @@ export async function importBlocks(
     } catch (error) {
       if (!isCodedError(error)) throw error;
       throw atPlace(place, error);
+    } finally {
+      modules.onLineRead?.(bytes);
     }
   };
   try {
@@ -125,6 +131,7 @@ class ImportBatch {
     const header = linkHeader(this.#parent(), prepared.header);
     if (isCodedError(header)) throw atPlace(place, header);
     const isFull = await this.#append(header, prepared);
+    this.#modules.onDraftRead?.(prepared.bytes);
     this.#importedCount++;
     if (isFull || this.#headers.length >= datasetLimits.sealBlockCount) await this.flush();
   }
@@ -151,13 +158,13 @@ class ImportBatch {
     this.#headers.push(header);
     if (dataset.snapshot().hot.length > 0) {
       // Above blocks that were followed live there is no room for a segment until those are sealed.
-      const { bytes } = withHeader(prepared, header);
+      const bytes = buildDraft(prepared.bytes, header);
       this.#hot.push({ header, bytes });
       this.#hotBytes += bytes.byteLength;
       return this.#hotBytes >= datasetLimits.sealBytes;
     }
     try {
-      const { byteLength, isFull } = await merger.append(prepared.bytes, [header]);
+      const { byteLength, isFull } = await merger.appendDraft(prepared.bytes, header);
       return isFull || byteLength >= datasetLimits.sealBytes;
     } catch (error) {
       // The thread died, and what was collected with it.

@@ -86,10 +86,22 @@ describe('following one node', () => {
       });
       await untilAlarm(following, 'source-start-missing');
       const [alarm] = following.dataset.status().alarms;
-      expect(alarm?.message).toMatch(/begins at slot \d+$/);
+      expect(alarm?.message).toMatch(
+        /begins at slot (\d+): start with --from earliest or --from \1 /,
+      );
       expect(following.dataset.snapshot().start).toBeNull();
     },
   );
+
+  test('behavior: the earliest start is the first block that the source has', async () => {
+    const { node, following } = await startWorld({
+      ledger: { chain: { startSlot: 300, historySlots: 100 } },
+      start: { kind: 'earliest' },
+    });
+    const snapshot = await following.until('the head is reached', isCaughtUp(node));
+    expect(snapshot.start).toBeGreaterThan(150);
+    expectSameChain(snapshot, node, snapshot.start ?? undefined);
+  });
 
   test('behavior: a start that the ledger has yet to come to is told, and begun with when it has', async () => {
     const world = await startWorld({
@@ -99,7 +111,7 @@ describe('following one node', () => {
     const { following, node } = world;
     await untilAlarm(following, 'source-start-missing');
     const [alarm] = following.dataset.status().alarms;
-    expect(alarm?.message).toMatch(/has come to slot 2\d\d only$/);
+    expect(alarm?.message).toMatch(/has come to slot 2\d\d only: /);
     await world.produce(60);
     await following.until('the head is reached', isCaughtUp(node));
     expect(following.dataset.snapshot().start).toBeGreaterThan(280);

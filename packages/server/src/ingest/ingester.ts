@@ -162,8 +162,8 @@ export class Ingester {
         if (choice.kind === 'later') continue;
         const text =
           choice.kind === 'pruned'
-            ? `${source.name} begins at slot ${choice.firstAvailable}`
-            : `${source.name} has come to slot ${choice.finalized} only`;
+            ? `${source.name} begins at slot ${choice.firstAvailable}: start with --from earliest or --from ${choice.firstAvailable} (the same as from: in a configuration), or add a source that has earlier blocks`
+            : `${source.name} has come to slot ${choice.finalized} only: wait, or start with --from latest`;
         dataset.alarms.raise('source-start-missing', text);
       }
       await clock.sleep(retryStartMs, signal);

@@ -29,7 +29,7 @@ import {
   toJson,
 } from '../source/testing/raw-block.ts';
 import { hasRealData, type RealBlock, readRealBlocks } from '../source/testing/real-data.ts';
-import { prepareDraft } from './prepared-block.ts';
+import { buildDraft, prepareBlock, prepareDraft } from './prepared-block.ts';
 
 /** One for all tests, as a thread has one for all blocks. */
 const kernel = new TransactionKernel(voteProgram);
@@ -42,8 +42,11 @@ function prepare(
   by?: TransactionKernel,
 ): unknown {
   try {
-    const prepared = prepareDraft(normalizeBlock(number, bytes, options, by));
-    return { ...prepared, bytes: Buffer.from(prepared.bytes).toString('base64') };
+    const normalized = normalizeBlock(number, bytes, options, by);
+    const { header, bytes: whole, counts } = prepareBlock(normalized);
+    const built = buildDraft(prepareDraft(normalized).bytes, header);
+    expect(Buffer.compare(built, whole), 'the draft gives the same segment').toBe(0);
+    return { header, counts, bytes: Buffer.from(whole).toString('base64') };
   } catch (error) {
     if (!isCodedError(error)) throw error;
     return { code: error.code, detail: error.detail };
@@ -92,6 +95,40 @@ test('property: a log that fits its calls, or does not, comes out as without the
     { numRuns: 80 },
   );
 });
+
+test('behavior: a log that is cut off at any line is taken where all heights are known, with the same bytes', () => {
+  const { length } = logOf(wholeBlock());
+  expect(length).toBeGreaterThan(10);
+  for (const heights of ['all', 'none', 'odd'] as const) {
+    for (let cut = 0; cut <= length; cut++) {
+      for (const after of [[], ['Program log: short enough', success(program.a)]]) {
+        const raw = wholeBlock();
+        setHeights(raw, heights);
+        const lines = logOf(raw);
+        lines.splice(cut, lines.length, 'Log truncated', ...after);
+        const takenCount = expectSame(toBytes(raw));
+        if (heights === 'all') expect(takenCount, `cut at ${cut}`).toBe(2);
+      }
+    }
+  }
+});
+
+type RawMeta = {
+  logMessages: string[];
+  innerInstructions: { instructions: { stackHeight?: number }[] }[];
+};
+
+const metaOf = (raw: RawObject) => (raw['transactions'] as { meta: RawMeta }[])[0]?.meta as RawMeta;
+const logOf = (raw: RawObject) => metaOf(raw).logMessages;
+
+/** Leaves the heights of inner calls, removes them, or makes one that no call can have there. */
+function setHeights(raw: RawObject, heights: 'all' | 'none' | 'odd'): void {
+  const calls = metaOf(raw).innerInstructions.flatMap(({ instructions }) => instructions);
+  for (const [i, call] of calls.entries()) {
+    if (heights === 'none') delete call.stackHeight;
+    if (heights === 'odd' && i === 1) call.stackHeight = 5;
+  }
+}
 
 test('property: flipped bytes come out as without the kernel', () => {
   const bytes = toBytes(wholeBlock());

@@ -1,57 +1,64 @@
+/** What the kernel of segments and the engine's kernel both have. */
+export interface PageDecoder {
+  decodePages(
+    ...args: [
+      columns: number,
+      columnCount: number,
+      pages: number,
+      pageTransactions: number,
+      counts: number,
+      transactionCount: number,
+      window: number,
+      dictionaryBytes: number,
+      rawBytesMax: number,
+    ]
+  ): number;
+  findDamagedChunk(bytes: number, length: number, chunkBytes: number, expected: number): number;
+}
+
 /** The functions of `assembly/engine.ts` that the engine calls. Addresses are byte positions in the kernel's memory. */
-export interface EngineExports {
+export interface EngineExports extends PageDecoder {
   readonly BASE58_TABLE_BYTES: { readonly value: number };
-  lzDecompress(input: number, length: number, out: number, capacity: number): number;
-  joinPlanes(input: number, planes: number, count: number, width: number, out: number): void;
+  readonly DATA_TEXTS_BYTES: { readonly value: number };
+  setDataTexts(at: number): void;
   base58Initialize(base: number): void;
   base58Encode(bytes: number, length: number, out: number): number;
-  startsOf(lengths: number, width: number, count: number, out: number): number;
-  addColumn(column: number, width: number, count: number, out: number): void;
-  sumInRanges(steps: number, width: number, starts: number, rangeCount: number, out: number): void;
-  decodeKeys(codes: number, width: number, count: number, highestBefore: number, out: number): void;
-  resolvePost(
-    pre: number,
-    preWidth: number,
-    post: number,
-    postWidth: number,
-    count: number,
-    out: number,
-  ): void;
-  applyChanges(
-    pre: number,
-    preWidth: number,
-    change: number,
-    changeWidth: number,
-    count: number,
-    out: number,
-  ): void;
-  addressTexts(
-    depths: number,
-    width: number,
-    starts: number,
-    transactionCount: number,
-    path: number,
-    textStarts: number,
+  takeDecodedBytes(): number;
+  sumCounts(counts: number, transactionCount: number, out: number): void;
+  readPageStarts(
+    table: number,
+    length: number,
+    sectionCount: number,
+    pagedSections: number,
+    pageCount: number,
     out: number,
   ): number;
-  dataPrefixes(bytes: number, starts: number, count: number, width: number, out: number): void;
-  bitsOf(values: number, count: number): number;
-  narrow(values: number, count: number, width: number, out: number): void;
-  interleave(
+  placeAsked(ids: number, count: number, blocks: number, rooms: number, out: number): number;
+  startsOf(lengths: number, count: number, out: number): number;
+  addColumn(column: number, count: number, out: number): void;
+  sumInRanges(steps: number, starts: number, rangeCount: number, out: number): void;
+  resolvePost(pre: number, post: number, count: number, out: number): void;
+  applyChanges(pre: number, change: number, count: number, out: number): void;
+  addressTexts(
     ...args: [
-      column: number,
-      width: number,
-      count: number,
-      place: number,
-      rowWidth: number,
-      stride: number,
+      depths: number,
+      odd: number,
+      oddSteps: number,
+      starts: number,
+      transactionCount: number,
+      path: number,
+      textStarts: number,
       out: number,
     ]
+  ): number;
+  placeTransactions(
+    list: number,
+    count: number,
+    first: number,
+    pageTransactions: number,
+    ranks: number,
+    out: number,
   ): void;
-  capBytes(column: number, width: number, count: number, out: number): void;
-  signatureRooms(bytes: number, count: number, out: number): void;
-  poolTexts: PoolRows;
-  poolData: PoolRows;
   setGroup(table: number, scratch: number): void;
   selectInstructions(item: number, transactionCount: number): number;
   selectTransactions(item: number, transactionCount: number): number;
@@ -73,7 +80,14 @@ export interface EngineExports {
     rooms: number,
     out: number,
   ): number;
-  placeKeys(ids: number, count: number, pageKeys: number, rooms: number, out: number): void;
+  placeKeys(
+    ids: number,
+    count: number,
+    keys: number,
+    firstId: number,
+    rooms: number,
+    out: number,
+  ): void;
   unaskKeys(rooms: number, count: number): void;
   setKeys(starts: number, ids: number, rooms: number): void;
   takeKeyMissing(): number;
@@ -87,15 +101,3 @@ export interface EngineExports {
     limit: number,
   ): number;
 }
-
-type PoolRows = (
-  ...args: [
-    bytes: number,
-    starts: number,
-    count: number,
-    table: number,
-    mask: number,
-    offsets: number,
-    out: number,
-  ]
-) => number;

@@ -8,7 +8,6 @@ import { KernelUnderTest } from './testing/kernel-memory.ts';
 interface ColumnExports extends EngineExports {
   keyRooms(keys: number, count: number, out: number): void;
   keyText(room: number): number;
-  signatureText(room: number): number;
   writeUlong(value: bigint, out: number): number;
 }
 
@@ -19,11 +18,6 @@ kernel.keep();
 const begin = () => kernel.reset();
 beforeEach(begin);
 
-type Width = 1 | 2 | 4;
-const widthOf = (values: readonly number[]): Width => {
-  const max = Math.max(0, ...values);
-  return max < 256 ? 1 : max < 65_536 ? 2 : 4;
-};
 const column = (max = 0xffff_ffff) =>
   fc.oneof(
     fc.array(fc.nat(255), { maxLength: 40 }),
@@ -126,24 +120,6 @@ describe('texts that take the place of their bytes', () => {
       { numRuns: 100 },
     );
   });
-
-  test('property: signatures', () => {
-    const signatures = fc.array(withZeros({ min: 64, max: 64 }), { maxLength: 12 });
-    fc.assert(
-      fc.property(signatures, orders, (rows, order) => {
-        begin();
-        const at = join(rows);
-        const rooms = kernel.room(rows.length * 96);
-        exports.signatureRooms(at, rows.length, rooms);
-        for (const row of orderOf(rows.length, order)) {
-          const room = rooms + row * 96;
-          const text = kernel.readText(room, room + exports.signatureText(room));
-          expect(text).toBe(base58.encode(rows[row] as Uint8Array));
-        }
-      }),
-      { numRuns: 100 },
-    );
-  });
 });
 
 describe('columns', () => {
@@ -153,11 +129,11 @@ describe('columns', () => {
         begin();
         const count = Math.min(a.length, b.length);
         const out = kernel.room((a.length + 1) * 4);
-        const total = exports.startsOf(kernel.ints(a, widthOf(a)), widthOf(a), a.length, out);
+        const total = exports.startsOf(kernel.ints(a), a.length, out);
         expect(kernel.readInts(out, a.length + 1)).toEqual(startsFrom(a));
         expect(total).toBe(startsFrom(a).at(-1));
         const sums = kernel.ints(a);
-        exports.addColumn(kernel.ints(b, widthOf(b)), widthOf(b), count, sums);
+        exports.addColumn(kernel.ints(b), count, sums);
         expect(kernel.readInts(sums, count)).toEqual(
           a.slice(0, count).map((value, i) => value + (b[i] as number)),
         );
@@ -171,13 +147,7 @@ describe('columns', () => {
         begin();
         const starts = startsFrom(lengths).map((start) => Math.min(start, steps.length));
         const out = kernel.room(steps.length * 4);
-        exports.sumInRanges(
-          kernel.ints(steps, widthOf(steps)),
-          widthOf(steps),
-          kernel.ints(starts),
-          lengths.length,
-          out,
-        );
+        exports.sumInRanges(kernel.ints(steps), kernel.ints(starts), lengths.length, out);
         const end = starts.at(-1) as number;
         const expected = lengths.flatMap((_, range) => {
           let sum = 0;
@@ -185,39 +155,6 @@ describe('columns', () => {
         });
         expect(kernel.readInts(out, end)).toEqual(expected);
       }),
-    );
-  });
-
-  test('property: key codes to ids, as the format says', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: -1, max: 1 << 20 }),
-        fc.array(fc.tuple(fc.boolean(), fc.nat(400)), { maxLength: 60 }),
-        (before, draws) => {
-          begin();
-          let highest = before;
-          const ids: number[] = [];
-          const codes = draws.map(([isNew, value]) => {
-            if (isNew || highest < 0) {
-              highest += value + 1;
-              ids.push(highest);
-              return 2 * value;
-            }
-            const id = value % (highest + 1);
-            ids.push(id);
-            return 2 * id + 1;
-          });
-          const out = kernel.room(codes.length * 4);
-          exports.decodeKeys(
-            kernel.ints(codes, widthOf(codes)),
-            widthOf(codes),
-            codes.length,
-            before,
-            out,
-          );
-          expect(kernel.readInts(out, codes.length)).toEqual(ids);
-        },
-      ),
     );
   });
 
@@ -230,39 +167,10 @@ describe('columns', () => {
         const post = rows.map(([before, after]) =>
           after === null ? 0 : after === before ? 1 : after + 2,
         );
-        const out = kernel.room(rows.length * 2);
-        const [preWidth, postWidth] = [widthOf(pre), widthOf(post)];
-        exports.resolvePost(
-          kernel.ints(pre, preWidth),
-          preWidth,
-          kernel.ints(post, postWidth),
-          postWidth,
-          rows.length,
-          out,
-        );
-        const width = Math.max(preWidth, postWidth);
-        const bytes = kernel.read(out, rows.length * width);
-        const decoded = width === 1 ? [...bytes] : [...new Uint16Array(bytes.buffer)];
+        const out = kernel.room(rows.length * 4);
+        exports.resolvePost(kernel.ints(pre), kernel.ints(post), rows.length, out);
+        const decoded = kernel.readInts(out, rows.length);
         expect(decoded).toEqual(rows.map(([, after]) => (after === null ? 0 : after + 1)));
-      }),
-    );
-  });
-
-  test('property: columns side by side in rows as wide as the widest', () => {
-    fc.assert(
-      fc.property(column(65_535), column(65_535), (a, b) => {
-        begin();
-        const count = Math.min(a.length, b.length);
-        const rowWidth = Math.max(widthOf(a), widthOf(b)) as Width;
-        const out = kernel.room(count * 2 * rowWidth);
-        [a, b].forEach((values, place) => {
-          const width = widthOf(values);
-          exports.interleave(kernel.ints(values, width), width, count, place, rowWidth, 2, out);
-        });
-        const rows = a.slice(0, count).flatMap((value, i) => [value, b[i] as number]);
-        const expected = kernel.ints(rows, rowWidth);
-        const byteCount = rows.length * rowWidth;
-        expect(kernel.read(out, byteCount)).toEqual(kernel.read(expected, byteCount));
       }),
     );
   });
@@ -284,36 +192,30 @@ describe('columns', () => {
         const pre = kernel.longs(rows.map(([before]) => before));
         const change = kernel.longs(rows.map(([before, after]) => fold(after - before)));
         const out = kernel.room(rows.length * 8);
-        exports.applyChanges(pre, 8, change, 8, rows.length, out);
+        exports.applyChanges(pre, change, rows.length, out);
         expect(kernel.readLongs(out, rows.length)).toEqual(rows.map(([, after]) => after));
       }),
     );
   });
 
-  test('behavior: narrow columns of amounts and differences', () => {
-    const out = kernel.room(3 * 8);
-    exports.applyChanges(kernel.ints([5, 6, 7], 1), 1, kernel.ints([0, 3, 513], 2), 2, 3, out);
-    expect(kernel.readLongs(out, 3)).toEqual([5n, 4n, BigInt.asUintN(64, 7n - 257n)]);
-  });
-
   test('property: addresses of call trees from their depths', () => {
-    const tree = fc.array(fc.nat(8), { maxLength: 30 }).map((steps) => {
-      const paths: number[][] = [];
-      let before: number[] = [];
-      for (const step of steps) {
-        const depth = (step % (before.length + 1)) + 1;
-        before =
-          depth > before.length
-            ? [...before, 0]
-            : [...before.slice(0, depth - 1), (before[depth - 1] as number) + 1];
-        paths.push(before);
-      }
-      return paths;
+    // An address that does not follow from the one before is written out.
+    const odd = fc.array(fc.nat(300), { minLength: 1, maxLength: 6 });
+    const step = fc.tuple(fc.nat(8), fc.option(odd, { freq: 4 }));
+    const tree = fc.array(step, { maxLength: 30 }).map((steps) => {
+      let before: readonly number[] = [];
+      return steps.map(([up, path]) => {
+        const depth = (up % (before.length + 1)) + 1;
+        const next = [...before.slice(0, depth - 1), (before[depth - 1] ?? -1) + 1];
+        before = path ?? next;
+        return { path: before, oddSteps: path ?? [] };
+      });
     });
     fc.assert(
       fc.property(fc.array(tree, { maxLength: 5 }), (trees) => {
         begin();
-        const paths = trees.flat();
+        const rows = trees.flat();
+        const paths = rows.map(({ path }) => path);
         const depths = paths.map((path) => path.length);
         const texts = paths.map((path) => JSON.stringify(path));
         const textStarts = kernel.room((paths.length + 1) * 4);
@@ -321,8 +223,9 @@ describe('columns', () => {
         const scratch = kernel.room(4_096);
         const out = kernel.room(20_000);
         const end = exports.addressTexts(
-          kernel.ints(depths, 1),
-          1,
+          kernel.ints(depths),
+          kernel.ints(rows.map(({ oddSteps }) => oddSteps.length)),
+          kernel.ints(rows.flatMap(({ oddSteps }) => oddSteps)),
           starts,
           trees.length,
           scratch,
@@ -338,43 +241,32 @@ describe('columns', () => {
     );
   });
 
-  test('property: the first 8 and 16 bytes of each range, zeros where it is shorter', () => {
-    const rows = fc.array(fc.uint8Array({ maxLength: 24 }), { maxLength: 20 });
+  test('property: candidates get the places that their transactions have among the pages in memory', () => {
+    const sets = fc.record({
+      pageTransactions: fc.integer({ min: 1, max: 5 }),
+      wanted: fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
+      first: fc.nat(1_000),
+    });
     fc.assert(
-      fc.property(rows, fc.constantFrom(8, 16), (rows, width) => {
+      fc.property(sets, ({ pageTransactions, wanted, first }) => {
         begin();
-        const data = kernel.bytes(Uint8Array.from(Buffer.concat(rows)));
-        const starts = kernel.ints(startsFrom(rows.map((row) => row.length)));
-        const out = kernel.room(rows.length * width);
-        exports.dataPrefixes(data, starts, rows.length, width, out);
-        const expected = rows.map((row) =>
-          Uint8Array.from({ length: width }, (_, i) => row[i] ?? 0),
+        const isRead = (transaction: number) => wanted[Math.floor(transaction / pageTransactions)];
+        const inMemory = Array.from(
+          { length: wanted.length * pageTransactions },
+          (_, transaction) => transaction,
+        ).filter(isRead);
+        const ranks = startsFrom(wanted.map(Number));
+        const list = kernel.ints(inMemory.map((transaction) => first + transaction));
+        const out = kernel.room(inMemory.length * 4);
+        exports.placeTransactions(
+          list,
+          inMemory.length,
+          first,
+          pageTransactions,
+          kernel.ints(ranks),
+          out,
         );
-        expect(kernel.read(out, rows.length * width)).toEqual(
-          Uint8Array.from(Buffer.concat(expected)),
-        );
-      }),
-    );
-  });
-
-  test('property: 32-bit values to the width that holds them, and sizes to bytes', () => {
-    fc.assert(
-      fc.property(column(), (values) => {
-        begin();
-        const wide = kernel.ints(values);
-        const bits = exports.bitsOf(wide, values.length) >>> 0;
-        expect(bits).toBe(values.reduce((all, value) => (all | value) >>> 0, 0));
-        const width = widthOf(values);
-        const out = kernel.room(values.length * 4);
-        exports.narrow(wide, values.length, width, out);
-        const again = kernel.ints(values, width);
-        expect(kernel.read(out, values.length * width)).toEqual(
-          kernel.read(again, values.length * width),
-        );
-        exports.capBytes(again, width, values.length, out);
-        expect([...kernel.read(out, values.length)]).toEqual(
-          values.map((value) => Math.min(value, 255)),
-        );
+        expect(kernel.readInts(out, inMemory.length)).toEqual(inMemory.map((_, place) => place));
       }),
     );
   });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
+import { encodeBase58 } from '../base/base58.ts';
 import { KernelUnderTest } from './testing/kernel-memory.ts';
 
 interface PrintExports {
@@ -10,7 +11,15 @@ interface PrintExports {
 const kernel = new KernelUnderTest<PrintExports>('print');
 beforeEach(() => kernel.reset());
 
-const codes = { text: 0, number: 1, numbers: 2, texts: 3, quoted: 4 } as const;
+const codes = {
+  text: 0,
+  number: 1,
+  numbers: 2,
+  amounts: 3,
+  quoted: 4,
+  base58: 5,
+  base64: 6,
+} as const;
 type Code = keyof typeof codes;
 interface Order {
   readonly code: Code;
@@ -30,7 +39,7 @@ const text = fc.oneof(
 const share = fc.constantFrom(0, 0.5, 1);
 const orders = fc.array(
   fc.record({
-    code: fc.constantFrom<Code>('text', 'number', 'numbers', 'texts', 'quoted'),
+    code: fc.constantFrom(...(Object.keys(codes) as Code[])),
     number: fc.oneof(fc.nat(300), fc.nat(2 ** 28 - 1)),
     numbers: fc.array(fc.nat(255), { maxLength: 8 }),
     texts: fc.tuple(text, text, text),
@@ -53,7 +62,10 @@ function printPlainly(order: Order): string {
   if (code === 'text') return texts[0];
   if (code === 'number') return `${number}`;
   if (code === 'numbers') return numbers.join(',');
-  return texts.slice(start, end).join(code === 'texts' ? ',' : '","');
+  if (code === 'amounts') return texts.map((value) => BigInt(value.length) << 33n).join(',');
+  if (code === 'base58') return encodeBase58(Uint8Array.from(numbers));
+  if (code === 'base64') return Buffer.from(numbers).toString('base64');
+  return texts.slice(start, end).join('","');
 }
 
 /** Length and bytes. */
@@ -71,7 +83,13 @@ function wordsOf(order: Order): number[] {
   const { code, texts, number, numbers } = order;
   if (code === 'text') return [placeText(texts[0]) + codes.text];
   if (code === 'number') return [number * 8 + codes.number];
-  if (code === 'numbers') return [placeBytes(Uint8Array.from(numbers)) + codes.numbers];
+  if (code === 'amounts') {
+    const amounts = BigUint64Array.from(texts, (value) => BigInt(value.length) << 33n);
+    return [placeBytes(Buffer.from(amounts.buffer)) + codes.amounts];
+  }
+  if (code === 'numbers' || code === 'base58' || code === 'base64') {
+    return [placeBytes(Uint8Array.from(numbers)) + codes[code]];
+  }
   const { start, end } = rangeOf(order);
   const places = Uint32Array.from(texts, placeText);
   return [placeBytes(Buffer.from(places.buffer)) + codes[code], start + end * 65_536];

@@ -1,11 +1,13 @@
-import { loadKernel } from './load-kernel.ts';
+import { type JsonScan, JsonScanner, type ScanExports } from './json-scanner.ts';
+import { type Kernel, loadKernel } from './load-kernel.ts';
 
-interface TransactionExports {
+interface TransactionExports extends ScanExports {
   initialize(): void;
-  inputAddress(): number;
   voteProgramAddress(): number;
   begin(dropsVotes: number): void;
-  append(length: number, index: number): number;
+  takeParts(first: number, last: number, index: number): number;
+  droppedVoteCount(): number;
+  truncatedLogCount(): number;
   columnStart(column: number): number;
   columnBytes(column: number): number;
   keysAddress(): number;
@@ -15,49 +17,63 @@ interface TransactionExports {
   textBytes(number: number): number;
 }
 
-/** As the kernel has it: several times the largest real transaction. */
-const inputBytesMax = 256 * 1024;
+// As the kernel has it: the number of the first column, which has a row for each transaction.
+const firstColumn = 0;
 
 /**
- * Turns the JSON of ordinary transactions into the rows of a segment. Votes and oddities it leaves to those who read JSON
- * with care; what it takes has the rows that those would give. One block at a time: its rows stay until the next begins.
+ * Turns the JSON of a block's ordinary transactions into the rows of a segment. Oddities it leaves to those who read JSON with
+ * care; what it takes has the rows that those would give. One block at a time: it is scanned, its transactions are taken where
+ * they stand, and its rows stay until the next begins.
  */
 export class TransactionKernel {
+  readonly #kernel: Kernel<TransactionExports>;
   readonly #exports: TransactionExports;
-  readonly #memory: ArrayBuffer;
-  readonly #input: Uint8Array;
+  readonly #scanner: JsonScanner;
   /** Of errors, by number; they outlive blocks. */
   #texts: string[] = [];
-  #takenCount = 0;
 
   constructor(voteProgram: string) {
-    const { memory, exports } = loadKernel<TransactionExports>('transaction');
+    this.#kernel = loadKernel<TransactionExports>('transaction');
+    const { memory, exports } = this.#kernel;
     exports.initialize();
     this.#exports = exports;
-    // It does not grow after that.
-    this.#memory = memory.buffer;
-    this.#input = new Uint8Array(this.#memory, exports.inputAddress(), inputBytesMax);
+    this.#scanner = new JsonScanner(this.#kernel);
     const program = Buffer.from(voteProgram, 'latin1');
-    new Uint8Array(this.#memory, exports.voteProgramAddress()).set(program);
+    new Uint8Array(memory.buffer, exports.voteProgramAddress()).set(program);
   }
 
+  /** Scans a block. What was found stands where the transactions are taken from. */
+  scan(bytes: Uint8Array, depthMax: number): JsonScan {
+    return this.#scanner.scan(bytes, depthMax);
+  }
+
+  /** Begins the rows of a block. */
   begin(dropsVotes: boolean): void {
     this.#exports.begin(dropsVotes ? 1 : 0);
-    this.#takenCount = 0;
     if (this.#exports.textCount() === 0) this.#texts = [];
   }
 
-  /** Takes a transaction, given as UTF-8; no means that it has to be read in another way. Indexes must ascend. */
-  take(bytes: Uint8Array, index: number): boolean {
-    if (bytes.length > inputBytesMax) return false;
-    this.#input.set(bytes);
-    const isTaken = this.#exports.append(bytes.length, index) !== 0;
-    if (isTaken) this.#takenCount++;
-    return isTaken;
+  /**
+   * Takes the parts of the scanned block from `first` on, before `last`, which are transactions from `index` on. Returns the
+   * first that has to be read in another way, `last` if there is none. Indexes must ascend.
+   */
+  takeParts(first: number, last: number, index: number): number {
+    return this.#exports.takeParts(first, last, index);
   }
 
+  /** How many votes were dropped since the block began. */
+  get droppedVoteCount(): number {
+    return this.#exports.droppedVoteCount();
+  }
+
+  /** How many of the transactions that were taken since the block began have a log that was cut off. */
+  get truncatedLogCount(): number {
+    return this.#exports.truncatedLogCount();
+  }
+
+  /** How many transactions have rows. */
   get takenCount(): number {
-    return this.#takenCount;
+    return this.#exports.columnBytes(firstColumn) / 4;
   }
 
   ints(column: number): Uint32Array {
@@ -75,7 +91,7 @@ export class TransactionKernel {
     return new Uint8Array(this.#memory, start, byteLength);
   }
 
-  /** All keys that were ever met, eight words each, by the numbers that the key lists hold. */
+  /** The keys of the block, eight words each, by the ids that the key lists hold. */
   get keys(): Uint32Array {
     return new Uint32Array(this.#memory, this.#exports.keysAddress(), this.#exports.keyCount() * 8);
   }
@@ -90,6 +106,11 @@ export class TransactionKernel {
       this.#texts.push(Buffer.from(this.#memory, start, length).toString());
     }
     return this.#texts;
+  }
+
+  /** It is replaced when a longer block than any before is scanned. */
+  get #memory(): ArrayBuffer {
+    return this.#kernel.memory.buffer;
   }
 
   #place(column: number): { start: number; byteLength: number } {

@@ -2,7 +2,7 @@
 import { LOG_KINDS, type LogKind, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
-import { isBase58Of32 } from '../base/base58.ts';
+import { describeBase58Fault, isBase58Of32 } from '../base/base58.ts';
 import type { Steps } from '../base/time-slices.ts';
 import type { AddressList, Hex, Item } from './query.ts';
 import { itemKey } from './query-key.ts';
@@ -128,7 +128,8 @@ function parseAddresses(values: readonly string[], pathOf: PathOf): AddressList 
   for (const [index, text] of values.entries()) {
     if (isBase58Of32(text)) continue;
     const allowed = 'base58 of 32 bytes';
-    refuse('query-address-invalid', { path: pathOf(index), found: text, allowed });
+    const fault = describeBase58Fault(text);
+    refuse('query-address-invalid', { path: pathOf(index), found: text, fault, allowed });
   }
   return sortUnique(values) as AddressList;
 }

@@ -27,7 +27,9 @@ type Row = readonly [
   body: string,
   code: ErrorCode,
   path: string,
-  more?: { readonly found?: string; readonly nearest?: string; readonly allowed?: string },
+  more?: { readonly found?: string } & Readonly<
+    Partial<Record<'nearest' | 'allowed' | 'fault' | 'remedy', string>>
+  >,
 ];
 
 const refusals: readonly Row[] = [
@@ -129,6 +131,14 @@ const refusals: readonly Row[] = [
     `{"fromBlock":1,"balances":[{"account":"constructor"}]}`,
     'query-address-invalid',
     'balances[0].account',
+    { fault: 'it decodes to 8 bytes' },
+  ],
+  [
+    'an address with a letter that base58 lacks',
+    `{"fromBlock":1,"balances":[{"account":"${A.slice(0, 5)}0${A.slice(6)}"}]}`,
+    'query-address-invalid',
+    'balances[0].account',
+    { fault: 'character "0" at position 6 is not base58' },
   ],
   ['a key that is no word', '{"fromBlock":1,"a b":1}', 'query-key-unknown', '$["a b"]'],
   ['a key twice', '{"fromBlock":1,"fromBlock":1}', 'query-key-duplicate', 'fromBlock'],
@@ -158,7 +168,13 @@ const refusals: readonly Row[] = [
     'type',
     { found: '"evm"' },
   ],
-  ['a type the dataset lacks', '{"fromBlock":1,"type":"solana"}', 'query-type-not-allowed', 'type'],
+  [
+    'a type the dataset lacks',
+    '{"fromBlock":1,"type":"solana"}',
+    'query-type-not-allowed',
+    'type',
+    { remedy: expect.stringContaining('--dialect solana') },
+  ],
   [
     'parentBlockHash as number',
     '{"fromBlock":1,"parentBlockHash":1}',

@@ -304,6 +304,11 @@ test('limit: no step of the largest query keeps its thread for 10 ms', () => {
   expect(Math.min(...longest)).toBeLessThan(Math.max(10, 12 * Math.min(...parses)));
 });
 
+test('error: the nearest name comes before the list of allowed names', () => {
+  const { message } = refusal('{"fromBlock":1,"toBlok":2}');
+  expect(message).toMatch(/found "toBlok", nearest toBlock, allowed type, fromBlock/);
+});
+
 /** Returns the CPU time of this process in milliseconds. */
 function spentMs(work: () => unknown): number {
   const start = process.cpuUsage();

@@ -4,7 +4,7 @@
  *
  *   bytes ─► size ─► depth ─► UTF-8 ─► JSON ─► unique keys ─► decode ─► Query
  */
-import { DIALECT_DEFAULT, type Dialect } from '@sluice/protocol/dialect';
+import { DIALECT_DEFAULT, DIALECTS, type Dialect } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { CodedError } from '../base/errors.ts';
@@ -129,9 +129,20 @@ function parseDialect(body: JsonObject, dialects: readonly Dialect[]): Dialect {
   const dialect = dialects.find((name) => name === value);
   if (dialect === undefined) {
     const allowed = dialects.join(', ');
-    refuse('query-type-not-allowed', { path: 'type', found: value, allowed });
+    refuse('query-type-not-allowed', {
+      path: 'type',
+      found: value,
+      allowed,
+      remedy: remedy(value),
+    });
   }
   return dialect;
+}
+
+/** Returns how an operator allows a dialect that exists. */
+function remedy(type: unknown): string | undefined {
+  if (!DIALECTS.some((name) => name === type)) return undefined;
+  return `start the service with --dialect ${type}, or write dialects: [${DIALECTS.join(', ')}] in its configuration`;
 }
 
 function parseRange(

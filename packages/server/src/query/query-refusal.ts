@@ -24,12 +24,22 @@ export interface RefusalReason {
   readonly allowed: string;
   /** The allowed name that is most similar to the one found. */
   readonly nearest?: string | undefined;
+  /** What is wrong with the value, where that is not plain from what is allowed. */
+  readonly fault?: string | undefined;
+  /** How to make the value allowed. */
+  readonly remedy?: string | undefined;
 }
 
 export function refuse(code: ErrorCode, reason: RefusalReason): never {
-  const { path, found, allowed, nearest } = reason;
-  const hint = nearest === undefined ? {} : { nearest };
-  throw new CodedError(code, { path, found: describeValue(found), allowed, ...hint });
+  const { path, found, fault, nearest, allowed, remedy } = reason;
+  throw new CodedError(code, {
+    path,
+    found: describeValue(found),
+    ...(fault === undefined ? {} : { fault }),
+    ...(nearest === undefined ? {} : { nearest }),
+    allowed,
+    ...(remedy === undefined ? {} : { remedy }),
+  });
 }
 
 /** Returns a short description of a value for a message. */

@@ -32,19 +32,15 @@ export class BlockAppender {
   /** `taken` are transactions of the block that are rows already; the others' records are in it. */
   append(block: Block, rows: GroupRows, texts: TextTable, taken?: TakenTransactions): void {
     const cursors: Cursors = { instruction: 0, log: 0, balance: 0, tokenBalance: 0 };
-    let indexBefore = 0;
     for (const transaction of block.transactions) {
       const { transactionIndex } = transaction;
-      if (taken !== undefined) {
-        indexBefore = taken.copyBelow(transactionIndex, indexBefore, { rows, texts });
-      }
+      taken?.copyBelow(transactionIndex, rows, texts);
       this.#appendTransaction(transaction, rows, texts);
-      rows.txIndex.push(transactionIndex - indexBefore);
-      indexBefore = transactionIndex;
+      rows.txIndex.push(transactionIndex);
       this.#appendRecords(block, transactionIndex, cursors, { rows, texts });
       this.#keys.flush(rows);
     }
-    taken?.copyBelow(Number.POSITIVE_INFINITY, indexBefore, { rows, texts });
+    taken?.copyBelow(Number.POSITIVE_INFINITY, rows, texts);
     assertAllTaken(block, cursors);
     for (const reward of block.rewards) {
       rows.rewKey.push(this.#dictionary.idOfText(reward.pubKey));
@@ -136,7 +132,7 @@ export class BlockAppender {
     const address = instruction.instructionAddress;
     const isOdd = !followsFrom(before, address);
     rows.insDepth.push(address.length);
-    rows.insOdd.push(isOdd ? 1 : 0);
+    rows.insOdd.push(isOdd ? address.length : 0);
     if (isOdd) for (const step of address) rows.insOddSteps.push(step);
     rows.insProgram.push(this.#position(instruction.programId));
     rows.insAccountCount.push(instruction.accounts.length);

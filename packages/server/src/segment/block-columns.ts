@@ -3,23 +3,24 @@
  */
 import type { ColumnType } from './columns.ts';
 
+/** `id` stands for the column in every segment and is never used for another. */
 export const BLOCK_COLUMNS = {
-  number: 'long', // distance from the block before
-  parentDistance: 'long', // number - parentSlot
-  hash: 'bytes', // 32 bytes each
-  parentHashKind: 'int', // 0 null, 1 the hash of the block before, 2 written out
-  parentHash: 'bytes', // 32 bytes each, where written out
-  height: 'long',
-  heightNull: 'int',
-  timestamp: 'long', // two's complement
-  timestampNull: 'int',
-  transactions: 'int',
-  instructions: 'int',
-  logs: 'int',
-  balances: 'int',
-  tokenBalances: 'int',
-  rewards: 'int',
-} as const satisfies Record<string, ColumnType>;
+  number: { type: 'long', id: 0 }, // distance from the block before
+  parentDistance: { type: 'long', id: 1 }, // number - parentSlot
+  hash: { type: 'bytes', id: 2 }, // 32 bytes each
+  parentHashKind: { type: 'int', id: 3 }, // 0 null, 1 the hash of the block before, 2 written out
+  parentHash: { type: 'bytes', id: 4 }, // 32 bytes each, where written out
+  height: { type: 'long', id: 5 },
+  heightNull: { type: 'int', id: 6 },
+  timestamp: { type: 'long', id: 7 }, // two's complement
+  timestampNull: { type: 'int', id: 8 },
+  transactions: { type: 'int', id: 9 },
+  instructions: { type: 'int', id: 10 },
+  logs: { type: 'int', id: 11 },
+  balances: { type: 'int', id: 12 },
+  tokenBalances: { type: 'int', id: 13 },
+  rewards: { type: 'int', id: 14 },
+} as const satisfies Record<string, { readonly type: ColumnType; readonly id: number }>;
 
 export type BlockColumnName = keyof typeof BLOCK_COLUMNS;
 export const BLOCK_COLUMN_NAMES = Object.keys(BLOCK_COLUMNS) as readonly BlockColumnName[];

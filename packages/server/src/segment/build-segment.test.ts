@@ -5,6 +5,7 @@ import { buildSegment } from './build-segment.ts';
 import { decodeBlocks } from './decode-blocks.ts';
 import { openSegment } from './open-segment.ts';
 import { sampleBlock } from './testing/sample-block.ts';
+import { verifySegment } from './verify-segment.ts';
 
 const slots = [5, 6, 9, 10, 11, 300];
 
@@ -59,15 +60,12 @@ test('error: segment-version-unknown names the version', () => {
   expect(readWhole(other)).toBe('segment-version-unknown');
 });
 
-/** Reads every unit; answers the error's code, or what is wrong with there being none. */
+/** Reads every part; returns the code of the error, or that there was none. */
 function readWhole(bytes: Uint8Array): string {
   try {
     const segment = openSegment(bytes);
     decodeBlocks(segment);
-    segment.readFilter();
-    segment.readIndexIds();
-    for (const page of segment.directory.postingsPages.keys()) segment.readPostingsPage(page);
-    return 'no error';
+    return verifySegment(segment)[0]?.code ?? 'no error';
   } catch (error) {
     return isCodedError(error) ? error.code : String(error);
   }

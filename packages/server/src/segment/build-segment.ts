@@ -1,6 +1,6 @@
 import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { Block } from '../ledger/block.ts';
-import { SegmentWriter, type SegmentWriterOptions } from './segment-writer.ts';
+import { SegmentWriter } from './segment-writer.ts';
 
 /** A segment of these blocks, which must ascend by slot, in memory. Same blocks, same bytes, on every machine. */
 export function buildSegment(blocks: readonly Block[]): Uint8Array {
@@ -9,28 +9,18 @@ export function buildSegment(blocks: readonly Block[]): Uint8Array {
   });
 }
 
-/**
- * The block as a segment of its own, some of its transactions from a kernel that has their rows. A draft is only ever merged,
- * soon: most of the cost of one is what makes it small and searchable.
- */
-export function buildBlock(
-  block: Block,
-  kernel: TransactionKernel | undefined,
-  options?: SegmentWriterOptions,
-): Uint8Array {
+/** The block as a segment of its own, some of its transactions from a kernel that has their rows. */
+export function buildBlock(block: Block, kernel: TransactionKernel | undefined): Uint8Array {
   return collect((writer) => {
     if (kernel === undefined) writer.append(block);
     else writer.appendWithTaken(block, kernel);
-  }, options);
+  });
 }
 
 /** The bytes of the segment that `fill` makes. */
-export function collect(
-  fill: (writer: SegmentWriter) => void,
-  options?: SegmentWriterOptions,
-): Uint8Array {
+export function collect(fill: (writer: SegmentWriter) => void): Uint8Array {
   const pieces: Uint8Array[] = [];
-  const writer = new SegmentWriter((bytes) => pieces.push(bytes), options);
+  const writer = new SegmentWriter((bytes) => pieces.push(bytes));
   fill(writer);
   writer.finish();
   return join(pieces);

@@ -1,8 +1,36 @@
 import { assert } from '../base/assert.ts';
+import type { PageDecoder } from '../kernels/engine-exports.ts';
 import { ensureMemory, type Kernel, loadKernel } from '../kernels/load-kernel.ts';
 
-interface CodecExports {
+/** The functions of `kernels/assembly/codec.ts`. Addresses are byte positions in the kernel's memory. */
+export interface CodecExports extends PageDecoder {
   readonly LZ_TABLE_BYTES: { readonly value: number };
+  readonly LZ_DICTIONARY_TABLE_BYTES: { readonly value: number };
+  readonly LZ_PAGE_TABLE_BYTES: { readonly value: number };
+  lzBuildTable(dictionary: number, length: number, table: number): void;
+  encodePage(
+    columns: number,
+    columnCount: number,
+    counts: number,
+    count: number,
+    out: number,
+  ): number;
+  compressPages(
+    ...args: [
+      raw: number,
+      lengths: number,
+      pageCount: number,
+      window: number,
+      dictionaryBytes: number,
+      dictionaryTable: number,
+      pageTable: number,
+      out: number,
+    ]
+  ): number;
+  readonly BASE58_TABLE_BYTES: { readonly value: number };
+  base58Initialize(base: number): void;
+  keyTexts(keys: number, count: number, out: number): void;
+  checksumChunks(bytes: number, length: number, chunkBytes: number, out: number): void;
   lzCompress(input: number, length: number, out: number, table: number): number;
   lzDecompress(input: number, length: number, out: number, capacity: number): number;
   splitPlanes(input: number, width: number, count: number, planes: number, out: number): void;
@@ -10,13 +38,14 @@ interface CodecExports {
 }
 
 /** Kernels keep their own constants below this address. */
-const scratchStart = 65_536;
+export const scratchStart = 65_536;
 /** Decompression copies in steps of 32 bytes and may touch that much past either end. */
 const slackBytes = 64;
 
 let kernel: Kernel<CodecExports> | undefined;
 
-function codec(): Kernel<CodecExports> {
+/** The codec kernel of this thread. Its memory from `scratchStart` on is free for each call. */
+export function codec(): Kernel<CodecExports> {
   kernel ??= loadKernel<CodecExports>('codec', 1 << 20);
   return kernel;
 }
@@ -85,4 +114,25 @@ function join(bytes: Uint8Array, planes: number, count: number, width: number): 
   new Uint8Array(memory.buffer, scratchStart, bytes.length).set(bytes);
   exports.joinPlanes(scratchStart, planes, count, width, out);
   return new Uint8Array(memory.buffer, out, count * width).slice().buffer;
+}
+
+const keyBytes = 32;
+const keyTextBytes = 48;
+
+/** Base58 texts of keys of 32 bytes each. */
+export function keyTexts(keys: Uint8Array): string[] {
+  const { memory, exports } = codec();
+  const count = keys.length / keyBytes;
+  const tables = scratchStart;
+  const input = tables + exports.BASE58_TABLE_BYTES.value;
+  const out = input + keys.length + slackBytes;
+  ensureMemory(memory, out + count * keyTextBytes + slackBytes);
+  exports.base58Initialize(tables);
+  new Uint8Array(memory.buffer).set(keys, input);
+  exports.keyTexts(input, count, out);
+  const texts = Buffer.from(memory.buffer, out, count * keyTextBytes);
+  return Array.from({ length: count }, (_, i) => {
+    const at = i * keyTextBytes;
+    return texts.toString('latin1', at, at + (texts[at + keyTextBytes - 1] as number));
+  });
 }

@@ -1,6 +1,6 @@
 /**
- * The columns of a row group, in the order in which a segment's directory lists them. One table feeds the builder, the
- * reader, the merge and `sluice inspect`.
+ * The columns of a row group. One table feeds the writer, the readers, the merge and `sluice inspect`, and every segment
+ * carries what it says of each column, so that a reader can skip columns that it does not know.
  *
  * Every 32-byte value of a transaction stands once in its key list:
  *
@@ -11,87 +11,151 @@
  */
 export type ColumnType = 'int' | 'long' | 'bytes';
 
+/** What the rows of a column are. A page knows how many rows of each domain its transactions have. */
+export const DOMAINS = [
+  'transaction',
+  'signature',
+  'key',
+  'lookup',
+  'lookupIndex',
+  'instruction',
+  'oddStep',
+  'account',
+  'dataByte',
+  'log',
+  'logByte',
+  'balance',
+  'tokenBalance',
+  'reward',
+  'text',
+  'textByte',
+] as const;
+export type Domain = (typeof DOMAINS)[number];
+
+/**
+ * Columns that are read together. Those of `paged` sections are cut into pages of a few transactions; the others, which
+ * belong to whole blocks, are one page a row group. A section comes after those whose columns count its rows.
+ */
+export const SECTIONS = [
+  'transactions',
+  'keys',
+  'signatures',
+  'instructions',
+  'data',
+  'logs',
+  'balances',
+  'tokenBalances',
+  'rewards',
+  'texts',
+] as const;
+export type Section = (typeof SECTIONS)[number];
+
+export const pagedSectionCount = SECTIONS.indexOf('rewards');
+
+/** How a column's values are coded in a page; the numbers of `kernels/assembly/shared/pages.ts`. */
+export const CODING = { int: 0, long: 1, bytes: 2, delta: 3, keys: 4 } as const;
+export type Coding = keyof typeof CODING;
+
+interface ColumnShape {
+  readonly type: ColumnType;
+  /** The number that stands for the column in every segment. It is never used for another. */
+  readonly id: number;
+  readonly section: Section;
+  readonly domain: Domain;
+  readonly coding: Coding;
+  /** The domain whose rows the column counts. */
+  readonly adds?: Domain;
+  /** Bytes a value, where it is bytes. */
+  readonly unit?: number;
+}
+
+const int = <Id extends number>(id: Id, section: Section, domain: Domain, adds?: Domain) =>
+  ({ type: 'int', id, section, domain, coding: 'int', ...(adds && { adds }) }) as const;
+const long = <Id extends number>(id: Id, section: Section, domain: Domain) =>
+  ({ type: 'long', id, section, domain, coding: 'long' }) as const;
+const bytes = <Id extends number>(id: Id, section: Section, domain: Domain, unit = 1) =>
+  ({ type: 'bytes', id, section, domain, coding: 'bytes', unit }) as const;
+
+/** Of each section in the order in which they are coded: a column that counts comes before what it counts. */
 export const COLUMNS = {
-  // transactions, a row each
-  txIndex: 'int', // distance from the previous transaction of the block
-  txVersion: 'int', // plus one: legacy is 0
-  txRequiredSignatures: 'int',
-  txReadonlySigned: 'int',
-  txReadonlyUnsigned: 'int',
-  txStaticCount: 'int',
-  txWritableCount: 'int',
-  txReadonlyCount: 'int',
-  txOtherCount: 'int',
-  txKeys: 'int', // dictionary ids, coded against the highest id so far, as below
-  txBlockhash: 'int', // position
-  txSignatureCount: 'int',
-  txSignatures: 'bytes', // 64 bytes each
-  txErr: 'int', // text code
-  txFee: 'long',
-  txFeeNull: 'int',
-  txUnits: 'long',
-  txUnitsNull: 'int',
-  txDropped: 'int',
-  txLookupCount: 'int',
-  txInstructionCount: 'int',
-  txLogCount: 'int',
-  txBalanceCount: 'int',
-  txTokenBalanceCount: 'int',
-  // address table lookups of transactions
-  lookupKey: 'int', // position
-  lookupReadonlyCount: 'int',
-  lookupWritableCount: 'int',
-  lookupIndexes: 'int', // readonly first
-  // instructions
-  insDepth: 'int',
-  insOdd: 'int', // 1 where the address does not follow from the depths before it
-  insOddSteps: 'int', // those addresses in full
-  insProgram: 'int', // position
-  insAccountCount: 'int',
-  insAccounts: 'int', // positions
-  insDataLength: 'int',
-  insData: 'bytes',
-  insError: 'int', // text code
-  insUnits: 'long',
-  insUnitsNull: 'int',
-  insFlags: 'int', // bits 0-1: committed (0 no, 1 yes, 2 unknown), bit 2: dropped logs
-  // logs
-  logIndex: 'int', // distance from the previous log of the transaction
-  logInstruction: 'int', // row among the transaction's instructions
-  logProgram: 'int', // position
-  logKind: 'int', // 0 log, 1 data, 2 other
-  logLength: 'int',
-  logText: 'bytes', // escaped as it goes out, without quotes
-  // balances
-  balAccount: 'int', // position
-  balPre: 'long',
-  balChange: 'long', // zigzag of post - pre, modulo 2^64
-  // token balances; 0 is null, on the post side 1 is "as before"
-  tokAccount: 'int', // position
-  tokPreMint: 'int',
-  tokPostMint: 'int',
-  tokPreDecimals: 'int',
-  tokPostDecimals: 'int',
-  tokPreProgram: 'int',
-  tokPostProgram: 'int',
-  tokPreOwner: 'int',
-  tokPostOwner: 'int',
-  tokAmountNull: 'int', // bit 0: pre, bit 1: post
-  tokPreAmount: 'long',
-  tokChange: 'long',
-  // rewards
-  rewKey: 'int', // dictionary id
-  rewLamports: 'long', // zigzag
-  rewPostBalance: 'long',
-  rewType: 'int', // text code
-  rewCommission: 'int', // plus one; 0 is null
-  // texts that repeat: errors and reward types, as the JSON that goes out (`null` included)
-  textLength: 'int',
-  textBytes: 'bytes',
-} as const satisfies Record<string, ColumnType>;
+  // Transactions, a row each.
+  txIndex: { ...int(0, 'transactions', 'transaction'), coding: 'delta' },
+  txVersion: int(1, 'transactions', 'transaction'), // plus one: legacy is 0
+  txRequiredSignatures: int(2, 'transactions', 'transaction'),
+  txReadonlySigned: int(3, 'transactions', 'transaction'),
+  txReadonlyUnsigned: int(4, 'transactions', 'transaction'),
+  txStaticCount: int(5, 'transactions', 'transaction', 'key'),
+  txWritableCount: int(6, 'transactions', 'transaction', 'key'),
+  txReadonlyCount: int(7, 'transactions', 'transaction', 'key'),
+  txOtherCount: int(8, 'transactions', 'transaction', 'key'),
+  txKeys: { ...int(9, 'keys', 'key'), coding: 'keys' }, // dictionary ids
+  txBlockhash: int(10, 'transactions', 'transaction'), // position
+  txSignatureCount: int(11, 'transactions', 'transaction', 'signature'),
+  txSignatures: bytes(12, 'signatures', 'signature', 64),
+  txErr: int(13, 'transactions', 'transaction'), // text code
+  txFee: long(14, 'transactions', 'transaction'),
+  txFeeNull: int(15, 'transactions', 'transaction'),
+  txUnits: long(16, 'transactions', 'transaction'),
+  txUnitsNull: int(17, 'transactions', 'transaction'),
+  txDropped: int(18, 'transactions', 'transaction'),
+  txLookupCount: int(19, 'transactions', 'transaction', 'lookup'),
+  txInstructionCount: int(20, 'transactions', 'transaction', 'instruction'),
+  txLogCount: int(21, 'transactions', 'transaction', 'log'),
+  txBalanceCount: int(22, 'transactions', 'transaction', 'balance'),
+  txTokenBalanceCount: int(23, 'transactions', 'transaction', 'tokenBalance'),
+  // Address table lookups of transactions.
+  lookupKey: int(24, 'transactions', 'lookup'), // position
+  lookupReadonlyCount: int(25, 'transactions', 'lookup', 'lookupIndex'),
+  lookupWritableCount: int(26, 'transactions', 'lookup', 'lookupIndex'),
+  lookupIndexes: int(27, 'transactions', 'lookupIndex'), // readonly first
+  // Instructions.
+  insDepth: int(28, 'instructions', 'instruction'),
+  insOdd: int(29, 'instructions', 'instruction', 'oddStep'), // 0, or the length of an address that does not follow from the depths before it
+  insOddSteps: int(30, 'instructions', 'oddStep'), // those addresses in full
+  insProgram: int(31, 'instructions', 'instruction'), // position
+  insAccountCount: int(32, 'instructions', 'instruction', 'account'),
+  insAccounts: int(33, 'instructions', 'account'), // positions
+  insDataLength: int(34, 'data', 'instruction', 'dataByte'),
+  insData: bytes(35, 'data', 'dataByte'),
+  insError: int(36, 'instructions', 'instruction'), // text code
+  insUnits: long(37, 'instructions', 'instruction'),
+  insUnitsNull: int(38, 'instructions', 'instruction'),
+  insFlags: int(39, 'instructions', 'instruction'), // bits 0-1: committed (0 no, 1 yes, 2 unknown), bit 2: dropped logs
+  // Logs.
+  logIndex: int(40, 'logs', 'log'), // distance from the previous log of the transaction
+  logInstruction: int(41, 'logs', 'log'), // row among the transaction's instructions
+  logProgram: int(42, 'logs', 'log'), // position
+  logKind: int(43, 'logs', 'log'), // 0 log, 1 data, 2 other
+  logLength: int(44, 'logs', 'log', 'logByte'),
+  logText: bytes(45, 'logs', 'logByte'), // escaped as in the answer, without quotes
+  // Balances.
+  balAccount: int(46, 'balances', 'balance'), // position
+  balPre: long(47, 'balances', 'balance'),
+  balChange: long(48, 'balances', 'balance'), // zigzag of post - pre, modulo 2^64
+  // Token balances; 0 is null, on the post side 1 is "as before".
+  tokAccount: int(49, 'tokenBalances', 'tokenBalance'), // position
+  tokPreMint: int(50, 'tokenBalances', 'tokenBalance'),
+  tokPostMint: int(51, 'tokenBalances', 'tokenBalance'),
+  tokPreDecimals: int(52, 'tokenBalances', 'tokenBalance'),
+  tokPostDecimals: int(53, 'tokenBalances', 'tokenBalance'),
+  tokPreProgram: int(54, 'tokenBalances', 'tokenBalance'),
+  tokPostProgram: int(55, 'tokenBalances', 'tokenBalance'),
+  tokPreOwner: int(56, 'tokenBalances', 'tokenBalance'),
+  tokPostOwner: int(57, 'tokenBalances', 'tokenBalance'),
+  tokAmountNull: int(58, 'tokenBalances', 'tokenBalance'), // bit 0: pre, bit 1: post
+  tokPreAmount: long(59, 'tokenBalances', 'tokenBalance'),
+  tokChange: long(60, 'tokenBalances', 'tokenBalance'),
+  // Rewards.
+  rewKey: int(61, 'rewards', 'reward'), // dictionary id
+  rewLamports: long(62, 'rewards', 'reward'), // zigzag
+  rewPostBalance: long(63, 'rewards', 'reward'),
+  rewType: int(64, 'rewards', 'reward'), // text code
+  rewCommission: int(65, 'rewards', 'reward'), // plus one; 0 is null
+  // Texts that repeat: errors and reward types, as the JSON of the answer (`null` included).
+  textLength: int(66, 'texts', 'text', 'textByte'),
+  textBytes: bytes(67, 'texts', 'textByte'),
+} as const satisfies Record<string, ColumnShape>;
 
 export type ColumnName = keyof typeof COLUMNS;
 export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly ColumnName[];
-export const COLUMN_NUMBER = Object.fromEntries(
-  COLUMN_NAMES.map((name, number) => [name, number]),
-) as Readonly<Record<ColumnName, number>>;
+export const shapeOf = (name: ColumnName): ColumnShape => COLUMNS[name];

@@ -3,12 +3,13 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { isCodedError } from '../base/errors.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
-import { BLOCK_COLUMN_NAMES } from './block-columns.ts';
 import { buildSegment } from './build-segment.ts';
-import { COLUMN_NAMES } from './columns.ts';
-import { footerBytes, type GroupEntry, headerBytes } from './directory.ts';
-import { bytesInMemory, openSegment, readSegmentHeaders, Segment } from './open-segment.ts';
-import { CODEC, type UnitEntry } from './unit.ts';
+import { chunkBytes } from './chunk-checksums.ts';
+import { SECTIONS } from './columns.ts';
+import { footerBytes, headerBytes, PART } from './directory.ts';
+import { openSegment, readSegmentHeaders, type Segment } from './open-segment.ts';
+import { namesAt, plainRegions, unitRegions } from './testing/plain-regions.ts';
+import { replacePlain } from './testing/rewrite-segment.ts';
 import { verifySegment } from './verify-segment.ts';
 
 const content = { profile: '2025', transactionsPerBlock: 230, epochRewardsPerBlock: 30 } as const;
@@ -16,47 +17,9 @@ const blocks = simulatedBlocks({ content, firstSlot: 432_290, blockCount: 12 });
 const bytes = buildSegment(blocks);
 const { directory } = openSegment(bytes);
 
-interface Region {
-  readonly unit: string;
-  readonly entry: UnitEntry;
-  readonly read: (segment: Segment) => unknown;
-}
-
-/** Every unit with what reads it. */
-function regions(): Region[] {
-  const group = directory.groups.flatMap(({ units }, number) =>
-    COLUMN_NAMES.map((name, column) => ({
-      unit: `group ${number}.${name}`,
-      entry: units[column] as UnitEntry,
-      read: (segment: Segment) => segment.readGroup(number),
-    })),
-  );
-  const blockTable = BLOCK_COLUMN_NAMES.map((name, column) => ({
-    unit: `blocks.${name}`,
-    entry: directory.blockUnits[column] as UnitEntry,
-    read: (segment: Segment) => [segment.headers, segment.counts],
-  }));
-  const pages = (
-    name: string,
-    entries: readonly UnitEntry[],
-    read: (s: Segment, n: number) => unknown,
-  ) =>
-    entries.map((entry, number) => ({
-      unit: `${name} page ${number}`,
-      entry,
-      read: (segment: Segment) => read(segment, number),
-    }));
-  const filter = (segment: Segment) => segment.readFilter();
-  return [
-    ...group,
-    ...blockTable,
-    ...pages('dictionary', directory.dictionaryPages, (s, n) => s.readDictionaryPage(n)),
-    ...pages('postings', directory.postingsPages, (s, n) => s.readPostingsPage(n)),
-    { unit: 'filter.buckets', entry: directory.bucketCounts, read: filter },
-    { unit: 'filter.fingerprints', entry: directory.fingerprints, read: filter },
-    { unit: 'index.ids', entry: directory.ids, read: (segment) => segment.readIndexIds() },
-  ];
-}
+const plain = plainRegions(openSegment(bytes));
+const units = unitRegions(openSegment(bytes));
+const namesOf = (at: number) => namesAt(plain, at).map((unit) => `segment-damaged: ${unit}`);
 
 /** What reading a damaged copy ends with: code and unit. */
 function judge(damaged: Uint8Array, read: (segment: Segment) => unknown = () => {}): string {
@@ -75,23 +38,21 @@ function flip(at: number, bit: number): Uint8Array {
   return damaged;
 }
 
-test('error: segment-damaged: a unit that has its checksum and does not decode is told by verifying', () => {
-  const units = directory.groups[0]?.units as UnitEntry[];
-  const column = units.findIndex(
-    ({ codec, storedLength }) => codec === CODEC.lz4 && storedLength > 8,
-  );
-  const { offset, storedLength } = units[column] as UnitEntry;
-  const changed = bytes.slice();
-  changed.fill(0xff, offset, offset + storedLength);
-  const checksum = crc32(changed.subarray(offset, offset + storedLength));
-  const group = {
-    ...directory.groups[0],
-    units: units.map((unit, i) => (i === column ? { ...unit, checksum } : unit)),
-  } as GroupEntry;
-  const forged = { ...directory, groups: [group, ...directory.groups.slice(1)] };
-  const faults = verifySegment(new Segment(bytesInMemory(changed), forged));
+test('error: segment-damaged: a page that has its checksum and does not decode is named by verifying', () => {
+  const group = 1;
+  const section = SECTIONS.indexOf('instructions');
+  const place = directory.groups[group]?.sections[section] as { offset: number };
+  const lengths = openSegment(bytes).readPageTable(group)[section] as Uint32Array;
+  const page = 17;
+  const start = place.offset + lengths.subarray(0, page).reduce((sum, length) => sum + length, 0);
+  const changed = bytes.slice(0, directory.plainBytes);
+  changed.fill(0xff, start, start + (lengths[page] as number));
+  const faults = verifySegment(openSegment(replacePlain(bytes, changed)));
   expect(faults.map(({ code, detail }) => [code, detail])).toEqual([
-    ['segment-damaged', { unit: `group 0.${COLUMN_NAMES[column]}`, reason: 'it does not decode' }],
+    [
+      'segment-damaged',
+      { unit: `group ${group}.instructions page ${page}`, reason: 'it does not decode' },
+    ],
   ]);
   expect(verifySegment(openSegment(bytes))).toEqual([]);
 });
@@ -110,33 +71,50 @@ test('behavior: headers are read by range, without the rest of the file', async 
 });
 
 describe('a segment of real size', () => {
-  test('behavior: it has several row groups and pages, and no byte is outside of a unit', () => {
+  test('behavior: it has several row groups and dictionaries, and every byte belongs to something', () => {
     expect(directory.groups.length).toBeGreaterThan(1);
-    expect(directory.dictionaryPages.length).toBeGreaterThan(1);
-    const entries = regions().map(({ entry }) => entry);
+    const dictionaries = directory.parts.filter(({ kind }) => kind === PART.sectionDictionary);
+    expect(dictionaries.length).toBeGreaterThan(3);
     let end = headerBytes;
-    for (const { offset, storedLength } of entries.sort((a, b) => a.offset - b.offset)) {
-      if (storedLength === 0) continue;
-      expect(offset).toBe(end);
-      end = offset + storedLength;
+    for (const { unit, offset, length } of [...plain, ...units]) {
+      // Only keys begin with a chunk: up to there are zeros.
+      const isPadded = unit === 'keys 0' && offset % chunkBytes === 0 && offset - end < chunkBytes;
+      if (isPadded) expect(bytes.subarray(end, offset).every((byte) => byte === 0)).toBe(true);
+      else expect(offset, unit).toBe(end);
+      end = offset + length;
     }
   });
 
-  test('error: segment-damaged names the unit, wherever in it a bit is flipped (I-76, F-22)', () => {
-    const all = regions().filter(({ entry }) => entry.storedLength > 0);
-    expect(all.length).toBeGreaterThan(120);
-    all.forEach(({ unit, entry, read }, number) => {
-      const last = entry.storedLength - 1;
-      // Of a row group all columns are read at each flip, so each has one; the rest have its ends and middle.
-      const places = unit.startsWith('group')
-        ? [(number * 7_919) % (last + 1)]
-        : [0, last >> 1, last];
-      for (const place of places) {
-        expect(judge(flip(entry.offset + place, number % 8), read)).toBe(
-          `segment-damaged: ${unit}`,
-        );
+  test('error: segment-damaged names what is damaged, wherever in it a bit is flipped (I-76, F-22)', () => {
+    expect(plain.length + units.length).toBeGreaterThan(60);
+    plain.forEach(({ unit, offset, length, read }, number) => {
+      for (const place of [0, length >> 1, length - 1]) {
+        const at = offset + place;
+        const names = namesOf(at);
+        expect(names, unit).toContain(`segment-damaged: ${unit}`);
+        expect(names).toContain(judge(flip(at, number % 8), read));
       }
     });
+    units.forEach(({ unit, offset, length, read }, number) => {
+      for (const place of [0, length >> 1, length - 1])
+        expect(judge(flip(offset + place, number % 8), read)).toBe(`segment-damaged: ${unit}`);
+    });
+  });
+
+  test('error: damage inside of a long section has one name', () => {
+    const long = plain.filter(({ length }) => length > 4 * chunkBytes);
+    expect(long.length).toBeGreaterThan(10);
+    for (const { unit, offset, length, read } of long) {
+      const at = offset + (length >> 1);
+      expect(namesOf(at)).toEqual([`segment-damaged: ${unit}`]);
+      expect(judge(flip(at, 3), read)).toBe(`segment-damaged: ${unit}`);
+    }
+  });
+
+  test('error: verifying finds every bit that is flipped in padding too', () => {
+    const keys = directory.parts.find(({ kind }) => kind === PART.keys)?.entry.offset as number;
+    const faults = verifySegment(openSegment(flip(keys - 1, 0)));
+    expect(faults.map(({ code }) => code)).toContain('segment-damaged');
   });
 
   test('error: every bit of header and footer, and sampled ones of the directory', () => {
@@ -148,7 +126,7 @@ describe('a segment of real size', () => {
       for (let bit = 0; bit < 8; bit++)
         expect(judge(flip(at, bit))).toBe('segment-damaged: footer');
     }
-    const start = Math.max(...regions().map(({ entry }) => entry.offset + entry.storedLength));
+    const start = Math.max(...units.map(({ offset, length }) => offset + length));
     for (let at = start; at < footer; at += 97) {
       expect(judge(flip(at, at % 8))).toBe('segment-damaged: directory');
     }
@@ -177,7 +155,7 @@ describe('a segment of real size', () => {
     expect(() => openSegment(other)).toThrow(
       expect.objectContaining({
         code: 'segment-version-unknown',
-        detail: { version: 9, known: 1 },
+        detail: { version: 9, known: 2 },
       }),
     );
   });

@@ -12,7 +12,6 @@ import type {
 import type { Address, Signature } from '../ledger/primitives.ts';
 import type { BlockCounts } from './block-counts.ts';
 import { keyBytes } from './dictionary.ts';
-import { pageKeyCount } from './limits.ts';
 import type { Segment } from './open-segment.ts';
 import type { GroupRows } from './row-buffer.ts';
 import { unzigzag } from './zigzag.ts';
@@ -41,7 +40,7 @@ class GroupDecoder {
   readonly #rows: GroupRows;
   readonly #cursors = new Map<string, number>();
   readonly #texts: (string | null)[] = [];
-  readonly #pages = new Map<number, Uint8Array>();
+  #allKeys: Uint8Array | undefined;
   #keys: Address[] = [];
 
   constructor(segment: Segment, rows: GroupRows) {
@@ -65,9 +64,8 @@ class GroupDecoder {
       tokenBalances: [] as TokenBalance[],
       rewards: [] as Reward[],
     };
-    let transactionIndex = 0;
     for (let i = 0; i < counts.transactions; i++) {
-      transactionIndex += this.#int('txIndex');
+      const transactionIndex = this.#int('txIndex');
       block.transactions.push(this.#transaction(transactionIndex));
       const instructions = this.#instructions(transactionIndex);
       block.instructions.push(...instructions);
@@ -131,7 +129,7 @@ class GroupDecoder {
     return this.#many(this.#int('txInstructionCount'), () => {
       const depth = this.#int('insDepth');
       address =
-        this.#int('insOdd') === 1
+        this.#int('insOdd') > 0
           ? this.#many(depth, () => this.#int('insOddSteps'))
           : nextAddress(address, depth);
       const programId = this.#key('insProgram');
@@ -264,14 +262,9 @@ class GroupDecoder {
   }
 
   #address(id: number): Address {
-    const number = Math.floor(id / pageKeyCount);
-    let page = this.#pages.get(number);
-    if (page === undefined) {
-      page = this.#segment.readDictionaryPage(number);
-      this.#pages.set(number, page);
-    }
-    const at = (id % pageKeyCount) * keyBytes;
-    return encodeBase58(page.subarray(at, at + keyBytes)) as Address;
+    this.#allKeys ??= this.#segment.readKeys(0, this.#segment.directory.addressCount);
+    const at = id * keyBytes;
+    return encodeBase58(this.#allKeys.subarray(at, at + keyBytes)) as Address;
   }
 }
 

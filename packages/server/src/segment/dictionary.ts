@@ -68,10 +68,10 @@ function sameWords(a: Uint32Array, aAt: number, b: Uint32Array, bAt: number): bo
   return true;
 }
 
-/** 32 bits that depend on all 256: two rounds of multiply and shift per word. Also places keys in the address index. */
-export function hashWords(words: Uint32Array, at: number): number {
+/** 32 bits that depend on all words of a key: two rounds of multiply and shift per word. Also places keys in hash indexes. */
+export function hashWords(words: Uint32Array, at: number, count = 8): number {
   let hash = 0x9e3779b9;
-  for (let i = 0; i < 8; i++) {
+  for (let i = 0; i < count; i++) {
     hash = Math.imul(hash ^ (words[at + i] as number), 0x85ebca6b);
     hash ^= hash >>> 15;
     hash = Math.imul(hash, 0xc2b2ae35);

@@ -2,28 +2,79 @@
  * How a segment is laid out. docs/segment-format.md draws it.
  *
  *   header 16    magic u64 · version u32 · checksum u32
- *   units        columns of row group 0, 1, …; dictionary pages; postings pages; filter and ids; block table
- *   directory    one unit: counts, then an entry per unit
+ *   plain part   row groups, keys, indexes: read in pieces, guarded by a checksum a chunk
+ *   units        section dictionaries, postings, tables, the chunks' checksums: read whole, each with its own checksum
+ *   directory    one unit: counts, the columns of every section, row groups, and where the parts above are
  *   footer 40    where the directory is, and the file's length, guarded
+ *
+ * A reader skips columns, sections and parts whose number it does not know. The version changes only where that is not enough.
  */
 import { crc32 } from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
-import { BLOCK_COLUMN_NAMES } from './block-columns.ts';
-import { COLUMN_NAMES } from './columns.ts';
+import { ByteReader, ByteWriter } from './byte-stream.ts';
+import { DOMAINS } from './columns.ts';
 import {
   checkEntry,
   damaged,
   decodeUnit,
   type EncodedUnit,
+  readEntry,
   type UnitEntry,
   unitEntryBytes,
+  writeEntry,
 } from './unit.ts';
 
-export const formatVersion = 1;
+export const formatVersion = 2;
 export const headerBytes = 16;
 export const footerBytes = 40;
 /** "SLUICESG" */
 const magic = Uint8Array.from([0x53, 0x4c, 0x55, 0x49, 0x43, 0x45, 0x53, 0x47]);
+
+/** The parts of a segment beside its row groups. A number is never used for another part. */
+export const PART = {
+  /** One a block column, by the column's id. */
+  blockColumn: 0,
+  /** One a section that has a dictionary, by the section's number. */
+  sectionDictionary: 1,
+  /** All keys, 32 bytes each, by id. */
+  keys: 2,
+  /** The three arrays of a hash index: blocks, fingerprints, values. */
+  addressIndex: 3,
+  signatureIndex: 4,
+  /** Pages of 4,096 ids. */
+  postings: 5,
+  /** Columns of the class table, and the lists of its classes. */
+  classes: 6,
+  /** Columns of the table of mints. */
+  mints: 7,
+  /** A checksum of 32 bits a chunk of the plain part. */
+  checksums: 8,
+  /** Columns of the table of the busiest accounts. */
+  accounts: 9,
+} as const;
+
+/** A column as a segment describes it. */
+export interface StoredColumn {
+  readonly id: number;
+  readonly coding: number;
+  readonly domain: number;
+  /** Domain plus one; 0 if it counts nothing. */
+  readonly adds: number;
+  readonly unit: number;
+}
+
+export interface StoredSection {
+  /** Whether pages are compressed. */
+  readonly isPacked: boolean;
+  readonly columns: readonly StoredColumn[];
+}
+
+export interface SectionPlace {
+  readonly offset: number;
+  readonly storedLength: number;
+  /** Of the longest page, before compression. */
+  readonly rawBytesMax: number;
+}
 
 export interface GroupEntry {
   readonly firstBlock: number;
@@ -32,40 +83,55 @@ export interface GroupEntry {
   readonly transactionCount: number;
   /** The highest dictionary id that earlier groups named; -1 in the first. */
   readonly highestBefore: number;
-  /** By column number. */
-  readonly units: readonly UnitEntry[];
+  readonly pageTransactions: number;
+  /** Rows by domain. */
+  readonly totals: readonly number[];
+  /** The table of page lengths: where it is, and its length. It is right before the first section. */
+  readonly pageTable: { readonly offset: number; readonly length: number };
+  /** By section number. */
+  readonly sections: readonly SectionPlace[];
+}
+
+export interface Part {
+  readonly kind: number;
+  readonly number: number;
+  readonly entry: UnitEntry;
 }
 
 export interface Directory {
   readonly blockCount: number;
   readonly transactionCount: number;
   readonly addressCount: number;
-  readonly blockUnits: readonly UnitEntry[];
-  readonly bucketCounts: UnitEntry;
-  readonly fingerprints: UnitEntry;
-  readonly ids: UnitEntry;
-  readonly dictionaryPages: readonly UnitEntry[];
-  readonly postingsPages: readonly UnitEntry[];
+  readonly signatureCount: number;
+  /** Where the plain part ends, which the chunks' checksums cover. */
+  readonly plainBytes: number;
+  readonly sections: readonly StoredSection[];
   readonly groups: readonly GroupEntry[];
+  readonly parts: readonly Part[];
 }
 
-export function encodeHeader(): Uint8Array {
+export function encodeHeader(version = formatVersion): Uint8Array {
   const bytes = new Uint8Array(headerBytes);
   const view = new DataView(bytes.buffer);
   bytes.set(magic);
-  view.setUint32(8, formatVersion, true);
+  view.setUint32(8, version, true);
   view.setUint32(12, crc32(bytes.subarray(0, 12)), true);
   return bytes;
 }
 
-export function checkHeader(bytes: Uint8Array): void {
+/** Returns the format version of a segment; refuses bytes that do not begin one. */
+export function readVersion(bytes: Uint8Array): number {
   if (bytes.length < headerBytes || !magic.every((byte, i) => bytes[i] === byte)) {
     throw new CodedError('segment-not-one', {});
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, headerBytes);
   if (view.getUint32(12, true) !== crc32(bytes.subarray(0, 12)))
     throw damaged('header', 'its checksum does not match');
-  const version = view.getUint32(8, true);
+  return view.getUint32(8, true);
+}
+
+export function checkHeader(bytes: Uint8Array): void {
+  const version = readVersion(bytes);
   if (version !== formatVersion) {
     throw new CodedError('segment-version-unknown', { version, known: formatVersion });
   }
@@ -93,30 +159,32 @@ export function decodeFooter(bytes: Uint8Array, fileLength: number): UnitEntry {
 }
 
 export function encodeDirectory(directory: Directory): Uint8Array {
-  const unitCount =
-    directory.blockUnits.length +
-    3 +
-    directory.dictionaryPages.length +
-    directory.postingsPages.length +
-    directory.groups.length * COLUMN_NAMES.length;
-  const bytes = new Uint8Array(24 + directory.groups.length * 20 + unitCount * unitEntryBytes);
-  const writer = new EntryWriter(bytes);
+  const writer = new ByteWriter();
   writer.ints(directory.blockCount, directory.transactionCount, directory.addressCount);
-  writer.ints(
-    directory.dictionaryPages.length,
-    directory.postingsPages.length,
-    directory.groups.length,
-  );
-  writer.entries(directory.blockUnits);
-  writer.entries([directory.bucketCounts, directory.fingerprints, directory.ids]);
-  writer.entries(directory.dictionaryPages);
-  writer.entries(directory.postingsPages);
-  for (const group of directory.groups) {
-    writer.ints(group.firstBlock, group.blockCount, group.firstTransaction);
-    writer.ints(group.transactionCount, group.highestBefore);
-    writer.entries(group.units);
+  writer.ints(directory.signatureCount);
+  writer.long(directory.plainBytes);
+  writer.ints(directory.sections.length, directory.groups.length, directory.parts.length);
+  for (const { isPacked, columns } of directory.sections) {
+    writer.ints(isPacked ? 1 : 0, columns.length);
+    for (const { id, coding, domain, adds, unit } of columns)
+      writer.ints(id, coding, domain, adds, unit);
   }
-  return bytes;
+  for (const group of directory.groups) writeGroup(writer, group);
+  for (const { kind, number, entry } of directory.parts) {
+    writer.ints(kind, number);
+    writer.entry(entry);
+  }
+  return writer.bytes;
+}
+
+function writeGroup(writer: ByteWriter, group: GroupEntry): void {
+  writer.ints(group.firstBlock, group.blockCount, group.firstTransaction);
+  writer.ints(group.transactionCount, group.highestBefore, group.pageTransactions);
+  writer.ints(...group.totals);
+  writer.long(group.pageTable.offset);
+  writer.ints(group.pageTable.length);
+  for (const { storedLength, rawBytesMax } of group.sections)
+    writer.ints(storedLength, rawBytesMax);
 }
 
 export function decodeDirectory(
@@ -124,105 +192,76 @@ export function decodeDirectory(
   entry: UnitEntry,
   fileLength: number,
 ): Directory {
-  const bytes = decodeUnit(stored, entry, 'directory');
-  const reader = new EntryReader(bytes, fileLength);
+  const reader = new ByteReader(decodeUnit(stored, entry, 'directory'), 'directory');
   const [blockCount, transactionCount, addressCount] = [reader.int(), reader.int(), reader.int()];
-  const [dictionaryPageCount, postingsPageCount, groupCount] = [
-    reader.int(),
-    reader.int(),
-    reader.int(),
-  ];
-  const blockUnits = BLOCK_COLUMN_NAMES.map((name) => reader.entry(`blocks.${name}`));
-  const bucketCounts = reader.entry('filter.buckets');
-  const fingerprints = reader.entry('filter.fingerprints');
-  const ids = reader.entry('index.ids');
-  const dictionaryPages = reader.entries(dictionaryPageCount, 'dictionary');
-  const postingsPages = reader.entries(postingsPageCount, 'postings');
-  const groups = Array.from({ length: groupCount }, (_, number) => readGroup(reader, number));
-  const index = { bucketCounts, fingerprints, ids, dictionaryPages, postingsPages };
-  return { blockCount, transactionCount, addressCount, blockUnits, ...index, groups };
+  const signatureCount = reader.int();
+  const plainBytes = reader.long();
+  const [sectionCount, groupCount, partCount] = [reader.int(), reader.int(), reader.int()];
+  const sections = reader.many(sectionCount, () => readSection(reader));
+  const groups = reader.many(groupCount, () => readGroup(reader, sectionCount));
+  const parts = reader.many(partCount, () => {
+    const [kind, number] = [reader.int(), reader.int()];
+    return {
+      kind,
+      number,
+      entry: checkEntry(reader.entry(), fileLength, `part ${kind}.${number}`),
+    };
+  });
+  const isInside = groups.every(({ sections }) => placeEnd(sections) <= plainBytes);
+  if (!isInside || plainBytes > fileLength) throw damaged('directory', 'a row group is not inside');
+  const counts = { blockCount, transactionCount, addressCount, signatureCount, plainBytes };
+  return { ...counts, sections, groups, parts };
 }
 
-function readGroup(reader: EntryReader, number: number): GroupEntry {
+const placeEnd = (sections: readonly SectionPlace[]): number => {
+  const last = sections.at(-1);
+  return last === undefined ? 0 : last.offset + last.storedLength;
+};
+
+function readSection(reader: ByteReader): StoredSection {
+  const isPacked = reader.int() === 1;
+  const columns = reader.many(reader.int(), () => ({
+    id: reader.int(),
+    coding: reader.int(),
+    domain: reader.int(),
+    adds: reader.int(),
+    unit: reader.int(),
+  }));
+  const isShaped = columns.every(
+    ({ domain, adds }) => domain < DOMAINS.length && adds <= DOMAINS.length,
+  );
+  if (!isShaped) throw damaged('directory', 'a column has rows of an unknown kind');
+  return { isPacked, columns };
+}
+
+function readGroup(reader: ByteReader, sectionCount: number): GroupEntry {
+  const [firstBlock, blockCount, firstTransaction] = [reader.int(), reader.int(), reader.int()];
+  const transactionCount = reader.int();
+  const highestBefore = reader.int() | 0;
+  const pageTransactions = reader.int();
+  const totals = reader.many(DOMAINS.length, () => reader.int());
+  const pageTable = { offset: reader.long(), length: reader.int() };
+  let offset = pageTable.offset + pageTable.length;
+  const sections = reader.many(sectionCount, () => {
+    const place = { offset, storedLength: reader.int(), rawBytesMax: reader.int() };
+    offset += place.storedLength;
+    return place;
+  });
+  if (pageTransactions === 0) throw damaged('directory', 'a row group has pages without rows');
   return {
-    firstBlock: reader.int(),
-    blockCount: reader.int(),
-    firstTransaction: reader.int(),
-    transactionCount: reader.int(),
-    highestBefore: reader.int(),
-    units: COLUMN_NAMES.map((name) => reader.entry(`group ${number}.${name}`)),
+    firstBlock,
+    blockCount,
+    firstTransaction,
+    transactionCount,
+    highestBefore,
+    pageTransactions,
+    totals,
+    pageTable,
+    sections,
   };
 }
 
-class EntryWriter {
-  readonly #view: DataView;
-  #at = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#view = new DataView(bytes.buffer);
-  }
-
-  ints(...values: number[]): void {
-    for (const value of values) {
-      this.#view.setInt32(this.#at, value, true);
-      this.#at += 4;
-    }
-  }
-
-  entries(entries: readonly UnitEntry[]): void {
-    for (const entry of entries) {
-      writeEntry(this.#view, this.#at, entry);
-      this.#at += unitEntryBytes;
-    }
-  }
-}
-
-class EntryReader {
-  readonly #view: DataView;
-  readonly #fileLength: number;
-  #at = 0;
-
-  constructor(bytes: Uint8Array, fileLength: number) {
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    this.#fileLength = fileLength;
-  }
-
-  int(): number {
-    if (this.#at + 4 > this.#view.byteLength) throw damaged('directory', 'it ends too early');
-    this.#at += 4;
-    return this.#view.getInt32(this.#at - 4, true);
-  }
-
-  entry(name: string): UnitEntry {
-    if (this.#at + unitEntryBytes > this.#view.byteLength)
-      throw damaged('directory', 'it ends too early');
-    this.#at += unitEntryBytes;
-    return checkEntry(readEntry(this.#view, this.#at - unitEntryBytes), this.#fileLength, name);
-  }
-
-  entries(count: number, name: string): UnitEntry[] {
-    return Array.from({ length: count }, (_, number) => this.entry(`${name} page ${number}`));
-  }
-}
-
-function writeEntry(view: DataView, at: number, entry: UnitEntry): void {
-  view.setBigUint64(at, BigInt(entry.offset), true);
-  view.setUint32(at + 8, entry.storedLength, true);
-  view.setUint32(at + 12, entry.rawLength, true);
-  view.setUint32(at + 16, entry.count, true);
-  view.setUint32(at + 20, entry.checksum, true);
-  view.setUint8(at + 24, entry.codec);
-  view.setUint8(at + 25, entry.planes);
-}
-
-function readEntry(view: DataView, at: number): UnitEntry {
-  return {
-    offset: Number(view.getBigUint64(at, true)),
-    storedLength: view.getUint32(at + 8, true),
-    rawLength: view.getUint32(at + 12, true),
-    count: view.getUint32(at + 16, true),
-    checksum: view.getUint32(at + 20, true),
-    codec: view.getUint8(at + 24),
-    planes: view.getUint8(at + 25),
-  };
+/** How many pages each paged section of the group has. */
+export function pageCountOf(group: GroupEntry): number {
+  return Math.ceil(group.transactionCount / group.pageTransactions);
 }

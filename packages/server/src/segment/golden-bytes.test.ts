@@ -21,6 +21,6 @@ test('behavior: the bytes of a segment of simulated blocks', () => {
   const content = { seed: 1, profile: '2025', transactionsPerBlock: 20 } as const;
   const blocks = simulatedBlocks({ content, firstSlot: 1_000, blockCount: 10 });
   expect(sha256(buildSegment(blocks))).toBe(
-    '295982287e3fead23fd295cd3e102598d37940c3f6d78890f0a8f7acc9508155',
+    '7c9b50b278e118160966b0774ae70d6424f6d3797736091c399f3f253e9ec92e',
   );
 });

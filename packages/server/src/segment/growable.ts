@@ -114,3 +114,11 @@ export class ByteColumn {
 }
 
 const encoder = new TextEncoder();
+
+/** The same values in an array that has room for so many. */
+export function growTo(values: Uint32Array, count: number): Uint32Array {
+  if (count <= values.length) return values;
+  const grown = new Uint32Array(Math.max(count, values.length * 2));
+  grown.set(values);
+  return grown;
+}

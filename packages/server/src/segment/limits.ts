@@ -9,11 +9,17 @@ export const SEGMENT_LIMITS = {
 } as const;
 
 export const GROUP_LIMITS = {
-  /** A selective query inflates whole groups: a few thousand transactions is a few hundred kilobytes a column. */
+  /** What a query decodes of a group is held in memory until it is written: a few megabytes where all is wanted. */
   transactionCountMax: 2_048,
   blockCountMax: 512,
   instructionCountMax: 32_768,
 } as const;
 
-/** Keys a page of the dictionary, and addresses a page of the postings. */
+/** Addresses a page of the postings. */
 export const pageKeyCount = 4_096;
+
+/** Transactions a page: few where a dictionary helps to compress them, more where a page stands alone. */
+export const pageTransactions = { small: 4, large: 64 } as const;
+
+/** Accounts that a segment counts the transactions of. */
+export const busiestAccountsMax = 1_024;

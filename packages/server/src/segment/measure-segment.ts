@@ -1,74 +1,90 @@
 /** What takes how much in a segment: every byte of the file is in exactly one row. */
-import { BLOCK_COLUMN_NAMES } from './block-columns.ts';
-import { COLUMN_NAMES } from './columns.ts';
-import { decodeFooter, footerBytes, headerBytes } from './directory.ts';
-import type { Segment } from './open-segment.ts';
-import type { UnitEntry } from './unit.ts';
+import { SECTIONS } from './columns.ts';
+import { decodeFooter, footerBytes, headerBytes, PART } from './directory.ts';
+import { partName, type Segment } from './open-segment.ts';
 
 export interface MeasuredPart {
-  /** A table, or a part of the segment beside its tables. */
+  /** What the part belongs to. */
   readonly table: string;
-  readonly column: string;
-  readonly unitCount: number;
-  /** Values: integers, or bytes where the units hold bytes. */
-  readonly valueCount: number;
+  readonly name: string;
+  /** How many pieces it is stored in. */
+  readonly pieceCount: number;
   readonly storedBytes: number;
-  readonly rawBytes: number;
 }
-
-/** The tables of row groups, by the prefix of their columns' names. */
-const TABLES: readonly (readonly [prefix: string, table: string])[] = [
-  ['tx', 'transactions'],
-  ['lookup', 'lookups'],
-  ['ins', 'instructions'],
-  ['log', 'logs'],
-  ['bal', 'balances'],
-  ['tok', 'tokenBalances'],
-  ['rew', 'rewards'],
-  ['text', 'texts'],
-];
 
 export function measureSegment(segment: Segment): MeasuredPart[] {
   const { directory, bytes } = segment;
-  const columns = COLUMN_NAMES.map((name, number) =>
-    measure(
-      tableOf(name),
-      name,
-      directory.groups.map(({ units }) => units[number] as UnitEntry),
-    ),
-  );
-  const blocks = BLOCK_COLUMN_NAMES.map((name, number) =>
-    measure('blocks', name, [directory.blockUnits[number] as UnitEntry]),
-  );
+  const { groups } = directory;
+  const sections = directory.sections.map((_, number) => ({
+    table: 'row groups',
+    name: SECTIONS[number] ?? `section ${number}`,
+    pieceCount: groups.length,
+    storedBytes: sum(groups.map(({ sections }) => sections[number]?.storedLength ?? 0)),
+  }));
+  const pageTables = sum(groups.map(({ pageTable }) => pageTable.length));
   const footer = bytes.read(bytes.length - footerBytes, footerBytes);
-  const frame = headerBytes + footerBytes;
-  const plain = { unitCount: 2, valueCount: frame, storedBytes: frame, rawBytes: frame };
+  const { storedLength } = decodeFooter(footer, bytes.length);
   return [
-    ...blocks,
-    ...columns,
-    measure('dictionary', 'keys', directory.dictionaryPages),
-    measure('filter', 'buckets', [directory.bucketCounts]),
-    measure('filter', 'fingerprints', [directory.fingerprints]),
-    measure('index', 'ids', [directory.ids]),
-    measure('index', 'postings', directory.postingsPages),
-    measure('directory', 'entries', [decodeFooter(footer, bytes.length)]),
-    { table: 'directory', column: 'header and footer', ...plain },
+    ...sections,
+    {
+      table: 'row groups',
+      name: 'page tables',
+      pieceCount: groups.length,
+      storedBytes: pageTables,
+    },
+    ...measureParts(segment),
+    { table: 'frame', name: 'directory', pieceCount: 1, storedBytes: storedLength },
+    { table: 'frame', name: 'padding', pieceCount: 1, storedBytes: paddingBytes(segment) },
+    {
+      table: 'frame',
+      name: 'header and footer',
+      pieceCount: 2,
+      storedBytes: headerBytes + footerBytes,
+    },
   ];
 }
 
-function tableOf(column: string): string {
-  return TABLES.find(([prefix]) => column.startsWith(prefix))?.[1] ?? column;
+/** Between the last row group and the keys, which begin with a chunk. */
+function paddingBytes(segment: Segment): number {
+  const last = segment.directory.groups.at(-1)?.sections.at(-1);
+  const end = last === undefined ? headerBytes : last.offset + last.storedLength;
+  return segment.partEntry(PART.keys, 0).offset - end;
 }
 
-function measure(table: string, column: string, units: readonly UnitEntry[]): MeasuredPart {
-  const sum = (value: (unit: UnitEntry) => number) =>
-    units.reduce((total, unit) => total + value(unit), 0);
-  return {
+/** Parts whose pieces are told apart, by what they hold. */
+const INDEX_ARRAYS = ['blocks', 'fingerprints', 'values'];
+
+function measureParts({ directory }: Segment): MeasuredPart[] {
+  const measured = new Map<string, { table: string; name: string; sizes: number[] }>();
+  for (const { kind, number, entry } of directory.parts) {
+    const [table, name] = labelOf(kind, number);
+    const key = `${table}.${name}`;
+    const part = measured.get(key) ?? { table, name, sizes: [] };
+    part.sizes.push(entry.storedLength);
+    measured.set(key, part);
+  }
+  return [...measured.values()].map(({ table, name, sizes }) => ({
     table,
-    column,
-    unitCount: units.length,
-    valueCount: sum((unit) => unit.count),
-    storedBytes: sum((unit) => unit.storedLength),
-    rawBytes: sum((unit) => unit.rawLength),
-  };
+    name,
+    pieceCount: sizes.length,
+    storedBytes: sum(sizes),
+  }));
 }
+
+function labelOf(kind: number, number: number): [table: string, name: string] {
+  switch (kind) {
+    case PART.blockColumn:
+      return ['blocks', partName(kind, number).slice('blocks.'.length)];
+    case PART.sectionDictionary:
+      return ['section dictionaries', SECTIONS[number] ?? `section ${number}`];
+    case PART.addressIndex:
+      return ['address index', INDEX_ARRAYS[number] ?? String(number)];
+    case PART.signatureIndex:
+      return ['signature index', INDEX_ARRAYS[number] ?? String(number)];
+    default:
+      return ['tables', partName(kind, number).replace(/ \d+$/, '')];
+  }
+}
+
+const sum = (values: readonly number[]): number =>
+  values.reduce((total, value) => total + value, 0);

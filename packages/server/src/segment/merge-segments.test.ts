@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
+import { assert } from '../base/assert.ts';
 import type { Block } from '../ledger/block.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { normalizeBlock } from '../source/normalize-block.ts';
 import { hasRealData, readRealBlocks } from '../source/testing/real-data.ts';
 import { buildBlock, buildSegment } from './build-segment.ts';
+import { PART } from './directory.ts';
 import { mergeSegments, mergeUnderHeader } from './merge-segments.ts';
 import { openSegment } from './open-segment.ts';
 import { sampleBlock } from './testing/sample-block.ts';
@@ -19,23 +21,17 @@ function expectSame(merged: Uint8Array, built: Uint8Array): void {
   expect(Buffer.compare(merged, built)).toBe(0);
 }
 
-const buildDraft = (block: Block) => buildBlock(block, undefined, { isDraft: true });
-
 test('default: merging gives the bytes of building from all the blocks', () => {
   const blocks = [5, 6, 9, 10, 11, 300].map(sampleBlock);
   expectSame(mergeCut(blocks, [1, 2, 5]), buildSegment(blocks));
 });
 
-test('behavior: drafts of blocks merge into the same bytes, under the headers they are given', () => {
-  const blocks = simulatedBlocks({ content: { transactionsPerBlock: 3 }, blockCount: 4 });
-  const drafts = blocks.map((block) => openSegment(buildDraft(block)));
-  expectSame(mergeSegments(drafts), buildSegment(blocks));
-  const [block] = blocks as [Block];
+test('behavior: a block merges under the header it is given', () => {
+  const [block] = simulatedBlocks({ content: { transactionsPerBlock: 3 }, blockCount: 1 });
+  assert(block !== undefined, 'one block was made');
   const header = { ...block.header, height: 12_345, parentHash: null };
-  expectSame(
-    mergeUnderHeader(openSegment(buildDraft(block)), header),
-    buildSegment([{ ...block, header }]),
-  );
+  const merged = mergeUnderHeader(openSegment(buildBlock(block, undefined)), header);
+  expectSame(merged, buildSegment([{ ...block, header }]));
 });
 
 test('behavior: nothing, and segments without blocks, merge too', () => {
@@ -51,16 +47,17 @@ test('behavior: row groups of the parts need not be those of the whole', () => {
   expectSame(merged, buildSegment(blocks));
 });
 
-test('behavior: several row groups and dictionary pages of simulated blocks', () => {
+test('behavior: several row groups, section dictionaries and pages of postings', () => {
   const content = { profile: '2025', transactionsPerBlock: 180 } as const;
   const blocks = simulatedBlocks({ content, blockCount: 14 });
   const merged = mergeCut(
     blocks,
     Array.from({ length: 8 }, (_, i) => i + 1),
   );
-  const { groups, dictionaryPages } = openSegment(merged).directory;
-  expect(groups.length).toBeGreaterThan(1);
-  expect(dictionaryPages.length).toBeGreaterThan(1);
+  const segment = openSegment(merged);
+  expect(segment.directory.groups.length).toBeGreaterThan(1);
+  expect(segment.partCount(PART.sectionDictionary)).toBeGreaterThan(1);
+  expect(segment.partCount(PART.postings)).toBeGreaterThan(1);
   expectSame(merged, buildSegment(blocks));
 });
 

@@ -1,10 +1,13 @@
-import { encodeBase58 } from '../base/base58.ts';
 import { discard } from '../base/discard.ts';
+import { ensureMemory } from '../kernels/load-kernel.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
-import { BLOCK_COLUMN_NAMES, BLOCK_COLUMNS, type BlockColumnName } from './block-columns.ts';
+import { BLOCK_COLUMNS, type BlockColumnName } from './block-columns.ts';
 import type { BlockCounts } from './block-counts.ts';
-import { COLUMN_NAMES, COLUMNS } from './columns.ts';
+import { chunkBytes } from './chunk-checksums.ts';
+import { codec, keyTexts, scratchStart } from './codec.ts';
+import { pagedSectionCount } from './columns.ts';
+import { decodeGroup, sectionName } from './decode-group.ts';
 import { keyBytes } from './dictionary.ts';
 import {
   checkHeader,
@@ -12,12 +15,14 @@ import {
   decodeDirectory,
   decodeFooter,
   footerBytes,
+  type GroupEntry,
   headerBytes,
+  PART,
+  pageCountOf,
 } from './directory.ts';
-import { ByteColumn, IntColumn, LongColumn } from './growable.ts';
-import { decodeKeys } from './key-codes.ts';
 import type { GroupRows } from './row-buffer.ts';
 import { damaged, decodeUnit, joinIntUnit, joinLongUnit, type UnitEntry } from './unit.ts';
+import { readVarints } from './varint.ts';
 
 /** Where a segment's bytes come from: memory, or a file read by range. Synchronous, for use in worker threads. */
 export interface SegmentBytes {
@@ -67,9 +72,11 @@ export async function readSegmentHeaders(remote: RemoteBytes): Promise<readonly 
 }
 
 /** The units of the block table stand together. */
-function blockTablePlace({ blockUnits }: Directory): { start: number; end: number } {
-  const start = Math.min(...blockUnits.map(({ offset }) => offset));
-  return { start, end: Math.max(...blockUnits.map((unit) => unit.offset + unit.storedLength)) };
+function blockTablePlace({ parts }: Directory): { start: number; end: number } {
+  const units = parts.filter(({ kind }) => kind === PART.blockColumn).map(({ entry }) => entry);
+  if (units.length === 0) throw damaged('directory', 'it lists no block table');
+  const start = Math.min(...units.map(({ offset }) => offset));
+  return { start, end: Math.max(...units.map((unit) => unit.offset + unit.storedLength)) };
 }
 
 /** A segment of which only one stretch is at hand. */
@@ -85,16 +92,29 @@ function partInMemory(part: Uint8Array, start: number, length: number): SegmentB
 export class Segment {
   readonly bytes: SegmentBytes;
   readonly directory: Directory;
+  readonly #parts: ReadonlyMap<string, UnitEntry>;
   #headers: readonly BlockHeader[] | undefined;
   #counts: readonly BlockCounts[] | undefined;
+  #checksums: Uint8Array | undefined;
 
   constructor(bytes: SegmentBytes, directory: Directory) {
     this.bytes = bytes;
     this.directory = directory;
+    this.#parts = new Map(
+      directory.parts.map(({ kind, number, entry }) => [`${kind}.${number}`, entry]),
+    );
   }
 
   get blockCount(): number {
     return this.directory.blockCount;
+  }
+
+  get addressCount(): number {
+    return this.directory.addressCount;
+  }
+
+  get groups(): Directory['groups'] {
+    return this.directory.groups;
   }
 
   get headers(): readonly BlockHeader[] {
@@ -107,100 +127,183 @@ export class Segment {
     return this.#counts;
   }
 
-  /** The same with the whole block table in memory: its fifteen units are read at once. */
+  /** The checksums of the chunks of the plain part, 4 bytes each. */
+  get checksums(): Uint8Array {
+    if (this.#checksums === undefined) {
+      this.#checksums = this.readUnit(PART.checksums, 0);
+      const expected = Math.ceil(this.directory.plainBytes / chunkBytes) * 4;
+      if (this.#checksums.length !== expected)
+        throw damaged('checksums', 'they do not cover the file');
+    }
+    return this.#checksums;
+  }
+
+  /** The same segment with the whole block table in memory: its units are read at once. */
   #withBlockTable(): Segment {
     const { start, end } = blockTablePlace(this.directory);
     const table = this.bytes.read(start, end - start);
     return new Segment(partInMemory(table, start, this.bytes.length), this.directory);
   }
 
-  /** All rows of a group as they were appended. What is stored as it is, is not copied. */
+  /** All rows of a group as they were appended. */
   readGroup(number: number): GroupRows {
-    const group = this.directory.groups[number];
-    if (group === undefined) throw damaged(`group ${number}`, 'the directory does not list it');
-    const columns = COLUMN_NAMES.map((name, column) => {
-      const entry = group.units[column] as UnitEntry;
-      const label = `group ${number}.${name}`;
-      const type = COLUMNS[name];
-      if (type === 'bytes') return [name, ByteColumn.of(this.#decode(entry, label))];
-      if (type === 'long') return [name, LongColumn.of(this.#decodeLongs(entry, label))];
-      const values = this.#decodeInts(entry, label);
-      const isKeys = name === 'txKeys';
-      return [name, IntColumn.of(isKeys ? decodeKeys(values, group.highestBefore) : values)];
+    const entry = this.directory.groups[number];
+    if (entry === undefined) throw damaged(`group ${number}`, 'the directory does not list it');
+    const lengths = this.readPageTable(number);
+    const sections = entry.sections.map((place, section) => ({
+      bytes: this.readPlain(place.offset, place.storedLength, sectionName(number, section)),
+      lengths: lengths[section] as Uint32Array,
+      dictionary: this.readSectionDictionary(section),
+    }));
+    return decodeGroup({ number, entry, layout: this.directory.sections, sections });
+  }
+
+  /** By section the stored lengths of a group's pages. */
+  readPageTable(number: number): Uint32Array[] {
+    const group = this.directory.groups[number] as GroupEntry;
+    const { offset, length } = group.pageTable;
+    const name = `group ${number}.pages`;
+    const pageCount = pageCountOf(group);
+    const counts = group.sections.map((_, section) =>
+      section < pagedSectionCount ? pageCount : 1,
+    );
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    const all = readVarints(this.readPlain(offset, length, name), total, name);
+    let at = 0;
+    return counts.map((count, section) => {
+      const lengths = all.subarray(at, at + count);
+      at += count;
+      let sum = 0;
+      for (const own of lengths) sum += own;
+      if (sum !== group.sections[section]?.storedLength)
+        throw damaged(name, 'the lengths of the pages do not add up');
+      return lengths;
     });
-    return Object.fromEntries(columns) as GroupRows;
   }
 
-  /** The dictionary page, 32 bytes a key. */
-  readDictionaryPage(page: number): Uint8Array {
-    return this.#page(this.directory.dictionaryPages[page], `dictionary page ${page}`);
+  /** The dictionary that the pages of a section are compressed against; empty if there is none. */
+  readSectionDictionary(section: number): Uint8Array {
+    if (!this.#parts.has(`${PART.sectionDictionary}.${section}`)) return new Uint8Array(0);
+    return this.readUnit(PART.sectionDictionary, section);
   }
 
-  readPostingsPage(page: number): Uint8Array {
-    return this.#page(this.directory.postingsPages[page], `postings page ${page}`);
+  /** Keys of the dictionary, 32 bytes each. */
+  readKeys(first: number, count: number): Uint8Array {
+    return this.readPart(PART.keys, 0, first * keyBytes, count * keyBytes);
   }
 
-  readFilter(): { bucketCounts: Uint8Array; fingerprints: Uint8Array } {
-    return {
-      bucketCounts: this.#page(this.directory.bucketCounts, 'filter.buckets'),
-      fingerprints: this.#page(this.directory.fingerprints, 'filter.fingerprints'),
-    };
+  /** A stretch of a part that is read in pieces. */
+  readPart(kind: number, number: number, offset: number, length: number): Uint8Array {
+    const entry = this.partEntry(kind, number);
+    const name = partName(kind, number);
+    if (offset + length > entry.storedLength) throw damaged(name, 'it is too short');
+    return this.readPlain(entry.offset + offset, length, name);
   }
 
-  readIndexIds(): Uint32Array {
-    return this.#decodeInts(this.directory.ids, 'index.ids');
+  /** A unit of bytes. */
+  readUnit(kind: number, number: number): Uint8Array {
+    return this.#decode(this.partEntry(kind, number), partName(kind, number));
+  }
+
+  readIntUnit(kind: number, number: number): Uint32Array {
+    const entry = this.partEntry(kind, number);
+    return joinIntUnit(this.#decode(entry, partName(kind, number)), entry);
   }
 
   readBlockColumn(name: BlockColumnName): Uint32Array | BigUint64Array | Uint8Array {
-    const entry = this.directory.blockUnits[BLOCK_COLUMN_NAMES.indexOf(name)] as UnitEntry;
-    const label = `blocks.${name}`;
-    const type = BLOCK_COLUMNS[name];
-    if (type === 'int') return this.#decodeInts(entry, label);
-    if (type === 'long') return this.#decodeLongs(entry, label);
-    return this.#decode(entry, label);
+    const { id, type } = BLOCK_COLUMNS[name];
+    if (type === 'int') return this.readIntUnit(PART.blockColumn, id);
+    if (type === 'bytes') return this.readUnit(PART.blockColumn, id);
+    const entry = this.partEntry(PART.blockColumn, id);
+    return joinLongUnit(this.#decode(entry, partName(PART.blockColumn, id)), entry);
   }
 
-  #page(entry: UnitEntry | undefined, name: string): Uint8Array {
-    if (entry === undefined) throw damaged(name, 'the directory does not list it');
-    return this.#decode(entry, name);
+  partEntry(kind: number, number: number): UnitEntry {
+    const entry = this.#parts.get(`${kind}.${number}`);
+    if (entry === undefined)
+      throw damaged(partName(kind, number), 'the directory does not list it');
+    return entry;
+  }
+
+  /** How many parts of a kind there are. */
+  partCount(kind: number): number {
+    return this.directory.parts.filter((part) => part.kind === kind).length;
+  }
+
+  /** Bytes of the plain part, verified by the chunks they lie in. `name` is what an error calls them. */
+  readPlain(offset: number, length: number, name: string): Uint8Array {
+    if (length === 0) return new Uint8Array(0);
+    const first = Math.floor(offset / chunkBytes);
+    const end = Math.min(
+      Math.ceil((offset + length) / chunkBytes) * chunkBytes,
+      this.directory.plainBytes,
+    );
+    const start = first * chunkBytes;
+    const read = this.bytes.read(start, end - start);
+    if (read.length !== end - start) throw damaged(name, 'it is cut short');
+    const chunk = this.#findDamage(read, first);
+    if (chunk >= 0)
+      throw damaged(
+        name,
+        `the checksum of the bytes from ${(first + chunk) * chunkBytes} on does not match`,
+      );
+    return read.subarray(offset - start, offset - start + length);
+  }
+
+  #findDamage(read: Uint8Array, firstChunk: number): number {
+    const { memory, exports } = codec();
+    const count = Math.ceil(read.length / chunkBytes);
+    const sums = scratchStart + count * chunkBytes;
+    const expected = this.checksums.subarray(firstChunk * 4, (firstChunk + count) * 4);
+    ensureMemory(memory, sums + expected.length);
+    const target = new Uint8Array(memory.buffer);
+    target.set(read, scratchStart);
+    target.set(expected, sums);
+    return exports.findDamagedChunk(scratchStart, read.length, chunkBytes, sums);
   }
 
   #decode(entry: UnitEntry, name: string): Uint8Array {
     const stored = this.bytes.read(entry.offset, entry.storedLength);
     const decoded = decodeUnit(stored, entry, name);
-    // What a file gave is read; what is a part of memory stays.
+    // What a file gave is a copy; what is a part of memory is not ours to discard.
     if (decoded !== stored) discard(stored);
     return decoded;
   }
-
-  #decodeInts(entry: UnitEntry, name: string): Uint32Array {
-    return joinIntUnit(this.#decode(entry, name), entry);
-  }
-
-  #decodeLongs(entry: UnitEntry, name: string): BigUint64Array {
-    return joinLongUnit(this.#decode(entry, name), entry);
-  }
 }
 
-function readHeaders(segment: Segment): BlockHeader[] {
+const PART_NAMES = new Map(Object.entries(PART).map(([name, kind]) => [kind as number, name]));
+
+/** What errors and tools call a part. */
+export function partName(kind: number, number: number): string {
+  const name = PART_NAMES.get(kind) ?? `part ${kind}`;
+  if (kind !== PART.blockColumn) return `${name} ${number}`;
+  const column = Object.entries(BLOCK_COLUMNS).find(([, { id }]) => id === number);
+  return `blocks.${column?.[0] ?? number}`;
+}
+
+/** What the block table of any format gives. */
+export interface BlockTable {
+  readonly blockCount: number;
+  readBlockColumn(name: BlockColumnName): Uint32Array | BigUint64Array | Uint8Array;
+}
+
+export function readHeaders(segment: BlockTable): BlockHeader[] {
   const longs = (name: BlockColumnName) => segment.readBlockColumn(name) as BigUint64Array;
   const ints = (name: BlockColumnName) => segment.readBlockColumn(name) as Uint32Array;
   const [numbers, distances] = [longs('number'), longs('parentDistance')];
   const [heights, heightNull] = [longs('height'), ints('heightNull')];
   const [times, timeNull] = [longs('timestamp'), ints('timestampNull')];
-  const hashes = segment.readBlockColumn('hash') as Uint8Array;
+  const hashes = keyTexts(segment.readBlockColumn('hash') as Uint8Array);
   const parentKinds = ints('parentHashKind');
-  const parents = segment.readBlockColumn('parentHash') as Uint8Array;
+  const parents = keyTexts(segment.readBlockColumn('parentHash') as Uint8Array);
   let number = 0;
   let parentAt = 0;
   let before = '';
-  const text = (bytes: Uint8Array, row: number) =>
-    encodeBase58(bytes.subarray(row * keyBytes, (row + 1) * keyBytes));
   return Array.from({ length: segment.blockCount }, (_, row) => {
     number += Number(numbers[row]);
-    const hash = text(hashes, row);
+    const hash = hashes[row] as string;
     const kind = parentKinds[row];
-    const parentHash = kind === 0 ? null : kind === 1 ? before : text(parents, parentAt++);
+    const parentHash = kind === 0 ? null : kind === 1 ? before : (parents[parentAt++] as string);
     before = hash;
     return {
       number: number as Slot,
@@ -213,7 +316,7 @@ function readHeaders(segment: Segment): BlockHeader[] {
   });
 }
 
-function readCounts(segment: Segment): BlockCounts[] {
+export function readCounts(segment: BlockTable): BlockCounts[] {
   const ints = (name: BlockColumnName) => segment.readBlockColumn(name) as Uint32Array;
   const columns = {
     transactions: ints('transactions'),

@@ -8,8 +8,10 @@ interface ColumnOf {
   bytes: ByteColumn;
 }
 
-export type Rows<Table extends Record<string, ColumnType>> = {
-  readonly [Name in keyof Table]: ColumnOf[Table[Name]];
+type Table = Record<string, { readonly type: ColumnType }>;
+
+export type Rows<Columns extends Table> = {
+  readonly [Name in keyof Columns]: ColumnOf[Columns[Name]['type']];
 };
 
 /** The rows of one row group, column by column, as they are stored. */
@@ -19,12 +21,12 @@ export type BlockRows = Rows<typeof BLOCK_COLUMNS>;
 export const emptyGroupRows = (): GroupRows => emptyRows(COLUMNS);
 export const emptyBlockRows = (): BlockRows => emptyRows(BLOCK_COLUMNS);
 
-function emptyRows<Table extends Record<string, ColumnType>>(table: Table): Rows<Table> {
+function emptyRows<Columns extends Table>(table: Columns): Rows<Columns> {
   const make = {
     int: () => new IntColumn(),
     long: () => new LongColumn(),
     bytes: () => new ByteColumn(),
   };
-  const entries = Object.entries(table).map(([name, type]) => [name, make[type]()]);
-  return Object.fromEntries(entries) as Rows<Table>;
+  const entries = Object.entries(table).map(([name, { type }]) => [name, make[type]()]);
+  return Object.fromEntries(entries) as Rows<Columns>;
 }

@@ -126,7 +126,7 @@ export class RowSource {
         sumIn('lookupReadonlyCount', from.lookup, lookup) +
         sumIn('lookupWritableCount', from.lookup, lookup),
       instruction,
-      oddStep: from.oddStep + this.#oddSteps(from.instruction, instruction),
+      oddStep: from.oddStep + sumIn('insOdd', from.instruction, instruction),
       account: from.account + sumIn('insAccountCount', from.instruction, instruction),
       dataByte: from.dataByte + sumIn('insDataLength', from.instruction, instruction),
       log,
@@ -135,13 +135,6 @@ export class RowSource {
       tokenBalance: from.tokenBalance + counts.tokenBalances,
       reward: from.reward + counts.rewards,
     };
-  }
-
-  #oddSteps(start: number, end: number): number {
-    const [depths, odd] = [this.#rows.insDepth.values, this.#rows.insOdd.values];
-    let steps = 0;
-    for (let row = start; row < end; row++) if (odd[row] === 1) steps += depths[row] as number;
-    return steps;
   }
 
   /** Ids and codes in the order in which the builder meets them: a transaction's, its instructions', then rewards'. */

@@ -1,6 +1,9 @@
 import { discard } from '../base/discard.ts';
-import { bucketOf, fingerprintOf } from './address-index.ts';
-import { hashWords, keyBytes } from './dictionary.ts';
+import { canBeginWith } from './class-index.ts';
+import { hashWords } from './dictionary.ts';
+import { PART } from './directory.ts';
+import { lookUp } from './hash-index.ts';
+import { type ClassTable, openClassTable } from './index-builder.ts';
 import { pageKeyCount } from './limits.ts';
 import type { Segment } from './open-segment.ts';
 
@@ -18,7 +21,14 @@ const foundCountMax = 4_096;
 const listCountMax = 4;
 const listBytesMax = 1 << 18;
 
-/** The address index of an open segment. Reads its parts when they are first needed and keeps them. */
+/** What instructions are asked for: of some programs or of all, beginning with one value of every list. */
+export interface ClassFilter {
+  readonly programs: Uint32Array | undefined;
+  readonly prefixes: readonly (readonly Uint8Array[])[];
+  readonly committed: boolean | undefined;
+}
+
+/** The indexes of an open segment. Keeps postings and classes once they are read; hash indexes are read by position. */
 export class SegmentIndex {
   readonly #segment: Segment;
   readonly #pages = new Map<number, PostingsPage>();
@@ -26,8 +36,8 @@ export class SegmentIndex {
   readonly #found = new Map<string, number>();
   /** The lists asked for last, by id: items with the same address share one, and the same queries come again. */
   readonly #lists = new Map<number, Uint32Array>();
-  #filter: { fingerprints: Uint8Array; bucketStarts: Uint32Array; bits: number } | undefined;
-  #ids: Uint32Array | undefined;
+  #classes: ClassTable | undefined;
+  #classBytes: Uint8Array | undefined;
 
   constructor(segment: Segment) {
     this.#segment = segment;
@@ -44,11 +54,10 @@ export class SegmentIndex {
   }
 
   #parts(): ArrayBufferView[] {
-    const { fingerprints, bucketStarts } = this.#filter ?? {};
     const pages = [...this.#pages.values()].flatMap((page) =>
       Object.values<ArrayBufferView>({ ...page }),
     );
-    const parts = [fingerprints, bucketStarts, this.#ids, ...this.#lists.values(), ...pages];
+    const parts = [this.#classBytes, ...this.#lists.values(), ...pages];
     return parts.filter((part) => part !== undefined);
   }
 
@@ -64,18 +73,62 @@ export class SegmentIndex {
   }
 
   #search(key: Uint8Array): number | undefined {
-    const words = new Uint32Array(key.slice().buffer);
-    const hash = hashWords(words, 0);
-    const { fingerprints, bucketStarts, bits } = this.#openFilter();
-    const bucket = bucketOf(hash, bits);
-    const end = bucketStarts[bucket + 1] as number;
-    for (let place = bucketStarts[bucket] as number; place < end; place++) {
-      if (fingerprints[place] !== fingerprintOf(hash)) continue;
-      this.#ids ??= this.#segment.readIndexIds();
-      const id = this.#ids[place] as number;
-      if (this.#isKey(id, key)) return id;
+    const hash = hashWords(new Uint32Array(key.slice().buffer), 0);
+    return this.#lookUp(PART.addressIndex, hash).find((id) => {
+      const stored = this.#segment.readKeys(id, 1);
+      return key.every((byte, i) => stored[i] === byte);
+    });
+  }
+
+  /** The transactions that may have a signature of 64 bytes: all that have it, and few others. */
+  findSignature(signature: Uint8Array): number[] {
+    const hash = hashWords(new Uint32Array(signature.slice().buffer), 0, signature.length / 4);
+    return this.#lookUp(PART.signatureIndex, hash);
+  }
+
+  #lookUp(kind: number, hash: number): number[] {
+    const { storedLength } = this.#segment.partEntry(kind, 0);
+    return lookUp(hash, storedLength, (part, offset, length) =>
+      this.#segment.readPart(kind, INDEX_PARTS[part], offset, length),
+    );
+  }
+
+  /** Every class of instructions in the segment. */
+  get classes(): ClassTable {
+    if (this.#classes === undefined) {
+      const ints = [0, 1, 3, 4, 5].map((number) => this.#segment.readIntUnit(PART.classes, number));
+      const [programs, shapes, instructions, transactions, lengths] = ints as [
+        Uint32Array,
+        Uint32Array,
+        Uint32Array,
+        Uint32Array,
+        Uint32Array,
+      ];
+      const prefixes = ownCopy(this.#segment.readUnit(PART.classes, 2));
+      this.#classBytes = ownCopy(this.#segment.readUnit(PART.classes, 6));
+      const columns = [programs, shapes, prefixes, instructions, transactions, lengths];
+      this.#classes = openClassTable([...columns, this.#classBytes]);
     }
-    return undefined;
+    return this.#classes;
+  }
+
+  /** The classes whose instructions can match. */
+  findClasses({ programs, prefixes, committed }: ClassFilter): number[] {
+    const { classes } = this;
+    const found: number[] = [];
+    const ranges =
+      programs === undefined
+        ? [[0, classes.count] as const]
+        : Array.from(programs, classes.ofProgram);
+    for (const [first, end] of ranges) {
+      for (let number = first; number < end; number++) {
+        const row = classes.row(number);
+        if (committed !== undefined && row.committed !== Number(committed)) continue;
+        if (prefixes.every((values) => values.some((value) => canBeginWith(row, value))))
+          found.push(number);
+      }
+    }
+    return found;
   }
 
   /** An estimate of how many transactions mention the address: the bytes its list takes. */
@@ -124,33 +177,11 @@ export class SegmentIndex {
     return list.subarray(0, count);
   }
 
-  #openFilter() {
-    if (this.#filter !== undefined) return this.#filter;
-    const { bucketCounts, fingerprints } = this.#segment.readFilter();
-    const bucketStarts = new Uint32Array(bucketCounts.length + 1);
-    bucketCounts.forEach((count, bucket) => {
-      bucketStarts[bucket + 1] = (bucketStarts[bucket] as number) + count;
-    });
-    const bits = 31 - Math.clz32(bucketCounts.length);
-    discard(bucketCounts);
-    this.#filter = { fingerprints: ownCopy(fingerprints), bucketStarts, bits };
-    return this.#filter;
-  }
-
-  #isKey(id: number, key: Uint8Array): boolean {
-    const page = this.#segment.readDictionaryPage(Math.floor(id / pageKeyCount));
-    const at = (id % pageKeyCount) * keyBytes;
-    let isSame = true;
-    for (let i = 0; i < keyBytes; i++) isSame &&= page[at + i] === key[i];
-    discard(page);
-    return isSame;
-  }
-
   #page(id: number): PostingsPage {
     const number = Math.floor(id / pageKeyCount);
     let page = this.#pages.get(number);
     if (page === undefined) {
-      page = scanPostings(ownCopy(this.#segment.readPostingsPage(number)));
+      page = scanPostings(ownCopy(this.#segment.readUnit(PART.postings, number)));
       this.#pages.set(number, page);
     }
     return page;
@@ -168,29 +199,31 @@ function scanPostings(bytes: Uint8Array): PostingsPage {
   const starts = new Uint32Array(pageKeyCount);
   const ends = new Uint32Array(pageKeyCount);
   const firsts = new Int32Array(pageKeyCount).fill(-1);
-  let first = 0;
   let at = 0;
+  const next = () => {
+    let value = 0;
+    let scale = 1;
+    for (;;) {
+      const byte = bytes[at++] as number;
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 128;
+    }
+  };
+  let first = 0;
   for (let place = 0; at < bytes.length; place++) {
-    const [length, start] = readVarint(bytes, at);
-    at = start + length;
-    if (length === 0) continue;
-    const [folded, rest] = readVarint(bytes, start);
-    first += folded % 2 === 0 ? folded / 2 : -(folded + 1) / 2;
-    firsts[place] = first;
-    starts[place] = rest;
-    ends[place] = at;
+    const length = next();
+    const end = at + length;
+    if (length > 0) {
+      const folded = next();
+      first += folded % 2 === 0 ? folded / 2 : -(folded + 1) / 2;
+      firsts[place] = first;
+      starts[place] = at;
+      ends[place] = end;
+    }
+    at = end;
   }
   return { bytes, starts, ends, firsts };
 }
 
-function readVarint(bytes: Uint8Array, start: number): [value: number, next: number] {
-  let value = 0;
-  let scale = 1;
-  let at = start;
-  for (;;) {
-    const byte = bytes[at++] as number;
-    value += (byte & 0x7f) * scale;
-    if (byte < 0x80) return [value, at];
-    scale *= 128;
-  }
-}
+const INDEX_PARTS = { blocks: 0, fingerprints: 1, values: 2 } as const;

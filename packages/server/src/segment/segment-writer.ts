@@ -2,53 +2,45 @@ import { assert } from '../base/assert.ts';
 import { decodeBase58 } from '../base/base58.ts';
 import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
-import { buildAddressIndex, PostingsBuilder } from './address-index.ts';
 import { BlockAppender } from './append-block.ts';
-import { BLOCK_COLUMN_NAMES } from './block-columns.ts';
+import { BLOCK_COLUMN_NAMES, BLOCK_COLUMNS } from './block-columns.ts';
 import { addCounts, type BlockCounts, countRecords } from './block-counts.ts';
-import { COLUMN_NAMES } from './columns.ts';
+import { ChunkChecksums, chunkBytes } from './chunk-checksums.ts';
 import { DictionaryBuilder, keyBytes } from './dictionary.ts';
 import {
-  type Directory,
   encodeDirectory,
   encodeFooter,
   encodeHeader,
   footerBytes,
   type GroupEntry,
+  PART,
+  type Part,
 } from './directory.ts';
+import { encodeGroup, noDictionaries, type SectionDictionaries } from './encode-group.ts';
 import { IntColumn, LongColumn } from './growable.ts';
-import { encodeKeys } from './key-codes.ts';
-import { GROUP_LIMITS, pageKeyCount, SEGMENT_LIMITS } from './limits.ts';
+import { IndexBuilder } from './index-builder.ts';
+import { GROUP_LIMITS, pageTransactions, SEGMENT_LIMITS } from './limits.ts';
 import { emptyBlockRows, emptyGroupRows, type GroupRows } from './row-buffer.ts';
+import { SECTION_LAYOUT } from './section-layout.ts';
 import { TakenTransactions } from './taken-transactions.ts';
 import { TextTable } from './text-table.ts';
-import {
-  type EncodedUnit,
-  emptyUnit,
-  packedUnits,
-  plainUnits,
-  type UnitEncoder,
-  type UnitEntry,
-} from './unit.ts';
-
-export interface SegmentWriterOptions {
-  /** A draft is only ever merged, soon: it is not compressed, and nothing is looked up in it. */
-  readonly isDraft: boolean;
-}
+import { type EncodedUnit, packedUnits, plainEntry, plainUnits, type UnitEntry } from './unit.ts';
 
 /**
- * Writes a segment front to back: a row group goes out as soon as it is full, so memory is bounded by one group, the
- * dictionary and the index. Blocks come as objects, or as rows from segments that are merged.
+ * Writes a segment front to back. A row group is written as soon as it is full, so memory is bounded by one group, the
+ * dictionary of addresses and the indexes. Blocks come as objects, or as rows from segments that are merged.
  */
 export class SegmentWriter {
   readonly #write: (bytes: Uint8Array) => void;
-  readonly #isDraft: boolean;
-  readonly #encode: UnitEncoder;
   readonly #dictionary = new DictionaryBuilder();
   readonly #appender = new BlockAppender(this.#dictionary);
-  readonly #postings = new PostingsBuilder();
+  readonly #index = new IndexBuilder();
+  readonly #checksums = new ChunkChecksums();
   readonly #blocks = emptyBlockRows();
   readonly #groups: GroupEntry[] = [];
+  readonly #parts: Part[] = [];
+  /** Made of the first row group, if more follow. */
+  #dictionaries: SectionDictionaries = noDictionaries;
   #rows: GroupRows = emptyGroupRows();
   #texts = new TextTable(this.#rows);
   #groupFirstBlock = 0;
@@ -59,21 +51,16 @@ export class SegmentWriter {
   #lastHash = '';
   #offset = 0;
 
-  constructor(
-    write: (bytes: Uint8Array) => void,
-    { isDraft }: SegmentWriterOptions = { isDraft: false },
-  ) {
+  constructor(write: (bytes: Uint8Array) => void) {
     this.#write = write;
-    this.#isDraft = isDraft;
-    this.#encode = isDraft ? plainUnits : packedUnits;
-    this.#emit(encodeHeader());
+    this.#emitPlain(encodeHeader());
   }
 
   get blockCount(): number {
     return this.#blocks.number.length;
   }
 
-  /** How much was written so far. */
+  /** How many bytes were written so far. */
   get byteLength(): number {
     return this.#offset;
   }
@@ -99,7 +86,7 @@ export class SegmentWriter {
 
   /** As `append`, of a block some of whose transactions are in the kernel instead of among its records. */
   appendWithTaken(block: Block, kernel: TransactionKernel): void {
-    const taken = new TakenTransactions(kernel, this.#dictionary);
+    const taken = TakenTransactions.ofKernel(kernel, this.#dictionary);
     const counts = addCounts(countRecords(block), taken.counts);
     this.appendRows(block.header, counts, (rows, texts) =>
       this.#appender.append(block, rows, texts, taken),
@@ -112,7 +99,7 @@ export class SegmentWriter {
     counts: BlockCounts,
     fill: (rows: GroupRows, texts: TextTable) => void,
   ): void {
-    if (this.#groupIsFull()) this.#closeGroup();
+    if (this.#groupIsFull()) this.#closeGroup({ isLast: false });
     fill(this.#rows, this.#texts);
     this.#transactionCount += counts.transactions;
     this.#appendHeader(header);
@@ -121,39 +108,65 @@ export class SegmentWriter {
   }
 
   finish(): void {
-    this.#closeGroup();
-    const { keys, count: addressCount } = this.#dictionary;
-    const dictionaryPages = pagesOf(keys).map((page) => this.#unit(this.#encode.bytes(page)));
-    const directory = {
+    this.#closeGroup({ isLast: true });
+    // Keys are read by the chunk: they begin with one.
+    this.#emitPlain(new Uint8Array(-this.#offset & (chunkBytes - 1)));
+    this.#plainPart(PART.keys, 0, this.#dictionary.keys);
+    this.#writeIndexes();
+    const plainBytes = this.#offset;
+    const checksums = this.#checksums.finish();
+    this.#dictionaries.forEach((dictionary, section) => {
+      if (dictionary.length > 0)
+        this.#unitPart(PART.sectionDictionary, section, packedUnits.bytes(dictionary));
+    });
+    this.#writeTables();
+    for (const name of BLOCK_COLUMN_NAMES)
+      this.#unitPart(
+        PART.blockColumn,
+        BLOCK_COLUMNS[name].id,
+        this.#encodeColumn(this.#blocks[name]),
+      );
+    const sums = new Uint8Array(checksums.buffer, 0, checksums.byteLength);
+    this.#unitPart(PART.checksums, 0, plainUnits.bytes(sums));
+    const directory = encodeDirectory({
       blockCount: this.blockCount,
       transactionCount: this.#transactionCount,
-      addressCount,
-      ...(this.#isDraft ? noIndex : this.#writeIndex(keys, addressCount)),
-      blockUnits: BLOCK_COLUMN_NAMES.map((name) =>
-        this.#unit(this.#encodeColumn(this.#blocks[name])),
-      ),
-      dictionaryPages,
+      addressCount: this.#dictionary.count,
+      signatureCount: this.#index.signatureCount,
+      plainBytes,
+      sections: SECTION_LAYOUT,
       groups: this.#groups,
-    };
-    const encoded = this.#encode.bytes(encodeDirectory(directory));
+      parts: this.#parts,
+    });
+    const encoded = packedUnits.bytes(directory);
     const entry = this.#unit(encoded);
     this.#emit(encodeFooter({ ...encoded, ...entry }, this.#offset + footerBytes));
   }
 
-  #writeIndex(
-    keys: Uint8Array,
-    addressCount: number,
-  ): Pick<Directory, 'postingsPages' | 'bucketCounts' | 'fingerprints' | 'ids'> {
-    const postingsPages = this.#postings
-      .pages(addressCount)
-      .map((page) => this.#unit(this.#encode.bytes(page)));
-    const index = buildAddressIndex(keys, addressCount);
-    return {
-      postingsPages,
-      bucketCounts: this.#unit(this.#encode.bytes(index.bucketCounts)),
-      fingerprints: this.#unit(this.#encode.bytes(index.fingerprints)),
-      ids: this.#unit(this.#encode.ints(index.ids)),
-    };
+  #writeIndexes(): void {
+    const { addresses, signatures } = this.#index.buildHashIndexes(this.#dictionary);
+    for (const [kind, index] of [
+      [PART.addressIndex, addresses],
+      [PART.signatureIndex, signatures],
+    ] as const) {
+      this.#plainPart(kind, 0, index.blocks);
+      this.#plainPart(kind, 1, index.fingerprints);
+      this.#plainPart(kind, 2, index.values);
+    }
+  }
+
+  #writeTables(): void {
+    const { postings, classes, mints, accounts } = this.#index.buildTables(this.#dictionary.count);
+    const write = (kind: number, columns: readonly (Uint32Array | Uint8Array)[]) =>
+      columns.forEach((column, number) => {
+        const isBytes = column instanceof Uint8Array;
+        const unit = isBytes ? packedUnits.bytes(column) : packedUnits.ints(column);
+        this.#unitPart(kind, number, unit);
+      });
+    write(PART.postings, postings);
+    write(PART.classes, classes);
+    write(PART.mints, mints);
+    write(PART.accounts, accounts);
   }
 
   #groupIsFull(): boolean {
@@ -164,42 +177,43 @@ export class SegmentWriter {
     );
   }
 
-  #closeGroup(): void {
+  #closeGroup({ isLast }: { isLast: boolean }): void {
     const blockCount = this.blockCount - this.#groupFirstBlock;
     if (blockCount === 0) return;
     const rows = this.#rows;
-    const ids = rows.txKeys.values;
-    if (!this.#isDraft) this.#indexTransactions(rows, ids);
-    const keyCodes = encodeKeys(ids, this.#highestBefore);
-    const units = COLUMN_NAMES.map((name) =>
-      this.#unit(name === 'txKeys' ? this.#encode.ints(keyCodes) : this.#encodeColumn(rows[name])),
-    );
+    this.#index.addGroup(rows, this.#groupFirstTransaction);
+    // A segment of one group is small: a dictionary would take more than it saves.
+    const isTrained = this.#groups.length > 0 || !isLast;
+    const encoded = encodeGroup(rows, {
+      layout: SECTION_LAYOUT,
+      highestBefore: this.#highestBefore,
+      pageTransactions: isTrained ? pageTransactions.small : pageTransactions.large,
+      dictionaries: isTrained && this.#groups.length === 0 ? 'train' : this.#dictionaries,
+    });
+    this.#dictionaries = encoded.dictionaries;
+    const pageTable = { offset: this.#offset, length: encoded.pageTable.length };
+    this.#emitPlain(encoded.pageTable);
+    const sections = encoded.sections.map(({ stored, rawBytesMax }) => {
+      const offset = this.#offset;
+      this.#emitPlain(stored);
+      return { offset, storedLength: stored.length, rawBytesMax };
+    });
     this.#groups.push({
       firstBlock: this.#groupFirstBlock,
       blockCount,
       firstTransaction: this.#groupFirstTransaction,
       transactionCount: rows.txIndex.length,
       highestBefore: this.#highestBefore,
-      units,
+      pageTransactions: isTrained ? pageTransactions.small : pageTransactions.large,
+      totals: encoded.totals,
+      pageTable,
+      sections,
     });
-    for (const id of ids) if (id > this.#highestBefore) this.#highestBefore = id;
+    for (const id of rows.txKeys.values) if (id > this.#highestBefore) this.#highestBefore = id;
     this.#groupFirstBlock = this.blockCount;
     this.#groupFirstTransaction += rows.txIndex.length;
     this.#rows = emptyGroupRows();
     this.#texts = new TextTable(this.#rows);
-  }
-
-  #indexTransactions(rows: GroupRows, ids: Uint32Array): void {
-    let at = 0;
-    for (let row = 0; row < rows.txIndex.length; row++) {
-      const count =
-        (rows.txStaticCount.values[row] as number) +
-        (rows.txWritableCount.values[row] as number) +
-        (rows.txReadonlyCount.values[row] as number) +
-        (rows.txOtherCount.values[row] as number);
-      this.#postings.add(this.#groupFirstTransaction + row, ids.subarray(at, at + count));
-      at += count;
-    }
   }
 
   #appendHeader(header: BlockHeader): void {
@@ -221,43 +235,36 @@ export class SegmentWriter {
 
   #encodeColumn(column: GroupRows[keyof GroupRows]): EncodedUnit {
     if (column instanceof IntColumn || column instanceof LongColumn)
-      return this.#encode.ints(column.values);
-    return this.#encode.bytes(column.values);
+      return packedUnits.ints(column.values);
+    return packedUnits.bytes(column.values);
+  }
+
+  #plainPart(kind: number, number: number, bytes: Uint8Array): void {
+    const entry = plainEntry(this.#offset, bytes.length);
+    this.#emitPlain(bytes);
+    this.#parts.push({ kind, number, entry });
+  }
+
+  #unitPart(kind: number, number: number, unit: EncodedUnit): void {
+    this.#parts.push({ kind, number, entry: this.#unit(unit) });
   }
 
   #unit(encoded: EncodedUnit): UnitEntry {
     const { storedLength, rawLength, count, checksum, codec, planes } = encoded;
-    const placed = {
-      offset: this.#offset,
-      storedLength,
-      rawLength,
-      count,
-      checksum,
-      codec,
-      planes,
-    };
+    const offset = this.#offset;
     this.#emit(encoded.stored);
-    return placed;
+    return { offset, storedLength, rawLength, count, checksum, codec, planes };
+  }
+
+  #emitPlain(bytes: Uint8Array): void {
+    this.#checksums.add(bytes);
+    this.#emit(bytes);
   }
 
   #emit(bytes: Uint8Array): void {
     this.#offset += bytes.length;
     if (bytes.length > 0) this.#write(bytes);
   }
-}
-
-const noIndex = {
-  postingsPages: [],
-  bucketCounts: emptyUnit,
-  fingerprints: emptyUnit,
-  ids: emptyUnit,
-} as const;
-
-function pagesOf(keys: Uint8Array): Uint8Array[] {
-  const bytes = pageKeyCount * keyBytes;
-  return Array.from({ length: Math.ceil(keys.length / bytes) }, (_, page) =>
-    keys.subarray(page * bytes, (page + 1) * bytes),
-  );
 }
 
 function decodeHash(text: string): Uint8Array {

@@ -1,12 +1,21 @@
 import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { BlockCounts } from './block-counts.ts';
-import { COLUMN_NAMES, COLUMN_NUMBER, COLUMNS, type ColumnName } from './columns.ts';
+import { COLUMN_NAMES, COLUMNS, type ColumnName } from './columns.ts';
 import type { DictionaryBuilder } from './dictionary.ts';
 import { emptyGroupRows, type GroupRows } from './row-buffer.ts';
 import { type FilledColumns, type IdMap, RowSource } from './row-source.ts';
 import type { TextTable } from './text-table.ts';
 
-/** The transactions of a block that a kernel turned into rows, on their way into a segment among others of the block. */
+/** Rows of a block whose address ids and text codes refer to tables of their own. `txIndex` is the index in the block. */
+export interface RowTables {
+  readonly columns: FilledColumns;
+  /** The addresses by id, eight words each. */
+  readonly keys: Uint32Array;
+  /** The texts by code: JSON as it goes out. Code 0 is null. */
+  readonly texts: readonly string[];
+}
+
+/** Transactions of a block that are rows already, on their way into a segment among others of the block. */
 export class TakenTransactions {
   readonly #source: RowSource;
   readonly #columns: FilledColumns;
@@ -14,34 +23,34 @@ export class TakenTransactions {
   readonly #indexes: Uint32Array;
   #next = 0;
 
-  constructor(kernel: TransactionKernel, dictionary: DictionaryBuilder) {
-    const columns = columnsOf(kernel);
+  constructor({ columns, keys, texts }: RowTables, dictionary: DictionaryBuilder) {
     this.#indexes = columns.txIndex.values;
-    this.#columns = { ...columns, txIndex: { values: new Uint32Array(this.#indexes.length) } };
-    this.#source = new RowSource(this.#columns, new KernelIds(kernel, dictionary), kernel.texts);
+    this.#columns = columns;
+    this.#source = new RowSource(columns, new TableIds(keys, dictionary), texts);
+  }
+
+  /** The transactions that the kernel took from the block at hand. */
+  static ofKernel(kernel: TransactionKernel, dictionary: DictionaryBuilder): TakenTransactions {
+    const { keys, texts } = kernel;
+    return new TakenTransactions({ columns: columnsOfKernel(kernel), keys, texts }, dictionary);
   }
 
   get counts(): BlockCounts {
     return this.#countRows(0, this.#indexes.length);
   }
 
-  /** Appends those below an index, which come after `indexBefore`; answers the index of the last, or that one if there was none. */
-  copyBelow(
-    index: number,
-    indexBefore: number,
-    { rows, texts }: { rows: GroupRows; texts: TextTable },
-  ): number {
+  /** Appends those below an index that were not appended yet. */
+  copyBelow(index: number, rows: GroupRows, texts: TextTable): void {
     const first = this.#next;
-    const distances = this.#columns.txIndex.values;
-    let before = indexBefore;
-    for (; this.#next < this.#indexes.length; this.#next++) {
-      const own = this.#indexes[this.#next] as number;
-      if (own >= index) break;
-      distances[this.#next] = own - before;
-      before = own;
-    }
+    while (this.#next < this.#indexes.length && (this.#indexes[this.#next] as number) < index)
+      this.#next++;
     if (this.#next > first) this.#source.copy(this.#countRows(first, this.#next), rows, texts);
-    return before;
+  }
+
+  /** Appends the block's rewards, which come after all transactions. */
+  copyRewards({ rows, texts }: { rows: GroupRows; texts: TextTable }): void {
+    const rewards = this.#columns.rewKey.values.length;
+    this.#source.copy({ ...this.#countRows(0, 0), rewards }, rows, texts);
   }
 
   #countRows(first: number, end: number): BlockCounts {
@@ -64,10 +73,10 @@ export class TakenTransactions {
   }
 }
 
-/** Rewards and texts belong to blocks: the kernel has none of them. */
+/** The kernel makes neither rewards nor a table of texts. */
 const none = emptyGroupRows();
 
-function columnsOf(kernel: TransactionKernel): FilledColumns {
+export function columnsOfKernel(kernel: TransactionKernel): FilledColumns {
   const columns = COLUMN_NAMES.map((name) => [
     name,
     isOfKernel(name) ? { values: valuesOf(kernel, name) } : none[name],
@@ -83,23 +92,22 @@ function valuesOf(
   kernel: TransactionKernel,
   name: ColumnName,
 ): Uint32Array | BigUint64Array | Uint8Array {
-  const number = COLUMN_NUMBER[name];
-  const type = COLUMNS[name];
+  const { id: number, type } = COLUMNS[name];
   if (type === 'int') return kernel.ints(number);
   return type === 'long' ? kernel.longs(number) : kernel.bytes(number);
 }
 
-/** From the kernel's numbers of addresses to the ids of a segment. */
-class KernelIds implements IdMap {
+/** From the ids of a table of addresses to the ids of a segment. */
+class TableIds implements IdMap {
   readonly #keys: Uint32Array;
   readonly #dictionary: DictionaryBuilder;
   /** Plus one; 0 is not known yet. */
   readonly #known: Uint32Array;
 
-  constructor(kernel: TransactionKernel, dictionary: DictionaryBuilder) {
-    this.#keys = kernel.keys;
+  constructor(keys: Uint32Array, dictionary: DictionaryBuilder) {
+    this.#keys = keys;
     this.#dictionary = dictionary;
-    this.#known = new Uint32Array(this.#keys.length / 8);
+    this.#known = new Uint32Array(keys.length / 8);
   }
 
   idOf(number: number): number {

@@ -167,6 +167,34 @@ export const emptyUnit: EncodedUnit = guard(noBytes, {
   codec: CODEC.raw,
 });
 
+/** A stretch of the plain part: guarded by the checksums of its chunks, read in pieces. */
+export function plainEntry(offset: number, length: number): UnitEntry {
+  const shape = { rawLength: length, count: length, planes: 0, codec: CODEC.raw };
+  return { offset, storedLength: length, checksum: 0, ...shape };
+}
+
+export function writeEntry(view: DataView, at: number, entry: UnitEntry): void {
+  view.setBigUint64(at, BigInt(entry.offset), true);
+  view.setUint32(at + 8, entry.storedLength, true);
+  view.setUint32(at + 12, entry.rawLength, true);
+  view.setUint32(at + 16, entry.count, true);
+  view.setUint32(at + 20, entry.checksum, true);
+  view.setUint8(at + 24, entry.codec);
+  view.setUint8(at + 25, entry.planes);
+}
+
+export function readEntry(view: DataView, at: number): UnitEntry {
+  return {
+    offset: Number(view.getBigUint64(at, true)),
+    storedLength: view.getUint32(at + 8, true),
+    rawLength: view.getUint32(at + 12, true),
+    count: view.getUint32(at + 16, true),
+    checksum: view.getUint32(at + 20, true),
+    codec: view.getUint8(at + 24),
+    planes: view.getUint8(at + 25),
+  };
+}
+
 /** Whether an entry read from a directory can be one of a file of that length. */
 export function checkEntry(entry: UnitEntry, fileLength: number, name: string): UnitEntry {
   const isInside = entry.offset + entry.storedLength <= fileLength;

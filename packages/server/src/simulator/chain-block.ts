@@ -1,8 +1,8 @@
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 
 /**
- * The skeleton of one simulated block: its place in the chain. The rest of the block, every transaction of it, is a pure
- * function of the simulator's options, the branch and the slot.
+ * The place of one simulated block in the chain. Its transactions follow from the simulator's options and from the blocks
+ * before it.
  */
 export interface ChainBlock {
   readonly slot: Slot;
@@ -14,4 +14,8 @@ export interface ChainBlock {
   readonly height: number;
   /** Unix seconds. */
   readonly blockTime: number;
+  /** The block before it; none before slot 0. */
+  parent(): ChainBlock | undefined;
+  /** The slot of the block after it on its branch; the slot after its own where the branch ends. */
+  nextSlot(): number;
 }

@@ -18,12 +18,26 @@ const finalityStepSplitProbability = 0.25;
 const cellCountMax = 64;
 const unknownHash = '1'.repeat(32) as BlockHash;
 
+/** Part of every hash. It rises whenever the content of blocks changes, so that nobody takes new blocks for old ones. */
+const LEDGER_VERSION = 'v2';
+
+function hashName(name: readonly (string | number)[]): BlockHash {
+  return encodeBase58(createHash('sha256').update(name.join('/')).digest()) as BlockHash;
+}
+
+/** The genesis hashes that earlier versions of the simulator gave the ledger of a seed. */
+export function earlierGenesisHashes(seed: number): readonly BlockHash[] {
+  return [hashName([seed, 'genesis'])];
+}
+
 /** One line of blocks: the final chain, or a branch that leaves it after some block and shares all below. */
 export interface Branch {
   blockAt(slot: number): ChainBlock | undefined;
   hasBlock(slot: number): boolean;
   /** The highest block at or below the slot. */
   previousBlock(slot: number): Slot;
+  /** The lowest block at or above the slot; the slot itself where the branch has ended. */
+  nextBlock(slot: number): Slot;
 }
 
 /** What a node that sees everything at once knows at one instant. */
@@ -62,6 +76,7 @@ export class SimulatedChain implements Branch {
     return this.build(
       { slot, branch: 0, height: this.height(slot) },
       { slot: parentSlot, branch: 0 },
+      this,
     );
   }
 
@@ -140,26 +155,24 @@ export class SimulatedChain implements Branch {
   }
 
   hash(...name: (string | number)[]): BlockHash {
-    const digest = createHash('sha256')
-      .update([this.options.seed, ...name].join('/'))
-      .digest();
-    return encodeBase58(digest) as BlockHash;
+    return hashName([LEDGER_VERSION, this.options.seed, ...name]);
   }
 
   build(
     place: { slot: number; branch: number; height: number },
     parent: { slot: number; branch: number },
+    line: Branch,
   ): ChainBlock {
-    const { slot } = place;
-    return {
+    const { slot, branch, height } = place;
+    return new PlacedBlock(line, {
       slot: slot as Slot,
-      branch: place.branch,
+      branch,
       parentSlot: parent.slot as Slot,
-      blockhash: this.hash(place.branch, slot),
+      blockhash: this.hash(branch, slot),
       previousBlockhash: slot === 0 ? unknownHash : this.hash(parent.branch, parent.slot),
-      height: place.height,
+      height,
       blockTime: this.blockTime(slot),
-    };
+    });
   }
 
   blockTime(slot: number): number {
@@ -250,6 +263,43 @@ class ForkBranch implements Branch {
     const height = this.#chain.height(ancestor) + 1 + index;
     const parent =
       index === 0 ? { slot: ancestor, branch: 0 } : { slot: slots[index - 1] as Slot, branch };
-    return this.#chain.build({ slot, branch, height }, parent);
+    return this.#chain.build({ slot, branch, height }, parent, this);
+  }
+
+  nextBlock(slot: number): Slot {
+    const { ancestor, slots } = this.#fork;
+    if (slot <= ancestor) return this.#chain.nextBlock(slot);
+    return slots.find((at) => at >= slot) ?? (slot as Slot);
+  }
+}
+
+/** A block and the line of blocks that it was asked for on. */
+class PlacedBlock implements ChainBlock {
+  readonly slot: Slot;
+  readonly branch: number;
+  readonly parentSlot: Slot;
+  readonly blockhash: BlockHash;
+  readonly previousBlockhash: BlockHash;
+  readonly height: number;
+  readonly blockTime: number;
+  readonly #line: Branch;
+
+  constructor(line: Branch, place: Omit<ChainBlock, 'parent' | 'nextSlot'>) {
+    this.slot = place.slot;
+    this.branch = place.branch;
+    this.parentSlot = place.parentSlot;
+    this.blockhash = place.blockhash;
+    this.previousBlockhash = place.previousBlockhash;
+    this.height = place.height;
+    this.blockTime = place.blockTime;
+    this.#line = line;
+  }
+
+  parent(): ChainBlock | undefined {
+    return this.slot === 0 ? undefined : this.#line.blockAt(this.parentSlot);
+  }
+
+  nextSlot(): number {
+    return this.#line.nextBlock(this.slot + 1);
   }
 }

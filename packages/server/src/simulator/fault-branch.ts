@@ -39,7 +39,14 @@ export class FaultBranch implements Branch {
     const parentSlot = this.previousBlock(slot - 1);
     const height = this.#chain.height(slot) - this.#blocksInGapBelow(slot);
     const parentBranch = parentSlot === ancestor ? 0 : branch;
-    return this.#chain.build({ slot, branch, height }, { slot: parentSlot, branch: parentBranch });
+    const parent = { slot: parentSlot, branch: parentBranch };
+    return this.#chain.build({ slot, branch, height }, parent, this);
+  }
+
+  nextBlock(slot: number): Slot {
+    const { gap } = this.#shape;
+    const at = this.#chain.nextBlock(slot);
+    return gap !== undefined && this.#isInGap(at) ? this.#chain.nextBlock(gap.last + 1) : at;
   }
 
   #isInGap(slot: number): boolean {

@@ -10,6 +10,6 @@ export function renderContent(options: ContentOptions): RenderBlock {
     // A header needs none of the work that a block's transactions are.
     const isHeader = asked.transactionDetails === 'none' && !asked.rewards;
     const block = isHeader ? generator.generateEmpty(chainBlock) : generator.generate(chainBlock);
-    return { json: renderRawBlock(block, asked, takeRoom), versionMax: block.findVersionMax() };
+    return renderRawBlock(block, asked, takeRoom);
   };
 }

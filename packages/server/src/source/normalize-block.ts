@@ -65,7 +65,7 @@ export function normalizeBlock(
   if (bytes.length > bytesMax) {
     throw new CodedError('block-too-large', { slot, bytes: bytes.length, bytesMax });
   }
-  const json = parseExactJson(bytes, depthMax);
+  const json = parseExactJson(bytes, depthMax, kernel?.scan.bind(kernel));
   if (json.kind === 'refused') throw new CodedError(refusalCodes[json.reason], { slot });
   const reader = new BlockReader(slot, json.mark);
   const raw: RawBlock = reader.object(json.value, 'block');
@@ -100,19 +100,34 @@ function normalizeParts(
   parts: JsonParts,
   kernel: TransactionKernel | undefined,
 ): void {
-  const { slot } = draft.reader;
-  const dropsVotes = draft.options.votes === 'drop';
-  for (let i = 0; i < elements.length; i++) {
-    const bytes = parts.bytesOf(elements[i]);
-    if (bytes !== undefined && dropsVotes && isSurelyVote(bytes)) {
-      draft.counts.votesDropped++;
+  let index = 0;
+  for (const element of elements) {
+    const range = parts.rangeOf(element);
+    if (range === undefined) {
+      normalizeTransaction(draft, element, index++);
       continue;
     }
-    if (bytes !== undefined && kernel?.take(bytes, i) === true) continue;
-    const entry = parts.read(elements[i]);
-    if (entry === undefined) throw new CodedError('block-not-json', { slot, transaction: i });
-    normalizeTransaction(draft, entry, i);
+    for (let part = range.first; part < range.last; ) {
+      const left = kernel?.takeParts(part, range.last, index) ?? part;
+      index += left - part;
+      part = left;
+      if (part < range.last) normalizePart(draft, parts, part++, index++);
+    }
   }
+  draft.counts.votesDropped += kernel?.droppedVoteCount ?? 0;
+  draft.counts.truncatedLogs += kernel?.truncatedLogCount ?? 0;
+}
+
+function normalizePart(draft: BlockDraft, parts: JsonParts, part: number, index: number): void {
+  if (draft.options.votes === 'drop' && isSurelyVote(parts.bytesOf(part))) {
+    draft.counts.votesDropped++;
+    return;
+  }
+  const entry = parts.read(part);
+  if (entry === undefined) {
+    throw new CodedError('block-not-json', { slot: draft.reader.slot, transaction: index });
+  }
+  normalizeTransaction(draft, entry, index);
 }
 
 function newDraft(reader: BlockReader, options: NormalizeOptions): BlockDraft {

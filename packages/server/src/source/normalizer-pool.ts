@@ -41,6 +41,9 @@ const normalizerPoolDefaults: NormalizerPoolOptions = {
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
 
+/** More than blocks are under way at once. */
+const spareCountMax = 32;
+
 interface Task<Value> {
   readonly slot: Slot;
   readonly bytes: Uint8Array;
@@ -58,6 +61,8 @@ export class NormalizerPool<Value = NormalizedBlock> {
   readonly #options: NormalizerPoolOptions;
   readonly #seats: Seat<Value>[];
   readonly #waiting: Task<Value>[] = [];
+  /** Shared memory of values that were read, for values to come. */
+  readonly #spares: SharedArrayBuffer[] = [];
   #waitingBytes = 0;
   #isClosed = false;
 
@@ -93,6 +98,13 @@ export class NormalizerPool<Value = NormalizedBlock> {
     });
   }
 
+  /** Returns the memory of a value that nobody reads any more, if it is shared: a worker uses it for another value. */
+  giveBack({ buffer }: Uint8Array): void {
+    if (buffer instanceof SharedArrayBuffer && this.#spares.length < spareCountMax) {
+      this.#spares.push(buffer);
+    }
+  }
+
   /** Ends the threads. What was not done yet is rejected. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -124,6 +136,7 @@ export class NormalizerPool<Value = NormalizedBlock> {
         bytes,
         format: task.format,
         options: this.#options.normalize,
+        spare: this.#spares.pop(),
       };
       const { buffer } = bytes;
       seat.worker.postMessage(request, buffer instanceof ArrayBuffer ? [buffer] : []);

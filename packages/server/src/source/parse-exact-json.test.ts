@@ -164,7 +164,7 @@ function assemble(text: string): unknown {
   if (json.parts === null) return json.value;
   const block = json.value as { transactions: unknown[] };
   const { parts } = json;
-  const transactions = block.transactions.map((element) => parts.read(element));
+  const transactions = block.transactions.flatMap((element) => parts.readAll(element));
   return transactions.includes(undefined)
     ? { kind: 'refused', reason: 'not-json' }
     : { ...block, transactions };
@@ -185,11 +185,21 @@ test('behavior: transactions that are cut out come back as they were, with their
   });
 });
 
+test('behavior: one text stands for all transactions with nothing but a comma between them', () => {
+  const one = `{"a":"${long}"}`;
+  const text = `{"transactions":[${one},${one}, ${one},{"a":1},${one},${one}]}`;
+  expect(parse(text)).toMatchObject({
+    value: { transactions: ['\u007f0', '\u007f1', { a: 1 }, '\u007f2'] },
+  });
+  expect(assemble(text)).toEqual(JSON.parse(text));
+});
+
 test('behavior: large objects anywhere else are never taken for transactions', () => {
   for (const text of [
     `{"transactions":[{"a":"${long}"}],"rewards":[{"a":"${long}"}]}`,
     `{"transactions":[{"a":"${long}"}],"transactions":[]}`,
     `{"transactions":{"a":{"b":"${long}"}}}`,
+    `{"rewards":[{"a":"${long}"},{"a":"${long}"}],"transactions":[{"a":"${long}"},{"a":"${long}"}]}`,
     `{"other":[{"a":"${long}"}]}`,
     `[[{"a":"${long}"}]]`,
     `{"transactions":[12345678901234567,{"a":"${long}"}]}`,
@@ -216,6 +226,7 @@ test('error: JSON that is broken inside a transaction, or between them, is refus
     ['2}]}', '2]}}'],
     ['"c":2', 'c:2'],
     [']}]}', ']]}}'],
+    ['[{', '{"a":{'],
   ] as const) {
     expect(assemble(good.replace(from, to)), to).toEqual({ kind: 'refused', reason: 'not-json' });
   }

@@ -12,12 +12,14 @@
  *   {"fee":18446744073709551615,"log":"␡0␡ 5"}  ─►  {"fee":"␡1␡18446744073709551615","log":"␡0␡ 5"}
  *
  * The transactions of a block are cut out and parsed one by one, when they are asked for. What a transaction's JSON makes
- * is then still in the processor's caches when it is read, and gone before the garbage collector has to look at it:
+ * is then still in the processor's caches when it is read, and gone before the garbage collector has to look at it. A text stands
+ * for all that follow each other with nothing but a comma between them:
  *
- *   {"blockhash":…,"transactions":[{…},{…}]}  ─►  {"blockhash":…,"transactions":["␡0","␡1"]}, {…}, {…}
+ *   {"blockhash":…,"transactions":[{…},{…}, {…}]}  ─►  {"blockhash":…,"transactions":["␡0","␡1"]}, {…},{…} and {…}
  */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { type JsonScan, scanJson } from './scan-json.ts';
+import type { JsonScan } from '../kernels/json-scanner.ts';
+import { scanJson } from './scan-json.ts';
 
 /** First character of every mark. */
 export const markCode = 0x7f;
@@ -37,12 +39,19 @@ export type ExactJson =
     }
   | { readonly kind: 'refused'; readonly reason: JsonRefusal };
 
-export function parseExactJson(bytes: Uint8Array, depthMax: number): ExactJson {
-  const scan = scanJson(bytes, depthMax);
+/** Scans a text of JSON. */
+export type ScanJson = (bytes: Uint8Array, depthMax: number) => JsonScan;
+
+export function parseExactJson(
+  bytes: Uint8Array,
+  depthMax: number,
+  scanBytes: ScanJson = scanJson,
+): ExactJson {
+  const scan = scanBytes(bytes, depthMax);
   if (scan.isTooDeep) return { kind: 'refused', reason: 'too-deep' };
-  if (!scan.isAscii && !isUtf8(bytes)) return { kind: 'refused', reason: 'not-utf8' };
+  if (!scan.isAscii && !isUtf8(scan.bytes)) return { kind: 'refused', reason: 'not-utf8' };
   if (scan.hasLoneSurrogate) return { kind: 'refused', reason: 'lone-surrogate' };
-  const reader = new JsonParts(bytes, scan);
+  const reader = new JsonParts(scan);
   try {
     return reader.parseFrame() ?? reader.parseWhole();
   } catch (error) {
@@ -51,39 +60,55 @@ export function parseExactJson(bytes: Uint8Array, depthMax: number): ExactJson {
   }
 }
 
-/** The text of a block, and of its transactions one by one. */
+/** Parts of a block that follow each other. */
+export interface PartRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The text of a block, and of its transactions one by one. Valid until the next text is scanned. */
 export class JsonParts {
   readonly #bytes: Buffer;
   readonly #scan: JsonScan;
+  /** The parts that follow each other with nothing but a comma between them: the first of each such range. */
+  readonly #ranges: number[] = [];
   #mark = plainMark;
 
-  constructor(bytes: Uint8Array, scan: JsonScan) {
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  constructor(scan: JsonScan) {
+    this.#bytes = scan.bytes;
     this.#scan = scan;
   }
 
-  /** The bytes that an element of `transactions` stands for; undefined if it stands for itself. */
-  bytesOf(element: unknown): Uint8Array | undefined {
+  /** The parts that an element of `transactions` stands for; undefined if it stands for itself. `last` is not among them. */
+  rangeOf(element: unknown): PartRange | undefined {
     if (typeof element !== 'string') return undefined;
-    const index = Number(element.slice(1)) * 2;
-    const { parts } = this.#scan;
-    return this.#bytes.subarray(parts[index], parts[index + 1]);
+    const range = Number(element.slice(1));
+    const last = this.#ranges[range + 1] ?? this.#scan.parts.length / 2;
+    return { first: this.#ranges[range] as number, last };
   }
 
-  /**
-   * What an element of `transactions` stands for; undefined if that is no JSON. Elements that were not cut out stand for
-   * themselves.
-   */
-  read(element: unknown): unknown {
-    if (typeof element !== 'string') return element;
-    const index = Number(element.slice(1)) * 2;
+  bytesOf(part: number): Uint8Array {
+    const { parts } = this.#scan;
+    return this.#bytes.subarray(parts[part * 2], parts[part * 2 + 1]);
+  }
+
+  /** The value of a part; undefined if that is no JSON. */
+  read(part: number): unknown {
     const { parts } = this.#scan;
     try {
-      return JSON.parse(this.#text(parts[index] as number, parts[index + 1] as number));
+      return JSON.parse(this.#text(parts[part * 2] as number, parts[part * 2 + 1] as number));
     } catch (error) {
       if (error instanceof SyntaxError) return undefined;
       throw error;
     }
+  }
+
+  /** The values that an element of `transactions` stands for; undefined for those that are no JSON. */
+  readAll(element: unknown): unknown[] {
+    const range = this.rangeOf(element);
+    if (range === undefined) return [element];
+    const { first, last } = range;
+    return Array.from({ length: last - first }, (_, i) => this.read(first + i));
   }
 
   parseWhole(): ExactJson {
@@ -100,21 +125,26 @@ export class JsonParts {
     if (parts.length === 0 || hasDelete) return undefined;
     let text = '';
     let end = 0;
-    for (let i = 0; i < parts.length; i += 2) {
-      text += `${this.#text(end, parts[i] as number)}"${plainMark}${i / 2}"`;
-      end = parts[i + 1] as number;
+    for (let part = 0; part < parts.length / 2; part++) {
+      const start = parts[part * 2] as number;
+      const isNext = part > 0 && start === end + 1 && this.#bytes[end] === code.comma;
+      if (!isNext) {
+        text += `${this.#text(end, start)}"${plainMark}${this.#ranges.length}"`;
+        this.#ranges.push(part);
+      }
+      end = parts[part * 2 + 1] as number;
     }
     const value: unknown = JSON.parse(text + this.#text(end, this.#bytes.length));
     const elements = (value as { transactions?: unknown } | null)?.transactions;
     if (!Array.isArray(elements)) return undefined;
-    let cutCount = 0;
+    let rangeCount = 0;
     for (const element of elements) {
       if (typeof element !== 'string') continue;
       // A text of the source's own, which is no transaction.
       if (element.charCodeAt(0) !== markCode || element.length > 16) return undefined;
-      cutCount++;
+      rangeCount++;
     }
-    if (cutCount * 2 !== parts.length) return undefined;
+    if (rangeCount !== this.#ranges.length) return undefined;
     return { kind: 'parsed', value, mark: plainMark, parts: this };
   }
 
@@ -163,7 +193,7 @@ function findFreeMark(value: unknown): string {
 }
 
 /** The index of the first pair whose start is at `position` or after it. */
-function firstAtOrAfter(pairs: readonly number[], position: number): number {
+function firstAtOrAfter(pairs: Uint32Array, position: number): number {
   let low = 0;
   let high = pairs.length / 2;
   while (low < high) {
@@ -174,7 +204,7 @@ function firstAtOrAfter(pairs: readonly number[], position: number): number {
   return low * 2;
 }
 
-const code = { minus: 0x2d, point: 0x2e, zero: 0x30, e: 0x65, caseBit: 0x20 } as const;
+const code = { comma: 0x2c, minus: 0x2d, point: 0x2e, zero: 0x30, e: 0x65, caseBit: 0x20 } as const;
 /** What may stand before a value: white space, `[`, `,` and `:`. */
 const valueStarts = new Set([0x20, 0x09, 0x0a, 0x0d, 0x5b, 0x2c, 0x3a]);
 

@@ -12,7 +12,7 @@ import type { BlockRef } from '../ledger/block.ts';
 import { type BlockHash, parseSlot } from '../ledger/primitives.ts';
 import { headersOf, parseSourceUrl } from './rpc-client.ts';
 import { type Answer, type Refusal, refusal, refusalOfStatus } from './rpc-refusal.ts';
-import { joinBetween, LineTooLong, splitLines } from './split-lines.ts';
+import { joinParts, LineTooLong, splitLines } from './split-lines.ts';
 
 export interface PortalClientOptions {
   /** Of the dataset: `http://HOST/datasets/NAME`. */
@@ -204,7 +204,7 @@ export class PortalLines implements AsyncIterableIterator<Uint8Array> {
     });
     try {
       const next = await this.#lines.next();
-      return next.done === true ? next : { value: joinBetween(next.value, 0, 0) };
+      return next.done === true ? next : { value: joinParts(next.value) };
     } catch (error) {
       if (!this.#isCut) this.fault = faultOf(error);
       this.#cut();

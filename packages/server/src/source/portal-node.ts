@@ -200,7 +200,7 @@ function parseLineHeader(line: Uint8Array): BlockHeader | undefined {
     number,
     hash: hash as BlockHash,
     parentSlot,
-    parentHash: parentHash as BlockHash | null,
+    parentHash: number === 0 ? null : (parentHash as BlockHash | null),
     height,
     timestamp: null,
   };

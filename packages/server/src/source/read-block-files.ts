@@ -10,7 +10,7 @@ import {
 /** The key and the slot stand before the block. */
 const lineBytesMax = normalizeDefaults.bytesMax + 256;
 
-export interface ReadFilesOptions extends Pick<ReadLinesOptions, 'onRead'> {
+export interface ReadFilesOptions extends Pick<ReadLinesOptions, 'onRead' | 'memory'> {
   /** Whether blocks count only if all of them come, so that a damaged file does no harm. Else it is looked at first. */
   readonly isAllOrNothing?: boolean;
 }

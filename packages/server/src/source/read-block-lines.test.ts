@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as zlib from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
+import { LineBuffers } from './line-buffers.ts';
 import { readBlockFiles } from './read-block-files.ts';
-import { readBlockLines } from './read-block-lines.ts';
+import { type BlockLine, readBlockLines } from './read-block-lines.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-lines-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -14,10 +15,16 @@ async function readLines(content: string | Uint8Array) {
   const path = join(folder, 'blocks');
   writeFileSync(path, content);
   const found: (readonly [number, number, string])[] = [];
-  for await (const { slot, line, bytes } of readBlockLines(path, { lineBytesMax: 4_000_000 })) {
-    expect(bytes.byteLength).toBe(bytes.buffer.byteLength);
+  const kept: BlockLine[] = [];
+  for await (const block of readBlockLines(path, { lineBytesMax: 4_000_000 })) {
+    const { slot, line, bytes } = block;
     found.push([slot, line, Buffer.from(bytes).toString()]);
+    kept.push(block);
   }
+  // What comes after a line does not change it.
+  expect(kept.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(
+    found.map(([, , text]) => text),
+  );
   return found;
 }
 
@@ -31,6 +38,31 @@ const lines = slots.map((slot) => `{"slot":${slot},"block":${blockOf(slot)}}`);
 test('default: each line gives its slot and the bytes of its block', async () => {
   expect(await readLines(`${lines.join('\n')}\n`)).toEqual(expected);
   expect(await readLines(lines.join('\n'))).toEqual(expected);
+});
+
+test('behavior: a line stays as it is until it is released, and then its memory serves others', async () => {
+  const memory = new LineBuffers();
+  // More than two chunks, of which the second ends inside a line.
+  const count = 90;
+  const path = join(folder, 'many');
+  const line = (i: number) => `{"slot":${i},"block":${blockOf(i % 20)}}\n`;
+  writeFileSync(path, Array.from({ length: count }, (_, i) => line(i)).join(''));
+  const buffers = new Set<ArrayBufferLike>();
+  const held: BlockLine[] = [];
+  const check = ({ slot, bytes }: BlockLine) => {
+    expect(Buffer.from(bytes).toString() === blockOf(slot % 20)).toBe(true);
+    memory.release(bytes);
+  };
+  for (let round = 0; round < 3; round++) {
+    for await (const block of readBlockLines(path, { lineBytesMax: 4_000_000, memory })) {
+      held.push(block);
+      buffers.add(block.bytes.buffer);
+      if (held.length > 8) check(held.shift() as BlockLine);
+    }
+    for (const block of held.splice(0)) check(block);
+  }
+  expect([...buffers].every((buffer) => buffer instanceof SharedArrayBuffer)).toBe(true);
+  expect(buffers.size).toBeLessThanOrEqual(4);
 });
 
 test('behavior: white space around a line is no part of it, and empty lines count', async () => {
@@ -90,6 +122,19 @@ test('error: block-file-unreadable says of a cut or damaged gzip file what is wr
   damaged.fill(0xff, 12, 40);
   await expect(readLines(damaged)).rejects.toMatchObject({
     detail: { reason: expect.stringContaining('damaged') },
+  });
+});
+
+test.each([
+  ['bzip2', [0x42, 0x5a, 0x68, 0x39, 0x31, 0x41, 0x59]],
+  ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00]],
+  ['zip', [0x50, 0x4b, 0x03, 0x04, 0x14]],
+])('error: block-file-unreadable names %s and how to decompress it', async (name, bytes) => {
+  await expect(readLines(Uint8Array.from(bytes))).rejects.toMatchObject({
+    code: 'block-file-unreadable',
+    message: expect.stringMatching(
+      new RegExp(`compressed with ${name}.* \\| sluice import --dataset NAME -`),
+    ),
   });
 });
 

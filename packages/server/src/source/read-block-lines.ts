@@ -9,13 +9,14 @@ import * as zlib from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
 import { isSpace } from './is-space.ts';
+import type { LineMemory } from './line-buffers.ts';
 import { openByteStream, standardInput } from './open-byte-stream.ts';
 import { readFileLines } from './read-file-lines.ts';
-import { joinBetween, LineTooLong, splitLines } from './split-lines.ts';
+import { joinParts, LineTooLong, splitLines } from './split-lines.ts';
 
 export interface BlockLine {
   readonly slot: Slot;
-  /** The bytes of the getBlock result. */
+  /** The bytes of the getBlock result, whose memory is held until it is released. */
   readonly bytes: Uint8Array;
   readonly path: string;
   /** Counted from 1. */
@@ -28,6 +29,8 @@ export interface ReadLinesOptions {
   readonly onRead?: ((byteCount: number) => void) | undefined;
   /** Ends a wait for what is yet to be written to a pipe; what is read then fails. */
   readonly signal?: AbortSignal | undefined;
+  /** Where lines are read to; by default memory that the garbage collector frees. */
+  readonly memory?: LineMemory | undefined;
 }
 
 export const lineExpected = '{"slot":N,"block":{…}}';
@@ -54,9 +57,10 @@ export async function* readBlockLines(
   const { lineBytesMax } = options;
   let line = 1;
   try {
-    for await (const parts of readLines(path, options)) {
-      const found = parseLine(parts, { path, line });
-      if (found !== undefined) yield found;
+    for await (const bytes of readLines(path, options)) {
+      const found = parseLine(bytes, { path, line });
+      if (found === undefined) options.memory?.release(bytes);
+      else yield found;
       line++;
     }
   } catch (error) {
@@ -64,18 +68,20 @@ export async function* readBlockLines(
   }
 }
 
-/** The lines in the parts they came in, which are there until the next is asked for. */
+/** Yields the lines, whose memory is held. */
 async function* readLines(
   path: string,
-  { lineBytesMax, onRead, signal }: ReadLinesOptions,
-): AsyncGenerator<readonly Uint8Array[]> {
+  { lineBytesMax, onRead, signal, memory }: ReadLinesOptions,
+): AsyncGenerator<Uint8Array> {
   const plain = await openPlainFile(path);
   if (plain === undefined) {
-    yield* splitLines(readFile(path, { onRead, signal }), lineBytesMax);
+    for await (const parts of splitLines(readFile(path, { onRead, signal }), lineBytesMax)) {
+      yield joinParts(parts, memory);
+    }
     return;
   }
   try {
-    for await (const line of readFileLines(plain, lineBytesMax, onRead)) yield [line];
+    yield* readFileLines(plain, { lineBytesMax, onRead, memory });
   } finally {
     await plain.close();
   }
@@ -108,8 +114,10 @@ async function isFile(path: string): Promise<boolean> {
 async function isCompressedFile(path: string): Promise<boolean> {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(zstdMagic.length));
-    return [gzipMagic, zstdMagic].some((magic) => begins(buffer.subarray(0, bytesRead), magic));
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(magicBytesMax));
+    const first = buffer.subarray(0, bytesRead);
+    const magics = [gzipMagic, zstdMagic, ...foreignCompressions.map(({ magic }) => magic)];
+    return magics.some((magic) => begins(first, magic));
   } finally {
     await file.close();
   }
@@ -145,27 +153,29 @@ function describeReadFailure(error: unknown, place: { path: string; line?: numbe
 
 /** Undefined for a line of white space. */
 function parseLine(
-  parts: readonly Uint8Array[],
+  bytes: Uint8Array,
   { path, line }: { path: string; line: number },
 ): BlockLine | undefined {
-  let end = parts.length;
-  while (end > 0 && isBlank(parts[end - 1] as Uint8Array)) end--;
-  const last = parts[end - 1];
-  if (last === undefined) return undefined;
-  let lastLength = last.length;
-  while (isSpace(last[lastLength - 1] as number)) lastLength--;
-  const whole = [...parts.slice(0, end - 1), last.subarray(0, lastLength)];
-  const first = firstBytes(whole, sideBytesMax).toString('latin1');
+  let end = bytes.length;
+  while (end > 0 && isSpace(bytes[end - 1] as number)) end--;
+  if (end === 0) return undefined;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, end);
+  const first = text.toString('latin1', 0, Math.min(end, sideBytesMax));
   if (first.startsWith(byteOrderMark)) {
     const found = 'a byte order mark; save the file without it';
     throw new CodedError('block-line-invalid', { path, line, found, expected: lineExpected });
   }
-  const around = findAround(first, lastBytes(whole, sideBytesMax).toString('latin1'));
+  const around = findAround(first, text.toString('latin1', Math.max(0, end - sideBytesMax)));
   if (around === undefined) {
     throw new CodedError('block-line-invalid', { path, line, expected: lineExpected });
   }
   const { slot, headLength, tailLength } = around;
-  return { slot, bytes: joinBetween(whole, headLength, tailLength), path, line };
+  return {
+    slot,
+    bytes: bytes.subarray(headLength, Math.max(headLength, end - tailLength)),
+    path,
+    line,
+  };
 }
 
 /** What stands around the block of a line, by how the line begins and ends. */
@@ -182,30 +192,6 @@ function findAround(
     return { slot, headLength: head[0].length, tailLength: tail[0].length };
   }
   return undefined;
-}
-
-function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every(isSpace);
-}
-
-function firstBytes(parts: readonly Uint8Array[], lengthMax: number): Buffer {
-  const found: Uint8Array[] = [];
-  for (let i = 0, length = 0; i < parts.length && length < lengthMax; i++) {
-    const part = (parts[i] as Uint8Array).subarray(0, lengthMax - length);
-    found.push(part);
-    length += part.length;
-  }
-  return Buffer.concat(found);
-}
-
-function lastBytes(parts: readonly Uint8Array[], lengthMax: number): Buffer {
-  const found: Uint8Array[] = [];
-  for (let i = parts.length - 1, length = 0; i >= 0 && length < lengthMax; i--) {
-    const part = (parts[i] as Uint8Array).subarray(-(lengthMax - length));
-    found.unshift(part);
-    length += part.length;
-  }
-  return Buffer.concat(found);
 }
 
 /** The file's bytes, decompressed as its first bytes say. */
@@ -256,6 +242,23 @@ async function* throughDecoder(
   }
 }
 
+/** Compressions that are recognized so that the message can name them, and the command that decompresses each. */
+const foreignCompressions = [
+  { name: 'bzip2', magic: [0x42, 0x5a, 0x68], command: 'bzip2 -dc' },
+  { name: 'xz', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], command: 'xz -dc' },
+  { name: 'zip', magic: [0x50, 0x4b, 0x03, 0x04], command: 'unzip -p' },
+  { name: 'lz4', magic: [0x04, 0x22, 0x4d, 0x18], command: 'lz4 -dc' },
+] as const;
+
+function refuseForeignCompression(first: Uint8Array, path: string): void {
+  const found = foreignCompressions.find(({ magic }) => begins(first, magic));
+  if (found === undefined) return;
+  const reason = `it is compressed with ${found.name}, which sluice does not read; decompress it first, for example: ${found.command} FILE | sluice import --dataset NAME -`;
+  throw new CodedError('block-file-unreadable', { path, reason });
+}
+
+/** The longest of them all, xz's. */
+const magicBytesMax = 6;
 const gzipMagic = [0x1f, 0x8b];
 const zstdMagic = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -265,6 +268,7 @@ function begins(bytes: Uint8Array, magic: readonly number[]): boolean {
 
 function decoderFor(first: Uint8Array, path: string): Transform | undefined {
   if (begins(first, gzipMagic)) return zlib.createGunzip();
+  refuseForeignCompression(first, path);
   if (!begins(first, zstdMagic)) return undefined;
   // Node 22 and later have it.
   const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform };

@@ -1,49 +1,59 @@
 import type { FileHandle } from 'node:fs/promises';
+import { collectedMemory, type LineMemory } from './line-buffers.ts';
 import { LineTooLong } from './split-lines.ts';
 
 const newline = 0x0a;
 /** A line of blocks has megabytes: smaller pieces cost more turns of the loop than they save memory. */
-const readBytes = 1024 * 1024;
+const readBytes = 4 * 1024 * 1024;
+/** Several lines: what of a line is at the end of a chunk is copied to the next. */
+const chunkBytes = 4 * readBytes;
+
+export interface ReadFileOptions {
+  readonly lineBytesMax: number;
+  readonly onRead?: ((byteCount: number) => void) | undefined;
+  readonly memory?: LineMemory | undefined;
+}
 
 /**
- * The lines of a file without their line feeds. All are read into one buffer, which grows to what the longest needs: memory
- * anew for each would keep the collector busy. A line is there until the next is asked for.
+ * Yields the lines of a file without their line feeds, where they were read: in chunks of several lines that nothing is written to
+ * any more. Whoever gets a line holds its memory.
  */
 export async function* readFileLines(
   file: FileHandle,
-  lineBytesMax: number,
-  onRead: ((byteCount: number) => void) | undefined,
+  { lineBytesMax, onRead, memory = collectedMemory }: ReadFileOptions,
 ): AsyncGenerator<Uint8Array> {
-  let buffer: Buffer = Buffer.allocUnsafeSlow(readBytes * 2);
+  const take = (length: number) => Buffer.from(memory.allocate(length).buffer);
+  let chunk = take(chunkBytes);
   let [start, searched, filled] = [0, 0, 0];
-  for (;;) {
-    const at = buffer.subarray(0, filled).indexOf(newline, searched);
-    const end = at < 0 ? filled : at;
-    if (end - start > lineBytesMax) throw new LineTooLong();
-    if (at >= 0) {
-      yield buffer.subarray(start, at);
-      start = at + 1;
-      searched = start;
-      continue;
+  try {
+    for (;;) {
+      const at = chunk.subarray(0, filled).indexOf(newline, searched);
+      const end = at < 0 ? filled : at;
+      if (end - start > lineBytesMax) throw new LineTooLong();
+      if (at >= 0) {
+        memory.retain(chunk);
+        yield chunk.subarray(start, at);
+        [start, searched] = [at + 1, at + 1];
+        continue;
+      }
+      if (filled === chunk.length) {
+        const next = take(Math.max(chunkBytes, 2 * (filled - start)));
+        chunk.copy(next, 0, start, filled);
+        memory.release(chunk);
+        [chunk, start, filled] = [next, 0, filled - start];
+      }
+      searched = filled;
+      const length = Math.min(readBytes, chunk.length - filled);
+      const { bytesRead } = await file.read(chunk, filled, length);
+      if (bytesRead === 0) break;
+      onRead?.(bytesRead);
+      filled += bytesRead;
     }
-    if (buffer.length - filled < readBytes) {
-      buffer = moveToFront(buffer, start, filled);
-      filled -= start;
-      start = 0;
+    if (filled > start) {
+      memory.retain(chunk);
+      yield chunk.subarray(start, filled);
     }
-    searched = filled;
-    const { bytesRead } = await file.read(buffer, filled, readBytes);
-    if (bytesRead === 0) break;
-    onRead?.(bytesRead);
-    filled += bytesRead;
+  } finally {
+    memory.release(chunk);
   }
-  if (filled > start) yield buffer.subarray(start, filled);
-}
-
-/** The bytes from `start` on at the front of a buffer with room for more: the same, or a larger one. */
-function moveToFront(buffer: Buffer, start: number, filled: number): Buffer {
-  const isRoom = buffer.length - (filled - start) >= readBytes;
-  const target = isRoom ? buffer : Buffer.allocUnsafeSlow(buffer.length * 2);
-  buffer.copy(target, 0, start, filled);
-  return target;
 }

@@ -168,7 +168,7 @@ class LineReader extends BlockReader {
 
   transactions(value: unknown, parts: JsonParts | null): Transaction[] {
     const elements = this.optionalArray(value, 'transactions');
-    const read = parts === null ? elements : elements.map((element) => parts.read(element));
+    const read = parts === null ? elements : elements.flatMap((element) => parts.readAll(element));
     return this.list(read, 'transactions', (one) => this.#transaction(one));
   }
 

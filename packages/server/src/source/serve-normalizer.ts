@@ -14,6 +14,8 @@ export interface NormalizeRequest {
   readonly bytes: Uint8Array;
   readonly format: BlockFormat;
   readonly options: Partial<NormalizeOptions>;
+  /** Memory for what is sent back, if it suffices. */
+  readonly spare: SharedArrayBuffer | undefined;
 }
 
 /** What comes back. Refusals are ordinary answers; a bug ends the worker. */
@@ -32,20 +34,18 @@ export interface Finished<Value> {
  * that can be transferred, keeps the main loop free. One that wants rows rather than records gives the kernel that makes them.
  */
 export function serveNormalizer<Value>(
-  finish: (block: NormalizedBlock) => Finished<Value>,
+  finish: (block: NormalizedBlock, spare: SharedArrayBuffer | undefined) => Finished<Value>,
   kernel?: TransactionKernel,
 ): void {
   const port = parentPort;
   assert(port !== null, 'a worker of the pool runs in a thread of its own');
-  const room = new Room();
-  port.on('message', ({ slot, bytes: given, format, options }: NormalizeRequest) => {
-    const bytes = given.buffer instanceof ArrayBuffer ? given : room.copy(given);
+  port.on('message', ({ slot, bytes, format, options, spare }: NormalizeRequest) => {
     try {
       const block =
         format === 'line'
           ? readLineBlock(slot, bytes)
           : normalizeBlock(slot, bytes, options, kernel);
-      const { value, transfer } = finish(block);
+      const { value, transfer } = finish(block, spare);
       const reply: NormalizeReply<Value> = { kind: 'done', value };
       port.postMessage(reply, transfer ?? []);
     } catch (error) {
@@ -58,16 +58,4 @@ export function serveNormalizer<Value>(
       port.postMessage(reply);
     }
   });
-}
-
-/** A copy of shared memory, which not everything can read, in memory that is used again for the next block. */
-class Room {
-  #buffer = new ArrayBuffer(0);
-
-  copy(bytes: Uint8Array): Uint8Array {
-    if (this.#buffer.byteLength < bytes.length) this.#buffer = new ArrayBuffer(bytes.length);
-    const copy = new Uint8Array(this.#buffer, 0, bytes.length);
-    copy.set(bytes);
-    return copy;
-  }
 }

@@ -1,3 +1,5 @@
+import { collectedMemory, type LineMemory } from './line-buffers.ts';
+
 const newline = 0x0a;
 
 /** A line longer than the limit. */
@@ -27,20 +29,16 @@ export async function* splitLines(
   if (length > 0) yield parts;
 }
 
-/** The bytes of the parts but for some at either end, copied once, in memory of their own that can be moved to a thread. */
-export function joinBetween(
+/** Copies the parts into one array. */
+export function joinParts(
   parts: readonly Uint8Array[],
-  skipped: number,
-  cut: number,
+  memory: LineMemory = collectedMemory,
 ): Uint8Array {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  // All of it is written: zeros before would be half the cost.
-  const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length - skipped - cut).buffer);
-  let at = -skipped;
+  const bytes = memory.allocate(length).subarray(0, length);
+  let at = 0;
   for (const part of parts) {
-    const start = Math.max(0, -at);
-    const end = Math.min(part.length, bytes.length - at);
-    if (end > start) bytes.set(part.subarray(start, end), at + start);
+    bytes.set(part, at);
     at += part.length;
   }
   return bytes;

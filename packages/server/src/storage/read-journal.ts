@@ -10,6 +10,8 @@ import { type PayloadLocation, scanJournal } from './scan-journal.ts';
 
 export interface StoredJournal extends Pick<JournalContent, 'checkpoint' | 'commits'> {
   readonly locations: ReadonlyMap<number, PayloadLocation>;
+  /** The size of the file. */
+  readonly byteLength: number;
 }
 
 /**
@@ -46,7 +48,8 @@ async function listFiles(folder: string, fs: Fs): Promise<number[]> {
 function scan(bytes: Uint8Array, fileNumber: number): StoredJournal {
   const { checkpoint, commits } = scanJournal(bytes, fileNumber);
   const locations = new Map([checkpoint, ...commits].flatMap(({ payloads }) => [...payloads]));
-  return { checkpoint: checkpoint.body, commits: commits.map(({ body }) => body), locations };
+  const bodies = { checkpoint: checkpoint.body, commits: commits.map(({ body }) => body) };
+  return { ...bodies, locations, byteLength: bytes.length };
 }
 
 /** Returns the bytes of a payload after verifying their checksum. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { BlockEvaluator } from './block-evaluator.ts';
+import { FinalizedHeadEvaluator } from './finalized-head-evaluator.ts';
 import { Followers } from './followers.ts';
 import type { StreamModules } from './line-stream.ts';
 import { type OpenedStream, type OpenStreamOptions, openStream } from './open-stream.ts';
@@ -19,10 +20,12 @@ export class DatasetStreams {
   readonly #modules: StreamModules;
 
   constructor(limits: StreamLimits, modules: DatasetStreamsModules) {
-    const { dataset, evaluator, clock } = modules;
+    const { dataset, clock } = modules;
+    const evaluator = new FinalizedHeadEvaluator(modules.evaluator);
     const shared = new SharedEvaluations({ bytesMax: limits.sharedBytesMax }, evaluator);
     const followers = new Followers(limits, { dataset, clock, shared });
-    this.#modules = { ...modules, followers, shared, limits };
+    const isFed = dataset.description.realTime;
+    this.#modules = { ...modules, evaluator, followers, shared, limits, isFed };
   }
 
   get waiterCount(): number {

@@ -19,6 +19,7 @@ import type { Block } from '../ledger/block.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
 import { EngineEvaluator } from './engine-evaluator.ts';
+import { FinalizedHeadEvaluator } from './finalized-head-evaluator.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-evaluator-'));
 const pool = new EnginePool({ threadCount: 2, cacheBytesMax: 1 << 24 });
@@ -197,3 +198,32 @@ for (const place of ['row group', 'headers'] as const) {
     expect(text === before.join('')).toBe(true);
   });
 }
+
+test("behavior: the finalized head stands in the lines of the engine's threads too, also where they are sent compressed", async () => {
+  const fields = { block: { finalizedHead: true }, log: { message: true } };
+  const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'], fields });
+  const finalized = { number: blocks[9]?.header.number, hash: blocks[9]?.header.hash };
+  const named = new FinalizedHeadEvaluator(evaluator).evaluate({
+    selection: query,
+    snapshot: { ...snapshot, finalized } as ChainSnapshot,
+    first: 0,
+    last: 1_555,
+    isUrgent: false,
+    form: 'deflated',
+    signal: new AbortController().signal,
+  });
+  let text = '';
+  for await (const { piece } of named) {
+    const parts = (await piece?.deflated()) ?? [];
+    for (const { bytes } of parts) {
+      text += inflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString();
+    }
+  }
+  const field = `"finalizedHead":${JSON.stringify(finalized)}`;
+  const expected = blocks
+    .filter(({ header }) => header.number <= 1_555)
+    .map((block) => answerBlock(query, block) ?? '')
+    .join('')
+    .replaceAll('"finalizedHead":null', field);
+  expect(text).toBe(expected);
+});

@@ -63,6 +63,27 @@ test('behavior: a piece that came compressed only is kept and joined so', async 
   expect(textOf(kept)).toBe('line\n');
 });
 
+test('behavior: long lines are compressed a part at a time, and others have their turn in between', async () => {
+  const text = Buffer.from(Array.from({ length: 60_000 }, (_, i) => `{"slot":${i}}\n`).join(''));
+  const piece = new LinePiece(text.subarray(0, 700_000), text.subarray(700_000));
+  const turns: string[] = [];
+  setImmediate(() => turns.push('other'));
+  const parts = await piece.deflated().finally(() => turns.push('done'));
+  expect(turns).toEqual(['other', 'done']);
+  expect(parts.map(({ plainLength }) => plainLength)).toEqual([
+    262_144,
+    262_144,
+    175_712,
+    text.length - 700_000,
+  ]);
+  const stream = Buffer.concat(parts.map(({ bytes }) => bytes));
+  const options = { finishFlush: constants.Z_SYNC_FLUSH };
+  expect(inflateRawSync(stream, options).equals(text)).toBe(true);
+  expect(LinePiece.join([piece, piece]).deflatedParts).toMatchObject([
+    { crc: crc32(Buffer.concat([text, text])), plainLength: 2 * text.length },
+  ]);
+});
+
 test('default: a piece of its own memory is neither copied nor released', () => {
   const bytes = Buffer.from('line\n');
   const piece = new LinePiece(bytes);

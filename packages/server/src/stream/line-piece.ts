@@ -1,6 +1,7 @@
-import { promisify } from 'node:util';
-import { constants, crc32, deflateRaw, inflateRawSync } from 'node:zlib';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { constants, crc32, inflateRawSync } from 'node:zlib';
 import { combineCrc } from '../base/combine-crc.ts';
+import { deflateEncoder } from '../kernels/deflate-encoder.ts';
 
 /** A part of a raw deflate stream that ends on a byte, so that parts follow each other in one stream. */
 export interface DeflatedPart {
@@ -10,11 +11,12 @@ export interface DeflatedPart {
   readonly plainLength: number;
 }
 
-const deflateRawAsync = promisify(deflateRaw);
+/** Lines are compressed by so many bytes at once, which takes about a millisecond; others have their turn in between. */
+const deflatedBytesMax = 1 << 18;
 
 /**
  * Whole lines. A piece that several responses send is compressed once: an open compressor for each reader would cost 243 KB
- * each, and the same work again for each. A long line comes in parts, which are compressed side by side and never joined.
+ * each, and the same work again for each. Most pieces come compressed from the engine's threads; the rest is compressed here.
  */
 export class LinePiece {
   /** Undefined where the lines are there compressed only. */
@@ -126,7 +128,7 @@ export class LinePiece {
     const joined = this.#joined;
     this.#deflatedParts ??=
       joined === undefined
-        ? await Promise.all(this.parts.map(deflate))
+        ? await deflate(this.parts)
         : [concat((await Promise.all(joined.map((piece) => piece.deflated()))).flat())];
     return this.#deflatedParts;
   }
@@ -144,10 +146,15 @@ function inflate({ bytes }: DeflatedPart): Uint8Array {
   return inflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
 }
 
-async function deflate(plain: Uint8Array): Promise<DeflatedPart> {
-  const bytes = await deflateRawAsync(plain, {
-    level: 1,
-    finishFlush: constants.Z_SYNC_FLUSH,
-  });
-  return { bytes, crc: crc32(plain), plainLength: plain.length };
+async function deflate(parts: readonly Uint8Array[]): Promise<readonly DeflatedPart[]> {
+  const deflated: DeflatedPart[] = [];
+  for (const part of parts) {
+    for (let start = 0; start < part.length; start += deflatedBytesMax) {
+      if (deflated.length > 0) await nextTurn();
+      const plain = part.subarray(start, start + deflatedBytesMax);
+      const bytes = new Uint8Array(deflateEncoder().encode(plain));
+      deflated.push({ bytes, crc: crc32(plain), plainLength: plain.length });
+    }
+  }
+  return deflated;
 }

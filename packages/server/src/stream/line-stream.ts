@@ -32,6 +32,8 @@ export interface StreamModules {
   readonly followers: Followers;
   readonly clock: Clock;
   readonly limits: StreamLimits;
+  /** Whether any source brings new blocks; if not, a response ends with the last block instead of waiting. */
+  readonly isFed: boolean;
   /** Told of what broke after the status was sent, when no client can be told any more. */
   readonly reportFault: (error: unknown) => void;
 }
@@ -152,13 +154,17 @@ export class LineStream {
   /** What it has to wait for, if anything: no frame of its own for as long as a follower waits. */
   #step(): Promise<void> | undefined {
     if (this.#scan !== null) return this.#continueScan(this.#scan);
-    const { dataset } = this.#modules;
+    const { dataset, isFed } = this.#modules;
     const { toBlock } = this.#options.range;
     if (toBlock !== undefined && this.#next > toBlock) {
       this.#finish('complete');
       return undefined;
     }
-    if (this.#doneVersion === dataset.snapshot().version) return this.#wait(this.#doneVersion);
+    if (this.#doneVersion === dataset.snapshot().version) {
+      if (isFed) return this.#wait(this.#doneVersion);
+      this.#finish('complete');
+      return undefined;
+    }
     const lease = dataset.acquire();
     const verdict = this.#judge(lease.snapshot);
     if (verdict === null) return this.#beginScan(lease);
@@ -273,8 +279,8 @@ export class LineStream {
 
   /** When to look what is due although nothing came. */
   #deadlineMs(): number {
-    const { followMsMax, quietMsMax, markMs } = this.#modules.limits;
-    const followEndMs = (this.#followSinceMs ?? this.#newsMs) + followMsMax;
+    const { quietMsMax, markMs } = this.#modules.limits;
+    const followEndMs = (this.#followSinceMs ?? this.#newsMs) + this.#followMsMax();
     const endMs = Math.min(followEndMs, this.#newsMs + quietMsMax);
     return this.#isMarked ? endMs : Math.min(endMs, this.#lineMs + markMs);
   }
@@ -312,9 +318,15 @@ export class LineStream {
   }
 
   #endIfFollowedTooLong(): void {
-    const { clock, limits } = this.#modules;
     if (this.#followSinceMs === null) return;
-    if (clock.nowMs() - this.#followSinceMs >= limits.followMsMax) this.#finish('time');
+    const followedMs = this.#modules.clock.nowMs() - this.#followSinceMs;
+    if (followedMs >= this.#followMsMax()) this.#finish('time');
+  }
+
+  #followMsMax(): number {
+    const { followMsMax, solanaFollowMsMax } = this.#modules.limits;
+    if (this.#options.selection.dialect !== 'solana') return followMsMax;
+    return Math.min(followMsMax, solanaFollowMsMax);
   }
 
   #finish(end: StreamEnd): void {

@@ -229,3 +229,24 @@ test('behavior: no answer leaves a snapshot behind', async () => {
   await fixture.open({ fromBlock: 3 });
   expect(fixture.dataset.leaseCount).toBe(0);
 });
+
+test('behavior: a dataset that nothing feeds ends with its last block instead of following', async () => {
+  const dataset = new MemoryDataset({ anchor: 98, realTime: false });
+  dataset.extend([100, 101, 102, 103]);
+  fixture = new StreamFixture(dataset);
+  for (const body of [{ fromBlock: 99 }, { fromBlock: 99, toBlock: 500 }]) {
+    const reading = await fixture.follow(body);
+    expect([reading.slots, reading.end]).toEqual([[102, -103], 'complete']);
+  }
+});
+
+test('behavior: above the data of a dataset that nothing feeds there is no wait', async () => {
+  const dataset = new MemoryDataset({ anchor: 98, realTime: false });
+  dataset.extend([100]);
+  fixture = new StreamFixture(dataset);
+  expect(await fixture.open({ fromBlock: 101 })).toMatchObject({
+    kind: 'above-data',
+    heads: { head: { number: 100 } },
+  });
+  expect(await conflict({ fromBlock: 101, parentBlockHash: wrong })).toEqual([98, 100]);
+});

@@ -42,10 +42,14 @@ export async function openStream(
   const range: StreamRange = { fromBlock, toBlock, parentBlockHash, finalizedOnly };
   const { lease, decision } = await judgeAndWait(range, modules, signal);
   const { head, finalized } = lease.snapshot;
-  const heads: StreamHeads = { head, finalized };
+  // Clients of this dialect refuse a block of a finalized response that is above the finalized head in its headers.
+  const endsAtFinalized = finalizedOnly && query.dialect === 'solana';
+  const heads: StreamHeads = { head: endsAtFinalized ? finalized : head, finalized };
   if (decision.kind === 'scan' && !signal.aborted) {
     const selection = modules.shared.shareable(query);
-    const lines = new LineStream({ selection, range, signal, isDeflated }, modules);
+    const last = endsAtFinalized ? Math.min(toBlock ?? Infinity, finalized?.number ?? -1) : toBlock;
+    const covered = { ...range, toBlock: last };
+    const lines = new LineStream({ selection, range: covered, signal, isDeflated }, modules);
     const end = await lines.start(lease);
     if (end === null) return { kind: 'lines', heads, lines };
     return end === 'complete' ? { kind: 'empty', heads } : { kind: 'closing' };
@@ -65,13 +69,13 @@ async function judgeAndWait(
   modules: StreamModules,
   signal: AbortSignal,
 ): Promise<Judged> {
-  const { dataset, clock, followers, limits } = modules;
+  const { dataset, clock, followers, limits, isFed } = modules;
   const deadlineMs = clock.nowMs() + limits.waitMsMax;
   for (;;) {
     const judged = await judgeNewest(range, dataset);
     if (judged.decision.kind !== 'above-data') return judged;
     if (signal.aborted) return { lease: judged.lease, decision: { kind: 'closing' } };
-    if (clock.nowMs() >= deadlineMs) return judged;
+    if (!isFed || clock.nowMs() >= deadlineMs) return judged;
     judged.lease.release();
     if (followers.count >= limits.waiterCountMax) throw new CodedError('waiters-full');
     const { version } = judged.lease.snapshot;

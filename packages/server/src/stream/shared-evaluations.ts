@@ -6,6 +6,7 @@ import type { TextForm } from '../engine/engine-messages.ts';
 import type { Selection } from '../query/query.ts';
 import { queryKey } from '../query/query-key.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
+import { selectsFinalizedHead } from './finalized-head-evaluator.ts';
 import { LinePiece } from './line-piece.ts';
 
 export interface SharedJob {
@@ -37,7 +38,12 @@ export function nextSharedJob(job: Omit<SharedJob, 'blocks'>): SharedJob {
     : snapshot.hot[firstHotAtOrAfter(snapshot, first)];
   const end = isWhole || block === undefined ? batchEnd : block.header.number;
   const last = Math.min(job.last, end);
-  return { ...job, last, blocks: `${first}-${last}@${chainAt(snapshot, last)}` };
+  return { ...job, last, blocks: `${first}-${last}@${chainAt(snapshot, last)}${finality(job)}` };
+}
+
+/** The finalized head, where the lines name it: lines that name different ones are different. */
+function finality({ selection, snapshot }: Omit<SharedJob, 'blocks'>): string {
+  return selectsFinalizedHead(selection) ? `^${snapshot.finalized?.hash ?? ''}` : '';
 }
 
 /** Whether a slot is among the sealed ones. */

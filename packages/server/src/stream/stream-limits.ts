@@ -4,6 +4,11 @@ export interface StreamLimits {
   readonly waitMsMax: number;
   /** A followed response ends after this, so that balancers and deployments can count on it. */
   readonly followMsMax: number;
+  /**
+   * The same in the dialect `solana`. Its clients learn the finalized head from the headers of the next response, and read some
+   * responses whole before they use them.
+   */
+  readonly solanaFollowMsMax: number;
   /** Nothing new for so long: the reader had better ask again, perhaps elsewhere. */
   readonly quietMsMax: number;
   /** Blocks were covered and no line went out for so long: a header-only line says how far we are. */
@@ -28,6 +33,7 @@ export interface StreamLimits {
 export const STREAM_LIMITS: StreamLimits = {
   waitMsMax: 5_000,
   followMsMax: 300_000,
+  solanaFollowMsMax: 10_000,
   quietMsMax: 30_000,
   markMs: 5_000,
   snapshotMsMax: 2_000,

@@ -28,7 +28,7 @@ datasets:
   # A real one. Several nodes take over for each other and are checked against each other.
   # - name: mainnet
   #   aliases: [ledger-mainnet]
-  #   from: latest        # or genesis, or a slot; counts when the dataset is made
+  #   from: latest        # or earliest, genesis, or a slot; counts when the dataset is made
   #   keep: 7d            # or 100000 (blocks), 50GB, all
   #   votes: drop
   #   dialects: [ledger, solana]

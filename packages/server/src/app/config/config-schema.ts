@@ -217,14 +217,14 @@ const dataset = Type.Object(
     from: Type.Optional(
       Type.Union(
         [
-          choice(['latest', 'genesis'], {}),
+          choice(['latest', 'earliest', 'genesis'], {}),
           Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
         ],
         {
           ...whenMade(MADE_AS.from),
-          expected: 'latest, genesis or a slot',
+          expected: 'latest, earliest, genesis or a slot',
           description:
-            'where it begins: `latest` (the finalized head), `genesis` or a slot. Counts when the dataset is made',
+            'where it begins: `latest` (the finalized head), `earliest` (the first block that the source has), `genesis` or a slot. Counts when the dataset is made',
         },
       ),
     ),
@@ -331,6 +331,10 @@ const limits = section(
         STREAM_LIMITS.waitMsMax,
       ),
       followMsMax: milliseconds('after this a followed response ends', STREAM_LIMITS.followMsMax),
+      solanaFollowMsMax: milliseconds(
+        'the same in the dialect `solana`, whose clients learn the finalized head from the next response',
+        STREAM_LIMITS.solanaFollowMsMax,
+      ),
       quietMsMax: milliseconds(
         'after this a followed response without news ends',
         STREAM_LIMITS.quietMsMax,
@@ -422,11 +426,13 @@ export const configSchema = Type.Object({
       defaultText: 'one a core',
       description: 'threads',
     }),
-    cacheBytesMax: bytes(
-      'columns that all of them together keep loaded',
-      ENGINE_LIMITS.cacheBytesMax,
-      1 << 20,
-    ),
+    cacheBytesMax: Type.Integer({
+      minimum: 1 << 20,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: ENGINE_LIMITS.cacheBytesMax,
+      defaultText: 'a 32nd of the memory, from 64 MiB to 1 GiB',
+      description: 'what all of them together keep of segments: indexes, dictionaries, keys',
+    }),
   }),
   limits,
   datasets: list(dataset, 'the datasets'),

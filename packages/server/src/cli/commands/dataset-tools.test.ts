@@ -66,7 +66,9 @@ function segmentFile(): string {
 
 describe('sluice dataset list', () => {
   test('default: what is there, as a table or as JSON, also beside a service', async () => {
-    const bytes = statSync(segmentFile()).size;
+    const journal = join(data, 'mine/journal');
+    const journalBytes = readdirSync(journal).map((name) => statSync(join(journal, name)).size);
+    const bytes = statSync(segmentFile()).size + journalBytes.reduce((sum, size) => sum + size, 0);
     const table = await whileHeld(() => run('dataset', 'list', '--data', data));
     expect(table.code).toBe(0);
     const [heading, row, ...more] = table.out.trimEnd().split('\n');
@@ -203,5 +205,55 @@ describe('sluice verify', () => {
     expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('[dataset-missing]')]);
     const empty = await run('verify', '--data', join(data, 'other'));
     expect([empty.code, empty.err]).toEqual([1, expect.stringContaining('[datasets-missing]')]);
+  });
+});
+
+describe('segments by the name of their dataset', () => {
+  test('behavior: inspect shows all segments of a dataset together', async () => {
+    const { code, out } = await run('inspect', 'mine', '--data', data);
+    expect(code).toBe(0);
+    expect(out).toContain(`mine: segment of version`);
+    const file = JSON.parse((await run('inspect', segmentFile(), '--json')).out) as object;
+    const named = JSON.parse(
+      (await run('inspect', 'mine', '--data', data, '--json')).out,
+    ) as object;
+    expect(named).toEqual(file);
+  });
+
+  test('behavior: several segments add up, part by part', async () => {
+    const all = join(folder, 'all.jsonl');
+    await run('simulate', '--seed', '4', '--start-slot', '300', '--blocks', '10', '--out', all);
+    const lines = readFileSync(all, 'utf8').trimEnd().split('\n');
+    const two = join(folder, 'two');
+    for (const half of [lines.slice(0, 5), lines.slice(5)]) {
+      writeFileSync(all, `${half.join('\n')}\n`);
+      await run('import', '--data', two, '--dataset', 'mine', all);
+    }
+    const { out } = await run('inspect', '--json', 'mine', '--data', two);
+    const { segmentCount, blockCount, fileBytes, parts } = JSON.parse(out) as {
+      segmentCount: number;
+      blockCount: number;
+      fileBytes: number;
+      parts: { storedBytes: number }[];
+    };
+    expect([segmentCount, blockCount]).toEqual([2, 10]);
+    const files = readdirSync(join(two, 'mine/segments'));
+    const sizes = files.map((name) => statSync(join(two, 'mine/segments', name)).size);
+    expect(fileBytes).toBe(sizes.reduce((sum, size) => sum + size, 0));
+    expect(parts.reduce((sum, { storedBytes }) => sum + storedBytes, 0)).toBe(fileBytes);
+  });
+
+  test('behavior: explain runs over the segments of a dataset', async () => {
+    const query = join(folder, 'q.json');
+    writeFileSync(query, '{"fromBlock":0,"transactions":[{}]}');
+    const { code, out } = await run('explain', '--query', query, '--data', data, '--json', 'mine');
+    expect(code).toBe(0);
+    const { segments } = JSON.parse(out) as { segments: { path: string; blockCount: number }[] };
+    expect(segments).toMatchObject([{ path: segmentFile(), blockCount: 5 }]);
+  });
+
+  test('error: what is neither a file nor a dataset is told as a file that is not there', async () => {
+    const { code, err } = await run('inspect', 'nothing', '--data', data);
+    expect([code, err]).toEqual([1, expect.stringContaining('nothing')]);
   });
 });

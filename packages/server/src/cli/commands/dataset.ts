@@ -1,12 +1,16 @@
 import { Command } from 'commander';
 import { lockDataFolder } from '../../app/lock-data-folder.ts';
+import { systemClock } from '../../base/clock.ts';
 import { CodedError, isCodedError } from '../../base/errors.ts';
 import { dropDataset } from '../../dataset/drop-dataset.ts';
 import { readStoredDataset } from '../../dataset/stored-dataset.ts';
+import { type UpgradeSummary, upgradeDataset } from '../../dataset/upgrade-dataset.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import { listDataFolder } from '../list-data-folder.ts';
+import { Progress } from '../progress.ts';
+import { stopSignal } from '../stop-signal.ts';
 
 interface ListOptions {
   readonly data: string;
@@ -34,10 +38,21 @@ export function buildDatasetCommand(context: CommandContext): Command {
     .option('--yes', 'do it; without, what would be lost is told')
     .addHelpText('after', examples)
     .action((name: string, options: DropOptions) => dropNamed(name, options, context));
+  const upgrade = new Command('upgrade')
+    .description(
+      'Convert a dataset that an older version wrote. Not while a service runs on the data folder.',
+    )
+    .argument('<name>', 'the dataset')
+    .option('--data <folder>', 'the data folder', './data')
+    .addHelpText('after', upgradeHelp)
+    .action((name: string, options: { readonly data: string }) =>
+      upgradeNamed(name, options.data, context),
+    );
   return new Command('dataset')
-    .description('List or drop the datasets of a data folder.')
+    .description('List, drop or upgrade the datasets of a data folder.')
     .addCommand(list)
     .addCommand(drop)
+    .addCommand(upgrade)
     .addHelpText('after', examples);
 }
 
@@ -46,6 +61,46 @@ Examples:
   $ sluice dataset list
   $ sluice dataset list --data /var/lib/sluice --json
   $ sluice dataset drop mine --yes`;
+
+const upgradeHelp = `
+Example:
+  $ sluice dataset upgrade mine
+
+Segments are converted one after another, each with its own commit: a run that is stopped or killed loses nothing, and the next
+one goes on where it was. The disk needs room for one more segment.`;
+
+async function upgradeNamed(
+  name: string,
+  data: string,
+  { out, err }: CommandContext,
+): Promise<void> {
+  const isThere = (await listDataFolder(data)).includes(name);
+  if (!isThere) throw new CodedError('dataset-missing', { dataset: name, folder: data });
+  const progress = new Progress({ unit: 'blocks' }, { err, clock: systemClock });
+  const lock = await lockDataFolder(data);
+  try {
+    const summary = await upgradeDataset(
+      {
+        folder: `${data}/${name}`,
+        onPart: (blockCount, byteLength) => progress.add(blockCount, byteLength),
+      },
+      { fs: nodeFs, isLockHeld: () => lock.isHeld, signal: stopSignal() },
+    );
+    progress.finish();
+    out.write(describeUpgrade(name, summary));
+  } finally {
+    progress.stop();
+    await lock.release();
+  }
+}
+
+function describeUpgrade(name: string, summary: UpgradeSummary): string {
+  const { segmentsConverted, hotBlocksConverted, isComplete } = summary;
+  const done = `${formatCount(segmentsConverted)} segments and ${formatCount(hotBlocksConverted)} recent blocks converted`;
+  if (!isComplete) return `${name}: stopped, ${done}; run the command again to go on\n`;
+  if (segmentsConverted + hotBlocksConverted === 0) return `${name}: nothing to convert\n`;
+  return `${name}: ${done}\n`;
+}
 
 /** One that cannot be read has the error instead of the rest. */
 interface ListedDataset {

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { DEMO_CONFIG, describeDemo } from '../../app/demo-config.ts';
+import { replaceEarlierDemo } from '../../app/replace-earlier-demo.ts';
 import type { CommandContext } from '../context.ts';
 import {
   addListenOptions,
@@ -23,6 +24,8 @@ export function buildDemoCommand(context: CommandContext): Command {
     .addHelpText('after', examples)
     .action(async ({ data, ...listen }: DemoCommandOptions) => {
       refuseSameListener(command, listen);
+      const replaced = await replaceEarlierDemo(data);
+      if (replaced !== undefined) context.err.write(replaced);
       const overrides = { ...DEMO_CONFIG, ...listenOverrides(listen, data) };
       await runConfigured({ overrides }, describeDemo, context);
     });

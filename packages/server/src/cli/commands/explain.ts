@@ -12,6 +12,7 @@ import { readSmallFile } from '../../storage/read-small-file.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import { type MeteredFile, naming, openMeteredFile } from '../metered-file.ts';
+import { resolveSegments } from '../segment-arguments.ts';
 
 /** What is loaded stays loaded: a file is looked at once, so the cache only has to hold what one step needs. */
 const cacheBytesMax = 256 * 1024 * 1024;
@@ -20,10 +21,12 @@ export function buildExplainCommand(context: CommandContext): Command {
   return new Command('explain')
     .description('Run a query on segments and show the plan and what it cost, not the answer.')
     .requiredOption('--query <file>', 'the query, as the body of a request')
-    .argument('<files...>', 'segments, in any order')
+    .argument('<segments...>', 'files of segments, in any order, or names of datasets')
+    .option('--data <folder>', 'the data folder of the datasets', './data')
     .option('--json', 'print it as JSON')
     .addHelpText('after', examples)
-    .action((paths: string[], options: { query: string; json?: boolean }) => {
+    .action(async (given: string[], options: ExplainOptions) => {
+      const paths = await resolveSegments({ arguments: given, data: options.data }, context);
       const query = naming(options.query, () =>
         parseQueryBody(readSmallFile(options.query, QUERY_LIMITS.bodyBytesMax), {
           limits: QUERY_LIMITS,
@@ -37,9 +40,16 @@ export function buildExplainCommand(context: CommandContext): Command {
     });
 }
 
+interface ExplainOptions {
+  readonly query: string;
+  readonly data: string;
+  readonly json?: boolean;
+}
+
 const examples = `
 Examples:
   $ echo '{"fromBlock":0,"instructions":[{"programId":["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"]}]}' > q.json
+  $ sluice explain --query q.json mine
   $ sluice explain --query q.json blocks.segment
   $ sluice explain --query q.json --json *.segment | jq '.total'`;
 
@@ -59,7 +69,7 @@ interface ItemCost {
 interface Cost {
   readonly groupCount: number;
   readonly groupsRead: number;
-  readonly unitsRead: number;
+  readonly pagesRead: number;
   readonly bytesRead: number;
   readonly bytesInflated: number;
   /** All that was read of the file, the directory and the index too. */
@@ -124,7 +134,7 @@ function explainFile(
     items: itemCosts(query, report, transactionsIn(segment, range)),
     groupCount: report.groupCount,
     groupsRead: report.groupsRead,
-    unitsRead: report.unitsRead,
+    pagesRead: report.pagesRead,
     bytesRead: report.bytesRead,
     bytesInflated: report.bytesInflated,
     fileReads: file.meter.readCount,
@@ -187,7 +197,7 @@ function totalOf(costs: readonly SegmentCost[]): Cost {
   return {
     groupCount: sum('groupCount'),
     groupsRead: sum('groupsRead'),
-    unitsRead: sum('unitsRead'),
+    pagesRead: sum('pagesRead'),
     bytesRead: sum('bytesRead'),
     bytesInflated: sum('bytesInflated'),
     fileReads: sum('fileReads'),
@@ -247,7 +257,7 @@ function describeFilters(filters: ItemCost['filters']): string {
 }
 
 const costHeads = [
-  ...['segment', 'groups', 'units', 'bytes read', 'inflated', 'file reads', 'file bytes'],
+  ...['segment', 'groups', 'pages', 'bytes read', 'inflated', 'file reads', 'file bytes'],
   ...['lines', 'answer bytes', 'ms'],
 ];
 
@@ -255,7 +265,7 @@ function formatCost(name: string, cost: Cost): string[] {
   return [
     name,
     `${formatCount(cost.groupsRead)} of ${formatCount(cost.groupCount)}`,
-    formatCount(cost.unitsRead),
+    formatCount(cost.pagesRead),
     formatCount(cost.bytesRead),
     formatCount(cost.bytesInflated),
     formatCount(cost.fileReads),

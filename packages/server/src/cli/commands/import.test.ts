@@ -182,7 +182,9 @@ describe('sluice import', () => {
   test('error: a file that is not there, or no block in it, leaves no dataset behind', async () => {
     const missing = await importInto('none', at('a.jsonl'), at('nowhere.jsonl'));
     expect(missing.code).toBe(1);
-    expect(missing.err).toContain(`(path ${at('nowhere.jsonl')}, reason ENOENT)`);
+    expect(missing.err).toContain(
+      `(path ${at('nowhere.jsonl')}, reason no such file or directory)`,
+    );
     expect(existsSync(at('none'))).toBe(false);
     writeFileSync(at('text.jsonl'), 'not a block\n');
     const wrong = await importInto('none', at('text.jsonl'));

@@ -5,30 +5,71 @@ import { openSegment, type Segment } from '../../segment/open-segment.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import { naming, openMeteredFile } from '../metered-file.ts';
+import { resolveSegments } from '../segment-arguments.ts';
+
+interface InspectOptions {
+  readonly data: string;
+  readonly json?: boolean;
+}
 
 export function buildInspectCommand(context: CommandContext): Command {
   return new Command('inspect')
-    .description('Show what takes how much in a segment, per table and column.')
-    .argument('<file>', 'the segment')
+    .description(
+      'Show what takes how much in a segment or in all of a dataset, per table and column.',
+    )
+    .argument('<segment>', 'the file of a segment, or the name of a dataset')
+    .option('--data <folder>', 'the data folder of the dataset', './data')
     .option('--json', 'print it as JSON')
     .addHelpText('after', examples)
-    .action((path: string, options: { json?: boolean }) => {
-      const file = openMeteredFile(path);
-      try {
-        const describe = options.json === true ? describeJson : describeText;
-        context.out.write(naming(path, () => describe(openSegment(file.bytes), path)));
-      } finally {
-        file.close();
+    .action(async (name: string, { data, json }: InspectOptions) => {
+      const paths = await resolveSegments({ arguments: [name], data }, context);
+      if (paths.length === 0) {
+        return void context.out.write(
+          `${name} has no segment yet: all its blocks are in the journal.\n`,
+        );
       }
+      const measured = combine(paths.map(measureFile));
+      context.out.write(json === true ? describeJson(measured) : describeText(measured, name));
     });
 }
 
 const examples = `
 Examples:
+  $ sluice inspect mine
   $ sluice inspect blocks.segment
   $ sluice inspect --json blocks.segment | jq '.parts | sort_by(-.storedBytes)[:5]'`;
 
-function summarize(segment: Segment) {
+interface Summary {
+  readonly version: number;
+  /** Absent where a file was named. */
+  readonly segmentCount?: number;
+  readonly fileBytes: number;
+  readonly blockCount: number;
+  readonly firstSlot: number | null;
+  readonly lastSlot: number | null;
+  readonly transactionCount: number;
+  readonly addressCount: number;
+  readonly groupCount: number;
+}
+
+interface Measured {
+  readonly summary: Summary;
+  readonly parts: readonly MeasuredPart[];
+}
+
+function measureFile(path: string): Measured {
+  const file = openMeteredFile(path);
+  try {
+    return naming(path, () => {
+      const segment = openSegment(file.bytes);
+      return { summary: summarize(segment), parts: measureSegment(segment) };
+    });
+  } finally {
+    file.close();
+  }
+}
+
+function summarize(segment: Segment): Summary {
   const { directory, headers, bytes } = segment;
   return {
     version: formatVersion,
@@ -42,12 +83,44 @@ function summarize(segment: Segment) {
   };
 }
 
-function describeJson(segment: Segment): string {
-  return `${JSON.stringify({ ...summarize(segment), parts: measureSegment(segment) }, null, 2)}\n`;
+/** Several segments as one, in the order of their slots. An address counts once for each segment that has it. */
+function combine(measured: readonly Measured[]): Measured {
+  const [first] = measured;
+  if (first !== undefined && measured.length === 1) return first;
+  const summaries = measured.map(({ summary }) => summary);
+  const sum = (value: (one: Summary) => number) =>
+    summaries.reduce((total, one) => total + value(one), 0);
+  const parts = (first?.parts ?? []).map(({ table, name }) =>
+    totalOf(
+      measured.flatMap((one) =>
+        one.parts.filter((part) => part.table === table && part.name === name),
+      ),
+      table,
+      name,
+    ),
+  );
+  return {
+    parts,
+    summary: {
+      version: formatVersion,
+      segmentCount: measured.length,
+      fileBytes: sum(({ fileBytes }) => fileBytes),
+      blockCount: sum(({ blockCount }) => blockCount),
+      firstSlot: summaries[0]?.firstSlot ?? null,
+      lastSlot: summaries.at(-1)?.lastSlot ?? null,
+      transactionCount: sum(({ transactionCount }) => transactionCount),
+      addressCount: sum(({ addressCount }) => addressCount),
+      groupCount: sum(({ groupCount }) => groupCount),
+    },
+  };
 }
 
-function describeText(segment: Segment, path: string): string {
-  const summary = summarize(segment);
+function describeJson({ summary, parts }: Measured): string {
+  return `${JSON.stringify({ ...summary, parts }, null, 2)}\n`;
+}
+
+function describeText({ summary, parts }: Measured, name: string): string {
+  const { segmentCount } = summary;
   const range =
     summary.firstSlot === null ? '' : ` slots ${summary.firstSlot} to ${summary.lastSlot},`;
   const counts = [
@@ -57,19 +130,16 @@ function describeText(segment: Segment, path: string): string {
     `${formatCount(summary.groupCount)} row groups`,
     `${formatCount(summary.fileBytes)} bytes`,
   ];
-  const heading = `${path}: segment of version ${summary.version},${range} ${counts.join(', ')}\n\n`;
-  return heading + formatTable([columnHeads, ...partRows(segment)]);
+  const what = segmentCount === undefined ? 'segment' : `${formatCount(segmentCount)} segments`;
+  const heading = `${name}: ${what} of version ${summary.version},${range} ${counts.join(', ')}\n\n`;
+  return heading + formatTable([columnHeads, ...partRows(summary, parts)]);
 }
 
-const columnHeads = [
-  ...['table', 'column', 'values', 'raw bytes', 'stored bytes', 'ratio'],
-  ...['a transaction', 'share'],
-];
+const columnHeads = ['part', 'name', 'pieces', 'stored bytes', 'a transaction', 'share'];
 
 /** The parts of each table, then its total where it has several; at last the total of all. */
-function partRows(segment: Segment): string[][] {
-  const parts = measureSegment(segment);
-  const row = (part: MeasuredPart) => formatPart(part, segment);
+function partRows(summary: Summary, parts: readonly MeasuredPart[]): string[][] {
+  const row = (part: MeasuredPart) => formatPart(part, summary);
   const tables = [...new Set(parts.map(({ table }) => table))];
   const rows = tables.flatMap((table) => {
     const own = parts.filter((part) => part.table === table);
@@ -79,30 +149,25 @@ function partRows(segment: Segment): string[][] {
   return [...rows, row(totalOf(parts, 'everything', 'total'))];
 }
 
-function totalOf(parts: readonly MeasuredPart[], table: string, column: string): MeasuredPart {
+function totalOf(parts: readonly MeasuredPart[], table: string, name: string): MeasuredPart {
   const sum = (value: (part: MeasuredPart) => number) =>
     parts.reduce((total, part) => total + value(part), 0);
   return {
     table,
-    column,
-    unitCount: sum((part) => part.unitCount),
-    valueCount: sum((part) => part.valueCount),
+    name,
+    pieceCount: sum((part) => part.pieceCount),
     storedBytes: sum((part) => part.storedBytes),
-    rawBytes: sum((part) => part.rawBytes),
   };
 }
 
-function formatPart(part: MeasuredPart, segment: Segment): string[] {
-  const { transactionCount } = segment.directory;
-  const { storedBytes, rawBytes } = part;
+function formatPart(part: MeasuredPart, { transactionCount, fileBytes }: Summary): string[] {
+  const { storedBytes } = part;
   return [
     part.table,
-    part.column,
-    formatCount(part.valueCount),
-    formatCount(rawBytes),
+    part.name,
+    formatCount(part.pieceCount),
     formatCount(storedBytes),
-    storedBytes === 0 ? '-' : `${(rawBytes / storedBytes).toFixed(2)}x`,
     transactionCount === 0 ? '-' : (storedBytes / transactionCount).toFixed(2),
-    `${((100 * storedBytes) / segment.bytes.length).toFixed(2)}%`,
+    `${((100 * storedBytes) / fileBytes).toFixed(2)}%`,
   ];
 }

@@ -57,7 +57,8 @@ Examples:
   $ sluice serve --data ./data
   $ sluice serve --rpc http://127.0.0.1:8899 --dataset mine --from latest
   $ sluice serve --rpc http://127.0.0.1:8899 --dataset recent --keep 7d
-  $ sluice serve --portal http://10.0.0.5:8080/datasets/mine --dataset mirror --from genesis
+  $ sluice serve --portal http://10.0.0.5:8080/datasets/mine --dataset mirror --from earliest
+  $ sluice serve --rpc http://127.0.0.1:8899 --dataset mine --dialect solana
   $ sluice serve --host 0.0.0.0 --keys keys.txt
   $ sluice serve --config sluice.yaml
 
@@ -79,7 +80,7 @@ function addFollowOptions(command: Command): void {
     .addOption(
       new Option(
         '--from <where>',
-        'SLOT, latest or genesis; counts when the dataset is made',
+        'SLOT, latest, earliest (the first block of the source) or genesis; counts when the dataset is made',
       ).argParser(parseStart),
     )
     .addOption(
@@ -110,11 +111,13 @@ function addFollowOptions(command: Command): void {
 }
 
 function parseStart(text: string): number | string {
-  if (text === 'latest' || text === 'genesis') return text;
+  if (startNames.has(text)) return text;
   const slot = /^\d+$/.test(text) ? parseSlot(Number(text)) : undefined;
-  if (slot === undefined) throw new InvalidArgumentError('Expected a slot, latest or genesis.');
-  return slot;
+  if (slot !== undefined) return slot;
+  throw new InvalidArgumentError('Expected a slot, latest, earliest or genesis.');
 }
+
+const startNames: ReadonlySet<string> = new Set(['latest', 'earliest', 'genesis']);
 
 /**
  * The dataset that follows, as a file would have it. Options that would have no effect are refused, so that nobody

@@ -210,7 +210,7 @@ describe('wrong options', () => {
     const { port } = server.address() as AddressInfo;
     const { code, err } = await run('--port', `${port}`, '--ws-port', '0', '--control-port', '0');
     expect(code).toBe(1);
-    expect(err).toContain(`port ${port}, reason EADDRINUSE`);
+    expect(err).toContain(`port ${port}, reason address already in use`);
     expect(err).toContain('[listen-failed]');
     server.close();
   });
@@ -264,7 +264,16 @@ describe('the command', () => {
   );
 
   test('behavior: a reader that has seen enough ends it with 0 and no complaint', async () => {
-    const child = spawn(process.execPath, [bin, 'simulate', '--blocks', '5000', '--out', '-']);
+    const child = spawn(process.execPath, [
+      bin,
+      'simulate',
+      '--start-slot',
+      '0',
+      '--blocks',
+      '5000',
+      '--out',
+      '-',
+    ]);
     const ended = new Promise((resolve) => child.on('close', resolve));
     const errors: Buffer[] = [];
     child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));

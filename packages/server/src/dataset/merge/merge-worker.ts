@@ -4,6 +4,7 @@ import { assert } from '../../base/assert.ts';
 import { collectGarbage } from '../../base/collect-garbage.ts';
 import { discard } from '../../base/discard.ts';
 import { lowerThreadPriority } from '../../base/lower-thread-priority.ts';
+import { appendDraft } from '../../segment/draft.ts';
 import { appendSegment } from '../../segment/merge-segments.ts';
 import { openSegment } from '../../segment/open-segment.ts';
 import { SegmentWriter } from '../../segment/segment-writer.ts';
@@ -23,10 +24,18 @@ function newWriter(): SegmentWriter {
   return new SegmentWriter((bytes) => buffer.append(bytes));
 }
 
+function append(request: Exclude<MergeRequest, { kind: 'finish' }>): void {
+  if (request.kind === 'append-draft') {
+    appendDraft(writer, request.bytes, request.header);
+    return;
+  }
+  appendSegment(writer, openSegment(request.bytes), request.headers);
+  discard(request.bytes);
+}
+
 port.on('message', (request: MergeRequest) => {
-  if (request.kind === 'append') {
-    appendSegment(writer, openSegment(request.bytes), request.headers);
-    discard(request.bytes);
+  if (request.kind !== 'finish') {
+    append(request);
     const reply: MergeReply = { byteLength: writer.byteLength, isFull: writer.isFull };
     port.postMessage(reply);
     return;

@@ -10,6 +10,7 @@ export type MergeRequest =
       readonly bytes: Uint8Array;
       readonly headers: readonly BlockHeader[] | undefined;
     }
+  | { readonly kind: 'append-draft'; readonly bytes: Uint8Array; readonly header: BlockHeader }
   | { readonly kind: 'finish' };
 
 /** The progress of the segment being merged. */
@@ -49,6 +50,11 @@ export class SegmentMerger {
   /** Appends a segment's blocks, with these headers if given. Takes ownership of the bytes. */
   append(bytes: Uint8Array, headers?: readonly BlockHeader[]): Promise<MergeReply> {
     return this.#request({ kind: 'append', bytes, headers }, bytes.buffer as ArrayBuffer);
+  }
+
+  /** Appends the block of a draft in shared memory. The caller may reuse the memory after the reply. */
+  appendDraft(bytes: Uint8Array, header: BlockHeader): Promise<MergeReply> {
+    return this.#request({ kind: 'append-draft', bytes, header });
   }
 
   /** Returns the segment of all blocks appended since the last call. */

@@ -10,6 +10,7 @@ import type {
   TokenBalance,
   Transaction,
 } from '../../ledger/block.ts';
+import { parentHashOnWire } from '../../ledger/parent-hash-on-wire.ts';
 import { dataToHex } from './match-record.ts';
 
 /** What the fields of a kind are written from. */
@@ -66,11 +67,12 @@ const WRITERS: { readonly [K in Kind]: Writers<K> } = {
     hash: ({ header }) => plain(header.hash),
     parentSlot: ({ header }) => plain(header.parentSlot),
     parentNumber: ({ header }) => plain(header.parentSlot),
-    parentHash: ({ header }) => plain(header.parentHash),
+    parentHash: ({ header }) => plain(parentHashOnWire(header)),
     height: ({ header }) => plain(header.height),
     timestamp: ({ header }) => `${header.timestamp}`,
     recordCounts: (block) =>
       plain(Object.fromEntries(RECORD_ARRAY_NAMES.map((array) => [array, block[array].length]))),
+    finalizedHead: () => 'null',
   },
   transaction: {
     transactionIndex: (record) => plain(record.transactionIndex),

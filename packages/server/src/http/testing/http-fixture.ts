@@ -33,7 +33,7 @@ export interface FixtureOptions {
 }
 
 /** A chain of slots 100 to 110 without 104 and 105, finalized up to 103. */
-function makeChain(): MemoryDataset {
+export function makeChain(): MemoryDataset {
   const dataset = new MemoryDataset({ anchor: 98, aliases: ['ledger-alias'] });
   dataset.extend([100, 101, 102, 103, 106, 107, 108, 109, 110]);
   dataset.finalize(103);

@@ -1,23 +1,24 @@
-// From the JSON of one transaction to its rows, without making anything of JavaScript's in between. It knows what an ordinary
-// transaction looks like, and takes nothing else: whatever it is not sure of it leaves, with its rows taken back, to
+// From the JSON of a block's transactions to their rows, without making anything of JavaScript's in between. It knows what an
+// ordinary transaction looks like, and takes nothing else: whatever it is not sure of it leaves, with its rows taken back, to
 // `source/normalize-transaction.ts` and `segment/append-block.ts`, which say what the rows of a transaction are. What it takes
 // gives the rows that those would give.
 //
-//   bytes ─► one walk over the JSON: keys, calls, lines, balances as they stand ─► key list ─► log against calls ─► rows
-import { ADDRESS_TABLE_BYTES, addressCount, addressOf, addressText, keys, placeAddresses, renewAddresses, TEXT_BYTES } from './shared/address-table';
-import { BASE58_DECODE_BYTES, base58Decode, base58DecodeInitialize } from './shared/base58-decode';
+//   block ─► scan (shared/scan.ts): where its transactions are
+//   transaction ─► one walk over the JSON: keys, calls, lines, balances as they stand ─► key list ─► log against calls ─► rows
+import { ADDRESS_TABLE_BYTES, addressText, placeAddresses, readAddress, renewAddresses, TEXT_BYTES } from './shared/address-table';
+import { BASE58_DECODE_BYTES, BASE58_OUTPUT_SLACK, base58Decode, base58DecodeInitialize } from './shared/base58-decode';
 import { BALANCES_BYTES, beginBalances, placeBalances, pushBalances, pushTokens, readPostBalances, readPostTokens, readPreBalances, readPreTokens } from './shared/balances';
 import { beginCalls, callCount, CALLS_BYTES, orderCalls, placeCalls, programOf, pushCalls, readInnerGroups, readTopCalls, topCount } from './shared/calls';
 import { ERROR_TEXT_BYTES, errorTextCount, errorTextLength, errorTextOf, errorTextStart, placeErrorTexts, renewErrorTexts } from './shared/error-texts';
 import { forget, goTo, goToValue, noteMembers, notePlace } from './shared/fields';
-import { at, end, integer, moveTo, openJson, readCount, readKey, readText, readUlong, skipSpace, skipText, skipValue, take, takeNull, textLength, textStart } from './shared/json';
-import { addKey, beginKeys, endOfListed, isListFull, KEY_LIST_BYTES, placeKeyList, positionOf, pushKeys } from './shared/key-list';
-import { beginLog, lineCount, LOG_LINES_BYTES, logCount, placeLines, readLines, walkLog } from './shared/log-walk';
+import { at, end, integer, moveTo, openJson, readCount, readText, readUlong, skipSpace, skipText, skipValue, take, takeNull, textLength, textStart } from './shared/json';
+import { addKey, beginBlockKeys, beginKeys, blockKeyCount, blockKeys, endOfListed, isListFull, KEY_LIST_BYTES, placeKeyList, positionOf, pushKeys } from './shared/key-list';
+import { beginLog, isTruncated, lineCount, LOG_LINES_BYTES, logCount, placeLines, readLines, walkLog } from './shared/log-walk';
 import {
   CALL, defineNames, ENTRY, F_ACCOUNT_KEYS, F_ERR, F_FEE, F_HEADER, F_INNER, F_INSTRUCTIONS, F_LOADED, F_LOADED_READONLY, F_LOADED_WRITABLE,
   F_LOG, F_LOOKUP_KEY, F_LOOKUP_READONLY, F_LOOKUP_WRITABLE, F_LOOKUPS, F_MESSAGE, F_META, F_POST_BALANCES, F_POST_TOKENS,
   F_PRE_BALANCES, F_PRE_TOKENS, F_READONLY_SIGNED, F_READONLY_UNSIGNED, F_RECENT_BLOCKHASH, F_REQUIRED_SIGNATURES, F_SIGNATURES,
-  F_TRANSACTION, F_UNITS, F_VERSION, HEADER, findName, isSame, LOADED, LOOKUP, MESSAGE, META, NAME_COUNT, TRANSACTION,
+  F_TRANSACTION, F_UNITS, F_VERSION, HEADER, isSame, LOADED, LOOKUP, MALFORMED, MESSAGE, META, NAME_COUNT, readName, TRANSACTION,
 } from './shared/names';
 import {
   emptyColumns, isFull, keepBytes, LOOKUP_INDEXES, LOOKUP_KEY, LOOKUP_READONLY_COUNT, LOOKUP_WRITABLE_COUNT, placeColumns, push,
@@ -27,10 +28,14 @@ import {
   TX_VERSION, TX_WRITABLE_COUNT,
 } from './shared/rows';
 
-export { columnBytes, columnStart } from './shared/rows';
+import { beginScan, partsAddress, scanBytes } from './shared/scan';
+import { isSurelyVote, VOTE_BYTES_MAX, voteProgram } from './shared/vote';
 
-/** Several times the largest real one. */
-const inputBytesMax: u32 = 256 << 10;
+export { columnBytes, columnStart } from './shared/rows';
+export { partCount, partsAddress, runCount, runsAddress, scanFlags, scanTo } from './shared/scan';
+
+/** Several times the largest real transaction. */
+const transactionBytesMax: u32 = 256 << 10;
 const listCountMax: u32 = 512;
 const signatureBytes: u32 = 64;
 const signatureLengthMax: u32 = 88;
@@ -49,17 +54,15 @@ let lookupIndexCount: u32 = 0;
 /** The top-level instruction that failed; all ones if none did. */
 let failed: u64 = 0;
 let error: u32 = 0;
-/** The text of the program whose only calls are votes, as texts of addresses are kept. */
-const voteProgram = memory.data(48, 16);
 let dropsVotes: bool = false;
+let droppedVotes: u32 = 0;
+let truncatedLogs: u32 = 0;
 /** The compact beginning of an error that names an instruction. */
 const instructionError = memory.data(32, 16);
 
-/** Lays out the memory, which grows as needed. Once. */
+/** Lays out the memory, once. The block is last, so that there is room for one of any length. */
 export function initialize(): void {
   let place: usize = (__heap_base + 63) & ~63;
-  input = place;
-  place += inputBytesMax + 64;
   const decoder = place;
   place += BASE58_DECODE_BYTES + 64;
   const addresses = (place + 63) & ~63;
@@ -74,7 +77,8 @@ export function initialize(): void {
   const balances = lines + LOG_LINES_BYTES;
   place = (balances + BALANCES_BYTES + 63) & ~63;
   // The last column may be written a little beyond its bytes.
-  const pages = <i32>((placeColumns(place) + 128 + 65535) >> 16);
+  input = (placeColumns(place) + 128 + 63) & ~63;
+  const pages = <i32>((input + 65535) >> 16);
   if (pages > memory.size()) memory.grow(pages - memory.size());
   base58DecodeInitialize(decoder);
   placeAddresses(addresses);
@@ -95,18 +99,28 @@ export function inputAddress(): usize {
   return input;
 }
 
+/** The memory that a block of this length takes. */
+export function memoryBytes(length: u32): usize {
+  return input + scanBytes(length);
+}
+
+/** Begins a block of `length` bytes, which the caller puts at the input piece by piece and scans. */
+export function beginText(length: u32, depthMax: i32): void {
+  beginScan(input, length, depthMax);
+}
+
 /** Where the caller puts the text of the vote program, once. */
 export function voteProgramAddress(): usize {
   return voteProgram;
 }
 
-/** Keys of 32 bytes, by the numbers that the key lists hold. */
+/** Keys of 32 bytes, by the ids that the key lists hold. */
 export function keysAddress(): usize {
-  return keys;
+  return blockKeys;
 }
 
 export function keyCount(): u32 {
-  return addressCount;
+  return blockKeyCount;
 }
 
 /** Texts of errors, by the numbers from 1 on that the rows hold. */
@@ -122,17 +136,51 @@ export function textBytes(number: u32): u32 {
   return errorTextLength(number);
 }
 
-/** Begins a block. */
+/** Begins the rows of a block. */
 export function begin(areVotesDropped: bool): void {
   dropsVotes = areVotesDropped;
+  droppedVotes = 0;
+  truncatedLogs = 0;
   emptyColumns();
+  beginBlockKeys();
   renewAddresses();
   renewErrorTexts();
 }
 
-/** Whether the transaction in the `length` bytes at the input was taken; if not it left no rows. */
-export function append(length: u32, index: u32): bool {
-  openJson(input, length);
+/** How many votes were dropped since the block began. */
+export function droppedVoteCount(): u32 {
+  return droppedVotes;
+}
+
+/** How many of the transactions that were taken since the block began have a log that was cut off. */
+export function truncatedLogCount(): u32 {
+  return truncatedLogs;
+}
+
+/**
+ * Takes the parts of the scanned block from `first` on, before `last`, which are transactions from `index` on, up to the first
+ * that it leaves. Returns the number of that part; it left no rows.
+ */
+export function takeParts(first: u32, last: u32, index: u32): u32 {
+  const parts = partsAddress();
+  for (let part = first; part < last; part++) {
+    const start = load<u32>(parts + (part << 3));
+    const length = load<u32>(parts + (part << 3), 4) - start;
+    if (!takePart(input + start, length, index + part - first)) return part;
+  }
+  return last;
+}
+
+function takePart(start: usize, length: u32, index: u32): bool {
+  if (dropsVotes && length <= VOTE_BYTES_MAX && isSurelyVote(start, length)) {
+    droppedVotes++;
+    return true;
+  }
+  return length <= transactionBytesMax && append(start, length, index);
+}
+
+function append(start: usize, length: u32, index: u32): bool {
+  openJson(start, length);
   beginKeys();
   beginCalls();
   beginLog();
@@ -144,6 +192,7 @@ export function append(length: u32, index: u32): bool {
   forget(ENTRY, NAME_COUNT);
   if (readEntry() && pushRows(index) && !isFull && !isListFull) {
     settleRows();
+    if (isTruncated) truncatedLogs++;
     return true;
   }
   takeBackRows();
@@ -160,10 +209,15 @@ function readEntry(): bool {
 function readMembers(first: i32, last: i32): bool {
   if (!take(0x7b)) return false;
   if (take(0x7d)) return true;
+  let before = first - 1;
   do {
-    if (!readKey()) return false;
-    const name = findName(first, last);
-    if (name < 0 ? !skipValue() : !notePlace(name) || !readMember(name)) return false;
+    const name = readName(first, last, before);
+    if (name < 0) {
+      if (name == MALFORMED || !skipValue()) return false;
+      continue;
+    }
+    if (!notePlace(name) || !readMember(name)) return false;
+    before = name;
   } while (take(0x2c));
   return take(0x7d);
 }
@@ -195,8 +249,7 @@ function readAddresses(out: usize): i32 {
   if (take(0x5d)) return 0;
   let count: u32 = 0;
   do {
-    if (count == listCountMax || !readText()) return -1;
-    const address = addressOf(textStart, textLength);
+    const address = count == listCountMax ? -1 : readAddress();
     if (address < 0) return -1;
     store<u32>(out + (count++ << 2), <u32>address);
   } while (take(0x2c));
@@ -209,7 +262,7 @@ function readSignatures(): bool {
   if (take(0x5d)) return true;
   do {
     if (!readText() || textLength > signatureLengthMax) return false;
-    const place = roomFor(TX_SIGNATURES, signatureLengthMax + 8);
+    const place = roomFor(TX_SIGNATURES, signatureLengthMax + BASE58_OUTPUT_SLACK);
     if (place == 0 || base58Decode(textStart, textLength, place) != <i32>signatureBytes) return false;
     keepBytes(TX_SIGNATURES, signatureBytes);
     signatureCount++;
@@ -222,6 +275,7 @@ function pushRows(index: u32): bool {
   pushListedKeys();
   if (!orderCalls() || isDroppedVote() || !readErr()) return false;
   if (!pushMessage(index) || !pushFees() || !walkLog(failed) || !pushCalls(error == 0)) return false;
+  push(TX_DROPPED, isTruncated ? 1 : 0);
   push(TX_INSTRUCTION_COUNT, callCount);
   push(TX_LOG_COUNT, logCount);
   const balanceCount = pushBalances();
@@ -285,9 +339,7 @@ function pushMessage(index: u32): bool {
   push(TX_WRITABLE_COUNT, writableCount);
   push(TX_READONLY_COUNT, readonlyCount);
   push(TX_SIGNATURE_COUNT, signatureCount);
-  push(TX_DROPPED, 0);
-  if (!goTo(F_RECENT_BLOCKHASH) || !readText()) return false;
-  const blockhash = addressOf(textStart, textLength);
+  const blockhash = goTo(F_RECENT_BLOCKHASH) ? readAddress() : -1;
   if (blockhash < 0) return false;
   push(TX_BLOCKHASH, positionOf(blockhash));
   return pushHeader() && pushLookups() && pushVersion();
@@ -328,8 +380,7 @@ function pushLookups(): bool {
 function pushLookup(): bool {
   if (!noteMembers(LOOKUP, CALL)) return false;
   const after = at;
-  if (!goTo(F_LOOKUP_KEY) || !readText()) return false;
-  const key = addressOf(textStart, textLength);
+  const key = goTo(F_LOOKUP_KEY) ? readAddress() : -1;
   if (key < 0) return false;
   push(LOOKUP_KEY, positionOf(key));
   if (!pushIndexes(F_LOOKUP_READONLY, LOOKUP_READONLY_COUNT)) return false;

@@ -3,7 +3,7 @@ import type { Block } from '../../ledger/block.ts';
 import type { Address, BlockHash, Signature, Slot } from '../../ledger/primitives.ts';
 
 /** 32 bytes that all differ by the number. */
-function sampleAddress(number: number): Address {
+export function sampleAddress(number: number): Address {
   const bytes = Uint8Array.from({ length: 32 }, (_, i) => (number * 31 + i * 7) & 0xff);
   bytes[0] = number & 0xff;
   bytes[1] = (number >> 8) & 0xff;

@@ -1,87 +1,147 @@
-import type { Random } from '../../base/random.ts';
-import { DigitTape, drawAddress } from './base58-text.ts';
-import type { PooledText, TextPool } from './text-pool.ts';
+/**
+ * The address of every account: a pure function of its number, the seed and, for accounts of one window, the window. Made when
+ * first met and kept, as a text, with its 32 bytes behind it.
+ */
+import { createHash } from 'node:crypto';
+import { assert } from '../../base/assert.ts';
+import { decodeBase58 } from '../../base/base58.ts';
+import { Random } from '../../base/random.ts';
+import { deriveAddress } from './derive-address.ts';
+import { HEADER_BYTES, type PooledText, type TextPool, type TextRegion } from './text-pool.ts';
+import { ID, KNOWN_COUNT } from './world/known-addresses.ts';
+import { knownText, WHALE_COUNT, type World } from './world/world.ts';
 
-/** Powers of two. At most half the places are taken, so that a free one is near. */
-const PLACE_BITS_FIRST = 16;
+const KEY_BYTES = 32;
+const TEXT_BYTES = 44;
+/** From the place of an address to its bytes. */
+const BYTES_OFFSET = HEADER_BYTES + TEXT_BYTES;
+/** What the cast is drawn from: its addresses are the same on every ledger. */
+const CAST_SEED = 0;
 
-/** Digits that one address takes from the tape. */
-const ADDRESS_DIGITS = 43;
-
-const NOBODY = -1;
-
-/** Kinds of things that have an address of their own and are met again and again. */
-const GROUPS = {
-  program: 0,
-  market: 1,
-  config: 2,
-  mint: 3,
-  owner: 4,
-  payer: 5,
-  bot: 6,
-  validator: 7,
-  voteAccount: 8,
-  staker: 9,
-  table: 10,
-  blockhash: 11,
-  account: 12,
-} as const;
-export type AddressGroup = keyof typeof GROUPS;
-
-/** Ids of a group stay below this, so that group and id fit one safe integer. */
-const ADDRESS_ID_END = 2 ** 48;
-
-/** The address of anything that recurs: a pure function of the seed, its group and its number. Made when first met and kept. */
 export class AddressBook {
   readonly pool: TextPool;
+  readonly #world: World;
   readonly #random: Random;
-  readonly #tape: DigitTape;
-  #bits = PLACE_BITS_FIRST;
-  #keys = new Float64Array(1 << PLACE_BITS_FIRST).fill(NOBODY);
-  #texts = new Int32Array(1 << PLACE_BITS_FIRST);
-  #count = 0;
+  readonly #cast = Random.fromSeed(CAST_SEED).fork('cast');
+  readonly #texts: Int32Array;
+  readonly #tables = new Map<number, PooledText>();
+  #window = -1;
 
-  constructor(random: Random, pool: TextPool) {
-    this.pool = pool;
+  readonly #derivesAll: boolean;
+
+  /**
+   * The token accounts of the cast have the addresses that the associated token program derives. Deriving costs more than all else
+   * about a transaction, so those of users are derived where `derivesAll` says that there are few, and drawn elsewhere.
+   */
+  constructor(
+    random: Random,
+    modules: { readonly pool: TextPool; readonly world: World },
+    options: { readonly derivesAll: boolean },
+  ) {
+    this.#derivesAll = options.derivesAll;
+    this.pool = modules.pool;
+    this.#world = modules.world;
     this.#random = random;
-    this.#tape = new DigitTape(random, ADDRESS_DIGITS);
+    this.#texts = new Int32Array(modules.world.accountCount);
   }
 
-  address(group: AddressGroup, id: number): PooledText {
-    const key = GROUPS[group] * ADDRESS_ID_END + id;
-    const place = this.#find(key);
-    if (this.#keys[place] === key) return this.#texts[place] as PooledText;
-    this.#tape.restart(this.#random.fork(group, id), ADDRESS_DIGITS);
-    const text = drawAddress(this.#tape, this.pool.lasting);
-    this.#keys[place] = key;
-    this.#texts[place] = text;
-    this.#count++;
-    if (this.#count * 2 > this.#keys.length) this.#grow();
+  /** Accounts of one window get the addresses of this one from now on. */
+  enterWindow(window: number): void {
+    if (window === this.#window) return;
+    this.#window = window;
+    this.#texts.fill(0, this.#world.windowFirst);
+  }
+
+  address(account: number): PooledText {
+    const known = this.#texts[account] as number;
+    if (known !== 0) return known as PooledText;
+    const text = this.#make(account);
+    this.#texts[account] = text;
     return text;
   }
 
-  /** Where the key stands, or the free place where it belongs. */
-  #find(key: number): number {
-    const keys = this.#keys;
-    const mask = keys.length - 1;
-    const high = Math.imul((key / 2 ** 32) | 0, 0x85ebca77);
-    let place = Math.imul((key | 0) ^ high, 0x9e3779b1) >>> (32 - this.#bits);
-    while (keys[place] !== key && keys[place] !== NOBODY) place = (place + 1) & mask;
-    return place;
+  /** An account that only this transaction names. */
+  drawScratch(account: number, random: Random): void {
+    this.#texts[account] = drawAddress(random, this.pool.passing);
   }
 
-  #grow(): void {
-    const oldKeys = this.#keys;
-    const oldTexts = this.#texts;
-    this.#bits++;
-    this.#keys = new Float64Array(1 << this.#bits).fill(NOBODY);
-    this.#texts = new Int32Array(1 << this.#bits);
-    for (let old = 0; old < oldKeys.length; old++) {
-      const key = oldKeys[old] as number;
-      if (key === NOBODY) continue;
-      const place = this.#find(key);
-      this.#keys[place] = key;
-      this.#texts[place] = oldTexts[old] as number;
-    }
+  /** The same, of an account that others name by a seed: the address follows from the base, the seed and the program. */
+  deriveScratch(account: number, base: number, seed: Uint8Array, program: number): void {
+    const hash = createHash('sha256');
+    hash.update(this.#keyBytes(base)).update(seed).update(this.#keyBytes(program));
+    this.#texts[account] = addAddress(hash.digest(), this.pool.passing);
   }
+
+  /** Where the 32 bytes of the address are. */
+  bytesAt(account: number): number {
+    return this.address(account) + BYTES_OFFSET;
+  }
+
+  /** The lookup table that has the account, of 256 each; the account's place in it is the rest. */
+  table(account: number): PooledText {
+    const number = account >> 8;
+    let text = this.#tables.get(number);
+    if (text === undefined) {
+      text = drawAddress(this.#cast.fork('table', number), this.pool.lasting);
+      this.#tables.set(number, text);
+    }
+    return text;
+  }
+
+  #derive(account: number): PooledText {
+    const { ownerOf, programOf, mintOf } = this.#world;
+    const seeds = [ownerOf, programOf, mintOf].map((table) => {
+      // A copy: the next address may move the memory.
+      return Uint8Array.from(this.#keyBytes(table[account] as number));
+    });
+    const address = deriveAddress(seeds, this.#keyBytes(ID.associated));
+    return addAddress(address, this.pool.lasting);
+  }
+
+  #keyBytes(account: number): Uint8Array {
+    const at = this.bytesAt(account);
+    return this.pool.bytes.subarray(at, at + KEY_BYTES);
+  }
+
+  #make(account: number): PooledText {
+    const { lasting } = this.pool;
+    if (account < KNOWN_COUNT) return addAddress(decodeKnown(account), lasting);
+    const { users, lastingEnd, windowFirst } = this.#world;
+    if (this.#world.isAssociated(account) && (account < lastingEnd || this.#derivesAll)) {
+      return this.#derive(account);
+    }
+    // Whales are users that everybody knows.
+    if (account < lastingEnd || (account >= users && account < users + WHALE_COUNT)) {
+      return drawAddress(this.#cast.fork(account), lasting);
+    }
+    if (account < windowFirst) return drawAddress(this.#random.fork(account), lasting);
+    return drawAddress(this.#random.fork('window', this.#window, account), lasting);
+  }
+}
+
+function decodeKnown(account: number): Uint8Array {
+  const bytes = decodeBase58(knownText(account));
+  assert(bytes?.length === KEY_BYTES, 'a known address has 32 bytes');
+  return bytes;
+}
+
+export function drawAddress(random: Random, region: TextRegion): PooledText {
+  const text = region.open(TEXT_BYTES + KEY_BYTES);
+  const { words } = region.pool;
+  const start = (text + BYTES_OFFSET) >> 2;
+  for (let i = 0; i < KEY_BYTES / 4; i++) words[start + i] = random.uint32();
+  return encode(text, region.pool);
+}
+
+function addAddress(bytes: Uint8Array, region: TextRegion): PooledText {
+  const text = region.open(TEXT_BYTES + KEY_BYTES);
+  region.pool.bytes.set(bytes, text + BYTES_OFFSET);
+  return encode(text, region.pool);
+}
+
+function encode(text: PooledText, pool: TextPool): PooledText {
+  const start = text + HEADER_BYTES;
+  const end = pool.kernel.exports.encodeBase58(text + BYTES_OFFSET, KEY_BYTES, start);
+  pool.words[text >> 2] = end - start;
+  return text;
 }

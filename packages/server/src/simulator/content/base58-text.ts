@@ -1,11 +1,6 @@
 /**
- * Base58 texts made as digits, without any conversion: what is random is drawn as digits, not as bytes.
- *
- *   2^256 lies between 17 and 18 times 58^43, so 44 digits whose first is 1…16 are 32 bytes, no leading zero;
- *   58^42 times 5 lies above 2^248, so 43 digits whose first is 5…57 are 32 bytes too;
- *   2^512 lies between 5 and 6 times 58^87, so 88 digits whose first is 1…4 are 64 bytes.
- *
- * Data that must begin with certain bytes has fixed first digits (`buildDataTemplate`) and random ones after them.
+ * Signatures, drawn as base58 digits without any conversion: 2^512 lies between 5 and 6 times 58^87, so 88 digits whose first
+ * is 1…4 are 64 bytes.
  */
 import { assert } from '../../base/assert.ts';
 import type { Random } from '../../base/random.ts';
@@ -20,11 +15,10 @@ for (let i = 0; i < PAIR_COUNT; i++) {
   PAIRS[i] = (DIGITS[Math.floor(i / 58)] as number) | ((DIGITS[i % 58] as number) << 8);
 }
 
-/** The most digits one text has; instruction data of 1,232 bytes needs 1,683. */
-const DIGIT_COUNT_MAX = 1700;
-
-/** A transaction needs about this many digits; they are made at once. */
-const REFILL_COUNT = 512;
+const SIGNATURE_DIGITS = 88;
+/** The most digits that are made at once. */
+const DIGIT_COUNT_MAX = 1024;
+const REFILL_COUNT = SIGNATURE_DIGITS;
 
 /** Random digits, handed out piece by piece. */
 export class DigitTape {
@@ -73,77 +67,11 @@ export class DigitTape {
   }
 }
 
-/** About one address in seventeen has 43 digits, as on the real ledger. */
-export function drawAddress(tape: DigitTape, region: TextRegion): PooledText {
-  const { random } = tape;
-  const isShort = random.below(17) === 0;
-  const first = isShort ? random.between(5, 57) : random.between(1, 16);
-  return openDigits(first, isShort ? 42 : 43, tape, region);
-}
-
 export function drawSignature(tape: DigitTape, region: TextRegion): PooledText {
-  return openDigits(tape.random.between(1, 4), 87, tape, region);
-}
-
-function openDigits(
-  first: number,
-  moreCount: number,
-  tape: DigitTape,
-  region: TextRegion,
-): PooledText {
-  const text = region.open(1 + moreCount);
+  const text = region.open(SIGNATURE_DIGITS);
   const { bytes } = region.pool;
   const start = text + HEADER_BYTES;
-  bytes[start] = DIGITS[first] as number;
-  tape.take(moreCount, bytes, start + 1);
-  return text;
-}
-
-/** Instruction data that starts with given bytes: fixed digits, then this many free ones. */
-export interface DataTemplate {
-  readonly fixed: string;
-  readonly freeCount: number;
-}
-
-export function drawData(
-  { fixed, freeCount }: DataTemplate,
-  tape: DigitTape,
-  region: TextRegion,
-): PooledText {
-  const { length } = fixed;
-  const text = region.open(length + freeCount);
-  const { bytes } = region.pool;
-  const start = text + HEADER_BYTES;
-  for (let i = 0; i < length; i++) bytes[start + i] = fixed.charCodeAt(i);
-  if (freeCount > 0) tape.take(freeCount, bytes, start + length);
-  return text;
-}
-
-/**
- * The template for data of `byteCount` bytes that begins with `start`. The number in the middle of all such data keeps
- * its first digits; as many last digits are free as can vary without leaving the range.
- */
-export function buildDataTemplate(start: readonly number[], byteCount: number): DataTemplate {
-  assert(start.length <= byteCount, 'the data is at least as long as its start');
-  let zeroCount = 0;
-  while (zeroCount < start.length && start[zeroCount] === 0) zeroCount++;
-  const zeros = '1'.repeat(zeroCount);
-  const rest = start.slice(zeroCount);
-  const restCount = byteCount - zeroCount;
-  if (restCount === 0) return { fixed: zeros, freeCount: 0 };
-  // A leading zero byte would be a digit of its own, so data that may begin with anything begins with 0x80.
-  if (rest.length === 0) rest.push(0x80);
-  let low = 0n;
-  for (const byte of rest) low = low * 256n + BigInt(byte);
-  const span = 256n ** BigInt(restCount - rest.length);
-  const middle = low * span + span / 2n;
-  // 58^9 lies below 2^53: a free digit takes less than 53/9 bits, and one bit is kept for the half.
-  const freeCount = Math.max(0, Math.floor(((restCount - rest.length) * 8 - 1) / (53 / 9)));
-  return { fixed: zeros + toDigits(middle / 58n ** BigInt(freeCount)), freeCount };
-}
-
-function toDigits(value: bigint): string {
-  let text = '';
-  for (let rest = value; rest > 0n; rest /= 58n) text = ALPHABET[Number(rest % 58n)] + text;
+  bytes[start] = DIGITS[tape.random.between(1, 4)] as number;
+  tape.take(SIGNATURE_DIGITS - 1, bytes, start + 1);
   return text;
 }

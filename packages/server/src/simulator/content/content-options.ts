@@ -76,7 +76,7 @@ export const STRESS_PRESETS: readonly ContentInput[] = ERAS.map((era) => ({
   votes: 4,
   failureRate: 0.5,
   version1Rate: era === '2025' || era === '2026' ? 0.02 : 0,
-  slotsPerEpoch: 2000,
+  slotsPerEpoch: 1024,
   stress: true,
 }));
 

@@ -17,12 +17,12 @@ import type { EraRules } from './eras.ts';
 import { buildInstructionAddresses } from './instruction-addresses.ts';
 import { type Observed, observeLog } from './observe-log.ts';
 import type {
-  HoldingSide,
+  Holding,
   SimulatedBlock,
   SimulatedReward,
   SimulatedTransaction,
 } from './simulated-block.ts';
-import type { TextPool } from './text-pool.ts';
+import type { AmountList, TextPool } from './text-pool.ts';
 
 const VOTE_ID = 'Vote111111111111111111111111111111111111111';
 
@@ -45,13 +45,11 @@ export function expectedBlock(
     balances: [],
     tokenBalances: [],
   };
-  for (let index = 0; index < block.transactionCount; index++) {
-    const transaction = block.transactionAt(index);
-    if (options.votes === 'drop' && isVote(transaction)) continue;
+  block.forEachTransaction((transaction, index) => {
+    if (options.votes === 'drop' && isVote(transaction)) return;
     addTransaction(transaction, index, block, records);
-  }
-  const { texts } = block;
-  const rewards = block.drawRewards().map((reward) => expectReward(reward, texts));
+  });
+  const rewards = block.rewards().map(expectReward);
   rewards.sort(compareRewards);
   return { header: expectHeader(block), ...records, rewards };
 }
@@ -91,7 +89,7 @@ function addTransaction(
       instructionAddress,
       programId: call.programId,
       accounts: texts.readNumbers(call.accounts).map((index) => keys[index] as Address),
-      data: texts.read(call.data),
+      data: texts.readBase58(call.data),
       error: observed.errors.get(call) ?? null,
       computeUnitsConsumed: observed.units.get(call) ?? null,
       isCommitted: era.hasMeta ? transaction.error === null : null,
@@ -142,12 +140,11 @@ function expectTransaction(
     numReadonlySignedAccounts: transaction.readonlySignedCount,
     numReadonlyUnsignedAccounts: transaction.readonlyUnsignedCount,
     numRequiredSignatures: transaction.requiredSignatureCount,
-    recentBlockhash: texts.read(transaction.recentBlockhash),
+    recentBlockhash: transaction.recentBlockhash,
     signatures: texts.readList(transaction.signatures) as Signature[],
     err: era.hasMeta ? err : null,
-    fee: era.hasMeta ? BigInt(texts.read(transaction.fee)) : null,
-    computeUnitsConsumed:
-      era.hasMeta && era.isModern ? BigInt(texts.read(transaction.computeUnits)) : null,
+    fee: era.hasMeta ? BigInt(transaction.fee) : null,
+    computeUnitsConsumed: era.hasMeta && era.isModern ? BigInt(transaction.computeUnits) : null,
     loadedAddresses: {
       writable: keys.slice(staticCount, writableEnd),
       readonly: keys.slice(writableEnd),
@@ -161,11 +158,11 @@ function expectBalances(
   { transactionIndex, keys, texts }: Context,
 ): Balance[] {
   const balances: Balance[] = [];
-  const pres = texts.readList(transaction.preBalances);
-  const posts = texts.readList(transaction.postBalances);
+  const pres = texts.readAmounts(transaction.preBalances);
+  const posts = texts.readAmounts(transaction.postBalances);
   keys.forEach((account, index) => {
-    const pre = BigInt(pres[index] as string);
-    const post = BigInt(posts[index] as string);
+    const pre = pres[index] as bigint;
+    const post = posts[index] as bigint;
     if (pre !== post) balances.push({ transactionIndex, account, pre, post });
   });
   return balances.sort((a, b) => compareTexts(a.account, b.account));
@@ -175,8 +172,8 @@ function expectHoldings(transaction: SimulatedTransaction, context: Context): To
   const { transactionIndex, keys } = context;
   const balances = transaction.holdings.map((holding) => {
     const account = keys[holding.accountIndex] as Address;
-    const pre = expectSide(holding.pre, context);
-    const post = expectSide(holding.post, context);
+    const pre = expectSide(holding, holding.pre, context);
+    const post = expectSide(holding, holding.post, context);
     return {
       transactionIndex,
       account,
@@ -195,22 +192,22 @@ function expectHoldings(transaction: SimulatedTransaction, context: Context): To
   return balances.sort((a, b) => compareTexts(a.account, b.account));
 }
 
-function expectSide(side: HoldingSide | null, { era, texts }: Context) {
-  if (side === null) {
+function expectSide(held: Holding, amount: AmountList | null, { era, texts }: Context) {
+  if (amount === null) {
     return { mint: null, decimals: null, programId: null, owner: null, amount: null };
   }
   return {
-    mint: texts.read(side.mint) as Address,
-    decimals: side.decimals,
-    programId: era.isModern ? (texts.read(side.programId) as Address) : null,
-    owner: era.isModern ? (texts.read(side.owner) as Address) : null,
-    amount: BigInt(texts.read(side.amount)),
+    mint: texts.read(held.mint) as Address,
+    decimals: held.decimals,
+    programId: era.isModern ? (texts.read(held.programId) as Address) : null,
+    owner: era.isModern ? (texts.read(held.owner) as Address) : null,
+    amount: texts.readAmounts(amount)[0] as bigint,
   };
 }
 
-function expectReward(reward: SimulatedReward, texts: TextPool): Reward {
+function expectReward(reward: SimulatedReward): Reward {
   return {
-    pubKey: texts.read(reward.pubkey) as Address,
+    pubKey: reward.pubkey as Address,
     lamports: BigInt(reward.lamports),
     postBalance: BigInt(reward.postBalance),
     rewardType: reward.rewardType,

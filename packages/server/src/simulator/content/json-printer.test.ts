@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { JsonPrinter } from './json-printer.ts';
-import { type TextList, TextPool } from './text-pool.ts';
+import { encodeBase58 } from '../../base/base58.ts';
+import { JsonPrinter, ORDER } from './json-printer.ts';
+import {
+  type AmountList,
+  HEADER_BYTES,
+  type PooledText,
+  type TextList,
+  TextPool,
+} from './text-pool.ts';
 
 const pool = new TextPool();
 const printer = new JsonPrinter(pool);
@@ -17,6 +24,10 @@ const text = fc.oneof(
   fc.constantFrom('', 'x'.repeat(15), 'x'.repeat(16), 'x'.repeat(17), 'y'.repeat(5_000)),
 );
 const number = fc.oneof(fc.nat(255), fc.constantFrom(0, 9, 10, 99, 100, 2 ** 28 - 1));
+const amount = fc.oneof(
+  fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  fc.constantFrom(0n, 1n, 10n, 2n ** 32n, 2n ** 53n + 1n, 2n ** 64n - 1n, 10n ** 15n),
+);
 const part: fc.Arbitrary<Part> = fc.oneof(
   text.map((value) => ({ expected: value, order: () => printer.string(value) })),
   text.map((value) => {
@@ -27,8 +38,23 @@ const part: fc.Arbitrary<Part> = fc.oneof(
     const order = () => printer.numbers(pool.passing.addNumbers(values));
     return { expected: values.join(','), order };
   }),
-  fc.array(text, { maxLength: 5 }).map((values) => {
-    return { expected: values.join(','), order: () => printer.texts(pooled(values)) };
+  fc.array(amount, { maxLength: 5 }).map((values) => {
+    return { expected: values.join(','), order: () => printer.amounts(amounts(values)) };
+  }),
+  fc.tuple(amount, fc.nat(9), fc.boolean()).map(([value, decimals, isDouble]) => {
+    const order = () => printer.shown(amounts([value]), decimals, isDouble);
+    return { expected: show(value, decimals, isDouble), order };
+  }),
+  fc.uint8Array({ maxLength: 200 }).map((bytes) => {
+    const order = () => printer.base58(pool.passing.addNumbers([...bytes]) as number as PooledText);
+    return { expected: encodeBase58(bytes), order };
+  }),
+  fc.uint8Array({ maxLength: 200 }).map((bytes) => {
+    const order = () => {
+      const place = pool.passing.addNumbers([...bytes]) as number as PooledText;
+      printer.orders(Int32Array.of(ORDER.base64(place)), 0, 1);
+    };
+    return { expected: Buffer.from(bytes).toString('base64'), order };
   }),
   fc.array(text, { maxLength: 5 }).map((values) => {
     const order = () =>
@@ -36,6 +62,24 @@ const part: fc.Arbitrary<Part> = fc.oneof(
     return { expected: values.join('","'), order };
   }),
 );
+
+function amounts(values: readonly bigint[]): AmountList {
+  const list = pool.passing.openAmounts(values.length);
+  values.forEach((value, i) => {
+    if (value < 2n ** 53n) pool.passing.setAmount(list, i, Number(value));
+    else pool.bytes.writeBigUInt64LE(value, list + HEADER_BYTES + i * 8);
+  });
+  return list;
+}
+
+/** An amount in whole tokens, without zeros at the end; as a double, a whole number has a point. */
+function show(amount: bigint, decimals: number, isDouble: boolean): string {
+  const digits = amount.toString().padStart(decimals + 1, '0');
+  const part = decimals === 0 ? '' : digits.slice(-decimals).replace(/0+$/, '');
+  const whole = digits.slice(0, digits.length - decimals);
+  if (part === '') return isDouble ? `${whole}.0` : whole;
+  return `${whole}.${part}`;
+}
 
 function pooled(texts: readonly string[]): TextList {
   return pool.passing.addList(texts.map((value) => pool.passing.add(value)));
@@ -76,6 +120,19 @@ describe('json-printer', () => {
     const printed = finish();
     expect(printed.length).toBeGreaterThan(16 * 1024 * 1024);
     expect(printed === expected.join('')).toBe(true);
+  });
+
+  test('behavior: a part that was printed last is moved to where it belongs', () => {
+    printer.begin();
+    printer.string('head|');
+    const to = printer.position();
+    const line = pool.lasting.add('0123456789'.repeat(1000));
+    // More than the output holds at once.
+    for (let i = 0; i < 2000; i++) printer.text(line);
+    const from = printer.position();
+    printer.string('|moved|');
+    const printed = Buffer.from(printer.finish(Buffer.alloc, { to, from })).toString();
+    expect(printed === `head||moved|${'0123456789'.repeat(2_000_000)}`).toBe(true);
   });
 
   test('behavior: what was not finished is forgotten', () => {

@@ -3,6 +3,7 @@
  * word or two each, which the kernel carries out in one go: noting costs one store a piece, and no text is ever joined.
  */
 import {
+  type AmountList,
   type NumberList,
   type PooledText,
   TEXT_BYTES_MAX,
@@ -13,8 +14,13 @@ import {
 // Codes of orders, in the low bits of a place or a number times 8. kernels/assembly/print.ts has the same.
 const NUMBER = 1;
 const NUMBERS = 2;
-const TEXTS = 3;
+const AMOUNTS = 3;
 const QUOTED = 4;
+const BASE58 = 5;
+const BASE64 = 6;
+const SHOWN = 7;
+/** Added to the number of decimals: a whole number shows a point. */
+const AS_DOUBLE = 256;
 
 const ORDER_COUNT = 16 * 1024;
 /** A block of the size of a full one fits; what does not is put aside piece by piece. */
@@ -50,30 +56,46 @@ export class JsonPrinter {
   }
 
   text(text: PooledText): void {
-    if (this.#at === this.#end) this.flush();
-    this.pool.words[this.#at++] = text;
+    this.#order(text);
   }
 
   /** A whole number from 0 to 2^28 - 1. */
   number(value: number): void {
-    if (this.#at === this.#end) this.flush();
-    this.pool.words[this.#at++] = (value << 3) | NUMBER;
+    this.#order((value << 3) | NUMBER);
   }
 
   /** With commas between them. */
   numbers(list: NumberList): void {
-    if (this.#at === this.#end) this.flush();
-    this.pool.words[this.#at++] = list | NUMBERS;
+    this.#order(list | NUMBERS);
   }
 
   /** With commas between them. */
-  texts(list: TextList): void {
-    this.#order(list | TEXTS, this.pool.listCount(list) << 16);
+  amounts(list: AmountList): void {
+    this.#order(list | AMOUNTS);
+  }
+
+  /** The bytes of a text, in base58. */
+  base58(bytes: PooledText): void {
+    this.#order(bytes | BASE58);
+  }
+
+  /** The first amount of a list, in whole tokens; `isDouble` for the form of a node's doubles. */
+  shown(list: AmountList, decimals: number, isDouble: boolean): void {
+    this.#orderTwo(list | SHOWN, isDouble ? decimals | AS_DOUBLE : decimals);
+  }
+
+  /** Orders that were written down elsewhere, in the same form. */
+  orders(list: Int32Array, start: number, end: number): void {
+    if (this.#at + end - start > this.#end) this.flush();
+    const { words } = this.pool;
+    let at = this.#at;
+    for (let i = start; i < end; i++) words[at++] = list[i] as number;
+    this.#at = at;
   }
 
   /** From one place of the list to another, with `","` between them; the outer quotes are the caller's. */
   quoted(list: TextList, start: number, end: number): void {
-    this.#order(list | QUOTED, start | (end << 16));
+    this.#orderTwo(list | QUOTED, start | (end << 16));
   }
 
   /** A text that is not in the pool. It is put among those that pass, so `forgetStrings` is not far. */
@@ -102,21 +124,44 @@ export class JsonPrinter {
     this.#at = this.#ordersStart >> 2;
   }
 
-  /** All that was printed, in the room that is given. */
-  finish(takeRoom: (byteCount: number) => Uint8Array): Uint8Array {
+  /** How many bytes were printed since the beginning. */
+  position(): number {
     this.flush();
+    return this.#aside.reduce(
+      (sum, piece) => sum + piece.length,
+      this.#outputAt - this.#outputStart,
+    );
+  }
+
+  /**
+   * Returns all that was printed, in the buffer that `allocate` makes. The part from `split.from` on is moved to `split.to`:
+   * a block prints its rewards before its transactions, whose fees they share out.
+   */
+  finish(
+    allocate: (byteCount: number) => Uint8Array,
+    split?: { readonly to: number; readonly from: number },
+  ): Uint8Array {
+    const size = this.position();
     const pieces = [...this.#aside, this.pool.bytes.subarray(this.#outputStart, this.#outputAt)];
-    const room = takeRoom(pieces.reduce((sum, piece) => sum + piece.length, 0));
+    const { to, from } = split ?? { to: size, from: size };
+    const buffer = allocate(size);
     let at = 0;
     for (const piece of pieces) {
-      room.set(piece, at);
+      copyRange(piece, at, { first: 0, end: to, shift: 0 }, buffer);
+      copyRange(piece, at, { first: to, end: from, shift: size - from }, buffer);
+      copyRange(piece, at, { first: from, end: size, shift: to - from }, buffer);
       at += piece.length;
     }
-    return room;
+    return buffer;
+  }
+
+  #order(order: number): void {
+    if (this.#at === this.#end) this.flush();
+    this.pool.words[this.#at++] = order;
   }
 
   /** An order of two words. */
-  #order(first: number, second: number): void {
+  #orderTwo(first: number, second: number): void {
     if (this.#at + 2 > this.#end) this.flush();
     const { words } = this.pool;
     words[this.#at] = first;
@@ -124,3 +169,23 @@ export class JsonPrinter {
     this.#at += 2;
   }
 }
+
+/** Copies what a piece, which starts at `at`, has of a range, to its place shifted. */
+function copyRange(
+  piece: Uint8Array,
+  at: number,
+  range: { readonly first: number; readonly end: number; readonly shift: number },
+  buffer: Uint8Array,
+): void {
+  const first = Math.max(at, range.first);
+  const end = Math.min(at + piece.length, range.end);
+  if (first < end) buffer.set(piece.subarray(first - at, end - at), first + range.shift);
+}
+
+/** Orders for a list that `orders` prints later. */
+export const ORDER = {
+  number: (value: number): number => (value << 3) | NUMBER,
+  base64: (bytes: PooledText): number => bytes | BASE64,
+  /** Followed by a word of 0. */
+  amount: (list: AmountList): number => list | SHOWN,
+};

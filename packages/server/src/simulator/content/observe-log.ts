@@ -3,10 +3,9 @@
  * from the truncation mark on counts. Eras that lost the calls or the log leave less to learn.
  */
 import type { LogKind } from '../../ledger/block.ts';
-import { flattenCalls } from './call-draft.ts';
 import type { EraRules } from './eras.ts';
-import { WITHOUT_LINES } from './ledger-programs.ts';
 import type { Call, LogLine, SimulatedTransaction } from './simulated-block.ts';
+import { WITHOUT_LINES } from './world/known-addresses.ts';
 
 export interface Observed {
   readonly errors: ReadonlyMap<Call, string>;
@@ -36,12 +35,18 @@ export function observeLog(transaction: SimulatedTransaction, era: EraRules): Ob
   const callers = flattenCalls(transaction.calls);
   const isReadable =
     era.hasMeta && log.form === 'modern' && !contradicts(transaction, callers, era);
-  const seen = readLines(isReadable ? log.lines.slice(0, log.markIndex) : [], callers);
+  const { lines, lineCount } = log;
+  const seen = readLines(isReadable ? lines.slice(0, log.markIndex) : [], callers);
   const dropped = new Set(ran.filter((call) => !(seen.started.has(call) && seen.ended.has(call))));
-  const isCut = isReadable && log.markIndex < log.lines.length;
-  const isUnread = !isReadable && log.lines.length > 0;
-  const isMute = log.lines.length === 0 && ran.some((call) => !WITHOUT_LINES.has(call.programId));
+  const isCut = isReadable && log.markIndex < lineCount;
+  const isUnread = !isReadable && lineCount > 0;
+  const isMute = lineCount === 0 && ran.some((call) => !WITHOUT_LINES.has(call.programId));
   return { ...seen, dropped, isIncomplete: !era.hasMeta || isCut || isUnread || isMute };
+}
+
+/** All calls in the order they run. */
+function flattenCalls(calls: readonly Call[]): Call[] {
+  return calls.flatMap((call) => [call, ...flattenCalls(call.calls)]);
 }
 
 /** The calls that the block's JSON shows at all. */
@@ -59,7 +64,7 @@ function isTakenAsRun(call: Call, transaction: SimulatedTransaction, era: EraRul
   const { error, log, calls } = transaction;
   if (error === null || error.variant === 'InstructionError') return call.ran;
   const hasInner = era.hasInner && calls.some((top) => top.calls.length > 0);
-  return log.lines.length > 0 || hasInner;
+  return log.lineCount > 0 || hasInner;
 }
 
 /** A log that shows calls which were not recorded cannot be matched with the instructions. */

@@ -10,8 +10,8 @@ const block = new BlockGenerator(
 ).generate(chainBlockOf(300_000_000));
 
 function parse(raw: SimulatedBlock, options: Partial<RenderOptions> = {}) {
-  const bytes = renderRawBlock(raw, { transactionDetails: 'full', rewards: true, ...options });
-  return JSON.parse(Buffer.from(bytes).toString());
+  const asked = { transactionDetails: 'full', rewards: true, ...options } as const;
+  return JSON.parse(Buffer.from(renderRawBlock(raw, asked).json).toString());
 }
 
 /** Whether every object's keys stand in alphabetical order, as a node prints them. */
@@ -35,7 +35,11 @@ describe('render-raw-block', () => {
       'transactions',
     ]);
     expect(isOrdered(full)).toBe(true);
-    expect(full.transactions).toHaveLength(block.transactionCount);
+    let count = 0;
+    block.forEachTransaction(() => {
+      count++;
+    });
+    expect(full.transactions).toHaveLength(count);
     const meta = full.transactions[0].meta;
     expect(Object.keys(meta)).toContain('computeUnitsConsumed');
     expect(meta.preBalances).toHaveLength(meta.postBalances.length);

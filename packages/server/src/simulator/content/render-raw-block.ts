@@ -8,14 +8,13 @@ import { type JsonWords, poolJsonWords } from './json-words.ts';
 import type {
   Call,
   Holding,
-  HoldingSide,
   SimulatedBlock,
   SimulatedError,
   SimulatedLookup,
   SimulatedReward,
   SimulatedTransaction,
 } from './simulated-block.ts';
-import type { PooledText, TextList, TextPool } from './text-pool.ts';
+import type { AmountList, PooledText, TextList, TextPool } from './text-pool.ts';
 
 export type TransactionDetails = 'full' | 'none' | 'signatures' | 'accounts';
 
@@ -24,20 +23,30 @@ export interface RenderOptions {
   readonly rewards: boolean;
 }
 
+const UPPER_HALF = 4_294_967_296;
+/** Amounts below this times 2^32 have 15 digits at most. */
+const EXACT_HIGH_END = Math.floor(1e15 / UPPER_HALF);
+
 const printers = new WeakMap<TextPool, BlockPrinter>();
 
-/** The UTF-8 bytes of the value of `result`. */
+export interface RenderedContent {
+  /** The UTF-8 bytes of the value of `result`. */
+  readonly json: Uint8Array;
+  /** The highest version among the transactions that were printed; -1 if all are legacy. */
+  readonly versionMax: number;
+}
+
 export function renderRawBlock(
   block: SimulatedBlock,
   options: RenderOptions,
-  takeRoom: (byteCount: number) => Uint8Array = Buffer.allocUnsafeSlow,
-): Uint8Array {
+  allocate: (byteCount: number) => Uint8Array = Buffer.allocUnsafeSlow,
+): RenderedContent {
   let printer = printers.get(block.texts);
   if (printer === undefined) {
     printer = new BlockPrinter(block.texts);
     printers.set(block.texts, printer);
   }
-  return printer.print(block, options, takeRoom);
+  return printer.print(block, options, allocate);
 }
 
 class BlockPrinter {
@@ -52,8 +61,8 @@ class BlockPrinter {
   print(
     block: SimulatedBlock,
     options: RenderOptions,
-    takeRoom: (byteCount: number) => Uint8Array,
-  ): Uint8Array {
+    allocate: (byteCount: number) => Uint8Array,
+  ): RenderedContent {
     const { chainBlock, era } = block;
     const out = this.#out;
     const height = era.hasHeight ? chainBlock.height : null;
@@ -64,10 +73,13 @@ class BlockPrinter {
         `,"parentSlot":${chainBlock.parentSlot},"previousBlockhash":"${chainBlock.previousBlockhash}"`,
     );
     out.forgetStrings();
-    if (options.rewards) this.#printRewards(block.drawRewards());
-    this.#printTransactions(block, options);
+    // The rewards share out the fees of the transactions, so they are printed after them and moved to their place.
+    const to = out.position();
+    const versionMax = this.#printTransactions(block, options);
     out.text(this.#words.closeObject);
-    return out.finish(takeRoom);
+    const from = out.position();
+    if (options.rewards) this.#printRewards(block.rewards());
+    return { json: out.finish(allocate, { to, from }), versionMax };
   }
 
   #printRewards(rewards: readonly SimulatedReward[]): void {
@@ -92,28 +104,32 @@ class BlockPrinter {
     out.text(words.postBalance);
     out.string(reward.postBalance);
     out.text(words.pubkey);
-    out.text(reward.pubkey);
+    out.string(reward.pubkey);
     out.text(words.rewardType);
     out.string(reward.rewardType === null ? 'null' : `"${reward.rewardType}"`);
     out.text(words.closeObject);
   }
 
-  #printTransactions(block: SimulatedBlock, options: RenderOptions): void {
+  /** Returns the highest version. */
+  #printTransactions(block: SimulatedBlock, options: RenderOptions): number {
     const { transactionDetails } = options;
-    if (transactionDetails === 'none') return;
+    let versionMax = -1;
+    if (transactionDetails === 'none') return versionMax;
     const out = this.#out;
     const words = this.#words;
     out.text(transactionDetails === 'signatures' ? words.signatures : words.transactions);
-    for (let index = 0; index < block.transactionCount; index++) {
+    block.forEachTransaction((transaction, index) => {
       if (index > 0) out.text(words.comma);
-      const transaction = block.transactionAt(index);
+      const { version } = transaction;
+      if (version !== 'legacy') versionMax = Math.max(versionMax, version);
       if (transactionDetails === 'signatures') this.#printSignature(transaction);
       else if (transactionDetails === 'accounts') this.#printAccounts(transaction, block, options);
       else this.#printFull(transaction, block, options);
       // The next transaction takes the place of this one's texts.
       out.flush();
-    }
+    });
     out.text(words.closeArray);
+    return versionMax;
   }
 
   #printSignature({ signatures }: SimulatedTransaction): void {
@@ -173,7 +189,7 @@ class BlockPrinter {
       else out.text(topStackHeight === '1' ? words.stackHeight1 : words.stackHeightNull);
     }
     out.text(words.recentBlockhash);
-    out.text(transaction.recentBlockhash);
+    out.string(transaction.recentBlockhash);
     if (transaction.version === 1) {
       out.text(words.config);
       out.number(calls.length * 200_000);
@@ -188,7 +204,7 @@ class BlockPrinter {
     out.text(words.accounts);
     out.numbers(call.accounts);
     out.text(words.data);
-    out.text(call.data);
+    out.base58(call.data);
     out.text(words.programIndex);
     out.number(call.programIndex);
   }
@@ -215,10 +231,10 @@ class BlockPrinter {
     out.text(words.openObject);
     if (era.isModern) {
       out.text(words.units);
-      out.text(transaction.computeUnits);
+      out.number(transaction.computeUnits);
       if (era.hasCostUnits) {
         out.text(words.cost);
-        out.text(transaction.costUnits);
+        out.number(transaction.costUnits);
       }
       out.text(words.comma);
     }
@@ -228,8 +244,7 @@ class BlockPrinter {
     else out.text(words.null);
     if (era.isModern) this.#printLoaded(transaction);
     out.text(words.logs);
-    const { pieces } = transaction.log;
-    for (let i = 0; i < pieces.length; i++) out.text(pieces[i] as PooledText);
+    out.orders(transaction.log.orders, 0, transaction.log.orderCount);
     this.#printBalances(transaction, era);
     this.#printStatus(error, withRewards);
   }
@@ -242,7 +257,7 @@ class BlockPrinter {
     out.text(words.error);
     out.text(text ?? words.null);
     out.text(words.fee);
-    out.text(fee);
+    out.number(fee);
     return text;
   }
 
@@ -302,11 +317,11 @@ class BlockPrinter {
     const out = this.#out;
     const words = this.#words;
     out.text(words.postBalances);
-    out.texts(transaction.postBalances);
+    out.amounts(transaction.postBalances);
     out.text(words.postHoldings);
     this.#printHoldings(transaction.holdings, 'post', era);
     out.text(words.preBalances);
-    out.texts(transaction.preBalances);
+    out.amounts(transaction.preBalances);
     out.text(words.preHoldings);
     this.#printHoldings(transaction.holdings, 'pre', era);
   }
@@ -331,19 +346,19 @@ class BlockPrinter {
     let isFirst = true;
     for (let i = 0; i < holdings.length; i++) {
       const holding = holdings[i] as Holding;
-      const held = side === 'pre' ? holding.pre : holding.post;
-      if (held === null) continue;
+      const amount = side === 'pre' ? holding.pre : holding.post;
+      if (amount === null) continue;
       if (!isFirst) this.#out.text(this.#words.comma);
       isFirst = false;
-      this.#printHolding(holding.accountIndex, held, era.isModern);
+      this.#printHolding(holding, amount, era.isModern);
     }
   }
 
-  #printHolding(accountIndex: number, held: HoldingSide, withOwner: boolean): void {
+  #printHolding(held: Holding, amount: AmountList, withOwner: boolean): void {
     const out = this.#out;
     const words = this.#words;
     out.text(words.accountIndex);
-    out.number(accountIndex);
+    out.number(held.accountIndex);
     out.text(words.mint);
     out.text(held.mint);
     if (withOwner) {
@@ -353,14 +368,24 @@ class BlockPrinter {
       out.text(held.programId);
     }
     out.text(words.amount);
-    out.text(held.amount);
+    out.shown(amount, 0, false);
     out.text(words.decimals);
     out.number(held.decimals);
     out.text(words.float);
-    out.text(held.float);
+    this.#printDouble(amount, held.decimals);
     out.text(words.shown);
-    out.text(held.shown);
+    out.shown(amount, held.decimals, false);
     out.text(words.holdingEnd);
+  }
+
+  /** The amount as a node's double: nothing is null, and up to 15 digits come back from a double as they went in. */
+  #printDouble(amount: AmountList, decimals: number): void {
+    const { words: memory } = this.#out.pool;
+    const low = (memory[(amount >> 2) + 1] as number) >>> 0;
+    const high = (memory[(amount >> 2) + 2] as number) >>> 0;
+    if (low === 0 && high === 0) this.#out.text(this.#words.null);
+    else if (high < EXACT_HIGH_END) this.#out.shown(amount, decimals, true);
+    else this.#out.string(toDouble(high * UPPER_HALF + low, decimals));
   }
 
   /** Texts from one place to another, as an array. */
@@ -412,6 +437,12 @@ class BlockPrinter {
 
 function printError(error: SimulatedError): string {
   return error.detail === null ? `"${error.variant}"` : `{"${error.variant}":${error.detail}}`;
+}
+
+/** The nearest double of an amount in whole tokens; a whole number shows its point. */
+function toDouble(amount: number, decimals: number): string {
+  const shortest = String(Number(`${amount}e-${decimals}`));
+  return shortest.includes('.') || shortest.includes('e') ? shortest : `${shortest}.0`;
 }
 
 function isWritable(transaction: SimulatedTransaction, index: number): boolean {

@@ -9,28 +9,28 @@
  *   │               └ holdings: token accounts, before and after
  *   └─ rewards
  *
- * Quantities of 64 bits are decimal texts. All texts but log lines are plain ASCII that JSON prints as it is. Most are in the
- * block's pool; those of a transaction are good until the next transaction is made.
+ * All texts but log lines are plain ASCII that JSON prints as it is. Most are in the block's pool; those of a transaction are good
+ * until the next transaction is made.
  */
 import type { Address } from '../../ledger/primitives.ts';
 import type { ChainBlock } from '../chain-block.ts';
 import type { EraRules } from './eras.ts';
-import type { NumberList, PooledText, TextList, TextPool } from './text-pool.ts';
+import type { AmountList, NumberList, PooledText, TextList, TextPool } from './text-pool.ts';
 
 export interface SimulatedBlock {
   readonly chainBlock: ChainBlock;
   readonly era: EraRules;
   /** Where its texts are. */
   readonly texts: TextPool;
-  readonly transactionCount: number;
   /**
-   * Makes one of them, always the same one at a place. A block is never held whole: whoever walks over it lets go of each
-   * transaction before the next, which costs the collector of garbage next to nothing.
+   * Runs the block's transactions against the state that its parent left, in order, and shows each; always the same ones.
+   * A block is never held whole: a transaction is good until the next one, which costs the garbage collector next to nothing.
    */
-  readonly transactionAt: (transactionIndex: number) => SimulatedTransaction;
-  /** The highest version among them, -1 if all are legacy; found without making the rest of them. */
-  readonly findVersionMax: () => number;
-  readonly drawRewards: () => readonly SimulatedReward[];
+  readonly forEachTransaction: (
+    visit: (transaction: SimulatedTransaction, transactionIndex: number) => void,
+  ) => void;
+  /** What the block pays. Runs its transactions if that was not done yet, since their fees are part of it. */
+  readonly rewards: () => readonly SimulatedReward[];
 }
 
 export interface SimulatedTransaction {
@@ -44,16 +44,16 @@ export interface SimulatedTransaction {
   readonly requiredSignatureCount: number;
   readonly readonlySignedCount: number;
   readonly readonlyUnsignedCount: number;
-  readonly recentBlockhash: PooledText;
+  readonly recentBlockhash: string;
   readonly lookups: readonly SimulatedLookup[];
   readonly calls: readonly Call[];
   readonly error: SimulatedError | null;
-  readonly fee: PooledText;
-  readonly computeUnits: PooledText;
+  readonly fee: number;
+  readonly computeUnits: number;
   /** What the block's limits count: the units and a share for each signature and writable account. */
-  readonly costUnits: PooledText;
-  readonly preBalances: TextList;
-  readonly postBalances: TextList;
+  readonly costUnits: number;
+  readonly preBalances: AmountList;
+  readonly postBalances: AmountList;
   readonly holdings: readonly Holding[];
   readonly log: SimulatedLog;
 }
@@ -69,7 +69,7 @@ export interface Call {
   readonly programId: Address;
   readonly programIndex: number;
   readonly accounts: NumberList;
-  /** Base58. */
+  /** Bytes, printed as base58. */
   readonly data: PooledText;
   /** 1 for a top-level instruction. */
   readonly depth: number;
@@ -87,41 +87,45 @@ export interface SimulatedError {
 export interface SimulatedLog {
   /** `none`: not recorded. `old`: in the forms of 2020, which tell calls from lines no more. */
   readonly form: 'modern' | 'old' | 'none';
+  readonly lineCount: number;
   readonly lines: readonly LogLine[];
   /** The position of the truncation mark among the lines, or their number if there is none. */
   readonly markIndex: number;
-  /** The lines as a JSON array, in pieces that follow one another; `null` where none were recorded. */
-  readonly pieces: readonly PooledText[];
+  /** What the printer prints the lines from, as a JSON array; `null` where none were recorded. */
+  readonly orders: Int32Array;
+  readonly orderCount: number;
 }
 
+export type LogRole =
+  | 'invoke'
+  | 'log'
+  | 'data'
+  | 'other'
+  | 'consumed'
+  | 'success'
+  | 'failed'
+  | 'mark';
+
 export interface LogLine {
-  readonly role: 'invoke' | 'log' | 'data' | 'other' | 'consumed' | 'success' | 'failed' | 'mark';
+  readonly role: LogRole;
   readonly text: string;
   /** Which of the transaction's calls printed it, counted in the order they run; -1 for the mark. */
   readonly caller: number;
 }
 
-/** A token account in a transaction; a side that is null did not exist. */
+/** A token account in a transaction; an amount that is null did not exist on that side. */
 export interface Holding {
   readonly accountIndex: number;
-  readonly pre: HoldingSide | null;
-  readonly post: HoldingSide | null;
-}
-
-export interface HoldingSide {
   readonly mint: PooledText;
   readonly decimals: number;
   readonly owner: PooledText;
   readonly programId: PooledText;
-  readonly amount: PooledText;
-  /** The amount in whole tokens: exact, without zeros at the end. */
-  readonly shown: PooledText;
-  /** The same as the node's double prints, or `null` for nothing. */
-  readonly float: PooledText;
+  readonly pre: AmountList | null;
+  readonly post: AmountList | null;
 }
 
 export interface SimulatedReward {
-  readonly pubkey: PooledText;
+  readonly pubkey: string;
   readonly lamports: string;
   readonly postBalance: string;
   readonly rewardType: string | null;

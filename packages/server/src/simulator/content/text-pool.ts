@@ -6,6 +6,7 @@
  *   passing: what one transaction has for itself, until the next one is drawn
  */
 import { assert } from '../../base/assert.ts';
+import { encodeBase58 } from '../../base/base58.ts';
 import type { Brand } from '../../base/brand.ts';
 import { ensureMemory, type Kernel, loadKernel } from '../../kernels/load-kernel.ts';
 
@@ -17,6 +18,9 @@ export type TextList = Brand<number, 'TextList'>;
 
 /** Where a list of numbers below 256 stands: as a text whose bytes are the numbers. */
 export type NumberList = Brand<number, 'NumberList'>;
+
+/** Where a list of 64-bit integers stands: as a text of eight bytes each, little-endian. */
+export type AmountList = Brand<number, 'AmountList'>;
 
 /** Before the bytes of a text there is their number. */
 export const HEADER_BYTES = 4;
@@ -41,6 +45,8 @@ export interface PrintExports {
   memoryStart(): number;
   print(at: number, end: number, out: number, limit: number): number;
   stoppedAt(): number;
+  /** Returns where the digits end. */
+  encodeBase58(bytes: number, count: number, out: number): number;
 }
 
 export class TextPool {
@@ -83,7 +89,7 @@ export class TextPool {
     return start;
   }
 
-  byteCount(text: PooledText | NumberList): number {
+  byteCount(text: PooledText | NumberList | AmountList): number {
     return this.words[text >> 2] as number;
   }
 
@@ -108,19 +114,22 @@ export class TextPool {
     });
   }
 
+  readAmounts(list: AmountList): bigint[] {
+    const start = list + HEADER_BYTES;
+    return Array.from({ length: this.byteCount(list) / 8 }, (_, i) => {
+      return this.bytes.readBigUInt64LE(start + i * 8);
+    });
+  }
+
+  /** The base58 text of a text's bytes. */
+  readBase58(text: PooledText): string {
+    const start = text + HEADER_BYTES;
+    return encodeBase58(this.bytes.subarray(start, start + this.byteCount(text)));
+  }
+
   readNumbers(list: NumberList): number[] {
     const start = list + HEADER_BYTES;
     return [...this.bytes.subarray(start, start + this.byteCount(list))];
-  }
-
-  /** The value of a text of up to nine digits. */
-  readNumber(text: PooledText): number {
-    const end = text + HEADER_BYTES + this.byteCount(text);
-    let value = 0;
-    for (let at = text + HEADER_BYTES; at < end; at++) {
-      value = value * 10 + (this.bytes[at] as number) - DIGIT_0;
-    }
-    return value;
   }
 
   #decode(text: PooledText): string {
@@ -174,6 +183,19 @@ export class TextRegion {
   /** A list of so many numbers, which the caller writes as bytes from `HEADER_BYTES` on. */
   openNumbers(count: number): NumberList {
     return this.open(count) as number as NumberList;
+  }
+
+  /** A list of so many amounts, which the caller writes with `setAmount`. */
+  openAmounts(count: number): AmountList {
+    return this.open(count * 8) as number as AmountList;
+  }
+
+  /** Writes a whole number from 0 to 2^53 - 1 into a list of amounts. */
+  setAmount(list: AmountList, index: number, value: number): void {
+    const at = (list + HEADER_BYTES + index * 8) >> 2;
+    const high = Math.floor(value / 4_294_967_296);
+    this.pool.words[at] = value - high * 4_294_967_296;
+    this.pool.words[at + 1] = high;
   }
 
   addList(texts: readonly PooledText[]): TextList {

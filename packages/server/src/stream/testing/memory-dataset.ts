@@ -27,6 +27,8 @@ export interface MemoryDatasetOptions {
   /** The slot below the first block; none means from slot 0. */
   readonly anchor?: number;
   readonly isStarted?: boolean;
+  /** Whether a source feeds it; true by default. */
+  readonly realTime?: boolean;
   /** Records a block. */
   readonly rewardCount?: number;
 }
@@ -54,7 +56,7 @@ export class MemoryDataset implements DatasetReader {
     this.description = {
       name,
       aliases,
-      realTime: true,
+      realTime: options.realTime ?? true,
       votes: 'drop',
       allowMissing: [],
       genesisHash: null,

@@ -1,6 +1,12 @@
 // Addresses by their text, each with a number, kept from block to block: most of those that a block names were named
 // before, and what is found by its text need be neither checked nor decoded.
+//
+// An address has an entry of 64 bytes, a cache line, with all that is asked of it at every mention:
+//
+//   text, zeros behind it: 48 bytes · its length · the transaction that mentioned it last · its position in the key list of
+//   that · its id in the block plus one
 import { base58Decode } from './base58-decode';
+import { at, end, moveTo, skipSpace } from './json';
 
 /** About as many as a dozen busy blocks name. */
 const addressCountMax: u32 = 65536;
@@ -9,29 +15,33 @@ const slotCount: u32 = addressCountMax * 2;
 const stepCountMax: u32 = 64;
 export const TEXT_BYTES: u32 = 48;
 const keyBytes: u32 = 32;
-export const ADDRESS_LENGTH_MIN: u32 = 32;
-export const ADDRESS_LENGTH_MAX: u32 = 44;
+const entryShift: u32 = 6;
+const lengthOffset: usize = 48;
+export const STAMP_OFFSET: usize = 52;
+export const POSITION_OFFSET: usize = 56;
+export const BLOCK_ID_OFFSET: usize = 60;
+const lengthMin: u32 = 32;
+const lengthMax: u32 = 44;
+/** A slot has the number of an address plus one, 0 is free, and above it bits of the hash. */
+const numberMask: u32 = 0x1ffff;
 
-/** The address's number plus one; 0 is free. */
 let slots: usize = 0;
-/** By number: the text, zeros behind it; the key; and how long the text is. */
-let texts: usize = 0;
-export let keys: usize = 0;
-let lengths: usize = 0;
+/** By number. */
+let entries: usize = 0;
+let keys: usize = 0;
 export let addressCount: u32 = 0;
 /** Decoded text; more than a key for what is none. */
 const decoded = memory.data(64, 16);
 /** Ones for as many bytes of the text's last third as there are. */
 const masks = memory.data(32, 16);
 
-export const ADDRESS_TABLE_BYTES: u32 = slotCount * 4 + addressCountMax * (TEXT_BYTES + keyBytes + 4);
+export const ADDRESS_TABLE_BYTES: u32 = slotCount * 4 + (addressCountMax + 1) * 64 + addressCountMax * keyBytes;
 export const ADDRESS_COUNT_MAX: u32 = addressCountMax;
 
 export function placeAddresses(base: usize): void {
-  texts = base;
-  keys = texts + addressCountMax * TEXT_BYTES;
+  entries = (base + 63) & ~63;
+  keys = entries + (addressCountMax << entryShift);
   slots = keys + addressCountMax * keyBytes;
-  lengths = slots + slotCount * 4;
   memory.fill(masks, 0xff, 16);
   memory.fill(masks + 16, 0, 16);
 }
@@ -43,63 +53,105 @@ export function renewAddresses(): void {
   memory.fill(slots, 0, slotCount * 4);
 }
 
+/** No transaction has mentioned any of them. */
+export function forgetMentions(): void {
+  for (let number: u32 = 0; number < addressCount; number++) store<u32>(entryOf(number), 0, STAMP_OFFSET);
+}
+
+// @ts-ignore: decorator
+@inline
+export function entryOf(number: u32): usize {
+  return entries + (<usize>number << entryShift);
+}
+
+// @ts-ignore: decorator
+@inline
+export function keyOf(number: u32): usize {
+  return keys + <usize>number * keyBytes;
+}
+
 // @ts-ignore: decorator
 @inline
 function lastThird(text: usize, length: u32): v128 {
   return v128.and(v128.load(text, 32), v128.load(masks + 16 - <usize>(length - 32)));
 }
 
-function hashOf(a: v128, b: v128, c: v128): u32 {
-  const factor: u64 = 0x9e3779b97f4a7c15;
-  let hash: u64 = (i64x2.extract_lane(a, 0) as u64) * factor;
-  hash = ((hash ^ (hash >> 29)) + (i64x2.extract_lane(a, 1) as u64)) * factor;
-  hash = ((hash ^ (hash >> 29)) + (i64x2.extract_lane(b, 0) as u64)) * factor;
-  hash = ((hash ^ (hash >> 29)) + (i64x2.extract_lane(b, 1) as u64)) * factor;
-  hash = ((hash ^ (hash >> 29)) + (i64x2.extract_lane(c, 0) as u64)) * factor;
-  hash = ((hash ^ (hash >> 29)) + (i64x2.extract_lane(c, 1) as u64)) * factor;
-  return <u32>(hash >> 32);
+/** Products that do not wait for each other, then folded. */
+// @ts-ignore: decorator
+@inline
+function hashOf(a: v128, b: v128, c: v128): u64 {
+  const sum =
+    (i64x2.extract_lane(a, 0) as u64) * 0x9e3779b97f4a7c15 +
+    (i64x2.extract_lane(a, 1) as u64) * 0xbf58476d1ce4e5b9 +
+    (i64x2.extract_lane(b, 0) as u64) * 0x94d049bb133111eb +
+    (i64x2.extract_lane(b, 1) as u64) * 0xd6e8feb86659fd93 +
+    (i64x2.extract_lane(c, 0) as u64) * 0xa0761d6478bd642f +
+    (i64x2.extract_lane(c, 1) as u64) * 0xe7037ed1a0b428db;
+  return (sum ^ (sum >> 32)) * 0x9e3779b97f4a7c15;
+}
+
+/** Reads the text at the cursor; the number of the address that it is, -1 if it is none or there is no room for it. */
+export function readAddress(): i32 {
+  if (load<u8>(at) != 0x22) skipSpace();
+  if (load<u8>(at) != 0x22) return -1;
+  const text = at + 1;
+  const quotes = i8x16.bitmask(i8x16.eq(v128.load(text, 32), i8x16.splat(0x22)));
+  const length = lengthMin + <u32>ctz(quotes);
+  const textEnd = text + length;
+  // A quote before that one is no character of an address.
+  if (length > lengthMax || textEnd >= end) return -1;
+  moveTo(textEnd + 1);
+  return addressOf(text, length);
 }
 
 /** The number of the address with this text; -1 if it is none, or there is no room for it. */
-export function addressOf(text: usize, length: u32): i32 {
-  if (length < ADDRESS_LENGTH_MIN || length > ADDRESS_LENGTH_MAX) return -1;
+function addressOf(text: usize, length: u32): i32 {
   const a = v128.load(text);
   const b = v128.load(text, 16);
   const c = lastThird(text, length);
-  let slot = hashOf(a, b, c) & (slotCount - 1);
+  const hash = hashOf(a, b, c);
+  const tag = <u32>(hash >> 32) & ~numberMask;
+  let slot = <u32>hash & (slotCount - 1);
   for (let step: u32 = 0; step < stepCountMax; step++) {
     const found = load<u32>(slots + (slot << 2));
-    if (found == 0) return insert(text, length, slot);
-    const known = texts + (found - 1) * TEXT_BYTES;
-    const isEqual = v128.and(
-      v128.and(i8x16.eq(a, v128.load(known)), i8x16.eq(b, v128.load(known, 16))),
-      i8x16.eq(c, v128.load(known, 32)),
-    );
-    if (i8x16.all_true(isEqual)) return <i32>(found - 1);
+    if (found == 0) return insert(text, length, slot, tag);
+    if ((found & ~numberMask) == tag) {
+      const number = (found & numberMask) - 1;
+      const known = entryOf(number);
+      const isEqual = v128.and(
+        v128.and(i8x16.eq(a, v128.load(known)), i8x16.eq(b, v128.load(known, 16))),
+        i8x16.eq(c, v128.load(known, 32)),
+      );
+      if (i8x16.all_true(isEqual)) return <i32>number;
+    }
     slot = (slot + 1) & (slotCount - 1);
   }
   return -1;
 }
 
-function insert(text: usize, length: u32, slot: u32): i32 {
+function insert(text: usize, length: u32, slot: u32, tag: u32): i32 {
   if (addressCount >= addressCountMax) return -1;
   if (base58Decode(text, length, decoded) != <i32>keyBytes) return -1;
   const number = addressCount++;
-  const known = texts + number * TEXT_BYTES;
-  memory.copy(known, text, 32);
-  v128.store(known, lastThird(text, length), 32);
-  memory.copy(keys + number * keyBytes, decoded, keyBytes);
-  store<u32>(lengths + (number << 2), length);
-  store<u32>(slots + (slot << 2), number + 1);
+  const entry = entryOf(number);
+  v128.store(entry, v128.load(text));
+  v128.store(entry, v128.load(text, 16), 16);
+  v128.store(entry, lastThird(text, length), 32);
+  store<u32>(entry, length, lengthOffset);
+  store<u32>(entry, 0, STAMP_OFFSET);
+  store<u32>(entry, 0, BLOCK_ID_OFFSET);
+  v128.store(keyOf(number), v128.load(decoded));
+  v128.store(keyOf(number), v128.load(decoded, 16), 16);
+  store<u32>(slots + (slot << 2), (number + 1) | tag);
   return <i32>number;
 }
 
 export function addressText(number: u32): usize {
-  return texts + number * TEXT_BYTES;
+  return entryOf(number);
 }
 
 export function addressLength(number: u32): u32 {
-  return load<u32>(lengths + (number << 2));
+  return load<u32>(entryOf(number), lengthOffset);
 }
 
 /** Whether the text of that address stands here. */

@@ -1,9 +1,9 @@
 // Native and token balances of the transaction at hand, before and after: read as they stand, then appended in the order of
 // their accounts' texts.
-import { addressOf, compareAddresses } from './address-table';
-import { at, integer, readCount, readKey, readText, readUlong, skipValue, take, takeNull, textLength, textStart } from './json';
+import { compareAddresses, readAddress } from './address-table';
+import { at, integer, moveTo, readCount, readUlong, skipSpace, skipValue, take, takeNull } from './json';
 import { keyAt, listedKeyCount, positionOf } from './key-list';
-import { AMOUNT, F_AMOUNT, F_TOKEN_ACCOUNT, F_TOKEN_AMOUNT, F_TOKEN_MINT, F_TOKEN_OWNER, F_TOKEN_PROGRAM, findName, NAME_COUNT, TOKEN } from './names';
+import { AMOUNT, F_AMOUNT, F_DECIMALS, F_TOKEN_ACCOUNT, F_TOKEN_AMOUNT, F_TOKEN_MINT, F_TOKEN_OWNER, F_TOKEN_PROGRAM, MALFORMED, NAME_COUNT, readName, TOKEN } from './names';
 import {
   BAL_ACCOUNT, BAL_CHANGE, BAL_PRE, push, pushLong, TOK_ACCOUNT, TOK_AMOUNT_NULL, TOK_CHANGE, TOK_POST_DECIMALS, TOK_POST_MINT,
   TOK_POST_OWNER, TOK_POST_PROGRAM, TOK_PRE_AMOUNT, TOK_PRE_DECIMALS, TOK_PRE_MINT, TOK_PRE_OWNER, TOK_PRE_PROGRAM,
@@ -109,13 +109,14 @@ function readSide(side: usize): bool {
   store<u32>(side, 0, programOffset);
   if (!take(0x7b)) return false;
   let seen: u32 = 0;
+  let before = TOKEN - 1;
   do {
-    if (!readKey()) return false;
-    const name = findName(TOKEN, AMOUNT);
+    const name = readName(TOKEN, AMOUNT, before);
     if (name < 0) {
-      if (!skipValue()) return false;
+      if (name == MALFORMED || !skipValue()) return false;
       continue;
     }
+    before = name;
     const bit: u32 = 1 << (name - TOKEN);
     if ((seen & bit) != 0 || !readSideMember(side, name)) return false;
     seen |= bit;
@@ -128,9 +129,9 @@ const neededOfSide: u32 = (1 << (F_TOKEN_ACCOUNT - TOKEN)) | (1 << (F_TOKEN_MINT
 
 function readSideMember(side: usize, name: i32): bool {
   switch (name) {
-    case F_TOKEN_MINT: return readAddress(side + mintOffset);
-    case F_TOKEN_OWNER: return readAddress(side + ownerOffset);
-    case F_TOKEN_PROGRAM: return readAddress(side + programOffset);
+    case F_TOKEN_MINT: return readOptionalAddress(side + mintOffset);
+    case F_TOKEN_OWNER: return readOptionalAddress(side + ownerOffset);
+    case F_TOKEN_PROGRAM: return readOptionalAddress(side + programOffset);
     case F_TOKEN_AMOUNT: return readUiAmount(side);
   }
   if (!readCount(0xffff)) return false;
@@ -139,11 +140,14 @@ function readSideMember(side: usize, name: i32): bool {
 }
 
 /** Nodes of 2021 wrote an owner they did not know as empty text. */
-function readAddress(out: usize): bool {
+function readOptionalAddress(out: usize): bool {
+  skipSpace();
+  if (load<u16>(at) == 0x2222) {
+    moveTo(at + 2);
+    return true;
+  }
   if (takeNull()) return true;
-  if (!readText()) return false;
-  if (textLength == 0) return true;
-  const address = addressOf(textStart, textLength);
+  const address = readAddress();
   store<u32>(out, <u32>(address + 1));
   return address >= 0;
 }
@@ -151,11 +155,12 @@ function readAddress(out: usize): bool {
 function readUiAmount(side: usize): bool {
   if (!take(0x7b)) return false;
   let seen: u32 = 0;
+  let before = AMOUNT - 1;
   do {
-    if (!readKey()) return false;
-    const name = findName(AMOUNT, NAME_COUNT);
-    if (name < 0) {
-      if (!skipValue()) return false;
+    const name = readName(AMOUNT, NAME_COUNT, before);
+    if (name >= 0) before = name;
+    if (name < 0 || name > F_DECIMALS) {
+      if (name == MALFORMED || !skipValue()) return false;
       continue;
     }
     const bit: u32 = 1 << (name - AMOUNT);

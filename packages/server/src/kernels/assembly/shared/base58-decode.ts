@@ -2,137 +2,235 @@
 // the sum over the groups of group × 58^(4 i). A product has 24 + 32 bits, so 256 groups add up in 64 bits before anything
 // is carried.
 //
-//   text "…" ─► groups below 58^4 ─► sums, one a word of the number, small end first ─► carried ─► bytes, big end first
+//   text ─► 16 characters at a time to digits and groups below 58^4 ─► sums of products, four words of the number at a time,
+//           small end first ─► carried ─► bytes, big end first
 
 /** More than the text of any data of a transaction of 1,232 bytes. */
 export const BASE58_CHARACTERS_MAX: u32 = 1792;
+/** How many bytes beyond its text's length the output of a text may be written. */
+export const BASE58_OUTPUT_SLACK: u32 = 16;
 const groupCountMax: u32 = BASE58_CHARACTERS_MAX / 4;
-/** Five and a bit of eight bits a character: what the longest text's number takes, with room to carry into. */
-const wordCountMax: u32 = 336;
-const notADigit: u8 = 0xff;
+/** So many products add up in 64 bits. */
+const sumCountMax: u32 = 256;
+/** Four words each: what the longest text's number takes, with room to carry into. */
+const blockCountMax: u32 = 84;
 const one: u8 = 49;
 
-let digits: usize = 0;
-let sums: usize = 0;
-/** The number's bytes before its leading zeros are cut. */
+/** The groups of the text at hand, the lowest first. */
+let groups: usize = 0;
+/** The number's words, the highest first, each big end first. */
 let whole: usize = 0;
-/** By group number: where its power's words start, and how many they are. */
-let powerStarts: usize = 0;
+/** By group: how many words its power has. */
 let powerCounts: usize = 0;
+/** By block of four words: the first group whose power reaches it, and where the words of the powers from that one on are. */
+let firstGroups: usize = 0;
+let blockStarts: usize = 0;
 
-const tableBytes: u32 = 256 + (wordCountMax + 8) * 8 + wordCountMax * 4 + 64 + groupCountMax * 8;
-/** Bytes of the memory at `base` that the tables take. */
-export const BASE58_DECODE_BYTES: u32 = tableBytes + groupCountMax * wordCountMax * 4;
+const tableBytes: u32 = groupCountMax * 8 + 64 + blockCountMax * 24 + 64;
+/** Bytes of the memory at `base` that the tables take: the words of a power below the highest are all there. */
+export const BASE58_DECODE_BYTES: u32 = tableBytes + (groupCountMax + 8) * blockCountMax * 8 + (1 << 16);
 
 export function base58DecodeInitialize(base: usize): void {
-  digits = base;
-  sums = digits + 256;
-  whole = sums + (wordCountMax + 8) * 8;
-  powerStarts = whole + wordCountMax * 4 + 64;
-  powerCounts = powerStarts + groupCountMax * 4;
-  fillDigits();
-  let at = powerCounts + groupCountMax * 4;
-  store<u32>(powerStarts, <u32>at);
-  store<u32>(powerCounts, 1);
-  store<u32>(at, 1);
-  for (let group: u32 = 1; group < groupCountMax; group++) {
-    const before = at;
-    const count = load<u32>(powerCounts + (group - 1) * 4);
-    at += count * 4;
-    store<u32>(powerStarts + group * 4, <u32>at);
-    let carry: u64 = 0;
-    for (let word: u32 = 0; word < count; word++) {
-      const product = <u64>load<u32>(before + word * 4) * 11316496 + carry;
-      store<u32>(at + word * 4, <u32>product);
-      carry = product >> 32;
-    }
-    if (carry != 0) store<u32>(at + count * 4, <u32>carry);
-    store<u32>(powerCounts + group * 4, carry == 0 ? count : count + 1);
+  groups = (base + 15) & ~15;
+  whole = groups + groupCountMax * 4 + 16;
+  powerCounts = whole + blockCountMax * 16 + 32;
+  firstGroups = powerCounts + groupCountMax * 4;
+  blockStarts = firstGroups + blockCountMax * 4;
+  countPowers(blockStarts + blockCountMax * 4);
+  placeBlocks(((blockStarts + blockCountMax * 4) + 15) & ~15);
+}
+
+/** Computes each power once to know how many words it has. `scratch` is where the tables will be. */
+function countPowers(scratch: usize): void {
+  store<u32>(scratch, 1);
+  let count: u32 = 1;
+  for (let group: u32 = 0; group < groupCountMax; group++) {
+    store<u32>(powerCounts + (group << 2), count);
+    count = multiply(scratch, count);
   }
 }
 
-function fillDigits(): void {
-  memory.fill(digits, notADigit, 256);
-  let value: u8 = 0;
-  // The alphabet is the digits and letters in order, without 0, I, O and l.
-  for (let code: u8 = one; code <= 122; code++) {
-    const isIn =
-      code <= 57 || (code >= 65 && code <= 90 && code != 73 && code != 79) || (code >= 97 && code != 108);
-    if (isIn) store<u8>(digits + code, value++);
+/** Multiplies the number at `words` by 58^4 and returns how many words it has then. */
+function multiply(words: usize, count: u32): u32 {
+  let carry: u64 = 0;
+  for (let word: u32 = 0; word < count; word++) {
+    const product = <u64>load<u32>(words + (word << 2)) * 11316496 + carry;
+    store<u32>(words + (word << 2), <u32>product);
+    carry = product >> 32;
+  }
+  if (carry == 0) return count;
+  store<u32>(words + (count << 2), <u32>carry);
+  return count + 1;
+}
+
+function placeBlocks(start: usize): void {
+  let place = start;
+  for (let block: u32 = 0; block < blockCountMax; block++) {
+    let first: u32 = 0;
+    while (first < groupCountMax && load<u32>(powerCounts + (first << 2)) <= block * 4) first++;
+    store<u32>(firstGroups + (block << 2), first);
+    store<u32>(blockStarts + (block << 2), <u32>place);
+    place += <usize>(groupCountMax - first) << 4;
+  }
+  // The powers again, from the end of the tables on, each spread over the blocks it reaches.
+  const power = place;
+  store<u32>(power, 1);
+  let count: u32 = 1;
+  for (let group: u32 = 0; group < groupCountMax; group++) {
+    memory.fill(power + (count << 2), 0, 16);
+    for (let block: u32 = 0; block * 4 < count; block++) {
+      const offset = <usize>(group - load<u32>(firstGroups + (block << 2))) << 4;
+      v128.store(<usize>load<u32>(blockStarts + (block << 2)) + offset, v128.load(power + (block << 4)));
+    }
+    count = multiply(power, count);
   }
 }
 
 /**
- * Decodes the text and answers how many bytes are at `output` then; -1 if a character is none of base58. A text has at most
- * `BASE58_CHARACTERS_MAX`, and takes no more bytes than characters.
+ * Decodes the text and returns how many bytes are at `output` then; -1 if a character is none of base58. A text has at most
+ * `BASE58_CHARACTERS_MAX`, takes no more bytes than characters, and 16 bytes before it can be read.
  */
 export function base58Decode(text: usize, length: u32, output: usize): i32 {
   let zeros: u32 = 0;
-  while (zeros < length && load<u8>(text + zeros) == one) zeros++;
-  memory.fill(output, 0, zeros);
+  while (zeros < length && load<u8>(text + zeros) == one) {
+    store<u8>(output + zeros, 0);
+    zeros++;
+  }
   const count = length - zeros;
   if (count == 0) return <i32>zeros;
-  const groupCount = (count + 3) >> 2;
-  // The highest group multiplies its power by less than 2^24, which is less than one word.
-  const wordCount = load<u32>(powerCounts + (groupCount - 1) * 4) + 1;
-  if (!addPowers(text + zeros, count, groupCount, wordCount)) return -1;
-  for (let word: u32 = 0; word < wordCount; word++) {
-    store<u32>(whole + ((wordCount - 1 - word) << 2), bswap<u32>(<u32>load<u64>(sums + (word << 3))));
-  }
-  const wholeBytes = wordCount << 2;
-  let first: u32 = 0;
-  while (first < wholeBytes && load<u8>(whole + first) == 0) first++;
-  memory.copy(output + zeros, whole + first, wholeBytes - first);
-  return <i32>(zeros + wholeBytes - first);
+  if (!readGroups(text + zeros, count)) return -1;
+  const wordCount = sumPowers((count + 3) >> 2);
+  let first: usize = whole;
+  const last = whole + (wordCount << 2);
+  while (load<u32>(first) == 0) first += 4;
+  first += <usize>(ctz(load<u32>(first)) >> 3);
+  const byteCount = <u32>(last - first);
+  for (let i: u32 = 0; i < byteCount; i += 16) v128.store(output + zeros + i, v128.load(first + i));
+  return <i32>(zeros + byteCount);
 }
 
-/** Leaves the number's words in the sums; false if a character is none of base58. */
-function addPowers(text: usize, count: u32, groupCount: u32, wordCount: u32): bool {
-  memory.fill(sums, 0, (wordCount + 4) << 3);
-  let bad: u32 = 0;
-  let end = count;
-  for (let group: u32 = 0; group < groupCount; group++) {
-    const start = end > 4 ? end - 4 : 0;
-    let value: u32 = 0;
-    for (let i = start; i < end; i++) {
-      const digit: u32 = load<u8>(digits + load<u8>(text + i));
-      bad |= digit;
-      value = value * 58 + digit;
-    }
-    end = start;
-    addPower(group, value);
-    // Past 256 groups a sum could overflow.
-    if ((group & 255) == 255) carrySums(wordCount);
+/** Leaves the groups of the text, whose first character is none that means zero; false if a character is none of base58. */
+function readGroups(text: usize, count: u32): bool {
+  let bad = i8x16.splat(0);
+  let place = groups;
+  let left = <i32>count;
+  for (; left >= 16; left -= 16) {
+    const characters = v128.load(text + left - 16);
+    bad = v128.or(bad, notDigits(characters));
+    v128.store(place, groupsOf(characters));
+    place += 16;
   }
-  carrySums(wordCount);
-  return (bad & 0x80) == 0;
+  if (left > 0) {
+    // What stands before the text is read as zeros.
+    const isBefore = i8x16.lt_s(places(), i8x16.splat(<i8>(16 - left)));
+    const characters = v128.bitselect(i8x16.splat(<i8>one), v128.load(text + left - 16), isBefore);
+    bad = v128.or(bad, notDigits(characters));
+    v128.store(place, groupsOf(characters));
+  }
+  return !v128.any_true(bad);
 }
 
 // @ts-ignore: decorator
 @inline
-function addPower(group: u32, value: u32): void {
-  const power: usize = load<u32>(powerStarts + (group << 2));
-  const count = load<u32>(powerCounts + (group << 2));
-  const factor = i32x4.splat(<i32>value);
-  let word: u32 = 0;
-  for (; word + 4 <= count; word += 4) {
-    const words = v128.load(power + (word << 2));
-    const at = sums + (word << 3);
-    v128.store(at, i64x2.add(v128.load(at), i64x2.extmul_low_i32x4_u(words, factor)));
-    v128.store(at, i64x2.add(v128.load(at, 16), i64x2.extmul_high_i32x4_u(words, factor)), 16);
-  }
-  for (; word < count; word++) {
-    const at = sums + (word << 3);
-    store<u64>(at, load<u64>(at) + <u64>load<u32>(power + (word << 2)) * <u64>value);
-  }
+function places(): v128 {
+  return i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
-function carrySums(wordCount: u32): void {
+/** Ones where a character is not in the alphabet: the digits and letters in order, without 0, I, O and l. */
+// @ts-ignore: decorator
+@inline
+function notDigits(c: v128): v128 {
+  const outside = v128.or(i8x16.lt_u(c, i8x16.splat(49)), i8x16.gt_u(c, i8x16.splat(122)));
+  const between = v128.or(
+    i8x16.lt_u(i8x16.sub(c, i8x16.splat(58)), i8x16.splat(7)),
+    i8x16.lt_u(i8x16.sub(c, i8x16.splat(91)), i8x16.splat(6)),
+  );
+  const omitted = v128.or(
+    i8x16.eq(c, i8x16.splat(108)),
+    v128.or(i8x16.eq(c, i8x16.splat(73)), i8x16.eq(c, i8x16.splat(79))),
+  );
+  return v128.or(outside, v128.or(between, omitted));
+}
+
+/** The four groups of 16 characters, the lowest first. */
+// @ts-ignore: decorator
+@inline
+function groupsOf(c: v128): v128 {
+  let digits = i8x16.sub(c, i8x16.splat(49));
+  digits = i8x16.sub(digits, v128.and(i8x16.ge_u(c, i8x16.splat(65)), i8x16.splat(7)));
+  digits = i8x16.sub(digits, v128.and(i8x16.ge_u(c, i8x16.splat(97)), i8x16.splat(6)));
+  // One less for each letter that is left out before it: a mask is -1.
+  digits = i8x16.add(digits, i8x16.ge_u(c, i8x16.splat(74)));
+  digits = i8x16.add(digits, i8x16.ge_u(c, i8x16.splat(80)));
+  digits = i8x16.add(digits, i8x16.ge_u(c, i8x16.splat(109)));
+  const high = i16x8.mul(v128.and(digits, i16x8.splat(0xff)), i16x8.splat(58));
+  const pairs = i16x8.add(high, i16x8.shr_u(digits, 8));
+  const fours = i32x4.dot_i16x8_s(pairs, i32x4.splat(0x10000 | 3364));
+  return v128.shuffle<u32>(fours, fours, 3, 2, 1, 0);
+}
+
+/** Leaves the number's words, the highest first, and returns how many they are. */
+function sumPowers(groupCount: u32): u32 {
+  // The highest group multiplies its power by less than 2^24, which is less than one word.
+  const blockCount = (load<u32>(powerCounts + ((groupCount - 1) << 2)) + 4) >> 2;
   let carry: u64 = 0;
-  for (let word: u32 = 0; word < wordCount; word++) {
-    const at = sums + (word << 3);
-    const value = load<u64>(at) + carry;
-    store<u64>(at, value & 0xffffffff);
-    carry = value >> 32;
+  let place = whole + (blockCount << 4);
+  for (let block: u32 = 0; block < blockCount; block++) {
+    const first = load<u32>(firstGroups + (block << 2));
+    const start = <usize>load<u32>(blockStarts + (block << 2));
+    let low = i64x2.splat(0);
+    let high = i64x2.splat(0);
+    const end = min(groupCount, sumCountMax);
+    let power = start;
+    for (let group = first; group < end; group++) {
+      const factor = v128.load_splat<u32>(groups + (group << 2));
+      const words = v128.load(power);
+      low = i64x2.add(low, i64x2.extmul_low_i32x4_u(words, factor));
+      high = i64x2.add(high, i64x2.extmul_high_i32x4_u(words, factor));
+      power += 16;
+    }
+    place -= 16;
+    if (groupCount > sumCountMax) carry = carryLong(place, low, high, block, groupCount, carry);
+    else carry = carryBlock(place, low, high, carry);
   }
+  return blockCount << 2;
+}
+
+/** Carries through four sums, puts their words at `place` and returns what goes into the next. */
+// @ts-ignore: decorator
+@inline
+function carryBlock(place: usize, low: v128, high: v128, before: u64): u64 {
+  let sum = (i64x2.extract_lane(low, 0) as u64) + before;
+  store<u32>(place, bswap<u32>(<u32>sum), 12);
+  sum = (i64x2.extract_lane(low, 1) as u64) + (sum >> 32);
+  store<u32>(place, bswap<u32>(<u32>sum), 8);
+  sum = (i64x2.extract_lane(high, 0) as u64) + (sum >> 32);
+  store<u32>(place, bswap<u32>(<u32>sum), 4);
+  sum = (i64x2.extract_lane(high, 1) as u64) + (sum >> 32);
+  store<u32>(place, bswap<u32>(<u32>sum));
+  return sum >> 32;
+}
+
+/** As `carryBlock`, with the groups that did not fit one sum of 64 bits: their sums are added half by half. */
+function carryLong(place: usize, low: v128, high: v128, block: u32, groupCount: u32, before: u64): u64 {
+  const first = max(load<u32>(firstGroups + (block << 2)), sumCountMax);
+  const start = <usize>load<u32>(blockStarts + (block << 2)) + (<usize>(first - load<u32>(firstGroups + (block << 2))) << 4);
+  let moreLow = i64x2.splat(0);
+  let moreHigh = i64x2.splat(0);
+  for (let group = first, power = start; group < groupCount; group++, power += 16) {
+    const factor = v128.load_splat<u32>(groups + (group << 2));
+    const words = v128.load(power);
+    moreLow = i64x2.add(moreLow, i64x2.extmul_low_i32x4_u(words, factor));
+    moreHigh = i64x2.add(moreHigh, i64x2.extmul_high_i32x4_u(words, factor));
+  }
+  let carry = addHalves(place + 12, i64x2.extract_lane(low, 0), i64x2.extract_lane(moreLow, 0), before);
+  carry = addHalves(place + 8, i64x2.extract_lane(low, 1), i64x2.extract_lane(moreLow, 1), carry);
+  carry = addHalves(place + 4, i64x2.extract_lane(high, 0), i64x2.extract_lane(moreHigh, 0), carry);
+  return addHalves(place, i64x2.extract_lane(high, 1), i64x2.extract_lane(moreHigh, 1), carry);
+}
+
+function addHalves(place: usize, first: u64, second: u64, carry: u64): u64 {
+  const sum = (first & 0xffffffff) + (second & 0xffffffff) + (carry & 0xffffffff);
+  store<u32>(place, bswap<u32>(<u32>sum));
+  return (sum >> 32) + (first >> 32) + (second >> 32) + (carry >> 32);
 }

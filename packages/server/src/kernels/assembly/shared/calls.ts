@@ -1,9 +1,9 @@
 // The calls of the transaction at hand: its top-level instructions, each followed by what it called, in the order they were
 // made (source/call-tree.ts). They are read where they stand, in any order, and put in order when all are there.
-import { BASE58_CHARACTERS_MAX, base58Decode } from './base58-decode';
-import { integer, readCount, readKey, readText, skipValue, take, takeNull, textLength, textStart } from './json';
+import { BASE58_CHARACTERS_MAX, BASE58_OUTPUT_SLACK, base58Decode } from './base58-decode';
+import { integer, readCount, readIndex, readText, skipValue, take, takeNull, textLength, textStart } from './json';
 import { keyAt, listedKeyCount, listedPosition } from './key-list';
-import { CALL, F_ACCOUNTS, F_DATA, F_GROUP_INDEX, F_PROGRAM_INDEX, findName, GROUP, TOKEN } from './names';
+import { CALL, F_ACCOUNTS, F_DATA, F_GROUP_INDEX, F_PROGRAM_INDEX, GROUP, MALFORMED, readName, TOKEN } from './names';
 import {
   INS_ACCOUNT_COUNT, INS_ACCOUNTS, INS_DATA, INS_DATA_LENGTH, INS_DEPTH, INS_ERROR, INS_FLAGS, INS_ODD, INS_PROGRAM, INS_UNITS,
   INS_UNITS_NULL, keepBytes, push, pushLong, roomFor,
@@ -16,8 +16,8 @@ const accountCountMax: u32 = 65536;
 /** No ledger nests this deep (source/call-tree.ts). */
 const heightMax: u64 = 64;
 
-// A call as it was read: 40 bytes.
-const callBytes: u32 = 40;
+// A call as it was read: 48 bytes.
+const callBytes: u32 = 48;
 const accountsStartOffset: usize = 4;
 const accountCountOffset: usize = 8;
 const dataStartOffset: usize = 12;
@@ -27,6 +27,7 @@ const heightOffset: usize = 20;
 const unitsOffset: usize = 24;
 const hasUnitsOffset: usize = 32;
 const errorOffset: usize = 36;
+const droppedOffset: usize = 40;
 
 let calls: usize = 0;
 let accounts: usize = 0;
@@ -82,12 +83,15 @@ export function readInnerGroups(): bool {
 function readGroup(group: usize): bool {
   if (!take(0x7b)) return false;
   let seen: u32 = 0;
+  let before = GROUP - 1;
   do {
-    if (!readKey()) return false;
-    const name = findName(GROUP, TOKEN);
+    const name = readName(GROUP, TOKEN, before);
     if (name < 0) {
-      if (!skipValue()) return false;
-    } else if (name == F_GROUP_INDEX) {
+      if (name == MALFORMED || !skipValue()) return false;
+      continue;
+    }
+    before = name;
+    if (name == F_GROUP_INDEX) {
       if ((seen & 1) != 0 || !readCount(0xffff)) return false;
       store<u32>(group, <u32>integer);
       seen |= 1;
@@ -116,13 +120,18 @@ function readCall(call: usize): bool {
   store<u32>(call, 0, hasUnitsOffset);
   store<u64>(call, 0, unitsOffset);
   store<u32>(call, 0, errorOffset);
+  store<u32>(call, 0, droppedOffset);
   if (!take(0x7b)) return false;
   let seen: u32 = 0;
+  let before = CALL - 1;
   do {
-    if (!readKey()) return false;
-    const name = findName(CALL, GROUP);
-    if (name < 0 ? !skipValue() : !readCallMember(call, name)) return false;
-    if (name < 0) continue;
+    const name = readName(CALL, GROUP, before);
+    if (name < 0) {
+      if (name == MALFORMED || !skipValue()) return false;
+      continue;
+    }
+    before = name;
+    if (!readCallMember(call, name)) return false;
     const bit: u32 = 1 << (name - CALL);
     if ((seen & bit) != 0) return false;
     seen |= bit;
@@ -158,7 +167,7 @@ function readAccounts(call: usize): bool {
   if (!take(0x5b)) return false;
   if (!take(0x5d)) {
     do {
-      if (readAccountCount == accountCountMax || !readCount(0xffff)) return false;
+      if (readAccountCount == accountCountMax || !readIndex()) return false;
       store<u16>(accounts + (readAccountCount++ << 1), <u16>integer);
     } while (take(0x2c));
     if (!take(0x5d)) return false;
@@ -235,6 +244,11 @@ export function setError(call: u32, error: u32): void {
   store<u32>(callAt(call), error, errorOffset);
 }
 
+/** Notes that not all lines of a call are there. */
+export function setDropped(call: u32): void {
+  store<u32>(callAt(call), 4, droppedOffset);
+}
+
 /** Appends the rows of all calls; false if the data of one is not base58. */
 export function pushCalls(isCommitted: bool): bool {
   for (let number: u32 = 0; number < callCount; number++) {
@@ -245,18 +259,28 @@ export function pushCalls(isCommitted: bool): bool {
     const first = load<u32>(call, accountsStartOffset);
     const count = load<u32>(call, accountCountOffset);
     push(INS_ACCOUNT_COUNT, count);
-    for (let i = first; i < first + count; i++) push(INS_ACCOUNTS, listedPosition(load<u16>(accounts + (i << 1))));
+    if (!pushAccounts(first, count)) return false;
     if (!pushData(load<u32>(call, dataStartOffset), load<u32>(call, dataLengthOffset))) return false;
     push(INS_ERROR, load<u32>(call, errorOffset));
     pushLong(INS_UNITS, load<u64>(call, unitsOffset));
     push(INS_UNITS_NULL, 1 - load<u32>(call, hasUnitsOffset));
-    push(INS_FLAGS, isCommitted ? 1 : 0);
+    push(INS_FLAGS, (isCommitted ? 1 : 0) | load<u32>(call, droppedOffset));
   }
   return true;
 }
 
+function pushAccounts(first: u32, count: u32): bool {
+  const place = roomFor(INS_ACCOUNTS, count << 2);
+  if (place == 0) return false;
+  for (let i: u32 = 0; i < count; i++) {
+    store<u32>(place + (i << 2), listedPosition(load<u16>(accounts + ((first + i) << 1))));
+  }
+  keepBytes(INS_ACCOUNTS, count << 2);
+  return true;
+}
+
 function pushData(text: usize, length: u32): bool {
-  const place = roomFor(INS_DATA, length + 8);
+  const place = roomFor(INS_DATA, length + BASE58_OUTPUT_SLACK);
   if (place == 0) return false;
   const byteCount = base58Decode(text, length, place);
   if (byteCount < 0) return false;

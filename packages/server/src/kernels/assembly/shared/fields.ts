@@ -1,6 +1,6 @@
 // Where the members of an object stand that mean something, by their names. A key that comes twice is not for this kernel.
-import { at, moveTo, readKey, skipSpace, skipValue, take, takeNull } from './json';
-import { findName, NAME_COUNT } from './names';
+import { at, moveTo, skipSpace, skipValue, take, takeNull } from './json';
+import { MALFORMED, NAME_COUNT, readName } from './names';
 
 const places = memory.data(NAME_COUNT * 4, 4);
 
@@ -27,10 +27,14 @@ export function noteMembers(first: i32, last: i32): bool {
   forget(first, last);
   if (!take(0x7b)) return false;
   if (take(0x7d)) return true;
+  let before = first - 1;
   do {
-    if (!readKey()) return false;
-    const name = findName(first, last);
-    if (name >= 0 && !notePlace(name)) return false;
+    const name = readName(first, last, before);
+    if (name == MALFORMED) return false;
+    if (name >= 0) {
+      if (!notePlace(name)) return false;
+      before = name;
+    }
     if (!skipValue()) return false;
   } while (take(0x2c));
   return take(0x7d);

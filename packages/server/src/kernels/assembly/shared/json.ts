@@ -198,16 +198,37 @@ export let integer: u64 = 0;
 export function readUlong(): bool {
   skipSpace();
   const start = at;
-  let place = start;
-  let value: u64 = 0;
+  const digits = load<u64>(start) ^ 0x3030303030303030;
+  // The highest bit of each byte that is no digit, and perhaps of some behind it.
+  const others = ((digits + 0x7676767676767676) | digits) & 0x8080808080808080;
+  if (others == 0) return readLong(start, eightDigits(digits));
+  const length = <usize>(ctz(others) >> 3);
+  if (length == 0) return false;
+  at = start + length;
+  integer = eightDigits(digits << (64 - (<u64>length << 3)));
+  return at <= end && isIntegerEnd() && (length == 1 || load<u8>(start) != 48);
+}
+
+/** The number whose digits are the bytes, the highest first. */
+// @ts-ignore: decorator
+@inline
+function eightDigits(digits: u64): u64 {
+  const twos = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
+  const fours = (twos * 100 + (twos >> 16)) & 0x0000ffff0000ffff;
+  return (fours * 10000 + (fours >> 32)) & 0xffffffff;
+}
+
+/** More than eight digits, of which the first eight are known. */
+function readLong(start: usize, first: u64): bool {
+  let place = start + 8;
+  let value = first;
   for (let digit = <u32>load<u8>(place) - 48; digit < 10; digit = <u32>load<u8>(++place) - 48) {
     if (place - start >= 19) return readLongest(start);
     value = value * 10 + digit;
   }
   at = place;
   integer = value;
-  const length = place - start;
-  return place <= end && isIntegerEnd() && (length == 1 || (length > 1 && load<u8>(start) != 48));
+  return place <= end && isIntegerEnd() && load<u8>(start) != 48;
 }
 
 /** Whether the digits before the cursor are not those of a fraction, or of a number with an exponent. */
@@ -228,6 +249,30 @@ function readLongest(start: usize): bool {
   const fits = value < 1844674407370955161 || (value == 1844674407370955161 && digit <= 5);
   integer = value * 10 + digit;
   return fits && !isMore && at <= end && isIntegerEnd() && load<u8>(start) != 48;
+}
+
+/** An index into a list of a transaction: an integer of 0 to 65535, mostly of one or two digits. */
+export function readIndex(): bool {
+  const first = <u32>load<u8>(at) - 48;
+  const second: u32 = load<u8>(at, 1);
+  if (first < 10 && isListMark(second)) {
+    integer = first;
+    at++;
+    return at < end;
+  }
+  // A zero goes before no other digit.
+  if (first - 1 < 9 && second - 48 < 10 && isListMark(load<u8>(at, 2))) {
+    integer = first * 10 + (second - 48);
+    at += 2;
+    return at < end;
+  }
+  return readCount(0xffff);
+}
+
+// @ts-ignore: decorator
+@inline
+function isListMark(byte: u32): bool {
+  return byte == 0x2c || byte == 0x5d;
 }
 
 /** An integer of 0 to `max`. */

@@ -1,25 +1,42 @@
 // The key list of the transaction at hand: listed keys first, then whatever else it mentions, each once, as
-// `segment/transaction-keys.ts` has it. Addresses are those of the table.
-import { ADDRESS_COUNT_MAX } from './address-table';
+// `segment/transaction-keys.ts` has it. Addresses are those of the table; where the lists go out they have ids of the block,
+// given in order of first mention, by which `blockKeys` has their 32 bytes.
+import { ADDRESS_COUNT_MAX, BLOCK_ID_OFFSET, entryOf, forgetMentions, keyOf, POSITION_OFFSET, STAMP_OFFSET } from './address-table';
 import { push, TX_KEYS, TX_OTHER_COUNT } from './rows';
 
 /** A transaction lists at most 256. */
 const keyCountMax: u32 = 4096;
+const keyBytes: u32 = 32;
 
-/** By address: the transaction that mentioned it last, and its place in the list of that. */
-let places: usize = 0;
 let keys: usize = 0;
+/** By index of a listed key: the position that counts, which is that of an earlier one where the list repeats itself. */
+let listedPositions: usize = 0;
 let stamp: u32 = 0;
 let keyCount: u32 = 0;
 let listedCount: u32 = 0;
 /** Whether the transaction has more keys than there is room for. */
 export let isListFull: bool = false;
 
-export const KEY_LIST_BYTES: u32 = ADDRESS_COUNT_MAX * 8 + keyCountMax * 4;
+/** By id of the block: the key, and the number of its address. */
+export let blockKeys: usize = 0;
+let blockAddresses: usize = 0;
+export let blockKeyCount: u32 = 0;
+
+export const KEY_LIST_BYTES: u32 = keyCountMax * 8 + ADDRESS_COUNT_MAX * (keyBytes + 4) + 64;
 
 export function placeKeyList(base: usize): void {
-  places = base;
-  keys = places + ADDRESS_COUNT_MAX * 8;
+  keys = (base + 63) & ~63;
+  listedPositions = keys + keyCountMax * 4;
+  blockKeys = listedPositions + keyCountMax * 4;
+  blockAddresses = blockKeys + ADDRESS_COUNT_MAX * keyBytes;
+}
+
+/** Begins a block: no address has an id. */
+export function beginBlockKeys(): void {
+  for (let id: u32 = 0; id < blockKeyCount; id++) {
+    store<u32>(entryOf(load<u32>(blockAddresses + (id << 2))), 0, BLOCK_ID_OFFSET);
+  }
+  blockKeyCount = 0;
 }
 
 export function beginKeys(): void {
@@ -27,7 +44,7 @@ export function beginKeys(): void {
   isListFull = false;
   if (++stamp != 0) return;
   // All numbers are used up: those of long ago must not be taken for this transaction's.
-  memory.fill(places, 0, ADDRESS_COUNT_MAX * 8);
+  forgetMentions();
   stamp = 1;
 }
 
@@ -37,14 +54,16 @@ export function addKey(address: u32): u32 {
     isListFull = true;
     return 0;
   }
-  store<u32>(keys + (keyCount << 2), address);
-  const place = places + (address << 3);
-  if (load<u32>(place) != stamp) {
-    store<u32>(place, stamp);
-    store<u32>(place, keyCount, 4);
+  const entry = entryOf(address);
+  if (load<u32>(entry, STAMP_OFFSET) != stamp) {
+    store<u32>(entry, stamp, STAMP_OFFSET);
+    store<u32>(entry, keyCount, POSITION_OFFSET);
   }
+  const position = load<u32>(entry, POSITION_OFFSET);
+  store<u32>(keys + (keyCount << 2), address);
+  store<u32>(listedPositions + (keyCount << 2), position);
   keyCount++;
-  return load<u32>(place, 4);
+  return position;
 }
 
 export function endOfListed(): void {
@@ -59,17 +78,34 @@ export function keyAt(index: u32): u32 {
   return load<u32>(keys + (index << 2));
 }
 
+// @ts-ignore: decorator
+@inline
 export function positionOf(address: u32): u32 {
-  const place = places + (address << 3);
-  return load<u32>(place) == stamp ? load<u32>(place, 4) : addKey(address);
+  const entry = entryOf(address);
+  return load<u32>(entry, STAMP_OFFSET) == stamp ? load<u32>(entry, POSITION_OFFSET) : addKey(address);
 }
 
 /** The position of a listed key, which may be that of an earlier one. */
+// @ts-ignore: decorator
+@inline
 export function listedPosition(index: u32): u32 {
-  return positionOf(keyAt(index));
+  return load<u32>(listedPositions + (index << 2));
 }
 
 export function pushKeys(): void {
   push(TX_OTHER_COUNT, keyCount - listedCount);
-  for (let i: u32 = 0; i < keyCount; i++) push(TX_KEYS, keyAt(i));
+  for (let i: u32 = 0; i < keyCount; i++) push(TX_KEYS, blockIdOf(keyAt(i)));
+}
+
+function blockIdOf(address: u32): u32 {
+  const entry = entryOf(address);
+  const known = load<u32>(entry, BLOCK_ID_OFFSET);
+  if (known != 0) return known - 1;
+  const id = blockKeyCount++;
+  store<u32>(entry, id + 1, BLOCK_ID_OFFSET);
+  store<u32>(blockAddresses + (id << 2), address);
+  const key = blockKeys + <usize>id * keyBytes;
+  v128.store(key, v128.load(keyOf(address)));
+  v128.store(key, v128.load(keyOf(address), 16), 16);
+  return id;
 }

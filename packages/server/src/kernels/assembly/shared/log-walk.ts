@@ -1,7 +1,8 @@
 // Reads a transaction's log against its calls, as `source/parse-log.ts` does, and appends its rows. Where the two contradict
-// each other, where the log was cut, where a call printed nothing: wherever that one has to think, this one gives up.
+// each other, where a call printed nothing: wherever that one has to think, this one gives up. A log that the node cut off ends
+// with a mark, and the calls after it are placed by their heights.
 import { addressLength, startsWithAddress } from './address-table';
-import { heightOf, programIndexOf, programOf, setError, setHeight, setUnits, startOf, topCount } from './calls';
+import { heightOf, programIndexOf, programOf, setDropped, setError, setHeight, setUnits, startOf, topCount } from './calls';
 import { errorTextOf } from './error-texts';
 import { hasEscape, readEscapedText, take, textLength, textStart } from './json';
 import { listedPosition } from './key-list';
@@ -53,6 +54,9 @@ export function readLines(): bool {
   return take(0x5d);
 }
 
+/** Whether the log that was walked last was cut off. */
+export let isTruncated: bool = false;
+
 /** `failed` is the top-level instruction after which none ran. */
 export function walkLog(failed: u64): bool {
   cursor = 0;
@@ -64,11 +68,31 @@ export function walkLog(failed: u64): bool {
     if (<u64>top > failed) {
       if (end - first > 1) return false;
       setHeight(first, 1);
-    } else if (!walkCall(1) || next < end) {
+    } else if (!walkCall(1) || !placeRest()) {
       return false;
     }
   }
-  return cursor == <u32>lineCount;
+  isTruncated = isAtMark();
+  return isTruncated || cursor == <u32>lineCount;
+}
+
+/** Places the calls that the log was cut off before, by the heights that the source gives. */
+function placeRest(): bool {
+  if (next < end && !isAtMark()) return false;
+  for (; next < end; next++) {
+    const height: u32 = next == first ? <u32>1 : heightOf(next);
+    if (next > first && (height < 2 || height > lastHeight + 1)) return false;
+    setHeight(next, height);
+    setDropped(next);
+    lastHeight = height;
+  }
+  return true;
+}
+
+function isAtMark(): bool {
+  if (cursor == <u32>lineCount) return false;
+  const line = lines + cursor * lineBytes;
+  return isTruncationMark(load<u32>(line), load<u32>(line, 4));
 }
 
 function walkCall(height: u32): bool {
@@ -78,7 +102,7 @@ function walkCall(height: u32): bool {
     const known = heightOf(call);
     if ((known != 0 && known != height) || height > lastHeight + 1) return false;
   }
-  if (!isInvokeOfNext(height)) return false;
+  if (!isInvokeOfNext(height)) return isAtMark();
   setHeight(call, height);
   lastHeight = height;
   cursor++;
@@ -93,7 +117,10 @@ function walkFrame(call: u32, height: u32): bool {
     const text = load<u32>(line);
     const length = load<u32>(line, 4);
     if (!startsWithProgram(text, length)) {
-      if (isTruncationMark(text, length)) return false;
+      if (isTruncationMark(text, length)) {
+        setDropped(call);
+        return true;
+      }
       record(call, kindOther, text, length);
     } else if (isLogLine(text, length)) {
       record(call, kindLog, text + 13, length - 13);

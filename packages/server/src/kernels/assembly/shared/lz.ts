@@ -108,8 +108,92 @@ export function lzCompress(input: usize, length: u32, out: usize, table: usize):
   return <u32>(out - outStart);
 }
 
-/** Answers the decoded length, or -1 if the input is malformed or does not fit. Never writes past `outEnd + 32`. */
+/** Bits of the tables of `lzBuildTable`, and of the table for pages. */
+const DICTIONARY_HASH_BITS: u32 = 14;
+const PAGE_HASH_BITS: u32 = 12;
+export const LZ_DICTIONARY_TABLE_BYTES: u32 = (1 << DICTIONARY_HASH_BITS) * 4;
+export const LZ_PAGE_TABLE_BYTES: u32 = (1 << PAGE_HASH_BITS) * 4;
+
+/** Where each hash occurs last in the dictionary, plus one. */
+export function lzBuildTable(dictionary: usize, length: u32, table: usize): void {
+  memory.fill(table, 0, LZ_DICTIONARY_TABLE_BYTES);
+  if (length < MATCH_MIN) return;
+  for (let at: u32 = 0; at <= length - MATCH_MIN; at++) {
+    store<u32>(table + (((load<u32>(dictionary + at) * 2654435761) >> (32 - DICTIONARY_HASH_BITS)) << 2), at + 1);
+  }
+}
+
+/** Grows with every compressed page, so that entries of earlier pages are told from those of this one without clearing the table. */
+let pageBase: u32 = 0;
+
+/** Begins a run of pages. */
+export function lzClearPages(pageTable: usize): void {
+  memory.fill(pageTable, 0, LZ_PAGE_TABLE_BYTES);
+  pageBase = 1;
+}
+
+/**
+ * Compresses `length` bytes that follow the dictionary at `window`. Matches are looked for in the page itself, then in the
+ * dictionary. `out` must hold length + length / 255 + 16. Returns the compressed length.
+ */
+export function lzCompressWith(
+  window: usize, dictionaryBytes: u32, length: u32, out: usize, dictionaryTable: usize, pageTable: usize,
+): u32 {
+  const outStart = out;
+  const input = window + dictionaryBytes;
+  const end = input + length;
+  let anchor = input;
+  const base = pageBase;
+  if (length > MATCH_LIMIT) {
+    const matchStartLimit = end - MATCH_LIMIT;
+    const matchEndLimit = end - LAST_LITERALS;
+    let at = input;
+    let misses: u32 = 0;
+    while (at < matchStartLimit) {
+      const word = load<u32>(at);
+      const product = word * 2654435761;
+      const slot = pageTable + ((product >> (32 - PAGE_HASH_BITS)) << 2);
+      const stored = load<u32>(slot);
+      store<u32>(slot, base + <u32>(at - input));
+      let candidate: usize = 0;
+      if (stored >= base) {
+        const place = input + (stored - base);
+        if (place < at && at - place <= OFFSET_MAX && load<u32>(place) == word) candidate = place;
+      }
+      if (candidate == 0) {
+        const known = load<u32>(dictionaryTable + ((product >> (32 - DICTIONARY_HASH_BITS)) << 2));
+        if (known != 0) {
+          const place = window + (known - 1);
+          if (at - place <= OFFSET_MAX && load<u32>(place) == word) candidate = place;
+        }
+      }
+      if (candidate == 0) {
+        at += 1 + (misses++ >> 6);
+        continue;
+      }
+      while (at > anchor && candidate > window && load<u8>(at - 1) == load<u8>(candidate - 1)) {
+        at--;
+        candidate--;
+      }
+      const matched = MATCH_MIN + matchLengthAt(candidate + MATCH_MIN, at + MATCH_MIN, matchEndLimit);
+      out = writeSequence(out, anchor, <u32>(at - anchor), <u32>(at - candidate), matched);
+      at += matched;
+      anchor = at;
+      misses = 0;
+    }
+  }
+  out = writeSequence(out, anchor, <u32>(end - anchor), 0, 0);
+  pageBase = base + length + 1;
+  return <u32>(out - outStart);
+}
+
+/** Returns the decoded length, or -1 if the input is malformed or does not fit. Never writes past the end by more than 32 bytes. */
 export function lzDecompress(input: usize, length: u32, out: usize, capacity: u32): i32 {
+  return lzDecompressWith(input, length, out, capacity, out);
+}
+
+/** The same where matches may reach back to `window`, a dictionary right before the output. */
+export function lzDecompressWith(input: usize, length: u32, out: usize, capacity: u32, window: usize): i32 {
   const outStart = out;
   const end = input + length;
   const outEnd = out + capacity;
@@ -148,7 +232,7 @@ export function lzDecompress(input: usize, length: u32, out: usize, capacity: u3
       } while (more == 255);
     }
     matched += MATCH_MIN;
-    if (offset == 0 || out - outStart < <usize>offset || out + matched > outEnd) return -1;
+    if (offset == 0 || out - window < <usize>offset || out + matched > outEnd) return -1;
     copyMatch(out, out - offset, matched, offset);
     out += matched;
   }

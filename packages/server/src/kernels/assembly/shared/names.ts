@@ -1,5 +1,5 @@
 // The keys of a transaction's JSON that mean something here, by the object they stand in.
-import { keyLength, keyStart } from './json';
+import { at, end, keyLength, keyStart, moveTo, readKey } from './json';
 
 export const ENTRY: i32 = 0;
 export const F_TRANSACTION: i32 = 0;
@@ -53,16 +53,31 @@ export const F_TOKEN_AMOUNT: i32 = 38;
 export const AMOUNT: i32 = 39;
 export const F_AMOUNT: i32 = 39;
 export const F_DECIMALS: i32 = 40;
-export const NAME_COUNT: i32 = 41;
+/** Not kept, but always there. */
+export const F_UI_AMOUNT: i32 = 41;
+export const F_UI_AMOUNT_STRING: i32 = 42;
+export const NAME_COUNT: i32 = 43;
+/** Of `readName`: the key is none of the names, or what comes is no key. */
+export const UNKNOWN: i32 = -1;
+export const MALFORMED: i32 = -2;
 
-/** A name's length, and its text in 28 bytes. */
-const entryBytes: i32 = 32;
-const names = memory.data(NAME_COUNT * 32, 16);
+/** A name as nodes write it, with quotes and colon: its text, ones for so many of its first 16 bytes, and its length. */
+const entryBytes: i32 = 80;
+const maskOffset: usize = 48;
+const lengthOffset: usize = 64;
+const names = memory.data(NAME_COUNT * 80, 16);
+/** By name, and by the first name of an object for its beginning: the name that came next the last time. */
+const followers = memory.data(NAME_COUNT * 4, 4);
+const beginnings = memory.data(NAME_COUNT * 4, 4);
 
 function define(name: i32, text: string): void {
   const entry = names + <usize>(name * entryBytes);
-  store<u32>(entry, text.length);
-  for (let i = 0; i < text.length; i++) store<u8>(entry + 4 + <usize>i, <u8>text.charCodeAt(i));
+  const length = text.length + 3;
+  store<u8>(entry, 0x22);
+  for (let i = 0; i < text.length; i++) store<u8>(entry + 1 + <usize>i, <u8>text.charCodeAt(i));
+  store<u16>(entry + 1 + <usize>text.length, 0x3a22);
+  for (let i = 0; i < min(length, 16); i++) store<u8>(entry + maskOffset + <usize>i, 0xff);
+  store<u32>(entry, length, lengthOffset);
 }
 
 export function defineNames(): void {
@@ -107,15 +122,52 @@ export function defineNames(): void {
   define(F_TOKEN_AMOUNT, 'uiTokenAmount');
   define(F_AMOUNT, 'amount');
   define(F_DECIMALS, 'decimals');
+  define(F_UI_AMOUNT, 'uiAmount');
+  define(F_UI_AMOUNT_STRING, 'uiAmountString');
 }
 
-/** The name from `first` on, before `last`, that the key read last is; -1 if none. */
-export function findName(first: i32, last: i32): i32 {
+/**
+ * Reads a key of an object whose names are those from `first` on, before `last`, and returns its name. `before` is the last
+ * name that was read of it, less than `first` at the beginning. Nodes write keys in one order, so the key is compared
+ * with the one that came next the last time before it is looked for.
+ */
+// @ts-ignore: decorator
+@inline
+export function readName(first: i32, last: i32, before: i32): i32 {
+  const follower = before >= first ? followers + ((<usize>before) << 2) : beginnings + ((<usize>first) << 2);
+  const expected = load<i32>(follower);
+  return expected >= first && expected < last && isHere(expected) ? takeName(expected) : findKey(first, last, follower);
+}
+
+// @ts-ignore: decorator
+@inline
+function takeName(name: i32): i32 {
+  moveTo(at + <usize>load<u32>(names + <usize>(name * entryBytes), lengthOffset));
+  return name;
+}
+
+// @ts-ignore: decorator
+@inline
+function isHere(name: i32): bool {
+  const entry = names + <usize>(name * entryBytes);
+  const length = <usize>load<u32>(entry, lengthOffset);
+  const isBegun = i8x16.eq(v128.and(v128.load(at), v128.load(entry, maskOffset)), v128.and(v128.load(entry), v128.load(entry, maskOffset)));
+  if (!i8x16.all_true(isBegun) || at + length > end) return false;
+  if (length <= 16) return true;
+  return i8x16.all_true(i8x16.eq(v128.load(at + length - 16), v128.load(entry + length - 16)));
+}
+
+function findKey(first: i32, last: i32, follower: usize): i32 {
+  if (!readKey()) return MALFORMED;
   for (let name = first; name < last; name++) {
     const entry = names + <usize>(name * entryBytes);
-    if (load<u32>(entry) == <u32>keyLength && isSame(keyStart, entry + 4, <u32>keyLength)) return name;
+    const length = load<u32>(entry, lengthOffset) - 3;
+    if (length == <u32>keyLength && isSame(keyStart, entry + 1, length)) {
+      store<i32>(follower, name);
+      return name;
+    }
   }
-  return -1;
+  return UNKNOWN;
 }
 
 /** Overlapping words from either end cover every length. */

@@ -29,13 +29,12 @@ const PROGRAM_WIDTH: u32 = 84;
 const ACCOUNTS: u32 = 88;
 const ACCOUNT_WIDTH: u32 = 92;
 const ACCOUNT_STARTS: u32 = 96;
-const PREFIXES: u32 = 100;
-const DATA_SIZES: u32 = 104;
+const DATA: u32 = 100;
+const DATA_STARTS: u32 = 104;
 const INSTRUCTION_FIELDS: u32 = 108;
 const INSTRUCTION_FIELDS_WIDTH: u32 = 112;
 const LOG_INSTRUCTIONS: u32 = 116;
 const LOG_INSTRUCTION_WIDTH: u32 = 120;
-const PREFIX_WIDTH: u32 = 124;
 
 // Kinds as bits of a transaction's mark.
 const TRANSACTION: u32 = 1;
@@ -205,10 +204,10 @@ function matchAccounts(row: u32, filters: usize, filterCount: u32): bool {
 /** Filters of 16 bytes: length · unused · count · values (48 bytes each: the bytes, the mask of those that count, their number). */
 function matchData(row: u32, filters: usize, filterCount: u32): bool {
   if (filterCount == 0) return true;
-  // No value is longer than the sizes tell.
-  const length: u32 = load<u8>(load<u32>(group, DATA_SIZES) + row);
-  const prefixes: usize = load<u32>(group, PREFIXES);
-  const prefix = load<u32>(group, PREFIX_WIDTH) == 8 ? v128.load64_zero(prefixes + (row << 3)) : v128.load(prefixes + (row << 4));
+  const start = load<u32>(load<u32>(group, DATA_STARTS) + (row << 2));
+  const length = load<u32>(load<u32>(group, DATA_STARTS) + (row << 2), 4) - start;
+  // What lies behind shorter data is not compared: the length decides first.
+  const prefix = v128.load(load<u32>(group, DATA) + start);
   for (let filter: u32 = 0; filter < filterCount; filter++) {
     const at = filters + (filter << 4);
     const count = load<u32>(at, 8);
@@ -514,16 +513,36 @@ export function askRewardKeys(keys: usize, width: u32, rewardCount: u32, flags: 
   return out;
 }
 
-/** Keys of a dictionary page. */
-const PAGE_KEY_MASK: u32 = 4095;
-
-/** Gives rooms to keys that were asked for, all of one page of the dictionary, one after the other from `out`. */
-export function placeKeys(ids: usize, count: u32, pageKeys: usize, rooms: usize, out: usize): void {
+/** Gives rooms to keys that were asked for, one after the other from `out`. `keys` are those from `firstId` on. */
+export function placeKeys(ids: usize, count: u32, keys: usize, firstId: u32, rooms: usize, out: usize): void {
   for (let i: u32 = 0; i < count; i++, out += KEY_ROOM) {
     const id = load<u32>(ids + (i << 2));
     store<u32>(rooms + (id << 2), <u32>out);
-    keyRooms(pageKeys + ((id & PAGE_KEY_MASK) << 5), 1, out);
+    keyRooms(keys + ((id - firstId) << 5), 1, out);
   }
+}
+
+/** Keys of a block that is read at once, as a power of two. */
+const BLOCK_KEYS_SHIFT: u32 = 11;
+
+/**
+ * Gives rooms from `out` on to those keys that were asked for whose block is in memory. `blocks` has the address of every block of
+ * keys, 0 if it is not there. Returns how many keys are left; they are moved to the front of the list.
+ */
+export function placeAsked(ids: usize, count: u32, blocks: usize, rooms: usize, out: usize): u32 {
+  let left: u32 = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const id = load<u32>(ids + (i << 2));
+    const block: usize = load<u32>(blocks + ((id >> BLOCK_KEYS_SHIFT) << 2));
+    if (block == 0) {
+      store<u32>(ids + (left++ << 2), id);
+      continue;
+    }
+    store<u32>(rooms + (id << 2), <u32>out);
+    keyRooms(block + ((id & ((1 << BLOCK_KEYS_SHIFT) - 1)) << 5), 1, out);
+    out += KEY_ROOM;
+  }
+  return left;
 }
 
 /** Takes back what was asked for. */

@@ -1,11 +1,8 @@
-// Base58 texts of keys and signatures. Most are never written: a query selects a few rows of each group. So columns hold
-// the bytes in room for their text, and the text takes their place when it is first written.
+// Base58 texts of keys. A key is kept in 48 bytes: first as its 32 bytes, then, once it was written, as its text.
 import { base58Encode } from './base58';
 
 /** A key's room: 32 bytes, or its quoted text; last its length, 0 while it is bytes. */
 export const KEY_ROOM: u32 = 48;
-/** A signature's: 64 bytes, or its text; last its length. */
-export const SIGNATURE_ROOM: u32 = 96;
 
 /** What is to be encoded, moved out of the way of its text. */
 const moved = memory.data(64, 16);
@@ -38,23 +35,10 @@ function makeKeyText(room: usize): u32 {
   return length;
 }
 
-export function signatureRooms(bytes: usize, count: u32, out: usize): void {
-  for (let i: u32 = 0; i < count; i++, bytes += 64, out += SIGNATURE_ROOM) {
-    for (let at: u32 = 0; at < 64; at += 16) v128.store(out + at, v128.load(bytes + at));
-    v128.store(out, i64x2.splat(0), 80);
+/** The texts of keys of 32 bytes each, 48 bytes apart from `out` on, without quotes; the last byte of each is the length. */
+export function keyTexts(keys: usize, count: u32, out: usize): void {
+  for (let i: u32 = 0; i < count; i++, keys += 32, out += KEY_ROOM) {
+    const end = base58Encode(keys, 32, out);
+    store<u8>(out, <u8>(end - out), KEY_ROOM - 1);
   }
-}
-
-// @ts-ignore: decorator
-@inline
-export function signatureText(room: usize): u32 {
-  const length: u32 = load<u8>(room, SIGNATURE_ROOM - 1);
-  return length != 0 ? length : makeSignatureText(room);
-}
-
-function makeSignatureText(room: usize): u32 {
-  for (let at: u32 = 0; at < 64; at += 16) v128.store(moved + at, v128.load(room + at));
-  const length = <u32>(base58Encode(moved, 64, room) - room);
-  store<u8>(room, <u8>length, SIGNATURE_ROOM - 1);
-  return length;
 }

@@ -4,10 +4,11 @@
 //
 //   step, 64 bytes:  code · text length · p0 · p1 · w0 · p2 · w1 · p3 · text (32 bytes)
 //   kind, 32 bytes:  steps · step count · row flags · row starts by transaction · array text (`,"logs":[`) · its length · kind bit
+import { base58Encode } from './base58';
 import { loadInt, loadLong } from './columns';
+import { writeDataText } from './data-texts';
 import { writeUint, writeUlong } from './integers';
-import { dataText } from './pools';
-import { keyText, SIGNATURE_ROOM, signatureText } from './texts';
+import { keyText } from './texts';
 
 const STEP_BYTES: u32 = 64;
 const KIND_BYTES: u32 = 32;
@@ -220,7 +221,7 @@ function writeLookups(step: usize, transaction: u32, out: usize): usize {
   return out;
 }
 
-/** p0: their rooms; p2: where each transaction's start. */
+/** p0: the signatures, 64 bytes each; p2: where each transaction's start. */
 function writeSignatures(step: usize, transaction: u32, out: usize): usize {
   const starts: usize = load<u32>(step, 20);
   const end = load<u32>(starts + (transaction << 2), 4);
@@ -230,32 +231,22 @@ function writeSignatures(step: usize, transaction: u32, out: usize): usize {
   for (let row = from; row < end; row++) {
     if (row > from) store<u8>(out++, 0x2c);
     store<u8>(out++, 0x22);
-    const room: usize = load<u32>(step, 8) + row * SIGNATURE_ROOM;
-    out = copyText(room, signatureText(room), out);
+    out = base58Encode(load<u32>(step, 8) + (row << 6), 64, out);
     store<u8>(out++, 0x22);
   }
   store<u8>(out++, 0x5d);
   return out;
 }
 
-/** p0: the pool; p1, w0: by row the offset of its entry. */
+/** Base58 takes at most 11 characters for 8 bytes. p0: the bytes of all rows; p1: where each row's start. */
 function writeData(step: usize, row: u32, out: usize): usize {
-  const entry: usize = load<u32>(step, 8) + loadInt(load<u32>(step, 12), load<u32>(step, 16), row);
-  const length = dataText(entry);
-  if (out + length + 64 > limit) return 0;
+  const starts: usize = load<u32>(step, 12) + (row << 2);
+  const start = load<u32>(starts);
+  const length = load<u32>(starts, 4) - start;
+  if (out + length + (length >> 1) + 64 > limit) return 0;
   store<u8>(out++, 0x22);
-  out = copyText(entry + 4, length, out);
+  out = writeDataText(load<u32>(step, 8) + start, length, out);
   store<u8>(out++, 0x22);
-  return out;
-}
-
-/** The text of a pool's entry, in quotes or bare. */
-function writePooled(entry: usize, quote: bool, out: usize): usize {
-  const length = load<u32>(entry);
-  if (out + length + 64 > limit) return 0;
-  if (quote) store<u8>(out++, 0x22);
-  out = copyText(entry + 4, length, out);
-  if (quote) store<u8>(out++, 0x22);
   return out;
 }
 
@@ -285,11 +276,13 @@ function writeRange(texts: usize, starts: usize, row: u32, out: usize): usize {
   return copyText(texts + start, length, out);
 }
 
-/** p0: the first 8 bytes of each row; p1: how many it has, a byte each; p2: how many are written. */
+/** p0: the bytes of all rows; p1: where each row's start; p2: how many bytes are written. */
 function writeHex(step: usize, row: u32, out: usize): usize {
   const count = load<u32>(step, 20);
-  if (<u32>load<u8>(load<u32>(step, 12) + row) < count) return writeNull(out);
-  const bytes: usize = load<u32>(step, 8) + (row << 3);
+  const starts: usize = load<u32>(step, 12) + (row << 2);
+  const start = load<u32>(starts);
+  if (load<u32>(starts, 4) - start < count) return writeNull(out);
+  const bytes: usize = load<u32>(step, 8) + start;
   store<u32>(out, 0x00783022);
   out += 3;
   // Eight bytes to sixteen digits at once; what is too much is overwritten.
@@ -368,8 +361,13 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
       const first = load<u32>(keyStarts + (transaction << 2));
       return writeKeyRange(first, first + loadInt(p0, w0, transaction), out);
     }
-    case TEXT:
-      return writePooled(p0 + loadInt(load<u32>(step, 12), w0, row), true, out);
+    case TEXT: {
+      store<u8>(out, 0x22);
+      const end = writeRange(p0, load<u32>(step, 12), row, out + 1);
+      if (end == 0) return 0;
+      store<u8>(end, 0x22);
+      return end + 1;
+    }
     case CODED_TEXT:
       return writeRange(load<u32>(step, 20), load<u32>(step, 12), loadInt(p0, w0, row), out);
     case DATA:
@@ -377,7 +375,7 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
     case HEX:
       return writeHex(step, row, out);
     case RAW_TEXT:
-      return writePooled(p0 + loadInt(load<u32>(step, 12), w0, row), false, out);
+      return writeRange(p0, load<u32>(step, 12), row, out);
     case FLAG:
       return writeBoolean((loadInt(p0, w0, row) & load<u32>(step, 20)) != 0, out);
     case COMMITTED: {
@@ -410,9 +408,9 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
     case TRANSACTION_UINT:
       return writeUint(loadInt(p0, w0, transaction), out);
     case INSTRUCTION_TEXT: {
-      // The address of the instruction that row points to: p2 is where each transaction's instructions start, p3 the pool.
+      // The address of the instruction that row points to: p2 is where each transaction's instructions start, p3 the texts.
       const instruction = load<u32>(load<u32>(step, 20) + (transaction << 2)) + loadInt(p0, w0, row);
-      return writePooled(load<u32>(step, 28) + loadInt(load<u32>(step, 12), load<u32>(step, 24), instruction), false, out);
+      return writeRange(load<u32>(step, 28), load<u32>(step, 12), instruction, out);
     }
   }
   return out;

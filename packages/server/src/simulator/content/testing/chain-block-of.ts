@@ -1,7 +1,7 @@
 import type { BlockHash, Slot } from '../../../ledger/primitives.ts';
 import type { ChainBlock } from '../../chain-block.ts';
 
-/** A place in a chain for tests of content, which only looks at slot and branch. */
+/** A place in a chain without skips; a branch has its own blocks from the start. */
 export function chainBlockOf(slot: number, branch = 0): ChainBlock {
   return {
     slot: slot as Slot,
@@ -11,5 +11,7 @@ export function chainBlockOf(slot: number, branch = 0): ChainBlock {
     previousBlockhash: 'SysvarC1ock11111111111111111111111111111111' as BlockHash,
     height: slot,
     blockTime: 1_740_000_000 + Math.floor(slot * 0.4),
+    parent: () => (slot === 0 ? undefined : chainBlockOf(slot - 1, branch)),
+    nextSlot: () => slot + 1,
   };
 }

@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import { countBlocks, type HistoryOptions } from './history-server.ts';
+import type { ReaderReport } from './reader-process.ts';
+
+/** The reader gets no more than this, so that a leak ends it. */
+const heapMegabytes = 100;
+
+/** Reads history and then the head from a server in another thread, in a process of its own. */
+export async function measureMemory(
+  options: HistoryOptions,
+  query: Readonly<Record<string, unknown>>,
+): Promise<ReaderReport> {
+  const server = new Worker(new URL('./history-server.js', import.meta.url), {
+    workerData: options,
+  });
+  try {
+    const port = await new Promise<number>((resolve, reject) => {
+      server.once('message', resolve).once('error', reject);
+    });
+    const url = `http://127.0.0.1:${port}/datasets/bench`;
+    const body = JSON.stringify({ ...query, toBlock: countBlocks(options).all - 1 });
+    const reader = fileURLToPath(new URL('./reader-process.js', import.meta.url));
+    const args = [`--max-old-space-size=${heapMegabytes}`, reader, url, body];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1 << 20 });
+    return JSON.parse(stdout) as ReaderReport;
+  } finally {
+    await server.terminate();
+  }
+}

@@ -1,0 +1,96 @@
+import { type Batch, createClient } from '@sluice/client';
+import { type Quantiles, quantilesOf } from '../benchmark.ts';
+import type { Sample } from './sample-lines.ts';
+
+export interface ParseResult {
+  readonly name: string;
+  readonly megabytes: number;
+  readonly plain: Quantiles;
+  readonly exact: Quantiles;
+  /** The sum of all fees and amounts: the same however often it is computed. */
+  readonly checksum: bigint;
+}
+
+const chunkBytes = 65_536;
+
+/**
+ * The whole way from the bytes of a response to blocks, against the plainest reader of the same response, which rounds:
+ * it reads the text whole, splits it and calls `JSON.parse`. Processor time counts, of all threads, since both leave garbage.
+ */
+export async function measureParse(sample: Sample, runCount: number): Promise<ParseResult> {
+  const lines = renumber(sample.lines);
+  const bytes = new TextEncoder().encode(lines.join(''));
+  const client = createClient({
+    url: 'http://127.0.0.1/datasets/bench',
+    fetch: async () => new Response(streamOf(bytes)),
+  });
+  const query = { ...sample.query, fromBlock: 0, toBlock: lines.length - 1 };
+  const plain: number[] = [];
+  const exact: number[] = [];
+  let checksum = 0n;
+  // The first runs warm up and do not count.
+  for (let run = -2; run < runCount; run++) {
+    const plainMs = await cpuMs(() => readPlainly(streamOf(bytes)));
+    let blocks: readonly object[] = [];
+    const exactMs = await cpuMs(async () => {
+      blocks = await readBlocks(client.stream(query));
+    });
+    checksum = sumBigints(blocks);
+    if (run < 0) continue;
+    plain.push(plainMs);
+    exact.push(exactMs);
+  }
+  const megabytes = bytes.length / 1e6;
+  return {
+    name: sample.name,
+    megabytes,
+    plain: quantilesOf(plain),
+    exact: quantilesOf(exact),
+    checksum,
+  };
+}
+
+async function cpuMs(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+async function readBlocks(stream: AsyncIterable<Batch>): Promise<object[]> {
+  const blocks: object[] = [];
+  for await (const batch of stream) if (batch.kind === 'blocks') blocks.push(...batch.blocks);
+  return blocks;
+}
+
+async function readPlainly(body: ReadableStream<Uint8Array>): Promise<unknown[]> {
+  const text = await new Response(body).text();
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+function renumber(lines: readonly string[]): string[] {
+  return lines.map((line, slot) => line.replace(/"number":\d+/, `"number":${slot}`));
+}
+
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream({
+    pull: (controller) => {
+      if (at >= bytes.length) return controller.close();
+      // A copy, as from a socket.
+      controller.enqueue(bytes.slice(at, at + chunkBytes));
+      at += chunkBytes;
+    },
+  });
+}
+
+function sumBigints(value: unknown): bigint {
+  if (typeof value === 'bigint') return value;
+  if (typeof value !== 'object' || value === null) return 0n;
+  let sum = 0n;
+  for (const part of Object.values(value)) sum += sumBigints(part);
+  return sum;
+}

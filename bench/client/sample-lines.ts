@@ -1,0 +1,43 @@
+import { fieldNames, KINDS } from '@sluice/protocol/field-table';
+import { answerBlock } from '@sluice/server/dist/engine/reference/answer-query.js';
+import { corpusBlocks } from '../engine/corpus-blocks.ts';
+import { parseBody } from '../engine/parse-body.ts';
+
+const arrays = ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'];
+
+/** Every field of every record; of the header what the client itself needs. */
+const everyField = {
+  ...Object.fromEntries(
+    KINDS.map((kind) => [
+      kind,
+      Object.fromEntries(fieldNames(kind, 'ledger').map((name) => [name, true])),
+    ]),
+  ),
+  block: { number: true, hash: true },
+};
+
+export interface Sample {
+  readonly name: string;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly lines: readonly string[];
+}
+
+/** Lines of the simulator's 2025 profile, as a service sends them: everything, and one kind at a time. */
+export function makeSamples(blockCount: number): Sample[] {
+  const blocks = [...corpusBlocks({ seed: 1, blockCount })];
+  const choices: [string, readonly string[]][] = [
+    ['everything', arrays],
+    ...arrays.slice(0, 5).map((array): [string, readonly string[]] => [array, [array]]),
+  ];
+  return choices.map(([name, chosen]) => {
+    const items = Object.fromEntries(chosen.map((array) => [array, [{}]]));
+    const query = { fromBlock: 0, fields: everyField, ...items };
+    const selection = parseBody(query);
+    return { name, query, lines: blocks.map((block) => answerBlock(selection, block) ?? '') };
+  });
+}
+
+/** Returns what follows the header of a line. */
+export function tailOf(line: string): string {
+  return line.slice(line.indexOf('}') + 1);
+}

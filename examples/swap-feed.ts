@@ -1,0 +1,119 @@
+/**
+ * Every swap of a program, with what moved in and out of the signer's token accounts, in a DuckDB file.
+ *
+ *   npm install @sluice/client @duckdb/node-api
+ *   SLUICE_URL=http://127.0.0.1:8080/datasets/ledger-beta PROGRAM=… DISCRIMINATOR=0x… node swap-feed.js swaps.duckdb
+ *
+ * DISCRIMINATOR is the start of the instruction data (`anchorDiscriminator('swap')` for a program made with Anchor);
+ * without it every instruction of the program counts. Query the file with any DuckDB tool while this does not run.
+ */
+import { DuckDBInstance } from '@duckdb/node-api';
+import { type Block, type CursorState, createClient } from '@sluice/client';
+
+const { SLUICE_URL, SLUICE_KEY, PROGRAM, DISCRIMINATOR, FROM_BLOCK = '0', TO_BLOCK } = process.env;
+const [file = 'swaps.duckdb'] = process.argv.slice(2);
+
+const client = createClient({
+  url: SLUICE_URL ?? 'http://127.0.0.1:8080/datasets/ledger-beta',
+  ...(SLUICE_KEY === undefined ? {} : { key: SLUICE_KEY }),
+});
+
+const query = {
+  fromBlock: Number(FROM_BLOCK),
+  toBlock: TO_BLOCK === undefined ? null : Number(TO_BLOCK),
+  fields: {
+    block: { timestamp: true },
+    transaction: { transactionIndex: true, signatures: true, feePayer: true },
+    instruction: { transactionIndex: true, instructionAddress: true, isCommitted: true },
+    tokenBalance: {
+      transactionIndex: true,
+      postMint: true,
+      postOwner: true,
+      preAmount: true,
+      postAmount: true,
+    },
+  },
+  instructions: [
+    {
+      programId: PROGRAM ?? 'whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc',
+      ...(DISCRIMINATOR === undefined ? {} : { discriminator: DISCRIMINATOR }),
+      // The flag brings failed ones too, so the filter leaves them out.
+      isCommitted: true,
+      transaction: true,
+      transactionTokenBalances: true,
+    },
+  ],
+} as const;
+
+const database = await DuckDBInstance.create(file);
+const db = await database.connect();
+await db.run(`create table if not exists swap (
+  slot bigint, time timestamp, transaction_index integer, address varchar, signature varchar, signer varchar,
+  mint_in varchar, amount_in hugeint, mint_out varchar, amount_out hugeint)`);
+await db.run('create table if not exists cursor (state varchar)');
+
+async function loadCursor(): Promise<CursorState | undefined> {
+  const [row] = (await db.runAndReadAll('select state from cursor')).getRows();
+  return row === undefined ? undefined : (JSON.parse(String(row[0])) as CursorState);
+}
+
+/** The signer's token accounts by what they gained; the largest loss is what went in, the largest gain what came out. */
+function findLegs({ tokenBalances }: Block<typeof query>, index: number, signer: string) {
+  const moves = tokenBalances
+    .filter((balance) => balance.transactionIndex === index && balance.postOwner === signer)
+    .map(({ postMint, preAmount, postAmount }) => ({
+      mint: postMint,
+      gained: (postAmount ?? 0n) - (preAmount ?? 0n),
+    }))
+    .sort((a, b) => (a.gained < b.gained ? -1 : 1));
+  const [lost, gained] = [moves[0], moves.at(-1)];
+  return {
+    in: lost !== undefined && lost.gained < 0n ? lost : undefined,
+    out: gained !== undefined && gained.gained > 0n ? gained : undefined,
+  };
+}
+
+async function storeSwaps(block: Block<typeof query>): Promise<void> {
+  const transactions = new Map(block.transactions.map((one) => [one.transactionIndex, one]));
+  for (const { transactionIndex, instructionAddress } of block.instructions) {
+    const transaction = transactions.get(transactionIndex);
+    if (transaction === undefined) continue;
+    const legs = findLegs(block, transactionIndex, transaction.feePayer);
+    const insert = await db.prepare(
+      `insert into swap values ($1, to_timestamp($2::bigint), $3, $4, $5, $6, $7, $8::hugeint, $9, $10::hugeint)`,
+    );
+    const text = (value: string | null | undefined) => value ?? null;
+    insert.bind([
+      block.header.number,
+      block.header.timestamp === null ? null : String(block.header.timestamp),
+      transactionIndex,
+      instructionAddress.join('.'),
+      text(transaction.signatures[0]),
+      transaction.feePayer,
+      text(legs.in?.mint),
+      legs.in === undefined ? null : String(-legs.in.gained),
+      text(legs.out?.mint),
+      legs.out === undefined ? null : String(legs.out.gained),
+    ]);
+    await insert.run();
+  }
+}
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+
+try {
+  const cursor = { load: loadCursor };
+  for await (const batch of client.stream(query, { cursor, signal: stop.signal })) {
+    await db.run('begin');
+    if (batch.kind === 'rollback') await db.run(`delete from swap where slot > ${batch.to.number}`);
+    else for (const block of batch.blocks) await storeSwaps(block);
+    await db.run('delete from cursor');
+    await db.run('insert into cursor values ($1)', [JSON.stringify(batch.cursor)]);
+    await db.run('commit');
+  }
+} catch (error) {
+  if (!stop.signal.aborted) throw error;
+} finally {
+  db.closeSync();
+}

@@ -1,0 +1,26 @@
+/** A block by its slot and its hash. */
+export interface BlockRef {
+  readonly number: number;
+  readonly hash: string;
+}
+
+/** Returns the reference that an unknown value holds, or `undefined` if it is none. */
+export function parseBlockRef(value: unknown): BlockRef | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { number, hash } = value as { number?: unknown; hash?: unknown };
+  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0) return undefined;
+  if (typeof hash !== 'string' || hash === '') return undefined;
+  return { number, hash };
+}
+
+/** Returns references in strictly ascending slots, or `undefined` if the value is anything else. */
+export function parseBlockRefs(value: unknown): BlockRef[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const refs: BlockRef[] = [];
+  for (const one of value) {
+    const ref = parseBlockRef(one);
+    if (ref === undefined || ref.number <= (refs.at(-1)?.number ?? -1)) return undefined;
+    refs.push(ref);
+  }
+  return refs;
+}

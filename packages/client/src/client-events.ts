@@ -1,0 +1,38 @@
+import type { BlockRef } from './block-ref.ts';
+import type { SluiceError } from './sluice-error.ts';
+
+/** What a client does, for logs and metrics. */
+export type ClientEvent =
+  /** A request is sent. */
+  | { readonly kind: 'request'; readonly url: string; readonly fromBlock?: number }
+  /** The status line of its response arrived. */
+  | {
+      readonly kind: 'response';
+      readonly url: string;
+      readonly status: number;
+      readonly ms: number;
+    }
+  /** A request failed and will be repeated. */
+  | {
+      readonly kind: 'retry';
+      readonly url: string;
+      readonly error: SluiceError;
+      /** 1 for the first failure since the last progress. */
+      readonly attempt: number;
+      readonly waitMs: number;
+    }
+  /** Another base URL is used from now on. */
+  | { readonly kind: 'failover'; readonly from: string; readonly to: string }
+  /** A batch of blocks is handed to the consumer. */
+  | {
+      readonly kind: 'blocks';
+      readonly count: number;
+      /** Decoded bytes of the lines. */
+      readonly bytes: number;
+      readonly tip: BlockRef;
+      readonly finalizedHead: BlockRef | null;
+    }
+  /** A fork was found; the consumer is told to roll back. */
+  | { readonly kind: 'rollback'; readonly from: BlockRef | null; readonly to: BlockRef };
+
+export type OnEvent = (event: ClientEvent) => void;

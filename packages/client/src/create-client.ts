@@ -1,0 +1,171 @@
+import { Backlog } from './backlog.ts';
+import { type BlockRef, parseBlockRef } from './block-ref.ts';
+import { CursorStream } from './block-stream.ts';
+import { type ClientOptions, type ParsedOptions, parseOptions } from './client-options.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { Attempts, Endpoints } from './endpoints.ts';
+import { HttpClient } from './http-client.ts';
+import { planQuery } from './plan-query.ts';
+import type { Query, Strict } from './query-types.ts';
+import { type Random, systemRandom } from './retry-wait.ts';
+import { isSluiceError, SluiceError } from './sluice-error.ts';
+import { BatchLoop } from './stream-batches.ts';
+import { StreamRequester } from './stream-requester.ts';
+import type { BlockStream, StreamOptions } from './stream-types.ts';
+
+export interface Metadata {
+  readonly dataset: string;
+  readonly aliases: readonly string[];
+  /** Whether the dataset follows a ledger. */
+  readonly real_time: boolean;
+  /** The lowest slot that can be asked for. */
+  readonly start_block: number;
+}
+
+/** What `GET /status` returns; services may add keys. */
+export interface Status extends Metadata {
+  readonly head: BlockRef | null;
+  readonly finalized_head: BlockRef | null;
+  readonly block_count: number;
+  readonly head_lag_seconds: number | null;
+  readonly [key: string]: unknown;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** A client of one dataset. It holds no connection and needs no closing. */
+export interface Client {
+  /** Returns the newest block, or null if the dataset has none. */
+  head(options?: CallOptions): Promise<BlockRef | null>;
+  finalizedHead(options?: CallOptions): Promise<BlockRef | null>;
+  metadata(options?: CallOptions): Promise<Metadata>;
+  status(options?: CallOptions): Promise<Status>;
+  /** Returns the slot of the first block at or after a time, or null if there is none yet. A number is unix seconds. */
+  blockAt(time: Date | number | bigint, options?: CallOptions): Promise<number | null>;
+  /** Streams the blocks of a query, for ever or until `toBlock` is covered. */
+  stream<const Q extends Query>(query: Q & Strict<Q>, options?: StreamOptions): BlockStream<Q>;
+}
+
+/** Time and chance, which tests replace. */
+export interface ClientModules {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** A short call is for a person or a program that waits for it, so it gives up earlier than a stream. */
+const callAttemptsMax = 5;
+
+export function createClient(
+  options: ClientOptions,
+  { clock, random }: ClientModules = { clock: systemClock, random: systemRandom },
+): Client {
+  const parsed = parseOptions(options);
+  const onEvent = options.onEvent ?? (() => undefined);
+  // Called through a wrapper: the platform's function must not be called as a method of another object.
+  const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
+  const endpoints = new Endpoints(parsed.urls, onEvent);
+  const http = new HttpClient(parsed.http, { fetch: send, clock, onEvent });
+  const attemptModules = { endpoints, clock, random, onEvent };
+
+  const get = async (path: string, signal = new AbortController().signal): Promise<unknown> => {
+    const attemptsMax = Math.min(callAttemptsMax, parsed.retry.attemptsMax);
+    const attempts = new Attempts({ ...parsed.retry, attemptsMax }, attemptModules);
+    for (;;) {
+      const url = endpoints.current;
+      try {
+        return await readJson(http, `${url}${path}`, signal);
+      } catch (error) {
+        await attempts.failed(url, error, signal);
+      }
+    }
+  };
+
+  return {
+    head: async ({ signal } = {}) => parseHead(await get('/head', signal)),
+    finalizedHead: async ({ signal } = {}) => parseHead(await get('/finalized-head', signal)),
+    metadata: async ({ signal } = {}) => (await get('/metadata', signal)) as Metadata,
+    status: async ({ signal } = {}) => (await get('/status', signal)) as Status,
+    blockAt: async (time, { signal } = {}) => {
+      try {
+        return parseSlot(await get(`/timestamps/${toSeconds(time)}/block`, signal));
+      } catch (error) {
+        if (isSluiceError(error) && error.reply?.code === 'time-not-reached') return null;
+        throw error;
+      }
+    },
+    stream: <const Q extends Query>(query: Q, streamOptions: StreamOptions = {}) =>
+      openStream(query, streamOptions, {
+        parsed,
+        http,
+        endpoints,
+        attemptModules,
+      }) as BlockStream<Q>,
+  };
+}
+
+interface StreamParts {
+  readonly parsed: ParsedOptions;
+  readonly http: HttpClient;
+  readonly endpoints: Endpoints;
+  readonly attemptModules: ConstructorParameters<typeof Attempts>[1];
+}
+
+function openStream(query: Query, options: StreamOptions, parts: StreamParts): BlockStream {
+  const { parsed, http, endpoints, attemptModules } = parts;
+  const { clock, onEvent } = attemptModules;
+  const plan = planQuery(query);
+  const backlogOptions = {
+    fromBlock: plan.fromBlock,
+    parentHash: plan.parentBlockHash,
+    countMax: parsed.backlogCountMax,
+  };
+  return new CursorStream({
+    cursor: options.cursor,
+    signal: options.signal,
+    clock,
+    createBacklog: (state) => new Backlog(backlogOptions, state),
+    run: (backlog, signal) => {
+      const isFinalized = options.finalized === true;
+      const limits = parsed.lines;
+      const requester = new StreamRequester(
+        { plan, limits, isFinalized, signal },
+        { http, endpoints, clock },
+      );
+      const attempts = new Attempts(parsed.retry, attemptModules);
+      const modules = { requester, endpoints, attempts, backlog, clock, onEvent };
+      return new BatchLoop({ plan, limits, signal }, modules).run();
+    },
+  });
+}
+
+async function readJson(http: HttpClient, url: string, signal: AbortSignal): Promise<unknown> {
+  const opened = await http.open({ url, signal });
+  if (opened.response.status !== 200) throw await http.refuse(opened, signal);
+  const text = await http.readText(opened, signal);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new SluiceError('response-malformed', { detail: `${url} is not JSON`, cause });
+  }
+}
+
+function parseHead(value: unknown): BlockRef | null {
+  const ref = value === null ? null : parseBlockRef(value);
+  if (ref !== undefined) return ref;
+  throw new SluiceError('response-malformed', { detail: 'a head is not a block' });
+}
+
+function parseSlot(value: unknown): number {
+  const slot = (value as { block_number?: unknown } | null)?.block_number;
+  if (typeof slot === 'number' && Number.isSafeInteger(slot)) return slot;
+  throw new SluiceError('response-malformed', { detail: 'a time has no block_number' });
+}
+
+function toSeconds(time: Date | number | bigint): bigint {
+  if (typeof time === 'bigint') return time;
+  const seconds = time instanceof Date ? time.getTime() / 1000 : time;
+  if (Number.isFinite(seconds)) return BigInt(Math.ceil(seconds));
+  throw new SluiceError('option-invalid', { detail: 'the time is not a date' });
+}

@@ -1,0 +1,84 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { createClient } from './create-client.ts';
+import type { CursorState } from './cursor.ts';
+import { fileCursor } from './file-cursor.ts';
+import { codeOf, collect } from './testing/collect.ts';
+import { StubFetch } from './testing/stub-fetch.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-cursor-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const url = 'http://service.test/datasets/a';
+const line = (number: number) => `{"header":{"number":${number},"hash":"h${number}"}}\n`;
+
+/** One block a response. */
+function createService() {
+  return new StubFetch(({ init }) => {
+    const { fromBlock } = JSON.parse(String(init.body)) as { fromBlock: number };
+    return { status: 200, body: line(fromBlock) };
+  });
+}
+
+test('default: a file holds the cursor after each batch that the consumer is done with', async () => {
+  const path = join(folder, 'a.json');
+  const { fetch, calls } = createService();
+  const client = createClient({ url, fetch });
+  const read = () => JSON.parse(readFileSync(path, 'utf8')) as CursorState;
+  const stream = client.stream({ fromBlock: 7 }, { cursor: fileCursor(path) });
+  await stream.next();
+  expect(readdirSync(folder)).toEqual([]);
+  await stream.next();
+  expect(read()).toEqual({ blocks: [{ number: 7, hash: 'h7' }], from: 7 });
+  // The second batch was not acknowledged, so it comes again.
+  await stream.return?.();
+  const query = { fromBlock: 7, toBlock: 9 };
+  const batches = await collect(client.stream(query, { cursor: fileCursor(path) }));
+  expect(batches.map(({ cursor }) => cursor.blocks.at(-1)?.number)).toEqual([8, 9]);
+  expect(read().blocks.at(-1)).toEqual({ number: 9, hash: 'h9' });
+  expect(readdirSync(folder)).toEqual(['a.json']);
+  const resumed = calls.map(({ init }) => JSON.parse(String(init.body)) as Record<string, unknown>);
+  expect(resumed[2]).toMatchObject({ fromBlock: 8, parentBlockHash: 'h7' });
+  // All of the range is stored: nothing is asked.
+  const before = calls.length;
+  expect(await collect(client.stream(query, { cursor: fileCursor(path) }))).toEqual([]);
+  expect(calls).toHaveLength(before);
+});
+
+test('behavior: a cursor without save is the consumer’s to store, and a plain state works too', async () => {
+  const { fetch } = createService();
+  const client = createClient({ url, fetch });
+  const state = { blocks: [{ number: 3, hash: 'h3' }] };
+  const cursor = { load: async () => state };
+  for (const given of [cursor, state]) {
+    const [batch] = await collect(client.stream({ fromBlock: 0, toBlock: 4 }, { cursor: given }));
+    expect(batch).toMatchObject({ blocks: [{ header: { number: 4 } }] });
+  }
+  const none = { load: async () => null };
+  const first = await collect(client.stream({ fromBlock: 4, toBlock: 4 }, { cursor: none }));
+  expect(first).toHaveLength(1);
+});
+
+test.each([
+  '',
+  'null',
+  '{}',
+  '{"blocks":[]}',
+  '{"blocks":[{"number":2,"hash":"a"},{"number":1,"hash":"b"}]}',
+])('error: cursor-invalid for a file that holds %j', async (text) => {
+  const path = join(folder, 'bad.json');
+  writeFileSync(path, text);
+  const client = createClient({ url, fetch: createService().fetch });
+  const stream = client.stream({ fromBlock: 0 }, { cursor: fileCursor(path) });
+  expect(await codeOf(stream.next())).toBe('cursor-invalid');
+});
+
+test('error: cursor-failed when the place of the cursor cannot be written', async () => {
+  const client = createClient({ url, fetch: createService().fetch });
+  const cursor = fileCursor(join(folder, 'no', 'such', 'folder.json'));
+  const stream = client.stream({ fromBlock: 0 }, { cursor });
+  await stream.next();
+  expect(await codeOf(stream.next())).toBe('cursor-failed');
+});

@@ -1,0 +1,96 @@
+/** The base URLs of one dataset: replicas that hold the same chain, of which one is used until it fails. */
+import type { OnEvent } from './client-events.ts';
+import type { Clock } from './clock.ts';
+import { type Random, type RetryLimits, retryWaitMs } from './retry-wait.ts';
+import { SluiceError } from './sluice-error.ts';
+
+export class Endpoints {
+  readonly urls: readonly string[];
+  readonly #onEvent: OnEvent;
+  #index = 0;
+  /** Base URLs that refused to send the finalized head in every header. */
+  readonly withoutFinalizedHead = new Set<string>();
+
+  constructor(urls: readonly string[], onEvent: OnEvent) {
+    this.urls = urls;
+    this.#onEvent = onEvent;
+  }
+
+  get current(): string {
+    return this.urls[this.#index] as string;
+  }
+
+  /** Turns to the next replica, unless somebody else already turned away from this one. */
+  leave(url: string): void {
+    if (this.urls.length === 1 || this.current !== url) return;
+    this.#index = (this.#index + 1) % this.urls.length;
+    this.#onEvent({ kind: 'failover', from: url, to: this.current });
+  }
+}
+
+export interface RetryOptions extends RetryLimits {
+  /** Failures in a row, without progress between them, after which the error is thrown. */
+  readonly attemptsMax: number;
+}
+
+export interface AttemptModules {
+  readonly endpoints: Endpoints;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onEvent: OnEvent;
+}
+
+/** A service that breaks the rules again and again will not stop doing so. */
+const malformedCountMax = 5;
+
+/** Counts failures since the last progress, and decides whether, where and when to try again. */
+export class Attempts {
+  readonly #options: RetryOptions;
+  readonly #modules: AttemptModules;
+  #failureCount = 0;
+  #malformedCount = 0;
+  /** Base URLs whose refusal no retry can change. */
+  readonly #refusing = new Set<string>();
+
+  constructor(options: RetryOptions, modules: AttemptModules) {
+    this.#options = options;
+    this.#modules = modules;
+  }
+
+  progressed(): void {
+    this.#failureCount = 0;
+    this.#malformedCount = 0;
+    this.#refusing.clear();
+  }
+
+  /** Resolves when the request can be sent again; throws if that is of no use. */
+  async failed(url: string, error: unknown, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (!(error instanceof SluiceError)) throw error;
+    const { endpoints, clock, random, onEvent } = this.#modules;
+    const attempt = ++this.#failureCount;
+    this.#judge(url, error, attempt);
+    endpoints.leave(url);
+    // Another replica is tried at once; the wait comes when all of them have failed.
+    const isRound = attempt % endpoints.urls.length === 0;
+    const round = Math.ceil(attempt / endpoints.urls.length);
+    const { retryAfterMs } = error;
+    const waitMs = isRound ? retryWaitMs(round, this.#options, { random, retryAfterMs }) : 0;
+    onEvent({ kind: 'retry', url, error, attempt, waitMs });
+    await clock.sleep(waitMs, signal);
+    signal.throwIfAborted();
+  }
+
+  #judge(url: string, error: SluiceError, attempt: number): void {
+    if (!error.retryable) {
+      this.#refusing.add(url);
+      if (this.#refusing.size >= this.#modules.endpoints.urls.length) throw error;
+    }
+    if (error.code === 'response-malformed') {
+      this.#malformedCount++;
+      if (this.#malformedCount >= malformedCountMax * this.#modules.endpoints.urls.length)
+        throw error;
+    }
+    if (attempt >= this.#options.attemptsMax) throw error;
+  }
+}

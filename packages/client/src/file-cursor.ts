@@ -1,0 +1,39 @@
+/** A cursor in a file, for Node, Deno and Bun. */
+import { open, readFile, rename } from 'node:fs/promises';
+import { type Cursor, type CursorState, parseCursorState } from './cursor.ts';
+
+/**
+ * Returns a cursor that is stored in a file. The file is replaced as a whole after each batch, so a crash leaves the old
+ * or the new one; after a crash between the work and the save the last batch comes again.
+ */
+export function fileCursor(path: string): Required<Cursor> {
+  return {
+    load: async () => {
+      const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return undefined;
+        throw error;
+      });
+      return text === undefined ? undefined : parseCursorState(parseJson(text));
+    },
+    save: async (state: CursorState) => {
+      const draft = `${path}.new`;
+      const file = await open(draft, 'w');
+      try {
+        await file.writeFile(`${JSON.stringify(state)}\n`);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(draft, path);
+    },
+  };
+}
+
+/** What is not JSON is refused as a cursor, with what was found. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}

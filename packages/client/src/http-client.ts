@@ -1,0 +1,134 @@
+/** One request to one base URL: timeouts, the key, statuses to errors. Retries are decided above. */
+import type { OnEvent } from './client-events.ts';
+import type { Clock } from './clock.ts';
+import { buildReplyError } from './http-reply.ts';
+import { SluiceError } from './sluice-error.ts';
+import { timedOut, waitFor } from './wait-for.ts';
+
+export interface HttpOptions {
+  readonly key: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** How long to wait for the status line, and for a small body. */
+  readonly timeoutMs: number;
+}
+
+export interface HttpModules {
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly onEvent: OnEvent;
+}
+
+export interface HttpRequest {
+  readonly url: string;
+  /** JSON; its presence makes the request a POST. */
+  readonly body?: string;
+  readonly fromBlock?: number;
+  /** Whether to refuse compression, where the platform lets a program say so. */
+  readonly isPlain?: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A response whose body is still to be read. Closing it twice is harmless. */
+export interface OpenResponse {
+  readonly response: Response;
+  close(): void;
+}
+
+/** An error body or a small answer; a longer one is cut, because it is only shown. */
+const smallBodyBytesMax = 1024 * 1024;
+
+export class HttpClient {
+  readonly #options: HttpOptions;
+  readonly #modules: HttpModules;
+
+  constructor(options: HttpOptions, modules: HttpModules) {
+    this.#options = options;
+    this.#modules = modules;
+  }
+
+  /** Resolves with the response once its status is here. Rejects with a coded error, or with the signal's reason. */
+  async open(request: HttpRequest): Promise<OpenResponse> {
+    const { clock, onEvent } = this.#modules;
+    const { url, signal, fromBlock } = request;
+    const connection = new AbortController();
+    const close = () => connection.abort();
+    onEvent({ kind: 'request', url, ...(fromBlock === undefined ? {} : { fromBlock }) });
+    const startMs = clock.nowMs();
+    try {
+      const sent = this.#modules.fetch(url, this.#init(request, connection.signal));
+      const response = await waitFor(sent, { clock, signal, ms: this.#options.timeoutMs });
+      if (response === timedOut) {
+        throw new SluiceError('timeout', { detail: `${url}, ${this.#options.timeoutMs} ms` });
+      }
+      onEvent({ kind: 'response', url, status: response.status, ms: clock.nowMs() - startMs });
+      return { response, close };
+    } catch (cause) {
+      close();
+      signal.throwIfAborted();
+      throw cause instanceof SluiceError ? cause : networkError(url, cause);
+    }
+  }
+
+  /** Resolves with the whole text of a small body and closes the response. */
+  async readText({ response, close }: OpenResponse, signal: AbortSignal): Promise<string> {
+    const { clock } = this.#modules;
+    try {
+      const text = await waitFor(collectText(response), {
+        clock,
+        signal,
+        ms: this.#options.timeoutMs,
+      });
+      if (text === timedOut) throw new SluiceError('timeout', { detail: response.url });
+      return text;
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw cause instanceof SluiceError ? cause : networkError(response.url, cause);
+    } finally {
+      close();
+    }
+  }
+
+  /** Reads the body of a refusal and returns the error that it stands for. */
+  async refuse(opened: OpenResponse, signal: AbortSignal): Promise<SluiceError> {
+    const text = await this.readText(opened, signal);
+    return buildReplyError(opened.response, text, this.#modules.clock);
+  }
+
+  #init({ body, isPlain }: HttpRequest, signal: AbortSignal): RequestInit {
+    const { key, headers } = this.#options;
+    return {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(isPlain === true ? { 'accept-encoding': 'identity' } : {}),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body }),
+      // A redirected POST becomes a GET, and a key must not travel to another host.
+      redirect: 'manual',
+      cache: 'no-store',
+      signal,
+    };
+  }
+}
+
+function networkError(url: string, cause: unknown): SluiceError {
+  const inner = (cause as { cause?: { code?: unknown; message?: unknown } } | undefined)?.cause;
+  const reason = inner?.code ?? inner?.message ?? (cause as Error | undefined)?.message ?? cause;
+  return new SluiceError('network-failed', { detail: `${url}, ${String(reason)}`, cause });
+}
+
+async function collectText({ body }: Response): Promise<string> {
+  if (body === null) return '';
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let length = 0; length < smallBodyBytesMax; ) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    length += value.byteLength;
+    text += decoder.decode(value, { stream: true });
+  }
+  return text;
+}

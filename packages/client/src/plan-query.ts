@@ -1,0 +1,81 @@
+/** From a query to request bodies: the client adds the fields that it needs to resume. */
+import { DIALECT_DEFAULT, type Dialect } from '@sluice/protocol/dialect';
+import { defaultFieldNames, KINDS } from '@sluice/protocol/field-table';
+import type { FieldsBody } from '@sluice/protocol/query-body';
+import { buildBlockParser, type ParseLine } from './block-parser.ts';
+import type { Query } from './query-types.ts';
+import { SluiceError } from './sluice-error.ts';
+
+export interface QueryPlan {
+  readonly dialect: Dialect;
+  readonly fromBlock: number;
+  /** The last slot; `undefined` to follow the ledger. */
+  readonly toBlock: number | undefined;
+  readonly parentBlockHash: string | undefined;
+  readonly parse: ParseLine;
+  /** Whether headers hold the finalized head only because the client asked for it. */
+  readonly addsFinalizedHead: boolean;
+  body(request: BodyRequest): string;
+}
+
+export interface BodyRequest {
+  readonly fromBlock: number;
+  readonly parentBlockHash: string | undefined;
+  /** Whether to ask for the finalized head in every header, which not every service knows. */
+  readonly withFinalizedHead: boolean;
+}
+
+/** Not in the table of every service; asked for in the default dialect, and left out for a service that refuses it. */
+export const finalizedHeadField = 'finalizedHead';
+
+export function planQuery(query: Query): QueryPlan {
+  const { fromBlock, toBlock, parentBlockHash, ...rest } = query;
+  checkNumber('fromBlock', fromBlock);
+  if (toBlock !== undefined && toBlock !== null) checkNumber('toBlock', toBlock);
+  const dialect = query.type ?? DIALECT_DEFAULT;
+  const fields = completeFields(query.fields, dialect);
+  const block = fields.block as Readonly<Record<string, boolean>>;
+  return {
+    dialect,
+    fromBlock,
+    toBlock: toBlock ?? undefined,
+    parentBlockHash: parentBlockHash ?? undefined,
+    parse: buildBlockParser(fields),
+    addsFinalizedHead: dialect === DIALECT_DEFAULT && block[finalizedHeadField] !== true,
+    body: ({ withFinalizedHead, ...position }) => {
+      const isAdded = withFinalizedHead && dialect === DIALECT_DEFAULT;
+      const sent = isAdded
+        ? { ...fields, block: { ...block, [finalizedHeadField]: true } }
+        : fields;
+      return JSON.stringify({
+        ...rest,
+        fromBlock: position.fromBlock,
+        toBlock,
+        parentBlockHash: position.parentBlockHash,
+        fields: sent,
+      });
+    },
+  };
+}
+
+/** A query without `fields` gets the fields that the service sends by default, and in any case the number and the hash. */
+function completeFields(fields: FieldsBody | undefined, dialect: Dialect): FieldsBody {
+  const chosen = fields ?? defaultFields(dialect);
+  return { ...chosen, block: { ...chosen.block, number: true, hash: true } };
+}
+
+function defaultFields(dialect: Dialect): FieldsBody {
+  return Object.fromEntries(
+    KINDS.map((kind) => [
+      kind,
+      Object.fromEntries(defaultFieldNames(kind, dialect).map((name) => [name, true])),
+    ]),
+  );
+}
+
+function checkNumber(name: string, value: unknown): void {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return;
+  throw new SluiceError('option-invalid', {
+    detail: `${name} is ${String(value)}, not a whole number from 0`,
+  });
+}

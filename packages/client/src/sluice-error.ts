@@ -1,0 +1,160 @@
+/**
+ * The catalogue of everything that can go wrong between a program and a service. Codes are public, listed in
+ * `docs/client.md`, and never reused.
+ */
+export interface ClientErrorRow {
+  /** What happened. */
+  readonly text: string;
+  /** What to do about it. */
+  readonly remedy: string;
+  /** Whether the same call can succeed later without a change. The stream retries these by itself. */
+  readonly retryable: boolean;
+}
+
+export const CLIENT_ERRORS = {
+  'option-invalid': {
+    text: 'an option has a value that it cannot have',
+    remedy: 'correct the option that the message names',
+    retryable: false,
+  },
+  'cursor-invalid': {
+    text: 'the stored cursor cannot be read',
+    remedy: 'restore the cursor from a backup, or delete it and start again from a known block',
+    retryable: false,
+  },
+  'cursor-failed': {
+    text: 'the cursor could not be loaded or saved',
+    remedy: 'check that the place where the cursor is stored exists and can be written',
+    retryable: false,
+  },
+  'query-invalid': {
+    text: 'the service refused the query',
+    remedy: 'correct the value at the path that the message names',
+    retryable: false,
+  },
+  'range-unavailable': {
+    text: 'the range starts below the first block that the service has',
+    remedy: 'start at `start_block` of `metadata()`, or use a service with more history',
+    retryable: false,
+  },
+  'key-refused': {
+    text: 'the service wants a key, and none or a wrong one was sent',
+    remedy: 'set the option `key` to a key that the service knows',
+    retryable: false,
+  },
+  'not-found': {
+    text: 'the service has no such dataset or address',
+    remedy: 'check the option `url`: it ends in /datasets/NAME, and GET /datasets lists the names',
+    retryable: false,
+  },
+  redirected: {
+    text: 'the service answered with a redirect',
+    remedy: 'set the option `url` to the final address; a redirected POST would lose its query',
+    retryable: false,
+  },
+  'request-refused': {
+    text: 'the service refused the request',
+    remedy: 'read the message of the service, which the error carries',
+    retryable: false,
+  },
+  'over-limit': {
+    text: 'the limit of the key, or of the service, is reached',
+    remedy: 'wait, send fewer requests at once, or ask the operator for a higher limit',
+    retryable: true,
+  },
+  'service-unavailable': {
+    text: 'the service cannot answer now',
+    remedy: 'wait: it is starting, stopping or overloaded, or a proxy cannot reach it',
+    retryable: true,
+  },
+  'service-failed': {
+    text: 'the service failed while it handled the request',
+    remedy: 'wait and retry; the log of the service has the cause under the request id',
+    retryable: true,
+  },
+  'network-failed': {
+    text: 'the connection failed',
+    remedy: 'check that the service runs and that its address can be reached from here',
+    retryable: true,
+  },
+  timeout: {
+    text: 'the service did not answer in time',
+    remedy: 'check the load of the service, or raise the option `timeoutMs`',
+    retryable: true,
+  },
+  stalled: {
+    text: 'the response stopped before its end',
+    remedy: 'check the network, and that no proxy buffers responses; `stallMs` is the limit',
+    retryable: true,
+  },
+  'response-cut': {
+    text: 'the response ended in the middle of a line',
+    remedy: 'check the network and the proxies between; whole lines before the cut are kept',
+    retryable: true,
+  },
+  'response-malformed': {
+    text: 'the response breaks the rules of the interface',
+    remedy: 'check that `url` names a dataset of Sluice or of an SQD Portal, and what is between',
+    retryable: true,
+  },
+  'line-too-long': {
+    text: 'a line of the response is longer than the limit',
+    remedy: 'select fewer fields, or raise the option `lineBytesMax`',
+    retryable: false,
+  },
+  'no-common-block': {
+    text: 'the ledger forked below every block that the cursor knows',
+    remedy: 'delete what was stored above the last finalized block, and start again from there',
+    retryable: false,
+  },
+  'base58-invalid': {
+    text: 'the text is not base58 of the expected length',
+    remedy: 'check for characters that base58 does not have (0, O, I, l) and for a cut text',
+    retryable: false,
+  },
+} as const satisfies Record<string, ClientErrorRow>;
+
+export type ClientErrorCode = keyof typeof CLIENT_ERRORS;
+
+/** What the service said in an error body. */
+export interface ServiceReply {
+  readonly status: number;
+  readonly code?: string;
+  readonly message?: string;
+  readonly path?: string;
+  readonly requestId?: string;
+}
+
+export interface SluiceErrorOptions {
+  /** What tells this occurrence from others; part of the message. */
+  readonly detail?: string;
+  readonly reply?: ServiceReply;
+  /** How long the service asks to wait. */
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+/** Every error that the client throws, except the reason of an aborted signal. */
+export class SluiceError extends Error {
+  override readonly name = 'SluiceError';
+  readonly code: ClientErrorCode;
+  readonly remedy: string;
+  readonly retryable: boolean;
+  readonly reply: ServiceReply | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ClientErrorCode, options: SluiceErrorOptions = {}) {
+    const { text, remedy, retryable } = CLIENT_ERRORS[code];
+    const detail = options.detail === undefined ? '' : ` (${options.detail})`;
+    super(`${text}${detail}; ${remedy} [${code}]`, { cause: options.cause });
+    this.code = code;
+    this.remedy = remedy;
+    this.retryable = retryable;
+    this.reply = options.reply;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+export function isSluiceError(error: unknown, code?: ClientErrorCode): error is SluiceError {
+  return error instanceof SluiceError && (code === undefined || error.code === code);
+}

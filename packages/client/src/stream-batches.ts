@@ -1,0 +1,210 @@
+/**
+ * The loop that a consumer would otherwise write: ask, read, resume after every end, roll back on a fork.
+ *
+ *         ┌───────────────────── ask from `next` with the tip's hash ◄─────────────┐
+ *         │ 200                 │ 204              │ 409                │ failure  │
+ *   read lines, yield       wait a little    find common block,    wait, maybe     │
+ *   blocks until the end         │           yield the rollback   another replica  │
+ *         └──────────────────────┴──────────────────┴────────────────────┴─────────┘
+ */
+import type { Backlog } from './backlog.ts';
+import type { ParsedBlock } from './block-parser.ts';
+import { type BlockRef, parseBlockRef } from './block-ref.ts';
+import type { OnEvent } from './client-events.ts';
+import type { Clock } from './clock.ts';
+import type { Attempts, Endpoints } from './endpoints.ts';
+import { findCommonBlock } from './find-common-block.ts';
+import { type LineLimits, readLineGroups } from './line-groups.ts';
+import { finalizedHeadField, type QueryPlan } from './plan-query.ts';
+import { SluiceError } from './sluice-error.ts';
+import type { Answer, LinesAnswer, StreamRequester } from './stream-requester.ts';
+import type { Batch, BlocksBatch } from './stream-types.ts';
+
+export interface StreamModules {
+  readonly requester: StreamRequester;
+  readonly endpoints: Endpoints;
+  readonly attempts: Attempts;
+  readonly backlog: Backlog;
+  readonly clock: Clock;
+  readonly onEvent: OnEvent;
+}
+
+/** A service that answers at once that there is nothing new is asked again after this time at the earliest. */
+const idleMsMin = 1_000;
+/** So long without news, another replica may have some. */
+const quietMsMax = 20_000;
+
+export class BatchLoop {
+  readonly #plan: QueryPlan;
+  readonly #limits: LineLimits;
+  readonly #modules: StreamModules;
+  readonly #signal: AbortSignal;
+  #finalizedHead: BlockRef | null = null;
+  #newsAtMs: number;
+  /** Whether the last answer was empty though the range is bounded: one more such answer says that all is covered. */
+  #isEmptyOnce = false;
+
+  constructor(
+    options: {
+      readonly plan: QueryPlan;
+      readonly limits: LineLimits;
+      readonly signal: AbortSignal;
+    },
+    modules: StreamModules,
+  ) {
+    this.#plan = options.plan;
+    this.#limits = options.limits;
+    this.#signal = options.signal;
+    this.#modules = modules;
+    this.#newsAtMs = modules.clock.nowMs();
+  }
+
+  async *run(): AsyncGenerator<Batch> {
+    const { endpoints, attempts, requester, backlog } = this.#modules;
+    const { toBlock } = this.#plan;
+    while (toBlock === undefined || backlog.next <= toBlock) {
+      const url = endpoints.current;
+      try {
+        const answer = await requester.ask(url, {
+          fromBlock: backlog.next,
+          parentHash: backlog.tip?.hash ?? backlog.parentHash,
+          isPlain: this.#isEmptyOnce,
+        });
+        if (yield* this.#take(url, answer)) return;
+      } catch (error) {
+        await attempts.failed(url, error, this.#signal);
+      }
+    }
+  }
+
+  /** Returns whether the range is covered. */
+  async *#take(url: string, answer: Answer): AsyncGenerator<Batch, boolean> {
+    switch (answer.kind) {
+      case 'lines':
+        return yield* this.#readLines(url, answer);
+      case 'above':
+        this.#modules.attempts.progressed();
+        await this.#idle(url, answer.startedAtMs);
+        return false;
+      case 'conflict':
+        yield await this.#rollBack(url, answer.previousBlocks);
+        return false;
+    }
+  }
+
+  async *#readLines(url: string, answer: LinesAnswer): AsyncGenerator<Batch, boolean> {
+    const { attempts, clock, onEvent, backlog } = this.#modules;
+    let isEmpty = true;
+    try {
+      const modules = { clock, signal: this.#signal };
+      for await (const { lines, bytes } of readLineGroups(answer.body, this.#limits, modules)) {
+        const batch = this.#append(lines, isEmpty ? answer.finalizedHead : null);
+        isEmpty = false;
+        attempts.progressed();
+        this.#newsAtMs = clock.nowMs();
+        const { blocks, finalizedHead } = batch;
+        const tip = backlog.tip as BlockRef;
+        onEvent({ kind: 'blocks', count: blocks.length, bytes, tip, finalizedHead });
+        yield batch;
+      }
+    } finally {
+      answer.close();
+    }
+    return isEmpty ? await this.#judgeEmpty(url, answer) : false;
+  }
+
+  /**
+   * An empty response to a bounded request says that every slot left was skipped. A proxy that cuts a compressed body
+   * makes the same sight, so it must be seen twice, the second time without compression.
+   */
+  async #judgeEmpty(url: string, answer: LinesAnswer): Promise<boolean> {
+    this.#modules.attempts.progressed();
+    if (this.#plan.toBlock !== undefined) {
+      if (this.#isEmptyOnce) return true;
+      this.#isEmptyOnce = true;
+      return false;
+    }
+    await this.#idle(url, answer.startedAtMs);
+    return false;
+  }
+
+  /** Takes lines as blocks, all of them or none. */
+  #append(lines: readonly string[], headFromHeaders: BlockRef | null): BlocksBatch {
+    const { backlog } = this.#modules;
+    const blocks = lines.map((line) => this.#plan.parse(line));
+    const refs = blocks.map(({ header: { number, hash } }) => ({ number, hash }));
+    this.#checkOrder(refs);
+    const headFromLine = parseBlockRef(blocks.at(-1)?.header[finalizedHeadField]) ?? null;
+    const heads = [headFromHeaders, headFromLine].filter((head) => head !== null);
+    this.#checkFinalized(heads, refs);
+    for (const ref of refs) backlog.append(ref);
+    for (const head of heads) {
+      backlog.finalize(head);
+      // A replica may know an older one.
+      if (head.number > (this.#finalizedHead?.number ?? -1)) this.#finalizedHead = head;
+    }
+    this.#isEmptyOnce = false;
+    const sent = this.#plan.addsFinalizedHead ? blocks.map(withoutFinalizedHead) : blocks;
+    return {
+      kind: 'blocks',
+      // What the fields of the query select is known to the compiler where the query is written.
+      blocks: sent as unknown as BlocksBatch['blocks'],
+      finalizedHead: this.#finalizedHead,
+      cursor: backlog.toState(),
+    };
+  }
+
+  #checkOrder(refs: readonly BlockRef[]): void {
+    let next = this.#modules.backlog.next;
+    for (const { number } of refs) {
+      if (number < next || number > (this.#plan.toBlock ?? Infinity)) {
+        const detail = `block ${number} came where ${next} or a later one was due`;
+        throw new SluiceError('response-malformed', { detail });
+      }
+      next = number + 1;
+    }
+  }
+
+  #checkFinalized(heads: readonly BlockRef[], coming: readonly BlockRef[]): void {
+    const other = heads.find((head) => this.#modules.backlog.contradicts(head, coming));
+    if (other === undefined) return;
+    const detail = `finalized block ${other.number} is not the block that was delivered`;
+    throw new SluiceError('response-malformed', { detail });
+  }
+
+  async #rollBack(url: string, previousBlocks: readonly BlockRef[]): Promise<Batch> {
+    const { backlog, requester, attempts, onEvent } = this.#modules;
+    const from = backlog.tip ?? null;
+    const to = await findCommonBlock(backlog, previousBlocks, (slot) =>
+      requester.readPage(url, slot),
+    );
+    if (to.number === from?.number) {
+      const detail = `a conflict names block ${to.number}, which was sent as the parent`;
+      throw new SluiceError('response-malformed', { detail });
+    }
+    backlog.rollBackTo(to);
+    attempts.progressed();
+    this.#newsAtMs = this.#modules.clock.nowMs();
+    onEvent({ kind: 'rollback', from, to });
+    return { kind: 'rollback', to, finalizedHead: this.#finalizedHead, cursor: backlog.toState() };
+  }
+
+  /** Keeps a service that answers at once from being asked in a tight loop, and leaves a replica that stands still. */
+  async #idle(url: string, startedAtMs: number): Promise<void> {
+    const { clock, endpoints } = this.#modules;
+    const nowMs = clock.nowMs();
+    if (nowMs - this.#newsAtMs > quietMsMax) {
+      endpoints.leave(url);
+      this.#newsAtMs = nowMs;
+    }
+    const waitMs = idleMsMin - (nowMs - startedAtMs);
+    if (waitMs > 0) await clock.sleep(waitMs, this.#signal);
+    this.#signal.throwIfAborted();
+  }
+}
+
+/** The consumer gets the header that it selected. */
+function withoutFinalizedHead(block: ParsedBlock): ParsedBlock {
+  const { [finalizedHeadField]: _, ...header } = block.header;
+  return { ...block, header: header as ParsedBlock['header'] };
+}

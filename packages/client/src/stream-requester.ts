@@ -1,0 +1,167 @@
+/** One request of a stream: the body, and what the status and the headers of its response say. */
+import { type BlockRef, parseBlockRef, parseBlockRefs } from './block-ref.ts';
+import type { Clock } from './clock.ts';
+import type { Endpoints } from './endpoints.ts';
+import { wrongHash } from './find-common-block.ts';
+import type { HttpClient, OpenResponse } from './http-client.ts';
+import { type LineLimits, readLineGroups } from './line-groups.ts';
+import { finalizedHeadField, type QueryPlan } from './plan-query.ts';
+import { isSluiceError, SluiceError } from './sluice-error.ts';
+
+export interface StreamPosition {
+  readonly fromBlock: number;
+  readonly parentHash: string | undefined;
+  readonly isPlain?: boolean;
+}
+
+export interface LinesAnswer {
+  readonly kind: 'lines';
+  readonly body: ReadableStream<Uint8Array>;
+  /** On the chain of the blocks that follow. */
+  readonly finalizedHead: BlockRef | null;
+  readonly startedAtMs: number;
+  close(): void;
+}
+
+export type Answer =
+  | LinesAnswer
+  /** The whole range lies above what the service has. */
+  | { readonly kind: 'above'; readonly startedAtMs: number }
+  /** The parent that was sent is not on the chain; these are the blocks below, ascending. */
+  | { readonly kind: 'conflict'; readonly previousBlocks: readonly BlockRef[] };
+
+export interface RequesterOptions {
+  readonly plan: QueryPlan;
+  readonly limits: LineLimits;
+  readonly isFinalized: boolean;
+  readonly signal: AbortSignal;
+}
+
+const headerPrefixes = { ledger: 'x-ledger-', solana: 'x-sqd-' } as const;
+
+export class StreamRequester {
+  readonly #options: RequesterOptions;
+  readonly #modules: { http: HttpClient; endpoints: Endpoints; clock: Clock };
+
+  constructor(
+    options: RequesterOptions,
+    modules: { http: HttpClient; endpoints: Endpoints; clock: Clock },
+  ) {
+    this.#options = options;
+    this.#modules = modules;
+  }
+
+  async ask(url: string, position: StreamPosition): Promise<Answer> {
+    const { endpoints } = this.#modules;
+    try {
+      return await this.#send(url, position, !endpoints.withoutFinalizedHead.has(url));
+    } catch (error) {
+      if (!isRefusedField(error)) throw error;
+      // A service that is older, or of somebody else, names the finalized head in the headers of the response alone.
+      endpoints.withoutFinalizedHead.add(url);
+      return await this.#send(url, position, false);
+    }
+  }
+
+  /** Returns up to 100 blocks below a slot; `undefined` where the service has none to name. */
+  async readPage(url: string, fromBlock: number): Promise<readonly BlockRef[] | undefined> {
+    const answer = await this.ask(url, { fromBlock, parentHash: wrongHash }).catch((error) => {
+      if (isSluiceError(error, 'range-unavailable')) return undefined;
+      throw error;
+    });
+    switch (answer?.kind) {
+      case 'conflict':
+        return answer.previousBlocks;
+      case 'above':
+        throw new SluiceError('service-unavailable', {
+          detail: 'the chain became shorter while a fork was traced',
+        });
+      case 'lines':
+        await this.#requireLines(answer);
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  /** A service that answers with blocks does not judge the parent here; anything else that is sent with 200 is a fault. */
+  async #requireLines(answer: LinesAnswer): Promise<void> {
+    const { plan, limits, signal } = this.#options;
+    try {
+      const modules = { clock: this.#modules.clock, signal };
+      for await (const { lines } of readLineGroups(answer.body, limits, modules)) {
+        plan.parse(lines[0] as string);
+        return;
+      }
+    } finally {
+      answer.close();
+    }
+    throw new SluiceError('response-malformed', { detail: 'an empty response below known blocks' });
+  }
+
+  async #send(url: string, position: StreamPosition, withFinalizedHead: boolean): Promise<Answer> {
+    const { plan, isFinalized, signal } = this.#options;
+    const { http, clock } = this.#modules;
+    const { fromBlock, parentHash, isPlain = false } = position;
+    const startedAtMs = clock.nowMs();
+    const opened = await http.open({
+      url: `${url}/${isFinalized ? 'finalized-stream' : 'stream'}`,
+      body: plan.body({ fromBlock, parentBlockHash: parentHash, withFinalizedHead }),
+      fromBlock,
+      isPlain,
+      signal,
+    });
+    const { response, close } = opened;
+    switch (response.status) {
+      case 200:
+        return {
+          kind: 'lines',
+          body: response.body ?? new Response('').body ?? refuseBody(),
+          finalizedHead: this.#finalizedHead(response),
+          startedAtMs,
+          close,
+        };
+      case 204:
+        close();
+        return { kind: 'above', startedAtMs };
+      case 409:
+        return await this.#readConflict(opened, fromBlock);
+      default:
+        throw await http.refuse(opened, signal);
+    }
+  }
+
+  async #readConflict(opened: OpenResponse, fromBlock: number): Promise<Answer> {
+    const text = await this.#modules.http.readText(opened, this.#options.signal);
+    const previousBlocks = parseBlockRefs(parseJson(text)?.previousBlocks);
+    if (previousBlocks === undefined || (previousBlocks.at(-1)?.number ?? Infinity) >= fromBlock) {
+      const detail = `a conflict names no blocks below ${fromBlock}: ${text.slice(0, 100)}`;
+      throw new SluiceError('response-malformed', { detail });
+    }
+    return { kind: 'conflict', previousBlocks };
+  }
+
+  #finalizedHead({ headers }: Response): BlockRef | null {
+    const prefix = headerPrefixes[this.#options.plan.dialect];
+    const number = headers.get(`${prefix}finalized-head-number`);
+    const hash = headers.get(`${prefix}finalized-head-hash`);
+    if (number === null || !/^\d{1,16}$/.test(number)) return null;
+    return parseBlockRef({ number: Number(number), hash }) ?? null;
+  }
+}
+
+function isRefusedField(error: unknown): boolean {
+  return isSluiceError(error, 'query-invalid') && error.message.includes(finalizedHeadField);
+}
+
+function parseJson(text: string): { readonly previousBlocks?: unknown } | undefined {
+  try {
+    return (JSON.parse(text) ?? undefined) as { previousBlocks?: unknown } | undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refuseBody(): never {
+  throw new SluiceError('response-malformed', { detail: 'a response has no body' });
+}

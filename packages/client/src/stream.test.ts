@@ -1,0 +1,320 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import type { ClientEvent } from './client-events.ts';
+import { createClient } from './create-client.ts';
+import { wrongHash } from './find-common-block.ts';
+import { codeOf, collect } from './testing/collect.ts';
+import { ModelChain } from './testing/model-chain.ts';
+import { scaledClock } from './testing/scaled-clock.ts';
+import { type Behavior, ScriptedService } from './testing/scripted-service.ts';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+const modules = { clock: scaledClock(100), random: () => 0.5 };
+
+async function start(numbers: readonly number[], finalizedCount = 1) {
+  const chain = new ModelChain();
+  let last = -1;
+  chain.extend(
+    numbers.map((number) => {
+      const step = { gap: number - last, matches: true };
+      last = number;
+      return step;
+    }),
+  );
+  chain.finalize(numbers.length - finalizedCount);
+  const service = await ScriptedService.start(chain);
+  closers.push(() => service.close());
+  return { chain, service };
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/datasets/a`;
+}
+
+function behave(service: ScriptedService, behaviors: readonly Behavior[]): void {
+  const left = [...behaviors];
+  service.next = () => left.shift() ?? {};
+}
+
+const query = { fromBlock: 0, fields: { transaction: { fee: true } }, transactions: [{}] } as const;
+
+test('default: blocks of a bounded range, the finalized head, exact quantities, and the end', async () => {
+  const { service } = await start([0, 1, 3, 7], 2);
+  const batches = await collect(
+    createClient({ url: service.url }).stream({ ...query, toBlock: 3 }),
+  );
+  expect(batches).toHaveLength(1);
+  const [batch] = batches;
+  if (batch?.kind !== 'blocks') throw new Error('no blocks');
+  expect(batch.blocks.map(({ header }) => header)).toEqual([
+    { number: 0, hash: 'h0b0' },
+    { number: 1, hash: 'h1b0' },
+    { number: 3, hash: 'h3b0' },
+  ]);
+  expect(batch.blocks[1]?.transactions[0]?.fee).toBe(18446744073709550001n);
+  expect(batch.finalizedHead).toEqual({ number: 1, hash: 'h1b0' });
+  // Blocks below the finalized one are forgotten: nothing can replace them.
+  expect(batch.cursor).toEqual({
+    blocks: [
+      { number: 1, hash: 'h1b0' },
+      { number: 3, hash: 'h3b0' },
+    ],
+  });
+  expect(service.requests).toHaveLength(1);
+});
+
+test('behavior: the hash and the number are always asked for, and the parent hash after the first response', async () => {
+  const { service } = await start([0, 1, 2]);
+  behave(service, [{ lineCountMax: 1 }]);
+  await collect(createClient({ url: service.url }).stream({ ...query, toBlock: 2 }));
+  expect(service.requests.map(({ body }) => [body.fromBlock, body.parentBlockHash])).toEqual([
+    [0, undefined],
+    [1, 'h0b0'],
+  ]);
+  expect(service.requests[0]?.body['fields']).toMatchObject({
+    block: { number: true, hash: true },
+    transaction: { fee: true },
+  });
+});
+
+test('behavior: a range whose last slots were skipped ends after an empty answer that was seen twice', async () => {
+  const { service } = await start([0, 1, 9]);
+  const batches = await collect(
+    createClient({ url: service.url }).stream({ ...query, toBlock: 5 }),
+  );
+  expect(batches).toHaveLength(1);
+  const encodings = service.requests.map(({ headers }) => headers['accept-encoding']);
+  expect(encodings).toHaveLength(3);
+  expect(encodings[2]).toBe('identity');
+});
+
+test('behavior: a fork is a rollback to the newest common block, then the new blocks', async () => {
+  const { chain, service } = await start([0, 1, 2, 3]);
+  const stream = createClient({ url: service.url }, modules).stream(query);
+  expect((await stream.next()).value).toMatchObject({ kind: 'blocks' });
+  chain.fork(2, [{ gap: 2, matches: true }]);
+  const { value: rollback } = await stream.next();
+  expect(rollback).toMatchObject({ kind: 'rollback', to: { number: 1, hash: 'h1b0' } });
+  const { value: blocks } = await stream.next();
+  expect(blocks).toMatchObject({
+    kind: 'blocks',
+    blocks: [{ header: { number: 3, hash: 'h3b1' } }],
+  });
+  await stream.return?.();
+});
+
+test('behavior: after a 409 the service is asked page by page, with a hash that no block has', async () => {
+  const { chain, service } = await start([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  service.next = () => ({ pageLength: 2 });
+  const stream = createClient({ url: service.url }, modules).stream(query);
+  await stream.next();
+  const before = service.requests.length;
+  chain.fork(
+    7,
+    [1, 1, 1, 1, 1, 1, 1, 1].map((gap) => ({ gap, matches: true })),
+  );
+  expect((await stream.next()).value).toMatchObject({ kind: 'rollback', to: { number: 1 } });
+  const pages = service.requests
+    .slice(before)
+    .map(({ body }) => [body.fromBlock, body.parentBlockHash]);
+  expect(pages).toEqual([
+    [9, 'h8b0'],
+    [7, wrongHash],
+    [5, wrongHash],
+    [3, wrongHash],
+  ]);
+  await stream.return?.();
+});
+
+test('behavior: where the consumer holds few blocks, pages between them are passed over', async () => {
+  const chain = new ModelChain();
+  chain.extend(Array.from({ length: 400 }, (_, i) => ({ gap: 1, matches: i === 10 || i === 399 })));
+  const service = await ScriptedService.start(chain);
+  closers.push(() => service.close());
+  const client = createClient({ url: service.url }, modules);
+  const stream = client.stream({ ...query, fromBlock: 5 });
+  await stream.next();
+  chain.fork(3, [
+    { gap: 1, matches: true },
+    { gap: 1, matches: true },
+    { gap: 1, matches: true },
+  ]);
+  const before = service.requests.length;
+  expect((await stream.next()).value).toMatchObject({ kind: 'rollback', to: { number: 10 } });
+  expect(service.requests.slice(before).map(({ body }) => body.fromBlock)).toEqual([400, 11]);
+  await stream.return?.();
+});
+
+test('behavior: a stream that holds everything since its first block rolls back to the block before it', async () => {
+  const { chain, service } = await start([0, 1, 2, 3, 4, 5], 0);
+  const stream = createClient({ url: service.url }, modules).stream({ ...query, fromBlock: 4 });
+  await stream.next();
+  chain.fork(3, [
+    { gap: 2, matches: true },
+    { gap: 1, matches: true },
+    { gap: 1, matches: true },
+  ]);
+  expect((await stream.next()).value).toMatchObject({ kind: 'rollback', to: { number: 2 } });
+  const { value } = await stream.next();
+  expect(value).toMatchObject({
+    blocks: [{ header: { number: 4 } }, { header: { number: 5 } }, { header: { number: 6 } }],
+  });
+  await stream.return?.();
+});
+
+test('error: no-common-block when every block of the cursor is gone, and nothing is guessed', async () => {
+  const { chain, service } = await start([0, 1, 2, 3, 4, 5], 0);
+  const client = createClient({ url: service.url, backlogCountMax: 2 }, modules);
+  const stream = client.stream(query);
+  await stream.next();
+  chain.fork(
+    3,
+    Array.from({ length: 4 }, () => ({ gap: 1, matches: true })),
+  );
+  expect(await codeOf(stream.next())).toBe('no-common-block');
+});
+
+test('error: no-common-block for a parentBlockHash of the query that is not on the chain', async () => {
+  const { service } = await start([0, 1, 2, 3]);
+  const client = createClient({ url: service.url }, modules);
+  const wrong = client.stream({ ...query, fromBlock: 2, toBlock: 3, parentBlockHash: 'other' });
+  expect(await codeOf(collect(wrong))).toBe('no-common-block');
+  const right = client.stream({ ...query, fromBlock: 2, toBlock: 3, parentBlockHash: 'h1b0' });
+  expect(await collect(right)).toHaveLength(1);
+});
+
+test('behavior: an abort ends a pending next in the same tick, with the reason of the signal', async () => {
+  const { service } = await start([0]);
+  const stop = new AbortController();
+  const stream = createClient({ url: service.url }).stream(query, { signal: stop.signal });
+  await stream.next();
+  service.next = () => ({ instead: 'stall' });
+  const pending = stream.next();
+  let state = 'pending';
+  pending.catch(() => {
+    state = 'rejected';
+  });
+  const reason = new Error('enough');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(state).toBe('pending');
+  stop.abort(reason);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(state).toBe('rejected');
+  await expect(pending).rejects.toBe(reason);
+  expect(await stream.next()).toEqual({ done: true, value: undefined });
+});
+
+test('behavior: a stream that is left closes its connection, also while a next is pending', async () => {
+  const open = new Set<unknown>();
+  const server = createServer((_, response) => {
+    open.add(response);
+    response.on('close', () => open.delete(response));
+    response.writeHead(200).write('{"header":{"number":0,"hash":"h"}}\n');
+  });
+  const url = await listen(server);
+  const client = createClient({ url });
+  for await (const batch of client.stream(query)) {
+    expect(batch.kind).toBe('blocks');
+    break;
+  }
+  const stream = client.stream(query);
+  await stream.next();
+  const pending = stream.next();
+  await stream.return?.();
+  expect(await pending).toEqual({ done: true, value: undefined });
+  while (open.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+});
+
+test('limit: a consumer that does not ask makes the service wait', async () => {
+  let written = 0;
+  const server = createServer(async (_, response) => {
+    response.writeHead(200);
+    const pad = 'x'.repeat(50_000);
+    for (let number = 0; number < 4_000 && !response.destroyed; number++) {
+      const line = `{"header":{"number":${number},"hash":"h"},"logs":[{"message":"${pad}"}]}\n`;
+      const isTaken = response.write(line);
+      written += line.length;
+      if (!isTaken)
+        await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
+    }
+    response.end();
+  });
+  const url = await listen(server);
+  const stream = createClient({ url, batchBytesMax: 100_000 }).stream({
+    fromBlock: 0,
+    fields: { log: { message: true } },
+    logs: [{}],
+  });
+  const { value } = await stream.next();
+  if (value?.kind !== 'blocks') throw new Error('no blocks');
+  expect(value.blocks.length).toBeLessThan(10);
+  // The writer has come to rest when two looks see the same; of 200 MB it could place what sockets and buffers hold.
+  for (let before = -1; before !== written; ) {
+    before = written;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  expect(written).toBeLessThan(20_000_000);
+  await stream.return?.();
+});
+
+test('limit: line-too-long ends the stream, since a retry would bring the same line', async () => {
+  let requestCount = 0;
+  const server = createServer((_, response) => {
+    requestCount++;
+    response.on('error', () => undefined).end('x'.repeat(1_000_000));
+  });
+  const client = createClient({ url: await listen(server), lineBytesMax: 100_000 }, modules);
+  expect(await codeOf(collect(client.stream(query)))).toBe('line-too-long');
+  expect(requestCount).toBe(1);
+});
+
+test('behavior: a stalled or silent service is left for its replica, without loss or repetition', async () => {
+  const { chain, service: first } = await start([0, 1, 2, 3]);
+  const second = await ScriptedService.start(chain);
+  closers.push(() => second.close());
+  behave(first, [{ lineCountMax: 2 }, { instead: 'stall' }]);
+  const events: ClientEvent[] = [];
+  const client = createClient(
+    { url: [first.url, second.url], onEvent: (event) => events.push(event) },
+    modules,
+  );
+  const batches = await collect(client.stream({ ...query, toBlock: 3 }));
+  const numbers = batches.flatMap((batch) =>
+    batch.kind === 'blocks' ? batch.blocks.map(({ header }) => header.number) : [],
+  );
+  expect(numbers).toEqual([0, 1, 2, 3]);
+  expect(second.requests.map(({ body }) => [body.fromBlock, body.parentBlockHash])).toEqual([
+    [2, 'h1b0'],
+  ]);
+  expect(events.filter(({ kind }) => kind === 'failover')).toEqual([
+    { kind: 'failover', from: first.url, to: second.url },
+  ]);
+  const retry = events.find((event) => event.kind === 'retry');
+  expect(retry).toMatchObject({ attempt: 1, waitMs: 0, error: { code: 'timeout' } });
+});
+
+test('error: response-malformed after five attempts at a page that is no stream', async () => {
+  const { service } = await start([0, 1]);
+  service.next = () => ({ instead: 'html' });
+  const client = createClient({ url: service.url }, modules);
+  expect(await codeOf(collect(client.stream(query)))).toBe('response-malformed');
+  expect(service.requests).toHaveLength(5);
+});
+
+test('behavior: the dialect solana has its own header prefix, and decimal text becomes bigint', async () => {
+  const { service } = await start([0, 1, 2], 2);
+  service.prefix = 'x-sqd-';
+  const client = createClient({ url: service.url }, modules);
+  const [batch] = await collect(client.stream({ ...query, type: 'solana', toBlock: 2 }));
+  expect(batch?.finalizedHead).toEqual({ number: 1, hash: 'h1b0' });
+  expect(service.requests[0]?.body['type']).toBe('solana');
+  const fields = service.requests[0]?.body['fields'] as { block: object };
+  expect(Object.keys(fields.block)).toEqual(['number', 'hash']);
+});

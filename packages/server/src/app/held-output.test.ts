@@ -1,0 +1,29 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { createLog } from './create-log.ts';
+import { HeldOutput } from './held-output.ts';
+
+test('behavior: what is logged before the release comes after what was written meanwhile', async () => {
+  const terminal = Object.assign(new PassThrough(), { isTTY: true });
+  const held = new HeldOutput(terminal);
+  const log = await createLog('info', held);
+  log.info('listening');
+  await new Promise(setImmediate);
+  terminal.write('the start text\n');
+  held.release();
+  log.info('following');
+  await new Promise(setImmediate);
+  const text = String(terminal.read());
+  const places = ['the start text', 'listening', 'following'].map((part) => text.indexOf(part));
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+  expect(Math.min(...places)).toBe(0);
+});
+
+test('limit: a start that logs a thousand lines is not held back longer', () => {
+  const terminal = new PassThrough({ highWaterMark: 1e9 });
+  const held = new HeldOutput(terminal);
+  for (let i = 0; i < 1_000; i++) held.write('x');
+  expect(terminal.read()).toBeNull();
+  held.write('x');
+  expect(String(terminal.read())).toHaveLength(1_001);
+});

@@ -1,0 +1,49 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { DIALECTS } from '@sluice/protocol/dialect';
+import { pino } from 'pino';
+import type { Clock } from '../base/clock.ts';
+import { StoredReader } from '../dataset/stored-reader.ts';
+import { nodeFs } from '../storage/node-fs.ts';
+import { loadConfig } from './config/load-config.ts';
+import { Service } from './service.ts';
+
+export interface FolderService {
+  /** Of the dataset, as a client needs it. */
+  readonly url: string;
+  /** Known to this process alone, so that nobody else on the machine reads the data through this service. */
+  readonly key: string;
+  readonly reader: StoredReader;
+  close(): Promise<void>;
+}
+
+export interface ServeFolderOptions {
+  readonly dataFolder: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+/**
+ * Serves one dataset of a data folder on a free port of the loopback interface, for a command of this process. The dataset is
+ * only read, so another process may write it meanwhile.
+ */
+export async function serveFolder(
+  { dataFolder, name, version }: ServeFolderOptions,
+  { clock }: { readonly clock: Clock },
+): Promise<FolderService> {
+  const reader = await StoredReader.open(`${dataFolder}/${name}`, nodeFs);
+  const overrides = { data: dataFolder, listen: { port: 0 }, admin: { port: 0 } };
+  const { config } = loadConfig({ overrides }, {});
+  const key = randomBytes(32).toString('base64url');
+  const keys = [{ name: 'command', hash: createHash('sha256').update(key).digest() }];
+  const log = pino({ level: 'silent' });
+  const service = await Service.start({ config, keys, version }, { clock, log });
+  const { aliases } = reader.description;
+  service.expect({ name, aliases: aliases.filter((alias) => alias !== name), dialects: DIALECTS });
+  service.open(name, { reader, ingest: () => null, isFed: false });
+  return {
+    url: `http://127.0.0.1:${service.port}/datasets/${name}`,
+    key,
+    reader,
+    close: () => service.close(),
+  };
+}

@@ -1,0 +1,202 @@
+import { RECORD_ARRAY_NAMES, RECORD_ARRAYS, type RecordArray } from '@sluice/protocol/field-table';
+import type { ItemsBody, QueryBody } from '@sluice/protocol/query-body';
+import { Command } from 'commander';
+import { CodedError } from '../../base/errors.ts';
+import { isTerminal, styler, usesColor, widthOf } from '../../base/terminal.ts';
+import type { CommandContext } from '../context.ts';
+import { formatCount, formatTable } from '../format-table.ts';
+import type { BlockWriter } from '../query/block-writer.ts';
+import { buildDraft, type QueryDraft } from '../query/build-body.ts';
+import { kindsOf } from '../query/choose-fields.ts';
+import { createCsvWriter } from '../query/csv-writer.ts';
+import { createJsonWriter } from '../query/exact-json.ts';
+import { OutFile } from '../query/out-file.ts';
+import { addQueryOptions, type Output, type QueryOptions } from '../query/query-options.ts';
+import { chooseKind, createRowSource } from '../query/record-rows.ts';
+import { renderCurl, renderTypeScript } from '../query/render-request.ts';
+import { resolveRange } from '../query/resolve-range.ts';
+import { createTargetClient, type RunModules, runQuery } from '../query/run-query.ts';
+import { CountSink, createFileSink, createStreamSink } from '../query/sinks.ts';
+import { createTableWriter } from '../query/table-writer.ts';
+import { stopSignal } from '../stop-signal.ts';
+import { openTarget, type Target, urlDefault } from '../target/open-target.ts';
+import { addTarget, targetHelp } from '../target/target-options.ts';
+
+export function buildQueryCommand(context: CommandContext): Command {
+  const command = new Command('query').description(
+    'Read blocks and records of a dataset, from a running service or straight from a data folder.',
+  );
+  return addQueryOptions(addTarget(command))
+    .addHelpText('after', `${examples}\n${targetHelp}`)
+    .action(async (name: string | undefined, options: QueryOptions) => {
+      const isTable = chooseOutput(options, context.out) === 'table';
+      const draft = await buildDraft(options, { stdin: process.stdin, isTable });
+      const target = await openTarget({ target: name, data: options.data });
+      try {
+        await query(options, draft, { target, context });
+      } finally {
+        await target.close();
+      }
+    });
+}
+
+const examples = `
+Examples:
+  $ sluice query --last 10
+  $ sluice query mine --program TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA --d1 0x03,0x0c --with transaction --last 100
+  $ sluice query mine --mint EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v --output csv > balances.csv
+  $ sluice query mine --query q.json --out records.jsonl
+  $ sluice query mine --account Vote111111111111111111111111111111111111111 --follow
+  $ sluice query mine --fee-payer 9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin --count
+  $ sluice query mine --program ComputeBudget111111111111111111111111111111 --print-curl
+
+Lines always name the hash of their block, because a stream that is resumed needs it. After a fork, blocks come again from the
+common block on; a file of --out is cut back to it.`;
+
+interface QueryModules {
+  readonly target: Target;
+  readonly context: CommandContext;
+}
+
+async function query(
+  options: QueryOptions,
+  draft: QueryDraft,
+  { target, context }: QueryModules,
+): Promise<void> {
+  const { follow, finalized, count, out: path } = options;
+  if (follow === true && target.folder !== undefined) {
+    throw new CodedError('cli-follow-folder', { folder: target.where });
+  }
+  const client = createTargetClient(target, { isPatient: false });
+  const { first, last } = await resolveRange(options, draft, client);
+  const { fromBlock: _from, toBlock: _to, ...selection } = draft;
+  const range = { fromBlock: first, ...(last === undefined ? {} : { toBlock: last }) };
+  const asked = { ...range, ...selection };
+  if (options.printCurl === true || options.printTs === true) {
+    return void context.out.write(renderAsked(asked, options, target));
+  }
+  if (last !== undefined && last < first) {
+    return void context.err.write(`there is no block from slot ${first} on yet\n`);
+  }
+  const signal = stopSignal();
+  const run = {
+    query: asked,
+    finalized: finalized === true,
+    cursor: undefined,
+    limit: options.limit,
+    isEndless: follow === true,
+    showsProgress: options.quiet !== true && (path !== undefined || !isTerminal(context.out)),
+  };
+  const modules = { target, signal, err: context.err };
+  if (count === true) return countRecords(run, modules, context);
+  if (path !== undefined) return writeFile({ ...run, options, path }, modules, context.out);
+  const sink = createStreamSink(context.out, chooseWriter(asked, options, context.out));
+  try {
+    const blocks = await runQuery(run, { ...modules, sink });
+    if (isTerminal(context.out))
+      context.err.write(
+        `${formatCount(blocks)} blocks from slot ${first} to ${last ?? 'the head'}\n`,
+      );
+  } finally {
+    await sink.close();
+  }
+}
+
+function renderAsked(asked: QueryBody, options: QueryOptions, target: Target): string {
+  const request = {
+    url: target.folder === undefined ? target.url : `${urlDefault}/datasets/${target.name}`,
+    query: asked,
+    finalized: options.finalized === true,
+    hasKey: target.folder === undefined && target.key !== undefined,
+  };
+  return options.printTs === true ? renderTypeScript(request) : renderCurl(request);
+}
+
+type Run = Parameters<typeof runQuery>[0];
+
+/** A query that asks for no records is one for all of them, where records are counted. */
+function everything(query: QueryBody): QueryBody {
+  if (RECORD_ARRAY_NAMES.some((array) => query[array] !== undefined)) return query;
+  const all = Object.fromEntries(RECORD_ARRAY_NAMES.map((array) => [array, [{}]]));
+  return { ...query, ...all };
+}
+
+/** The arrays that a query can return. */
+function arraysOf(query: QueryBody): readonly RecordArray[] {
+  const kinds = kindsOf(pickItems(everything(query)));
+  return RECORD_ARRAY_NAMES.filter((array) => kinds.includes(RECORD_ARRAYS[array]));
+}
+
+function pickItems(query: QueryBody): ItemsBody {
+  const named = RECORD_ARRAY_NAMES.filter((array) => query[array] !== undefined);
+  return Object.fromEntries(named.map((array) => [array, query[array]]));
+}
+
+async function countRecords(
+  run: Run,
+  modules: Omit<RunModules, 'sink'>,
+  { out }: CommandContext,
+): Promise<void> {
+  const sink = new CountSink(arraysOf(run.query));
+  // Records without fields are counted as well as with, and cost nothing to send.
+  const query = { ...everything(run.query), fields: {} };
+  await runQuery({ ...run, query }, { ...modules, sink });
+  const counts = Object.entries(sink.counts);
+  if (!isTerminal(out)) return void out.write(`${JSON.stringify(sink.counts)}\n`);
+  const rows = counts.map(([name, value]) => [name, formatCount(value)]);
+  out.write(formatTable([['', 'count'], ...rows]));
+}
+
+async function writeFile(
+  { options, path, ...run }: Run & { readonly options: QueryOptions; readonly path: string },
+  modules: Omit<RunModules, 'sink'>,
+  out: NodeJS.WritableStream,
+): Promise<void> {
+  const { force = false, kind } = options;
+  const output = chooseOutput(options, out);
+  if (output !== 'jsonl' && output !== 'csv') throw new CodedError('cli-out-format', { output });
+  const writer = chooseWriter(run.query, options, out);
+  const { fromBlock: _from, toBlock: _to, ...asked } = run.query;
+  const file = await OutFile.open({
+    path,
+    asked: JSON.stringify({ ...asked, output, kind, finalized: run.finalized }),
+    force,
+    heading: writer.begin(),
+  });
+  const sink = createFileSink(file, writer);
+  try {
+    const { cursor } = file;
+    const tip = cursor?.blocks.at(-1);
+    if (tip !== undefined) modules.err.write(`${path} goes on after slot ${tip.number}\n`);
+    await runQuery({ ...run, cursor }, { ...modules, sink });
+  } finally {
+    await sink.close();
+  }
+}
+
+/** A table for people, lines for programs and files. */
+function chooseOutput(
+  { output, out: path, printCurl, printTs }: QueryOptions,
+  out: NodeJS.WritableStream,
+): Output {
+  const isCode = printCurl === true || printTs === true;
+  return output ?? (isTerminal(out) && path === undefined && !isCode ? 'table' : 'jsonl');
+}
+
+function chooseWriter(
+  asked: QueryBody,
+  options: QueryOptions,
+  out: NodeJS.WritableStream,
+): BlockWriter {
+  const { kind } = options;
+  const form = chooseOutput(options, out);
+  if (form === 'jsonl' || form === 'pretty') {
+    return createJsonWriter({ dialect: asked.type ?? 'ledger', isPretty: form === 'pretty' });
+  }
+  const rows = createRowSource(asked, kind ?? chooseKind(asked));
+  if (form === 'csv') return createCsvWriter(rows);
+  return createTableWriter(rows, {
+    width: isTerminal(out) ? widthOf(out) : undefined,
+    style: styler(usesColor(out)),
+  });
+}

@@ -1,0 +1,79 @@
+import { resolve } from 'node:path';
+import { isCodedError } from '../../base/errors.ts';
+import { findDatasets } from '../../dataset/find-datasets.ts';
+import { readStoredDataset } from '../../dataset/stored-dataset.ts';
+import { nodeFs } from '../../storage/node-fs.ts';
+import { WriterLock } from '../../storage/writer-lock.ts';
+import { formatCount } from '../format-table.ts';
+import type { Finding } from './check.ts';
+
+const area = 'data';
+/** Below this the next day of a busy ledger may not fit. */
+const freeBytesMin = 10e9;
+
+/** The data folder, its lock, its free space and the datasets in it. Reads the journals, not the segments. */
+export async function checkData(folder: string): Promise<Finding[]> {
+  const path = resolve(folder);
+  let names: readonly string[];
+  try {
+    names = await findDatasets(path, nodeFs);
+  } catch (error) {
+    return [describeFolder(path, error)];
+  }
+  const space = await checkSpace(path);
+  const datasets = await Promise.all(names.map((name) => checkDataset(`${path}/${name}`, name)));
+  return [await checkLock(path), ...space, ...datasets];
+}
+
+function describeFolder(path: string, error: unknown): Finding {
+  if (isCodedError(error, 'storage-missing')) {
+    const remedy = 'nothing, if this is the first start; else name the folder with --data';
+    return { area, state: 'warning', text: `${path} is not there and will be made`, remedy };
+  }
+  return {
+    area,
+    state: 'wrong',
+    text: `${path}: ${messageOf(error)}`,
+    remedy: 'correct its rights',
+  };
+}
+
+/** Taking the lock is what a service does first; it also shows whether the folder can be written to. */
+async function checkLock(path: string): Promise<Finding> {
+  try {
+    const lock = await WriterLock.acquire(path);
+    await lock.release();
+    return { area, state: 'ok', text: `${path} can be written to, and no process holds it` };
+  } catch (error) {
+    if (isCodedError(error, 'data-folder-locked')) {
+      const text = `${path} is held by a running process`;
+      const remedy = 'nothing, if that is your service; a second one needs a folder of its own';
+      return { area, state: 'warning', text, remedy };
+    }
+    return { area, state: 'wrong', text: messageOf(error), remedy: 'correct its rights' };
+  }
+}
+
+async function checkSpace(path: string): Promise<Finding[]> {
+  const { freeBytes } = await nodeFs.space(path);
+  const text = `${(freeBytes / 1e9).toFixed(1)} GB are free`;
+  if (freeBytes >= freeBytesMin) return [{ area, state: 'ok', text }];
+  return [{ area, state: 'warning', text, remedy: 'free some space, or use --keep' }];
+}
+
+async function checkDataset(path: string, name: string): Promise<Finding> {
+  try {
+    const { snapshot, blockCount } = await readStoredDataset(path, nodeFs);
+    const { start, head } = snapshot;
+    const range = head === null ? 'no block' : `slots ${start} to ${head.number}`;
+    return { area, state: 'ok', text: `${name}: ${range}, ${formatCount(blockCount)} blocks` };
+  } catch (error) {
+    const remedy = 'restore it from a copy, or fetch it again; sluice verify says more';
+    return { area, state: 'wrong', text: `${name}: ${messageOf(error)}`, remedy };
+  }
+}
+
+export function messageOf(error: unknown): string {
+  const { message } = error as Error;
+  return isCodedError(error) ? `${message} [${error.code}]` : message;
+}

@@ -1,0 +1,93 @@
+import { createServer } from 'node:net';
+import { availableParallelism, totalmem } from 'node:os';
+import { boundConnections, readOpenFilesMax } from '../../app/open-files-limit.ts';
+import { isCodedError } from '../../base/errors.ts';
+import { getJson } from '../target/get-json.ts';
+import type { Finding } from './check.ts';
+
+const probeMsMax = 2_000;
+/** What the engine, the cache and a busy head take together. */
+const memoryBytesMin = 2e9;
+
+/** How many files may be open, memory and the runtime. */
+export function checkSystem(datasets: number): Finding[] {
+  const area = 'system';
+  const memory = totalmem();
+  const memoryText = `${(memory / 1e9).toFixed(1)} GB of memory, ${availableParallelism()} cores, Node ${process.versions.node}`;
+  const remedy = 'a small ledger fits; for a busy one give the machine 2 GB or more';
+  return [
+    checkFiles(datasets),
+    memory >= memoryBytesMin
+      ? { area, state: 'ok', text: memoryText }
+      : { area, state: 'warning', text: memoryText, remedy },
+  ];
+}
+
+function checkFiles(datasets: number): Finding {
+  const area = 'system';
+  const openFilesMax = readOpenFilesMax();
+  if (openFilesMax === null) {
+    return { area, state: 'ok', text: 'the system does not say how many files may be open' };
+  }
+  const remedy = 'raise it: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker';
+  try {
+    const threads = availableParallelism();
+    const connections = boundConnections(openFilesMax, {
+      datasets: Math.max(datasets, 1),
+      threads,
+    });
+    const text = `${openFilesMax} files may be open: ${connections} connections`;
+    return connections >= 1_000
+      ? { area, state: 'ok', text }
+      : { area, state: 'warning', text, remedy };
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return { area, state: 'wrong', text: `only ${openFilesMax} files may be open`, remedy };
+  }
+}
+
+export interface Listener {
+  readonly what: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Whether each address can be listened on, or has a Sluice already. */
+export async function checkPorts(listeners: readonly Listener[]): Promise<Finding[]> {
+  return Promise.all(listeners.filter(({ port }) => port !== 0).map(checkPort));
+}
+
+async function checkPort({ what, host, port }: Listener): Promise<Finding> {
+  const area = 'ports';
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const reason = await tryListening(host, port);
+  if (reason === undefined) return { area, state: 'ok', text: `${address} is free (${what})` };
+  if (reason === 'EADDRINUSE' && (await isSluice(`http://${address}`))) {
+    const remedy = 'nothing, if that is your service; a second one needs another --port';
+    return { area, state: 'warning', text: `a Sluice listens on ${address} already`, remedy };
+  }
+  const remedy = 'choose another with --port or --host, or stop what is there';
+  return {
+    area,
+    state: 'wrong',
+    text: `${address} cannot be listened on (${what}): ${reason}`,
+    remedy,
+  };
+}
+
+function tryListening(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+/** Both listeners of a service know one of these paths. */
+async function isSluice(url: string): Promise<boolean> {
+  const answers = await Promise.allSettled([
+    getJson(`${url}/openapi.json`, { msMax: probeMsMax }),
+    getJson(`${url}/health`, { msMax: probeMsMax }),
+  ]);
+  return answers.some(({ status }) => status === 'fulfilled');
+}

@@ -1,0 +1,88 @@
+import type { QueryBody } from '@sluice/protocol/query-body';
+import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { CodedError } from '../../base/errors.ts';
+import { readSmallFile } from '../../storage/read-small-file.ts';
+import { naming } from '../metered-file.ts';
+import { defaultFields, fieldsForTable, parseFields } from './choose-fields.ts';
+import { buildItems, type FilterFlags } from './query-flags.ts';
+import type { QueryOptions } from './query-options.ts';
+
+/** A query whose range is still to be decided. */
+export type QueryDraft = Omit<QueryBody, 'fromBlock'> & { readonly fromBlock?: number };
+
+const filterNames: readonly (keyof FilterFlags)[] = [
+  'program',
+  'd1',
+  'd8',
+  'account',
+  'mint',
+  'owner',
+  'feePayer',
+  'logs',
+  'with',
+];
+
+/** The query of a file or of stdin, or what the flags stand for; not both. */
+export async function buildDraft(
+  options: QueryOptions,
+  { stdin, isTable }: { readonly stdin: NodeJS.ReadableStream; readonly isTable: boolean },
+): Promise<QueryDraft> {
+  const { query: file, fields } = options;
+  if (file === undefined) return buildFromFlags(options, isTable);
+  const given = filterNames.find((name) => options[name] !== undefined);
+  if (given !== undefined) {
+    throw new CodedError('cli-usage', {
+      option: '--query',
+      fault: `it does not go with --${given}`,
+    });
+  }
+  const read = file === '-' ? parse(await readBounded(stdin), '-') : readFile(file);
+  return fields === undefined ? read : { ...read, fields: parseFields(fields) };
+}
+
+/** Without a filter every block comes, as its header. */
+function buildFromFlags(options: QueryOptions, isTable: boolean): QueryDraft {
+  const items = buildItems(options);
+  const isUnfiltered = Object.keys(items).length === 0;
+  const chooseFields = isTable ? fieldsForTable : defaultFields;
+  return {
+    ...(isUnfiltered ? { includeAllBlocks: true } : {}),
+    fields: options.fields === undefined ? chooseFields(items) : parseFields(options.fields),
+    ...items,
+  };
+}
+
+async function readBounded(stdin: NodeJS.ReadableStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stdin) {
+    chunks.push(Buffer.from(chunk));
+    length += chunk.length;
+    if (length > QUERY_LIMITS.bodyBytesMax) {
+      throw new CodedError('cli-file-too-large', {
+        path: '-',
+        bytesMax: QUERY_LIMITS.bodyBytesMax,
+      });
+    }
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function readFile(file: string): QueryDraft {
+  return naming(file, () => parse(readSmallFile(file, QUERY_LIMITS.bodyBytesMax).toString(), file));
+}
+
+/** What the query says is checked by the service, which names the path of a wrong value. */
+function parse(source: string, file: string): QueryDraft {
+  try {
+    const value: unknown = JSON.parse(source);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch (error) {
+    throw notJson(file, error);
+  }
+  throw new CodedError('query-value-invalid', { file, allowed: 'a JSON object' });
+}
+
+function notJson(file: string, cause: unknown): CodedError {
+  return new CodedError('query-not-json', { file, fault: (cause as Error).message }, { cause });
+}

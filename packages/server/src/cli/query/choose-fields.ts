@@ -1,0 +1,89 @@
+/** The fields of a query that is built from flags. */
+import {
+  defaultFieldNames,
+  FIELDS,
+  fieldNames,
+  KINDS,
+  type Kind,
+  RECORD_ARRAYS,
+  type RecordArray,
+} from '@sluice/protocol/field-table';
+import type { FieldsBody, ItemsBody } from '@sluice/protocol/query-body';
+import { relationRows } from '@sluice/protocol/request-table';
+import { CodedError } from '../../base/errors.ts';
+import { findNearestName } from '../../base/find-nearest-name.ts';
+
+type Fields = Partial<Record<Kind, Record<string, boolean>>>;
+
+/** Every header names its block, so that the reader can resume, and its time. */
+const headerFields = { number: true, hash: true, timestamp: true };
+
+/** All fields of the kinds of records that the items can return, except those marked (ext). */
+export function defaultFields(items: ItemsBody): FieldsBody {
+  const fields: Fields = { block: { ...headerFields } };
+  for (const kind of kindsOf(items)) {
+    const names = defaultFieldNames(kind, 'ledger');
+    fields[kind] = Object.fromEntries(names.map((name) => [name, true]));
+  }
+  return fields;
+}
+
+/** The fields that a person wants to see in a table, where the width of a terminal is all there is. */
+const tableFields: Fields = {
+  block: { number: true, hash: true, timestamp: true },
+  transaction: { transactionIndex: true, signatures: true, feePayer: true, fee: true, err: true },
+  instruction: {
+    ...{ transactionIndex: true, instructionAddress: true, programId: true, d8: true },
+    ...{ isCommitted: true, error: true },
+  },
+  log: { transactionIndex: true, logIndex: true, programId: true, message: true },
+  balance: { transactionIndex: true, account: true, pre: true, post: true },
+  tokenBalance: {
+    ...{ transactionIndex: true, account: true, postMint: true, postOwner: true },
+    ...{ preAmount: true, postAmount: true },
+  },
+  reward: { pubKey: true, lamports: true, postBalance: true, rewardType: true, commission: true },
+};
+
+export function fieldsForTable(items: ItemsBody): FieldsBody {
+  const kinds: readonly Kind[] = ['block', ...kindsOf(items)];
+  return Object.fromEntries(kinds.map((kind) => [kind, tableFields[kind] ?? {}]));
+}
+
+/** The kinds of records that items match and pull in. */
+export function kindsOf(items: ItemsBody): readonly Kind[] {
+  const arrays = Object.entries(items).flatMap(([array, list]) => {
+    const relations = relationRows(array as RecordArray).filter(([name]) =>
+      (list as readonly Record<string, unknown>[]).some((item) => item[name] === true),
+    );
+    return [array as RecordArray, ...relations.map(([, { brings }]) => brings)];
+  });
+  return [...new Set(arrays)].map((array) => RECORD_ARRAYS[array]);
+}
+
+/** Parses `instruction.data,transaction.feePayer,block.timestamp`; a kind alone stands for all its fields. */
+export function parseFields(list: readonly string[]): FieldsBody {
+  const fields: Fields = { block: { number: true, hash: true } };
+  for (const text of list) {
+    const [kindText = '', name, ...more] = text.split('.');
+    const kind = KINDS.find((one) => one === kindText);
+    if (kind === undefined) throw refuse(text, kindText, KINDS);
+    const names: readonly string[] = fieldNames(kind, 'ledger');
+    const chosen = name === undefined ? Object.keys(FIELDS[kind]) : [name];
+    if (more.length > 0 || !chosen.every((one) => names.includes(one))) {
+      throw refuse(text, name ?? '', names);
+    }
+    fields[kind] = { ...fields[kind], ...Object.fromEntries(chosen.map((one) => [one, true])) };
+  }
+  return fields;
+}
+
+function refuse(found: string, name: string, known: readonly string[]): CodedError {
+  const nearest = findNearestName(name, known);
+  return new CodedError('cli-usage', {
+    option: '--fields',
+    found,
+    ...(nearest === undefined ? {} : { nearest }),
+    allowed: known.join(', '),
+  });
+}

@@ -1,0 +1,211 @@
+/**
+ * The file of `--out`, with a second file beside it that says how far it is:
+ *
+ *   FILE          lines or rows, appended
+ *   FILE.cursor   the cursor of the stream, the length of FILE that belongs to it, and where each block that may still be
+ *                 replaced ends in FILE
+ *
+ * The second file is replaced as a whole after the first was written. Whatever FILE holds beyond the stated length was written
+ * after it and is cut off when the command goes on, so that no block is there twice or in part. After a fork, FILE is cut
+ * back to the common block.
+ */
+import { createHash } from 'node:crypto';
+import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { type CursorState, parseCursorState } from '@sluice/client';
+import { CodedError } from '../../base/errors.ts';
+
+/** Where the lines of a block end. */
+interface Mark {
+  readonly slot: number;
+  readonly end: number;
+}
+
+interface OutState {
+  /** Of what was asked, without its range. */
+  readonly query: string;
+  readonly cursor: CursorState;
+  readonly bytes: number;
+  readonly marks: readonly Mark[];
+}
+
+export interface OutFileOptions {
+  readonly path: string;
+  /** What is asked and in which form, as text; only the same can be appended. */
+  readonly asked: string;
+  readonly force: boolean;
+  /** Written at the start of a new file. */
+  readonly heading: string;
+}
+
+/** Blocks that may be replaced are a few dozen; this many is a service that never names a finalized one. */
+const markCountMax = 10_000;
+const saveEveryMs = 1_000;
+
+export class OutFile {
+  readonly #path: string;
+  readonly #query: string;
+  readonly #file: FileHandle;
+  #bytes: number;
+  #marks: Mark[];
+  #cursor: CursorState | undefined;
+  #savedMs = 0;
+
+  private constructor(path: string, file: FileHandle, state: Omit<OutState, 'cursor'>) {
+    this.#path = path;
+    this.#file = file;
+    this.#query = state.query;
+    this.#bytes = state.bytes;
+    this.#marks = [...state.marks];
+  }
+
+  static async open({ path, asked, force, heading }: OutFileOptions): Promise<OutFile> {
+    const query = createHash('sha256').update(asked).digest('hex');
+    const state = force ? undefined : await readState(path, query);
+    if (state === undefined) return OutFile.#create(path, { query, force, heading });
+    const file = await attempt(path, () => open(path, 'r+'));
+    await attempt(path, () => file.truncate(state.bytes));
+    const out = new OutFile(path, file, state);
+    out.#cursor = state.cursor;
+    return out;
+  }
+
+  static async #create(
+    path: string,
+    { query, force, heading }: { query: string; force: boolean; heading: string },
+  ): Promise<OutFile> {
+    const isThere = await stat(path).catch(() => undefined);
+    if (isThere !== undefined && !force) throw new CodedError('cli-file-exists', { path });
+    if (isThere?.isFile() === false) throw new CodedError('cli-file-irregular', { path });
+    await rm(cursorPath(path), { force: true });
+    const file = await attempt(path, () => open(path, 'w'));
+    const bytes = Buffer.byteLength(heading);
+    const out = new OutFile(path, file, { query, bytes: 0, marks: [{ slot: -1, end: bytes }] });
+    await out.#write(heading);
+    return out;
+  }
+
+  /** Where the stream goes on; undefined for a new file. */
+  get cursor(): CursorState | undefined {
+    return this.#cursor;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Appends the texts of blocks, by slot. */
+  async append(texts: readonly (readonly [slot: number, text: string])[]): Promise<void> {
+    let end = this.#bytes;
+    for (const [slot, text] of texts) {
+      end += Buffer.byteLength(text);
+      this.#marks.push({ slot, end });
+    }
+    await this.#write(texts.map(([, text]) => text).join(''));
+  }
+
+  /** Cuts off every block above a slot. The length is saved first: a file that is longer than stated can be resumed. */
+  async rollBack(slot: number, cursor: CursorState): Promise<void> {
+    const last = this.#marks.findLastIndex((mark) => mark.slot <= slot);
+    const mark = this.#marks[last];
+    if (mark === undefined) {
+      const fault = `the ledger forked at slot ${slot}, below what is known of the file`;
+      throw new CodedError('cli-out-damaged', { path: this.#path, fault });
+    }
+    this.#marks = this.#marks.slice(0, last + 1);
+    this.#bytes = mark.end;
+    this.#cursor = cursor;
+    await this.#save();
+    await attempt(this.#path, () => this.#file.truncate(mark.end));
+  }
+
+  /** Notes how far the file is; saved once in a while, and when it is closed. */
+  async note(cursor: CursorState, finalizedSlot: number | undefined, nowMs: number): Promise<void> {
+    this.#cursor = cursor;
+    const floor = this.#marks.findLastIndex(({ slot }) => slot <= (finalizedSlot ?? -1));
+    this.#marks = this.#marks.slice(Math.max(floor, this.#marks.length - markCountMax, 0));
+    if (nowMs - this.#savedMs < saveEveryMs) return;
+    this.#savedMs = nowMs;
+    await this.#save();
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#save();
+    } finally {
+      await this.#file.close();
+    }
+  }
+
+  async #save(): Promise<void> {
+    const cursor = this.#cursor;
+    if (cursor === undefined) return;
+    await attempt(this.#path, () => this.#file.datasync());
+    const state: OutState = { query: this.#query, cursor, bytes: this.#bytes, marks: this.#marks };
+    const place = cursorPath(this.#path);
+    const temporary = `${place}.${process.pid}.tmp`;
+    await attempt(place, async () => {
+      await writeFile(temporary, `${JSON.stringify(state)}\n`);
+      await rename(temporary, place);
+    });
+  }
+
+  async #write(text: string): Promise<void> {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; ) {
+      const position = this.#bytes + at;
+      const { bytesWritten } = await attempt(this.#path, () =>
+        this.#file.write(bytes, at, bytes.length - at, position),
+      );
+      at += bytesWritten;
+    }
+    this.#bytes += bytes.length;
+  }
+}
+
+function cursorPath(path: string): string {
+  return `${path}.cursor`;
+}
+
+/** What the last run left; undefined if there is nothing to go on from. */
+async function readState(path: string, query: string): Promise<OutState | undefined> {
+  const text = await readFile(cursorPath(path), 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  const state = parseState(text, path);
+  if (state.query !== query) throw new CodedError('cli-out-differs', { path });
+  const size = (await stat(path).catch(() => undefined))?.size ?? 0;
+  if (size < state.bytes) {
+    const fault = `it has ${size} bytes, not the ${state.bytes} that were written`;
+    throw new CodedError('cli-out-damaged', { path, fault });
+  }
+  return state;
+}
+
+function parseState(text: string, path: string): OutState {
+  try {
+    const { query, cursor, bytes, marks } = JSON.parse(text) as OutState;
+    const isWhole = Number.isSafeInteger(bytes) && Array.isArray(marks);
+    if (isWhole) return { query: String(query), cursor: parseCursorState(cursor), bytes, marks };
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  throw unreadable(path);
+}
+
+function unreadable(path: string, cause?: unknown): CodedError {
+  const fault = `${cursorPath(path)} cannot be read`;
+  return new CodedError('cli-out-damaged', { path, fault }, { cause });
+}
+
+async function attempt<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw unwritable(path, error);
+  }
+}
+
+function unwritable(path: string, cause: unknown): unknown {
+  const reason = (cause as NodeJS.ErrnoException).code;
+  if (reason === undefined) return cause;
+  return new CodedError('cli-file-unwritable', { path, reason }, { cause });
+}

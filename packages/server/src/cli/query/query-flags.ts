@@ -1,0 +1,112 @@
+/** The flags of `sluice query` for common cases, and the items of a query that they stand for. */
+import type { RecordArray } from '@sluice/protocol/field-table';
+import type { ItemsBody } from '@sluice/protocol/query-body';
+import { relationRows } from '@sluice/protocol/request-table';
+import { CodedError } from '../../base/errors.ts';
+import { findNearestName } from '../../base/find-nearest-name.ts';
+
+export interface FilterFlags {
+  readonly program?: readonly string[];
+  readonly d1?: readonly string[];
+  readonly d8?: readonly string[];
+  readonly account?: readonly string[];
+  readonly mint?: readonly string[];
+  readonly owner?: readonly string[];
+  readonly feePayer?: readonly string[];
+  /** `true` where the flag has no value. */
+  readonly logs?: true | readonly string[];
+  readonly with?: readonly string[];
+}
+
+type Item = Record<string, unknown>;
+type Items = Partial<Record<RecordArray, readonly Item[]>>;
+
+/** Returns the items that the flags ask for; none where no flag filters. Flags of one kind of record are AND-ed. */
+export function buildItems(flags: FilterFlags): ItemsBody {
+  const items: Items = {
+    ...instructionItems(flags),
+    ...transactionItems(flags),
+    ...tokenBalanceItems(flags),
+    ...logItems(flags),
+  };
+  return addRelations(items, flags.with ?? []) as ItemsBody;
+}
+
+/** `--account` narrows the instructions of `--program`, where both are given. */
+function instructionItems({ program, d1, d8, account }: FilterFlags): Items {
+  if (program === undefined && d1 === undefined && d8 === undefined) return {};
+  return { instructions: [defined({ programId: program, d1, d8, mentionsAccount: account })] };
+}
+
+function transactionItems({ program, d1, d8, account, feePayer }: FilterFlags): Items {
+  const isTaken = program !== undefined || d1 !== undefined || d8 !== undefined;
+  const mentionsAccount = isTaken ? undefined : account;
+  if (feePayer === undefined && mentionsAccount === undefined) return {};
+  return { transactions: [defined({ feePayer, mentionsAccount })] };
+}
+
+/** A token account may have the mint and the owner before, after, or both. */
+function tokenBalanceItems({ mint, owner }: FilterFlags): Items {
+  if (mint === undefined && owner === undefined) return {};
+  return {
+    tokenBalances: [
+      defined({ preMint: mint, preOwner: owner }),
+      defined({ postMint: mint, postOwner: owner }),
+    ],
+  };
+}
+
+/** Without programs of its own, `--logs` takes those of `--program`. */
+function logItems({ logs, program }: FilterFlags): Items {
+  if (logs === undefined) return {};
+  return { logs: [defined({ programId: logs === true ? program : logs })] };
+}
+
+function defined(item: Item): Item {
+  return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined));
+}
+
+/** Short names for what `--with` pulls in, beside the names of the query language. */
+const shortNames: Readonly<Record<string, string>> = {
+  inner: 'innerInstructions',
+  parents: 'parentInstructions',
+};
+
+/** Sets each relation on every item that has it, and refuses one that no item has. */
+function addRelations(items: Items, names: readonly string[]): Items {
+  const found = new Set<string>();
+  const entries = Object.entries(items).map(([array, list]) => {
+    const relations = names.flatMap((name) => {
+      const relation = findRelation(array as RecordArray, name);
+      if (relation !== undefined) found.add(name);
+      return relation ?? [];
+    });
+    const flags = Object.fromEntries(relations.map((name) => [name, true]));
+    return [array, list.map((item) => ({ ...item, ...flags }))];
+  });
+  const unknown = names.find((name) => !found.has(name));
+  if (unknown !== undefined) throw refuseRelation(unknown, items);
+  return Object.fromEntries(entries) as Items;
+}
+
+/** `logs`, `balances` and so on stand for those of the transaction, where an item has no such relation of its own. */
+function findRelation(array: RecordArray, name: string): string | undefined {
+  const known: readonly string[] = relationRows(array).map(([relation]) => relation);
+  const camel = name.replaceAll(/-([a-z])/g, (_all, letter: string) => letter.toUpperCase());
+  const wanted = shortNames[camel] ?? camel;
+  const ofTransaction = `transaction${wanted.charAt(0).toUpperCase()}${wanted.slice(1)}`;
+  return [wanted, ofTransaction].find((relation) => known.includes(relation));
+}
+
+function refuseRelation(name: string, items: Items): CodedError {
+  const allowed = Object.keys(items).flatMap((array) =>
+    relationRows(array as RecordArray).map(([relation]) => relation as string),
+  );
+  const nearest = findNearestName(name, allowed);
+  return new CodedError('cli-usage', {
+    option: '--with',
+    found: name,
+    ...(nearest === undefined ? {} : { nearest }),
+    allowed: [...new Set(allowed)].join(', ') || 'nothing without a filter such as --program',
+  });
+}

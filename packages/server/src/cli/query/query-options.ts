@@ -1,0 +1,137 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { dateOption, numberOption, slotOption } from '../parse-option.ts';
+import type { TargetOptions } from '../target/target-options.ts';
+import type { FilterFlags } from './query-flags.ts';
+import { ROW_KINDS, type RowKind } from './record-rows.ts';
+
+export const OUTPUTS = ['jsonl', 'pretty', 'table', 'csv'] as const;
+export type Output = (typeof OUTPUTS)[number];
+
+/** A slot, or a time in unix seconds. */
+export type Place = { readonly slot: number } | { readonly seconds: number };
+
+export interface QueryOptions extends TargetOptions, FilterFlags {
+  readonly query?: string;
+  readonly from?: Place;
+  readonly to?: Place;
+  readonly last?: number;
+  readonly fields?: readonly string[];
+  readonly finalized?: boolean;
+  readonly follow?: boolean;
+  readonly limit?: number;
+  readonly output?: Output;
+  readonly kind?: RowKind;
+  readonly out?: string;
+  readonly force?: boolean;
+  readonly count?: boolean;
+  readonly printCurl?: boolean;
+  readonly printTs?: boolean;
+  readonly quiet?: boolean;
+}
+
+const countRange = { min: 1, max: Number.MAX_SAFE_INTEGER, integer: true };
+
+export function addQueryOptions(command: Command): Command {
+  addFilterOptions(command);
+  addRangeOptions(command);
+  return addOutputOptions(command);
+}
+
+function addFilterOptions(command: Command): void {
+  command
+    .option('--query <file>', 'the query as JSON, as docs/query.md describes it; - for stdin')
+    .addOption(several('--program <ids>', 'instructions of these programs'))
+    .addOption(
+      several('--d1 <hex>', 'of those, the ones whose data begins with this byte: 0x03,0x0c'),
+    )
+    .addOption(several('--d8 <hex>', 'or with these eight bytes'))
+    .addOption(
+      several(
+        '--account <addresses>',
+        'transactions, or instructions of --program, that mention it',
+      ),
+    )
+    .addOption(several('--fee-payer <addresses>', 'transactions that it paid for'))
+    .addOption(several('--mint <addresses>', 'token balances of this mint'))
+    .addOption(several('--owner <addresses>', 'token balances of accounts of this owner'))
+    .addOption(
+      several('--logs [programs]', 'logs of these programs (default: of --program, or all)'),
+    )
+    .addOption(
+      new Option(
+        '--with <records>',
+        'what comes with each match: transaction, instructions, inner, parents, logs, balances, tokenBalances',
+      ).argParser(listOption),
+    )
+    .addOption(
+      new Option(
+        '--fields <list>',
+        'instruction.data,transaction.feePayer,block.timestamp; a kind alone is all its fields',
+      ).argParser(listOption),
+    );
+}
+
+function addRangeOptions(command: Command): void {
+  command
+    .addOption(
+      new Option('--from <where>', 'first slot, or a date (default: the first block)').argParser(
+        placeOption,
+      ),
+    )
+    .addOption(
+      new Option('--to <where>', 'last slot, or a date (default: the head)').argParser(placeOption),
+    )
+    .addOption(
+      new Option('--last <slots>', 'so many slots up to the head').argParser(
+        numberOption(countRange),
+      ),
+    )
+    .option('--finalized', 'finalized blocks only')
+    .option('--follow', 'go on with new blocks until Ctrl-C, or up to --to');
+}
+
+function addOutputOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--output <form>', 'default: table on a terminal, jsonl elsewhere').choices(
+        OUTPUTS,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--kind <records>',
+        'what table and csv show (default: what the query asks for)',
+      ).choices(ROW_KINDS),
+    )
+    .addOption(
+      new Option('--limit <lines>', 'stop after so many blocks').argParser(
+        numberOption(countRange),
+      ),
+    )
+    .option('--out <file>', 'write to a file; the same command again goes on where it stopped')
+    .option('--force', 'begin the file of --out again')
+    .option('--count', 'print how many blocks and records there are, not the records')
+    .option('--print-curl', 'print the request as a command line of curl, and send nothing')
+    .option('--print-ts', 'print it as a TypeScript program')
+    .option('--quiet', 'no progress on stderr');
+}
+
+/** An option with one value or several, with commas or by repeating it. The name of the dataset may stand after it. */
+function several(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(
+    (text: string, before: readonly string[] | undefined) => [
+      ...(before ?? []),
+      ...listOption(text),
+    ],
+  );
+}
+
+function listOption(text: string): readonly string[] {
+  return text.split(',').map((part) => part.trim());
+}
+
+function placeOption(text: string): Place {
+  if (/^\d+$/.test(text)) return { slot: slotOption(text) };
+  if (/^\d{4}-/.test(text)) return { seconds: dateOption(text) };
+  throw new InvalidArgumentError('Expected a slot, or a date such as 2026-01-31T12:00:00Z.');
+}

@@ -1,0 +1,51 @@
+import type { Client } from '@sluice/client';
+import { CodedError } from '../../base/errors.ts';
+import type { QueryDraft } from './build-body.ts';
+import type { Place, QueryOptions } from './query-options.ts';
+
+/** The slots of a query, both inclusive; without a last one it follows the ledger. */
+export interface SlotRange {
+  readonly first: number;
+  readonly last: number | undefined;
+}
+
+/**
+ * From flags, then from the query itself, then from the dataset: from its first block to its head. A range that is not followed
+ * ends with the head, so that the command ends.
+ */
+export async function resolveRange(
+  options: QueryOptions,
+  draft: QueryDraft,
+  client: Client,
+): Promise<SlotRange> {
+  const { from, to, last, follow, finalized } = options;
+  if (last !== undefined && (from !== undefined || to !== undefined)) {
+    throw new CodedError('cli-usage', {
+      option: '--last',
+      fault: 'it does not go with --from and --to',
+    });
+  }
+  const head = await (finalized === true ? client.finalizedHead() : client.head());
+  if (head === null) throw new CodedError('dataset-starting');
+  const { start_block: start } = await client.metadata();
+  const given =
+    to === undefined ? (draft.toBlock ?? undefined) : await slotBefore(to, client, head.number);
+  const end = follow === true ? given : Math.min(given ?? head.number, head.number);
+  if (last !== undefined) return { first: Math.max(start, head.number - last + 1), last: end };
+  if (from !== undefined) return { first: await slotAt(from, client, head.number), last: end };
+  // Whoever follows without a beginning wants what is new.
+  const first = draft.fromBlock ?? (follow === true ? head.number : start);
+  return { first, last: end };
+}
+
+async function slotAt(place: Place, client: Client, head: number): Promise<number> {
+  if ('slot' in place) return place.slot;
+  return (await client.blockAt(place.seconds)) ?? head + 1;
+}
+
+/** The last slot before a time. */
+async function slotBefore(place: Place, client: Client, head: number): Promise<number> {
+  if ('slot' in place) return place.slot;
+  const after = await client.blockAt(place.seconds);
+  return after === null ? head : Math.max(after - 1, 0);
+}

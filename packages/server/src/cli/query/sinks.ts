@@ -1,0 +1,102 @@
+/** Where the output of a query goes. */
+import type { BlocksBatch, RollbackBatch } from '@sluice/client';
+import type { RecordArray } from '@sluice/protocol/field-table';
+import type { BlockWriter, ReadBlock } from './block-writer.ts';
+import type { OutFile } from './out-file.ts';
+
+export interface BlockSink {
+  /** Takes blocks; false if nobody reads any more. */
+  take(blocks: readonly ReadBlock[], batch: BlocksBatch, nowMs: number): Promise<boolean>;
+  rollBack(batch: RollbackBatch): Promise<void>;
+  /** After the last block. */
+  end(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Writes to a stream as fast as its reader reads. A reader that left, as `head` does, ends the query. */
+export function createStreamSink(out: NodeJS.WritableStream, writer: BlockWriter): BlockSink {
+  let isGone = false;
+  let isBegun = false;
+  const onError = (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    isGone = true;
+  };
+  out.on('error', onError);
+  const write = async (text: string) => {
+    if (text === '' || isGone) return;
+    if (!out.write(text)) await drained(out);
+  };
+  const begin = async () => {
+    if (!isBegun) await write(writer.begin());
+    isBegun = true;
+  };
+  return {
+    take: async (blocks) => {
+      await begin();
+      const texts = blocks.map((block) => writer.write(block));
+      await write(texts.join('') + writer.flush());
+      return !isGone;
+    },
+    rollBack: async () => undefined,
+    end: async () => {
+      await begin();
+      await write(writer.end());
+    },
+    close: async () => void out.off('error', onError),
+  };
+}
+
+/** Resolves when a stream takes more, or is closed. */
+function drained(out: NodeJS.WritableStream): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      out.off('drain', done);
+      out.off('close', done);
+      resolve();
+    };
+    out.on('drain', done);
+    out.on('close', done);
+  });
+}
+
+export function createFileSink(file: OutFile, writer: BlockWriter): BlockSink {
+  return {
+    take: async (blocks, { cursor, finalizedHead }, nowMs) => {
+      await file.append(blocks.map((block) => [block.header.number, writer.write(block)] as const));
+      await file.note(cursor, finalizedHead?.number, nowMs);
+      return true;
+    },
+    rollBack: ({ to, cursor }) => file.rollBack(to.number, cursor),
+    end: async () => undefined,
+    close: () => file.close(),
+  };
+}
+
+/** Counts blocks that have records, and the records, instead of writing them. */
+export class CountSink implements BlockSink {
+  readonly counts: Record<string, number> = { blocks: 0 };
+
+  /** The kinds to count; each is named also where there is no record of it. */
+  constructor(arrays: readonly RecordArray[]) {
+    for (const array of arrays) this.counts[array] = 0;
+  }
+
+  async take(blocks: readonly ReadBlock[]): Promise<boolean> {
+    for (const block of blocks) {
+      const found = Object.entries(block).filter(
+        ([, value]) => Array.isArray(value) && value.length > 0,
+      );
+      if (found.length > 0) this.#add('blocks', 1);
+      for (const [name, records] of found) this.#add(name, (records as readonly unknown[]).length);
+    }
+    return true;
+  }
+
+  #add(name: string, count: number): void {
+    this.counts[name] = (this.counts[name] ?? 0) + count;
+  }
+
+  async rollBack(): Promise<void> {}
+  async end(): Promise<void> {}
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,45 @@
+/** Arguments that name segments: files, or a dataset of a data folder, which stands for all its segments. */
+import { existsSync } from 'node:fs';
+import { readStoredDataset } from '../dataset/stored-dataset.ts';
+import { nodeFs } from '../storage/node-fs.ts';
+import type { CommandContext } from './context.ts';
+import { listDataFolder } from './list-data-folder.ts';
+
+export interface SegmentChoice {
+  readonly arguments: readonly string[];
+  /** Where datasets are looked up. */
+  readonly data: string;
+}
+
+/** A file of the name goes before a dataset of it. What is neither stays, so that reading it says what is wrong. */
+export async function resolveSegments(
+  { arguments: given, data }: SegmentChoice,
+  { err }: Pick<CommandContext, 'err'>,
+): Promise<readonly string[]> {
+  const names = given.filter((argument) => !existsSync(argument));
+  if (names.length === 0) return given;
+  const datasets = existsSync(data) ? await listDataFolder(data) : [];
+  const paths = await Promise.all(
+    given.map(async (argument) => {
+      const isDataset = names.includes(argument) && datasets.includes(argument);
+      return isDataset ? segmentsOf(`${data}/${argument}`, argument, err) : [argument];
+    }),
+  );
+  return paths.flat();
+}
+
+async function segmentsOf(
+  folder: string,
+  name: string,
+  err: CommandContext['err'],
+): Promise<readonly string[]> {
+  const { snapshot } = await readStoredDataset(folder, nodeFs);
+  const { length } = snapshot.hot;
+  if (length > 0) {
+    const blocks = length === 1 ? '1 block' : `${length} blocks`;
+    err.write(
+      `${name}: ${blocks} are in the journal and not in a segment yet; they are left out\n`,
+    );
+  }
+  return snapshot.segments.map(({ id }) => `${folder}/segments/${id}`);
+}

@@ -1,0 +1,68 @@
+import { CodedError } from '../../base/errors.ts';
+
+export interface GetOptions {
+  readonly key?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** After this the service counts as not answering. */
+  readonly msMax?: number;
+}
+
+const msMaxDefault = 10_000;
+
+/** Returns the JSON that a service answers. A refusal and a service that does not answer are coded errors. */
+export async function getJson<Body>(url: string, options: GetOptions = {}): Promise<Body> {
+  const { status, body } = await get(url, options);
+  if (status === 200) {
+    try {
+      return JSON.parse(body) as Body;
+    } catch (error) {
+      throw foreign(url, error);
+    }
+  }
+  throw new CodedError('service-refused', { url, status, ...readRefusal(body) });
+}
+
+function foreign(url: string, cause: unknown): CodedError {
+  return new CodedError('service-foreign', { url }, { cause });
+}
+
+async function get(
+  url: string,
+  { key, signal, msMax = msMaxDefault }: GetOptions,
+): Promise<{ readonly status: number; readonly body: string }> {
+  const timeout = AbortSignal.timeout(msMax);
+  try {
+    const response = await fetch(url, {
+      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      redirect: 'manual',
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    });
+    return { status: response.status, body: await response.text() };
+  } catch (error) {
+    throw unreachable(url, error, signal);
+  }
+}
+
+function unreachable(url: string, cause: unknown, signal: AbortSignal | undefined): CodedError {
+  if (signal?.aborted === true) return new CodedError('query-interrupted', {}, { cause });
+  return new CodedError('service-unreachable', { url, reason: reasonOf(cause) }, { cause });
+}
+
+function reasonOf(error: unknown): string {
+  if ((error as Error).name === 'TimeoutError') return 'it does not answer in time';
+  const { cause } = error as { cause?: { code?: string; message?: string } };
+  return cause?.code ?? cause?.message ?? (error as Error).message;
+}
+
+function readRefusal(body: string): { readonly code?: string; readonly message?: string } {
+  try {
+    const { error } = JSON.parse(body) as { error?: { code?: string; message?: string } };
+    const { code, message } = error ?? {};
+    return {
+      ...(code === undefined ? {} : { code }),
+      ...(message === undefined ? {} : { message }),
+    };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,57 @@
+import { listDataFolder } from '../list-data-folder.ts';
+import {
+  folderDefault,
+  isNoService,
+  listServed,
+  probeMsMax,
+  type ServiceAddress,
+  splitAddress,
+  type TargetChoice,
+  type TargetEnvironment,
+  urlDefault,
+} from './open-target.ts';
+
+/** Datasets by where they are. */
+export type TargetList = {
+  readonly names: readonly string[];
+  /** Whether one dataset was named; else these are all of them. */
+  readonly isNamed: boolean;
+} & (
+  | { readonly kind: 'service'; readonly service: ServiceAddress }
+  | { readonly kind: 'folder'; readonly folder: string }
+);
+
+/** Returns the dataset that is named, or every dataset where none is; looks where `openTarget` looks. */
+export async function listTargets(
+  { target, data }: TargetChoice,
+  env: TargetEnvironment = process.env,
+): Promise<TargetList> {
+  const key = env.SLUICE_KEY || undefined;
+  if (target !== undefined && /^https?:/i.test(target)) {
+    const { base, name } = splitAddress(target);
+    return listService({ base, key }, name);
+  }
+  if (data !== undefined) return listFolder(data, target);
+  const base = (env.SLUICE_URL || urlDefault).replace(/\/+$/, '');
+  try {
+    const list = await listService({ base, key }, undefined, probeMsMax);
+    return target === undefined ? list : { ...list, names: [target], isNamed: true };
+  } catch (error) {
+    if (env.SLUICE_URL || !isNoService(error)) throw error;
+    return listFolder(folderDefault, target);
+  }
+}
+
+async function listService(
+  service: ServiceAddress,
+  name: string | undefined,
+  msMax?: number,
+): Promise<TargetList> {
+  const names = name === undefined ? await listServed(service, msMax) : [name];
+  return { kind: 'service', service, names, isNamed: name !== undefined };
+}
+
+async function listFolder(folder: string, name: string | undefined): Promise<TargetList> {
+  const names = name === undefined ? await listDataFolder(folder) : [name];
+  return { kind: 'folder', folder, names, isNamed: name !== undefined };
+}

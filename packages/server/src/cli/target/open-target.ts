@@ -1,0 +1,188 @@
+/**
+ * What a command is to read: a dataset of a running service, or one of a data folder. A folder is served by this process for
+ * itself, so that everything above reads both the same way.
+ */
+import { serveFolder } from '../../app/serve-folder.ts';
+import { systemClock } from '../../base/clock.ts';
+import { CodedError, isCodedError } from '../../base/errors.ts';
+import { listDataFolder } from '../list-data-folder.ts';
+import { readVersion } from '../read-version.ts';
+import { getJson } from './get-json.ts';
+
+export interface Target {
+  readonly name: string;
+  /** The address of the dataset, `http://HOST/datasets/NAME`. */
+  readonly url: string;
+  readonly key: string | undefined;
+  /** Where the data comes from, for people. */
+  readonly where: string;
+  /** A folder does not grow under this command; undefined for a service. */
+  readonly folder: FolderTarget | undefined;
+  close(): Promise<void>;
+}
+
+export interface FolderTarget {
+  /** Takes over what another process wrote meanwhile. */
+  reload(): Promise<void>;
+  /** Paths of segments that turned out to be damaged. */
+  readonly damaged: ReadonlySet<string>;
+}
+
+export interface TargetChoice {
+  /** An address or a name; undefined for the only dataset there is. */
+  readonly target: string | undefined;
+  /** A data folder to read instead of a service. */
+  readonly data: string | undefined;
+}
+
+export interface TargetEnvironment {
+  readonly SLUICE_URL?: string | undefined;
+  readonly SLUICE_KEY?: string | undefined;
+}
+
+export const urlDefault = 'http://127.0.0.1:8080';
+export const folderDefault = './data';
+/** A service on this machine answers at once; whoever has none should not wait for it. */
+export const probeMsMax = 2_000;
+
+export async function openTarget(
+  { target, data }: TargetChoice,
+  env: TargetEnvironment = process.env,
+): Promise<Target> {
+  const key = env.SLUICE_KEY || undefined;
+  if (target !== undefined && /^https?:/i.test(target)) {
+    if (data === undefined) return openUrl(target, key);
+    throw new CodedError('cli-usage', { option: '--data', fault: 'an address names no folder' });
+  }
+  if (data !== undefined) return openFolder(target, data);
+  const base = (env.SLUICE_URL || urlDefault).replace(/\/+$/, '');
+  const served = await findServed(target, { base, key });
+  if (served !== undefined) return served;
+  if (env.SLUICE_URL)
+    throw new CodedError('service-dataset-missing', { dataset: target ?? '', url: base });
+  return openFolder(target, folderDefault, base);
+}
+
+async function openUrl(address: string, key: string | undefined): Promise<Target> {
+  const { base, name } = splitAddress(address);
+  if (name !== undefined) return serviceTarget(name, { base, key });
+  return serviceTarget(chooseOnly(await listServed({ base, key }), base), { base, key });
+}
+
+/** The address of the service, and the name of the dataset where it has one. */
+export function splitAddress(address: string): { base: string; name: string | undefined } {
+  if (URL.canParse(address)) {
+    const { origin, pathname } = new URL(address);
+    const [, prefix = '', name] = /^(.*?)(?:\/datasets\/([a-z0-9-]+))?\/*$/.exec(pathname) ?? [];
+    return { base: `${origin}${prefix}`, name };
+  }
+  throw new CodedError('cli-usage', { found: address, allowed: 'http://HOST:PORT/datasets/NAME' });
+}
+
+export interface ServiceAddress {
+  readonly base: string;
+  readonly key: string | undefined;
+}
+
+function serviceTarget(name: string, { base, key }: ServiceAddress): Target {
+  const url = `${base}/datasets/${name}`;
+  return { name, url, key, where: url, folder: undefined, close: async () => undefined };
+}
+
+/** The dataset at the service, or undefined where no service answers or it has no such dataset. */
+async function findServed(
+  name: string | undefined,
+  service: ServiceAddress,
+): Promise<Target | undefined> {
+  try {
+    if (name === undefined) {
+      const names = await listServed(service, probeMsMax);
+      return serviceTarget(chooseOnly(names, service.base), service);
+    }
+    const { base, key } = service;
+    await getJson(`${base}/datasets/${encodeURIComponent(name)}/head`, { key, msMax: probeMsMax });
+    return serviceTarget(name, service);
+  } catch (error) {
+    const isUnknown = isCodedError(error, 'service-refused') && error.detail['status'] === 404;
+    if (isNoService(error) || isUnknown) return undefined;
+    throw error;
+  }
+}
+
+/** Whether there is no Sluice at the address. */
+export function isNoService(error: unknown): boolean {
+  return isCodedError(error, 'service-unreachable') || isCodedError(error, 'service-foreign');
+}
+
+export async function listServed(
+  { base, key }: ServiceAddress,
+  msMax?: number,
+): Promise<readonly string[]> {
+  const options = { key, ...(msMax === undefined ? {} : { msMax }) };
+  const list = await getJson<readonly { readonly dataset: string }[]>(`${base}/datasets`, options);
+  return list.map(({ dataset }) => dataset);
+}
+
+async function openFolder(
+  name: string | undefined,
+  dataFolder: string,
+  triedUrl?: string,
+): Promise<Target> {
+  const names = await listNames(dataFolder, name, triedUrl);
+  const chosen = name ?? chooseOnly(names, dataFolder);
+  if (!names.includes(chosen)) throw missing(chosen, { dataFolder, triedUrl, names });
+  const service = await serveFolder(
+    { dataFolder, name: chosen, version: readVersion() },
+    { clock: systemClock },
+  );
+  const { url, key, reader, close } = service;
+  return {
+    name: chosen,
+    url,
+    key,
+    where: `${dataFolder}/${chosen}`,
+    folder: {
+      reload: () => reader.reload(),
+      get damaged() {
+        return reader.damaged;
+      },
+    },
+    close,
+  };
+}
+
+async function listNames(
+  dataFolder: string,
+  name: string | undefined,
+  triedUrl: string | undefined,
+): Promise<readonly string[]> {
+  try {
+    return await listDataFolder(dataFolder);
+  } catch (error) {
+    if (triedUrl === undefined || !isCodedError(error, 'storage-missing')) throw error;
+    throw missing(name, { dataFolder, triedUrl, names: [] });
+  }
+}
+
+interface Searched {
+  readonly dataFolder: string;
+  readonly triedUrl: string | undefined;
+  readonly names: readonly string[];
+}
+
+function missing(name: string | undefined, { dataFolder, triedUrl, names }: Searched): CodedError {
+  return new CodedError('cli-dataset-missing', {
+    ...(name === undefined ? {} : { dataset: name }),
+    ...(triedUrl === undefined ? {} : { url: triedUrl }),
+    folder: dataFolder,
+    ...(names.length === 0 ? {} : { found: names.join(' ') }),
+  });
+}
+
+/** The only name there is; with several, a person must choose. */
+function chooseOnly(names: readonly string[], where: string): string {
+  const [only] = names;
+  if (only !== undefined && names.length === 1) return only;
+  if (only === undefined) throw new CodedError('cli-dataset-missing', { where });
+  throw new CodedError('cli-dataset-ambiguous', { where, found: names.join(' ') });
+}

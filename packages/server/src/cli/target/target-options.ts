@@ -1,0 +1,26 @@
+import { Argument, type Command, Option } from 'commander';
+
+export interface TargetOptions {
+  readonly data?: string;
+}
+
+/** The argument and the option by which every reading command is told what to read. */
+export function addTarget(command: Command): Command {
+  return command
+    .addArgument(
+      new Argument(
+        '[dataset]',
+        'a name, or an address: http://HOST:PORT/datasets/NAME (default: the only dataset there is)',
+      ),
+    )
+    .addOption(
+      new Option(
+        '--data <folder>',
+        'read this data folder instead of a service (default: ./data, if no service answers)',
+      ),
+    );
+}
+
+export const targetHelp = `
+A name is looked up at the service of SLUICE_URL (default: http://127.0.0.1:8080), then in ./data. A key that the service wants
+comes from SLUICE_KEY.`;

@@ -1,0 +1,127 @@
+/**
+ * The texts of keys in the kernel's memory. Only keys that a query writes are there: a query that selects one transaction in fifty
+ * writes one key in fifty of a segment's million. They stay until the segment is evicted.
+ */
+import { chunkBytes } from '../segment/chunk-checksums.ts';
+import { keyBytes } from '../segment/dictionary.ts';
+import { PART } from '../segment/directory.ts';
+import { blockKeys, type EngineSegment } from './engine-segment.ts';
+import type { GroupColumns } from './group-columns.ts';
+import type { SelectedGroup } from './group-selection.ts';
+
+const textBytes = 48;
+const blockBytes = blockKeys * keyBytes;
+const chunkKeys = chunkBytes / keyBytes;
+/** A block is read and kept where so many of its keys are needed; otherwise one chunk at a time is read. */
+const blockKeysMin = 3;
+
+/** Reads every key that the selected records of a group need and that is not there. */
+export function loadKeyTexts(
+  open: EngineSegment,
+  columns: GroupColumns,
+  selected: SelectedGroup,
+): void {
+  const { kernel, scratch } = columns;
+  const table = open.keyTable;
+  const rewardCount = selected.flags.rewards === 0 ? 0 : columns.stored('rewKey').count;
+  const list = scratch.reserve((columns.stored('txKeys').count + rewardCount) * 4);
+  try {
+    const count = askKeys(columns, selected, table, list);
+    const texts = open.allocateKeyTexts(count * textBytes);
+    const { placeAsked } = kernel.exports;
+    // Most keys are in blocks that earlier groups have read.
+    const left = placeAsked(list, count, open.keyBlocks, table, texts);
+    if (left === 0) return;
+    const ids = kernel.ints.slice(list / 4, list / 4 + left).sort();
+    loadBlocks(open, columns, ids);
+    kernel.ints.set(ids, list / 4);
+    const out = texts + (count - left) * textBytes;
+    const single = placeAsked(list, left, open.keyBlocks, table, out);
+    placeSingle(open, columns, list, { count: single, out: out + (left - single) * textBytes });
+  } catch (error) {
+    // A damaged chunk ends the query; the next one must ask again.
+    kernel.exports.unaskKeys(table, open.segment.directory.addressCount);
+    throw error;
+  }
+}
+
+/** Reads the blocks of which several keys are needed. */
+function loadBlocks(open: EngineSegment, columns: GroupColumns, ids: Uint32Array): void {
+  for (let from = 0; from < ids.length; ) {
+    const block = Math.floor((ids[from] as number) / blockKeys);
+    const to = endOfRun(ids, from, (block + 1) * blockKeys);
+    if (to - from >= blockKeysMin) loadBlock(open, columns, block);
+    from = to;
+  }
+}
+
+/** Places the first keys of the list, each from its own chunk. */
+function placeSingle(
+  open: EngineSegment,
+  columns: GroupColumns,
+  list: number,
+  { count, out }: { count: number; out: number },
+): void {
+  const { kernel, scratch } = columns;
+  const chunk = scratch.reserve(chunkBytes);
+  const ids = kernel.ints.slice(list / 4, list / 4 + count);
+  for (let from = 0; from < count; ) {
+    const first = Math.floor((ids[from] as number) / chunkKeys) * chunkKeys;
+    const to = endOfRun(ids, from, first + chunkKeys);
+    readKeys(open, columns, { first, count: chunkKeys }, chunk);
+    const places = out + from * textBytes;
+    kernel.exports.placeKeys(list + from * 4, to - from, chunk, first, open.keyTable, places);
+    from = to;
+  }
+}
+
+/** Where the ids from `from` on reach the limit. */
+function endOfRun(ids: Uint32Array, from: number, limit: number): number {
+  let to = from + 1;
+  while (to < ids.length && (ids[to] as number) < limit) to++;
+  return to;
+}
+
+function loadBlock(open: EngineSegment, columns: GroupColumns, block: number): void {
+  const { kernel } = columns;
+  const at = kernel.allocate(blockBytes);
+  try {
+    readKeys(open, columns, { first: block * blockKeys, count: blockKeys }, at);
+  } catch (error) {
+    kernel.release(at);
+    throw error;
+  }
+  open.keepKeyBlock(block, at, blockBytes);
+}
+
+/** Reads whole chunks of keys, of which there may be fewer at the end. */
+function readKeys(
+  { segment, reader }: EngineSegment,
+  { meter }: GroupColumns,
+  { first, count }: { first: number; count: number },
+  target: number,
+): void {
+  const part = segment.partEntry(PART.keys, 0);
+  const length = Math.min(count, segment.directory.addressCount - first) * keyBytes;
+  const chunks = reader.chunksOf(part.offset + first * keyBytes, length);
+  reader.read(chunks.start, chunks.length, target, 'keys');
+  meter.bytesRead += chunks.length;
+}
+
+/** Writes the ids of the keys that are not there to `list`. Returns how many. */
+function askKeys(
+  columns: GroupColumns,
+  { table, flags }: SelectedGroup,
+  keyTable: number,
+  list: number,
+): number {
+  const { kernel, transactionCount } = columns;
+  // Another query may have had its turn since the group was selected.
+  kernel.exports.setGroup(table, kernel.positionScratch);
+  let end = kernel.exports.askKeys(transactionCount, keyTable, list);
+  if (flags.rewards !== 0) {
+    const { at, width, count } = columns.stored('rewKey');
+    end = kernel.exports.askRewardKeys(at, width, count, flags.rewards, keyTable, end);
+  }
+  return (end - list) / 4;
+}

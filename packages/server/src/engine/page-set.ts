@@ -1,0 +1,57 @@
+import { type GroupEntry, pageCountOf } from '../segment/directory.ts';
+import { type PlannedItem, sliceOf } from './plan-items.ts';
+
+/**
+ * The pages of a row group that a query reads. The rows of the others are not in memory: transactions are counted among those
+ * of the pages that are read, one page after the other.
+ */
+export class PageSet {
+  /** Ascending. */
+  readonly pages: Uint32Array;
+  /** By page of the group how many pages before it are read. One more than there are pages. */
+  readonly ranks: Uint32Array;
+  readonly transactionCount: number;
+  readonly #group: GroupEntry;
+
+  constructor(group: GroupEntry, wanted: Uint8Array) {
+    const count = wanted.length;
+    const ranks = new Uint32Array(count + 1);
+    for (let page = 0; page < count; page++)
+      ranks[page + 1] = (ranks[page] as number) + (wanted[page] as number);
+    const pages = new Uint32Array(ranks[count] as number);
+    for (let page = 0; page < count; page++)
+      if (wanted[page] === 1) pages[ranks[page] as number] = page;
+    this.#group = group;
+    this.pages = pages;
+    this.ranks = ranks;
+    this.transactionCount = this.placeOf(group.transactionCount);
+  }
+
+  /** How many transactions in memory come before a transaction of the group, or before its end. */
+  placeOf(transaction: number): number {
+    const { pageTransactions } = this.#group;
+    const page = Math.min(Math.floor(transaction / pageTransactions), this.ranks.length - 1);
+    const rank = this.ranks[page] as number;
+    const isRead = page + 1 < this.ranks.length && (this.ranks[page + 1] as number) > rank;
+    return rank * pageTransactions + (isRead ? transaction - page * pageTransactions : 0);
+  }
+}
+
+/** The pages in which the items can match. An item without candidates can match anywhere; rewards are not in pages. */
+export function pagesOf(group: GroupEntry, items: readonly PlannedItem[]): PageSet {
+  const wanted = new Uint8Array(pageCountOf(group));
+  const { firstTransaction, transactionCount, pageTransactions } = group;
+  for (const { array, driving } of items) {
+    if (array === 'rewards') continue;
+    if (driving === undefined) {
+      wanted.fill(1);
+      break;
+    }
+    const { transactions } = driving;
+    const end = firstTransaction + transactionCount;
+    const [from, to] = sliceOf(transactions, firstTransaction, end);
+    for (let i = from; i < to; i++)
+      wanted[Math.floor(((transactions[i] as number) - firstTransaction) / pageTransactions)] = 1;
+  }
+  return new PageSet(group, wanted);
+}

@@ -1,0 +1,64 @@
+// Finds repetitions in a long text. Answers are long repeated texts (keys, addresses, whole templates) between values that do
+// not compress, so one candidate by hash, taken greedily, finds nearly all there is.
+import { INPUT, TABLE } from './deflate-memory';
+import { addSequence, endSequences, matchLength } from './deflate-sequences';
+
+const DISTANCE_MAX: u32 = 32768;
+/** So many bytes are hashed and compared at once: no match that is found is shorter. */
+const WORD_BYTES: u32 = 8;
+/** Positions by hash, 16 bits each. */
+const HASH_BITS: u32 = 15;
+/** After this many positions without a match the search takes longer steps, as a power of two. */
+const STEP_BITS: u32 = 7;
+/** Positions from the start of a match that can be found again. */
+const INSERTED_COUNT: usize = 4;
+
+/** Begins a text. No position of another is left, so a distance never reaches before the start. */
+export function beginSearch(): void {
+  memory.fill(TABLE, 0, 2 << HASH_BITS);
+}
+
+// @ts-ignore: decorator
+@inline
+function slotOf(word: u64): usize {
+  return <usize>((word * 0x9e3779b185ebca87) >> (64 - HASH_BITS)) << 1;
+}
+
+/** A word that reaches beyond the end of the text is harmless: nothing is searched after it. */
+// @ts-ignore: decorator
+@inline
+function insert(at: usize): void {
+  store<u16>(slotOf(load<u64>(at)), <u16>(at - INPUT), TABLE);
+}
+
+/** Finds the sequences of the block from `start` to `end`. Matches reach back into earlier blocks. */
+export function searchBlock(start: usize, end: usize): void {
+  const searchEnd: usize = end - start < WORD_BYTES ? start : end - WORD_BYTES + 1;
+  let at = start;
+  let literals = start;
+  let misses: u32 = 1 << STEP_BITS;
+  while (at < searchEnd) {
+    const word = load<u64>(at);
+    const slot = slotOf(word);
+    const position = <u32>(at - INPUT);
+    const distance = (position - load<u16>(slot, TABLE)) & 0xffff;
+    store<u16>(slot, <u16>position, TABLE);
+    const candidate = at - distance;
+    // A distance of 0 is a position that was inserted ahead of time, or an empty slot at the start of the text.
+    if (load<u64>(candidate) != word || distance - 1 >= DISTANCE_MAX) {
+      at += misses++ >> STEP_BITS;
+      continue;
+    }
+    const length = matchLength(candidate, at, WORD_BYTES, <u32>(end - at));
+    // A match often begins earlier than where it was noticed.
+    const equalBefore = <u32>(clz(load<u64>(at - 8) ^ load<u64>(candidate - 8)) >> 3);
+    const before = min<u32>(equalBefore, min<u32>(<u32>(at - literals), <u32>(candidate - INPUT)));
+    at -= before;
+    for (let next = at; next < at + INSERTED_COUNT; next++) insert(next);
+    at = addSequence(literals, at, distance, length + before);
+    insert(at - 2);
+    literals = at;
+    misses = 1 << STEP_BITS;
+  }
+  endSequences(literals, end);
+}

@@ -1,0 +1,444 @@
+// Pages: what a few transactions have in the columns of one section, transaction after transaction, column after column. Whole
+// transactions repeat what others before them had, so this order compresses best. docs/segment-format.md describes the bytes. The kernel
+// knows no column by name: the host describes each by a descriptor.
+//
+//   descriptor, 32 bytes: type · domain · adds · values · cursor · capacity · unit · last
+//
+//   type      one of the codes below
+//   domain    which count of a transaction says how many values the column has
+//   adds      domain + 1 whose count grows by the sum of the values; 0 if the column counts nothing
+//   values    address of the column
+//   cursor    how many values were read or written so far
+//   capacity  how many values fit (decoding)
+//   unit      for BYTES: bytes a value; for KEYS: the id before the first that is new in the row group
+//   last      for DELTA: the value before; for KEYS: the highest id so far
+//
+// The counts of a transaction are COUNTS_BYTES / 4 numbers of 32 bits, by domain. Sections are coded in an order in which every count
+// is known before a column needs it.
+import { lzClearPages, lzCompressWith, lzDecompressWith } from './lz';
+
+const TYPE_INT: u32 = 0;
+const TYPE_LONG: u32 = 1;
+const TYPE_BYTES: u32 = 2;
+/** 32-bit integers as zigzag differences from the value before in the page; the first from 0. */
+const TYPE_DELTA: u32 = 3;
+/** Dictionary ids in order of first appearance: 0 is the next new id, 1 skips some new ids, n + 2 is the known id n. */
+const TYPE_KEYS: u32 = 4;
+
+const DESCRIPTOR_BYTES: u32 = 32;
+const COUNTS_BYTES: u32 = 64;
+
+// @ts-ignore: decorator
+@inline
+function writeVarint(value: u64, out: usize): usize {
+  while (value >= 0x80) {
+    store<u8>(out++, <u8>value | 0x80);
+    value >>= 7;
+  }
+  store<u8>(out++, <u8>value);
+  return out;
+}
+
+// @ts-ignore: decorator
+@inline
+function foldSign(difference: i32): u32 {
+  return (difference << 1) ^ (difference >> 31);
+}
+
+// @ts-ignore: decorator
+@inline
+function unfoldSign(folded: u32): u32 {
+  return (folded >> 1) ^ (0 - (folded & 1));
+}
+
+function encodeInts(values: usize, count: u32, out: usize): usize {
+  for (let i: u32 = 0; i < count; i++) {
+    const value = load<u32>(values + (i << 2));
+    if (value < 0x80) store<u8>(out++, <u8>value);
+    else out = writeVarint(value, out);
+  }
+  return out;
+}
+
+function sumInts(values: usize, count: u32): u32 {
+  let sum: u32 = 0;
+  for (let i: u32 = 0; i < count; i++) sum += load<u32>(values + (i << 2));
+  return sum;
+}
+
+function encodeDeltas(column: usize, values: usize, count: u32, out: usize): usize {
+  let before = load<u32>(column, 28);
+  for (let i: u32 = 0; i < count; i++) {
+    const value = load<u32>(values + (i << 2));
+    out = writeVarint(foldSign(<i32>(value - before)), out);
+    before = value;
+  }
+  store<u32>(column, before, 28);
+  return out;
+}
+
+function encodeKeys(column: usize, values: usize, count: u32, out: usize): usize {
+  let highest = load<u32>(column, 28);
+  for (let i: u32 = 0; i < count; i++) {
+    const id = load<u32>(values + (i << 2));
+    // The first id of a segment follows 0xffffffff.
+    if (<i32>id > <i32>highest) {
+      const gap = id - highest - 1;
+      if (gap == 0) store<u8>(out++, 0);
+      else {
+        store<u8>(out++, 1);
+        out = writeVarint(gap, out);
+      }
+      highest = id;
+    } else out = writeVarint(<u64>id + 2, out);
+  }
+  store<u32>(column, highest, 28);
+  return out;
+}
+
+/** A page is decoded alone: it begins with how many new keys of the group came before it. */
+function beginPage(columns: usize, columnCount: u32, out: usize): usize {
+  for (let i: u32 = 0; i < columnCount; i++) {
+    const column = columns + i * DESCRIPTOR_BYTES;
+    const type = load<u32>(column);
+    if (type == TYPE_DELTA) store<u32>(column, 0, 28);
+    else if (type == TYPE_KEYS) {
+      const newCount: u32 = load<u32>(column, 28) - load<u32>(column, 24);
+      out = writeVarint(newCount, out);
+    }
+  }
+  return out;
+}
+
+/** Codes the next page of a section at `out`: `count` transactions with their counts. Returns its end. */
+export function encodePage(columns: usize, columnCount: u32, counts: usize, count: u32, out: usize): usize {
+  out = beginPage(columns, columnCount, out);
+  for (; count > 0; count--, counts += COUNTS_BYTES) {
+    for (let i: u32 = 0; i < columnCount; i++) out = encodeColumn(columns + i * DESCRIPTOR_BYTES, counts, out);
+  }
+  return out;
+}
+
+function encodeColumn(column: usize, counts: usize, out: usize): usize {
+  const type = load<u32>(column);
+  const count = load<u32>(counts + (load<u32>(column, 4) << 2));
+  const cursor = load<u32>(column, 16);
+  const values: usize = load<u32>(column, 12);
+  store<u32>(column, cursor + count, 16);
+  if (type == TYPE_BYTES) {
+    const unit = load<u32>(column, 24);
+    memory.copy(out, values + cursor * unit, count * unit);
+    return out + count * unit;
+  }
+  if (type == TYPE_LONG) {
+    const first = values + (cursor << 3);
+    for (let row: u32 = 0; row < count; row++) out = writeVarint(load<u64>(first + (row << 3)), out);
+    return out;
+  }
+  const first = values + (cursor << 2);
+  addTo(column, counts, first, count);
+  if (type == TYPE_INT) return encodeInts(first, count, out);
+  return type == TYPE_DELTA ? encodeDeltas(column, first, count, out) : encodeKeys(column, first, count, out);
+}
+
+// @ts-ignore: decorator
+@inline
+function addTo(column: usize, counts: usize, values: usize, count: u32): void {
+  const adds = load<u32>(column, 8);
+  if (adds == 0) return;
+  const at = counts + ((adds - 1) << 2);
+  store<u32>(at, load<u32>(at) + sumInts(values, count));
+}
+
+/**
+ * Compresses the pages of a section that lie one after the other from `raw`, `lengths` bytes each, and replaces the lengths by
+ * those of the compressed pages. Returns where the output ends.
+ *
+ * A page is moved behind the dictionary before it is compressed, so that distances reach into it: `window` is the address of
+ * a copy of the dictionary with room for the longest page behind it. `dictionaryTable` comes from `lzBuildTable`.
+ */
+export function compressPages(
+  raw: usize, lengths: usize, pageCount: u32, window: usize, dictionaryBytes: u32, dictionaryTable: usize, pageTable: usize, out: usize,
+): usize {
+  const page = window + dictionaryBytes;
+  lzClearPages(pageTable);
+  for (let i: u32 = 0; i < pageCount; i++) {
+    const length = load<u32>(lengths + (i << 2));
+    memory.copy(page, raw, length);
+    const packed = lzCompressWith(window, dictionaryBytes, length, out, dictionaryTable, pageTable);
+    store<u32>(lengths + (i << 2), packed);
+    raw += length;
+    out += packed;
+  }
+  return out;
+}
+
+let isMalformed: bool = false;
+/** Bytes of pages that were decoded since the last time the host asked. */
+let decodedBytes: u32 = 0;
+
+export function takeDecodedBytes(): u32 {
+  const bytes = decodedBytes;
+  decodedBytes = 0;
+  return bytes;
+}
+
+// @ts-ignore: decorator
+@inline
+function storeEight(word: u64, out: usize): void {
+  const bytes = i64x2.splat(word);
+  const words = i16x8.extend_low_i8x16_u(bytes);
+  v128.store(out, i32x4.extend_low_i16x8_u(words));
+  v128.store(out, i32x4.extend_high_i16x8_u(words), 16);
+}
+
+/** Decodes `count` varints of 32 bits; `out` has room for 8 more. Returns where the input goes on. */
+function decodeInts(at: usize, end: usize, count: u32, out: usize): usize {
+  const last = out + (count << 2);
+  while (out < last) {
+    // Most values are below 128: eight of them at once.
+    if (at + 8 <= end && out + 32 <= last) {
+      const word = load<u64>(at);
+      if ((word & 0x8080808080808080) == 0) {
+        storeEight(word, out);
+        at += 8;
+        out += 32;
+        continue;
+      }
+    }
+    if (at >= end) return fail();
+    let byte: u32 = load<u8>(at++);
+    let value = byte & 0x7f;
+    for (let shift: u32 = 7; byte >= 0x80; shift += 7) {
+      if (at >= end || shift > 28) return fail();
+      byte = load<u8>(at++);
+      value |= (byte & 0x7f) << shift;
+    }
+    store<u32>(out, value);
+    out += 4;
+  }
+  return at;
+}
+
+function decodeLongs(at: usize, end: usize, count: u32, out: usize): usize {
+  const last = out + (count << 3);
+  for (; out < last; out += 8) {
+    if (at >= end) return fail();
+    let byte: u64 = load<u8>(at++);
+    let value = byte & 0x7f;
+    for (let shift: u64 = 7; byte >= 0x80; shift += 7) {
+      if (at >= end || shift > 63) return fail();
+      byte = load<u8>(at++);
+      value |= (byte & 0x7f) << shift;
+    }
+    store<u64>(out, value);
+  }
+  return at;
+}
+
+function fail(): usize {
+  isMalformed = true;
+  return 0;
+}
+
+function sumDeltas(column: usize, values: usize, count: u32): void {
+  let value = load<u32>(column, 28);
+  for (let i: u32 = 0; i < count; i++) {
+    const at = values + (i << 2);
+    value += unfoldSign(load<u32>(at));
+    store<u32>(at, value);
+  }
+  store<u32>(column, value, 28);
+}
+
+/** One varint; isMalformed tells a failure. `varintEnd` is where the input goes on. */
+let varintEnd: usize = 0;
+
+// @ts-ignore: decorator
+@inline
+function readVarint(at: usize, end: usize): u32 {
+  let value: u32 = 0;
+  for (let shift: u32 = 0; shift <= 28; shift += 7) {
+    if (at >= end) break;
+    const byte: u32 = load<u8>(at++);
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) {
+      varintEnd = at;
+      return value;
+    }
+  }
+  isMalformed = true;
+  return 0;
+}
+
+function decodeKeys(column: usize, at: usize, end: usize, count: u32, out: usize): usize {
+  let highest = load<u32>(column, 28);
+  for (let i: u32 = 0; i < count; i++, out += 4) {
+    const code = readVarint(at, end);
+    if (isMalformed) return 0;
+    at = varintEnd;
+    if (code >= 2) {
+      store<u32>(out, code - 2);
+      continue;
+    }
+    if (code == 1) {
+      highest += readVarint(at, end);
+      if (isMalformed) return 0;
+      at = varintEnd;
+    }
+    store<u32>(out, ++highest);
+  }
+  store<u32>(column, highest, 28);
+  return at;
+}
+
+function openPage(columns: usize, columnCount: u32, at: usize, end: usize): usize {
+  for (let i: u32 = 0; i < columnCount; i++) {
+    const column = columns + i * DESCRIPTOR_BYTES;
+    const type = load<u32>(column);
+    if (type == TYPE_DELTA) store<u32>(column, 0, 28);
+    else if (type == TYPE_KEYS) {
+      store<u32>(column, load<u32>(column, 24) + readVarint(at, end), 28);
+      if (isMalformed) return 0;
+      at = varintEnd;
+    }
+  }
+  return at;
+}
+
+/** Decodes what one transaction has in a column. Returns where the next one starts, 0 where the bytes are malformed. */
+function decodeColumn(column: usize, counts: usize, at: usize, end: usize): usize {
+  const count = load<u32>(counts + (load<u32>(column, 4) << 2));
+  if (count == 0) return at;
+  const type = load<u32>(column);
+  const cursor = load<u32>(column, 16);
+  const values: usize = load<u32>(column, 12);
+  // Not cursor + count: a malformed count may be so large that the sum is small again.
+  if (count > load<u32>(column, 20) - cursor) return fail();
+  store<u32>(column, cursor + count, 16);
+  if (count == 1 && type == TYPE_INT && at < end) {
+    // Most columns of transactions have one small value.
+    const byte: u32 = load<u8>(at);
+    if (byte < 0x80) {
+      store<u32>(values + (cursor << 2), byte);
+      const adds = load<u32>(column, 8);
+      if (adds != 0) store<u32>(counts + ((adds - 1) << 2), load<u32>(counts + ((adds - 1) << 2)) + byte);
+      return at + 1;
+    }
+  }
+  if (type == TYPE_BYTES) {
+    const unit = load<u32>(column, 24);
+    const bytes = count * unit;
+    if (bytes > <u32>(end - at)) return fail();
+    memory.copy(values + cursor * unit, at, bytes);
+    return at + bytes;
+  }
+  if (type == TYPE_LONG) return decodeLongs(at, end, count, values + (cursor << 3));
+  const out = values + (cursor << 2);
+  if (type == TYPE_KEYS) at = decodeKeys(column, at, end, count, out);
+  else at = decodeInts(at, end, count, out);
+  if (isMalformed) return 0;
+  if (type == TYPE_DELTA) sumDeltas(column, out, count);
+  addTo(column, counts, out, count);
+  return at;
+}
+
+/** Rows of a transaction that is not decoded count, so that places in other columns stay right; their values are 0. */
+function skipTransaction(columns: usize, columnCount: u32, counts: usize): bool {
+  for (let i: u32 = 0; i < columnCount; i++) {
+    const column = columns + i * DESCRIPTOR_BYTES;
+    const count = load<u32>(counts + (load<u32>(column, 4) << 2));
+    const cursor = load<u32>(column, 16);
+    if (count > load<u32>(column, 20) - cursor) return false;
+    const type = load<u32>(column);
+    const unit: u32 = type == TYPE_BYTES ? load<u32>(column, 24) : type == TYPE_LONG ? 8 : 4;
+    memory.fill(load<u32>(column, 12) + cursor * unit, 0, count * unit);
+    store<u32>(column, cursor + count, 16);
+  }
+  return true;
+}
+
+/**
+ * Decodes pages of one section in order and appends their values to the columns. Returns -1, or the number of the first page that is
+ * malformed.
+ *
+ *   pages   8 bytes each: address of the stored bytes, 0 for a page that is not wanted · their length
+ *   counts  64 bytes for each transaction, by domain
+ *   window  the dictionary, with room for `rawBytesMax` bytes behind it; 0 where pages are stored as they are
+ */
+export function decodePages(
+  columns: usize, columnCount: u32, pages: usize, pageTransactions: u32, counts: usize, transactionCount: u32, window: usize,
+  dictionaryBytes: u32, rawBytesMax: u32,
+): i32 {
+  isMalformed = false;
+  for (let page: u32 = 0, first: u32 = 0; first < transactionCount; page++, first += pageTransactions) {
+    const last = min(first + pageTransactions, transactionCount);
+    let at: usize = load<u32>(pages + (page << 3));
+    if (at == 0) {
+      for (let i = first; i < last; i++) if (!skipTransaction(columns, columnCount, counts + i * COUNTS_BYTES)) return page;
+      continue;
+    }
+    let end = at + load<u32>(pages + (page << 3), 4);
+    if (window != 0) {
+      const raw = window + dictionaryBytes;
+      const length = lzDecompressWith(at, <u32>(end - at), raw, rawBytesMax, window);
+      if (length < 0) return page;
+      at = raw;
+      end = raw + <u32>length;
+    }
+    decodedBytes += <u32>(end - at);
+    at = openPage(columns, columnCount, at, end);
+    if (isMalformed) return page;
+    for (let transaction = first; transaction < last; transaction++) {
+      const own = counts + transaction * COUNTS_BYTES;
+      for (let i: u32 = 0; i < columnCount; i++) {
+        at = decodeColumn(columns + i * DESCRIPTOR_BYTES, own, at, end);
+        if (isMalformed) return page;
+      }
+    }
+    if (at != end) return page;
+  }
+  return -1;
+}
+
+/** Sums of all counts by domain: 16 numbers at `out`. */
+export function sumCounts(counts: usize, transactionCount: u32, out: usize): void {
+  let a = i32x4.splat(0);
+  let b = i32x4.splat(0);
+  let c = i32x4.splat(0);
+  let d = i32x4.splat(0);
+  for (let i: u32 = 0; i < transactionCount; i++, counts += COUNTS_BYTES) {
+    a = i32x4.add(a, v128.load(counts));
+    b = i32x4.add(b, v128.load(counts, 16));
+    c = i32x4.add(c, v128.load(counts, 32));
+    d = i32x4.add(d, v128.load(counts, 48));
+  }
+  v128.store(out, a);
+  v128.store(out, b, 16);
+  v128.store(out, c, 32);
+  v128.store(out, d, 48);
+}
+
+/**
+ * Where the pages of each section start in it, from the table of their lengths: for each section `pageCount` + 1 numbers, for those
+ * behind `pagedSections` two. Returns whether the table is well formed.
+ */
+export function readPageStarts(
+  table: usize, length: u32, sectionCount: u32, pagedSections: u32, pageCount: u32, out: usize,
+): bool {
+  const end = table + length;
+  isMalformed = false;
+  for (let section: u32 = 0; section < sectionCount; section++) {
+    const count: u32 = section < pagedSections ? pageCount : 1;
+    let start: u32 = 0;
+    for (let page: u32 = 0; page < count; page++, out += 4) {
+      store<u32>(out, start);
+      start += readVarint(table, end);
+      if (isMalformed) return false;
+      table = varintEnd;
+    }
+    store<u32>(out, start);
+    out += 4;
+  }
+  return table == end;
+}

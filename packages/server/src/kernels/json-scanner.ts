@@ -1,0 +1,71 @@
+import { ensureMemory, type Kernel } from './load-kernel.ts';
+
+/** What a kernel that scans JSON exports. */
+export interface ScanExports {
+  inputAddress(): number;
+  memoryBytes(length: number): number;
+  beginText(length: number, depthMax: number): void;
+  scanTo(end: number): void;
+  scanFlags(): number;
+  partsAddress(): number;
+  partCount(): number;
+  runsAddress(): number;
+  runCount(): number;
+}
+
+/** What one pass over the bytes of a JSON text found. Its views are valid until the kernel scans the next text. */
+export interface JsonScan {
+  /** The text itself, in memory that is not shared. */
+  readonly bytes: Buffer;
+  readonly isAscii: boolean;
+  readonly isTooDeep: boolean;
+  /** An escape of half a surrogate pair: text that no UTF-8 can hold. */
+  readonly hasLoneSurrogate: boolean;
+  /** U+007F occurs, bare or escaped. */
+  readonly hasDelete: boolean;
+  /** Start and end, in turn, of every run of 16 digits or more outside strings. */
+  readonly digitRuns: Uint32Array;
+  /** Start and end, in turn, of every object of 512 bytes or more at depth 3: the elements of a block's lists. */
+  readonly parts: Uint32Array;
+}
+
+// As the kernel has them.
+const flag = { nonAscii: 1, tooDeep: 2, loneSurrogate: 4, delete: 8 } as const;
+
+/** A piece stays in the processor's caches until it is scanned. */
+const pieceBytes = 128 * 1024;
+/** How many bytes behind a piece its scan looks at. */
+const aheadBytes = 64;
+
+/** Copies a JSON text into the memory of a kernel and scans it there. */
+export class JsonScanner {
+  readonly #kernel: Kernel<ScanExports>;
+
+  constructor(kernel: Kernel<ScanExports>) {
+    this.#kernel = kernel;
+  }
+
+  scan(bytes: Uint8Array, depthMax: number): JsonScan {
+    const { memory, exports } = this.#kernel;
+    ensureMemory(memory, exports.memoryBytes(bytes.length));
+    const { buffer } = memory;
+    const text = Buffer.from(buffer, exports.inputAddress(), bytes.length);
+    exports.beginText(bytes.length, depthMax);
+    for (let start = 0; start < bytes.length; start += pieceBytes) {
+      const end = Math.min(start + pieceBytes, bytes.length);
+      const ahead = Math.min(end + aheadBytes, bytes.length);
+      text.set(bytes.subarray(start, ahead), start);
+      exports.scanTo(end);
+    }
+    const flags = exports.scanFlags();
+    return {
+      bytes: text,
+      isAscii: (flags & flag.nonAscii) === 0,
+      isTooDeep: (flags & flag.tooDeep) !== 0,
+      hasLoneSurrogate: (flags & flag.loneSurrogate) !== 0,
+      hasDelete: (flags & flag.delete) !== 0,
+      digitRuns: new Uint32Array(buffer, exports.runsAddress(), exports.runCount() * 2),
+      parts: new Uint32Array(buffer, exports.partsAddress(), exports.partCount() * 2),
+    };
+  }
+}

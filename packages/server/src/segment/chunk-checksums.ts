@@ -1,0 +1,47 @@
+/** A checksum for every chunk of the plain part of a segment, so that a piece of it is verified without the rest. */
+import { ensureMemory } from '../kernels/load-kernel.ts';
+import { codec, scratchStart } from './codec.ts';
+
+/** Small enough to read for one page, large enough for the checksums to take little: 2 bytes a kilobyte. */
+export const chunkBytes = 2_048;
+const pendingChunks = 256;
+
+/** Sums up what is written, in the order of the file. */
+export class ChunkChecksums {
+  readonly #pending = new Uint8Array(pendingChunks * chunkBytes);
+  readonly #sums: Uint32Array[] = [];
+  #length = 0;
+
+  add(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) {
+      const part = bytes.subarray(at, at + this.#pending.length - this.#length);
+      this.#pending.set(part, this.#length);
+      this.#length += part.length;
+      at += part.length;
+      if (this.#length === this.#pending.length) this.#sum();
+    }
+  }
+
+  /** All checksums; the last chunk may be shorter than the others. */
+  finish(): Uint32Array {
+    this.#sum();
+    const all = new Uint32Array(this.#sums.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const sums of this.#sums) {
+      all.set(sums, at);
+      at += sums.length;
+    }
+    return all;
+  }
+
+  #sum(): void {
+    const { memory, exports } = codec();
+    const count = Math.ceil(this.#length / chunkBytes);
+    const out = scratchStart + this.#length + (-this.#length & 15);
+    ensureMemory(memory, out + count * 4);
+    new Uint8Array(memory.buffer).set(this.#pending.subarray(0, this.#length), scratchStart);
+    exports.checksumChunks(scratchStart, this.#length, chunkBytes, out);
+    this.#sums.push(new Uint32Array(memory.buffer, out, count).slice());
+    this.#length = 0;
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * A draft is the rows of one block on their way from the thread that made them to the thread that builds segments. It is
+ * written once and read once, in one process, so it is not compressed and has no checksum: its columns are copied as they
+ * stand in memory.
+ *
+ *   lengths of all sections, in bytes · sections, each at a multiple of 8 bytes
+ *   sections of a part: its columns in the order of `COLUMN_NAMES`, then its keys, 32 bytes each
+ *
+ * It has two parts, each with a table of keys and of texts of its own: the transactions that the kernel took, and the other
+ * transactions with the rewards. `appendDraft` puts the transactions of both in the order of the block.
+ */
+import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
+import type { Block, BlockHeader } from '../ledger/block.ts';
+import { BlockAppender } from './append-block.ts';
+import { addCounts, type BlockCounts } from './block-counts.ts';
+import { COLUMN_NAMES, COLUMNS, type ColumnName } from './columns.ts';
+import { DictionaryBuilder } from './dictionary.ts';
+import { emptyGroupRows } from './row-buffer.ts';
+import type { FilledColumns } from './row-source.ts';
+import type { SegmentWriter } from './segment-writer.ts';
+import { columnsOfKernel, type RowTables, TakenTransactions } from './taken-transactions.ts';
+import { TextTable } from './text-table.ts';
+
+/** Returns memory of at least this many bytes, at a multiple of 8, with anything in it. */
+export type AllocateDraft = (byteLength: number) => Uint8Array;
+
+type Section = Uint32Array | BigUint64Array | Uint8Array;
+
+const partCount = 2;
+const sectionsOfPart = COLUMN_NAMES.length + 1;
+const sectionCount = partCount * sectionsOfPart;
+const align = (length: number) => (length + 7) & ~7;
+const firstSectionAt = align(sectionCount * 4);
+
+/** Encodes a block some of whose transactions may be in the kernel instead of among its records. */
+export function encodeDraft(
+  block: Block,
+  kernel: TransactionKernel | undefined,
+  allocate: AllocateDraft,
+): Uint8Array {
+  const sections = [...sectionsOfKernel(kernel), ...sectionsOfRecords(block)];
+  const lengths = sections.map(({ byteLength }) => byteLength);
+  const byteLength = lengths.reduce((sum, length) => sum + align(length), firstSectionAt);
+  const bytes = allocate(byteLength).subarray(0, byteLength);
+  new Uint32Array(bytes.buffer, bytes.byteOffset, sectionCount).set(lengths);
+  let at = firstSectionAt;
+  for (const { buffer, byteOffset, byteLength: length } of sections) {
+    bytes.set(new Uint8Array(buffer, byteOffset, length), at);
+    at += align(length);
+  }
+  return bytes;
+}
+
+/** Appends the block of a draft under a header. The bytes are read to the end when this returns. */
+export function appendDraft(writer: SegmentWriter, bytes: Uint8Array, header: BlockHeader): void {
+  const [first, second] = [readPart(bytes, 0), readPart(bytes, 1)];
+  const taken = new TakenTransactions(first, writer.dictionary);
+  const others = new TakenTransactions(second, writer.dictionary);
+  const counts: BlockCounts = {
+    ...addCounts(taken.counts, others.counts),
+    rewards: second.columns.rewKey.values.length,
+  };
+  writer.appendRows(header, counts, (rows, texts) => {
+    for (const other of second.columns.txIndex.values) {
+      taken.copyBelow(other, rows, texts);
+      others.copyBelow(other + 1, rows, texts);
+    }
+    taken.copyBelow(Number.POSITIVE_INFINITY, rows, texts);
+    others.copyRewards({ rows, texts });
+  });
+}
+
+const noSections: readonly Section[] = Array.from(
+  { length: sectionsOfPart },
+  () => new Uint8Array(0),
+);
+
+function sectionsOfKernel(kernel: TransactionKernel | undefined): readonly Section[] {
+  if (kernel === undefined || kernel.takenCount === 0) return noSections;
+  const columns = columnsOfKernel(kernel);
+  const known = kernel.texts;
+  const texts = new Map<number, string>();
+  for (const { values } of [columns.txErr, columns.insError]) {
+    for (const code of values) if (code > 0) texts.set(code, known[code] as string);
+  }
+  return sectionsOf({ ...columns, ...tableOf(texts) }, kernel.keys);
+}
+
+/** The texts by code; codes that no row has are empty. */
+function tableOf(
+  texts: ReadonlyMap<number, string>,
+): Pick<FilledColumns, 'textLength' | 'textBytes'> {
+  const codes = [...texts.keys()].sort((a, b) => a - b);
+  const encoded = codes.map((code) => Buffer.from(texts.get(code) as string));
+  const lengths = new Uint32Array((codes.at(-1) ?? -1) + 1);
+  codes.forEach((code, i) => {
+    lengths[code] = encoded[i]?.length as number;
+  });
+  return { textLength: { values: lengths }, textBytes: { values: Buffer.concat(encoded) } };
+}
+
+function sectionsOfRecords(block: Block): readonly Section[] {
+  if (block.transactions.length === 0 && block.rewards.length === 0) return noSections;
+  const rows = emptyGroupRows();
+  const dictionary = new DictionaryBuilder();
+  new BlockAppender(dictionary).append(block, rows, new TextTable(rows));
+  return sectionsOf(rows, dictionary.keys);
+}
+
+function sectionsOf(columns: FilledColumns, keys: Section): readonly Section[] {
+  return [...COLUMN_NAMES.map((name) => columns[name].values), keys];
+}
+
+function readPart(bytes: Uint8Array, part: number): RowTables {
+  const lengths = new Uint32Array(bytes.buffer, bytes.byteOffset, sectionCount);
+  const first = part * sectionsOfPart;
+  let at = firstSectionAt;
+  for (const length of lengths.subarray(0, first)) at += align(length);
+  const entries = COLUMN_NAMES.map((name, i) => {
+    const length = lengths[first + i] as number;
+    const values = viewOf(name, bytes, at, length);
+    at += align(length);
+    return [name, { values }];
+  });
+  const columns = Object.fromEntries(entries) as FilledColumns;
+  const keyLength = lengths[first + COLUMN_NAMES.length] as number;
+  const keys = new Uint32Array(bytes.buffer, bytes.byteOffset + at, keyLength / 4);
+  return { columns, keys, texts: readTexts(columns) };
+}
+
+function viewOf(name: ColumnName, bytes: Uint8Array, at: number, length: number): Section {
+  const start = bytes.byteOffset + at;
+  const { type } = COLUMNS[name];
+  if (type === 'int') return new Uint32Array(bytes.buffer, start, length / 4);
+  if (type === 'long') return new BigUint64Array(bytes.buffer, start, length / 8);
+  return new Uint8Array(bytes.buffer, start, length);
+}
+
+function readTexts({ textLength, textBytes }: FilledColumns): readonly string[] {
+  const { buffer, byteOffset, byteLength } = textBytes.values;
+  const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  let at = 0;
+  return Array.from(textLength.values, (length) => {
+    at += length;
+    return length === 0 ? '' : bytes.toString('utf8', at - length, at);
+  });
+}

@@ -1,0 +1,122 @@
+/** Reads segments of format 1, in which every column of a row group is one unit: only to convert them. */
+import type { BlockHeader } from '../../ledger/block.ts';
+import { BLOCK_COLUMNS, type BlockColumnName } from '../block-columns.ts';
+import type { BlockCounts } from '../block-counts.ts';
+import { COLUMNS, type ColumnName } from '../columns.ts';
+import { keyBytes } from '../dictionary.ts';
+import { decodeFooter, footerBytes, headerBytes } from '../directory.ts';
+import { ByteColumn, IntColumn, LongColumn } from '../growable.ts';
+import { pageKeyCount } from '../limits.ts';
+import type { RowSegment } from '../merge-segments.ts';
+import { type BlockTable, readCounts, readHeaders } from '../open-segment.ts';
+import type { GroupRows } from '../row-buffer.ts';
+import { damaged, decodeUnit, joinIntUnit, joinLongUnit, type UnitEntry } from '../unit.ts';
+import { BLOCK_COLUMN_NAMES_1, COLUMN_NAMES_1 } from './columns.ts';
+import { type Directory, decodeDirectory, type GroupEntry } from './directory.ts';
+import { decodeKeys } from './key-codes.ts';
+
+/** The version in the header was looked at before. */
+export function openSegment1(bytes: Uint8Array): RowSegment {
+  if (bytes.length < headerBytes + footerBytes) throw damaged('footer', 'it is cut short');
+  const footer = decodeFooter(bytes.subarray(bytes.length - footerBytes), bytes.length);
+  const stored = bytes.subarray(footer.offset, footer.offset + footer.storedLength);
+  return new Segment1(bytes, decodeDirectory(stored, footer, bytes.length));
+}
+
+class Segment1 implements RowSegment, BlockTable {
+  readonly headers: readonly BlockHeader[];
+  readonly counts: readonly BlockCounts[];
+  readonly #bytes: Uint8Array;
+  readonly #directory: Directory;
+
+  constructor(bytes: Uint8Array, directory: Directory) {
+    this.#bytes = bytes;
+    this.#directory = directory;
+    this.headers = readHeaders(this);
+    this.counts = readCounts(this);
+  }
+
+  get blockCount(): number {
+    return this.#directory.blockCount;
+  }
+
+  get addressCount(): number {
+    return this.#directory.addressCount;
+  }
+
+  get groups(): readonly GroupEntry[] {
+    return this.#directory.groups;
+  }
+
+  readGroup(number: number): GroupRows {
+    const group = this.#directory.groups[number] as GroupEntry;
+    const columns = COLUMN_NAMES_1.map((name, i) => {
+      const entry = group.units[i] as UnitEntry;
+      return [name, this.#readColumn(name, entry, `group ${number}.${name}`, group)];
+    });
+    const rows = Object.fromEntries(columns) as GroupRows;
+    this.#restoreIndexes(rows, group);
+    restoreOdd(rows);
+    return rows;
+  }
+
+  readKeys(first: number, count: number): Uint8Array {
+    const keys = new Uint8Array(count * keyBytes);
+    for (let id = first; id < first + count; ) {
+      const page = Math.floor(id / pageKeyCount);
+      const end = Math.min((page + 1) * pageKeyCount, first + count);
+      const entry = this.#directory.dictionaryPages[page];
+      if (entry === undefined) throw damaged(`dictionary page ${page}`, 'it is not listed');
+      const stored = this.#decode(entry, `dictionary page ${page}`);
+      const at = (id % pageKeyCount) * keyBytes;
+      keys.set(stored.subarray(at, at + (end - id) * keyBytes), (id - first) * keyBytes);
+      id = end;
+    }
+    return keys;
+  }
+
+  readBlockColumn(name: BlockColumnName): Uint32Array | BigUint64Array | Uint8Array {
+    const entry = this.#directory.blockUnits[BLOCK_COLUMN_NAMES_1.indexOf(name)] as UnitEntry;
+    const bytes = this.#decode(entry, `blocks.${name}`);
+    const { type } = BLOCK_COLUMNS[name];
+    if (type === 'bytes') return bytes;
+    return type === 'int' ? joinIntUnit(bytes, entry) : joinLongUnit(bytes, entry);
+  }
+
+  #readColumn(name: ColumnName, entry: UnitEntry, label: string, group: GroupEntry) {
+    const bytes = this.#decode(entry, label);
+    const { type } = COLUMNS[name];
+    if (type === 'bytes') return ByteColumn.of(bytes);
+    if (type === 'long') return LongColumn.of(joinLongUnit(bytes, entry));
+    const values = joinIntUnit(bytes, entry);
+    return IntColumn.of(name === 'txKeys' ? decodeKeys(values, group.highestBefore) : values);
+  }
+
+  /** Joining planes discards what it was given: the bytes of the segment itself must stay. */
+  #decode(entry: UnitEntry, name: string): Uint8Array {
+    const stored = this.#bytes.subarray(entry.offset, entry.offset + entry.storedLength);
+    const decoded = decodeUnit(stored, entry, name);
+    return decoded === stored ? stored.slice() : decoded;
+  }
+
+  /** Indexes of transactions were distances from the one before in the block. */
+  #restoreIndexes({ txIndex }: GroupRows, { firstBlock, blockCount }: GroupEntry): void {
+    const { values } = txIndex;
+    let row = 0;
+    for (const { transactions } of this.counts.slice(firstBlock, firstBlock + blockCount)) {
+      let index = 0;
+      for (const end = row + transactions; row < end; row++) {
+        index += values[row] as number;
+        values[row] = index;
+      }
+    }
+  }
+}
+
+/** An address that is written out was marked by 1 instead of its length. */
+function restoreOdd({ insOdd, insDepth }: GroupRows): void {
+  const { values } = insOdd;
+  const depths = insDepth.values;
+  for (let row = 0; row < values.length; row++)
+    if (values[row] === 1) values[row] = depths[row] as number;
+}

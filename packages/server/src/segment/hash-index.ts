@@ -1,0 +1,114 @@
+/**
+ * From keys to numbers, without the keys: whoever looks one up compares the key that the number stands for.
+ *
+ *   blocks        for 64 buckets each: the entries of all buckets before them u32 · the entries of each bucket u8[64]
+ *   fingerprints  u8[n], by bucket
+ *   values        u24[n], aligned with the fingerprints
+ *
+ * A key's bucket and fingerprint come from one 32-bit hash of its bytes. A bucket has about 8 entries, so a key that is not there passes
+ * the fingerprints in 3 % of all lookups. A bucket with 255 entries is full: what belongs there too is in the next one, or in the one
+ * after that. All three arrays are read by position: a lookup takes some hundred bytes.
+ */
+import { assert } from '../base/assert.ts';
+
+export interface HashIndex {
+  readonly blocks: Uint8Array;
+  readonly fingerprints: Uint8Array;
+  readonly values: Uint8Array;
+}
+
+const blockBuckets = 64;
+const blockBytes = 4 + blockBuckets;
+const bucketEntriesGoal = 8;
+const bucketEntriesMax = 255;
+const bucketBitsMin = Math.log2(blockBuckets);
+const valueBytes = 3;
+const valueMax = 0xff_ffff;
+
+/** The hash of each entry, and its value. */
+export interface HashEntries {
+  readonly hashes: Uint32Array;
+  readonly values: Uint32Array;
+}
+
+export function buildHashIndex({ hashes, values }: HashEntries): HashIndex {
+  let bits = bucketBitsMin;
+  while (bucketEntriesGoal * 2 ** bits < hashes.length) bits++;
+  const { buckets, counts } = fillBuckets(hashes, bits);
+  const blocks = new Uint8Array((counts.length / blockBuckets) * blockBytes);
+  const view = new DataView(blocks.buffer);
+  const starts = new Uint32Array(counts.length);
+  let start = 0;
+  counts.forEach((count, bucket) => {
+    const block = Math.floor(bucket / blockBuckets) * blockBytes;
+    if (bucket % blockBuckets === 0) view.setUint32(block, start, true);
+    blocks[block + 4 + (bucket % blockBuckets)] = count;
+    starts[bucket] = start;
+    start += count;
+  });
+  const fingerprints = new Uint8Array(hashes.length);
+  const packed = new Uint8Array(hashes.length * valueBytes);
+  for (let i = 0; i < hashes.length; i++) {
+    const value = values[i] as number;
+    assert(value <= valueMax, 'what a hash index holds has 24 bits');
+    const bucket = buckets[i] as number;
+    const place = starts[bucket] as number;
+    starts[bucket] = place + 1;
+    fingerprints[place] = (hashes[i] as number) & 0xff;
+    packed[place * valueBytes] = value;
+    packed[place * valueBytes + 1] = value >>> 8;
+    packed[place * valueBytes + 2] = value >>> 16;
+  }
+  return { blocks, fingerprints, values: packed };
+}
+
+/** The bucket of each entry, and how many entries each bucket has. What a full bucket has no place for goes to the next one. */
+function fillBuckets(hashes: Uint32Array, bits: number) {
+  const counts = new Uint32Array(1 << bits);
+  const buckets = hashes.map((hash) => {
+    let bucket = hash >>> (32 - bits);
+    while (counts[bucket] === bucketEntriesMax) bucket = (bucket + 1) % counts.length;
+    counts[bucket] = (counts[bucket] as number) + 1;
+    return bucket;
+  });
+  return { buckets, counts };
+}
+
+/** Reads a stretch of one of the arrays. */
+export type ReadIndexPart = (part: keyof HashIndex, offset: number, length: number) => Uint8Array;
+
+/** The values of the entries that have the hash's bucket and fingerprint. */
+export function lookUp(hash: number, blocksLength: number, read: ReadIndexPart): number[] {
+  if (blocksLength === 0) return [];
+  const bucketCount = (blocksLength / blockBytes) * blockBuckets;
+  const found: number[] = [];
+  const home = hash >>> (32 - Math.log2(bucketCount));
+  for (let i = 0; i < bucketCount; i++) {
+    const { start, count } = readBucket((home + i) % bucketCount, read);
+    if (count > 0) collect(hash, start, read('fingerprints', start, count), read, found);
+    if (count < bucketEntriesMax) break;
+  }
+  return found;
+}
+
+function readBucket(bucket: number, read: ReadIndexPart): { start: number; count: number } {
+  const inBlock = bucket % blockBuckets;
+  const block = read('blocks', Math.floor(bucket / blockBuckets) * blockBytes, blockBytes);
+  let start = new DataView(block.buffer, block.byteOffset).getUint32(0, true);
+  for (let i = 0; i < inBlock; i++) start += block[4 + i] as number;
+  return { start, count: block[4 + inBlock] as number };
+}
+
+function collect(
+  hash: number,
+  start: number,
+  fingerprints: Uint8Array,
+  read: ReadIndexPart,
+  found: number[],
+): void {
+  for (let i = 0; i < fingerprints.length; i++) {
+    if (fingerprints[i] !== (hash & 0xff)) continue;
+    const [low, middle, high] = read('values', (start + i) * valueBytes, valueBytes);
+    found.push((low as number) | ((middle as number) << 8) | ((high as number) << 16));
+  }
+}

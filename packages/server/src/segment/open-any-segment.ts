@@ -1,0 +1,23 @@
+import { CodedError } from '../base/errors.ts';
+import { formatVersion, headerBytes, readVersion } from './directory.ts';
+import { openSegment1 } from './format-1/open-segment-1.ts';
+import type { RowSegment } from './merge-segments.ts';
+import { openSegment } from './open-segment.ts';
+
+/** Opens a segment of this format or of an older one, for what appends its rows to another. */
+export function openAnySegment(bytes: Uint8Array): RowSegment {
+  const version = readVersion(bytes.subarray(0, headerBytes));
+  switch (version) {
+    case formatVersion:
+      return openSegment(bytes);
+    case 1:
+      return openSegment1(bytes);
+    default:
+      throw new CodedError('segment-version-unknown', { version, known: formatVersion });
+  }
+}
+
+/** Whether a segment must be converted before queries can read it. */
+export function isOlderFormat(header: Uint8Array): boolean {
+  return readVersion(header) < formatVersion;
+}

@@ -1,0 +1,70 @@
+/** The columns of each section in the order in which this version writes them. */
+import { CODING, COLUMN_NAMES, type ColumnName, DOMAINS, SECTIONS, shapeOf } from './columns.ts';
+import type { StoredColumn, StoredSection } from './directory.ts';
+
+/** The names of a section's columns, by section number. */
+export const SECTION_COLUMNS: readonly (readonly ColumnName[])[] = SECTIONS.map((section) =>
+  COLUMN_NAMES.filter((name) => shapeOf(name).section === section),
+);
+
+/** Signatures are random bytes. */
+const unpacked = SECTIONS.indexOf('signatures');
+
+/** What a segment says of its sections. */
+export const SECTION_LAYOUT: readonly StoredSection[] = SECTION_COLUMNS.map((names, section) => ({
+  isPacked: section !== unpacked,
+  columns: names.map(storedColumn),
+}));
+
+function storedColumn(name: ColumnName): StoredColumn {
+  const { id, coding, domain, adds, unit } = shapeOf(name);
+  return {
+    id,
+    coding: CODING[coding],
+    domain: DOMAINS.indexOf(domain),
+    adds: adds === undefined ? 0 : DOMAINS.indexOf(adds) + 1,
+    unit: unit ?? 0,
+  };
+}
+
+const NAMES_BY_ID: ReadonlyMap<number, ColumnName> = new Map(
+  COLUMN_NAMES.map((name) => [shapeOf(name).id, name]),
+);
+
+/** The column with that id, or undefined if a later version added it. */
+export function columnNamed(id: number): ColumnName | undefined {
+  return NAMES_BY_ID.get(id);
+}
+
+/** Bytes that a value of the column takes once it is decoded. */
+export function valueBytes({ coding, unit }: StoredColumn): number {
+  if (coding === CODING.bytes) return unit;
+  return coding === CODING.long ? 8 : 4;
+}
+
+/** As `kernels/assembly/shared/pages.ts` reads them. */
+export const descriptorBytes = 32;
+export const countsBytes = 64;
+
+export interface PlacedColumn {
+  readonly column: StoredColumn;
+  readonly values: number;
+  /** How many values fit. */
+  readonly capacity: number;
+}
+
+/** Describes the columns of a section to the kernel. `highestBefore` is that of the row group. */
+export function writeDescriptors(
+  ints: Uint32Array,
+  at: number,
+  placed: readonly PlacedColumn[],
+  highestBefore: number,
+): void {
+  placed.forEach(({ column, values, capacity }, i) => {
+    const { coding, domain, adds } = column;
+    const unit = coding === CODING.keys ? highestBefore : column.unit;
+    const last = coding === CODING.keys ? highestBefore : 0;
+    const numbers = [coding, domain, adds, values, 0, capacity, unit, last];
+    ints.set(numbers, at / 4 + (i * descriptorBytes) / 4);
+  });
+}

@@ -1,0 +1,52 @@
+import { chunkBytes } from '../chunk-checksums.ts';
+import { sectionName } from '../decode-group.ts';
+import { partName, type Segment } from '../open-segment.ts';
+
+/** A part of a segment and what errors call it. */
+export interface Region {
+  readonly unit: string;
+  readonly offset: number;
+  readonly length: number;
+  readonly read: (segment: Segment) => unknown;
+}
+
+/** What is read by the chunk: tables of page lengths and sections of row groups, then keys and indexes. In the order of the file. */
+export function plainRegions({ directory }: Segment): Region[] {
+  const groups = directory.groups.flatMap(({ pageTable, sections }, number) => {
+    const read = (segment: Segment) => segment.readGroup(number);
+    return [
+      { unit: `group ${number}.pages`, ...pageTable, read },
+      ...sections.map(({ offset, storedLength: length }, section) => {
+        return { unit: sectionName(number, section), offset, length, read };
+      }),
+    ];
+  });
+  const parts = directory.parts
+    .filter(({ entry }) => entry.offset < directory.plainBytes)
+    .map(({ kind, number, entry: { offset, storedLength: length } }) => {
+      const read = (segment: Segment) => segment.readPart(kind, number, 0, length);
+      return { unit: partName(kind, number), offset, length, read };
+    });
+  return [...groups, ...parts].filter(({ length }) => length > 0);
+}
+
+/** What is read whole and has its own checksum. */
+export function unitRegions({ directory }: Segment): Region[] {
+  return directory.parts
+    .filter(({ entry }) => entry.offset >= directory.plainBytes && entry.storedLength > 0)
+    .map(({ kind, number, entry: { offset, storedLength: length } }) => {
+      const read = (segment: Segment) => segment.readUnit(kind, number);
+      return { unit: partName(kind, number), offset, length, read };
+    });
+}
+
+/** Damage in a chunk that several regions share is noticed when one of them is read: each of their names is right. */
+export function namesAt(regions: readonly Region[], at: number): string[] {
+  const chunk = Math.floor(at / chunkBytes);
+  return regions
+    .filter(({ offset, length }) => {
+      const last = Math.floor((offset + length - 1) / chunkBytes);
+      return chunk >= Math.floor(offset / chunkBytes) && chunk <= last;
+    })
+    .map(({ unit }) => unit);
+}

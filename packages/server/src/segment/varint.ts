@@ -1,0 +1,39 @@
+/** Numbers of up to 32 bits, 7 bits a byte, lowest first, the highest bit set on all but the last. */
+import { damaged } from './unit.ts';
+
+export class VarintWriter {
+  #bytes = new Uint8Array(1_024);
+  #length = 0;
+
+  write(value: number): void {
+    if (this.#length + 5 > this.#bytes.length) {
+      const bytes = new Uint8Array(this.#bytes.length * 2);
+      bytes.set(this.#bytes);
+      this.#bytes = bytes;
+    }
+    let rest = value;
+    for (; rest >= 0x80; rest >>>= 7) this.#bytes[this.#length++] = (rest & 0x7f) | 0x80;
+    this.#bytes[this.#length++] = rest;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+}
+
+/** All numbers of some bytes, of which there must be `count`. */
+export function readVarints(bytes: Uint8Array, count: number, name: string): Uint32Array {
+  const values = new Uint32Array(count);
+  let at = 0;
+  for (let i = 0; i < count; i++) {
+    let byte = bytes[at++] as number;
+    let value = byte & 0x7f;
+    for (let shift = 7; byte >= 0x80 && shift < 32; shift += 7) {
+      byte = bytes[at++] as number;
+      value |= (byte & 0x7f) << shift;
+    }
+    values[i] = value;
+  }
+  if (at !== bytes.length) throw damaged(name, 'it does not hold a length for each page');
+  return values;
+}

@@ -1,0 +1,109 @@
+/** What an action has at hand: the machine, the world, the numbers of this transaction, and who acts. */
+import type { Random } from '../../../base/random.ts';
+import { buildZipfTable, Quantiles, type WeightedTable } from '../distributions.ts';
+import type { Machine } from '../machine/machine.ts';
+import { Applications } from '../programs/applications.ts';
+import { requestUnits } from '../programs/native.ts';
+import { COIN, TOKEN_COUNT } from '../world/tokens.ts';
+import { WHALE_COUNT, type World } from '../world/world.ts';
+
+const PRIORITY_FEE = new Quantiles([
+  [0, 0],
+  [0.45, 0],
+  [0.57, 2],
+  [0.8, 3000],
+  [0.92, 16_400],
+  [0.98, 105_000],
+  [0.999, 2_000_000],
+  [1, 40_000_000],
+]);
+const MICRO = 1_000_000;
+/** A wallet keeps so much for what its session still has to pay. */
+const KEPT_LAMPORTS = COIN / 2;
+
+export class Scene {
+  readonly vm: Machine;
+  readonly world: World;
+  readonly applications: Applications;
+  readonly #users: WeightedTable;
+  readonly #tokens: WeightedTable;
+  /** Of the transaction at hand. */
+  random: Random;
+  slot = 0;
+  user = 0;
+  /** The transaction is to fail by what it does. */
+  isDoomed = false;
+  /** The transaction is refused as a whole before anything runs, with this error. */
+  refusal: string | null = null;
+
+  constructor(vm: Machine, options: { readonly isStress: boolean }) {
+    this.vm = vm;
+    this.world = vm.world;
+    this.random = vm.random;
+    this.applications = new Applications(options);
+    this.#users = buildZipfTable(this.world.userCount, 0.5);
+    this.#tokens = buildZipfTable(TOKEN_COUNT - 1, 1.18);
+  }
+
+  /** Turns to the next transaction. */
+  next(random: Random, slot: number, isDoomed: boolean): void {
+    this.random = random;
+    this.vm.random = random;
+    this.slot = slot;
+    this.isDoomed = isDoomed;
+    this.user = this.#users.draw(random);
+  }
+
+  get wallet(): number {
+    return this.world.users + this.user;
+  }
+
+  get isWhale(): boolean {
+    return this.user < WHALE_COUNT;
+  }
+
+  /** What the user can spend on an action. */
+  get spendable(): number {
+    return this.world.lamports(this.wallet) - KEPT_LAMPORTS;
+  }
+
+  /** Any token but the coin, the popular ones more often. */
+  drawToken(): number {
+    return 1 + this.#tokens.draw(this.random);
+  }
+
+  /** A token that the user holds, or 0. */
+  drawHeldToken(): number {
+    const first = this.drawToken();
+    for (let i = 0; i < TOKEN_COUNT - 1; i++) {
+      const token = 1 + ((first - 1 + i) % (TOKEN_COUNT - 1));
+      if (this.world.amount(this.world.userToken(this.user, token)) > 0) return token;
+    }
+    return 0;
+  }
+
+  /** Another user whose session is open, or -1. */
+  drawOther(): number {
+    for (let i = 0; i < 4; i++) {
+      const other = this.#users.draw(this.random);
+      if (other !== this.user && this.world.lamports(this.world.users + other) >= COIN)
+        return other;
+    }
+    return -1;
+  }
+
+  /** Starts the transaction. The units are what it may need; most ask for no more than the usual ones. */
+  begin(payer: number, units: number, signatureCount = 1): void {
+    const priority = PRIORITY_FEE.draw(this.random);
+    const unitLimit = priority === 0 && !this.random.chance(0.2) ? 0 : units;
+    const unitPrice = unitLimit === 0 ? 0 : Math.floor((priority * MICRO) / unitLimit);
+    this.vm.begin({ payer, signatureCount, unitLimit, unitPrice });
+    if (this.refusal !== null) this.vm.refuseAll(this.refusal, null);
+    requestUnits(this.vm);
+  }
+
+  /** Starts a transaction that pays the least fee there is. */
+  beginPlain(payer: number, signatureCount = 1): void {
+    this.vm.begin({ payer, signatureCount, unitLimit: 0, unitPrice: 0 });
+  }
+}

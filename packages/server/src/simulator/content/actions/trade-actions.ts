@@ -1,0 +1,197 @@
+/** What wallets do with applications: swap, route, take from the book, trade new coins, borrow. */
+import { quote, swap } from '../programs/amm.ts';
+import { createAssociated } from '../programs/associated.ts';
+import { createCoin, quoteBuy, quoteSell, tradeCoin } from '../programs/launchpad.ts';
+import {
+  borrowable,
+  depositAndBorrow,
+  isUnhealthy,
+  repayAndWithdraw,
+} from '../programs/lending.ts';
+import { marketPrice, take } from '../programs/order-book.ts';
+import { type Hop, quoteRoute, route } from '../programs/router.ts';
+import { createAccount, createWithSeed, transferLamports } from '../programs/system.ts';
+import { closeAccount, initializeAccount, syncNative } from '../programs/token.ts';
+import { ID } from '../world/known-addresses.ts';
+import {
+  COIN,
+  DOLLAR,
+  MARKET_COUNT,
+  MARKETS,
+  POWERS_OF_TEN,
+  STAKED,
+  TOKEN_BYTES,
+  WRAPPED,
+} from '../world/tokens.ts';
+import { LAUNCH_COUNT } from '../world/world.ts';
+import type { Scene } from './scene.ts';
+import { sendCoins } from './wallet-actions.ts';
+
+const SWAP_UNITS = 140_000;
+const ROUTE_UNITS = 400_000;
+/** What a trade may give less than it should have, in thousandths. */
+const TOLERANCE = 10;
+
+/** The least that a trade takes; of one that is to fail, more than the pool gives. */
+function leastOf(scene: Scene, out: number): number {
+  if (scene.isDoomed) return Math.ceil(out * 1.01) + 1;
+  return Math.floor(out * (1 - scene.random.between(1, TOLERANCE) / 1000));
+}
+
+function drawCoins(scene: Scene): number {
+  const share = scene.random.between(2, 30) / 100;
+  return Math.max(COIN / 1000, Math.floor(scene.spendable * share));
+}
+
+function associate(scene: Scene, account: number): void {
+  const { vm, world, random } = scene;
+  const mint = world.mintOf[account] as number;
+  const owner = world.ownerOf[account] as number;
+  if (world.exists(account) && !random.chance(0.03)) return;
+  createAssociated(vm, { from: scene.wallet, account, owner, mint, isStrict: false });
+}
+
+/** An account of the wrapped coin that lives for this transaction only. */
+function openWrapped(scene: Scene, coins: number): number {
+  const { vm, world } = scene;
+  const lamports = world.rentOfToken(ID.wrappedCoin) + coins;
+  const space = { lamports, byteCount: TOKEN_BYTES, owner: ID.token };
+  let account: number;
+  if (vm.plan.signatureCount === 2) {
+    account = vm.scratch(0);
+    createAccount(vm, scene.wallet, account, space);
+  } else account = createWithSeed(vm, scene.wallet, space);
+  initializeAccount(vm, { account, mint: ID.wrappedCoin, owner: scene.wallet });
+  return account;
+}
+
+/** Buys or sells in one pool, by way of a passing account of the wrapped coin. */
+export function swapDirectly(scene: Scene): void {
+  const { vm, world, random } = scene;
+  const held = random.chance(0.5) ? scene.drawHeldToken() : 0;
+  const token = held === 0 ? scene.drawToken() : held;
+  const isBuy = held === 0;
+  const pool = token - 1;
+  const own = world.userToken(scene.user, token);
+  const coins = isBuy ? drawCoins(scene) : 0;
+  const amount = isBuy ? coins : Math.max(1, Math.floor(world.amount(own) / random.between(1, 3)));
+  const side = isBuy ? 1 : 0;
+  scene.begin(scene.wallet, SWAP_UNITS, random.chance(0.3) ? 2 : 1);
+  const passing = openWrapped(scene, coins);
+  if (isBuy) associate(scene, own);
+  const amountMin = leastOf(scene, quote(world, pool, side, amount).out);
+  const [from, to] = isBuy ? [passing, own] : [own, passing];
+  swap(vm, { pool, side, user: scene.wallet, from, to, amount, amountMin });
+  closeAccount(vm, { account: passing, to: scene.wallet, authority: scene.wallet });
+}
+
+/** Swaps through the router: coins to a token, or a held token by way of the coin to another. */
+export function swapByRoute(scene: Scene): void {
+  const { vm, world, random, user } = scene;
+  const held = random.chance(0.6) ? scene.drawHeldToken() : 0;
+  const wanted = scene.drawToken();
+  const wrapped = world.userToken(user, WRAPPED);
+  const hops: Hop[] = [];
+  if (held > 0) {
+    hops.push({ pool: held - 1, side: 0, from: world.userToken(user, held), to: wrapped });
+  }
+  if (held !== wanted) {
+    hops.push({ pool: wanted - 1, side: 1, from: wrapped, to: world.userToken(user, wanted) });
+  }
+  const coins = held > 0 ? 0 : drawCoins(scene);
+  const amount =
+    held > 0 ? Math.max(1, Math.floor(world.amount(world.userToken(user, held)) / 2)) : coins;
+  scene.begin(scene.wallet, ROUTE_UNITS);
+  associate(scene, wrapped);
+  if (!world.exists(wrapped)) associate(scene, wrapped);
+  if (held !== wanted) associate(scene, world.userToken(user, wanted));
+  if (coins > 0) {
+    transferLamports(vm, scene.wallet, wrapped, coins);
+    syncNative(vm, wrapped);
+  }
+  const amountMin = leastOf(scene, quoteRoute(world, hops, amount));
+  route(vm, { user: scene.wallet, hops, amount, amountMin });
+  if (random.chance(0.3)) {
+    closeAccount(vm, { account: wrapped, to: scene.wallet, authority: scene.wallet });
+  }
+}
+
+/** Buys base tokens for dollars if there are any, else sells base tokens, else gets dollars by a swap. */
+export function takeFromBook(scene: Scene): void {
+  const { vm, world, random, user } = scene;
+  const market = random.below(MARKET_COUNT);
+  const token = MARKETS[market] as number;
+  const base = world.userToken(user, token);
+  const dollars = world.userToken(user, DOLLAR);
+  const isBuy = world.amount(dollars) > 1_000_000;
+  const unit = POWERS_OF_TEN[world.decimalsOf[world.mint(token)] as number] as number;
+  const budget = Math.floor((world.amount(dollars) / marketPrice(world, market)) * unit);
+  const size = Math.floor((isBuy ? budget : world.amount(base)) / random.between(2, 6));
+  const offered = world.cell(isBuy ? world.asks + market : world.bids + market);
+  const worth = isBuy ? size : Math.ceil((size / unit) * marketPrice(world, market) * 1.01);
+  if (size < 10 || offered < worth === !scene.isDoomed) {
+    swapDirectly(scene);
+    return;
+  }
+  scene.begin(scene.wallet, SWAP_UNITS);
+  associate(scene, isBuy ? base : dollars);
+  take(vm, { market, user: scene.wallet, base, dollars, isBuy, size });
+}
+
+/** Mints a coin while there is room for one, else buys or sells one. */
+export function playLaunchpad(scene: Scene): void {
+  const { vm, world, random, user } = scene;
+  const count = world.cell(world.launchCount);
+  if (count === 0 && scene.isDoomed) {
+    swapDirectly(scene);
+    return;
+  }
+  if (count === 0 || (count < LAUNCH_COUNT && !scene.isDoomed && random.chance(0.01))) {
+    scene.begin(scene.wallet, SWAP_UNITS * 2, 2);
+    createCoin(vm, scene.wallet, count);
+    return;
+  }
+  // Newer coins are hotter.
+  const launch = count - 1 - Math.floor(random.unit() * random.unit() * count);
+  const account = world.launchToken(user, launch);
+  const held = world.amount(account);
+  const isBuy = held === 0 || random.chance(0.5);
+  const amount = isBuy
+    ? Math.min(COIN * 3, drawCoins(scene))
+    : Math.ceil(held / random.between(1, 3));
+  const out = isBuy ? quoteBuy(world, launch, amount) : quoteSell(world, launch, amount);
+  scene.begin(scene.wallet, SWAP_UNITS);
+  if (isBuy && !world.exists(account)) associate(scene, account);
+  const amountMin = leastOf(scene, out);
+  tradeCoin(vm, { launch, user: scene.wallet, account, isBuy, amount, amountMin });
+}
+
+/** Borrows against staked coins, pays back, or gets staked coins first. */
+export function borrow(scene: Scene): void {
+  const { vm, world, random, user } = scene;
+  const own = world.userToken(user, STAKED);
+  const debt = world.cell(world.debts + user);
+  if (debt > 0) {
+    if (
+      scene.isDoomed ||
+      isUnhealthy(world, user) ||
+      world.amount(world.userToken(user, DOLLAR)) < debt
+    ) {
+      sendCoins(scene);
+      return;
+    }
+    scene.begin(scene.wallet, SWAP_UNITS);
+    repayAndWithdraw(vm, user);
+    return;
+  }
+  const collateral = Math.floor(world.amount(own) / 2);
+  const most = borrowable(world, collateral);
+  if (most < 100_000 || most > world.amount(world.dollarVault)) {
+    swapDirectly(scene);
+    return;
+  }
+  scene.begin(scene.wallet, SWAP_UNITS);
+  associate(scene, world.userToken(user, DOLLAR));
+  const share = scene.isDoomed ? 1.2 : random.between(60, 99) / 100;
+  depositAndBorrow(vm, { user, collateral, dollars: Math.floor(most * share) });
+}

@@ -1,0 +1,149 @@
+/** What wallets do without any application: they are funded, send coins and tokens, stake, and end their session. */
+import { createAssociated } from '../programs/associated.ts';
+import { liquidate, repayAndWithdraw } from '../programs/lending.ts';
+import {
+  deactivateStake,
+  delegateStake,
+  openStake,
+  withdrawStake,
+  writeMemo,
+} from '../programs/native.ts';
+import { transferLamports } from '../programs/system.ts';
+import { closeAccount, transferChecked, transferTokens } from '../programs/token.ts';
+import { COIN, DOLLAR, TOKEN_COUNT } from '../world/tokens.ts';
+import type { Scene } from './scene.ts';
+
+const WHALE_COINS = 1500;
+const UNITS = 3000;
+const ASSOCIATE_UNITS = 60_000;
+/** Token accounts that one transaction of the end of a session returns. */
+const RETURNED_COUNT = 4;
+
+/** The faucet sends the coins of a new session, or more of them. */
+export function fund(scene: Scene): void {
+  const { vm, world, random } = scene;
+  const coins = scene.isWhale ? WHALE_COINS : 2 + random.below(40);
+  scene.begin(world.faucet, UNITS);
+  transferLamports(vm, world.faucet, scene.wallet, coins * COIN + random.below(COIN));
+}
+
+export function sendCoins(scene: Scene): void {
+  const { vm, world, random } = scene;
+  const other = scene.drawOther();
+  const share = random.between(1, 20) / 100;
+  const isReserve = scene.isWhale && random.chance(0.5);
+  const amount = Math.max(COIN / 50, Math.floor(scene.spendable * share));
+  scene.begin(scene.wallet, UNITS + 12_000);
+  if (random.chance(0.25)) writeMemo(vm, `pay ${random.between(10_000, 99_999)}`);
+  const lamports = scene.isDoomed ? world.lamports(scene.wallet) + COIN + amount : amount;
+  if (isReserve) transferLamports(vm, scene.wallet, world.reserve, lamports);
+  else if (other >= 0) transferLamports(vm, scene.wallet, world.users + other, lamports);
+  // Wallets that are never seen again.
+  const count = random.below(4);
+  for (let i = 0; i < count; i++) {
+    transferLamports(
+      vm,
+      scene.wallet,
+      vm.scratch(0),
+      Math.max(COIN / 500, Math.floor(amount / 40)),
+    );
+  }
+  if (other < 0 && !isReserve) transferLamports(vm, scene.wallet, world.faucet, lamports);
+}
+
+/** To another wallet, for which an account is opened if it has none, or to the market maker. */
+export function sendTokens(scene: Scene): void {
+  const { vm, world, random, user } = scene;
+  const held = scene.drawHeldToken();
+  if (held === 0 && !scene.isDoomed) {
+    sendCoins(scene);
+    return;
+  }
+  const token = held === 0 ? scene.drawToken() : held;
+  const mint = world.mint(token);
+  const own = world.userToken(user, token);
+  const other = scene.drawOther();
+  const to = other < 0 ? world.makerTokens + token : world.userToken(other, token);
+  scene.begin(scene.wallet, ASSOCIATE_UNITS * 2);
+  const open = { from: scene.wallet, mint, isStrict: scene.isDoomed && random.chance(0.3) };
+  if (!world.exists(own))
+    createAssociated(vm, { ...open, isStrict: false, account: own, owner: scene.wallet });
+  else if (open.isStrict) createAssociated(vm, { ...open, account: own, owner: scene.wallet });
+  if (other >= 0 && !world.exists(to)) {
+    const owner = world.users + other;
+    createAssociated(vm, { ...open, isStrict: random.chance(0.5), account: to, owner });
+  }
+  const part = Math.floor(world.amount(own) / random.between(1, 8));
+  const amount = scene.isDoomed ? world.amount(own) + 1 + random.below(1e9) : part;
+  const transfer = { from: own, to, authority: scene.wallet, amount };
+  if (random.chance(0.7)) transferChecked(vm, transfer);
+  else transferTokens(vm, transfer);
+}
+
+/** Stakes if nothing is staked, else takes the stake back: it never was active, so that takes no time. */
+export function stake(scene: Scene): void {
+  const { vm, world, random, user } = scene;
+  const account = world.userStakes + user;
+  const owner = scene.wallet;
+  if (world.exists(account)) {
+    scene.begin(owner, ASSOCIATE_UNITS);
+    unstake(scene, user);
+    return;
+  }
+  const voteAccount = world.voteAccounts + random.below(world.validatorCount);
+  const lamports = Math.max(COIN / 10, Math.floor(scene.spendable / 3));
+  scene.begin(owner, ASSOCIATE_UNITS, 2);
+  if (
+    openStake(vm, { account, owner, lamports }) &&
+    delegateStake(vm, { account, owner, voteAccount })
+  ) {
+    world.cells.set(world.isDelegated + user, 1);
+  }
+}
+
+function unstake(scene: Scene, user: number): void {
+  const { vm, world } = scene;
+  const account = world.userStakes + user;
+  const owner = world.users + user;
+  if (world.cell(world.isDelegated + user) === 1) deactivateStake(vm, account, owner);
+  withdrawStake(vm, { account, owner, to: owner, lamports: world.lamports(account) });
+  world.cells.set(world.isDelegated + user, 0);
+}
+
+/**
+ * One transaction of the end of a user's session: debts, then the stake, then tokens, then whatever coins are left. What belongs
+ * to coins that were minted in this window stays: nobody trades them any more.
+ */
+export function endSession(scene: Scene, user: number): void {
+  const { vm, world } = scene;
+  const wallet = world.users + user;
+  if (world.cell(world.collaterals + user) > 0) {
+    const isPayable = world.amount(world.userToken(user, DOLLAR)) >= world.cell(world.debts + user);
+    scene.beginPlain(isPayable ? wallet : world.maker);
+    if (isPayable) repayAndWithdraw(vm, user);
+    else liquidate(vm, user, true);
+    return;
+  }
+  scene.beginPlain(wallet);
+  if (world.exists(world.userStakes + user)) {
+    unstake(scene, user);
+    return;
+  }
+  let left = RETURNED_COUNT;
+  for (let token = 0; token < TOKEN_COUNT; token++) {
+    const account = world.userToken(user, token);
+    if (!world.exists(account)) continue;
+    if (left-- === 0) return;
+    const amount = world.amount(account);
+    const to = world.makerTokens + token;
+    if (token > 0 && amount > 0)
+      transferChecked(vm, { from: account, to, authority: wallet, amount });
+    closeAccount(vm, { account, to: wallet, authority: wallet });
+  }
+  transferLamports(vm, wallet, world.faucet, world.lamports(wallet));
+}
+
+/** Whether anything of the user's session is left. */
+export function isOpen(scene: Scene, user: number): boolean {
+  return scene.world.exists(scene.world.users + user);
+}

@@ -1,0 +1,70 @@
+/** Writes instruction data and events, little-endian as programs read them, into the texts of one transaction. */
+import type { AddressBook } from '../address-book.ts';
+import { HEADER_BYTES, type PooledText, type TextPool } from '../text-pool.ts';
+
+const KEY_BYTES = 32;
+const UPPER_HALF = 4_294_967_296;
+
+export class DataWriter {
+  readonly #pool: TextPool;
+  readonly #book: AddressBook;
+  #text = 0 as PooledText;
+  #at = 0;
+
+  constructor(pool: TextPool, book: AddressBook) {
+    this.#pool = pool;
+    this.#book = book;
+  }
+
+  open(byteCount: number): this {
+    this.#text = this.#pool.passing.open(byteCount);
+    this.#at = this.#text + HEADER_BYTES;
+    return this;
+  }
+
+  u8(value: number): this {
+    this.#pool.bytes[this.#at++] = value;
+    return this;
+  }
+
+  u16(value: number): this {
+    return this.u8(value & 0xff).u8((value >> 8) & 0xff);
+  }
+
+  u32(value: number): this {
+    const { bytes } = this.#pool;
+    const at = this.#at;
+    bytes[at] = value & 0xff;
+    bytes[at + 1] = (value >>> 8) & 0xff;
+    bytes[at + 2] = (value >>> 16) & 0xff;
+    bytes[at + 3] = value >>> 24;
+    this.#at = at + 4;
+    return this;
+  }
+
+  /** A whole number from 0 to 2^53 - 1. */
+  u64(value: number): this {
+    const high = Math.floor(value / UPPER_HALF);
+    return this.u32((value - high * UPPER_HALF) | 0).u32(high);
+  }
+
+  bytes(values: ArrayLike<number>): this {
+    const { bytes } = this.#pool;
+    for (let i = 0; i < values.length; i++) bytes[this.#at + i] = values[i] as number;
+    this.#at += values.length;
+    return this;
+  }
+
+  /** The 32 bytes of an account's address. */
+  key(account: number): this {
+    const from = this.#book.bytesAt(account);
+    const { bytes } = this.#pool;
+    for (let i = 0; i < KEY_BYTES; i++) bytes[this.#at + i] = bytes[from + i] as number;
+    this.#at += KEY_BYTES;
+    return this;
+  }
+
+  done(): PooledText {
+    return this.#text;
+  }
+}

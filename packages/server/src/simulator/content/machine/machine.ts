@@ -1,0 +1,360 @@
+/**
+ * Runs one transaction after the other against the world and records what a node would: the call tree, the log, the units,
+ * the balances before and after. A program enters its instruction, acts on the world, and leaves; whatever it acts on it
+ * has named before.
+ *
+ *   begin ─ enter ─ (enter ─ leave)… ─ leave ─ enter ─ leave ─ … ─ finish
+ *                    └ fail: every open call fails, later instructions are recorded but do not run, all but the fee is undone
+ */
+import { assert } from '../../../base/assert.ts';
+import type { Random } from '../../../base/random.ts';
+import type { AddressBook } from '../address-book.ts';
+import type { SimulatedError } from '../simulated-block.ts';
+import type { PooledText, TextPool } from '../text-pool.ts';
+import { ID } from '../world/known-addresses.ts';
+import { NO_ACCOUNT, SCRATCH_COUNT, type World } from '../world/world.ts';
+import { DataWriter } from './data-writer.ts';
+import { LogRecorder } from './log-recorder.ts';
+
+const KEY_COUNT_MAX = 256;
+const CALL_COUNT_MAX = 128;
+const REF_COUNT_MAX = 4096;
+export const DEPTH_MAX = 9;
+const SIGNATURE_FEE = 5000;
+const UNITS_PER_LOADED = 200_000;
+const UNITS_PER_NATIVE = 3000;
+const UNITS_MAX = 1_400_000;
+const MICRO = 1_000_000;
+
+export const WRITABLE = 1;
+export const SIGNER = 2;
+
+/** References to accounts in an instruction: the account's number and what the instruction may do with it. */
+export const readonly = (account: number): number => account * 4;
+export const writable = (account: number): number => account * 4 + WRITABLE;
+export const signer = (account: number): number => account * 4 + SIGNER;
+export const payer = (account: number): number => account * 4 + WRITABLE + SIGNER;
+
+/** Why an instruction fails: the error as JSON, its text in the log, and a line before it. */
+export interface Cause {
+  readonly detail: string;
+  readonly text: string;
+  readonly line?: string;
+}
+
+export interface TransactionPlan {
+  readonly payer: number;
+  readonly signatureCount: number;
+  /** What the compute budget program is asked for; 0 for nothing. */
+  readonly unitLimit: number;
+  /** Millionths of a lamport a unit. */
+  readonly unitPrice: number;
+}
+
+interface ProgramText {
+  readonly invoke: readonly PooledText[];
+  readonly success: PooledText;
+  readonly consumed: PooledText;
+  readonly failed: PooledText;
+  readonly returned: PooledText;
+}
+
+/** Programs that are part of the node: their calls print no units. */
+const NATIVE: ReadonlySet<number> = new Set([ID.system, ID.budget, ID.vote, ID.signatureCheck]);
+
+export class Machine {
+  readonly world: World;
+  readonly book: AddressBook;
+  readonly pool: TextPool;
+  readonly data: DataWriter;
+  readonly log: LogRecorder;
+  /** Whether the token program is its newest build, which prints nothing and costs little. */
+  readonly isTokenNew: boolean;
+  /** Set by the caller for every transaction. */
+  random: Random;
+
+  // The keys of the transaction at hand, in the order they were named.
+  readonly keyIds = new Int32Array(KEY_COUNT_MAX);
+  readonly keyFlags = new Uint8Array(KEY_COUNT_MAX);
+  readonly preLamports = new Float64Array(KEY_COUNT_MAX);
+  readonly preAmounts = new Float64Array(KEY_COUNT_MAX);
+  keyCount = 0;
+  // Its calls, in the order they run, and the keys that each names.
+  readonly callPrograms = new Int32Array(CALL_COUNT_MAX);
+  readonly callDepths = new Int32Array(CALL_COUNT_MAX);
+  readonly callData = new Int32Array(CALL_COUNT_MAX);
+  readonly callRefs = new Int32Array(CALL_COUNT_MAX + 1);
+  readonly callRan = new Uint8Array(CALL_COUNT_MAX);
+  callCount = 0;
+  readonly refs = new Uint8Array(REF_COUNT_MAX);
+  error: SimulatedError | null = null;
+  fee = 0;
+  units = 0;
+  plan: TransactionPlan = { payer: 0, signatureCount: 1, unitLimit: 0, unitPrice: 0 };
+
+  readonly #keyOf: Uint16Array;
+  readonly #texts = new Map<string, PooledText>();
+  /** The same behind `Program log: `. */
+  readonly #logTexts = new Map<string, PooledText>();
+  readonly #of: PooledText;
+  readonly #computeUnits: PooledText;
+  readonly #dataPrefix: PooledText;
+  readonly #programTexts: (ProgramText | undefined)[] = [];
+  readonly #openCalls = new Int32Array(DEPTH_MAX + 1);
+  readonly #unitsAtStart = new Float64Array(DEPTH_MAX + 1);
+  #depth = 0;
+  #topCount = 0;
+  #nativeTopCount = 0;
+  #failure: PooledText | null = null;
+  #failureRaw: string | null = null;
+  #mark = 0;
+  #scratchCount = 0;
+
+  constructor(
+    modules: { readonly world: World; readonly book: AddressBook; readonly random: Random },
+    options: { readonly isTokenNew: boolean },
+  ) {
+    this.world = modules.world;
+    this.book = modules.book;
+    this.random = modules.random;
+    this.pool = modules.book.pool;
+    this.data = new DataWriter(this.pool, this.book);
+    this.log = new LogRecorder(this.pool);
+    this.isTokenNew = options.isTokenNew;
+    this.#keyOf = new Uint16Array(this.world.accountCount);
+    this.#of = this.pool.lasting.add(' of ');
+    this.#computeUnits = this.pool.lasting.add(' compute units');
+    this.#dataPrefix = this.pool.lasting.add('Program data: ');
+  }
+
+  begin(plan: TransactionPlan): void {
+    this.plan = plan;
+    this.log.begin();
+    this.callCount = 0;
+    this.callRefs[0] = 0;
+    this.units = 0;
+    this.error = null;
+    this.#failure = null;
+    this.#failureRaw = null;
+    this.#depth = 0;
+    this.#topCount = 0;
+    this.#nativeTopCount = 0;
+    this.#scratchCount = 0;
+    this.#key(payer(plan.payer));
+    const { unitLimit, unitPrice } = plan;
+    this.fee = SIGNATURE_FEE * plan.signatureCount + Math.ceil((unitLimit * unitPrice) / MICRO);
+    this.world.addLamports(plan.payer, -this.fee);
+    this.#mark = this.world.cells.mark;
+  }
+
+  /** Starts an instruction. False if it does not run because one before it failed; the caller then returns at once. */
+  enter(program: number, data: PooledText, refs: readonly number[]): boolean {
+    const runs = this.error === null;
+    // A program that goes on after a call failed makes no further ones.
+    if (!runs && this.#depth > 0) return false;
+    const call = this.#record(program, data, refs, runs);
+    if (!runs) return false;
+    this.#depth++;
+    this.#openCalls[this.#depth] = call;
+    this.#unitsAtStart[this.#depth] = this.units;
+    const invoke = this.#textOf(program).invoke[this.#depth] as PooledText;
+    this.log.line('invoke', call).text(invoke).end();
+    return true;
+  }
+
+  /** Ends the instruction, with the units it used itself. False if it failed. */
+  leave(units: number, returned?: PooledText): boolean {
+    const call = this.#openCalls[this.#depth] as number;
+    const start = this.#unitsAtStart[this.#depth] as number;
+    const program = this.callPrograms[call] as number;
+    const text = this.#textOf(program);
+    const { log } = this;
+    this.units += units;
+    if (!NATIVE.has(program)) {
+      log
+        .line('consumed', call)
+        .text(text.consumed)
+        .number(this.units - start);
+      log.text(this.#of).unitsLeft(start).text(this.#computeUnits).end();
+    }
+    this.#depth--;
+    if (this.#failure !== null) {
+      log.line('failed', call);
+      if (this.#failureRaw === null) log.text(text.failed).text(this.#failure);
+      else log.raw(this.pool.read(text.failed) + this.#failureRaw);
+      log.end();
+      return false;
+    }
+    if (returned !== undefined) {
+      log.line('other', call).text(text.returned).base64(returned).end();
+    }
+    log.line('success', call).text(text.success).end();
+    return true;
+  }
+
+  /** The instruction at hand fails; the caller then leaves it. */
+  fail({ detail, text, line }: Cause): void {
+    if (line !== undefined) this.print(line);
+    this.error = { variant: 'InstructionError', detail: `[${this.#topCount - 1},${detail}]` };
+    this.#failure = this.text(text);
+  }
+
+  /** The same, with a text that JSON escapes. */
+  failRaw(cause: Cause, text: string): void {
+    this.fail(cause);
+    this.#failureRaw = text;
+  }
+
+  /** An instruction that the runtime refuses before its program starts: recorded, without any line. */
+  refuse(program: number, refs: readonly number[], cause: Cause): void {
+    if (this.error !== null) return;
+    this.#record(program, this.data.open(1).u8(0).done(), refs, true);
+    this.fail(cause);
+  }
+
+  /** A call of a program that prints nothing, not even that it runs. */
+  whisper(program: number): void {
+    if (this.error === null) this.#record(program, this.data.open(2).u16(1).done(), [], true);
+  }
+
+  /** A transaction that is refused as a whole, for the fee. */
+  refuseAll(variant: string, detail: string | null): void {
+    this.error = { variant, detail };
+  }
+
+  /** `Program log:` and a text that never changes. */
+  print(text: string): void {
+    this.log.line('log', this.caller).text(this.#logText(text)).end();
+  }
+
+  /** `Program log:` and a text of which the end is a number. */
+  printNumber(text: string, value: number): void {
+    this.log.line('log', this.caller).text(this.#logText(text)).amount(value).end();
+  }
+
+  /** `Program data:`, as events come. */
+  emit(event: PooledText): void {
+    this.log.line('data', this.caller).text(this.#dataPrefix).base64(event).end();
+  }
+
+  get caller(): number {
+    return this.#openCalls[this.#depth] as number;
+  }
+
+  get depth(): number {
+    return this.#depth;
+  }
+
+  /** A text that is met again and again. */
+  text(text: string): PooledText {
+    let pooled = this.#texts.get(text);
+    if (pooled === undefined) {
+      pooled = this.pool.lasting.add(text);
+      this.#texts.set(text, pooled);
+    }
+    return pooled;
+  }
+
+  #logText(text: string): PooledText {
+    let pooled = this.#logTexts.get(text);
+    if (pooled === undefined) {
+      pooled = this.pool.lasting.add(`Program log: ${text}`);
+      this.#logTexts.set(text, pooled);
+    }
+    return pooled;
+  }
+
+  /** An account that no other transaction names. */
+  scratch(lamports: number): number {
+    assert(this.#scratchCount < SCRATCH_COUNT, 'a transaction has few accounts of its own');
+    const account = this.world.scratch + this.#scratchCount++;
+    this.world.setScratch(account, lamports);
+    this.book.drawScratch(account, this.random);
+    return account;
+  }
+
+  isNative(program: number): boolean {
+    return NATIVE.has(program);
+  }
+
+  /** Undoes a failed transaction and completes the log. Returns the limit of units. */
+  settle(): number {
+    assert(this.#depth === 0, 'every instruction was left');
+    if (this.error !== null) this.world.cells.rewind(this.#mark);
+    const { unitLimit } = this.plan;
+    const loadedCount = this.#topCount - this.#nativeTopCount;
+    const usual = loadedCount * UNITS_PER_LOADED + this.#nativeTopCount * UNITS_PER_NATIVE;
+    const limit = unitLimit > 0 ? unitLimit : Math.min(UNITS_MAX, usual);
+    assert(this.units <= limit, 'a transaction asks for the units that it needs');
+    this.log.finish(limit);
+    return limit;
+  }
+
+  /** Forgets the keys, so that the next transaction starts with none. */
+  clear(): void {
+    for (let i = 0; i < this.keyCount; i++) this.#keyOf[this.keyIds[i] as number] = 0;
+    this.keyCount = 0;
+  }
+
+  /** The place of an account among the keys in the order they were named, or -1. */
+  keyOf(account: number): number {
+    return (this.#keyOf[account] as number) - 1;
+  }
+
+  #record(program: number, data: PooledText, refs: readonly number[], runs: boolean): number {
+    assert(this.callCount < CALL_COUNT_MAX, 'a transaction has a bounded number of calls');
+    const call = this.callCount++;
+    if (this.#depth === 0) {
+      this.#topCount++;
+      if (NATIVE.has(program)) this.#nativeTopCount++;
+    }
+    this.callPrograms[call] = program;
+    this.callDepths[call] = this.#depth + 1;
+    this.callData[call] = data;
+    this.callRan[call] = runs ? 1 : 0;
+    let at = this.callRefs[call] as number;
+    for (let i = 0; i < refs.length; i++) this.refs[at++] = this.#key(refs[i] as number);
+    this.callRefs[call + 1] = at;
+    this.#key(readonly(program));
+    return call;
+  }
+
+  #key(ref: number): number {
+    const account = ref >> 2;
+    const known = this.#keyOf[account] as number;
+    // What a program signs for an account of its own is no signature of the transaction.
+    const flags = this.#depth > 0 ? ref & WRITABLE : ref & 3;
+    if (known !== 0) {
+      this.keyFlags[known - 1] = (this.keyFlags[known - 1] as number) | flags;
+      return known - 1;
+    }
+    const key = this.keyCount++;
+    assert(key < KEY_COUNT_MAX, 'a transaction has at most 256 keys');
+    this.#keyOf[account] = key + 1;
+    this.keyIds[key] = account;
+    this.keyFlags[key] = flags;
+    this.preLamports[key] = this.world.lamports(account);
+    const isToken = this.world.mintOf[account] !== NO_ACCOUNT;
+    this.preAmounts[key] = isToken ? this.world.amount(account) : 0;
+    return key;
+  }
+
+  #textOf(program: number): ProgramText {
+    let text = this.#programTexts[program];
+    if (text === undefined) {
+      const id = this.pool.read(this.book.address(program));
+      const { lasting } = this.pool;
+      text = {
+        invoke: Array.from({ length: DEPTH_MAX + 1 }, (_, depth) => {
+          return lasting.add(`Program ${id} invoke [${depth}]`);
+        }),
+        success: lasting.add(`Program ${id} success`),
+        consumed: lasting.add(`Program ${id} consumed `),
+        failed: lasting.add(`Program ${id} failed: `),
+        returned: lasting.add(`Program return: ${id} `),
+      };
+      this.#programTexts[program] = text;
+    }
+    return text;
+  }
+}

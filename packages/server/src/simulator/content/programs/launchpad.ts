@@ -1,0 +1,150 @@
+/** The launchpad: anybody mints a coin, which is sold along a curve. The curve's own lamports are its reserve. */
+import { type Machine, payer, readonly, writable } from '../machine/machine.ts';
+import { ID } from '../world/known-addresses.ts';
+import { COIN, MINT_BYTES, rentOf, TOKEN_BYTES } from '../world/tokens.ts';
+import type { World } from '../world/world.ts';
+import { SLIPPAGE } from './causes.ts';
+import { discriminator, EVENT_CALL } from './discriminator.ts';
+import { emitByCall } from './order-book.ts';
+import { createAccount, moveLamports, transferLamports } from './system.ts';
+import { initializeAccount3, initializeMint, mintTokens, transferTokens } from './token.ts';
+
+const CREATE = discriminator('global', 'create');
+const BUY = discriminator('global', 'buy');
+const SELL = discriminator('global', 'sell');
+const TRADE_EVENT = discriminator('event', 'TradeEvent');
+const CREATE_EVENT = discriminator('event', 'CreateEvent');
+const COIN_SUPPLY = 100_000_000_000_000;
+const CURVE_BYTES = 256;
+/** Lamports that the price takes as there from the start. */
+const VIRTUAL_LAMPORTS = 30 * COIN;
+const CREATE_UNITS = 61_000;
+const TRADE_UNITS = 27_300;
+const REFUSED_UNITS = 8400;
+
+function curveLamports(world: World, launch: number): number {
+  return world.lamports(world.launchCurves + launch) - rentOf(CURVE_BYTES);
+}
+
+export function quoteBuy(world: World, launch: number, lamports: number): number {
+  const tokens = world.amount(world.launchVaults + launch);
+  const reserve = VIRTUAL_LAMPORTS + curveLamports(world, launch);
+  return Math.floor(tokens * (lamports / (reserve + lamports)));
+}
+
+export function quoteSell(world: World, launch: number, tokens: number): number {
+  const held = world.amount(world.launchVaults + launch);
+  const reserve = VIRTUAL_LAMPORTS + curveLamports(world, launch);
+  const lamports = Math.floor(reserve * (tokens / (held + tokens)));
+  return Math.min(lamports, curveLamports(world, launch));
+}
+
+/** The new mint signs, since it is an account with a key of its own. */
+export function createCoin(vm: Machine, user: number, launch: number): boolean {
+  const { world } = vm;
+  const mint = world.launchMints + launch;
+  const curve = world.launchCurves + launch;
+  const vault = world.launchVaults + launch;
+  const data = vm.data.open(13).bytes(CREATE).u32(launch).u8(6).done();
+  const refs = [
+    payer(user),
+    payer(mint),
+    writable(curve),
+    writable(vault),
+    readonly(world.launchSettings),
+    readonly(ID.system),
+    readonly(ID.token),
+    readonly(ID.rentSysvar),
+    readonly(world.eventAuthority(ID.launchpad)),
+    readonly(ID.launchpad),
+  ];
+  if (!vm.enter(ID.launchpad, data, refs)) return false;
+  vm.print('Instruction: Create');
+  const open = (account: number, byteCount: number, owner: number): boolean =>
+    createAccount(vm, user, account, { lamports: rentOf(byteCount), byteCount, owner });
+  if (
+    open(mint, MINT_BYTES, ID.token) &&
+    initializeMint(vm, mint, curve) &&
+    open(curve, CURVE_BYTES, ID.launchpad) &&
+    open(vault, TOKEN_BYTES, ID.token) &&
+    initializeAccount3(vm, { account: vault, mint, owner: curve }) &&
+    mintTokens(vm, { mint, to: vault, authority: curve, amount: COIN_SUPPLY })
+  ) {
+    world.cells.add(world.launchCount, 1);
+    const event = vm.data.open(80).bytes(EVENT_CALL).bytes(CREATE_EVENT).key(mint).key(user);
+    emitByCall(vm, ID.launchpad, event.done());
+  }
+  return vm.leave(CREATE_UNITS);
+}
+
+export interface Trade {
+  readonly launch: number;
+  readonly user: number;
+  readonly account: number;
+  readonly isBuy: boolean;
+  /** Lamports of a purchase, tokens of a sale. */
+  readonly amount: number;
+  readonly amountMin: number;
+}
+
+export function tradeCoin(vm: Machine, trade: Trade): boolean {
+  const { launch, user, account, isBuy, amount, amountMin } = trade;
+  const { world } = vm;
+  const curve = world.launchCurves + launch;
+  const vault = world.launchVaults + launch;
+  const data = vm.data
+    .open(24)
+    .bytes(isBuy ? BUY : SELL)
+    .u64(amount)
+    .u64(amountMin)
+    .done();
+  const refs = [
+    readonly(world.launchSettings),
+    writable(world.launchSettings + 1),
+    readonly(world.launchMints + launch),
+    writable(curve),
+    writable(vault),
+    writable(account),
+    payer(user),
+    readonly(ID.system),
+    readonly(ID.token),
+    readonly(ID.rentSysvar),
+    readonly(world.eventAuthority(ID.launchpad)),
+    readonly(ID.launchpad),
+  ];
+  if (!vm.enter(ID.launchpad, data, refs)) return false;
+  vm.print(isBuy ? 'Instruction: Buy' : 'Instruction: Sell');
+  const out = isBuy ? quoteBuy(world, launch, amount) : quoteSell(world, launch, amount);
+  if (out < amountMin) {
+    vm.fail(SLIPPAGE);
+    return vm.leave(REFUSED_UNITS);
+  }
+  const [lamports, tokens] = isBuy ? [amount, out] : [out, amount];
+  let isDone: boolean;
+  if (isBuy) {
+    isDone =
+      transferLamports(vm, user, curve, lamports) &&
+      transferTokens(vm, { from: vault, to: account, authority: curve, amount: tokens });
+  } else {
+    isDone = transferTokens(vm, { from: account, to: vault, authority: user, amount: tokens });
+    if (isDone) moveLamports(vm, curve, user, lamports);
+  }
+  if (isDone) {
+    const event = vm.data.open(137).bytes(EVENT_CALL).bytes(TRADE_EVENT);
+    event
+      .key(world.launchMints + launch)
+      .key(curve)
+      .key(user)
+      .u64(lamports)
+      .u64(tokens);
+    emitByCall(
+      vm,
+      ID.launchpad,
+      event
+        .u64(curveLamports(world, launch))
+        .u8(isBuy ? 1 : 0)
+        .done(),
+    );
+  }
+  return vm.leave(TRADE_UNITS);
+}

@@ -1,0 +1,28 @@
+/** The oracle: publishers push the prices that the pools show. */
+import { type Machine, payer, writable } from '../machine/machine.ts';
+import { ID } from '../world/known-addresses.ts';
+import { discriminator } from './discriminator.ts';
+
+const UPDATE = discriminator('global', 'update_prices');
+const UNITS_PER_FEED = 1900;
+
+/** Tokens by number; each has a feed. */
+export function updatePrices(vm: Machine, publisher: number, tokens: readonly number[]): boolean {
+  const { world } = vm;
+  const prices = tokens.map((token) => world.poolPrice(token));
+  const data = vm.data
+    .open(12 + 9 * tokens.length)
+    .bytes(UPDATE)
+    .u32(tokens.length);
+  tokens.forEach((token, i) => {
+    data.u8(token).u64(prices[i] as number);
+  });
+  const refs = [payer(publisher), ...tokens.map((token) => writable(world.feeds + token - 1))];
+  if (!vm.enter(ID.oracle, data.done(), refs)) return false;
+  vm.print('Instruction: UpdatePrices');
+  tokens.forEach((token, i) => {
+    world.cells.set(world.prices + token - 1, prices[i] as number);
+    vm.printNumber(`feed ${token} price `, prices[i] as number);
+  });
+  return vm.leave(800 + UNITS_PER_FEED * tokens.length);
+}

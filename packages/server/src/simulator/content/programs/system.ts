@@ -1,0 +1,62 @@
+/** The system program: lamports and new accounts. */
+
+import { type Machine, payer, signer, writable } from '../machine/machine.ts';
+import { ID } from '../world/known-addresses.ts';
+import { custom } from './causes.ts';
+
+const UNITS = 150;
+const SEED_BYTES = 32;
+
+export function transferLamports(vm: Machine, from: number, to: number, lamports: number): boolean {
+  const data = vm.data.open(12).u32(2).u64(lamports).done();
+  if (!vm.enter(ID.system, data, [payer(from), writable(to)])) return false;
+  moveLamports(vm, from, to, lamports);
+  return vm.leave(UNITS);
+}
+
+export function createAccount(
+  vm: Machine,
+  from: number,
+  account: number,
+  { lamports, byteCount, owner }: { lamports: number; byteCount: number; owner: number },
+): boolean {
+  const data = vm.data.open(52).u32(0).u64(lamports).u64(byteCount).key(owner).done();
+  if (!vm.enter(ID.system, data, [payer(from), payer(account)])) return false;
+  moveLamports(vm, from, account, lamports);
+  return vm.leave(UNITS);
+}
+
+/** Returns the new account, which only this transaction names. */
+export function createWithSeed(
+  vm: Machine,
+  from: number,
+  { lamports, byteCount, owner }: { lamports: number; byteCount: number; owner: number },
+): number {
+  const seed = Buffer.alloc(SEED_BYTES);
+  for (let i = 0; i < SEED_BYTES; i++) seed[i] = 97 + vm.random.below(26);
+  const account = vm.scratch(0);
+  vm.book.deriveScratch(account, from, seed, owner);
+  const data = vm.data
+    .open(4 + 32 + 8 + SEED_BYTES + 8 + 8 + 32)
+    .u32(3)
+    .key(from);
+  data.u64(SEED_BYTES).bytes(seed).u64(lamports).u64(byteCount).key(owner);
+  const refs = [payer(from), writable(account), signer(from)];
+  if (!vm.enter(ID.system, data.done(), refs)) return account;
+  moveLamports(vm, from, account, lamports);
+  vm.leave(UNITS);
+  return account;
+}
+
+/** Within a program's own instruction: no call, since the program owns the account that pays. */
+export function moveLamports(vm: Machine, from: number, to: number, lamports: number): void {
+  const held = vm.world.lamports(from);
+  if (held < lamports) {
+    const text = `Transfer: insufficient lamports ${held}, need ${lamports}`;
+    vm.log.line('other', vm.caller).raw(text).end();
+    vm.fail(custom(1));
+    return;
+  }
+  vm.world.addLamports(from, -lamports);
+  vm.world.addLamports(to, lamports);
+}

@@ -1,0 +1,245 @@
+/** Runs the transactions of one block, in order, and pays its rewards. */
+import type { Random } from '../../base/random.ts';
+import type { ChainBlock } from '../chain-block.ts';
+import { act, actAsCast } from './actions/act.ts';
+import type { Scene } from './actions/scene.ts';
+import { LAST_COUNT, settleCast, settleLast, settleUser } from './actions/settle.ts';
+import { DigitTape } from './base58-text.ts';
+import { type ContentOptions, TRANSACTION_COUNT_MAX } from './content-options.ts';
+import { drawLognormal } from './distributions.ts';
+import { ERA_RULES, type EraRules } from './eras.ts';
+import {
+  drawVersion,
+  TransactionBuilder,
+  type TransactionForm,
+} from './machine/build-transaction.ts';
+import type { Machine } from './machine/machine.ts';
+import { vote } from './programs/native.ts';
+import { leaderOf, payVoters, voterReward } from './rewards.ts';
+import type { SimulatedReward, SimulatedTransaction } from './simulated-block.ts';
+import { ID } from './world/known-addresses.ts';
+import { VALIDATOR_STEP, type World } from './world/world.ts';
+
+export type VisitTransaction = (transaction: SimulatedTransaction, index: number) => void;
+
+/** Where a block stands in its window. */
+export interface WindowPlace {
+  /** No block of the window follows: it settles what is left. */
+  readonly isLast: boolean;
+  readonly slotsLeft: number;
+  readonly windowSlots: number;
+  /** The newest hashes before it. */
+  readonly hashes: readonly string[];
+}
+
+const COUNT_SIGMA = 0.45;
+const VOTE_SIGMA = 0.1;
+/** Of the transactions of version 0. Some of them name nothing that is in a table, so that 31% of all have lookups. */
+const LOOKUP_RATE = 0.43;
+const LATE_VOTE_RATE = 0.002;
+const VOTE_DIGITS = 88;
+const TRANSACTION_DIGITS = 88;
+/** Of the last transactions of a window, so many end sessions. */
+const SETTLE_RATE = 0.5;
+const NO_VOTE = -1;
+/** Nothing runs and only the fee is taken. */
+const REFUSALS = [
+  'InvalidProgramForExecution',
+  'ProgramAccountNotFound',
+  'MaxLoadedAccountsDataSizeExceeded',
+] as const;
+const LEGACY = { version: 'legacy', hasLookups: false } as const;
+
+interface Payments {
+  readonly leader: number;
+  readonly voters: readonly number[];
+  /** What the foundation's stake paid out, and now earns. */
+  readonly paidOut: number;
+}
+
+export class BlockRunner {
+  readonly #options: ContentOptions;
+  readonly #era: EraRules;
+  readonly #scene: Scene;
+  readonly #machine: Machine;
+  readonly #world: World;
+  readonly #random: Random;
+  readonly #builder: TransactionBuilder;
+  readonly #tape: DigitTape;
+  // Of the block at hand.
+  #index = 0;
+  #fees = 0;
+  #visit: VisitTransaction | null = null;
+  #hashes: readonly string[] = [];
+
+  constructor(options: ContentOptions, modules: { scene: Scene; random: Random }) {
+    this.#options = options;
+    this.#era = ERA_RULES[options.era];
+    this.#scene = modules.scene;
+    this.#machine = modules.scene.vm;
+    this.#world = modules.scene.world;
+    this.#random = modules.random;
+    this.#builder = new TransactionBuilder(this.#machine);
+    this.#tape = new DigitTape(modules.random);
+  }
+
+  /** Returns the rewards of accounts of the world. */
+  run(block: ChainBlock, place: WindowPlace, visit: VisitTransaction | null): SimulatedReward[] {
+    const random = this.#random.fork(block.branch, block.slot);
+    this.#index = 0;
+    this.#fees = 0;
+    this.#visit = visit;
+    this.#machine.log.isMuted = visit === null;
+    this.#hashes = [...place.hashes, block.previousBlockhash];
+    const voters = payVoters(this.#options, block, this.#world);
+    const isEnding = place.slotsLeft <= this.#countEndingSlots(place.windowSlots);
+    for (const validator of this.#drawOrder(random)) {
+      const own = random.fork(this.#index);
+      if (validator === NO_VOTE) this.#runOther(own, block.slot, isEnding);
+      else this.#runVote(own, block.slot, validator);
+    }
+    const leader = leaderOf(this.#world, block.slot);
+    const paidOut = place.isLast ? this.#settle(random, block.slot, leader) : 0;
+    return this.#payRewards({ leader, voters, paidOut });
+  }
+
+  /** Which transactions the block has, in its order: for a vote its validator, else `NO_VOTE`. */
+  #drawOrder(random: Random): number[] {
+    const { transactionsPerBlock, votesPerBlock } = this.#options;
+    const { validatorCount } = this.#world;
+    const max = TRANSACTION_COUNT_MAX;
+    let others = drawLognormal(random, { mean: transactionsPerBlock, sigma: COUNT_SIGMA, max });
+    const voteShape = { mean: votesPerBlock, sigma: VOTE_SIGMA, max: validatorCount };
+    let votes = drawLognormal(random, voteShape);
+    const order: number[] = [];
+    let validator = random.below(validatorCount);
+    while (others + votes > 0) {
+      const isVote = random.below(others + votes) < votes;
+      order.push(isVote ? validator : NO_VOTE);
+      if (!isVote) others--;
+      else {
+        votes--;
+        validator = (validator + VALIDATOR_STEP) % validatorCount;
+      }
+    }
+    return order;
+  }
+
+  /** Long enough before the window's end that its users can end their sessions. */
+  #countEndingSlots(windowSlots: number): number {
+    const perBlock = Math.max(1, this.#options.transactionsPerBlock) * SETTLE_RATE;
+    return Math.min(windowSlots / 2, Math.ceil((this.#world.userCount * 1.6) / perBlock));
+  }
+
+  #runVote(random: Random, slot: number, validator: number): void {
+    this.#machine.pool.passing.clear();
+    const identity = this.#world.identities + validator;
+    const voteAccount = this.#world.voteAccounts + validator;
+    this.#scene.next(random, slot, random.chance(LATE_VOTE_RATE));
+    this.#scene.beginPlain(identity);
+    const { isDoomed: isLate } = this.#scene;
+    vote(this.#machine, { identity, voteAccount, slot: slot === 0 ? 0 : slot - 1, isLate });
+    this.#finish(random, LEGACY, VOTE_DIGITS);
+  }
+
+  #runOther(random: Random, slot: number, isEnding: boolean): void {
+    const { stress, failureRate, version1Rate } = this.#options;
+    const { isModern } = this.#era;
+    const scene = this.#scene;
+    this.#machine.pool.passing.clear();
+    const version = drawVersion(random, { isModern, version1Rate });
+    const hasLookups = version === 0 && random.chance(LOOKUP_RATE);
+    scene.next(random, slot, random.chance(failureRate));
+    const rare = stress ? 0.06 : 0.004;
+    const kind = scene.isDoomed ? random.unit() : 1;
+    // Refused as a whole, or only after everything ran; what it would have done is as good as any.
+    if (kind < rare * 2) scene.isDoomed = false;
+    scene.refusal = kind < rare ? random.pick(REFUSALS) : null;
+    if (isEnding) {
+      const isSettled = !scene.isDoomed && random.chance(SETTLE_RATE * 1.3) && settleUser(scene);
+      if (!isSettled) actAsCast(scene);
+    } else act(scene);
+    scene.refusal = null;
+    if (stress && random.chance(0.1)) this.#machine.whisper(ID.signatureCheck);
+    if (kind >= rare && kind < rare * 2 && this.#machine.error === null) {
+      this.#machine.refuseAll('InsufficientFundsForRent', '{"account_index":0}');
+    }
+    this.#finish(random, { version, hasLookups }, TRANSACTION_DIGITS);
+  }
+
+  /** Brings the world back to where every window begins. Returns the lamports that the foundation's stake paid out. */
+  #settle(random: Random, slot: number, leader: number): number {
+    const scene = this.#scene;
+    const step = (run: () => boolean): boolean => {
+      this.#machine.pool.passing.clear();
+      const own = random.fork(this.#index);
+      scene.next(own, slot, false);
+      if (!run()) return false;
+      this.#finish(own, LEGACY, TRANSACTION_DIGITS);
+      return true;
+    };
+    while (step(() => settleUser(scene)));
+    while (step(() => settleCast(scene, leader)));
+    const stake = this.#world.foundationStake;
+    const before = this.#world.lamports(stake);
+    for (let i = 0; i < LAST_COUNT; i++) {
+      step(() => {
+        settleLast(scene, i, leader, this.#fees);
+        return true;
+      });
+    }
+    return before - this.#world.lamports(stake);
+  }
+
+  #finish(random: Random, form: Omit<TransactionForm, 'recentBlockhash'>, digits: number): void {
+    const machine = this.#machine;
+    this.#fees += machine.fee;
+    const index = this.#index++;
+    if (this.#visit === null) {
+      machine.settle();
+      machine.clear();
+      return;
+    }
+    const recentBlockhash = random.pick(this.#hashes);
+    this.#tape.restart(random, digits * machine.plan.signatureCount);
+    const transaction = this.#builder.build({ ...form, recentBlockhash }, this.#tape);
+    this.#adaptLog(transaction, random);
+    this.#visit(transaction, index);
+  }
+
+  /** Where only the fee was taken nothing was recorded; the nodes of 2020 recorded some, or in other words. */
+  #adaptLog({ error, calls }: SimulatedTransaction, random: Random): void {
+    const { log } = this.#machine;
+    if (error !== null && log.lineCount === 0 && error.variant !== 'InstructionError') log.drop();
+    else if (this.#era.logs === 'mixed') {
+      const choice = random.unit();
+      if (choice < 0.34) log.drop();
+      else if (choice < 0.67 && calls.length > 0) log.turnOld((call) => this.#loadedProgram(call));
+    }
+  }
+
+  #loadedProgram(call: number): string | null {
+    const program = this.#machine.callPrograms[call] as number;
+    if (this.#machine.isNative(program)) return null;
+    return this.#machine.pool.read(this.#machine.book.address(program));
+  }
+
+  #payRewards({ leader, voters, paidOut }: Payments): SimulatedReward[] {
+    const world = this.#world;
+    const { book, pool } = this.#machine;
+    const pay = (account: number, lamports: number, rewardType: string): SimulatedReward => {
+      world.addLamports(account, lamports);
+      const postBalance = String(world.lamports(account));
+      const pubkey = pool.read(book.address(account));
+      return { pubkey, lamports: String(lamports), postBalance, rewardType, commission: null };
+    };
+    return [
+      pay(leader, Math.floor(this.#fees / 2), 'Fee'),
+      ...(paidOut > 0 ? [pay(world.foundationStake, paidOut, 'Staking')] : []),
+      ...voters.map((validator) => {
+        const pubkey = pool.read(book.address(world.voteAccounts + validator));
+        return voterReward(world, validator, pubkey);
+      }),
+    ];
+  }
+}

@@ -1,0 +1,47 @@
+/** Addresses that are the same on every ledger: real ones where they exist, and those of the simulator's own programs. */
+export const KNOWN = {
+  system: '11111111111111111111111111111111',
+  token: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+  token2022: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+  associated: 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
+  budget: 'ComputeBudget111111111111111111111111111111',
+  memo: 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
+  stake: 'Stake11111111111111111111111111111111111111',
+  vote: 'Vote111111111111111111111111111111111111111',
+  signatureCheck: 'Ed25519SigVerify111111111111111111111111111',
+  amm: '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc',
+  orderBook: 'HdqpybXZAtUXJdkYDt49Puzvcz8dexxe4hsmjcYNnuzC',
+  launchpad: '8rzuHJoBG2p9MCnsSD3PhA85jrnTofwXfC4o5rCAaXRi',
+  lending: 'EkWJJD5bYN2RyQUchuv3acjcWM5gdJ8JSFiEScJhDxuN',
+  oracle: '4o6iUEnLSqyfswshPtNyUjUVKb6FQN34S5j7EXBSN2cZ',
+  router: 'Hib96bSo8wswXP9Heb34SEZaPxJ6Q9RxatbNsTkDQCsK',
+  arbitrage: '256KwCmfbjXkyRhcpmh9T6bFVEqtNfh3NTM8ieWMNbZg',
+  rentSysvar: 'SysvarRent111111111111111111111111111111111',
+  clockSysvar: 'SysvarC1ock11111111111111111111111111111111',
+  stakeHistorySysvar: 'SysvarStakeHistory1111111111111111111111111',
+  stakeConfig: 'StakeConfig11111111111111111111111111111111',
+  wrappedCoin: 'So11111111111111111111111111111111111111112',
+} as const;
+
+export type KnownName = keyof typeof KNOWN;
+
+/** The numbers of these accounts: their places in the list above. */
+export const ID = Object.fromEntries(Object.keys(KNOWN).map((name, id) => [name, id])) as Readonly<
+  Record<KnownName, number>
+>;
+
+export const KNOWN_COUNT = Object.keys(KNOWN).length;
+
+/** Programs that may run without a line in the log, in some versions of the node or in all. */
+export const WITHOUT_LINES: ReadonlySet<string> = new Set([
+  KNOWN.signatureCheck,
+  KNOWN.budget,
+  'KeccakSecp256k11111111111111111111111111111',
+  'Secp256r1SigVerify1111111111111111111111111',
+  'AddressLookupTab1e1111111111111111111111111',
+  'BPFLoader1111111111111111111111111111111111',
+  'BPFLoader2111111111111111111111111111111111',
+  'BPFLoaderUpgradeab1e11111111111111111111111',
+  'NativeLoader1111111111111111111111111111111',
+  'ZkTokenProof1111111111111111111111111111111',
+]);

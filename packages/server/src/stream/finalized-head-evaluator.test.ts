@@ -1,0 +1,93 @@
+import { afterEach, expect, test } from 'vitest';
+import { settle } from './testing/manual-clock.ts';
+import { MemoryDataset } from './testing/memory-dataset.ts';
+import { type Reading, StreamFixture } from './testing/stream-fixture.ts';
+
+let fixture: StreamFixture;
+afterEach(() => fixture.close());
+
+/** Slots 100 to 110, finalized up to 103. */
+function makeChain(): MemoryDataset {
+  const dataset = new MemoryDataset({ anchor: 99 });
+  dataset.extend([100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110]);
+  dataset.finalize(103);
+  return dataset;
+}
+
+const fields = { block: { finalizedHead: true, hash: true }, reward: { pubKey: true } };
+
+/** Slot and finalized head of each line. */
+function finality({ text }: Reading): [number, number | null][] {
+  const lines = text.split('\n').slice(0, -1);
+  return lines.map((line) => {
+    const { header } = JSON.parse(line) as {
+      header: { number: number; finalizedHead: { number: number } | null };
+    };
+    return [header.number, header.finalizedHead?.number ?? null];
+  });
+}
+
+test('default: the finalized head is the last field of each header, the rest is byte for byte the same', async () => {
+  fixture = new StreamFixture(makeChain());
+  const range = { fromBlock: 100, toBlock: 104 };
+  const plain = await fixture.follow(range);
+  const named = await fixture.follow({ ...range, fields });
+  const { number, hash } = fixture.dataset.refAt(103);
+  const field = `,"finalizedHead":{"number":${number},"hash":"${hash}"}}`;
+  expect(named.text.replaceAll(field, '}')).toBe(plain.text);
+  expect(named.text.split(field)).toHaveLength(plain.slots.length + 1);
+});
+
+test('behavior: a follower learns of finality with the next block, without another request', async () => {
+  fixture = new StreamFixture(makeChain());
+  const body = { fromBlock: 110, includeAllBlocks: true, fields };
+  const first = await fixture.follow(body);
+  const second = await fixture.follow(body);
+  const without = await fixture.follow({ fromBlock: 110, includeAllBlocks: true });
+  for (const [slot, finalized] of [
+    [111, 105],
+    [112, 109],
+  ] as const) {
+    fixture.dataset.finalize(finalized);
+    fixture.dataset.extend([slot]);
+    await settle();
+  }
+  const expected = [
+    [110, 103],
+    [111, 105],
+    [112, 109],
+  ];
+  expect(finality(first)).toEqual(expected);
+  expect(second.text).toBe(first.text);
+  expect(without.text).not.toContain('finalizedHead');
+});
+
+test('behavior: a reader that comes later gets the finalized head of its own time for the same block', async () => {
+  fixture = new StreamFixture(makeChain());
+  const body = { fromBlock: 110, toBlock: 110, fields };
+  const early = await fixture.follow(body);
+  fixture.dataset.finalize(108);
+  const late = await fixture.follow(body);
+  expect([finality(early), finality(late)]).toEqual([[[110, 103]], [[110, 108]]]);
+});
+
+test('behavior: without a finalized block the value is null', async () => {
+  const dataset = new MemoryDataset({ anchor: 99 });
+  dataset.extend([100]);
+  fixture = new StreamFixture(dataset);
+  const reading = await fixture.follow({ fromBlock: 100, toBlock: 100, fields });
+  expect(finality(reading)).toEqual([[100, null]]);
+});
+
+test('behavior: sealed blocks far below the head name it too', async () => {
+  const dataset = makeChain();
+  dataset.finalize(108);
+  dataset.seal(106);
+  fixture = new StreamFixture(dataset, { sharedSlotCountMax: 1 });
+  const reading = await fixture.follow({ fromBlock: 100, toBlock: 107, fields });
+  expect(finality(reading)).toEqual([
+    [102, 108],
+    [105, 108],
+    [107, 108],
+  ]);
+});

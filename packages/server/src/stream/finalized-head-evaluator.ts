@@ -1,0 +1,86 @@
+/**
+ * Puts the finalized head into the headers of lines whose query selects `fields.block.finalizedHead`.
+ *
+ * Segments do not know the finalized head, so the engine writes `"finalizedHead":null` as the last field of a header. The first
+ * occurrence of that text in a line is always the header's: the header comes first and holds no free text. This evaluator
+ * replaces the null with the finalized head of the snapshot that is evaluated. Other queries pass through unchanged.
+ */
+import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import type { Selection } from '../query/query.ts';
+import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
+import { LinePiece } from './line-piece.ts';
+
+const key = '"finalizedHead":';
+const placeholder = Buffer.from(`${key}null`);
+const lineFeed = 0x0a;
+
+export function selectsFinalizedHead({ fields }: Selection): boolean {
+  return fields.block.includes('finalizedHead');
+}
+
+export class FinalizedHeadEvaluator implements BlockEvaluator {
+  readonly #evaluator: BlockEvaluator;
+
+  constructor(evaluator: BlockEvaluator) {
+    this.#evaluator = evaluator;
+  }
+
+  evaluate(job: EvaluationJob): AsyncIterable<EvaluatedBlocks> {
+    return selectsFinalizedHead(job.selection) ? this.#replace(job) : this.#evaluator.evaluate(job);
+  }
+
+  /** Asks for plain lines, because the value cannot be replaced inside compressed ones. */
+  async *#replace(job: EvaluationJob): AsyncGenerator<EvaluatedBlocks> {
+    const field = Buffer.from(`${key}${finalizedHeadText(job.snapshot)}`);
+    for await (const blocks of this.#evaluator.evaluate({ ...job, form: 'plain' })) {
+      yield {
+        ...blocks,
+        piece: blocks.piece === null ? null : replaceInLines(blocks.piece, field),
+        headerLine: () => replaceInLines(blocks.headerLine(), field),
+      };
+    }
+  }
+}
+
+function finalizedHeadText({ finalized }: ChainSnapshot): string {
+  if (finalized === null) return 'null';
+  return `{"number":${finalized.number},"hash":"${finalized.hash}"}`;
+}
+
+/** Copies the lines into memory of their own and releases the original. */
+function replaceInLines(piece: LinePiece, field: Uint8Array): LinePiece {
+  const { parts } = piece;
+  const lines = parts.length === 1 ? toBuffer(parts[0] as Uint8Array) : Buffer.concat(parts);
+  const starts = findPlaceholders(lines);
+  const grownBy = field.length - placeholder.length;
+  const target = Buffer.allocUnsafe(lines.length + starts.length * grownBy);
+  let from = 0;
+  let to = 0;
+  for (const start of starts) {
+    to += lines.copy(target, to, from, start);
+    target.set(field, to);
+    to += field.length;
+    from = start + placeholder.length;
+  }
+  lines.copy(target, to, from);
+  piece.release();
+  return new LinePiece(target);
+}
+
+/** The first placeholder of each line. */
+function findPlaceholders(lines: Buffer): number[] {
+  const starts: number[] = [];
+  for (let lineStart = 0; lineStart < lines.length; ) {
+    const start = lines.indexOf(placeholder, lineStart);
+    if (start < 0) return starts;
+    starts.push(start);
+    const end = lines.indexOf(lineFeed, start);
+    if (end < 0) return starts;
+    lineStart = end + 1;
+  }
+  return starts;
+}
+
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,152 @@
+/** A simulated node whose ledger forks on command, and a service that follows it and is killed now and then. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../packages/server/src/base/clock.ts';
+import { Random } from '../../packages/server/src/base/random.ts';
+import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
+import { ServiceProcess } from '../service/service-process.ts';
+import { type CuttingRelay, startCuttingRelay } from './cutting-relay.ts';
+
+export interface StormOptions {
+  readonly seed: number;
+  readonly slotMs: number;
+  /** The service is killed and started again after so many slots. */
+  readonly killEverySlots: number;
+  /** So many slots pass between two forks, on average. */
+  readonly forkEverySlots: number;
+  readonly forkDepthMax: number;
+  /** Bytes after which a connection is cut, on average. */
+  readonly cutBytes: number;
+}
+
+/** Finality is further away than any fork is deep. */
+const finalityDistance = 31;
+const startSlot = 100;
+
+export class StormWorld {
+  readonly node: Awaited<ReturnType<typeof startSimulatedNode>>;
+  readonly relay: CuttingRelay;
+  readonly random: Random;
+  killCount = 0;
+  forkCount = 0;
+  readonly #options: StormOptions;
+  readonly #folder: string;
+  #service: ServiceProcess | undefined;
+  #raging: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  private constructor(options: StormOptions, parts: Pick<StormWorld, 'node' | 'relay'>) {
+    this.#options = options;
+    this.node = parts.node;
+    this.relay = parts.relay;
+    this.random = Random.fromSeed(options.seed).fork('storm');
+    this.#folder = mkdtempSync(join(tmpdir(), 'sluice-storm-'));
+  }
+
+  static async start(options: StormOptions): Promise<StormWorld> {
+    const node = await startSimulatedNode(
+      {
+        paused: true,
+        chain: {
+          seed: options.seed,
+          startSlot,
+          slotMs: options.slotMs,
+          skipRate: 0.1,
+          forkRate: 0,
+          finalityDistance,
+        },
+        content: { transactionsPerBlock: 2, votes: 0, epochRewardsPerBlock: 0 },
+      },
+      { clock: systemClock },
+    );
+    const world = new StormWorld(options, { node, relay: await startCuttingRelay() });
+    await world.#startService();
+    world.relay.drawBytes = () => Math.ceil(-Math.log(1 - world.random.unit()) * options.cutBytes);
+    return world;
+  }
+
+  /** Through the relay that cuts. */
+  get url(): string {
+    return `${this.relay.url}/datasets/storm`;
+  }
+
+  get directUrl(): string {
+    return `${this.#service?.url}/datasets/storm`;
+  }
+
+  get slot(): number {
+    return this.node.state().confirmedSlot;
+  }
+
+  /**
+   * Makes forks and kills the service until the ledger reaches a slot. Time goes from slot to slot, each when the
+   * consumer has come to the head, so that it meets every fork however slow the machine is.
+   */
+  rage(untilSlot: number, isAtHead: (head: string) => boolean): Promise<void> {
+    this.#raging = this.#rage(untilSlot, isAtHead);
+    return this.#raging;
+  }
+
+  async #rage(untilSlot: number, isAtHead: (head: string) => boolean): Promise<void> {
+    const { forkEverySlots, forkDepthMax, killEverySlots } = this.#options;
+    let nextKill = this.slot + killEverySlots;
+    while (this.slot < untilSlot && !this.#isClosed) {
+      const depth = 1 + this.random.below(forkDepthMax);
+      // Some branches win for a while, and some are replaced in every slot.
+      const isStorm = this.random.chance(0.2);
+      if (isStorm) this.node.faults.set({ kind: 'fork-storm', depth });
+      else this.node.faults.set({ kind: 'fork', depth, forSlots: 2 + this.random.below(10) });
+      this.forkCount++;
+      await this.advance(isStorm ? 4 : 1 + this.random.below(2 * forkEverySlots), isAtHead);
+      if (isStorm) this.node.faults.clear({ kind: 'fork-storm' });
+      if (this.node.faults.list().length > 50) this.node.faults.clear();
+      if (this.slot < nextKill) continue;
+      await this.restart();
+      nextKill = this.slot + killEverySlots;
+    }
+    this.node.faults.clear();
+  }
+
+  /** Moves the ledger on, each slot when the consumer holds the head of the one before. */
+  async advance(slotCount: number, isAtHead: (head: string) => boolean): Promise<void> {
+    for (let slot = 0; slot < slotCount; slot++) {
+      this.node.ledger.time.advance(this.#options.slotMs);
+      const { branch, confirmedSlot } = this.node.state();
+      const head = branch.blockAt(branch.previousBlock(confirmedSlot))?.blockhash ?? '';
+      while (!isAtHead(head) && !this.#isClosed) await systemClock.sleep(3);
+    }
+  }
+
+  async restart(): Promise<void> {
+    await this.#service?.end('SIGKILL');
+    this.killCount++;
+    await this.#startService();
+  }
+
+  /** Slots and hashes of the final chain. */
+  chain(first: number, last: number): (readonly [number, string])[] {
+    const blocks: (readonly [number, string])[] = [];
+    for (let slot = first; slot <= last; slot++) {
+      const block = this.node.ledger.chain.blockAt(slot);
+      if (block !== undefined) blocks.push([slot, block.blockhash]);
+    }
+    return blocks;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#raging.catch(() => undefined);
+    await this.#service?.end('SIGKILL');
+    this.relay.close();
+    await this.node.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #startService(): Promise<void> {
+    const dataset = ['--dataset', 'storm', '--from', 'genesis', '--dialect', 'solana'];
+    const args = ['--data', this.#folder, '--rpc', this.node.rpcUrl, ...dataset];
+    this.#service = await ServiceProcess.startServe(args);
+    this.relay.target = Number(new URL(this.#service.url).port);
+  }
+}

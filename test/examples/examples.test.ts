@@ -1,0 +1,222 @@
+/** The examples as people run them: processes that are killed and started again while the ledger forks. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, expect, test } from 'vitest';
+import { createClient } from '../../packages/client/src/client.ts';
+import { StormWorld } from '../client/storm-world.ts';
+import { repositoryRoot } from '../repository-files.ts';
+import type { Database } from './database.ts';
+import { readEvents } from './event-reader.ts';
+import { compileExamples, ExampleProcess } from './example-process.ts';
+import { startPglite } from './pglite-server.ts';
+import { hasPostgres, startPostgres } from './postgres-server.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-examples-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const firstSlot = 60;
+const toBlock = 220;
+/** Forks end so long before the last slot that it cannot be replaced any more once it is read. */
+const calmSlots = 60;
+const slotMs = 400;
+const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+
+test('limit: each example is shorter than 120 lines', () => {
+  const files = readdirSync(join(repositoryRoot, 'examples')).filter((name) =>
+    name.endsWith('.ts'),
+  );
+  expect(files).toHaveLength(3);
+  for (const file of files) {
+    const text = readFileSync(join(repositoryRoot, 'examples', file), 'utf8');
+    expect(text.split('\n').length, file).toBeLessThanOrEqual(120);
+  }
+});
+
+interface Balance {
+  readonly account: unknown;
+  readonly mint: unknown;
+  readonly owner: unknown;
+  readonly amount: bigint | null;
+  readonly slot: unknown;
+}
+
+const byAccount = (a: Balance, b: Balance) => (String(a.account) < String(b.account) ? -1 : 1);
+
+/** The balances that the final chain leaves, from the finalized stream. */
+async function expectBalances(url: string, database: Database): Promise<void> {
+  const query = {
+    fromBlock: firstSlot,
+    toBlock,
+    fields: { tokenBalance: { account: true, postMint: true, postOwner: true, postAmount: true } },
+    tokenBalances: [{}],
+  } as const;
+  const expected = new Map<string, Balance>();
+  for await (const batch of createClient({ url }).stream(query, { finalized: true })) {
+    if (batch.kind === 'rollback') throw new Error('finalized blocks are not rolled back');
+    for (const { header, tokenBalances } of batch.blocks) {
+      for (const { account, postMint, postOwner, postAmount } of tokenBalances) {
+        const row = {
+          account,
+          mint: postMint,
+          owner: postOwner,
+          amount: postAmount,
+          slot: header.number,
+        };
+        expected.set(account, row);
+      }
+    }
+  }
+  const rows = await database.query(
+    'select account, mint, owner, amount::text, slot::int from balance',
+  );
+  const held = rows.map(({ account, mint, owner, amount, slot }): Balance => {
+    return { account, mint, owner, amount: amount === null ? null : BigInt(String(amount)), slot };
+  });
+  expect(held.length).toBeGreaterThan(20);
+  expect(held.sort(byAccount)).toEqual([...expected.values()].sort(byAccount));
+}
+
+interface Call {
+  readonly transactionIndex: number;
+  readonly instructionAddress: readonly number[];
+}
+
+async function readCalls(url: string, d1?: readonly string[]): Promise<string[]> {
+  const item = { programId: tokenProgram, isCommitted: true, ...(d1 === undefined ? {} : { d1 }) };
+  const query = {
+    fromBlock: firstSlot,
+    toBlock,
+    fields: { instruction: { transactionIndex: true, instructionAddress: true } },
+    instructions: [item],
+  } as const;
+  const calls: string[] = [];
+  for await (const batch of createClient({ url }).stream(query, { finalized: true })) {
+    if (batch.kind === 'blocks') for (const block of batch.blocks) calls.push(...namesOf(block));
+  }
+  return calls;
+}
+
+function namesOf(block: { header: { number: number }; instructions: readonly Call[] }): string[] {
+  return block.instructions.map(
+    (call) =>
+      `${block.header.number}/${call.transactionIndex}/${call.instructionAddress.join('.')}`,
+  );
+}
+
+async function readSwaps(file: string): Promise<string[]> {
+  const db = await (await DuckDBInstance.create(file)).connect();
+  const rows = await db.runAndReadAll(
+    'select slot, transaction_index, address, signature, amount_in from swap order by rowid',
+  );
+  db.closeSync();
+  const swaps = rows.getRows();
+  expect(swaps.every((row) => String(row[3]).length > 60)).toBe(true);
+  return swaps.map((row) => `${row[0]}/${row[1]}/${row[2]}`);
+}
+
+/** What a page holds that follows the rules in the first lines of the example. */
+class Page {
+  blocks: { header: { number: number; hash: string }; instructions: readonly Call[] }[] = [];
+  rollbackCount = 0;
+  resetCount = 0;
+
+  take({ event, data }: { event: string; data: string }): void {
+    if (event === 'reset') this.resetCount++;
+    else if (event === 'rollback') {
+      const { number } = JSON.parse(data) as { number: number };
+      this.blocks = this.blocks.filter(({ header }) => header.number <= number);
+      this.rollbackCount++;
+    } else {
+      for (const block of JSON.parse(data) as Page['blocks']) {
+        expect(block.header.number).toBeGreaterThan(this.blocks.at(-1)?.header.number ?? -1);
+        this.blocks.push(block);
+      }
+    }
+  }
+}
+
+test(`behavior: balances, swaps and a page are those of the chain after forks, kills and cuts${hasPostgres ? '' : ' (without PostgreSQL, which is not installed here)'}`, async () => {
+  compileExamples();
+  const databases = [await startPglite(), ...(hasPostgres ? [await startPostgres()] : [])];
+  const world = await StormWorld.start({
+    seed: 5,
+    slotMs,
+    killEverySlots: 35,
+    forkEverySlots: 6,
+    forkDepthMax: 20,
+    cutBytes: 100_000,
+  });
+  const source = {
+    SLUICE_URL: world.url,
+    FROM_BLOCK: String(firstSlot),
+    TO_BLOCK: String(toBlock),
+  };
+  const file = join(folder, 'swaps.duckdb');
+  const tables = databases.map(
+    ({ url }) => new ExampleProcess('token-balances', { ...source, DATABASE_URL: url }),
+  );
+  const swaps = new ExampleProcess('swap-feed', { ...source, PROGRAM: tokenProgram }, [file]);
+  const relay = new ExampleProcess('browser-relay', { ...source, PORT: '0' });
+  const all = [...tables, swaps, relay];
+  const stop = new AbortController();
+  try {
+    for (const one of all) one.start();
+    const page = new Page();
+    while (relay.output === '') await new Promise((resolve) => setTimeout(resolve, 10));
+    const address = relay.output.trim();
+    const fixedRelay = new ExampleProcess('browser-relay', {
+      ...source,
+      PORT: new URL(address).port,
+    });
+    const reading = readEvents(address, (event) => page.take(event), stop.signal);
+    // Pages see only blocks with transfers, so the pace is that of a consumer of every block.
+    let tip = '';
+    const following = (async () => {
+      const every = { fromBlock: firstSlot, toBlock, includeAllBlocks: true };
+      for await (const batch of createClient({
+        url: world.url,
+        retry: { firstMs: 20, maxMs: 200 },
+      }).stream(every)) {
+        tip = batch.cursor.blocks.at(-1)?.hash ?? '';
+      }
+    })();
+    for (const kill of [0, 1]) {
+      await world.rage(
+        world.slot + (toBlock - calmSlots - world.slot) / (2 - kill),
+        (head) => tip === head,
+      );
+      for (const one of [...tables, swaps]) {
+        await one.kill();
+        one.start();
+      }
+      if (kill === 1) continue;
+      await relay.kill();
+      fixedRelay.start();
+    }
+    all.push(fixedRelay);
+    world.node.ledger.time.advance((toBlock + calmSlots - world.slot) * slotMs);
+    await Promise.all([...tables, swaps].map((one) => one.finish()));
+    await following;
+    for (const database of databases) await expectBalances(world.directUrl, database);
+    const expected = await readCalls(world.directUrl);
+    expect(expected.length).toBeGreaterThan(50);
+    expect(await readSwaps(file)).toEqual(expected);
+    const transfers = await readCalls(world.directUrl, ['0x03', '0x0c']);
+    const shown = () =>
+      page.blocks.filter(({ header }) => header.number <= toBlock).flatMap(namesOf);
+    while ((page.blocks.at(-1)?.header.number ?? 0) <= toBlock) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(shown()).toEqual(transfers);
+    expect(page.rollbackCount).toBeGreaterThan(0);
+    stop.abort();
+    await reading;
+  } finally {
+    stop.abort();
+    for (const one of all) await one.kill();
+    await world.close();
+    for (const database of databases) await database.close();
+  }
+}, 180_000);

@@ -1,0 +1,126 @@
+/** Every program of the guide, as a reader runs it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClient } from '../../packages/client/src/client.ts';
+import { StormWorld } from '../client/storm-world.ts';
+import { ServiceProcess } from '../service/service-process.ts';
+import { RunningProgram, readGuidePrograms } from './guide-programs.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-guide-'));
+const programs = readGuidePrograms();
+let demo: ServiceProcess;
+beforeAll(async () => {
+  demo = await ServiceProcess.startDemo(folder);
+});
+afterAll(async () => {
+  await demo.end('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('default: the guide has programs', () => {
+  expect(programs.length).toBeGreaterThanOrEqual(8);
+});
+
+test.each(programs)('behavior: the program $name runs and finds records', async (program) => {
+  const running = new RunningProgram(program, `${demo.url}/datasets/ledger-beta`);
+  try {
+    await running.until(() => running.lines.length >= 5);
+    expect(running.errors).toBe('');
+    expect(running.exitCode ?? 0).toBe(0);
+    expect(running.lines.length).toBeGreaterThan(0);
+    // A count or a sum that is not zero.
+    expect(running.output).toMatch(/(^|[ :])[1-9]\d*( |$)/m);
+  } finally {
+    await running.stop();
+  }
+});
+
+test('limit: the consumer with plain fetch has at most 60 lines', () => {
+  const plain = programs.filter(({ text }) => /known/.test(text));
+  expect(plain).toHaveLength(1);
+  expect(plain[0]?.text.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
+});
+
+const consumers = programs.filter(({ text }) => text.includes('console.log(`rollback ${'));
+
+/** The blocks with transfers that a program printed and did not roll back. */
+function heldBlocks(lines: readonly string[]): string[] {
+  let held: { number: number; text: string }[] = [];
+  for (const line of lines) {
+    const [what, number, hash, count] = line.split(' ');
+    if (what === 'rollback') held = held.filter((block) => block.number <= Number(number));
+    else {
+      expect(Number(number)).toBeGreaterThan(held.at(-1)?.number ?? -1);
+      held.push({
+        number: Number(number),
+        text: count === '0' ? '' : `${number} ${hash} ${count}`,
+      });
+    }
+  }
+  return held.map(({ text }) => text).filter((text) => text !== '');
+}
+
+test('behavior: both consumers of the guide hold the chain after forks, cuts and a kill of the service', async () => {
+  expect(consumers).toHaveLength(2);
+  const slotMs = 400;
+  const world = await StormWorld.start({
+    seed: 11,
+    slotMs,
+    killEverySlots: 30,
+    forkEverySlots: 6,
+    forkDepthMax: 20,
+    cutBytes: 200_000,
+  });
+  const running = consumers.map((program) => new RunningProgram(program, world.url));
+  try {
+    let tip = '';
+    const stop = new AbortController();
+    const following = (async () => {
+      const client = createClient({ url: world.url, retry: { firstMs: 20, maxMs: 200 } });
+      const every = { fromBlock: 0, includeAllBlocks: true };
+      for await (const batch of client.stream(every, { signal: stop.signal })) {
+        tip = batch.cursor.blocks.at(-1)?.hash ?? '';
+      }
+    })().catch((error: unknown) => {
+      if (!stop.signal.aborted) throw error;
+    });
+    await world.rage(world.slot + 40, (head) => tip === head);
+    // What is above the last fork becomes final, and the programs come to a block above it.
+    world.node.ledger.time.advance(80 * slotMs);
+    const last = world.slot;
+    const lastOf = (lines: readonly string[]) => Number(lines.at(-1)?.split(' ')[1] ?? -1);
+    for (const one of running) {
+      await one.until(() => lastOf(one.lines) >= last - 20);
+    }
+    const toBlock = last - 20;
+    const expected: string[] = [];
+    const query = {
+      fromBlock: 0,
+      toBlock,
+      fields: { instruction: { transactionIndex: true, instructionAddress: true } },
+      instructions: [
+        { programId: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', d1: ['0x03', '0x0c'] },
+      ],
+    } as const;
+    for await (const batch of createClient({ url: world.directUrl }).stream(query)) {
+      if (batch.kind === 'rollback') continue;
+      for (const { header, instructions } of batch.blocks) {
+        if (instructions.length > 0)
+          expected.push(`${header.number} ${header.hash} ${instructions.length}`);
+      }
+    }
+    expect(expected.length).toBeGreaterThan(30);
+    for (const one of running) {
+      const held = heldBlocks(one.lines).filter((text) => Number(text.split(' ')[0]) <= toBlock);
+      expect(held).toEqual(expected);
+      expect(one.lines.filter((line) => line.startsWith('rollback')).length).toBeGreaterThan(0);
+    }
+    stop.abort();
+    await following;
+  } finally {
+    for (const one of running) await one.stop();
+    await world.close();
+  }
+}, 180_000);

@@ -1,0 +1,307 @@
+/**
+ * Transactions of the simulated ledger that only use real programs, executed on the real virtual machine: it must come to the same
+ * end, with the same log, balances, token balances, calls and compute units.
+ */
+import assert from 'node:assert/strict';
+import { type Address, getAddressEncoder, lamports } from '@solana/kit';
+import { AccountState, getMintEncoder, getTokenEncoder } from '@solana-program/token';
+import type { LiteSVM } from 'litesvm';
+import { describe, expect, test } from 'vitest';
+import { decodeBase58 } from '../../packages/server/src/base/base58.ts';
+import { SimulatedChain } from '../../packages/server/src/simulator/chain.ts';
+import type { ChainBlock } from '../../packages/server/src/simulator/chain-block.ts';
+import { parseContentOptions } from '../../packages/server/src/simulator/content/content-options.ts';
+import { BlockGenerator } from '../../packages/server/src/simulator/content/generate-block.ts';
+import { renderRawBlock } from '../../packages/server/src/simulator/content/render-raw-block.ts';
+import { type LiteSvmModule, loadLiteSvm } from './load-litesvm.ts';
+import { toNodeError } from './node-error.ts';
+import { toBase58 } from './to-base58.ts';
+
+const SYSTEM = '11111111111111111111111111111111';
+const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+const ASSOCIATED = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
+const WRAPPED = 'So11111111111111111111111111111111111111112';
+/** Programs whose accounts can be put in place from the records alone. Stakes and votes have states of their own. */
+const EXECUTABLE = new Set([
+  SYSTEM,
+  TOKEN,
+  TOKEN_2022,
+  ASSOCIATED,
+  'ComputeBudget111111111111111111111111111111',
+  'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
+]);
+const TOKEN_RENT = 2_039_280n;
+const MINT_RENT = 1_461_600n;
+/** Blocks of the window's start. */
+const FIRST_COUNT = 30;
+const EXECUTED_MIN = 60;
+
+interface WireInstruction {
+  readonly accounts: number[];
+  readonly data: string;
+  readonly programIdIndex: number;
+  readonly stackHeight: number;
+}
+interface WireHolding {
+  readonly accountIndex: number;
+  readonly mint: string;
+  readonly owner: string;
+  readonly programId: string;
+  readonly uiTokenAmount: { readonly amount: string; readonly decimals: number };
+}
+interface WireTransaction {
+  readonly meta: {
+    readonly computeUnitsConsumed: number;
+    readonly err: unknown;
+    readonly innerInstructions: { index: number; instructions: WireInstruction[] }[];
+    readonly logMessages: string[] | null;
+    readonly preBalances: number[];
+    readonly postBalances: number[];
+    readonly preTokenBalances: WireHolding[];
+    readonly postTokenBalances: WireHolding[];
+  };
+  readonly transaction: {
+    readonly message: {
+      readonly accountKeys: string[];
+      readonly addressTableLookups?: unknown[];
+      readonly header: {
+        readonly numReadonlySignedAccounts: number;
+        readonly numReadonlyUnsignedAccounts: number;
+        readonly numRequiredSignatures: number;
+      };
+      readonly instructions: WireInstruction[];
+      readonly recentBlockhash: string;
+    };
+    readonly signatures: string[];
+  };
+  readonly version: 'legacy' | 0;
+}
+
+function* simulate(): Generator<WireTransaction> {
+  const chain = new SimulatedChain({ seed: 8, skipRate: 0 });
+  const generator = new BlockGenerator(parseContentOptions({ seed: 8, votes: false }));
+  // The first blocks of a window, and its last ones, in which everybody returns what was lent.
+  const { windowSlots } = generator;
+  const first = Array.from({ length: FIRST_COUNT }, (_, slot) => slot);
+  for (const slot of [...first, windowSlots - 2, windowSlots - 1]) {
+    const block = generator.generate(chain.blockAt(slot) as ChainBlock);
+    const { json } = renderRawBlock(block, { transactionDetails: 'full', rewards: false });
+    // No amount of these accounts exceeds what a number holds exactly.
+    yield* (JSON.parse(Buffer.from(json).toString()) as { transactions: WireTransaction[] })
+      .transactions;
+  }
+}
+
+interface Mint {
+  readonly decimals: number;
+  readonly programId: string;
+}
+
+/** What earlier transactions told about mints: one that fails while it opens accounts shows no token balance. */
+class Mints extends Map<string, Mint> {
+  learn({ meta }: WireTransaction): void {
+    for (const { mint, programId, uiTokenAmount } of [
+      ...meta.preTokenBalances,
+      ...meta.postTokenBalances,
+    ]) {
+      this.set(mint, { decimals: uiTokenAmount.decimals, programId });
+    }
+  }
+
+  /** Whether all mints are known for which the transaction opens accounts. */
+  areKnown({ transaction: { message } }: WireTransaction): boolean {
+    return message.instructions.every(({ accounts, programIdIndex }) => {
+      const isOpening = message.accountKeys[programIdIndex] === ASSOCIATED;
+      return !isOpening || this.has(message.accountKeys[accounts[3] as number] as string);
+    });
+  }
+}
+
+function isExecutable({ transaction, meta }: WireTransaction): boolean {
+  const { accountKeys, addressTableLookups = [], instructions } = transaction.message;
+  const calls = [...instructions, ...meta.innerInstructions.flatMap((group) => group.instructions)];
+  const programs = calls.map((call) => accountKeys[call.programIdIndex] as string);
+  const hasVast = meta.preBalances.some((balance) => balance > Number.MAX_SAFE_INTEGER);
+  return (
+    addressTableLookups.length === 0 &&
+    !hasVast &&
+    meta.logMessages !== null &&
+    meta.logMessages.length > 0 &&
+    JSON.stringify(meta.err).includes('Rent') === false &&
+    programs.every((program) => EXECUTABLE.has(program))
+  );
+}
+
+const encodeKey = (key: string): Buffer => {
+  return Buffer.from(getAddressEncoder().encode(key as Address) as Uint8Array);
+};
+
+function encodeCount(count: number): Buffer {
+  return count < 128 ? Buffer.from([count]) : Buffer.from([(count & 127) | 128, count >> 7]);
+}
+
+function encodeData(data: string): Buffer {
+  const bytes = decodeBase58(data);
+  assert(bytes !== undefined);
+  return Buffer.from(bytes);
+}
+
+function encodeMessage({ transaction: { message }, version }: WireTransaction): Buffer {
+  const { header, accountKeys, instructions, recentBlockhash } = message;
+  return Buffer.concat([
+    Buffer.from(version === 0 ? [128] : []),
+    Buffer.from([
+      header.numRequiredSignatures,
+      header.numReadonlySignedAccounts,
+      header.numReadonlyUnsignedAccounts,
+    ]),
+    encodeCount(accountKeys.length),
+    ...accountKeys.map(encodeKey),
+    encodeKey(recentBlockhash),
+    encodeCount(instructions.length),
+    ...instructions.flatMap(({ programIdIndex, accounts, data }) => [
+      Buffer.from([programIdIndex]),
+      encodeCount(accounts.length),
+      Buffer.from(accounts),
+      encodeCount(encodeData(data).length),
+      encodeData(data),
+    ]),
+    Buffer.from(version === 0 ? [0] : []),
+  ]);
+}
+
+function encodeHolding({ mint, owner, programId, uiTokenAmount }: WireHolding): Uint8Array {
+  const data = getTokenEncoder().encode({
+    mint: mint as Address,
+    owner: owner as Address,
+    amount: BigInt(uiTokenAmount.amount),
+    delegate: null,
+    state: AccountState.Initialized,
+    isNative: mint === WRAPPED ? TOKEN_RENT : null,
+    delegatedAmount: 0n,
+    closeAuthority: null,
+  }) as Uint8Array;
+  // Token-2022 adds the kind of the account, and an extension without a value: the owner never changes.
+  return programId === TOKEN_2022 ? Buffer.concat([data, Buffer.from([2, 7, 0, 0, 0])]) : data;
+}
+
+/** Puts in place what the records say was there before. */
+function prepare(svm: LiteSVM, { transaction, meta }: WireTransaction, mints: Mints): void {
+  const keys = transaction.message.accountKeys;
+  const put = (key: string, balance: bigint, owner: string, data: Uint8Array): void => {
+    svm.setAccount({
+      address: key as Address,
+      lamports: lamports(balance),
+      data,
+      programAddress: owner as Address,
+      executable: false,
+      space: BigInt(data.length),
+    });
+  };
+  const held = new Map(meta.preTokenBalances.map((row) => [row.accountIndex, row]));
+  for (const [mint, { decimals, programId }] of mints) {
+    if (!keys.includes(mint) && !meta.preTokenBalances.some((row) => row.mint === mint)) continue;
+    const data = getMintEncoder().encode({
+      mintAuthority: null,
+      supply: 10n ** 17n,
+      decimals,
+      isInitialized: true,
+      freezeAuthority: null,
+    });
+    put(mint, MINT_RENT, programId, data as Uint8Array);
+  }
+  keys.forEach((key, index) => {
+    const holding = held.get(index);
+    if (EXECUTABLE.has(key) || mints.has(key) || key.startsWith('Sysvar')) return;
+    const balance = BigInt(meta.preBalances[index] as number);
+    if (holding === undefined) put(key, balance, SYSTEM, new Uint8Array(0));
+    else put(key, balance, holding.programId, encodeHolding(holding));
+  });
+}
+
+/** The units of the associated token program depend on how many addresses it tries. */
+function withoutUnits(lines: readonly string[], isExact: boolean): string[] {
+  return isExact
+    ? [...lines]
+    : lines.map((line) => line.replace(/consumed \d+ of \d+/, 'consumed'));
+}
+
+function readAmount(svm: LiteSVM, key: string): string | null {
+  const account = svm.getAccount(key as Address);
+  if (!account.exists || account.data.length < 165) return null;
+  return Buffer.from(account.data).readBigUInt64LE(64).toString();
+}
+
+function execute({ LiteSVM, FeatureSet }: LiteSvmModule, wire: WireTransaction, mints: Mints) {
+  const svm = new LiteSVM()
+    .withFeatureSet(FeatureSet.allEnabled())
+    .withBuiltins()
+    .withSysvars()
+    .withDefaultPrograms()
+    .withSigverify(false)
+    .withBlockhashCheck(false);
+  prepare(svm, wire, mints);
+  const { message, signatures } = wire.transaction;
+  const signed = signatures.map((text, i) => [message.accountKeys[i], encodeData(text)]);
+  const result = svm.sendTransaction({
+    messageBytes: encodeMessage(wire),
+    signatures: Object.fromEntries(signed),
+  } as never);
+  return { svm, result, meta: 'err' in result ? result.meta() : result };
+}
+
+function checkOne(module: LiteSvmModule, wire: WireTransaction, mints: Mints): void {
+  const { meta, transaction } = wire;
+  const { accountKeys } = transaction.message;
+  const { svm, result, meta: real } = execute(module, wire, mints);
+  const isExact = !accountKeys.includes(ASSOCIATED);
+  expect(toNodeError(result)).toEqual(meta.err);
+  expect(withoutUnits(meta.logMessages ?? [], isExact)).toEqual(withoutUnits(real.logs(), isExact));
+  if (isExact) expect(meta.computeUnitsConsumed).toBe(Number(real.computeUnitsConsumed()));
+  const balances = accountKeys.map((key) => Number(svm.getBalance(key as Address) ?? 0n));
+  accountKeys.forEach((key, i) => {
+    const isFixed = EXECUTABLE.has(key) || key.startsWith('Sysvar') || mints.has(key);
+    if (!isFixed) expect([key, meta.postBalances[i]]).toEqual([key, balances[i]]);
+  });
+  for (const row of meta.postTokenBalances) {
+    const key = accountKeys[row.accountIndex] as string;
+    expect([key, row.uiTokenAmount.amount]).toEqual([key, readAmount(svm, key)]);
+  }
+  const inner = real.innerInstructions().map((group, index) => ({
+    index,
+    instructions: group.map((one) => ({
+      accounts: [...one.instruction().accounts()],
+      data: toBase58(one.instruction().data()),
+      programIdIndex: one.instruction().programIdIndex(),
+      stackHeight: one.stackHeight(),
+    })),
+  }));
+  expect(meta.innerInstructions).toEqual(inner.filter((group) => group.instructions.length > 0));
+}
+
+const litesvm = await loadLiteSvm();
+const missing = typeof litesvm === 'string' ? litesvm : '';
+if (missing) process.stderr.write(`simulated transactions are not executed: ${missing}\n`);
+
+describe.skipIf(missing)('simulated transactions on the real virtual machine', () => {
+  test('property: a sample of them ends there as its record says', () => {
+    const programs = new Map<string, number>();
+    const mints = new Mints();
+    let count = 0;
+    let failedCount = 0;
+    for (const wire of simulate()) {
+      mints.learn(wire);
+      if (!isExecutable(wire) || !mints.areKnown(wire)) continue;
+      checkOne(litesvm as LiteSvmModule, wire, mints);
+      if (wire.meta.err !== null) failedCount++;
+      for (const key of wire.transaction.message.accountKeys) {
+        if (EXECUTABLE.has(key)) programs.set(key, (programs.get(key) ?? 0) + 1);
+      }
+      count++;
+    }
+    expect([...programs.keys()].sort()).toEqual([...EXECUTABLE].sort());
+    expect(count).toBeGreaterThan(EXECUTED_MIN);
+    expect(failedCount).toBeGreaterThan(5);
+  });
+});

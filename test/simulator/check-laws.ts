@@ -1,0 +1,174 @@
+/** The laws of the simulated ledger, checked on the records of its blocks; nothing here knows how they are made. */
+import type { Balance, Block, TokenBalance } from '../../packages/server/src/ledger/block.ts';
+import { dataOf, groupByTransaction, TokenIndexer, WRAPPED } from './token-indexer.ts';
+
+const AMM = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
+const SWAP_EVENT = 'QMbN6CYIceI=';
+
+/** Follows one line of blocks and lists what breaks a law. */
+export class LawChecker {
+  readonly tokens = new TokenIndexer();
+  readonly broken: string[] = [];
+  /** What every account held when it was last seen. */
+  readonly #lamports = new Map<string, bigint>();
+  readonly #undo: { slot: number; lamports: Map<string, bigint | undefined> }[] = [];
+  swapCount = 0;
+  transactionCount = 0;
+  failedCount = 0;
+
+  apply(block: Block): void {
+    const { number } = block.header;
+    const replaced = new Map<string, bigint | undefined>();
+    this.#undo.push({ slot: number, lamports: replaced });
+    const see = (account: string, lamports: bigint): void => {
+      if (!replaced.has(account)) replaced.set(account, this.#lamports.get(account));
+      this.#lamports.set(account, lamports);
+    };
+    // Vote accounts are paid before the transactions, leaders and stakes after them.
+    for (const reward of block.rewards) {
+      if (reward.rewardType === 'Voting') this.#pay(reward, number, see);
+    }
+    this.#checkTransactions(block, see);
+    for (const reward of block.rewards) {
+      if (reward.rewardType !== 'Voting') this.#pay(reward, number, see);
+    }
+    this.tokens.apply(block);
+    for (const text of this.tokens.listNewDifferences()) this.#break(number, text);
+    for (const text of this.tokens.jumps) this.#break(number, text);
+  }
+
+  rollBackTo(slot: number): void {
+    while ((this.#undo.at(-1)?.slot ?? -1) > slot) {
+      const { lamports } = this.#undo.pop() as { lamports: Map<string, bigint | undefined> };
+      for (const [account, before] of lamports) {
+        if (before === undefined) this.#lamports.delete(account);
+        else this.#lamports.set(account, before);
+      }
+    }
+    this.tokens.rollBackTo(slot);
+  }
+
+  #pay(
+    reward: Block['rewards'][number],
+    slot: number,
+    see: (account: string, lamports: bigint) => void,
+  ): void {
+    const before = this.#lamports.get(reward.pubKey);
+    if (before !== undefined && before + reward.lamports !== reward.postBalance) {
+      this.#break(slot, `reward of ${reward.pubKey}: ${before} + ${reward.lamports}`);
+    }
+    see(reward.pubKey, reward.postBalance);
+  }
+
+  #checkTransactions(block: Block, see: (account: string, lamports: bigint) => void): void {
+    const slot = block.header.number;
+    const balances = groupByTransaction(block.balances);
+    const holdings = groupByTransaction(block.tokenBalances);
+    const instructions = groupByTransaction(block.instructions);
+    const logs = groupByTransaction(block.logs);
+    for (const transaction of block.transactions) {
+      const { transactionIndex: index, fee, err } = transaction;
+      this.transactionCount++;
+      const place = `${slot}/${index}`;
+      const changes = balances.get(index) ?? [];
+      this.#checkLamports(place, changes, fee as bigint, see);
+      const held = holdings.get(index) ?? [];
+      if (err !== null)
+        this.#checkFailed(place, changes, held, transaction.accountKeys[0] as string);
+      const { writable, readonly } = transaction.loadedAddresses;
+      const keys = new Set<string>([...transaction.accountKeys, ...writable, ...readonly]);
+      for (const { accounts, programId } of instructions.get(index) ?? []) {
+        if (![...accounts, programId].every((key) => keys.has(key))) {
+          this.#break(place, 'an instruction names an address that is not in the transaction');
+        }
+      }
+      if (err === null) {
+        const events = (logs.get(index) ?? []).filter(
+          (row) => row.kind === 'data' && row.programId === AMM,
+        );
+        this.#checkSwaps(place, instructions.get(index) ?? [], events);
+        this.#checkSupply(place, instructions.get(index) ?? [], held);
+      }
+    }
+  }
+
+  #checkLamports(
+    place: string,
+    changes: readonly Balance[],
+    fee: bigint,
+    see: (account: string, lamports: bigint) => void,
+  ): void {
+    let sum = 0n;
+    for (const { account, pre, post } of changes) {
+      sum += pre - post;
+      const last = this.#lamports.get(account);
+      if (last !== undefined && last !== pre)
+        this.#break(place, `${account}: pre ${pre}, last ${last}`);
+      see(account, post);
+    }
+    if (sum !== fee) this.#break(place, `lamports: ${sum} went, the fee is ${fee}`);
+  }
+
+  #checkFailed(
+    place: string,
+    changes: readonly Balance[],
+    held: readonly TokenBalance[],
+    payer: string,
+  ): void {
+    this.failedCount++;
+    if (changes.length !== 1 || changes[0]?.account !== payer) {
+      this.#break(place, 'a failed transaction changed more than its fee');
+    }
+    for (const row of held) {
+      if (row.preAmount !== row.postAmount)
+        this.#break(place, `a failed transaction moved ${row.account}`);
+    }
+  }
+
+  /** Every swap says what it took and gave; the transfers that it made say the same. */
+  #checkSwaps(place: string, instructions: Block['instructions'], events: Block['logs']): void {
+    for (const event of events) {
+      const bytes = Buffer.from(event.message, 'base64');
+      if (bytes.subarray(0, 8).toString('base64') !== SWAP_EVENT) continue;
+      this.swapCount++;
+      const address = event.instructionAddress;
+      const amounts = instructions
+        .filter((row) => {
+          const parent = row.instructionAddress.slice(0, -1);
+          return parent.length === address.length && parent.every((at, i) => at === address[i]);
+        })
+        .map((row) => dataOf(row).readBigUInt64LE(1));
+      const said = [bytes.readBigUInt64LE(72), bytes.readBigUInt64LE(80)];
+      if (amounts.join() !== said.join()) this.#break(place, `swap of ${said}, moved ${amounts}`);
+    }
+  }
+
+  /** What the accounts of a mint gained is what was minted less what was burnt. */
+  #checkSupply(
+    place: string,
+    instructions: Block['instructions'],
+    held: readonly TokenBalance[],
+  ): void {
+    const changes = new Map<string, bigint>();
+    const add = (mint: string, change: bigint): void => {
+      changes.set(mint, (changes.get(mint) ?? 0n) + change);
+    };
+    for (const row of held) {
+      const mint = (row.preMint ?? row.postMint) as string;
+      if (mint !== WRAPPED) add(mint, (row.postAmount ?? 0n) - (row.preAmount ?? 0n));
+    }
+    for (const row of instructions) {
+      if (!row.programId.startsWith('Token')) continue;
+      const data = dataOf(row);
+      if (data[0] === 7) add(row.accounts[0] as string, -data.readBigUInt64LE(1));
+      if (data[0] === 8) add(row.accounts[1] as string, data.readBigUInt64LE(1));
+    }
+    for (const [mint, change] of changes) {
+      if (change !== 0n) this.#break(place, `the supply of ${mint} is off by ${change}`);
+    }
+  }
+
+  #break(place: string | number, text: string): void {
+    if (this.broken.length < 20) this.broken.push(`${place}: ${text}`);
+  }
+}
