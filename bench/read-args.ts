@@ -19,7 +19,8 @@ export function readCount(
   found: string | undefined,
   { fallback, min }: { readonly fallback: number; readonly min: number },
 ): number {
-  const value = found === undefined ? fallback : Number(found);
+  if (found === undefined) return fallback;
+  const value = Number(found);
   if (Number.isSafeInteger(value) && value >= min) return value;
   throw new UsageFailure(`--${name} takes a whole number from ${min}`);
 }

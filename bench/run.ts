@@ -3,6 +3,7 @@ import { type Benchmark, UsageFailure } from './benchmark.ts';
 import { clientBenchmark } from './client/client-benchmark.ts';
 import { deflateBenchmark } from './deflate.ts';
 import { engineBenchmark } from './engine/engine-benchmark.ts';
+import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
 import { serviceBenchmark } from './service/service-benchmark.ts';
 
@@ -10,6 +11,7 @@ const benchmarks: readonly Benchmark[] = [
   normalizeBenchmark,
   deflateBenchmark,
   engineBenchmark,
+  firstScanBenchmark,
   serviceBenchmark,
   clientBenchmark,
 ];

@@ -11,20 +11,18 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Block } from '@sluice/server/dist/ledger/block.js';
 import { buildSegment } from '@sluice/server/dist/segment/build-segment.js';
 import { SegmentWriter } from '@sluice/server/dist/segment/segment-writer.js';
 import { type CorpusOptions, corpusBlocks } from './corpus-blocks.ts';
-import { columnTypes, openDuckdb, readScript, runScript } from './duckdb.ts';
+import { readScript } from './duckdb.ts';
+import { DuckdbLoader, pieceBlockCount } from './duckdb-loader.ts';
 import { TABLE_NAMES, type TableName, writeRows } from './write-rows.ts';
 
 /**
  * Increased when the rules for choosing queries change. Everything else that a corpus depends on is in its fingerprint.
  */
 const formatNumber = 1;
-/** DuckDB receives rows in batches of this many blocks, about 150 MB of text. */
-const pieceBlockCount = 50;
 
 export interface Corpus extends CorpusOptions {
   readonly folder: string;
@@ -81,7 +79,7 @@ async function makeCorpus(folder: string, options: CorpusOptions, progress: Prog
     number
   >;
   const segments = new SegmentFiles(segmentsFolder({ folder }));
-  const loader = await DuckdbLoader.open(folder);
+  const loader = await DuckdbLoader.open(folder, parquetFolder({ folder }));
   const slots: number[] = [];
   for (const block of corpusBlocks(options)) {
     segments.append(block);
@@ -125,66 +123,6 @@ class SegmentFiles {
     const file = openSync(join(this.#folder, name), 'w');
     return { writer: new SegmentWriter((bytes) => writeSync(file, bytes)), file };
   }
-}
-
-/** Loads rows into DuckDB's tables as text with explicit types, and writes the Parquet files from them. */
-class DuckdbLoader {
-  readonly #folder: string;
-  readonly #connection: DuckDBConnection;
-  #blockCount = 0;
-  #rows: Record<TableName, string[]> = emptyRows();
-
-  static async open(folder: string): Promise<DuckdbLoader> {
-    const connection = await openDuckdb({ file: join(folder, 'load.duckdb') });
-    await runScript(connection, 'tables.sql');
-    return new DuckdbLoader(folder, connection);
-  }
-
-  constructor(folder: string, connection: DuckDBConnection) {
-    this.#folder = folder;
-    this.#connection = connection;
-  }
-
-  async append(block: Block): Promise<void> {
-    const rows = writeRows(block);
-    for (const table of TABLE_NAMES) this.#rows[table].push(rows[table]);
-    if (++this.#blockCount % pieceBlockCount === 0) await this.#load();
-  }
-
-  async finish(): Promise<void> {
-    await this.#load();
-    await runScript(this.#connection, 'parquet.sql', {
-      folder: parquetFolder({ folder: this.#folder }),
-    });
-    this.#connection.closeSync();
-    for (const file of await readdir(this.#folder)) {
-      if (file.startsWith('load.')) await rm(join(this.#folder, file));
-    }
-  }
-
-  async #load(): Promise<void> {
-    const rows = this.#rows;
-    this.#rows = emptyRows();
-    for (const table of TABLE_NAMES) {
-      const lines = rows[table].filter((text) => text !== '');
-      if (lines.length === 0) continue;
-      const file = join(this.#folder, 'load.jsonl');
-      await writeFile(file, lines);
-      const columns = (await columnTypes(this.#connection, table))
-        .map(([name, type]) => `'${name}': '${type.replaceAll("'", "''")}'`)
-        .join();
-      await this.#connection.run(
-        `INSERT INTO ${table} SELECT * FROM read_json('${file}', format = 'newline_delimited', columns = {${columns}})`,
-      );
-    }
-  }
-}
-
-function emptyRows(): Record<TableName, string[]> {
-  return Object.fromEntries(TABLE_NAMES.map((table) => [table, []])) as unknown as Record<
-    TableName,
-    string[]
-  >;
 }
 
 /** Returns the total size of the files in a folder. */

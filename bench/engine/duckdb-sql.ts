@@ -209,7 +209,10 @@ function resultPart(
   { present, from }: { present: readonly RecordTable[]; from: string },
 ): string {
   const names: readonly string[] = query.fields.block;
-  const header = `to_json({${names.map((name) => `"${name}": r."${name}"`).join(', ')}})::VARCHAR`;
+  // The table has the parent's number under one name, the wire under two.
+  const column = (name: string) => (name === 'parentNumber' ? 'parentSlot' : name);
+  const members = names.map((name) => `"${name}": r."${column(name)}"`);
+  const header = `to_json({${members.join(', ')}})::VARCHAR`;
   const texts = present.map(
     (table) => `SELECT block, ${arrays.indexOf(table) + 1}, texts FROM array_${table}`,
   );

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Benchmark } from '../benchmark.ts';
+import { alignTable } from '../report-text.ts';
 import { chooseQueries } from './choose-queries.ts';
 import { prepareCorpus } from './corpus.ts';
 import { duckdbVersion } from './duckdb.ts';
@@ -8,12 +9,12 @@ import { measureMode, type QueryResult } from './measure-queries.ts';
 import { measureSize } from './measure-size.ts';
 import { optionsHelp, parseOptions } from './options.ts';
 import {
-  alignTable,
   describeMode,
   describeRest,
   describeResults,
   describeSetting,
   type EngineReport,
+  leftAtEnd,
   writeMarkdown,
 } from './report.ts';
 
@@ -49,7 +50,7 @@ export const engineBenchmark: Benchmark = {
     for (const mode of options.modes) {
       print('');
       print(describeMode(mode));
-      for (const line of alignTable(describeResults(report, mode))) print(line);
+      for (const line of alignTable(describeResults(report, mode), { leftAtEnd })) print(line);
     }
     print('');
     for (const line of describeRest(report)) print(line);

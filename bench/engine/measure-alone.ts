@@ -41,7 +41,7 @@ export interface MemoryResult {
 /** The number of blocks for the writer's measurement, about 60 MB of text. */
 const writerBlockCount = 16;
 const cacheBytesMin = 2 ** 20;
-/** The memory that the process may use in addition to its page cache. */
+/** The memory that the process may use in addition to its cache. */
 export const beyondCacheBytesMax = 200 * 2 ** 20;
 
 export async function measureWriter(

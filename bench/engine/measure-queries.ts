@@ -34,7 +34,7 @@ export interface SideTimes {
 }
 
 /** Thrown if the two sides returned different bytes, which makes their times meaningless. */
-class ChecksumMismatch extends Error {}
+export class ChecksumMismatch extends Error {}
 
 /** Measures both sides in one mode, each in its own processes. Each side is idle while the other one works. */
 export async function measureMode(

@@ -1,4 +1,4 @@
-/** Measures the peak anonymous memory of a process that evaluates a query over files ten times its page cache. */
+/** Measures the peak anonymous memory of a process that evaluates a query over files ten times its cache. */
 import { readFileSync } from 'node:fs';
 import type { MemoryOptions, MemoryResult } from './measure-alone.ts';
 import { parseBody } from './parse-body.ts';

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { cpus, release, totalmem } from 'node:os';
+import { commit, describeMachine, digits, markdownTable, megabytes } from '../report-text.ts';
 import type { Corpus } from './corpus.ts';
 import { beyondCacheBytesMax, type MemoryResult, type WriterResult } from './measure-alone.ts';
 import { cacheBytesMax, type QueryResult } from './measure-queries.ts';
@@ -17,9 +16,11 @@ export interface EngineReport {
 }
 
 const writerFactorGoal = 6;
+/** The columns of text at the end of a row: the checksum and the query. */
+export const leftAtEnd = 2;
 
 const modeTexts: Readonly<Record<Mode, string>> = {
-  warm: `warm: after one run, our page cache ${megabytes(cacheBytesMax, 2 ** 20)} MiB; DuckDB's tables in memory`,
+  warm: `warm: after one run, our cache ${megabytes(cacheBytesMax, 2 ** 20)} MiB; DuckDB's tables in memory`,
   cold: 'cold: a new process for every run, files in the page cache of the system, nothing open; DuckDB reads Parquet',
 };
 
@@ -89,7 +90,7 @@ export function describeRest({ size, writer, memory, corpus, results }: EngineRe
     const mebibytes = (bytes: number) => megabytes(bytes, 2 ** 20);
     const limit = memory.cacheBytesMax + beyondCacheBytesMax;
     lines.push(
-      `memory: RssAnon at most ${mebibytes(memory.peakBytes)} MiB while answering everything with a page cache of ${mebibytes(memory.cacheBytesMax)} MiB, a tenth of the segments; ${mebibytes(memory.startBytes)} MiB before the first byte (limit cache + 200 MiB = ${mebibytes(limit)} MiB: ${memory.peakBytes <= limit ? 'met' : 'missed'})`,
+      `memory: RssAnon at most ${mebibytes(memory.peakBytes)} MiB while answering everything with a cache of ${mebibytes(memory.cacheBytesMax)} MiB, a tenth of the segments; ${mebibytes(memory.startBytes)} MiB before the first byte (limit cache + 200 MiB = ${mebibytes(limit)} MiB: ${memory.peakBytes <= limit ? 'met' : 'missed'})`,
     );
   }
   const missed = results.filter(
@@ -99,22 +100,6 @@ export function describeRest({ size, writer, memory, corpus, results }: EngineRe
   if (missed.length > 0)
     lines.push(`goals missed: ${missed.map(({ query }) => query.name).join(', ')}`);
   return lines;
-}
-
-/** Aligns columns, all but the last two to the right. */
-export function alignTable(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, at) =>
-    Math.max(...rows.map((row) => (row[at] ?? '').length)),
-  );
-  return rows.map((row) =>
-    row
-      .map((text, at) => {
-        const width = widths[at] ?? 0;
-        return at === 0 || at >= row.length - 2 ? text.padEnd(width) : text.padStart(width);
-      })
-      .join('  ')
-      .trimEnd(),
-  );
 }
 
 export function describeSetting(report: EngineReport): string[] {
@@ -133,17 +118,12 @@ export function describeMode(mode: Mode): string {
 
 export function writeMarkdown(report: EngineReport, now: Date): string {
   const { options } = report;
-  const table = (rows: readonly (readonly string[])[]) => {
-    const [head = [], ...body] = rows.map((row) => `| ${row.join(' | ')} |`);
-    const rule = `|${columns.map((_, at) => (at === 0 || at >= columns.length - 2 ? '---|' : '---:|')).join('')}`;
-    return [head, rule, ...body].join('\n');
-  };
-  const [processor] = cpus();
+  const table = (rows: readonly (readonly string[])[]) => markdownTable(rows, { leftAtEnd });
   return [
     `# The engine against DuckDB, ${now.toISOString().slice(0, 10)}`,
     '',
     `- commit: ${commit()}`,
-    `- machine: ${processor?.model ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${release()} ${process.arch}, Node ${process.version}`,
+    `- machine: ${describeMachine()}`,
     `- command: \`npm run bench -- engine --blocks ${options.blockCount} --seed ${options.seed} --runs ${options.runCount} --seconds ${options.secondsMin} --threads ${options.threadCount}\``,
     ...describeSetting(report).map((line) => `- ${line}`),
     ...options.modes.flatMap((mode) => [
@@ -172,26 +152,6 @@ const method = [
   'DuckDB makes the text of each array of each block (`to_json`, `string_agg` in order); the process that asked joins these to lines and encodes them, as ours come. Ratio unjoined leaves that last part out of DuckDB’s time. Answers above 100 MB are asked for in ranges of 100 blocks, as one statement would hold them whole.',
   'Warm runs have a minimum duration on each side, because the runtime compiles code only after it has run often: twenty runs of a query of two milliseconds are not enough.',
   'Cold measurements start when the process is up (our threads started, DuckDB’s instance created) and no file is open.',
-  'The writer is compared on 16 blocks whose columns are all loaded: our time includes selecting rows and copying the output; `JSON.stringify` gets parsed objects with numbers as doubles, and its strings are not encoded to bytes.',
+  'The writer is compared on 16 blocks whose segment is open: our time includes decoding pages, selecting rows and copying the output; `JSON.stringify` gets parsed objects with numbers as doubles, and its strings are not encoded to bytes.',
   'Not measured: compression, HTTP, and disks; all files are in the page cache of the system.',
 ];
-
-function commit(): string {
-  try {
-    const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
-    const isDirty = git('status', '--porcelain') !== '';
-    return git('rev-parse', '--short', 'HEAD') + (isDirty ? ' with changes' : '');
-  } catch {
-    return 'unknown';
-  }
-}
-
-function digits(value: number): string {
-  if (value >= 100) return Math.round(value).toLocaleString('en');
-  return value.toPrecision(value >= 10 ? 3 : 2);
-}
-
-function megabytes(bytes: number, unit = 1e6): string {
-  const value = bytes / unit;
-  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
-}

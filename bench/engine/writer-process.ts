@@ -1,7 +1,7 @@
 /**
  * Compares our writer with `JSON.stringify`, one thread each. Our side evaluates the query for everything over a few
- * blocks whose columns and texts are loaded: plan, select, write. `JSON.stringify` gets the same lines as parsed
- * objects and makes a string of each.
+ * blocks of an open segment in memory: plan, decode pages, select, write. The text stays in the writer's buffer.
+ * `JSON.stringify` gets the same lines as parsed objects and makes a string of each.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

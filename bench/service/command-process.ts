@@ -54,6 +54,15 @@ export class CommandProcess {
     await CommandProcess.measure(args);
   }
 
+  /** Runs a command until it exits, and returns its output. */
+  static async output(args: readonly string[]): Promise<string> {
+    const started = new CommandProcess(args);
+    const code = await started.#exit();
+    await started.#endSampling();
+    if (code !== 0) throw started.#failure(`ended with ${code}`);
+    return started.#output;
+  }
+
   /** Runs a command and returns its resource usage. The CPU time is sampled a few times per second. */
   static async measure(args: readonly string[]): Promise<CommandCost> {
     const start = performance.now();
@@ -111,6 +120,18 @@ export class CommandProcess {
     return this.#anonymousBytesPeak;
   }
 
+  /** The most memory it ever had in RAM, mapped files included. */
+  get residentBytesPeak(): number {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'latin1');
+    return Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
+  }
+
+  /** Bytes that it made the system read from storage so far. */
+  diskBytesRead(): number {
+    const io = readFileSync(`/proc/${this.pid}/io`, 'latin1');
+    return Number(/^read_bytes: (\d+)/m.exec(io)?.[1] ?? 0);
+  }
+
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     await this.#endSampling();
     const exit = this.#exit();
@@ -123,7 +144,8 @@ export class CommandProcess {
   async #exit(): Promise<number | null> {
     if (this.#child.exitCode !== null) return this.#child.exitCode;
     if (this.#child.signalCode !== null) return null;
-    const [code] = (await once(this.#child, 'exit')) as [number | null];
+    // Unlike exit, close comes after the last of the output.
+    const [code] = (await once(this.#child, 'close')) as [number | null];
     return code;
   }
 

@@ -2,8 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runCommand } from '../command/run-command.ts';
-import { repositoryRoot } from '../repository-files.ts';
+import { runBench } from './run-bench.ts';
 
 const hasDuckdb = await import('@duckdb/node-api').then(
   () => true,
@@ -18,10 +17,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function bench(...args: string[]) {
-  const run = join(repositoryRoot, 'bench', 'dist', 'run.js');
-  return await runCommand('env', [`TMPDIR=${folder}`, process.execPath, run, ...args], folder);
-}
+const bench = (...args: string[]) => runBench(folder, args);
 
 /** Both tests share the corpus that the first one generates. */
 const blocks = '3';

@@ -1,42 +1,45 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { chunkBytes } from '../../packages/server/src/segment/chunk-checksums.ts';
+import { CODING, DOMAINS } from '../../packages/server/src/segment/columns.ts';
 import {
+  footerBytes,
+  formatVersion,
+  headerBytes,
+  PART,
+} from '../../packages/server/src/segment/directory.ts';
+import {
+  busiestAccountsMax,
   GROUP_LIMITS,
   pageKeyCount,
+  pageTransactions,
   SEGMENT_LIMITS,
 } from '../../packages/server/src/segment/limits.ts';
+import { renderBlockColumns, renderColumns } from './render-column-tables.ts';
 
-const root = new URL('../../', import.meta.url);
-const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
-const page = read('docs/segment-format.md');
-
-/** Returns the columns of a table in the source with their comments, as the page shows them. */
-function columnTables(path: string): string {
-  const body = /_?COLUMNS = \{\n([\s\S]*?)\n\} as const/.exec(read(path))?.[1] ?? '';
-  const head = '| Column | Type | |\n|---|---|---|';
-  const lines = body.split('\n').map((line) => {
-    const column = /^ {2}(\w+): '(\w+)',(?: \/\/ (.*))?$/.exec(line);
-    if (column !== null) return `| \`${column[1]}\` | ${column[2]} | ${column[3] ?? ''} |`;
-    const title = / {2}\/\/ (.)(.*)$/.exec(line) as RegExpExecArray;
-    return `\n${title[1]?.toUpperCase()}${title[2]}:\n\n${head}`;
-  });
-  const text = lines.join('\n').trim();
-  return text.startsWith('|') ? `${head}\n${text}` : text;
-}
+const page = readFileSync(new URL('../../docs/segment-format.md', import.meta.url), 'utf8');
 
 function shown(marker: string): string {
   return (
-    new RegExp(`<!-- ${marker} -->\\n([\\s\\S]*?)\\n?<!-- end -->`).exec(page)?.[1]?.trim() ?? ''
+    new RegExp(`<!-- ${marker} -->\\n?([\\s\\S]*?)\\n?<!-- end -->`).exec(page)?.[1]?.trim() ?? ''
   );
 }
 
 test.each([
-  ['block columns', 'packages/server/src/segment/block-columns.ts', 15],
-  ['columns', 'packages/server/src/segment/columns.ts', 68],
-])('behavior: the table of %s is that of the code', (marker, path, columnCountMin) => {
-  const wanted = columnTables(path);
+  ['block columns', renderBlockColumns, 15],
+  ['columns', renderColumns, 68],
+])('behavior: the table of %s is that of the code', (marker, render, columnCountMin) => {
+  const wanted = render();
   expect(wanted.match(/^\| `/gm)?.length).toBeGreaterThanOrEqual(columnCountMin);
   expect(shown(marker)).toBe(wanted);
+});
+
+test('behavior: the page has the domains, codings and kinds of parts of the code', () => {
+  expect(shown('domains')).toBe(DOMAINS.map((name) => `\`${name}\``).join(', '));
+  for (const [name, number] of Object.entries(CODING))
+    expect(page).toMatch(new RegExp(`^\\| ${name} \\| ${number} \\|`, 'm'));
+  for (const kind of Object.values(PART))
+    expect(page).toMatch(new RegExp(`^\\| ${kind} \\| [^|]+ \\| [a-z]`, 'm'));
 });
 
 test('behavior: the page has the limits of the code', () => {
@@ -46,6 +49,15 @@ test('behavior: the page has the limits of the code', () => {
     GROUP_LIMITS.instructionCountMax,
     GROUP_LIMITS.blockCountMax,
     pageKeyCount,
+    chunkBytes,
+    busiestAccountsMax,
   ];
   for (const number of numbers) expect(page).toContain(number.toLocaleString('en-US'));
+  expect(page).toContain(`This\npage is version ${formatVersion} of the format`);
+  const { small, large } = pageTransactions;
+  expect(page).toContain(
+    `a few transactions: ${small}\nin a segment of several row groups, ${large} in one of a single row group`,
+  );
+  expect(page).toMatch(new RegExp(`^ │ header .* ${headerBytes} bytes$`, 'm'));
+  expect(page).toMatch(new RegExp(`^ │ footer .* ${footerBytes} bytes$`, 'm'));
 });

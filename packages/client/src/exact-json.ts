@@ -49,12 +49,17 @@ export function toBigint(value: unknown): bigint | undefined {
   return /^-?\d{1,40}$/.test(value) ? BigInt(value) : undefined;
 }
 
-/** Returns the value with every marked integer in it as a bigint. */
+/** Returns the value with every marked integer in it as a bigint. Objects and arrays are changed in place. */
 export function unmark(value: unknown): unknown {
   if (typeof value === 'string') return isMarked(value) ? BigInt(value.slice(1)) : value;
-  if (Array.isArray(value)) return value.map(unmark);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, unmark(part)]));
+  const parts = value as Record<string, unknown>;
+  for (const key of Object.keys(parts)) {
+    const part = parts[key];
+    const exact = unmark(part);
+    if (exact !== part) parts[key] = exact;
+  }
+  return value;
 }
 
 /** A pair of surrogates, which is a character, may begin with the same one. */

@@ -53,10 +53,7 @@ export function encodeManifest(manifest: Manifest): string {
 }
 
 /** Parses a manifest. The version is checked first, because a newer program may write a different content. */
-export function parseManifest(
-  text: string,
-  versions: readonly number[] = [dataFormatVersion],
-): Manifest {
+function parseManifest(text: string, versions: readonly number[]): Manifest {
   const { checksum, ...content } = parseObject(text);
   const { formatVersion, ...manifest } = content;
   if (typeof formatVersion === 'number' && !versions.includes(formatVersion)) {

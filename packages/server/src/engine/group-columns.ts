@@ -21,18 +21,10 @@ import {
 import { damaged } from '../segment/unit.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';
-import { type MadeColumn, makeColumn } from './make-column.ts';
+import { type LoadedColumn, type MadeColumn, makeColumn } from './make-column.ts';
 import type { PageSet } from './page-set.ts';
 import type { LoadMeter } from './plain-reader.ts';
 import type { Scratch } from './scratch.ts';
-
-/** A column as the kernels use it. */
-export interface LoadedColumn {
-  readonly at: number;
-  /** Bytes a value. */
-  readonly width: number;
-  readonly count: number;
-}
 
 /** Pages closer than this are read at once: asking for bytes costs about as much as reading so many. */
 const gapBytesMax = 4_096;

@@ -4,8 +4,8 @@ import { assert } from '../base/assert.ts';
 import { DOMAINS } from '../segment/columns.ts';
 import type { Segment } from '../segment/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';
-import type { GroupColumns, LoadedColumn } from './group-columns.ts';
-import type { MadeColumn } from './make-column.ts';
+import type { GroupColumns } from './group-columns.ts';
+import type { LoadedColumn, MadeColumn } from './make-column.ts';
 import { type PlannedItem, sliceOf } from './plan-items.ts';
 
 const WITH = {

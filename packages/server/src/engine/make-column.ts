@@ -1,6 +1,24 @@
 /** Columns that are made from stored ones, by name. They are good for as long as the row group is worked on. */
 import type { ColumnName } from '../segment/columns.ts';
-import type { GroupColumns, LoadedColumn } from './group-columns.ts';
+import type { EngineKernel } from './engine-kernel.ts';
+import type { Scratch } from './scratch.ts';
+
+/** A column as the kernels use it. */
+export interface LoadedColumn {
+  readonly at: number;
+  /** Bytes a value. */
+  readonly width: number;
+  readonly count: number;
+}
+
+/** Where the columns that others are made from come from: the pages of a row group in memory. */
+interface ColumnSource {
+  readonly kernel: EngineKernel;
+  readonly scratch: Scratch;
+  readonly transactionCount: number;
+  stored(name: ColumnName): LoadedColumn;
+  made(name: MadeColumn): LoadedColumn;
+}
 
 export type MadeColumn =
   | 'keyStarts'
@@ -26,7 +44,7 @@ export type MadeColumn =
   | 'addressTexts'
   | 'addressTextStarts';
 
-const MAKERS: Readonly<Record<MadeColumn, (group: GroupColumns) => LoadedColumn>> = {
+const MAKERS: Readonly<Record<MadeColumn, (group: ColumnSource) => LoadedColumn>> = {
   // Where each transaction's rows start in the other tables.
   keyStarts: (g) =>
     startsOfSums(
@@ -61,11 +79,11 @@ const MAKERS: Readonly<Record<MadeColumn, (group: GroupColumns) => LoadedColumn>
   addressTextStarts: (g) => addressTextStarts(g),
 };
 
-export function makeColumn(group: GroupColumns, name: MadeColumn): LoadedColumn {
+export function makeColumn(group: ColumnSource, name: MadeColumn): LoadedColumn {
   return MAKERS[name](group);
 }
 
-function starts(g: GroupColumns, name: ColumnName): LoadedColumn {
+function starts(g: ColumnSource, name: ColumnName): LoadedColumn {
   const { at: lengths, count } = g.stored(name);
   const at = g.scratch.reserve((count + 1) * 4);
   g.kernel.exports.startsOf(lengths, count, at);
@@ -73,7 +91,7 @@ function starts(g: GroupColumns, name: ColumnName): LoadedColumn {
 }
 
 /** Starts of ranges whose lengths are the sums of several columns. */
-function startsOfSums(g: GroupColumns, names: readonly ColumnName[], count: number): LoadedColumn {
+function startsOfSums(g: ColumnSource, names: readonly ColumnName[], count: number): LoadedColumn {
   const columns = names.map((name) => g.stored(name).at);
   const at = g.scratch.reserveZeroed((count + 1) * 4);
   for (const column of columns) g.kernel.exports.addColumn(column, count, at);
@@ -81,7 +99,7 @@ function startsOfSums(g: GroupColumns, names: readonly ColumnName[], count: numb
   return { at, width: 4, count };
 }
 
-function logIndexes(g: GroupColumns): LoadedColumn {
+function logIndexes(g: ColumnSource): LoadedColumn {
   const { at: steps, count } = g.stored('logIndex');
   const logStarts = g.made('logStarts').at;
   const at = g.scratch.reserve(count * 4);
@@ -89,7 +107,7 @@ function logIndexes(g: GroupColumns): LoadedColumn {
   return { at, width: 4, count };
 }
 
-function changed(g: GroupColumns, preName: ColumnName, changeName: ColumnName): LoadedColumn {
+function changed(g: ColumnSource, preName: ColumnName, changeName: ColumnName): LoadedColumn {
   const { at: pre, count } = g.stored(preName);
   const { at: change } = g.stored(changeName);
   const at = g.scratch.reserve(count * 8);
@@ -97,7 +115,7 @@ function changed(g: GroupColumns, preName: ColumnName, changeName: ColumnName): 
   return { at, width: 8, count };
 }
 
-function lamports(g: GroupColumns): LoadedColumn {
+function lamports(g: ColumnSource): LoadedColumn {
   const { at: folded, count } = g.stored('rewLamports');
   const zeros = g.scratch.reserveZeroed(count * 8);
   const at = g.scratch.reserve(count * 8);
@@ -106,7 +124,7 @@ function lamports(g: GroupColumns): LoadedColumn {
 }
 
 /** A side after the transaction, coded as the side before it: 0 for null, else the value plus one. */
-function resolved(g: GroupColumns, preName: ColumnName, postName: ColumnName): LoadedColumn {
+function resolved(g: ColumnSource, preName: ColumnName, postName: ColumnName): LoadedColumn {
   const { at: pre, count } = g.stored(preName);
   const { at: post } = g.stored(postName);
   const at = g.scratch.reserve(count * 4);
@@ -116,12 +134,12 @@ function resolved(g: GroupColumns, preName: ColumnName, postName: ColumnName): L
 
 const digitsMax = 11;
 
-function addressTextStarts(g: GroupColumns): LoadedColumn {
+function addressTextStarts(g: ColumnSource): LoadedColumn {
   const { count } = g.stored('insDepth');
   return { at: g.scratch.reserve((count + 1) * 4), width: 4, count };
 }
 
-function addressTexts(g: GroupColumns): LoadedColumn {
+function addressTexts(g: ColumnSource): LoadedColumn {
   const { kernel, scratch } = g;
   const { at: depths, count } = g.stored('insDepth');
   const odd = g.stored('insOdd').at;

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { EngineExports } from './engine-exports.ts';
 import { KernelUnderTest } from './testing/kernel-memory.ts';
+import { pushVarint } from './testing/plain-pages.ts';
 
 /** With what stands below selecting and writing; those two are compared as wholes. */
 interface ColumnExports extends EngineExports {
@@ -267,6 +268,72 @@ describe('columns', () => {
           out,
         );
         expect(kernel.readInts(out, inMemory.length)).toEqual(inMemory.map((_, place) => place));
+      }),
+    );
+  });
+});
+
+describe('page tables', () => {
+  const varints = (values: readonly number[]) =>
+    values.flatMap((value) => {
+      const out: number[] = [];
+      pushVarint(out, BigInt(value));
+      return out;
+    });
+  const read = (table: readonly number[], sections: number, paged: number, pageCount: number) => {
+    begin();
+    const out = kernel.room(sections * (pageCount + 2) * 4);
+    const at = kernel.bytes(table);
+    const isRead = exports.readPageStarts(at, table.length, sections, paged, pageCount, out);
+    const count = Math.min(paged, sections) * (pageCount + 1) + Math.max(0, sections - paged) * 2;
+    return isRead === 0 ? undefined : kernel.readInts(out, count);
+  };
+  const tables = fc
+    .record({ paged: fc.nat(3), whole: fc.nat(3), pageCount: fc.nat(6) })
+    .chain(({ paged, whole, pageCount }) => {
+      const pages = fc.array(fc.oneof(fc.nat(200), fc.nat(100_000)), {
+        minLength: pageCount,
+        maxLength: pageCount,
+      });
+      return fc.record({
+        pageCount: fc.constant(pageCount),
+        paged: fc.array(pages, { minLength: paged, maxLength: paged }),
+        whole: fc.array(fc.nat(300), { minLength: whole, maxLength: whole }),
+      });
+    });
+
+  test('property: pages start where those before them end, in each section anew', () => {
+    fc.assert(
+      fc.property(tables, ({ paged, whole, pageCount }) => {
+        const sections = [...paged, ...whole.map((length) => [length])];
+        const table = varints(sections.flat());
+        const starts = sections.flatMap(startsFrom);
+        expect(read(table, sections.length, paged.length, pageCount)).toEqual(starts);
+        expect(read([...table, 0], sections.length, paged.length, pageCount)).toBeUndefined();
+        if (table.length > 0)
+          expect(read(table.slice(1, -1), sections.length, paged.length, pageCount)).toBe(
+            undefined,
+          );
+      }),
+    );
+  });
+
+  test('behavior: lengths whose sum is more than 32 bits are refused', () => {
+    expect(read(varints([0xffff_fff0, 0x20]), 1, 1, 2)).toBeUndefined();
+    expect(read(varints([0xffff_fff0, 0x0f]), 1, 1, 2)).toEqual([0, 0xffff_fff0, 0xffff_ffff]);
+  });
+
+  test('property: counts are summed by domain', () => {
+    const row = fc.array(fc.nat(1 << 20), { minLength: 16, maxLength: 16 });
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 20 }), (rows) => {
+        begin();
+        const out = kernel.room(64);
+        exports.sumCounts(kernel.ints(rows.flat()), rows.length, out);
+        const sums = Array.from({ length: 16 }, (_, domain) =>
+          rows.reduce((sum, own) => sum + (own[domain] as number), 0),
+        );
+        expect(kernel.readInts(out, 16)).toEqual(sums);
       }),
     );
   });

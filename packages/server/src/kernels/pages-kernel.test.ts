@@ -283,7 +283,7 @@ describe('pages', () => {
         ];
         const own = { ...section, columns: counted };
         const counts = startCounts(section.transactionCount);
-        counts.forEach((row, i) => (row[1] = Number(counter.values[i])));
+        for (const [i, row] of counts.entries()) row[1] = Number(counter.values[i]);
         const ownPages = encodePlainly(
           counted,
           counts.map((row) => [...row]),

@@ -13,7 +13,7 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 test('behavior: the bytes of a segment of written-out blocks', () => {
   const blocks = Array.from({ length: 600 }, (_, slot) => sampleBlock(slot));
   expect(sha256(buildSegment(blocks))).toBe(
-    '24555b39e9ad5b5e249ac06bbe16fd0938f8ef2ab118aee7fd80c262034c83c1',
+    '40bdbeddbde437fa0fb1a6c4115e54fe0ddc93d2af6b8bba8429ecd41aec498d',
   );
 });
 
@@ -21,6 +21,6 @@ test('behavior: the bytes of a segment of simulated blocks', () => {
   const content = { seed: 1, profile: '2025', transactionsPerBlock: 20 } as const;
   const blocks = simulatedBlocks({ content, firstSlot: 1_000, blockCount: 10 });
   expect(sha256(buildSegment(blocks))).toBe(
-    '7c9b50b278e118160966b0774ae70d6424f6d3797736091c399f3f253e9ec92e',
+    '00d7f9e14e3a9e9ed5af3d6a043f9a8bcbb776369873688cd7752b51b7b20d51',
   );
 });

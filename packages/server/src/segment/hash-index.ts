@@ -85,13 +85,19 @@ export function lookUp(hash: number, blocksLength: number, read: ReadIndexPart):
   const home = hash >>> (32 - Math.log2(bucketCount));
   for (let i = 0; i < bucketCount; i++) {
     const { start, count } = readBucket((home + i) % bucketCount, read);
-    if (count > 0) collect(hash, start, read('fingerprints', start, count), read, found);
+    if (count > 0) found.push(...readValues(hash & 0xff, { start, count }, read));
     if (count < bucketEntriesMax) break;
   }
   return found;
 }
 
-function readBucket(bucket: number, read: ReadIndexPart): { start: number; count: number } {
+/** Entries by their place in the arrays. */
+interface Bucket {
+  readonly start: number;
+  readonly count: number;
+}
+
+function readBucket(bucket: number, read: ReadIndexPart): Bucket {
   const inBlock = bucket % blockBuckets;
   const block = read('blocks', Math.floor(bucket / blockBuckets) * blockBytes, blockBytes);
   let start = new DataView(block.buffer, block.byteOffset).getUint32(0, true);
@@ -99,16 +105,14 @@ function readBucket(bucket: number, read: ReadIndexPart): { start: number; count
   return { start, count: block[4 + inBlock] as number };
 }
 
-function collect(
-  hash: number,
-  start: number,
-  fingerprints: Uint8Array,
-  read: ReadIndexPart,
-  found: number[],
-): void {
-  for (let i = 0; i < fingerprints.length; i++) {
-    if (fingerprints[i] !== (hash & 0xff)) continue;
+/** The values of those entries of a bucket that have the fingerprint. */
+function readValues(fingerprint: number, { start, count }: Bucket, read: ReadIndexPart): number[] {
+  const found: number[] = [];
+  const fingerprints = read('fingerprints', start, count);
+  for (let i = 0; i < count; i++) {
+    if (fingerprints[i] !== fingerprint) continue;
     const [low, middle, high] = read('values', (start + i) * valueBytes, valueBytes);
     found.push((low as number) | ((middle as number) << 8) | ((high as number) << 16));
   }
+  return found;
 }

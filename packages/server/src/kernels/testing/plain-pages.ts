@@ -17,48 +17,66 @@ export interface PlainColumn {
 /** By transaction and domain the number of rows. Columns that count add to it. */
 export type PlainCounts = number[][];
 
+interface PageOptions {
+  readonly pageTransactions: number;
+  /** The highest dictionary id that was named before; -1 for none. */
+  readonly highestBefore: number;
+}
+
 /** The pages of one section, not compressed. */
 export function encodePlainly(
   columns: readonly PlainColumn[],
   counts: PlainCounts,
-  { pageTransactions, highestBefore }: { pageTransactions: number; highestBefore: number },
+  { pageTransactions, highestBefore }: PageOptions,
 ): Uint8Array[] {
+  const open = columns.map((column) => ({ column, row: 0, before: 0, highest: highestBefore }));
   const pages: Uint8Array[] = [];
-  const cursors = columns.map(() => 0);
-  const highest = columns.map(() => highestBefore);
   for (let first = 0; first < counts.length; first += pageTransactions) {
     const out: number[] = [];
-    const before = columns.map(() => 0);
-    columns.forEach(({ coding }, i) => {
-      if (coding === PLAIN_CODING.keys)
-        pushVarint(out, BigInt((highest[i] as number) - highestBefore));
-    });
-    for (const own of counts.slice(first, first + pageTransactions)) {
-      columns.forEach((column, i) => {
-        const count = own[column.domain] as number;
-        const start = cursors[i] as number;
-        cursors[i] = start + count;
-        if (column.coding === PLAIN_CODING.bytes) {
-          for (let at = start * column.unit; at < (start + count) * column.unit; at++)
-            out.push(Number(column.values[at]));
-          return;
-        }
-        for (let row = start; row < start + count; row++) {
-          const value = BigInt(column.values[row] as number | bigint);
-          if (column.adds > 0) own[column.adds - 1] = (own[column.adds - 1] ?? 0) + Number(value);
-          if (column.coding === PLAIN_CODING.delta) {
-            const step = (Number(value) - (before[i] as number)) | 0;
-            pushVarint(out, BigInt(step < 0 ? -2 * step - 1 : 2 * step));
-            before[i] = Number(value);
-          } else if (column.coding === PLAIN_CODING.keys) {
-            highest[i] = pushKey(out, Number(value), highest[i] as number);
-          } else pushVarint(out, value);
-        }
-      });
+    for (const own of open) {
+      own.before = 0;
+      if (own.column.coding === PLAIN_CODING.keys)
+        pushVarint(out, BigInt(own.highest - highestBefore));
     }
+    for (const rows of counts.slice(first, first + pageTransactions))
+      for (const own of open) pushRows(out, own, rows);
     pages.push(Uint8Array.from(out));
   }
   return pages;
+}
+
+/** A column that is being written. */
+interface OpenColumn {
+  readonly column: PlainColumn;
+  /** The next row. */
+  row: number;
+  /** The value before in the page. */
+  before: number;
+  highest: number;
+}
+
+/** What one transaction has in a column; its rows are counted where the column counts some. */
+function pushRows(out: number[], open: OpenColumn, rows: number[]): void {
+  const { coding, domain, adds, unit, values } = open.column;
+  const end = open.row + (rows[domain] as number);
+  if (coding === PLAIN_CODING.bytes)
+    for (let at = open.row * unit; at < end * unit; at++) out.push(Number(values[at]));
+  for (; open.row < end; open.row++) {
+    if (coding === PLAIN_CODING.bytes) continue;
+    const value = values[open.row] as number | bigint;
+    if (adds > 0) rows[adds - 1] = (rows[adds - 1] ?? 0) + Number(value);
+    pushValue(out, open, value);
+  }
+}
+
+function pushValue(out: number[], open: OpenColumn, value: number | bigint): void {
+  if (open.column.coding === PLAIN_CODING.delta) {
+    const step = (Number(value) - open.before) | 0;
+    pushVarint(out, BigInt(step < 0 ? -2 * step - 1 : 2 * step));
+    open.before = Number(value);
+  } else if (open.column.coding === PLAIN_CODING.keys) {
+    open.highest = pushKey(out, Number(value), open.highest);
+  } else pushVarint(out, BigInt(value));
 }
 
 /** Returns the highest id so far. */

@@ -433,8 +433,10 @@ export function readPageStarts(
     let start: u32 = 0;
     for (let page: u32 = 0; page < count; page++, out += 4) {
       store<u32>(out, start);
-      start += readVarint(table, end);
-      if (isMalformed) return false;
+      const own = readVarint(table, end);
+      // Lengths whose sum overflows would give starts that do not ascend.
+      if (isMalformed || start + own < start) return false;
+      start += own;
       table = varintEnd;
     }
     store<u32>(out, start);

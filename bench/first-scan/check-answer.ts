@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { numberOfLine } from './last-line.ts';
+import type { ScanQuery } from './make-queries.ts';
+import { type Asked, readAnswer } from './read-answer.ts';
+
+export interface CheckedAnswer {
+  readonly textBytes: number;
+  /** Of all lines but marks of progress. */
+  readonly checksum: string;
+  /** The blocks with a selected record. */
+  readonly matchedSlots: readonly number[];
+}
+
+const lineFeed = 10;
+const arrayStart = Buffer.from('":[');
+
+/**
+ * Reads an answer and hashes its lines. A line without records that is neither asked for nor the last one marks progress; when
+ * the service sends it depends on time, so it is left out.
+ */
+export async function checkAnswer(asked: Asked, query: ScanQuery): Promise<CheckedAnswer> {
+  const hash = createHash('sha256');
+  const matchedSlots: number[] = [];
+  let open: Buffer[] = [];
+  const takeLine = (line: Buffer) => {
+    const number = numberOfLine(line);
+    const isMatch = query.isOfAllBlocks || line.includes(arrayStart);
+    if (isMatch) matchedSlots.push(number);
+    if (isMatch || number === asked.range.last) hash.update(line);
+  };
+  const { textBytes } = await readAnswer(asked, (piece) => {
+    let start = 0;
+    for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, start)) {
+      takeLine(Buffer.concat([...open, piece.subarray(start, end + 1)]));
+      open = [];
+      start = end + 1;
+    }
+    if (start < piece.length) open.push(Buffer.from(piece.subarray(start)));
+  });
+  return { textBytes, checksum: hash.digest('hex'), matchedSlots };
+}

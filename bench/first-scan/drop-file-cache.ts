@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+
+const script = `import os, sys
+for path in sys.argv[1:]:
+    file = os.open(path, os.O_RDONLY)
+    os.fsync(file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(file)`;
+
+/** Removes files from the page cache of the system. Returns false where that is not possible. */
+export function dropFileCache(paths: readonly string[]): boolean {
+  try {
+    execFileSync('python3', ['-c', script, ...paths], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return dropAllCaches();
+  }
+}
+
+/** Only the administrator may. */
+function dropAllCaches(): boolean {
+  try {
+    writeFileSync('/proc/sys/vm/drop_caches', '3');
+    return true;
+  } catch {
+    return false;
+  }
+}

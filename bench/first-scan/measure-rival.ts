@@ -1,0 +1,144 @@
+/** DuckDB over Parquet files of the same records, in a process of its own. */
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { normalizeBlock } from '@sluice/server/dist/source/normalize-block.js';
+import { readBlockLines } from '@sluice/server/dist/source/read-block-lines.js';
+import { quantilesOf } from '../benchmark.ts';
+import { type Corpus, folderBytes, parquetFolder } from '../engine/corpus.ts';
+import { readScript } from '../engine/duckdb.ts';
+import { DuckdbLoader, pieceBlockCount } from '../engine/duckdb-loader.ts';
+import { ChecksumMismatch } from '../engine/measure-queries.ts';
+import { Subject, type Task } from '../engine/subject.ts';
+import { TABLE_NAMES } from '../engine/write-rows.ts';
+import type { CheckedAnswer } from './check-answer.ts';
+import { dropFileCache } from './drop-file-cache.ts';
+import type { ScanQuery } from './make-queries.ts';
+import { describeFiles, type RawBlocks } from './raw-blocks.ts';
+import type { Setup } from './warm-service.ts';
+
+export interface RivalResult {
+  readonly firstMs: number;
+  readonly repeatedMs: number;
+  /** Undefined where the files could not be dropped from the page cache. */
+  readonly coldMs: number | undefined;
+}
+
+const lineBytesMax = 64 << 20;
+/** Above this the rival is asked range by range: in one statement it would hold gigabytes of text at once. */
+const rangedBytesMin = 100e6;
+const rangeBlockCount = 100;
+const threadCount = 2;
+
+export class Rival {
+  readonly #corpus: Corpus;
+
+  private constructor(corpus: Corpus) {
+    this.#corpus = corpus;
+  }
+
+  /** The files are kept in the system's temporary folder, as making them takes longer than measuring. */
+  static async prepare({ raw, progress }: Setup): Promise<Rival> {
+    const hash = createHash('sha256').update(await describeFiles(raw));
+    for (const script of ['tables.sql', 'parquet.sql']) hash.update(await readScript(script));
+    for (const text of raw.sampleTexts) hash.update(text);
+    const name = `first-scan-${hash.digest('hex').slice(0, 12)}`;
+    const folder = join(tmpdir(), 'sluice-bench', name);
+    const known = await readFile(join(folder, 'corpus.json'), 'utf8').catch(() => undefined);
+    if (known !== undefined) return new Rival({ ...(JSON.parse(known) as Corpus), folder });
+    const draft = `${folder}.${process.pid}`;
+    await rm(draft, { recursive: true, force: true });
+    await mkdir(parquetFolder({ folder: draft }), { recursive: true });
+    const corpus = await makeFiles(draft, raw, progress);
+    await writeFile(join(draft, 'corpus.json'), JSON.stringify(corpus));
+    await rm(folder, { recursive: true, force: true });
+    await rename(draft, folder);
+    return new Rival({ ...corpus, folder });
+  }
+
+  async parquetBytes(): Promise<number> {
+    return (await folderBytes(parquetFolder(this.#corpus))).bytes;
+  }
+
+  /** Measures a query, and checks that the answer is the service's. */
+  async measure(
+    { options, raw }: Setup,
+    query: ScanQuery,
+    checked: CheckedAnswer,
+  ): Promise<RivalResult> {
+    const body = { fromBlock: raw.firstSlot, toBlock: raw.lastSlot, ...query.body };
+    const isRanged = checked.textBytes > rangedBytesMin;
+    const task: Task = {
+      body,
+      rangeBlockCount: isRanged ? rangeBlockCount : null,
+      runCount: options.rivalRunCount,
+      secondsMin: 0,
+      isHashed: false,
+    };
+    const { samples, checksum } = await this.#inProcess(async (subject) => {
+      const timed = await subject.run(task);
+      const hashed = await subject.run({ ...task, runCount: 0, isHashed: true });
+      return { ...timed, checksum: hashed.checksum };
+    });
+    if (checksum !== checked.checksum)
+      throw new ChecksumMismatch(
+        `${query.name}: answers differ: ${checked.checksum} and DuckDB's ${checksum}`,
+      );
+    const [firstMs = Number.NaN, ...repeatedMs] = samples.map(({ wallMs }) => wallMs);
+    const coldMs = options.hasColdFiles ? await this.#scanCold(task) : undefined;
+    return { firstMs, repeatedMs: quantilesOf(repeatedMs).p50, coldMs };
+  }
+
+  async #scanCold(task: Task): Promise<number | undefined> {
+    const folder = parquetFolder(this.#corpus);
+    const files = (await readdir(folder)).map((name) => join(folder, name));
+    return await this.#inProcess(async (subject) => {
+      if (!dropFileCache(files)) return undefined;
+      return (await subject.run({ ...task, runCount: 1 })).samples[0]?.wallMs;
+    });
+  }
+
+  /** In a fresh process that has no file open. */
+  async #inProcess<Result>(use: (subject: Subject) => Promise<Result>): Promise<Result> {
+    const corpus = this.#corpus;
+    const options = {
+      corpus,
+      side: 'duckdb',
+      mode: 'cold',
+      threadCount,
+      cacheBytesMax: 0,
+    } as const;
+    const subject = await Subject.start(options);
+    try {
+      return await use(subject);
+    } finally {
+      subject.stop();
+    }
+  }
+}
+
+async function makeFiles(
+  folder: string,
+  raw: RawBlocks,
+  progress: (text: string) => void,
+): Promise<Corpus> {
+  const loader = await DuckdbLoader.open(folder, parquetFolder({ folder }));
+  const counts = Object.fromEntries(TABLE_NAMES.map((table) => [table, 0])) as Record<
+    (typeof TABLE_NAMES)[number],
+    number
+  >;
+  for (const path of raw.paths) {
+    for await (const { slot, bytes } of readBlockLines(path, { lineBytesMax })) {
+      const { block } = normalizeBlock(slot, bytes);
+      await loader.append(block);
+      for (const table of TABLE_NAMES)
+        counts[table] += table === 'blocks' ? 1 : block[table].length;
+      if (counts.blocks % pieceBlockCount === 0)
+        progress(`Parquet: ${counts.blocks} of ${raw.blockCount} blocks`);
+    }
+  }
+  await loader.finish();
+  const { firstSlot, lastSlot, blockCount } = raw;
+  return { folder, seed: 0, blockCount, counts, firstSlot, lastSlot };
+}

@@ -1,0 +1,157 @@
+/** The blocks that are measured with, as files that `sluice import` reads. */
+import { createWriteStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
+import type { Block } from '@sluice/server/dist/ledger/block.js';
+import { normalizeBlock } from '@sluice/server/dist/source/normalize-block.js';
+import { type BlockLine, readBlockLines } from '@sluice/server/dist/source/read-block-lines.js';
+import { UsageFailure } from '../benchmark.ts';
+import { CommandProcess } from '../service/command-process.ts';
+import type { FirstScanOptions } from './options.ts';
+import { rareAccount } from './well-known.ts';
+
+export interface RawBlocks {
+  readonly origin: string;
+  /** In the order in which they are imported. */
+  readonly paths: readonly string[];
+  readonly blockCount: number;
+  readonly byteLength: number;
+  readonly firstSlot: number;
+  readonly lastSlot: number;
+  /** The first blocks, from which the values of queries are chosen. */
+  readonly sample: readonly Block[];
+  /** The same blocks as text, for the yardstick. */
+  readonly sampleTexts: readonly string[];
+  readonly hasRareAccount: boolean;
+  /** A file of a few of these blocks, for the dataset that only warms a process. */
+  readonly warmPath: string;
+}
+
+const lineBytesMax = 64 << 20;
+const sampleBlockCount = 12;
+/** Some 100 MB of blocks: enough for the code to be compiled, and read in a second. */
+const warmBlockCount = 40;
+const simulatedFirstSlot = 1_000;
+
+/** Finds or makes the files. Whatever is written goes to `folder`. */
+export async function prepareRawBlocks(
+  options: FirstScanOptions,
+  folder: string,
+): Promise<RawBlocks> {
+  if (options.corpusFolder === undefined) {
+    const path = join(folder, 'simulated.jsonl');
+    const shape = ['--seed', `${options.seed}`, '--profile', '2025', '--votes', 'off'];
+    const range = ['--start-slot', `${simulatedFirstSlot}`, '--blocks', `${options.blockCount}`];
+    await CommandProcess.run(['simulate', ...shape, ...range, '--out', path]);
+    const origin = `the simulator's 2025 profile without votes, seed ${options.seed}`;
+    return await new Reading(folder, options.blockCount).read([path], origin);
+  }
+  const names = await readdir(options.corpusFolder).catch((error: Error) => {
+    throw new UsageFailure(`--corpus cannot be read: ${error.message}`, { cause: error });
+  });
+  const paths = names
+    .filter((name) => name.endsWith('.jsonl'))
+    .sort()
+    .map((name) => join(options.corpusFolder ?? '', name));
+  if (paths.length === 0)
+    throw new UsageFailure(`--corpus ${options.corpusFolder} has no *.jsonl files`);
+  return await new Reading(folder, options.blockCount).read(paths, 'the given corpus');
+}
+
+/** One pass over the files. */
+class Reading {
+  readonly #folder: string;
+  readonly #blockCountMax: number;
+  readonly #slots: number[] = [];
+  readonly #sample: Block[] = [];
+  readonly #sampleTexts: string[] = [];
+  #byteLength = 0;
+  #hasRareAccount = false;
+  /** Blocks from the first one on, replaced by those from the first with the rare account on. */
+  #warm: BlockLine[] = [];
+
+  constructor(folder: string, blockCountMax: number) {
+    this.#folder = folder;
+    this.#blockCountMax = blockCountMax;
+  }
+
+  async read(paths: readonly string[], origin: string): Promise<RawBlocks> {
+    const used: string[] = [];
+    for (const path of paths) {
+      if (this.#slots.length >= this.#blockCountMax) break;
+      used.push(await this.#readFile(path));
+    }
+    const warmPath = join(this.#folder, 'warm.jsonl');
+    await writeLines(warmPath, this.#warm);
+    return {
+      origin,
+      paths: used,
+      blockCount: this.#slots.length,
+      byteLength: this.#byteLength,
+      firstSlot: this.#slots[0] ?? 0,
+      lastSlot: this.#slots.at(-1) ?? 0,
+      sample: this.#sample,
+      sampleTexts: this.#sampleTexts,
+      hasRareAccount: this.#hasRareAccount,
+      warmPath,
+    };
+  }
+
+  /** Returns the file, or one with its first blocks where not all are wanted. */
+  async #readFile(path: string): Promise<string> {
+    let lineCount = 0;
+    for await (const line of readBlockLines(path, { lineBytesMax })) {
+      if (this.#slots.length >= this.#blockCountMax)
+        return await cutFile(path, lineCount, join(this.#folder, 'cut.jsonl'));
+      this.#take(line);
+      lineCount = line.line;
+    }
+    return path;
+  }
+
+  #take(line: BlockLine): void {
+    const { slot, bytes } = line;
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#slots.push(slot);
+    this.#byteLength += bytes.byteLength;
+    if (this.#sample.length < sampleBlockCount) {
+      this.#sample.push(normalizeBlock(slot, bytes).block);
+      this.#sampleTexts.push(text.toString());
+    }
+    if (!this.#hasRareAccount && text.includes(rareAccount)) {
+      this.#hasRareAccount = true;
+      if (this.#slots.length > warmBlockCount) this.#warm = [];
+    }
+    // The bytes are only there until the next line is read.
+    if (this.#warm.length < warmBlockCount) this.#warm.push({ ...line, bytes: Buffer.from(text) });
+  }
+}
+
+/** Copies the first lines of a file. */
+async function cutFile(path: string, lineCount: number, target: string): Promise<string> {
+  const lines: BlockLine[] = [];
+  for await (const line of readBlockLines(path, { lineBytesMax })) {
+    lines.push({ ...line, bytes: Buffer.from(line.bytes) });
+    if (line.line === lineCount) break;
+  }
+  await writeLines(target, lines);
+  return target;
+}
+
+async function writeLines(path: string, lines: readonly BlockLine[]): Promise<void> {
+  const out = createWriteStream(path);
+  for (const { slot, bytes } of lines) {
+    out.write(`{"slot":${slot},"block":`);
+    out.write(bytes);
+    out.write('}\n');
+  }
+  out.end();
+  await finished(out);
+}
+
+/** What tells one set of files from another, without reading them. */
+export async function describeFiles({ paths, blockCount }: RawBlocks): Promise<string> {
+  const files = await Promise.all(paths.map((path) => stat(path)));
+  return JSON.stringify([blockCount, files.map(({ size }) => size)]);
+}

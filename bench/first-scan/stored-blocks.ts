@@ -1,0 +1,66 @@
+/** The data folder that is measured: the dataset, and a second one that only warms a process. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CommandProcess } from '../service/command-process.ts';
+import { measureParse, type ParseSpeed } from './parse-speed.ts';
+import type { RawBlocks } from './raw-blocks.ts';
+
+export const DATASET = 'bench';
+export const WARM_DATASET = 'warm';
+
+export interface SegmentFile {
+  readonly path: string;
+  readonly firstSlot: number;
+  readonly lastSlot: number;
+  readonly byteLength: number;
+}
+
+export interface StoredBlocks {
+  readonly dataFolder: string;
+  /** In the order of their slots. */
+  readonly segments: readonly SegmentFile[];
+}
+
+export interface ImportResult {
+  readonly blockCount: number;
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly anonymousBytesPeak: number;
+  /** The yardstick before and after. */
+  readonly parse: readonly ParseSpeed[];
+}
+
+/** Imports the blocks by the command that a user has, and measures it. */
+export async function importBlocks(
+  raw: RawBlocks,
+  folder: string,
+): Promise<{ stored: StoredBlocks; result: ImportResult }> {
+  const dataFolder = join(folder, 'data');
+  const command = (dataset: string, paths: readonly string[]) =>
+    ['import', '--data', dataFolder, '--dataset', dataset, ...paths] as const;
+  await CommandProcess.run(command(WARM_DATASET, [raw.warmPath]));
+  const before = measureParse(raw.sampleTexts);
+  const cost = await CommandProcess.measure(command(DATASET, raw.paths));
+  const after = measureParse(raw.sampleTexts);
+  const segments = await listSegments(join(dataFolder, DATASET, 'segments'));
+  return {
+    stored: { dataFolder, segments },
+    result: { ...cost, blockCount: raw.blockCount, parse: [before, after] },
+  };
+}
+
+async function listSegments(folder: string): Promise<SegmentFile[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.segment')).sort();
+  return await Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name);
+      const [first, last] = name.split('-').map(Number);
+      return {
+        path,
+        firstSlot: first ?? 0,
+        lastSlot: last ?? 0,
+        byteLength: (await stat(path)).size,
+      };
+    }),
+  );
+}

@@ -1,0 +1,59 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceProcess } from '../service/processes.ts';
+import type { ScanQuery } from './make-queries.ts';
+import type { Encoding, FirstScanOptions } from './options.ts';
+import type { RawBlocks } from './raw-blocks.ts';
+import { type Asked, readAnswer, timeFirstLine } from './read-answer.ts';
+import { DATASET, type StoredBlocks, WARM_DATASET } from './stored-blocks.ts';
+
+export interface Setup {
+  readonly options: FirstScanOptions;
+  readonly raw: RawBlocks;
+  readonly stored: StoredBlocks;
+  readonly progress: (text: string) => void;
+}
+
+export interface WarmService {
+  readonly service: ServiceProcess;
+  /** The query over the whole range of the dataset, none of whose segments is open. */
+  readonly asked: Asked;
+  /** From the very first request of the process to the end of its first line. */
+  readonly processFirstLineMs: number;
+}
+
+const warmCountMin = 3;
+
+/** Starts a service and asks the query of the other dataset, until the code is compiled. */
+export async function startWarmService(
+  { options, raw, stored }: Setup,
+  query: ScanQuery,
+  encoding: Encoding,
+): Promise<WarmService> {
+  const config = await writeConfig(options, stored.dataFolder);
+  const service = await ServiceProcess.start(stored.dataFolder, config);
+  const { port } = service;
+  const head = await fetch(`http://127.0.0.1:${port}/datasets/${WARM_DATASET}/head`);
+  const { number: last } = (await head.json()) as { number: number };
+  const metadata = await fetch(`http://127.0.0.1:${port}/datasets/${WARM_DATASET}/metadata`);
+  const { start_block: first } = (await metadata.json()) as { start_block: number };
+  const { body } = query;
+  const warm = { port, dataset: WARM_DATASET, encoding, body, range: { first, last } };
+  const processFirstLineMs = await timeFirstLine(warm);
+  const endSeconds = service.process.cpuSeconds() + options.warmSeconds;
+  for (let count = 0; count < warmCountMin || service.process.cpuSeconds() < endSeconds; count++)
+    await readAnswer(warm);
+  const range = { first: raw.firstSlot, last: raw.lastSlot };
+  return { service, asked: { ...warm, dataset: DATASET, range }, processFirstLineMs };
+}
+
+/** Returns the options that name a file of configuration, where one is needed. */
+async function writeConfig(
+  { cacheMegabytes }: FirstScanOptions,
+  dataFolder: string,
+): Promise<readonly string[]> {
+  if (cacheMegabytes === undefined) return [];
+  const path = join(dataFolder, '..', 'sluice.yaml');
+  await writeFile(path, `engine:\n  cacheBytesMax: ${cacheMegabytes * 1_000_000}\n`);
+  return ['--config', path];
+}
