@@ -1,17 +1,17 @@
-# Sluice as an image: built from a clone, run without sources, as nobody special, on a read-only root.
+# The image of Sluice: built from a clone, without sources, runs as an unprivileged user on a read-only root file system.
 #
 #   docker build -t sluice .
 #   docker run --read-only --cap-drop ALL --security-opt no-new-privileges \
 #     -e SLUICE_AUTH=none -p 127.0.0.1:8080:8080 -v sluice:/srv/data sluice
 #
-# docs/operating.md has more. To pin the base, give it by digest: --build-arg NODE_IMAGE=node@sha256:…
+# See docs/operating.md. To pin the base image, pass its digest: --build-arg NODE_IMAGE=node@sha256:…
 ARG NODE_IMAGE=node:22-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/sluice
 COPY . .
-# No package of ours or of others needs an install script. The build comes from all packages, the image keeps what the
-# server runs: its dependencies, its build, and the script of the page that a browser sees at /.
+# No package needs an install script. All packages are built; the image keeps only what the server runs: its
+# dependencies, its build, and the script of the web page.
 RUN npm ci --ignore-scripts && npm run build \
   && rm -rf node_modules && npm ci --ignore-scripts --omit=dev --workspace=@sluice/server \
   && rm -rf packages/*/src packages/*/tsconfig*.json
@@ -23,9 +23,10 @@ COPY --from=build /opt/sluice/packages /opt/sluice/packages
 RUN ln -s /opt/sluice/packages/server/bin/sluice.js /usr/local/bin/sluice \
   && mkdir -p /srv/data && chown node:node /srv/data
 
-# Beyond loopback a decision is needed: SLUICE_AUTH=none, or SLUICE_KEYS=FILE. Without one it says so and ends.
+# Listening beyond loopback requires an explicit choice: SLUICE_AUTH=none, or SLUICE_KEYS=FILE. Without one the service
+# reports that and exits.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
-# Of the main thread's objects, in megabytes; docs/operating.md says how it follows from the limits.
+# The maximum heap of the main thread in megabytes. docs/operating.md explains how it follows from the limits.
 ENV NODE_OPTIONS=--max-old-space-size=1024
 # Commands keep their data in ./data.
 WORKDIR /srv

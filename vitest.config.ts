@@ -2,13 +2,14 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /**
- * A third of their time tests wait for something, for a process to start or a deadline to pass: one worker more than cores.
- * Files share no state but modules, and a third of the time of most was loading those anew for each file.
+ * Tests spend a third of their time waiting, for a process to start or a deadline to pass, so there is one worker more
+ * than cores. Files share loaded modules (`isolate: false`), because loading them again took a third of the time of
+ * most files.
  */
 const shared = {
   maxWorkers: availableParallelism() + 1,
   isolate: false,
-  // Seconds on an idle machine; the rest is for one that is busy with other things.
+  // Tests take seconds on an idle machine; the rest is reserve for a busy one.
   testTimeout: 180_000,
   hookTimeout: 180_000,
 };
@@ -19,10 +20,13 @@ const project = (name: string, include: readonly string[], exclude: readonly str
   test: { ...shared, name, include: [...include], exclude: [...exclude] },
 });
 
-/** Whole programs, the slowest of all; projects run in the order of their names, and these must not come last. */
+/**
+ * Tests that run whole programs are the slowest. Projects run in the order of their names, and these must not come
+ * last.
+ */
 const programs = ['bench', 'command', 'service'].map((folder) => `test/${folder}/**/*.test.ts`);
 const tidy = ['test/tidy/**/*.test.ts'];
-/** The tests against a real node have a configuration of their own. */
+/** The tests against a real node have their own configuration. */
 const node = ['test/node/**'];
 
 export default defineConfig({

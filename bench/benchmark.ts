@@ -1,16 +1,18 @@
-/** One benchmark: it prints ratios to a yardstick that runs beside it, and a checksum of what was produced. */
+/**
+ * A benchmark. It prints ratios to a baseline that runs in the same process or machine, and a checksum of its result.
+ */
 export interface Benchmark {
   readonly name: string;
   readonly summary: string;
-  /** Lines of help on the options it takes; without them it takes none. */
+  /** Help lines for its options. Absent if it has none. */
   readonly options?: readonly string[];
   run(print: (line: string) => void, args: readonly string[]): Promise<void>;
 }
 
-/** Said about options that are not understood. */
+/** Thrown for invalid options. */
 export class UsageFailure extends Error {}
 
-/** The middle and the slow end of samples. */
+/** The median and the 95th percentile of samples. */
 export interface Quantiles {
   readonly p50: number;
   readonly p95: number;

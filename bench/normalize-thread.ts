@@ -1,4 +1,4 @@
-/** The measuring half of `normalize.ts`, in a thread of its own as in the service. */
+/** The worker thread of `normalize.ts`, which measures in a thread as the service does. */
 import { createHash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -27,8 +27,8 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as (options: { type: 'minor' }) => void;
 
 /**
- * Time of one run. The young heap is collected first, so that nobody pays for another's garbage; the whole heap is not,
- * because that also throws away compiled code.
+ * Returns the time of one run. The young generation is collected first, so that a run does not pay for garbage of
+ * another. The whole heap is not collected, because that would also discard compiled code.
  */
 function time(run: () => unknown): number {
   collectGarbage({ type: 'minor' });

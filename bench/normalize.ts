@@ -5,10 +5,10 @@ import type { NormalizeMessage, NormalizeResult } from './normalize-thread.ts';
 
 const delayResolutionMs = 5;
 
-/** The work is done in a thread; this loop only waits, and its delay shows whether the work holds it up. */
+/** The work runs in a worker thread. The event loop delay of the main thread shows whether the work affects it. */
 export const normalizeBenchmark: Benchmark = {
   name: 'normalize',
-  summary: 'bytes of raw blocks to records, against JSON.parse of the same text already decoded',
+  summary: 'normalizing raw blocks, compared with JSON.parse of the same decoded text',
   async run(print) {
     const delay = monitorEventLoopDelay({ resolution: delayResolutionMs });
     const results: NormalizeResult[] = [];
@@ -31,7 +31,7 @@ export const normalizeBenchmark: Benchmark = {
     const ms = (nanoseconds: number) =>
       Math.max(0, nanoseconds / 1e6 - delayResolutionMs).toFixed(1);
     print(
-      `main loop's delay meanwhile: p50 ${ms(delay.percentile(50))} ms, p99 ${ms(delay.percentile(99))} ms`,
+      `event loop delay of the main thread: p50 ${ms(delay.percentile(50))} ms, p99 ${ms(delay.percentile(99))} ms`,
     );
   },
 };

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { UsageFailure } from './benchmark.ts';
 
-/** The options of a benchmark, each a text; what is not known is refused. */
+/** Parses the options of a benchmark, each with a text value. Unknown options are rejected. */
 export function readArgs<Options extends Record<string, { type: 'string' }>>(
   args: readonly string[],
   options: Options,

@@ -19,8 +19,8 @@ const benchmarks: readonly Benchmark[] = [
 const help = [
   'Usage: npm run bench -- [NAME…] [options]',
   '',
-  'Runs the named benchmarks, or all. Each prints ratios to a yardstick measured in the same run.',
-  'Options are those of one benchmark, which is named.',
+  'Runs the named benchmarks, or all. Each prints ratios to a baseline that is measured in the same run.',
+  'Options require the name of one benchmark.',
   '',
   ...benchmarks.flatMap(({ name, summary, options = [] }) => [
     `  ${name.padEnd(12)} ${summary}`,
@@ -48,13 +48,13 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const unknown = names.filter((name) => !benchmarks.some((known) => known.name === name));
-  if (unknown.length > 0) return refuse(`no benchmark is named ${unknown.join(', ')}`);
+  if (unknown.length > 0) return fail(`no benchmark is named ${unknown.join(', ')}`);
   const chosen = benchmarks.filter(({ name }) => names.length === 0 || names.includes(name));
-  const takesNone = chosen.find((benchmark) => benchmark.options === undefined);
+  const withoutOptions = chosen.find((benchmark) => benchmark.options === undefined);
   if (options.length > 0 && chosen.length > 1)
-    return refuse('options need the name of one benchmark');
-  if (options.length > 0 && takesNone !== undefined)
-    return refuse(`${takesNone.name} takes no options`);
+    return fail('options need the name of one benchmark');
+  if (options.length > 0 && withoutOptions !== undefined)
+    return fail(`${withoutOptions.name} takes no options`);
   return await runAll(chosen, options);
 }
 
@@ -66,12 +66,12 @@ async function runAll(chosen: readonly Benchmark[], options: readonly string[]):
     }
     return 0;
   } catch (error) {
-    if (error instanceof UsageFailure) return refuse(error.message);
+    if (error instanceof UsageFailure) return fail(error.message);
     throw error;
   }
 }
 
-function refuse(reason: string): number {
+function fail(reason: string): number {
   process.stderr.write(`bench: ${reason}\n\n${help}`);
   return usageExitCode;
 }

@@ -7,15 +7,14 @@ import { repositoryRoot } from './repository-files.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** How the first command in a repository without a build went; `null` where there was a build already. */
+    /** The result of the first command in a repository without a build, or `null` if there was a build. */
     firstCommand: CommandResult | null;
   }
 }
 
 /**
- * Worker threads and spawned commands run the built files, so tests begin with a build that is up to date. Where nothing
- * is built yet it is made as a stranger would make it, by the first command, so that the test of just that need not
- * build everything a second time.
+ * Builds before the tests, because worker threads and spawned commands run the built files. Without an existing build
+ * it runs the first command as a new user would, so that the test of that case need not build everything again.
  */
 export async function setup(project: TestProject): Promise<void> {
   const isBuilt = existsSync(join(repositoryRoot, 'packages/protocol/dist'));

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 export const repositoryRoot = fileURLToPath(new URL('../', import.meta.url));
 
-/** Tracked files and those that would be tracked; deleted ones are left out. */
+/** Lists tracked and untracked files that are not ignored, without deleted ones. */
 export function listRepositoryFiles(): string[] {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const text = execFileSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' });

@@ -1,6 +1,6 @@
 /**
- * The ten queries, chosen from the corpus by rule: which programs, accounts and owners they name follows from how often
- * these occur and how large the answer becomes, so that any seed gives queries of the same weight.
+ * The ten queries of the benchmark. Their programs, accounts and owners are chosen from the corpus by frequency and
+ * response size, so that any seed gives queries of similar cost.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,14 +12,14 @@ import { SluiceSide } from './sluice-side.ts';
 
 export interface BenchQuery {
   readonly name: string;
-  /** What it asks, with the rule by which its values were chosen. */
+  /** A description of the query. */
   readonly text: string;
   readonly body: object;
-  /** How many times as fast as the rival it must be with everything loaded. */
+  /** The required ratio to the time of DuckDB with everything loaded. */
   readonly factorGoal: number;
 }
 
-/** What everybody uses says little about an application. */
+/** Infrastructure programs, which almost every transaction uses and which are not typical for an application. */
 const infrastructure = [
   '11111111111111111111111111111111',
   'ComputeBudget111111111111111111111111111111',
@@ -27,11 +27,11 @@ const infrastructure = [
   'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
   'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
 ];
-/** Programs call themselves with this to record an event; such a call calls nothing. */
+/** Programs call themselves with this discriminator to record an event; such a call makes no further calls. */
 const eventStart = '0xe445a52e51cb9a1d';
 const wrappedCoin = 'So11111111111111111111111111111111111111112';
 
-/** Answers are weighed over this many blocks. */
+/** The number of blocks over which response sizes are estimated. */
 const sampleBlockCount = 50;
 const candidateCountMax = 48;
 const rareTransactionCount = 20;
@@ -132,7 +132,7 @@ class Chooser {
     return queries.map((query, at) => ({ name: `Q${at + 1}`, ...query }));
   }
 
-  /** The candidate whose answer is nearest to so many bytes a block; the first of equals. */
+  /** Returns the candidate whose response size per block is closest to the target; the first of equals. */
   async #nearest<Candidate>(
     goalBytes: number,
     candidates: readonly Candidate[],
@@ -152,7 +152,10 @@ class Chooser {
     return best.candidate;
   }
 
-  /** The most frequent program and d1, with more and more of the accounts that are most often at position 1. */
+  /**
+   * Chooses the most frequent program and d1, with a growing number of the accounts that are most frequent at position
+   * 1.
+   */
   async #places(): Promise<object[]> {
     const [[programId, d1] = []] = await this.#sql(
       'SELECT programId, d1 FROM $instructions WHERE d1 IS NOT NULL AND len(accounts) > 1 GROUP BY ALL ORDER BY count(*) DESC, 1, 2 LIMIT 1',
@@ -167,7 +170,7 @@ class Chooser {
     }));
   }
 
-  /** Programs are added until the three groups cover half of all transactions. */
+  /** Adds programs until the three groups cover half of all transactions. */
   async #mixed(applications: string): Promise<object> {
     const [payer = ''] = await this.#column(
       'SELECT feePayer FROM $transactions GROUP BY ALL ORDER BY count(*) DESC, 1 LIMIT 1',
@@ -194,7 +197,9 @@ class Chooser {
     };
   }
 
-  /** The twelve most frequent application programs, each by its most frequent d8, or by d1 where no d8 stands out. */
+  /**
+   * Chooses the twelve most frequent application programs, each with its most frequent d8, or d1 if no d8 is frequent.
+   */
   async #twelve(applications: string): Promise<object[]> {
     const programs = await this.#sql(
       `SELECT programId, count(*) FROM $instructions WHERE ${applications} GROUP BY ALL ORDER BY count(*) DESC, 1 LIMIT 12`,
@@ -223,7 +228,7 @@ class Chooser {
     return toParts(await this.#nearest(13_000, owners, toParts));
   }
 
-  /** An account that occurs in so many transactions, or as few as there are. */
+  /** Chooses an account that occurs in a given number of transactions, or the closest number available. */
   async #rare(): Promise<object> {
     const [account] = await this.#column(
       `WITH keys AS (SELECT unnest(accountKeys) AS key FROM $transactions UNION ALL SELECT unnest(loadedAddresses.writable) FROM $transactions)

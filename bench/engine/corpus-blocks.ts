@@ -10,7 +10,7 @@ export interface CorpusOptions {
   readonly blockCount: number;
 }
 
-/** Blocks of the simulator's 2025 profile without votes. */
+/** Generates blocks of the simulator's 2025 profile without votes. */
 export function* corpusBlocks({ seed, blockCount }: CorpusOptions): Generator<Block> {
   const chain = new SimulatedChain({ seed });
   const content = parseContentOptions({ seed, profile: '2025', votes: false });
@@ -19,7 +19,7 @@ export function* corpusBlocks({ seed, blockCount }: CorpusOptions): Generator<Bl
   for (let count = 0; count < blockCount; count++) {
     slot = chain.nextBlock(slot);
     const chainBlock = chain.blockAt(slot);
-    assert(chainBlock !== undefined, 'nextBlock names a block');
+    assert(chainBlock !== undefined, 'nextBlock returns the slot of a block');
     yield expectedBlock(generator.generate(chainBlock), { votes: 'drop' });
     slot++;
   }

@@ -1,10 +1,10 @@
 /**
- * The benchmark's data in both forms, made once and kept in the system's temporary folder:
+ * The benchmark's data in both formats, generated once and kept in the system's temporary folder:
  *
  *   sluice-bench/engine-<seed>-<blocks>-<fingerprint>/
- *   ├─ segments/NNNN.segment    ours, as many as the bounds of a segment make
- *   ├─ parquet/<table>.parquet  the rival's, from the tables of tables.sql
- *   └─ corpus.json              written last: how many records, how many bytes
+ *   ├─ segments/NNNN.segment    our segments, as many as their size limit requires
+ *   ├─ parquet/<table>.parquet  DuckDB's files, from the tables of tables.sql
+ *   └─ corpus.json              written last: record counts and sizes
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
@@ -16,10 +16,12 @@ import { buildSegment } from '@sluice/server/dist/segment/build-segment.js';
 import { SegmentWriter } from '@sluice/server/dist/segment/segment-writer.js';
 import { type CorpusOptions, corpusBlocks } from './corpus-blocks.ts';
 import { readScript } from './duckdb.ts';
-import { pieceBlockCount, RivalLoader } from './rival-loader.ts';
+import { DuckdbLoader, pieceBlockCount } from './duckdb-loader.ts';
 import { TABLE_NAMES, type TableName, writeRows } from './write-rows.ts';
 
-/** Raised when the rules by which queries are chosen change; what else a corpus depends on is in its fingerprint. */
+/**
+ * Increased when the rules for choosing queries change. Everything else that a corpus depends on is in its fingerprint.
+ */
 const formatNumber = 1;
 
 export interface Corpus extends CorpusOptions {
@@ -39,13 +41,14 @@ export function parquetFolder({ folder }: Pick<Corpus, 'folder'>): string {
   return join(folder, 'parquet');
 }
 
-/** The corpus, made if it is not there. */
+/** Returns the corpus and generates it if it does not exist. */
 export async function prepareCorpus(options: CorpusOptions, progress: Progress): Promise<Corpus> {
   const name = `engine-${options.seed}-${options.blockCount}-${await fingerprint(options)}`;
   const folder = join(tmpdir(), 'sluice-bench', name);
   const known = await readFile(join(folder, 'corpus.json'), 'utf8').catch(() => undefined);
   if (known !== undefined) return { ...JSON.parse(known), folder } as Corpus;
-  // Made beside its place, so that a run that is stopped, or one at the same time, leaves no half of a corpus.
+  // The corpus is generated under a temporary name, so that an interrupted or concurrent run leaves no incomplete
+  // corpus.
   const draft = `${folder}.${process.pid}`;
   await rm(draft, { recursive: true, force: true });
   await mkdir(segmentsFolder({ folder: draft }), { recursive: true });
@@ -57,7 +60,10 @@ export async function prepareCorpus(options: CorpusOptions, progress: Progress):
   return { ...corpus, folder };
 }
 
-/** Of the simulator, the segment format and the rival's tables: one block in both forms, and the scripts. */
+/**
+ * Returns a fingerprint of the simulator, the segment format and DuckDB's tables: a hash of one block in both formats
+ * and of the scripts.
+ */
 async function fingerprint({ seed }: CorpusOptions): Promise<string> {
   const hash = createHash('sha256').update(String(formatNumber));
   for (const block of corpusBlocks({ seed, blockCount: 1 })) {
@@ -73,11 +79,11 @@ async function makeCorpus(folder: string, options: CorpusOptions, progress: Prog
     number
   >;
   const segments = new SegmentFiles(segmentsFolder({ folder }));
-  const rival = await RivalLoader.open(folder, parquetFolder({ folder }));
+  const loader = await DuckdbLoader.open(folder, parquetFolder({ folder }));
   const slots: number[] = [];
   for (const block of corpusBlocks(options)) {
     segments.append(block);
-    await rival.append(block);
+    await loader.append(block);
     for (const table of TABLE_NAMES) counts[table] += table === 'blocks' ? 1 : block[table].length;
     slots.push(block.header.number);
     if (slots.length % pieceBlockCount === 0)
@@ -85,11 +91,11 @@ async function makeCorpus(folder: string, options: CorpusOptions, progress: Prog
   }
   segments.finish();
   progress('corpus: the Parquet files');
-  await rival.finish();
+  await loader.finish();
   return { ...options, counts, firstSlot: Math.min(...slots), lastSlot: Math.max(...slots) };
 }
 
-/** Segment files one after the other, each as long as its bounds allow. */
+/** Writes segment files, each as long as its limits allow. */
 class SegmentFiles {
   readonly #folder: string;
   #count = 0;
@@ -119,7 +125,7 @@ class SegmentFiles {
   }
 }
 
-/** All files of a folder together. */
+/** Returns the total size of the files in a folder. */
 export async function folderBytes(folder: string): Promise<{ bytes: number; count: number }> {
   const sizes = await Promise.all(
     (await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size),

@@ -3,22 +3,25 @@ import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import type { Query } from '@sluice/server/dist/query/query.js';
 import { type Corpus, parquetFolder } from './corpus.ts';
 import { openDuckdb } from './duckdb.ts';
-import { arrays, buildRivalSql, type RivalSource } from './rival-sql.ts';
+import { arrays, buildDuckdbSql, type DuckdbSource } from './duckdb-sql.ts';
 import type { Side } from './side.ts';
 import { TABLE_NAMES, type TableName } from './write-rows.ts';
 
 export interface DuckdbOptions {
   readonly threadCount: number;
-  /** Whether the tables are loaded into memory first; else each query reads the Parquet files. */
+  /** Whether the tables are loaded into memory first. Otherwise each query reads the Parquet files. */
   readonly inMemory: boolean;
 }
 
-/** DuckDB over the corpus: its own tables in memory, or its Parquet files. */
+/** DuckDB over the corpus, with tables in memory or with Parquet files. */
 export class DuckdbSide implements Side {
   readonly #corpus: Corpus;
   readonly #connection: DuckDBConnection;
-  readonly #source: RivalSource;
-  /** Blocks a statement: an answer of gigabytes is asked for in ranges, as all of it would have to fit in memory. */
+  readonly #source: DuckdbSource;
+  /**
+   * The number of blocks per statement. A response of gigabytes is requested in ranges, because all of it would have to
+   * fit in memory.
+   */
   rangeBlockCount = Infinity;
 
   private constructor(corpus: Corpus, connection: DuckDBConnection, options: DuckdbOptions) {
@@ -70,7 +73,7 @@ export class DuckdbSide implements Side {
     const end = Math.min(query.toBlock ?? Infinity, this.#corpus.lastSlot);
     for (let first = query.fromBlock; first <= end; first += this.rangeBlockCount) {
       const last = Math.min(first + this.rangeBlockCount - 1, end);
-      yield buildRivalSql(query, this.#source, { first, last });
+      yield buildDuckdbSql(query, this.#source, { first, last });
     }
   }
 
@@ -79,7 +82,7 @@ export class DuckdbSide implements Side {
   }
 }
 
-/** Puts the rows (block, number of the array, text) of a statement together to lines. */
+/** Joins the rows of a statement (block, array number, text) into lines. */
 function* toLines(chunks: readonly DuckDBDataChunk[], query: Query): Generator<string> {
   const blocks = new Map<number, (string | undefined)[]>();
   for (const chunk of chunks) {

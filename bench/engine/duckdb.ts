@@ -1,8 +1,8 @@
-/** The rival: DuckDB in this process. Loaded when first needed, since it is a native module that may be missing. */
+/** DuckDB in this process. It is loaded on first use, because it is a native module that may be missing. */
 import { readFile } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 
-/** The scripts are not compiled: they are beside the source. */
+/** The SQL scripts are not compiled; they are read from the source folder. */
 const scriptFolder = new URL('../../engine/', import.meta.url);
 
 export async function duckdbVersion(): Promise<string> {
@@ -26,7 +26,7 @@ export async function readScript(script: string): Promise<string> {
   return await readFile(new URL(script, scriptFolder), 'utf8');
 }
 
-/** Runs a committed script, `{name}` in it replaced by the value of that name. */
+/** Runs a script from the repository, in which `{name}` is replaced by the value of that name. */
 export async function runScript(
   connection: DuckDBConnection,
   script: string,
@@ -36,7 +36,7 @@ export async function runScript(
   await connection.run(text.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole));
 }
 
-/** The columns of a table in order, with their types. */
+/** Returns the columns of a table in order, with their types. */
 export async function columnTypes(
   connection: DuckDBConnection,
   table: string,

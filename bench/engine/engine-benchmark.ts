@@ -20,10 +20,10 @@ import {
 
 const clockOf = () => new Date(performance.timeOrigin + performance.now());
 
-/** Ten queries over the same records, our segments against DuckDB. */
+/** Runs ten queries over the same records with our segments and with DuckDB. */
 export const engineBenchmark: Benchmark = {
   name: 'engine',
-  summary: 'queries over segments, against DuckDB with the same filters and joins in SQL',
+  summary: 'queries over segments, compared with DuckDB and the same filters and joins in SQL',
   options: optionsHelp,
   async run(print, args) {
     const options = parseOptions(args);

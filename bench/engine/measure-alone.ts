@@ -1,4 +1,4 @@
-/** What is measured of our side alone, each in a process of its own. */
+/** Measurements of our side only, each in its own process. */
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,10 @@ export interface WriterOptions {
 
 export interface WriterResult {
   readonly answerBytes: number;
-  /** What `JSON.stringify` made, with line feeds: as many as our bytes where all text is ASCII and all integers are safe. */
+  /**
+   * The output size of `JSON.stringify` including line feeds. It equals ours if all text is ASCII and all integers are
+   * safe.
+   */
   readonly characterCount: number;
   readonly sluice: Quantiles;
   readonly stringify: Quantiles;
@@ -30,15 +33,15 @@ export interface MemoryOptions {
 
 export interface MemoryResult {
   readonly cacheBytesMax: number;
-  /** When the threads were up and nothing was read. */
+  /** The memory when the threads were started and nothing was read. */
   readonly startBytes: number;
   readonly peakBytes: number;
 }
 
-/** As many blocks as the writer is measured on: some 60 MB of text. */
+/** The number of blocks for the writer's measurement, about 60 MB of text. */
 const writerBlockCount = 16;
 const cacheBytesMin = 2 ** 20;
-/** How much the process may take beyond its cache. */
+/** The memory that the process may use in addition to its cache. */
 export const beyondCacheBytesMax = 200 * 2 ** 20;
 
 export async function measureWriter(
@@ -55,7 +58,7 @@ export async function measureWriter(
   });
 }
 
-/** Undefined where the system does not tell. */
+/** Undefined if the system does not report it. */
 export async function measureMemory(
   corpus: Corpus,
   body: object,

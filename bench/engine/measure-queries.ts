@@ -10,9 +10,9 @@ import {
   type TaskResult,
 } from './subject.ts';
 
-/** What our side may keep loaded. */
+/** The cache size of our engine. */
 export const cacheBytesMax = 512 * 2 ** 20;
-/** Past this the rival is asked range by range: in one statement it would hold gigabytes of text at once. */
+/** Above this size DuckDB is queried in ranges, because a single statement would hold gigabytes of text. */
 const rangedBytesMin = 100e6;
 const rangeBlockCount = 100;
 
@@ -29,14 +29,14 @@ export interface SideTimes {
   readonly runCount: number;
   readonly wallMs: Quantiles;
   readonly cpuMs: Quantiles;
-  /** Wall time without joining arrays of records to lines. */
+  /** The wall-clock time without joining arrays into lines. */
   readonly unjoinedMs: Quantiles;
 }
 
-/** The two sides answered differently, so that no time of theirs means anything. */
+/** Thrown if the two sides returned different bytes, which makes their times meaningless. */
 export class ChecksumMismatch extends Error {}
 
-/** Both sides for one mode, each in processes of its own; the other one is idle while one works. */
+/** Measures both sides in one mode, each in its own processes. Each side is idle while the other one works. */
 export async function measureMode(
   mode: Mode,
   {
@@ -67,7 +67,7 @@ export async function measureMode(
       const { answerBytes, checksum } = ours;
       const times = { sluice: timesOf(ours), duckdb: timesOf(theirs) };
       results.push({ query, mode, answerBytes, checksum, ...times });
-      // A run of an hour that is stopped has told what it knew.
+      // Results are printed at once, so that an interrupted run has reported what it measured.
       const [our, their] = [times.sluice.wallMs.p50, times.duckdb.wallMs.p50];
       progress(
         `${mode}: ${query.name} ours ${our.toFixed(1)} ms, DuckDB ${their.toFixed(1)} ms, ${(their / our).toFixed(1)} ×`,
@@ -107,7 +107,7 @@ async function openRunner(options: SubjectOptions): Promise<Runner> {
   return { run: (task) => runCold(options, task), stop: () => {} };
 }
 
-/** A fresh process for every run; time alone asks for no more of them. */
+/** Measures with a new process for every run, and with the minimum number of runs. */
 async function runCold(options: SubjectOptions, task: Task): Promise<TaskResult> {
   const once = async (one: Task) => {
     const subject = await Subject.start(options);

@@ -6,7 +6,7 @@ export interface SizeResult {
   readonly segmentBytes: number;
   readonly segmentCount: number;
   readonly parquetBytes: number;
-  /** The part of it that holds what derives from other columns: d1, d2, d4, d8 and feePayer. */
+  /** The size of the columns that derive from others: d1, d2, d4, d8 and feePayer. */
   readonly derivedBytes: number;
 }
 

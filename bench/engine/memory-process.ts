@@ -1,4 +1,4 @@
-/** The most anonymous memory of a process that answers from files ten times its cache. */
+/** Measures the peak anonymous memory of a process that evaluates a query over files ten times its cache. */
 import { readFileSync } from 'node:fs';
 import type { MemoryOptions, MemoryResult } from './measure-alone.ts';
 import { parseBody } from './parse-body.ts';

@@ -8,11 +8,11 @@ export interface EngineBenchOptions {
   readonly seed: number;
   readonly blockCount: number;
   readonly runCount: number;
-  /** How long warm runs of a query go on, on each side, however many they are by then. */
+  /** The minimum duration of the warm runs of a query on each side. */
   readonly secondsMin: number;
   readonly threadCount: number;
   readonly modes: readonly Mode[];
-  /** Undefined for all. */
+  /** Undefined means all. */
   readonly queries: readonly string[] | undefined;
   readonly markdownFile: string | undefined;
 }

@@ -1,4 +1,4 @@
--- The rival's files: DuckDB's own row groups (122,880 rows) and zstd at its own level (3), a file a table.
+-- DuckDB's Parquet files: its default row groups (122,880 rows) and zstd at its default level (3), one file per table.
 COPY blocks TO '{folder}/blocks.parquet' (FORMAT parquet, COMPRESSION zstd);
 COPY transactions TO '{folder}/transactions.parquet' (FORMAT parquet, COMPRESSION zstd);
 COPY instructions TO '{folder}/instructions.parquet' (FORMAT parquet, COMPRESSION zstd);

@@ -21,7 +21,7 @@ export const leftAtEnd = 2;
 
 const modeTexts: Readonly<Record<Mode, string>> = {
   warm: `warm: after one run, our cache ${megabytes(cacheBytesMax, 2 ** 20)} MiB; DuckDB's tables in memory`,
-  cold: 'cold: a process of its own for every run, files in the page cache of the system, nothing open; DuckDB over Parquet',
+  cold: 'cold: a new process for every run, files in the page cache of the system, nothing open; DuckDB reads Parquet',
 };
 
 const columns = [
@@ -73,7 +73,7 @@ export function describeResults(report: EngineReport, mode: Mode): readonly (rea
   return [columns, ...rows.map((row) => rowOf(row, corpus.blockCount))];
 }
 
-/** The figures beside the queries, a sentence each. */
+/** Returns the other figures, one sentence each. */
 export function describeRest({ size, writer, memory, corpus, results }: EngineReport): string[] {
   const perTransaction = (bytes: number) =>
     Math.round(bytes / Math.max(1, corpus.counts.transactions));
@@ -81,10 +81,11 @@ export function describeRest({ size, writer, memory, corpus, results }: EngineRe
   const speed = (ms: number) => digits(writer.answerBytes / 1e3 / ms);
   const factor = writer.stringify.p50 / writer.sluice.p50;
   const lines = [
-    `size: ours ${megabytes(size.segmentBytes)} MB in ${size.segmentCount} files, indexes included (${perTransaction(size.segmentBytes)} bytes a transaction); zstd Parquet ${megabytes(size.parquetBytes)} MB (${perTransaction(size.parquetBytes)}), ratio ${(size.segmentBytes / size.parquetBytes).toFixed(2)}; without its columns d1, d2, d4, d8 and feePayer ${megabytes(plain)} MB (${perTransaction(plain)}), ratio ${(size.segmentBytes / plain).toFixed(2)}`,
+    `size: ours ${megabytes(size.segmentBytes)} MB in ${size.segmentCount} files, indexes included (${perTransaction(size.segmentBytes)} bytes per transaction); zstd Parquet ${megabytes(size.parquetBytes)} MB (${perTransaction(size.parquetBytes)}), ratio ${(size.segmentBytes / size.parquetBytes).toFixed(2)}; without its columns d1, d2, d4, d8 and feePayer ${megabytes(plain)} MB (${perTransaction(plain)}), ratio ${(size.segmentBytes / plain).toFixed(2)}`,
     `writer alone, one thread, ${megabytes(writer.answerBytes)} MB of everything: ours ${speed(writer.sluice.p50)} MB/s, JSON.stringify of the same lines as objects ${speed(writer.stringify.p50)} MB/s, ratio ${digits(factor)} × (goal ${writerFactorGoal} ×: ${factor >= writerFactorGoal ? 'met' : 'missed'})`,
   ];
-  if (memory === undefined) lines.push('memory: not measured, this system does not tell');
+  if (memory === undefined)
+    lines.push('memory: not measured, because this system does not report it');
   else {
     const mebibytes = (bytes: number) => megabytes(bytes, 2 ** 20);
     const limit = memory.cacheBytesMax + beyondCacheBytesMax;
@@ -107,7 +108,7 @@ export function describeSetting(report: EngineReport): string[] {
   return [
     `corpus: ${count(corpus.blockCount)} blocks of the simulator's 2025 profile without votes, seed ${corpus.seed}: ${count(corpus.counts.transactions)} transactions, ${count(corpus.counts.instructions)} instructions, ${count(corpus.counts.logs)} logs`,
     `sides: our engine with ${options.threadCount} threads; DuckDB ${duckdbVersion} with ${options.threadCount} threads`,
-    `runs: ${options.runCount} of each query on each side, and warm for at least ${options.secondsMin} s each; the answer is made and thrown away`,
+    `runs: ${options.runCount} of each query on each side, and warm for at least ${options.secondsMin} s each; the response is generated and discarded`,
   ];
 }
 
@@ -146,11 +147,11 @@ export function writeMarkdown(report: EngineReport, now: Date): string {
 }
 
 const method = [
-  'Times are wall time from the query to the last byte of the answer, which nobody keeps. Ratio is DuckDB’s p50 by ours; CPU ratio the same of processor time, all threads of a process together.',
+  'Times are wall-clock times from the query to the last byte of the response, which is discarded. The ratio is DuckDB’s p50 divided by ours; the CPU ratio uses the CPU time of all threads of a process.',
   'Both sides gave the same bytes for every query in every mode: the checksum is the start of the SHA-256 of all lines.',
   'DuckDB makes the text of each array of each block (`to_json`, `string_agg` in order); the process that asked joins these to lines and encodes them, as ours come. Ratio unjoined leaves that last part out of DuckDB’s time. Answers above 100 MB are asked for in ranges of 100 blocks, as one statement would hold them whole.',
-  'Warm runs go on for as long on each side: the runtime compiles what it runs often, and a query of two milliseconds is over twenty times before it has.',
-  'Cold starts when a process is up (our threads started, DuckDB’s instance created) and no file is open.',
-  'The writer is compared on 16 blocks whose segment is open: our time includes decoding pages, selecting and copying pieces out; `JSON.stringify` gets parsed objects, numbers as doubles, and its strings are not encoded to bytes.',
+  'Warm runs have a minimum duration on each side, because the runtime compiles code only after it has run often: twenty runs of a query of two milliseconds are not enough.',
+  'Cold measurements start when the process is up (our threads started, DuckDB’s instance created) and no file is open.',
+  'The writer is compared on 16 blocks whose segment is open: our time includes decoding pages, selecting rows and copying the output; `JSON.stringify` gets parsed objects with numbers as doubles, and its strings are not encoded to bytes.',
   'Not measured: compression, HTTP, and disks; all files are in the page cache of the system.',
 ];

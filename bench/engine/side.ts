@@ -1,10 +1,10 @@
 import type { Query } from '@sluice/server/dist/query/query.js';
 
-/** One of the two that are compared. */
+/** One of the two compared engines. */
 export interface Side {
-  /** Makes the bytes of the whole answer and throws them away. Returns the milliseconds that joining lines took. */
+  /** Generates all bytes of the response and discards them. Returns the milliseconds spent on joining lines. */
   discard(query: Query): Promise<number>;
-  /** The answer's lines, in pieces. */
+  /** Returns the lines of the response in chunks. */
   answer(query: Query): AsyncIterable<Uint8Array | string>;
   close(): Promise<void>;
 }

@@ -11,7 +11,7 @@ export interface SluiceOptions {
   readonly cacheBytesMax: number;
 }
 
-/** Our engine over the corpus' segment files, in its threads. */
+/** Our engine with its threads over the segment files of the corpus. */
 export class SluiceSide implements Side {
   readonly #pool: EnginePool;
   readonly #corpus: Corpus;
@@ -22,7 +22,7 @@ export class SluiceSide implements Side {
     this.#pool = new EnginePool(options);
   }
 
-  /** Its threads are up, no file is open. */
+  /** Starts the threads without opening a file. */
   static async start(corpus: Corpus, options: SluiceOptions): Promise<SluiceSide> {
     const side = new SluiceSide(corpus, options);
     side.#keys = [];
@@ -33,11 +33,11 @@ export class SluiceSide implements Side {
 
   async discard(query: Query): Promise<number> {
     for await (const _ of this.answer(query));
-    // Its lines come joined.
+    // The engine returns joined lines.
     return 0;
   }
 
-  /** A piece is good until the next one is asked for. */
+  /** Each chunk is valid until the next one is requested. */
   async *answer(query: Query): AsyncGenerator<Uint8Array> {
     this.#keys ??= await this.#open();
     const lastKey = this.#keys.at(-1);

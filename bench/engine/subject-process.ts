@@ -51,6 +51,6 @@ process.on('message', (task: Task) => {
     (error: unknown) => send({ kind: 'failed', reason: String(error) }),
   );
 });
-// A benchmark that was stopped leaves nobody behind.
+// The process ends with its parent, so that an interrupted benchmark leaves no process behind.
 process.on('disconnect', () => process.kill(process.pid));
 send({ kind: 'ready' });

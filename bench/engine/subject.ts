@@ -1,4 +1,4 @@
-/** The process in which one side is measured, and the door to it. */
+/** Starts and controls the process in which one side is measured. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { workerUrl } from '@sluice/server/dist/base/worker-url.js';
@@ -7,29 +7,29 @@ import type { Corpus } from './corpus.ts';
 export interface SubjectOptions {
   readonly corpus: Corpus;
   readonly side: 'sluice' | 'duckdb';
-  /** Cold: nothing is open or decoded when a task comes. Warm: the rival's tables are in memory. */
+  /** Cold: nothing is open or decoded when a task arrives. Warm: DuckDB's tables are in memory. */
   readonly mode: 'cold' | 'warm';
   readonly threadCount: number;
   readonly cacheBytesMax: number;
 }
 
 export interface Task {
-  /** The JSON of the query. */
+  /** The query as JSON. */
   readonly body: object;
-  /** Blocks a statement of the rival; null for all at once. */
+  /** The number of blocks per DuckDB statement, or null for all at once. */
   readonly rangeBlockCount: number | null;
-  /** Timed runs, the answer thrown away: as many, and for as long. */
+  /** The minimum number and duration of timed runs, whose responses are discarded. */
   readonly runCount: number;
   readonly secondsMin: number;
-  /** Whether a run before those is hashed. */
+  /** Whether an additional run before them is hashed. */
   readonly isHashed: boolean;
 }
 
 export interface Sample {
   readonly wallMs: number;
-  /** Of all threads of the process. */
+  /** The CPU time of all threads of the process. */
   readonly cpuMs: number;
-  /** The part of the wall time in which arrays of records were joined to lines. */
+  /** The part of the wall-clock time that was spent on joining arrays into lines. */
   readonly joiningMs: number;
 }
 
@@ -76,7 +76,8 @@ export class Subject {
   ): Promise<Extract<SubjectMessage, { kind: Kind }>> {
     return new Promise((resolve, reject) => {
       const child = this.#process;
-      const end = (code: number | null) => reject(new SubjectFailure(`a subject ended: ${code}`));
+      const end = (code: number | null) =>
+        reject(new SubjectFailure(`the measured process ended with code ${code}`));
       child.once('exit', end);
       child.once('message', (message: SubjectMessage) => {
         child.off('exit', end);

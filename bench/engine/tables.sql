@@ -1,5 +1,5 @@
--- The rival's tables, as an analyst would lay them out: one table a kind, natural types, names as on the wire, rows in the
--- order of the chain. What derives from another field but is asked for all the time (feePayer, d1 to d8) is a column.
+-- DuckDB's tables, as an analyst would define them: one table per kind, natural types, the wire's names, rows in chain order.
+-- Derived values that queries use often (feePayer, d1 to d8) are columns.
 CREATE TABLE blocks (
   "number" UBIGINT,
   hash VARCHAR,

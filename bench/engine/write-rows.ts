@@ -18,7 +18,9 @@ export const TABLE_NAMES = [
 
 export type TableName = (typeof TABLE_NAMES)[number];
 
-/** The rows of a block for the tables of tables.sql, as JSON lines. Quantities are text: no digit may be lost. */
+/**
+ * Writes the rows of a block for the tables of tables.sql as JSON lines. Quantities are text, so that no digit is lost.
+ */
 export function writeRows(block: Block): Readonly<Record<TableName, string>> {
   const { header } = block;
   const key = { block: header.number };

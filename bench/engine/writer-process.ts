@@ -1,7 +1,7 @@
 /**
- * Our writer alone against `JSON.stringify`, one thread each. Ours answers the query for everything over a few blocks of an
- * open segment in memory: plan, decode pages, select, write, the text left in the writer's buffer for the next step to
- * take. `JSON.stringify` gets the same lines as objects, parsed beforehand, and makes a string of each.
+ * Compares our writer with `JSON.stringify`, one thread each. Our side evaluates the query for everything over a few
+ * blocks of an open segment in memory: plan, decode pages, select, write. The text stays in the writer's buffer.
+ * `JSON.stringify` gets the same lines as parsed objects and makes a string of each.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -8,8 +8,8 @@ import { readBlockLines } from '@sluice/server/dist/source/read-block-lines.js';
 import { quantilesOf } from '../benchmark.ts';
 import { type Corpus, folderBytes, parquetFolder } from '../engine/corpus.ts';
 import { readScript } from '../engine/duckdb.ts';
+import { DuckdbLoader, pieceBlockCount } from '../engine/duckdb-loader.ts';
 import { ChecksumMismatch } from '../engine/measure-queries.ts';
-import { pieceBlockCount, RivalLoader } from '../engine/rival-loader.ts';
 import { Subject, type Task } from '../engine/subject.ts';
 import { TABLE_NAMES } from '../engine/write-rows.ts';
 import type { CheckedAnswer } from './check-answer.ts';
@@ -123,7 +123,7 @@ async function makeFiles(
   raw: RawBlocks,
   progress: (text: string) => void,
 ): Promise<Corpus> {
-  const loader = await RivalLoader.open(folder, parquetFolder({ folder }));
+  const loader = await DuckdbLoader.open(folder, parquetFolder({ folder }));
   const counts = Object.fromEntries(TABLE_NAMES.map((table) => [table, 0])) as Record<
     (typeof TABLE_NAMES)[number],
     number

@@ -1,7 +1,7 @@
 /**
- * Queries as followers ask them, of the kinds Q1 to Q3 and Q8 of the engine's benchmark: a program's calls by their first
- * eight bytes with what belongs to them, and token balances by owner. Of each kind those are taken whose answers are
- * nearest to a size, so that any seed gives queries of the same weight.
+ * Chooses queries for followers, like Q1 to Q3 and Q8 of the engine benchmark: instructions of a program by their first
+ * eight bytes with related records, and token balances by owner. Of each kind it takes the queries whose response sizes
+ * are closest to a target, so that any seed gives queries of similar cost.
  */
 import { assert } from '@sluice/server/dist/base/assert.js';
 import { Engine } from '@sluice/server/dist/engine/engine.js';
@@ -17,7 +17,7 @@ import type { SimulatorOptions } from './processes.ts';
 
 export interface QueryChoice {
   readonly count: number;
-  /** Text of an answer, a block. */
+  /** The response size per block. */
   readonly answerBytesGoal: number;
 }
 
@@ -26,7 +26,7 @@ const sampleSlot = 1_000;
 const candidateCountMax = 200;
 const cacheBytesMax = 64 << 20;
 
-/** Bodies without a range. Every block gives a line, so that arrivals can be counted. */
+/** Returns query bodies without a range. Every block gives a line, so that arrivals can be counted. */
 export function chooseFollowerQueries(
   ledger: SimulatorOptions,
   { count, answerBytesGoal }: QueryChoice,
@@ -59,7 +59,7 @@ export function chooseFollowerQueries(
     const share = Math.floor((count + kind) / kinds.length);
     return weighed.sort((a, b) => a.distance - b.distance).slice(0, share);
   });
-  assert(chosen.length === count, 'a ledger has as many programs and owners');
+  assert(chosen.length === count, 'the ledger has enough programs and owners');
   return chosen.map(({ body }) => body);
 }
 
@@ -75,7 +75,7 @@ function sampleBlocks({ seed, profile }: SimulatorOptions): readonly Block[] {
   return blocks;
 }
 
-/** The most frequent first; by their text where equally frequent. */
+/** Sorts by frequency, then by text. */
 function rank<Value extends readonly (string | null)[]>(values: readonly Value[]): Value[] {
   const counts = new Map<string, { readonly value: Value; count: number }>();
   for (const value of values) {
@@ -90,7 +90,7 @@ function rank<Value extends readonly (string | null)[]>(values: readonly Value[]
     .map(([, { value }]) => value);
 }
 
-/** Text of the answer to a query, a block. */
+/** Returns the response size of a query per block. */
 function openSample(blocks: readonly Block[]): (body: object) => number {
   const engine = new Engine({ cacheBytesMax });
   engine.open('sample', buildSegment(blocks));

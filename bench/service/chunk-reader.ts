@@ -3,21 +3,21 @@ import { crc32 } from 'node:zlib';
 export interface Chunk {
   readonly length: number;
   readonly crc: number;
-  /** Not there if it came in several reads and was not kept. Overwritten by the next read. */
+  /** Undefined if the chunk arrived in several reads and was not kept. Overwritten by the next read. */
   readonly bytes: Buffer | undefined;
 }
 
 export interface ChunkReaderModules {
   readonly onStatus: (status: number, headers: string) => void;
   readonly onChunk: (chunk: Chunk) => void;
-  /** The last chunk came. */
+  /** Called after the last chunk. */
   readonly onEnd: () => void;
 }
 
 const lineFeed = 10;
 const headBytesMax = 16 * 1024;
 
-/** Reads one HTTP response in chunks, as cheaply as can be: bytes are summed and passed over. */
+/** Reads a chunked HTTP response with as little work as possible: bytes are checksummed and skipped. */
 export class ChunkReader {
   readonly #modules: ChunkReaderModules;
   #state: 'head' | 'size' | 'data' | 'tail' | 'end' = 'head';
@@ -26,7 +26,7 @@ export class ChunkReader {
   #length = 0;
   #crc = 0;
   #kept: Buffer[] = [];
-  /** Chunks that come in several reads are put together. */
+  /** Whether chunks that arrive in several reads are assembled. */
   isKeeping = true;
 
   constructor(modules: ChunkReaderModules) {

@@ -17,7 +17,7 @@ export interface CommandCost {
   readonly anonymousBytesPeak: number;
 }
 
-/** The command `sluice` in a process of its own, with what the system says of it. */
+/** Runs the command `sluice` in its own process, with its resource usage as reported by the system. */
 export class CommandProcess {
   readonly #child: ChildProcess;
   #output = '';
@@ -40,7 +40,7 @@ export class CommandProcess {
     this.#sampling = this.#sample();
   }
 
-  /** Resolves with the groups of the pattern once its output has it. */
+  /** Resolves to the groups of the pattern when the output matches it. */
   static async start(
     args: readonly string[],
     isUp: RegExp,
@@ -49,12 +49,12 @@ export class CommandProcess {
     return { process: started, found: await started.#until(isUp) };
   }
 
-  /** Runs a command to its end. */
+  /** Runs a command until it exits. */
   static async run(args: readonly string[]): Promise<void> {
     await CommandProcess.measure(args);
   }
 
-  /** Runs a command to its end and returns what it printed. */
+  /** Runs a command until it exits, and returns its output. */
   static async output(args: readonly string[]): Promise<string> {
     const started = new CommandProcess(args);
     const code = await started.#exit();
@@ -63,7 +63,7 @@ export class CommandProcess {
     return started.#output;
   }
 
-  /** As `run`, with what it took. Processor time is that of the last look, a few of them a second. */
+  /** Runs a command and returns its resource usage. The CPU time is sampled a few times per second. */
   static async measure(args: readonly string[]): Promise<CommandCost> {
     const start = performance.now();
     const started = new CommandProcess(args);
@@ -78,7 +78,7 @@ export class CommandProcess {
     };
   }
 
-  /** Until it has ended. */
+  /** Waits until the process has exited. */
   async #sample(): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {
@@ -101,20 +101,20 @@ export class CommandProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** The end of what it logged. */
+  /** Returns the end of its log. */
   get lastErrors(): string {
     return this.#errors;
   }
 
-  /** Processor time of all its threads so far. */
+  /** Returns the CPU time of all its threads so far. */
   cpuSeconds(): number {
     const stat = readFileSync(`/proc/${this.pid}/stat`, 'latin1');
-    // The name stands in parentheses and may hold spaces; utime and stime are the 12th and 13th after it.
+    // The process name is in parentheses and may contain spaces; utime and stime are the 12th and 13th fields after it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
   }
 
-  /** The most anonymous memory seen, a few looks a second. */
+  /** The peak anonymous memory, sampled a few times per second. */
   get anonymousBytesPeak(): number {
     this.#sampleMemory();
     return this.#anonymousBytesPeak;
@@ -153,7 +153,7 @@ export class CommandProcess {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => {
         this.#child.kill('SIGKILL');
-        reject(this.#failure('did not come up'));
+        reject(this.#failure('did not start in time'));
       }, startMsMax);
       const look = () => {
         const found = pattern.exec(this.#output);

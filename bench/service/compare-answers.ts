@@ -2,14 +2,17 @@ import type { ServiceProcess } from './processes.ts';
 import { ScenarioFailure } from './scenario.ts';
 
 export interface FollowedAnswer {
-  /** Which of the queries. */
+  /** The index of the query. */
   readonly query: number;
   readonly text: Buffer;
   readonly first: number;
   readonly last: number;
 }
 
-/** Asks again for what followers got, as a bounded range of stored blocks; the bytes must be the same. Returns how many. */
+/**
+ * Requests the blocks that followers received again as a bounded range, and checks that the bytes are equal. Returns
+ * the number of bytes.
+ */
 export async function compareAnswers(
   answers: readonly FollowedAnswer[],
   { service, queries }: { readonly service: ServiceProcess; readonly queries: readonly object[] },

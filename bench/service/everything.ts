@@ -11,12 +11,12 @@ import { describeMemory, goalReached } from './report.ts';
 import { type Scenario, type ScenarioContext, ScenarioFailure } from './scenario.ts';
 import { importSimulated, prepareStoredData } from './stored-data.ts';
 
-/** About a gigabyte of text. */
+/** About one gigabyte of text. */
 const blockCount = 300;
-/** Compressing takes many times as long as writing. */
+/** Compression is many times slower than writing, so it is measured over fewer blocks. */
 const gzipBlockCount = 60;
 const firstSlot = 1_000;
-/** What zlib gets at once. */
+/** The size of the input chunks for zlib. */
 const zlibPieceBytes = 8 << 20;
 const identityGoal = 0.7;
 const gzipGoal = 0.9;
@@ -30,14 +30,14 @@ const everything = {
   rewards: [{}],
 };
 
-/** How fast one reader gets everything. */
+/** Measures how fast one client receives all records. */
 export const everythingScenario: Scenario = {
   name: 'everything',
   summary: `one stream of everything, ${blockCount} blocks of the 2025 profile: identity against the engine alone, gzip against zlib level 1 in one thread`,
   async run(context) {
     const { options, progress } = context;
     const { seed } = options;
-    progress('blocks (made once and kept)');
+    progress('generating blocks (only once)');
     const data = await prepareStoredData({
       name: `everything-${blockCount}`,
       seed,
@@ -68,11 +68,11 @@ async function measure({ service, engine }: Subjects, context: ScenarioContext):
   const { options, print, progress } = context;
   const body = { fromBlock: firstSlot, toBlock: (await service.head()) ?? 0, ...everything };
   const short = { ...body, toBlock: firstSlot + gzipBlockCount - 1 };
-  progress('checking that both give the same');
+  progress('comparing the responses');
   const once = { body, rangeBlockCount: null, runCount: 1, secondsMin: 0 };
   const expected = await engine.run({ ...once, isHashed: true });
   const answer = await hashAnswer(service.port, body);
-  if (answer.checksum !== expected.checksum) throw new ScenarioFailure('the answers differ');
+  if (answer.checksum !== expected.checksum) throw new ScenarioFailure('the responses differ');
   const sample = await service.ask(short);
   const speeds = {
     engine: [] as number[],
@@ -129,7 +129,7 @@ async function hashAnswer(port: number, body: object) {
 
 const drainBuffer = Buffer.allocUnsafe(1 << 20);
 
-/** Reads an answer to its end and keeps nothing. Returns how long it took. */
+/** Reads a response to its end without keeping it. Returns the duration. */
 function drain(port: number, body: object, encoding: 'identity' | 'gzip'): Promise<number> {
   const text = JSON.stringify(body);
   const request = [

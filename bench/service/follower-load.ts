@@ -1,9 +1,9 @@
 /**
- * Readers of followed streams, thousands in one process. They know when which block reached them, and check that none is
- * missed or doubled.
+ * Thousands of clients of followed streams in one process. They record when each block arrives and check that none is
+ * missed or duplicated.
  *
- * A piece that many responses share comes to each as the same chunk of bytes, so it is decompressed where it is seen
- * first and known by its sum after that. What the first reader of each query got is kept, to be decoded as one stream.
+ * A chunk that many responses share has the same bytes in each, so it is decompressed once and later recognized by its
+ * checksum. The response of the first client of each query is kept and decoded as one stream.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { constants, gunzipSync, inflateRawSync } from 'node:zlib';
@@ -17,13 +17,13 @@ import { ScenarioFailure } from './scenario.ts';
 export interface LoadOptions {
   readonly port: number;
   readonly followerCount: number;
-  /** Bodies without a range; each block must give a line. */
+  /** Query bodies without a range. Each block must give a line. */
   readonly queries: readonly object[];
 }
 
 export interface LoadModules {
   readonly clock: LedgerClock;
-  /** Where the newest block is. */
+  /** Returns the slot of the newest block. */
   readonly head: () => Promise<number | null>;
   readonly progress: (text: string) => void;
 }
@@ -31,19 +31,19 @@ export interface LoadModules {
 export interface LoadResult {
   readonly latencyMs: Histogram;
   readonly blockCount: number;
-  /** Of all followers, as sent and before compression. */
+  /** The bytes of all followers, as sent and before compression. */
   readonly sentBytes: number;
   readonly plainBytes: number;
 }
 
-/** A server takes connections from a queue of 511. */
+/** The accept queue of a server has 511 entries, so connections are opened in batches. */
 const openAtOnce = 500;
 const gzipHeaderLength = 10;
-/** How long after the end the last block may take to reach the last follower. */
+/** The time that the last block may take to reach the last follower. */
 const graceMs = 10_000;
 const graceStepMs = 50;
 
-/** What a chunk holds. */
+/** The blocks of a chunk. */
 interface Decoded {
   readonly slots: readonly number[];
   readonly plainBytes: number;
@@ -54,7 +54,7 @@ export class FollowerLoad {
   readonly #modules: LoadModules;
   readonly #followers: Follower[] = [];
   readonly #decoded = new Map<number, Decoded>();
-  /** Arrivals of chunks that came in parts and that nobody has decoded yet. */
+  /** Arrivals of chunks that came in several reads and have not been decoded yet. */
   readonly #unknown = new Map<number, (() => void)[]>();
   #latencyMs = new Histogram();
   #firstSlot = Number.POSITIVE_INFINITY;
@@ -68,7 +68,7 @@ export class FollowerLoad {
     this.#modules = modules;
   }
 
-  /** Opens all of them at the head, and waits until each has a block. */
+  /** Opens all streams at the head and waits until each has received a block. */
   async open(): Promise<void> {
     const { followerCount, queries, port } = this.#options;
     const { head, progress } = this.#modules;
@@ -99,7 +99,9 @@ export class FollowerLoad {
     }
   }
 
-  /** Counts the blocks that are confirmed from now on for so long, and waits for the last one to arrive everywhere. */
+  /**
+   * Records the blocks that are confirmed during the given time, and waits until the last one has arrived everywhere.
+   */
   async measure(seconds: number): Promise<LoadResult> {
     const { clock } = this.#modules;
     const { chain } = clock;
@@ -120,7 +122,7 @@ export class FollowerLoad {
     return { latencyMs: this.#latencyMs, blockCount, sentBytes, plainBytes };
   }
 
-  /** What the first reader of each query got, decoded as one stream, and the blocks it is about. */
+  /** Returns the response of the first client of each query, decoded as one stream, and its range of blocks. */
   answers(): readonly FollowedAnswer[] {
     return this.#followers
       .filter(({ isKeeping }) => isKeeping)

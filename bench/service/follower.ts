@@ -8,13 +8,13 @@ export interface FollowerModules {
   readonly onFault: (error: ScenarioFailure) => void;
 }
 
-/** One buffer for all: what was read is looked at before the next read. */
+/** A buffer shared by all clients: each read is processed before the next one. */
 const readBuffer = Buffer.allocUnsafe(1 << 18);
 
-/** One reader of one stream, over a bare socket. */
+/** A client of one stream on a plain socket. */
 export class Follower {
   readonly query: number;
-  /** Whether all that it got is kept, to be compared later. */
+  /** Whether the received bytes are kept for a later comparison. */
   readonly isKeeping: boolean;
   readonly kept: Buffer[] = [];
   readonly fromBlock: number;
@@ -34,7 +34,7 @@ export class Follower {
     this.#modules = modules;
   }
 
-  /** Asks, and resolves when the answer begins, which is when there is a block. */
+  /** Sends the request and resolves when the response begins, which is when there is a block. */
   open(port: number, body: string): Promise<void> {
     return new Promise((resolve) => {
       let isFirst = true;
@@ -49,7 +49,7 @@ export class Follower {
           if (isFirst) reader.isKeeping = this.isKeeping;
           isFirst = false;
         },
-        onEnd: () => this.#fail('its answer ended'),
+        onEnd: () => this.#fail('the response ended'),
       });
       const onread = {
         buffer: readBuffer,
@@ -62,7 +62,7 @@ export class Follower {
       this.#socket = socket;
       socket.on('error', (error) => this.#fail(error.message));
       socket.on('close', () => {
-        this.#fail('its connection was closed');
+        this.#fail('the connection was closed');
         resolve();
       });
       socket.write(requestText(body));

@@ -17,10 +17,14 @@ async function measure(
   for (const line of describeHead(result, shape)) context.print(line);
 }
 
-/** From the instant at which the node would first give a block to the last byte of its lines at the reader. */
+/**
+ * Measures the time from when the node would first return a block until the client has received the last byte of its
+ * lines.
+ */
 export const freshnessScenario: Scenario = {
   name: 'freshness',
-  summary: 'from a block being confirmed to its lines being read: 2025 profile, 100 followers',
+  summary:
+    'latency from confirmation of a block to reception of its lines: 2025 profile, 100 followers',
   run: (context) => measure(context, { followerCount: 100, p99MsMax: 250 }),
 };
 

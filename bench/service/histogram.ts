@@ -1,6 +1,6 @@
 const bucketCount = 60_000;
 
-/** Milliseconds by the tenth, so that millions of samples take no room. */
+/** A histogram with a resolution of 0.1 ms, so that millions of samples need little memory. */
 export class Histogram {
   readonly #buckets = new Uint32Array(bucketCount);
   #count = 0;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { CommandProcess } from './command-process.ts';
 import { hashAnswer, ServedFolder } from './ingested-answer.ts';
 import { machineCpuSeconds } from './machine-load.ts';
-import { describeIngest, measureParse } from './parse-yardstick.ts';
+import { describeIngest, measureParse } from './parse-baseline.ts';
 import type { Scenario } from './scenario.ts';
 
 /** About 800 MB. */
@@ -11,7 +11,7 @@ const firstSlot = 1_000;
 const parsedCount = 60;
 const goal = 0.4;
 
-/** How fast files of blocks become a dataset. */
+/** Measures how fast files of blocks are imported. */
 export const importScenario: Scenario = {
   name: 'import',
   summary: `sluice import of ${blockCount} blocks of the 2025 profile with votes, plain files, against bare JSON.parse of them`,

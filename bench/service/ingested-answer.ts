@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { CommandProcess } from './command-process.ts';
 import { ScenarioFailure } from './scenario.ts';
 
-/** As many blocks as every scenario that hashes them has. */
+/** The number of blocks that every scenario with a checksum has. */
 const hashedSlots = 40;
 
 const everything = {
@@ -15,7 +15,7 @@ const everything = {
   rewards: [{}],
 };
 
-/** A hash of everything in the first slots: the same from every way by which the same ledger came in. */
+/** Returns a hash of all records of the first slots. It is the same for every way of ingesting the same ledger. */
 export async function hashAnswer(port: number, firstSlot: number): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${port}/datasets/bench/stream`, {
     method: 'POST',
@@ -32,7 +32,7 @@ export async function hashAnswer(port: number, firstSlot: number): Promise<strin
   return `${digest} (${hashedSlots} slots, ${(bytes.length / 1e6).toFixed(1)} MB)`;
 }
 
-/** A data folder behind the service, without a source. */
+/** Serves a data folder without a source. */
 export class ServedFolder {
   readonly port: number;
   readonly #process: CommandProcess;

@@ -1,13 +1,13 @@
 import type { SimulatedChain } from '@sluice/server/dist/simulator/chain.js';
 
-/** As many looks as it takes to see one without a wait in it. */
+/** The number of attempts, so that at least one is not delayed. */
 const lookCount = 50;
 
-/** When, by the clock of this process, a node began to answer for a block. */
+/** Determines when a node started to return a block, by the clock of this process. */
 export class LedgerClock {
   readonly chain: SimulatedChain;
   readonly #zeroMs: number;
-  /** Thousands ask for the same block. */
+  /** Cached, because thousands of clients ask for the same block. */
   readonly #confirmedMs = new Map<number, number>();
   readonly #next = new Map<number, number>();
 
@@ -16,7 +16,7 @@ export class LedgerClock {
     this.#zeroMs = zeroMs;
   }
 
-  /** Compares the clocks: the shortest exchange says it best. */
+  /** Compares the clocks. The shortest round trip is the most precise. */
   static async read(controlUrl: string, chain: SimulatedChain): Promise<LedgerClock> {
     let best = { tripMs: Number.POSITIVE_INFINITY, zeroMs: 0 };
     for (let look = 0; look < lookCount; look++) {
@@ -30,17 +30,17 @@ export class LedgerClock {
     return new LedgerClock(chain, best.zeroMs);
   }
 
-  /** The newest confirmed block at a time of this process. */
+  /** Returns the newest confirmed block at a time of this process. */
   newestBlock(ms: number): number {
     return this.chain.previousBlock(this.chain.confirmedIndex(ms - this.#zeroMs));
   }
 
-  /** When `getBlock` at `confirmed` would first give this block. */
+  /** Returns when `getBlock` with commitment `confirmed` would first return this block. */
   confirmedMs(slot: number): number {
     return recall(this.#confirmedMs, slot, () => this.#zeroMs + this.chain.confirmedAtMs(slot));
   }
 
-  /** The block that follows one. */
+  /** Returns the next block. */
   after(slot: number): number {
     return recall(this.#next, slot, () => this.chain.nextBlock(slot + 1));
   }

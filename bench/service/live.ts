@@ -5,7 +5,7 @@ import type { Scenario } from './scenario.ts';
 const coresMax = 0.8;
 const followerCount = 50;
 
-/** What the head costs: full blocks, and readers who all ask something else. */
+/** Measures the cost at the head: full blocks, and followers with different queries. */
 export const liveScenario: Scenario = {
   name: 'live',
   summary: `processor time at the head: blocks of the busy profile, ${followerCount} followers, each with a query of its own, gzip`,

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** The unit of /proc on Linux. */
+/** Clock ticks per second in /proc on Linux. */
 export const ticksPerSecond = 100;
 
-/** Processor time that the whole machine has spent on anything, in seconds. */
+/** Returns the CPU time that the whole machine has used, in seconds. */
 export function machineCpuSeconds(): number {
   const [line = ''] = readFileSync('/proc/stat', 'latin1').split('\n', 1);
   const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0] = line

@@ -1,4 +1,6 @@
-/** What the scenarios at the head share: both processes, the followers, and what is read of the service meanwhile. */
+/**
+ * The common part of the scenarios at the head: both processes, the followers, and the resource usage of the service.
+ */
 import { chooseFollowerQueries } from './choose-follower-queries.ts';
 import { compareAnswers } from './compare-answers.ts';
 import { FollowerLoad, type LoadResult } from './follower-load.ts';
@@ -13,21 +15,21 @@ export interface HeadOptions {
 }
 
 export interface HeadResult extends LoadResult {
-  /** Of the service, in cores. */
+  /** CPU usage of the service in cores. */
   readonly cores: number;
   readonly simulatorCores: number;
   readonly clientCores: number;
-  /** What else ran on the machine, which should be nothing. */
+  /** CPU usage of other processes of the machine, which should be zero. */
   readonly otherCores: number;
   readonly anonymousBytesPeak: number;
-  /** The longest turn of the service's main thread. */
+  /** The maximum event loop delay of the service's main thread. */
   readonly loopDelayMsMax: number | undefined;
-  /** Text that was asked for again and found equal. */
+  /** The number of bytes that were requested again and found equal. */
   readonly comparedBytes: number;
 }
 
 const answerBytesGoal = 20_000;
-/** Code that is not warm yet is not what an hour of serving looks like. */
+/** The warm-up time, because cold code is not representative. */
 const warmSeconds = 5;
 
 export async function measureHead(
@@ -93,7 +95,7 @@ function ownCpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** From times spent, the last of which is the clock's. */
+/** Computes rates from times, of which the last one is the elapsed time. */
 function coresOf(before: readonly number[], after: readonly number[]): number[] {
   const passed = after.map((seconds, i) => seconds - (before[i] ?? 0));
   return passed.slice(0, -1).map((seconds) => seconds / (passed.at(-1) ?? 1));

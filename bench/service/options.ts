@@ -2,10 +2,10 @@ import { UsageFailure } from '../benchmark.ts';
 import { readArgs, readCount } from '../read-args.ts';
 
 export interface ServiceBenchOptions {
-  /** Undefined for all. */
+  /** Undefined means all. */
   readonly scenarios: readonly string[] | undefined;
   readonly seed: number;
-  /** How long is measured, after everything is up. */
+  /** The duration of the measurement after everything has started. */
   readonly seconds: number;
 }
 

@@ -7,7 +7,7 @@ import { ScenarioFailure } from './scenario.ts';
 
 export const datasetName = 'bench';
 
-/** No forks: an answer that ends in the middle of a measurement is none of its subjects. */
+/** Forks are disabled, because they would end responses during the measurement. */
 const forkRate = 0;
 const startSlotDefault = 1_000;
 const catchUpMsMax = 60_000;
@@ -16,7 +16,7 @@ const lookEveryMs = 100;
 export interface SimulatorOptions {
   readonly seed: number;
   readonly profile: 'demo' | '2025' | 'busy';
-  /** The head while its time stands still; 1000 unless told otherwise. */
+  /** The head while the node's time is paused; 1000 by default. */
   readonly startSlot?: number;
 }
 
@@ -35,7 +35,7 @@ export class SimulatorProcess {
     this.#chain = chain;
   }
 
-  /** Its time stands still, so that a service can catch up with it. */
+  /** Starts the node with its time paused, so that a service can catch up. */
   static async start(options: SimulatorOptions): Promise<SimulatorProcess> {
     const { seed, profile, startSlot = startSlotDefault } = options;
     const shape = ['--seed', `${seed}`, '--profile', profile, '--fork-rate', `${forkRate}`];
@@ -55,7 +55,7 @@ export class SimulatorProcess {
     return (time as { confirmedSlot: number }).confirmedSlot;
   }
 
-  /** Lets its time run. */
+  /** Resumes its time. */
   async resume(): Promise<LedgerClock> {
     await this.#setTime({ pause: false });
     return LedgerClock.read(this.#controlUrl, this.#chain);
@@ -88,25 +88,25 @@ export class ServiceProcess {
     return new ServiceProcess(started, Number(port), adminUrl);
   }
 
-  /** One that follows a node from its head. */
+  /** Starts a service that follows a node from its head. */
   static follow(folder: string, rpcUrl: string): Promise<ServiceProcess> {
     const source = ['--rpc', rpcUrl, '--dataset', datasetName, '--from', 'latest'];
     return ServiceProcess.start(folder, source);
   }
 
-  /** The slot of its newest block. */
+  /** Returns the slot of its newest block. */
   async head(): Promise<number | null> {
     const url = `http://127.0.0.1:${this.port}/datasets/${datasetName}/head`;
     const head = (await (await fetch(url)).json()) as { number: number } | null;
     return head?.number ?? null;
   }
 
-  /** The whole text of an answer. */
+  /** Returns the text of a response. */
   async ask(body: object): Promise<Buffer> {
     return Buffer.from(await (await askStream(this.port, body)).arrayBuffer());
   }
 
-  /** Resolves when it has this block. */
+  /** Resolves when the service has this block. */
   async untilAt(slot: number): Promise<void> {
     for (let waitedMs = 0; waitedMs < catchUpMsMax; waitedMs += lookEveryMs) {
       const head = await this.head();
@@ -116,7 +116,7 @@ export class ServiceProcess {
     throw new ScenarioFailure('the service did not catch up with the node');
   }
 
-  /** How many streams ended for which reason. */
+  /** Returns the number of ended streams by reason. */
   async streamEnds(): Promise<string> {
     const text = await (await fetch(`${this.adminUrl}/metrics`)).text();
     const found = text.matchAll(/^sluice_http_stream_ends_total\{reason="(\w+)"\} (\d+)$/gm);
@@ -124,7 +124,7 @@ export class ServiceProcess {
     return ends.length === 0 ? 'none' : ends.join(', ');
   }
 
-  /** A metric without labels; reading some of them begins a new span of time. */
+  /** Returns a metric without labels. Reading some metrics resets their interval. */
   async metric(name: string): Promise<number | undefined> {
     const text = await (await fetch(`${this.adminUrl}/metrics`)).text();
     const found = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
@@ -132,7 +132,7 @@ export class ServiceProcess {
   }
 }
 
-/** An answer without compression. */
+/** Requests a response without compression. */
 export function askStream(port: number, body: object): Promise<Response> {
   return fetch(`http://127.0.0.1:${port}/datasets/${datasetName}/stream`, {
     method: 'POST',

@@ -1,13 +1,13 @@
 import type { HeadOptions, HeadResult } from './measure-head.ts';
 
-export const anonymousBytesMax = 1e9;
+const anonymousBytesMax = 1e9;
 
-/** How a figure stands to the most it may be. */
+/** Compares a figure with its maximum. */
 export function verdict(found: number, max: number, of: string): string {
   return `${(found / max).toFixed(2)} × ${of}: ${found <= max ? 'met' : 'missed'}`;
 }
 
-/** How a ratio stands to the least it must be. */
+/** Compares a ratio with its minimum. */
 export function goalReached(ratio: number, min: number, of: string): string {
   return `${ratio.toFixed(2)} × ${of}, goal ${min}: ${ratio >= min ? 'met' : 'missed'}`;
 }

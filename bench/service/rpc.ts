@@ -3,19 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandProcess } from './command-process.ts';
 import { hashAnswer, servingPattern } from './ingested-answer.ts';
 import { machineCpuSeconds } from './machine-load.ts';
-import { describeIngest, measureParse } from './parse-yardstick.ts';
+import { describeIngest, measureParse } from './parse-baseline.ts';
 import { type Scenario, ScenarioFailure } from './scenario.ts';
 
 const slotCount = 150;
 const firstSlot = 1_000;
-/** Above them the node has what is not final yet, so that all of them are history. */
+/** The node has further blocks above these, so that all of them are finalized. */
 const headSlot = firstSlot + slotCount + 200;
 const parsedCount = 40;
 const goal = 0.2;
 const lookEveryMs = 20;
 const catchUpMsMax = 120_000;
 
-/** How fast the past of a node is caught up with, the node on the same machine. */
+/** Measures how fast the service catches up with a node on the same machine. */
 export const rpcScenario: Scenario = {
   name: 'rpc',
   summary: `sluice serve --rpc over ${slotCount} slots of the 2025 profile's past, the simulated node on the same machine, against bare JSON.parse of the same blocks`,
@@ -66,7 +66,7 @@ export const rpcScenario: Scenario = {
         progress('JSON.parse');
         const after = await measureParse(file, parsedCount);
         const result = {
-          // A slot in a thousand is skipped.
+          // One slot in a thousand is skipped.
           blockCount: slotCount,
           seconds: end.seconds - start.seconds,
           cpuSeconds,

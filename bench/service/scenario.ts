@@ -2,20 +2,20 @@ import type { ServiceBenchOptions } from './options.ts';
 
 export interface ScenarioContext {
   readonly options: ServiceBenchOptions;
-  /** For what it keeps while it runs; removed afterwards. */
+  /** A temporary folder, removed afterwards. */
   readonly folder: string;
-  /** Results. */
+  /** Prints a result. */
   readonly print: (line: string) => void;
-  /** What it is doing. */
+  /** Reports progress. */
   readonly progress: (text: string) => void;
 }
 
-/** One figure of the service, measured on real processes. */
+/** One scenario that measures the service with real processes. */
 export interface Scenario {
   readonly name: string;
   readonly summary: string;
   run(context: ScenarioContext): Promise<void>;
 }
 
-/** What a measurement cannot go on without did not happen. */
+/** Thrown if a precondition of a measurement fails. */
 export class ScenarioFailure extends Error {}

@@ -21,10 +21,10 @@ const scenarios: readonly Scenario[] = [
   startScenario,
 ];
 
-/** The service as a whole: real processes, each figure beside what it is measured by. */
+/** Measures the whole service with real processes, each figure with its goal or baseline. */
 export const serviceBenchmark: Benchmark = {
   name: 'service',
-  summary: 'the service in a process of its own, against its goals and yardsticks',
+  summary: 'the service as a separate process, compared with its goals and baselines',
   options: [
     '--scenarios A,B  which of these (default all):',
     ...scenarios.map(({ name, summary }) => `  ${name.padEnd(12)} ${summary}`),

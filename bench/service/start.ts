@@ -8,21 +8,21 @@ import { type Scenario, ScenarioFailure } from './scenario.ts';
 import { importSimulated, prepareStoredData } from './stored-data.ts';
 
 const blockCount = 10_000;
-/** The newest are full and in the journal, which is what a start has to read. */
+/** The newest blocks are large and in the journal, which a start has to read. */
 const hotBlockCount = 100;
 const firstSlot = 1_000;
 const firstAnswerMsMax = 2_000;
 const startCountMin = 3;
-/** How far below the head is asked for. */
+/** The distance of the requested block from the head. */
 const askedSlots = 10;
 
-/** From the command to its first answer. */
+/** Measures the time from the start of the command to its first response. */
 export const startScenario: Scenario = {
   name: 'start',
   summary: `from \`sluice serve\` to its first answer, ${blockCount.toLocaleString('en')} blocks stored, the last ${hotBlockCount} of the 2025 profile in the journal, after a kill -9`,
   async run({ options, print, progress }) {
     const { seed, seconds } = options;
-    progress('blocks (made once and kept)');
+    progress('generating blocks (only once)');
     const data = await prepareStoredData({
       name: 'start',
       seed,
@@ -64,11 +64,11 @@ async function startRepeatedly(data: string, body: object, seconds: number) {
     bytesPeak = Math.max(bytesPeak, service.process.anonymousBytesPeak);
     await service.process.stop('SIGKILL');
   }
-  if (checksums.size > 1) throw new ScenarioFailure('a start gave another answer');
+  if (checksums.size > 1) throw new ScenarioFailure('the responses of two starts differ');
   return { startMs, bareMs, bytesPeak, checksum: [...checksums].join() };
 }
 
-/** Sealed blocks of the demo profile, then full ones of the same chain as they come from a node. */
+/** Stores sealed blocks of the demo profile, then large blocks of the same chain from a node. */
 async function fill(folder: string, seed: number): Promise<void> {
   const sealedCount = blockCount - hotBlockCount;
   await importSimulated(folder, { seed, profile: 'demo', firstSlot, blockCount: sealedCount });

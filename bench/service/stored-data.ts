@@ -1,6 +1,6 @@
 /**
- * Data folders that are made once by the commands a user has, and kept in the system's temporary folder under a name that
- * says what they depend on.
+ * Data folders that are created once with the ordinary commands and kept in the system's temporary folder, under a name
+ * that contains everything they depend on.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
@@ -18,10 +18,10 @@ export interface StoredDataOptions {
   readonly make: (folder: string) => Promise<void>;
 }
 
-/** The folder, made if it is not there. */
+/** Returns the folder and creates it if it does not exist. */
 export async function prepareStoredData({ name, seed, make }: StoredDataOptions): Promise<string> {
   const hash = createHash('sha256');
-  // Of the simulator and the segment format.
+  // A fingerprint of the simulator and the segment format.
   for (const block of corpusBlocks({ seed, blockCount: 1 })) hash.update(buildSegment([block]));
   const id = `service-${name}-${seed}-${hash.digest('hex').slice(0, 12)}`;
   const folder = join(tmpdir(), 'sluice-bench', id);
@@ -45,7 +45,7 @@ export interface ImportOptions {
   readonly blockCount: number;
 }
 
-/** Simulated blocks without votes, imported. */
+/** Imports simulated blocks without votes. */
 export async function importSimulated(folder: string, options: ImportOptions): Promise<void> {
   const { seed, profile, firstSlot, blockCount } = options;
   const file = join(folder, 'blocks.jsonl');

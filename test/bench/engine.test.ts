@@ -19,9 +19,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const bench = (...args: string[]) => runBench(folder, args);
 
-/** Both tests share the corpus that the first one makes. */
+/** Both tests share the corpus that the first one generates. */
 const blocks = '3';
-/** Seconds on an idle machine; the rest is for one that is busy with other tests. */
+/** Takes seconds on an idle machine; the rest is reserve for a busy one. */
 const msMax = 180_000;
 const queryNames = Array.from({ length: 10 }, (_, at) => `Q${at + 1}`);
 const name = hasDuckdb ? '' : ' (skipped: @duckdb/node-api does not load here)';
@@ -36,7 +36,7 @@ test.skipIf(!hasDuckdb)(
     expect(code).toBe(0);
     const rows = out.split('\n').filter((line) => /^ +Q\d/.test(line));
     expect(rows.map((row) => row.trim().split(' ')[0])).toEqual(queryNames);
-    // Every answer but the headers' holds records of several hundred bytes.
+    // Every response except the headers contains records of several hundred bytes.
     const kilobytes = rows.map((row) => Number(row.trim().split(/ +/)[1]));
     expect(Math.min(...kilobytes.filter((_, at) => at !== 6))).toBeGreaterThan(1);
     expect(out).toContain('writer alone');
@@ -65,7 +65,7 @@ test.each([
   [['engine', '--queries', 'Q11'], '--queries knows Q1 to Q10, not Q11'],
   [['normalize', '--runs', '3'], 'normalize takes no options'],
   [['--runs', '3'], 'options need the name of one benchmark'],
-])('error: %j is refused with a reason', async (args, reason) => {
+])('error: %j is rejected with a reason', async (args, reason) => {
   const { code, err } = await bench(...args);
   expect(code).toBe(2);
   expect(err).toContain(reason);

@@ -21,7 +21,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const lockModule = pathToFileURL(join(repositoryRoot, 'packages/server/bin/build-lock.js')).href;
 
-/** A process that takes the lock `rounds` times and writes down when it is inside; the last time it may die there. */
+/**
+ * Starts a process that acquires the lock `rounds` times and records when it holds it. It may be killed while it holds
+ * it the last time.
+ */
 function contend({ rounds, dies = false, waitMsMax = 30_000 }: ContendOptions) {
   const script = `
     import { appendFileSync } from 'node:fs';
@@ -46,7 +49,7 @@ interface ContendOptions {
   readonly waitMsMax?: number;
 }
 
-/** As the lock writes it down. */
+/** Returns the start time of this process as a lock entry records it. */
 function startedOfThis(): string | undefined {
   if (process.platform !== 'linux') return 'unknown';
   const stat = readFileSync('/proc/self/stat', 'utf8');
@@ -62,14 +65,14 @@ function expectOneAtATime(visitCount: number): void {
   }
 }
 
-test('default: processes hold the lock one at a time and leave nothing behind', async () => {
+test('default: one process at a time holds the lock, and no files are left', async () => {
   const results = await Promise.all([1, 2, 3, 4].map(() => contend({ rounds: 25 })));
   expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   expectOneAtATime(100);
   expect(readdirSync(lock)).toEqual([]);
 });
 
-test('behavior: the lock of a killed process is taken over by exactly one of those that wait', async () => {
+test('behavior: exactly one waiting process takes over the lock of a killed one', async () => {
   const killed = [5, 10, 15].map((rounds) => contend({ rounds, dies: true }));
   const lasting = [1, 2, 3].map(() => contend({ rounds: 20 }));
   const codes = (await Promise.all([...killed, ...lasting])).map(({ code }) => code);
@@ -77,7 +80,7 @@ test('behavior: the lock of a killed process is taken over by exactly one of tho
   expectOneAtATime(90);
 });
 
-test('behavior: a process that only has the number of the dead owner does not hold the lock', async () => {
+test('behavior: a process that reuses the process id of the dead owner does not hold the lock', async () => {
   mkdirSync(lock);
   writeFileSync(join(lock, '7'), JSON.stringify({ pid: process.pid, started: 'long ago' }));
   const { code } = await contend({ rounds: 1 });
@@ -85,7 +88,7 @@ test('behavior: a process that only has the number of the dead owner does not ho
   expectOneAtATime(1);
 });
 
-test('limit: a wait for a living owner ends', async () => {
+test('limit: waiting for a living owner ends after a time', async () => {
   mkdirSync(lock);
   writeFileSync(join(lock, '1'), JSON.stringify({ pid: process.pid, started: startedOfThis() }));
   const { code, err } = await contend({ rounds: 1, waitMsMax: 50 });

@@ -15,13 +15,13 @@ import { copyBuild, makeFreshCopy } from './make-fresh-copy.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
 
 const versionOnly = /^\d+\.\d+\.\d+\n$/;
-// Of the smallest package: what is built anew because of it is little.
+// A source of the smallest package, so that little has to be rebuilt.
 const limitsFile = 'packages/protocol/src/query-limits.ts';
 const stampFile = 'packages/server/dist/.stamp';
-// Not part of the repository: a source that can be deleted without breaking another.
+// A source that is not part of the repository, so that it can be deleted without breaking another one.
 const passingFile = 'packages/protocol/src/passing.ts';
 
-// Some of these build the whole repository, beside whatever else the machine does.
+// Some of these tests build the whole repository, possibly on a busy machine.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let fresh: string;
@@ -31,7 +31,7 @@ const folders: string[] = [];
 beforeAll(async () => {
   fresh = copyUnbuilt();
   const first = inject('firstCommand');
-  // Where these tests began with the first command in a fresh repository, that was the one to look at.
+  // If the test run began with the first command in a fresh repository, its result is used.
   if (first !== null) copyBuild(repositoryRoot, fresh);
   freshResult = first ?? (await runCommand('npx', ['sluice', '--version'], fresh));
   await sluice(fresh, 'config', 'init', join(fresh, 'sluice.yaml'));
@@ -41,14 +41,17 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A copy with its build: what is built anew is only what a test changes. */
+/** Returns a copy with its build, so that only the sources that a test changes are rebuilt. */
 function copyBuilt(): string {
   const folder = copyUnbuilt();
   copyBuild(fresh, folder);
   return folder;
 }
 
-/** A copy with a change that can be seen in the limits it prints, and one more source; neither is built yet. */
+/**
+ * Returns a copy with a change that is visible in the printed limits and with an additional source, neither of them
+ * built.
+ */
 function copyChanged(): string {
   const root = copyBuilt();
   const file = join(root, limitsFile);
@@ -74,7 +77,7 @@ function countBuilds(...results: CommandResult[]): number {
     .reduce((a, b) => a + b);
 }
 
-test('default: npx sluice works in a fresh copy, and the build it needs prints to stderr only', () => {
+test('default: npx sluice works in a fresh copy, and its build prints only to stderr', () => {
   expect(freshResult.code, freshResult.err).toBe(0);
   expect(freshResult.out).toMatch(versionOnly);
   expect(countBuilds(freshResult)).toBe(1);
@@ -86,14 +89,15 @@ test('default: the linked command runs from another folder, without a second bui
   expect(out).toMatch(versionOnly);
 });
 
-test('behavior: the file npm links is in the repository and may be executed', () => {
+test('behavior: the file that npm links is in the repository and executable', () => {
   const args = ['ls-files', '--stage', 'packages/server/bin/sluice.js'];
   const entry = execFileSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' });
   expect(entry).toMatch(/^100755 /);
 });
 
-// One after another on one copy, since each step takes a build: one that is killed, two commands at once, one more.
-describe('sources that changed', () => {
+// These tests share one copy, because each step needs a build: one that is killed, two concurrent commands, and another
+// one.
+describe('changed sources', () => {
   const hasStamp = () => existsSync(join(root, stampFile));
   let root: string;
   let hadStampAfterKill: boolean;
@@ -106,13 +110,13 @@ describe('sources that changed', () => {
     results = await Promise.all([print(), print()]);
   });
 
-  test('behavior: a build that was killed is done again by the next command', () => {
+  test('behavior: the next command repeats a killed build', () => {
     expect(hadStampAfterKill).toBe(false);
     expect(countBuilds(...results)).toBe(1);
     expect(hasStamp()).toBe(true);
   });
 
-  test('behavior: a changed source is built before the command runs: of two started at once one builds, the other waits', () => {
+  test('behavior: a changed source is built before the command runs; of two concurrent commands one builds and the other waits', () => {
     for (const { code, out, err } of results) {
       expect(code, err).toBe(0);
       expect(out).toContain('depthMax: 15');
@@ -120,7 +124,7 @@ describe('sources that changed', () => {
     expect(countBuilds(...results)).toBe(1);
   });
 
-  test('behavior: a deleted source is noticed, and nothing is left of its build', async () => {
+  test('behavior: a deleted source is noticed, and its build output is removed', async () => {
     const built = join(root, 'packages/protocol/dist');
     expect(readdirSync(built)).toContain('passing.js');
     rmSync(join(root, passingFile));
@@ -129,7 +133,7 @@ describe('sources that changed', () => {
   });
 });
 
-/** Kills the builder and its compilers as soon as it says that it builds. */
+/** Kills the build and its compilers as soon as it reports that it builds. */
 async function killWhileBuilding(root: string): Promise<void> {
   const builder = spawn(process.execPath, [join(root, 'packages/server/bin/build.js')], {
     detached: true,
@@ -142,7 +146,7 @@ async function killWhileBuilding(root: string): Promise<void> {
   expect(await ended).toBe('SIGKILL');
 }
 
-test('behavior: where there are no sources it runs what is there', async () => {
+test('behavior: without sources the existing build runs', async () => {
   const root = copyBuilt();
   for (const name of readdirSync(join(root, 'packages'))) {
     rmSync(join(root, 'packages', name, 'src'), { recursive: true, force: true });
@@ -152,7 +156,7 @@ test('behavior: where there are no sources it runs what is there', async () => {
   expect(out).toMatch(versionOnly);
 });
 
-test('error: with neither sources nor a build it says so', async () => {
+test('error: a copy with neither sources nor a build reports that', async () => {
   const root = copyUnbuilt();
   rmSync(join(root, 'packages/server/src'), { recursive: true });
   const { code, out, err } = await sluice(root, '--version');
@@ -160,7 +164,7 @@ test('error: with neither sources nor a build it says so', async () => {
   expect(err).toBe('sluice: there is neither a build nor sources to build it from\n');
 });
 
-test('error: a broken source is named, ends with 70, and does not pass for built', async () => {
+test('error: a broken source is reported with exit code 70 and does not count as built', async () => {
   const root = copyBuilt();
   appendFileSync(join(root, limitsFile), "\nconst broken: number = 'text';\n");
   const { code, out, err } = await sluice(root, '--version');
@@ -172,19 +176,19 @@ test('error: a broken source is named, ends with 70, and does not pass for built
   expect(existsSync(join(root, stampFile))).toBe(false);
 });
 
-test('error: a copy that cannot be written to, with sources that changed, is told who must build', async () => {
+test('error: a read-only copy with changed sources reports who must build', async () => {
   const root = copyBuilt();
   appendFileSync(join(root, limitsFile), '\n');
   execFileSync('chmod', ['-R', 'a+rX,a-w', root]);
   const args = [join(root, 'packages/server/bin/sluice.js'), '--version'];
-  // A root may write everywhere.
+  // The root user may write everywhere.
   const other = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const { status, stderr } = spawnSync(process.execPath, args, { ...other, encoding: 'utf8' });
   execFileSync('chmod', ['-R', 'u+w', root]);
   expect([status, stderr]).toEqual([70, expect.stringContaining('run `npm run build` as one who')]);
 });
 
-test('error: without installed packages the build says what to do', async () => {
+test('error: without installed packages the build reports what to do', async () => {
   const root = copyUnbuilt();
   rmSync(join(root, 'node_modules'), { recursive: true });
   const args = [join(root, 'packages/server/bin/sluice.js'), '--version'];
@@ -193,7 +197,7 @@ test('error: without installed packages the build says what to do', async () => 
   expect(err).toContain('run `npm ci` in');
 });
 
-test('error: the exit code tells a wrong command line from work that could not be done', async () => {
+test('error: the exit code distinguishes a wrong command line from a failure', async () => {
   const wrongCommand = await sluice(fresh, 'simulat');
   expect({ code: wrongCommand.code, out: wrongCommand.out }).toEqual({ code: 2, out: '' });
   expect(wrongCommand.err).toContain('(Did you mean simulate?)');

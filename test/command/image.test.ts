@@ -1,4 +1,4 @@
-/** What the Dockerfile puts into an image, put together from the build at hand: it must run where there are no sources. */
+/** Assembles the content of the image from the current build, as the Dockerfile does, and runs it without sources. */
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -20,7 +20,7 @@ const dockerfile = readFileSync(join(repositoryRoot, 'Dockerfile'), 'utf8');
 const root = mkdtempSync(join(tmpdir(), 'sluice-image-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Packages as the image has them: what the build stage removes is not there. */
+/** Copies the packages without the files that the build stage removes. */
 function copyPackages(): void {
   for (const name of readdirSync(join(repositoryRoot, 'packages'))) {
     const source = join(repositoryRoot, 'packages', name);
@@ -45,8 +45,8 @@ function linkDependencies(): void {
     symlinkSync(join('..', '..', 'packages', name), join(root, 'node_modules', '@sluice', name));
 }
 
-test('behavior: S-13 the image needs no sources, serves its page, and is healthy by its own check', async () => {
-  // What this copies by hand is what the build stage leaves.
+test('behavior: S-13 the image needs no sources, serves its page, and passes its own health check', async () => {
+  // This copies what the build stage keeps.
   expect(dockerfile).toContain('rm -rf packages/*/src packages/*/tsconfig*.json\n');
   expect(dockerfile).toMatch(/^USER node$/m);
   copyPackages();
@@ -55,7 +55,7 @@ test('behavior: S-13 the image needs no sources, serves its page, and is healthy
   const service = await ServiceProcess.startDemo(join(root, 'data'), command);
   const script = await (await service.get('/page.js')).text();
   expect(script.length).toBeGreaterThan(1_000);
-  // The check's own words, with the port that this service has.
+  // The command of the health check, with the port of this service.
   const check = /CMD \["node", "-e", "(.*)"\]/.exec(dockerfile)?.[1] ?? '';
   const port = Number(new URL(service.adminUrl).port) - 1;
   const healthy = () =>
@@ -65,7 +65,7 @@ test('behavior: S-13 the image needs no sources, serves its page, and is healthy
   expect(healthy()).toBe(1);
 });
 
-test('limit: S-14 the image and the unit bound the heap, to the same', () => {
+test('limit: S-14 the image and the systemd unit set the same heap limit', () => {
   const unit = readFileSync(join(repositoryRoot, 'ops/systemd/sluice.service'), 'utf8');
   const [image, service] = [dockerfile, unit].map(
     (text) => /NODE_OPTIONS=(\S+)/.exec(text)?.[1] ?? '',
@@ -76,7 +76,7 @@ test('limit: S-14 the image and the unit bound the heap, to the same', () => {
     const env = { ...process.env, NODE_OPTIONS: options };
     return Number(spawnSync(process.execPath, ['-e', print], { env, encoding: 'utf8' }).stdout);
   };
-  // The young space comes on top.
+  // The young generation is not part of the limit.
   expect(limitWith(image ?? '')).toBeGreaterThan(1_024 << 20);
   expect(limitWith(image ?? '')).toBeLessThan(1_200 << 20);
 });

@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { listRepositoryFiles, repositoryRoot } from '../repository-files.ts';
 
 /**
- * The repository as a stranger has it after `git clone` and `npm ci`: what git would hand over, nothing that is built.
- * It is copied file by file, because a clone would lack the change under test until that is committed. Packages are
- * those installed here, by links; our own are linked inside the copy, as npm does.
+ * Returns a copy of the repository as after `git clone` and `npm ci`: the files that git would provide, without a
+ * build. Files are copied one by one, because a clone would lack uncommitted changes. Installed packages are linked;
+ * our own packages are linked inside the copy, as npm does.
  */
 export function makeFreshCopy(): string {
   const root = mkdtempSync(join(tmpdir(), 'sluice-fresh-'));
@@ -16,14 +16,18 @@ export function makeFreshCopy(): string {
     const target = join(root, folder);
     mkdirSync(target, { recursive: true });
     const copied = files.filter((file) => dirname(file) === folder);
-    // Times are kept to the nanosecond, which no function of `node:fs` does: a build that is copied too is up to date.
+    // `cp` keeps modification times to the nanosecond, which `node:fs` does not. A copied build is therefore up to
+    // date.
     execFileSync('cp', ['-p', ...copied, target], { cwd: repositoryRoot });
   }
   linkPackages(root);
   return root;
 }
 
-/** What was built of the repository, or of a copy, for another copy: times are kept, so that it counts as up to date. */
+/**
+ * Copies the build of the repository, or of a copy, into another copy. Modification times are kept, so that it is up to
+ * date.
+ */
 export function copyBuild(from: string, to: string): void {
   const packages = readdirSync(join(from, 'packages')).map((name) => join('packages', name));
   for (const folder of [...packages, 'bench']) {
@@ -41,7 +45,7 @@ function linkPackages(root: string): void {
   mkdirSync(join(modules, '@sluice'));
   for (const name of readdirSync(join(root, 'packages'))) {
     symlinkSync(join('..', '..', 'packages', name), join(modules, '@sluice', name));
-    // Where two packages need two versions of a third, npm installs one of them here.
+    // If two packages need different versions of a third, npm installs one of them here.
     const nested = join(repositoryRoot, 'packages', name, 'node_modules');
     if (existsSync(nested)) symlinkSync(nested, join(root, 'packages', name, 'node_modules'));
   }
@@ -49,8 +53,8 @@ function linkPackages(root: string): void {
 }
 
 /**
- * File by file, so that for the compiler packages are inside the copy, and a build that came from elsewhere is of the
- * same ones, with only what changed to look at. Between two disks there are links to folders alone, which are as good but for that.
+ * Links the files one by one, so that the compiler sees the packages inside the copy and a copied build refers to the
+ * same ones. Across two disks only links to folders are possible, which work but cause a larger rebuild.
  */
 function linkFolders(source: string, names: readonly string[], target: string): void {
   const { status } = spawnSync('cp', ['-RPl', ...names, target], { cwd: source, stdio: 'ignore' });

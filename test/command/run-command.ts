@@ -6,10 +6,10 @@ export interface CommandResult {
   readonly err: string;
 }
 
-/** Runs a program as a person would from a shell in `cwd`, and collects what it prints. */
+/** Runs a program from a shell in `cwd` and collects its output. */
 export function runCommand(program: string, args: string[], cwd: string): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
-    // Offline, so that a command npm fails to find locally is an error here and not a question to a registry.
+    // Offline, so that a command that npm cannot find locally is an error and not a request to a registry.
     const env = { ...process.env, npm_config_offline: 'true', npm_config_loglevel: 'error' };
     const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';

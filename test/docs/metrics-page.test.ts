@@ -1,4 +1,4 @@
-/** The page about metrics, the dashboard and the alert rules against what a running service prints. */
+/** Compares the metrics page, the dashboard and the alert rules with the metrics of a running service. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,11 +11,11 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 interface Family {
   readonly type: string;
   readonly help: string;
-  /** Of all samples; `undefined` where there is none. */
+  /** The labels of all samples, or `undefined` if there are none. */
   labels: string | undefined;
 }
 
-/** Label names in their order, as the page writes them. */
+/** Returns the label names in order, as the page writes them. */
 function labelNames(pairs: string): string {
   const names = [...pairs.matchAll(/(\w+)="/g)].map(([, name]) => `\`${name}\``);
   return names.length === 0 ? '–' : names.join(', ');
@@ -71,7 +71,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('behavior: I-97 the page has every metric, its type and its meaning, and none beyond', () => {
+test('behavior: I-97 the page has exactly the existing metrics, with type and meaning', () => {
   expect(families.size).toBeGreaterThan(15);
   expect([...rows.keys()].sort()).toEqual([...families.keys()].sort());
   for (const [name, { type, help }] of families) {
@@ -81,20 +81,20 @@ test('behavior: I-97 the page has every metric, its type and its meaning, and no
   }
 });
 
-test('behavior: the labels on the page are those of the samples', () => {
+test('behavior: the page has the labels of the samples', () => {
   for (const [name, { labels }] of families) {
-    // An alarm is no part of a healthy service.
+    // A healthy service has no alarms.
     if (name === 'sluice_dataset_alarms') continue;
     expect([name, labels]).toEqual([name, rows.get(name)?.labels]);
   }
 });
 
-/** Words of an expression that look like a metric of ours. */
+/** Returns the names in an expression that look like our metrics. */
 function metricsIn(expression: string): string[] {
   return expression.match(/\b(?:sluice|process)_\w+/g) ?? [];
 }
 
-test('behavior: the dashboard asks for metrics that exist, by labels that they have', () => {
+test('behavior: the dashboard uses existing metrics and labels', () => {
   const board = JSON.parse(read('ops/grafana/sluice.json')) as {
     panels: { title: string; targets: { expr: string }[] }[];
     templating: { list: { query: string }[] };
@@ -106,7 +106,7 @@ test('behavior: the dashboard asks for metrics that exist, by labels that they h
   for (const expression of expressions) expectLabels(expression);
 });
 
-/** Each `metric{label=…}` names labels of that metric; `job` and `instance` are what Prometheus adds. */
+/** Checks that each `metric{label=…}` uses labels of that metric. Prometheus adds `job` and `instance`. */
 function expectLabels(expression: string): void {
   for (const [, name = '', matchers = ''] of expression.matchAll(/(\w+)\{([^}]*)\}/g)) {
     for (const [, label = ''] of matchers.matchAll(/(\w+)\s*[!=]~?/g)) {
@@ -116,7 +116,7 @@ function expectLabels(expression: string): void {
   }
 }
 
-test('behavior: the alert rules name metrics, labels and alarms that exist', () => {
+test('behavior: the alert rules use existing metrics, labels and alarms', () => {
   const rules = read('ops/prometheus/sluice.rules.yml');
   const expressions = [...rules.matchAll(/^ +expr: (.*)$/gm)].map(([, expr = '']) => expr);
   expect(expressions.length).toBeGreaterThan(5);
@@ -131,7 +131,7 @@ test('behavior: the alert rules name metrics, labels and alarms that exist', () 
   for (const code of codes) expect(ALARM_CODES).toContain(code);
 });
 
-/** What each matcher of a rise in a counter stands for, with the label it names. */
+/** Returns the metric, label and values of each matcher in a rate or increase. */
 function risesIn(rules: string): { metric: string; label: string; values: string[] }[] {
   const rise = /(?:rate|increase)\((\w+)\{(\w+)=~?"([^"]*)"\}/g;
   return [...rules.matchAll(rise)].map(([, metric = '', label = '', values = '']) => ({
@@ -141,7 +141,7 @@ function risesIn(rules: string): { metric: string; label: string; values: string
   }));
 }
 
-test('behavior: I-97 every counter whose rise is an alert is there from the start, at 0', () => {
+test('behavior: I-97 every counter that an alert watches exists from the start with the value 0', () => {
   const rises = risesIn(read('ops/prometheus/sluice.rules.yml'));
   expect(rises.length).toBeGreaterThan(2);
   for (const { metric, label, values } of rises) {
@@ -149,7 +149,7 @@ test('behavior: I-97 every counter whose rise is an alert is there from the star
   }
 });
 
-test('behavior: no alert rule adds what may be absent to something: that is absent too', () => {
+test('behavior: no alert rule does arithmetic with a metric that may be absent, because the result would be absent too', () => {
   const expressions = [...read('ops/prometheus/sluice.rules.yml').matchAll(/^ +expr: (.*)$/gm)];
   for (const [, expression] of expressions) expect(expression).not.toMatch(/\) [+*/-] /);
 });

@@ -6,7 +6,7 @@ import { STREAM_LIMITS } from '../../packages/server/src/stream/stream-limits.ts
 
 const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
 
-test('behavior: the page says what to do about every alarm, and about none that does not exist', () => {
+test('behavior: the page describes exactly the existing alarms', () => {
   const section = page.split(/^## /m).find((text) => text.startsWith('Alarms\n')) ?? '';
   const codes = [...section.matchAll(/^\| (`[^|]*) \| [^|]+ \| [^|]+ \|$/gm)].flatMap(([, cell]) =>
     [...(cell ?? '').matchAll(/`([a-z0-9-]+)`/g)].map(([, code]) => code),
@@ -14,7 +14,7 @@ test('behavior: the page says what to do about every alarm, and about none that 
   expect(codes.toSorted()).toEqual([...ALARM_CODES].toSorted());
 });
 
-test('behavior: S-06 a proxy is told not to gather answers, and to wait longer than a response may be quiet', () => {
+test('behavior: S-06 the proxy examples disable buffering and have a read timeout above the longest response', () => {
   const section = page.split(/^## /m).find((text) => text.startsWith('Behind a proxy\n')) ?? '';
   expect(section).toContain('proxy_buffering off;');
   const seconds = Number(/proxy_read_timeout (\d+)s;/.exec(section)?.[1]);
@@ -22,7 +22,7 @@ test('behavior: S-06 a proxy is told not to gather answers, and to wait longer t
   expect(section).toContain('flush_interval -1');
 });
 
-test('behavior: whatever is wrong with a block of a source is an alarm', () => {
+test('behavior: every error of a source block is an alarm', () => {
   const notOfSources = /^block-(file|line|slots|pool|worker)-/;
   const faults = Object.keys(ERRORS).filter(
     (code) => code.startsWith('block-') && !notOfSources.test(code),

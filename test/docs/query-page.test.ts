@@ -8,13 +8,13 @@ import { readGoldenQueries } from '../golden/read-golden.ts';
 
 const page = readFileSync(new URL('../../docs/query.md', import.meta.url), 'utf8');
 
-/** What stands between the marks of a section that is made from the tables of the protocol. */
+/** Returns the text between the markers of a section that is generated from the protocol tables. */
 function section(name: string): string | undefined {
   const pattern = new RegExp(`<!-- ${name}:start -->\n([^]*?)<!-- ${name}:end -->`);
   return pattern.exec(page)?.[1];
 }
 
-/** The code blocks of a language. */
+/** Returns the code blocks of a language. */
 function codeBlocks(language: string): readonly string[] {
   return [...page.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, 'gm'))].map(
     ([, code = '']) => code,
@@ -27,7 +27,7 @@ test('behavior: the page has the tables of the protocol', () => {
   expect(section('limits')).toBe(renderLimits());
 });
 
-test('behavior: every example is a legal query', () => {
+test('behavior: every example is a valid query', () => {
   const examples = codeBlocks('json');
   expect(examples.length).toBeGreaterThan(4);
   for (const example of examples) {
@@ -35,7 +35,7 @@ test('behavior: every example is a legal query', () => {
   }
 });
 
-test('behavior: every line of an answer is one that a golden query gets', () => {
+test('behavior: every response line on the page is a line of a golden query', () => {
   const lines = new Set(readGoldenQueries().flatMap(({ expected }) => expected.split('\n')));
   const shown = codeBlocks('jsonl').flatMap((code) => code.trimEnd().split('\n'));
   expect(shown.length).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import { configSchema } from '../../packages/server/src/app/config/config-schema
 import { pathBelow } from '../../packages/server/src/app/config/config-tree.ts';
 import type { SchemaNode } from '../../packages/server/src/app/config/schema-node.ts';
 
-/** The tables of `docs/configuration.md`: a heading and a table for every object of the schema. */
+/** Renders the tables of `docs/configuration.md`: a heading and a table for every object of the schema. */
 export function renderConfigTables(): string {
   const tables: string[] = [];
   renderObject(configSchema as SchemaNode, '', tables);

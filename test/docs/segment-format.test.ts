@@ -34,7 +34,7 @@ test.each([
   expect(shown(marker)).toBe(wanted);
 });
 
-test('behavior: domains, codings and kinds of parts are those of the code', () => {
+test('behavior: the page has the domains, codings and kinds of parts of the code', () => {
   expect(shown('domains')).toBe(DOMAINS.map((name) => `\`${name}\``).join(', '));
   for (const [name, number] of Object.entries(CODING))
     expect(page).toMatch(new RegExp(`^\\| ${name} \\| ${number} \\|`, 'm'));
@@ -42,7 +42,7 @@ test('behavior: domains, codings and kinds of parts are those of the code', () =
     expect(page).toMatch(new RegExp(`^\\| ${kind} \\| [^|]+ \\| [a-z]`, 'm'));
 });
 
-test('behavior: the bounds and sizes on the page are those of the code', () => {
+test('behavior: the page has the limits of the code', () => {
   const numbers = [
     ...Object.values(SEGMENT_LIMITS),
     GROUP_LIMITS.transactionCountMax,

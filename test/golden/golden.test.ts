@@ -10,7 +10,7 @@ import { readGoldenBlocks, readGoldenQueries } from './read-golden.ts';
 
 type Engine = (query: Query, blocks: readonly Block[]) => string | Promise<string>;
 
-/** Every engine must give the same bytes. */
+/** Every engine must return the same bytes. */
 const engines: Readonly<Record<string, Engine>> = {
   reference: answerQuery,
   segment: (query, blocks) => answerFast(query, blocks),
@@ -31,7 +31,7 @@ for (const [name, answer] of Object.entries(engines)) {
   });
 }
 
-test('behavior: every golden query says what it shows, and asks something of its own', () => {
+test('behavior: every golden query has a description and differs from the others', () => {
   expect(queries.length).toBeGreaterThanOrEqual(30);
   expect(new Set(queries.map(({ body }) => body)).size).toBe(queries.length);
   for (const { about } of queries) expect(about).toMatch(/\w.*\.\n$/);

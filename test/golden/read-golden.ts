@@ -1,10 +1,10 @@
 /**
- * The golden queries: folders named after the question they ask, over the few blocks in `blocks`. Each holds `query.json`,
- * `expected.jsonl` and a line on what it shows. What is expected was derived by reading the blocks, never by running an
- * engine: keep it so.
+ * The golden queries: folders named after the question they answer, over the few blocks in `blocks`. Each contains
+ * `query.json`, `expected.jsonl` and a line that says what it shows. The expected lines were derived by reading the
+ * blocks, never by running an engine; keep it that way.
  *
- * A block file is a `Block` with three things spelled for a reader: quantities of 64 bits are decimal text, an error
- * object is the text of its JSON, and instruction data is hex.
+ * A block file is a `Block` in a readable notation: 64-bit quantities are decimal text, an error object is JSON text,
+ * and instruction data is hex.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ import type { Block } from '../../packages/server/src/ledger/block.ts';
 
 const folder = dirname(fileURLToPath(import.meta.url));
 
-/** The fields that are bigint in a `Block`. */
+/** The fields that are bigints in a `Block`. */
 const quantities = new Set([
   'timestamp',
   'fee',
@@ -41,7 +41,7 @@ function revive(key: string, value: unknown): unknown {
 
 export interface GoldenQuery {
   readonly name: string;
-  /** The body of the request. */
+  /** The request body. */
   readonly body: string;
   readonly expected: string;
   readonly about: string;

@@ -5,10 +5,10 @@ import type { AccountState, Ground } from '../scenarios/ground.ts';
 
 const ACCOUNT_OVERHEAD_BYTES = 128n;
 const LAMPORTS_PER_BYTE = 6_960n;
-/** All lamports of a ledger together are a u64, so no account can hold 2^64 - 1 of them. */
+/** The total lamports of a ledger are a u64, so no account can hold 2^64 - 1 of them. */
 const LAMPORTS_MAX = 2n ** 60n;
 
-/** Accounts and programs that a node's ledger begins with, as files it is told to load. */
+/** The accounts and programs of a node's genesis, as files that the node loads. */
 export class NodeGenesis implements Ground {
   readonly #folder: string;
   readonly #programs = new Map<Address, string>();
@@ -24,13 +24,13 @@ export class NodeGenesis implements Ground {
     return join(this.#folder, 'accounts');
   }
 
-  /** The node's arguments. */
+  /** Returns the command line arguments for the node. */
   get args(): readonly string[] {
     const programs = [...this.#programs].flatMap((program) => ['--bpf-program', ...program]);
     return ['--account-dir', this.#accountFolder, ...programs];
   }
 
-  /** From now on what scenarios put in place is there already, as long as they ask for the same. */
+  /** Called when the node starts. Accounts and programs that scenarios add afterwards must already be part of the genesis. */
   start(recentSlot: bigint): void {
     this.#isStarted = true;
     this.#recentSlot = recentSlot;
@@ -46,7 +46,7 @@ export class NodeGenesis implements Ground {
     if (this.#isStarted) return;
     const held = lamports < LAMPORTS_MAX ? lamports : LAMPORTS_MAX;
     const bytes = Buffer.from(data).toString('base64');
-    // Written by hand: `JSON.stringify` knows no integers of 64 bits.
+    // Written as text, because `JSON.stringify` has no 64-bit integers.
     const account = `{"lamports":${held},"data":["${bytes}","base64"],"owner":"${owner}","executable":false,"rentEpoch":18446744073709551615,"space":${data.length}}`;
     const path = join(this.#accountFolder, `${address}.json`);
     writeFileSync(path, `{"pubkey":"${address}","account":${account}}`);

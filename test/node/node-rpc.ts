@@ -9,7 +9,7 @@ export class NodeRpcError extends Error {
   }
 }
 
-/** Asks a node, without any of the code under test. */
+/** Calls a node without using the code under test. */
 export class NodeRpc {
   readonly url: string;
 
@@ -35,7 +35,7 @@ export class NodeRpc {
     return this.call('getSlot', [{ commitment }]);
   }
 
-  /** Finalized slots that have a block. */
+  /** Returns the finalized slots that have a block. */
   listSlots(first: bigint, last: bigint): Promise<readonly bigint[]> {
     return this.call('getBlocks', [Number(first), Number(last), { commitment: 'finalized' }]);
   }

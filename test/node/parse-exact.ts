@@ -1,4 +1,4 @@
-/** A JSON value whose integers are bigints. */
+/** A JSON value with integers as bigints. */
 export type Exact =
   | null
   | boolean
@@ -9,7 +9,7 @@ export type Exact =
 
 const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** `JSON.parse` with every digit kept; a fraction comes as its text, which nothing here compares. */
+/** Parses JSON and keeps every digit. A fraction is returned as text, which no test compares. */
 export function parseExact(text: string): Exact {
   const marked = text.replace(stringOrNumber, (token) =>
     token.startsWith('"') ? `"t${token.slice(1)}` : `"n${token}"`,

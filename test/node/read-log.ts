@@ -1,18 +1,18 @@
-/** A transaction's log, read against its calls, in the plainest way that a node of today allows. */
+/** Matches a transaction's log with its calls, in the simplest way that works for a current node. */
 import assert from 'node:assert/strict';
 
 export interface LoggedCall {
   readonly program: string;
   readonly height: number;
   readonly path: readonly bigint[];
-  /** False for what comes after a failure. */
+  /** False for instructions after a failure. */
   readonly ran: boolean;
 }
 
 export interface ReadCall {
   error: string | null;
   units: bigint | null;
-  /** Its result was seen. */
+  /** Whether its result line was found. */
   isClosed: boolean;
 }
 
@@ -34,7 +34,7 @@ const INVOKE = new RegExp(`^Program ${ID} invoke \\[(\\d+)\\]$`, 's');
 const RESULT = new RegExp(`^Program ${ID} (?:success|failed: (.*))$`, 's');
 const UNITS = new RegExp(`^Program ${ID} consumed (\\d+) of \\d+ compute units$`, 's');
 
-/** `calls` in the order in which they were made. */
+/** Reads a log. `calls` must be in execution order. */
 export function readLog(calls: readonly LoggedCall[], log: readonly string[]): ReadLog {
   const read = new Map(
     calls.map((call): [LoggedCall, ReadCall] => [
@@ -49,7 +49,7 @@ export function readLog(calls: readonly LoggedCall[], log: readonly string[]): R
     if (line === 'Log truncated') return { calls: read, lines, isCut: true };
     const invoke = INVOKE.exec(line);
     if (invoke) {
-      // Programs that print nothing, and calls refused before they began, are passed over.
+      // Skips programs that print nothing, and calls that failed before they started.
       const isMeant = ({ program, height }: LoggedCall) =>
         program === invoke[1] && height === Number(invoke[2]);
       const at = calls.findIndex((call, place) => place >= next && isMeant(call));

@@ -1,6 +1,6 @@
 /**
- * What a block of a node holds, in the form of the service's lines, read a second time: asked for in another encoding,
- * decoded by a library, and mapped without any of the service's code.
+ * Reads a block of a node independently of the service and returns it in the format of the service's lines: it is
+ * requested in another encoding, decoded by a library, and mapped without the code of the service.
  */
 import {
   type Address,
@@ -84,7 +84,7 @@ interface RawReward {
 type Message = CompiledTransactionMessage & { readonly lifetimeToken: string };
 
 const VOTE_PROGRAM = 'Vote111111111111111111111111111111111111111';
-/** Programs that may run without a line of their own. */
+/** Programs that may run without log lines. */
 const SILENT_PROGRAMS: ReadonlySet<string> = new Set([
   'Ed25519SigVerify111111111111111111111111111',
   'KeccakSecp256k11111111111111111111111111111',
@@ -98,7 +98,7 @@ const SILENT_PROGRAMS: ReadonlySet<string> = new Set([
   'ZkTokenProof1111111111111111111111111111111',
 ]);
 
-/** The line of everything that a block holds. */
+/** Returns the line with all records of a block. */
 export async function readNodeBlock(rpc: NodeRpc, slot: bigint, votes: Votes): Promise<BlockLine> {
   const block = await rpc.call<RawBlock>('getBlock', [
     Number(slot),
@@ -137,7 +137,7 @@ export async function readNodeBlock(rpc: NodeRpc, slot: bigint, votes: Votes): P
   };
 }
 
-/** What a transaction of which nothing ran has as null. */
+/** The fields that are null for a transaction that executed nothing. */
 function withoutNulls(meta: RawTransaction['meta']): RawMeta {
   const { innerInstructions, logMessages } = meta;
   return { ...meta, innerInstructions: innerInstructions ?? [], logMessages: logMessages ?? [] };
@@ -207,7 +207,7 @@ interface Call extends LoggedCall {
   readonly data: string;
 }
 
-/** All calls, in the order in which they were made; those of an instruction are counted where their caller stands. */
+/** Returns all calls in execution order. Inner instructions are numbered within their caller. */
 function readCalls(message: Message, meta: RawMeta, keys: readonly string[]): Call[] {
   const key = (index: bigint | number): string => keys[Number(index)] as string;
   const ranCount = countRan(meta);
@@ -224,7 +224,7 @@ function readCalls(message: Message, meta: RawMeta, keys: readonly string[]): Ca
       instructions.map((raw): Call => {
         const height = Number(raw.stackHeight);
         const caller = callers[height - 2];
-        if (caller === undefined) throw new Error('a call without a caller');
+        if (caller === undefined) throw new Error('an inner instruction has no caller');
         const path = [...caller.path, caller.calls++];
         callers.splice(height - 1, callers.length, { path, calls: 0n });
         const accounts = raw.accounts.map(key);
@@ -253,7 +253,7 @@ function readTopCalls(message: Message) {
   }));
 }
 
-/** How many top-level instructions ran, the failing one included. */
+/** Returns how many top-level instructions were executed, including a failing one. */
 function countRan({ err, logMessages, innerInstructions }: RawMeta): bigint {
   const all = 2n ** 64n;
   if (err === null) return all;
@@ -322,7 +322,7 @@ function byAccount(a: { readonly account: string }, b: { readonly account: strin
   return compareValues(a.account, b.account);
 }
 
-/** By key, then type, then amounts: a node's own order means nothing. */
+/** Sorts rewards by key, type and amounts, because the order of a node has no meaning. */
 function readRewards(rewards: readonly RawReward[]): Line[] {
   return [...rewards]
     .sort(

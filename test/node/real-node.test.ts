@@ -1,6 +1,7 @@
 /**
- * The service beside a real node: real transactions, either side killed and started again, and every stored block held
- * against a second reading of the node. The tests build on each other: one node, one data folder, one history.
+ * Runs the service against a real node with real transactions. Both processes are killed and restarted, and every
+ * stored block is compared with an independent reading of the node. The tests depend on each other: they share one node
+ * and one data folder.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,9 +19,9 @@ import { type SentPlans, sendPlans } from './send-plans.ts';
 import { readSluiceLines, type SluiceLine } from './sluice-lines.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Each sends every scenario, by people of its own. */
+/** Each round sends every scenario with different accounts. */
 const ROUNDS = ['first', 'second', 'third'] as const;
-/** Finality is some 32 slots of 400 ms, and the machine may be busy. */
+/** Finality takes about 32 slots of 400 ms, and the machine may be busy. */
 const FINAL_SECONDS_MAX = 120;
 
 interface BlockRef {
@@ -41,7 +42,7 @@ const services = new Set<ServiceProcess>();
 
 beforeAll(async () => {
   for (const round of ROUNDS) await planRound(round);
-  // Everything stays to be read a second time.
+  // All blocks are kept for the comparison.
   const args = [...genesis.args, '--limit-ledger-size', '10000000'];
   node = await RealNode.prepare({ binary: nodeBinary(), folder: join(folder, 'ledger'), args });
 });
@@ -82,7 +83,7 @@ function waitForFinalized(one: ServiceProcess, slot: bigint): Promise<BlockRef> 
   });
 }
 
-/** Every stored block of a range against the node; the lines are returned for what else is to be seen in them. */
+/** Compares every stored block of a range with the node and returns the lines. */
 async function compare(one: ServiceProcess, fromBlock: number, votes: Votes) {
   const finalized = await one.getJson<BlockRef>('/datasets/mine/finalized-head');
   const lines = await readSluiceLines(one, { fromBlock, toBlock: finalized.number });
@@ -91,7 +92,7 @@ async function compare(one: ServiceProcess, fromBlock: number, votes: Votes) {
   let height: Exact = null;
   for (const line of lines) {
     const read = await readNodeBlock(node.rpc, line.header.number, votes);
-    // A height that the node does not know is one more than the parent's.
+    // An unknown height is one more than the height of the parent.
     if (read.header.height === null && typeof height === 'bigint') read.header.height = height + 1n;
     expect(line).toEqual(read);
     height = read.header.height;
@@ -108,7 +109,7 @@ function countSkipped(lines: readonly SluiceLine[]): number {
   return gaps.reduce((sum, gap) => sum + Math.max(gap, 0), 0);
 }
 
-test('default: a service that was there before its node follows it from genesis', async () => {
+test('default: a service that was started before its node follows it from genesis', async () => {
   service = await startService('data', ['--from', 'genesis']);
   await node.start();
   const sent = await sendRound('first');
@@ -118,15 +119,16 @@ test('default: a service that was there before its node follows it from genesis'
   const signatures = new Set(
     find(lines, 'transactions').map((one) => (one['signatures'] as string[])[0]),
   );
-  // What is too large for a ledger was not sent; the rest is in blocks, but for the few that a version of a node refuses.
+  // Transactions that are too large were not sent. All others are in blocks, except the few that this version of the
+  // node rejects.
   expect(sent.refused.size).toBeLessThan(sent.landed.size / 10);
   for (const [title, signature] of sent.landed) {
-    // The one vote among them is left out, as are the node's own.
+    // The vote among them is dropped, like the votes of the node.
     expect(signatures.has(signature), title).toBe(title !== 'a vote, failed');
   }
 });
 
-test('behavior: what was sent is of all kinds', async () => {
+test('behavior: the sent transactions cover all record kinds', async () => {
   const lines = await compare(service, 0, 'drop');
   const transactions = find(lines, 'transactions');
   const instructions = find(lines, 'instructions');
@@ -150,7 +152,7 @@ test('behavior: what was sent is of all kinds', async () => {
   expect(Math.max(...depths)).toBe(9);
 });
 
-test('behavior: killed while blocks come, the service goes on without gap or double', async () => {
+test('behavior: a service that is killed while blocks arrive continues without gaps or duplicates', async () => {
   const sending = sendRound('second');
   const before = await service.getJson<BlockRef>('/datasets/mine/head');
   await waitFor('a few more blocks', 60, async () => {
@@ -165,7 +167,7 @@ test('behavior: killed while blocks come, the service goes on without gap or dou
   await compare(service, 0, 'drop');
 });
 
-test('behavior: a node killed and started again is followed over the slots it left out', async () => {
+test('behavior: the service follows a restarted node across its skipped slots', async () => {
   const sent = await sendRound('third');
   report('third', sent);
   await node.kill();
@@ -176,7 +178,8 @@ test('behavior: a node killed and started again is followed over the slots it le
   await node.start();
   const slot = await node.rpc.slot('processed');
   process.stderr.write(`head ${head.number} when killed, node at ${slot} after restart\n`);
-  // It goes back to its last root and replays from there: only what it calls final again can be compared.
+  // The node restarts from its last root and replays, so only blocks that it reports as finalized again can be
+  // compared.
   const beyond = BigInt(head.number) + 1n;
   await waitForFinalized(service, slot > beyond ? slot : beyond);
   const lines = await compare(service, 0, 'drop');
@@ -186,7 +189,7 @@ test('behavior: a node killed and started again is followed over the slots it le
   expect(status.alarms).toEqual([]);
 });
 
-test('behavior: a dataset that begins later and keeps votes catches up and holds the same', async () => {
+test('behavior: a dataset that starts later and keeps votes catches up and has the same blocks', async () => {
   const finalized = await node.rpc.slot('finalized');
   const late = await startService('late', ['--from', '20', '--votes', 'keep']);
   await waitForFinalized(late, finalized);

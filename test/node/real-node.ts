@@ -5,20 +5,20 @@ import { createServer } from 'node:net';
 import { NodeRpc } from './node-rpc.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Loading a ledger under load takes a while. */
+/** Loading a ledger takes long on a busy machine. */
 const START_SECONDS_MAX = 120;
-/** RPC, WebSocket, faucet, gossip, then those that the node chooses itself. */
+/** Ports for RPC, WebSocket, faucet and gossip, then a range for the node. */
 const PORT_COUNT = 48;
 
 export interface RealNodeOptions {
   readonly binary: string;
-  /** Its ledger: kept over restarts. */
+  /** The ledger folder, which is kept across restarts. */
   readonly folder: string;
-  /** Beyond those that put it on loopback. */
+  /** Additional arguments. */
   readonly args: readonly string[];
 }
 
-/** A node as a process of its own, on loopback, at the same ports after a restart. */
+/** A node process on loopback that keeps its ports across restarts. */
 export class RealNode {
   readonly rpc: NodeRpc;
   readonly #options: RealNodeOptions;
@@ -31,12 +31,12 @@ export class RealNode {
     this.rpc = new NodeRpc(`http://127.0.0.1:${port}`);
   }
 
-  /** It has its address, and does not run yet. */
+  /** Creates a node with its addresses, without starting it. */
   static async prepare(options: RealNodeOptions): Promise<RealNode> {
     return new RealNode(options, await findPort());
   }
 
-  /** Resolves when it has a confirmed block. */
+  /** Starts the node and resolves when it has a confirmed block. */
   async start(): Promise<void> {
     const { binary, folder, args } = this.#options;
     const port = this.#port;
@@ -66,12 +66,12 @@ export class RealNode {
       });
     }
     await waitFor('a confirmed block of the node', START_SECONDS_MAX, async () => {
-      if (child.exitCode !== null) throw new Error(`the node ended: ${text}`);
+      if (child.exitCode !== null) throw new Error(`the node exited: ${text}`);
       return (await this.rpc.slot('confirmed')) > 0n ? true : undefined;
     });
   }
 
-  /** As if the machine had lost its power. */
+  /** Kills the node, as a power loss would. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -81,7 +81,7 @@ export class RealNode {
   }
 }
 
-/** The first of a run of ports, below those that systems hand out by themselves. */
+/** Returns the first of a range of free ports below the ephemeral ports. */
 async function findPort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000 - PORT_COUNT);

@@ -7,7 +7,10 @@ With Rust at hand, half an hour on two cores:
   SOLANA_TEST_VALIDATOR=~/.cargo/bin/solana-test-validator npm run test:node
 See docs/testing-with-a-node.md.`;
 
-/** Where the node's binary is. Who asks for these tests and has none is told, not shown a run of nothing. */
+/**
+ * Returns the path of the node's binary. Throws instructions if it is missing, because a skipped run would look like
+ * success.
+ */
 export function nodeBinary(): string {
   const path = process.env['SOLANA_TEST_VALIDATOR'];
   if (path === undefined || path === '') throw new Error(HOW);

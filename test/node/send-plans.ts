@@ -12,22 +12,22 @@ import type { PlannedTransaction } from '../scenarios/planned-transaction.ts';
 import { type NodeRpc, NodeRpcError } from './node-rpc.ts';
 
 const POLL_MS = 200;
-/** A node that just started, or has no time, forgets what it was sent: what is in no block is sent again. */
+/** A node that has just started or is overloaded loses transactions, so those that are in no block are sent again. */
 const RESEND_MS = 2_000;
-/** A blockhash is good for a minute. */
+/** A blockhash is valid for a minute. */
 const QUIET_MS_MAX = 60_000;
 
 export interface SentPlans {
-  /** Signatures of what is confirmed, by title. */
+  /** Signatures of confirmed transactions by title. */
   readonly landed: ReadonlyMap<string, string>;
-  /** Titles of what the node did not take, with its reason, or what never came into a block. */
+  /** Titles of transactions that the node rejected, with the reason, or that were never included in a block. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Titles of what is larger than a ledger takes. */
+  /** Titles of transactions that are too large. */
   readonly tooLarge: readonly string[];
   readonly lastSlot: bigint;
 }
 
-/** Sends real transactions, failing ones too, and waits until each is in a confirmed block. */
+/** Sends transactions, including failing ones, and waits until each is in a confirmed block. */
 export async function sendPlans(
   rpc: NodeRpc,
   plans: readonly PlannedTransaction[],
@@ -82,7 +82,7 @@ interface SignatureStatus {
   readonly confirmationStatus: string;
 }
 
-/** The slots of those that are in a confirmed block, once all are or none has come for a while. */
+/** Returns the slots of the confirmed transactions when all are confirmed, or when no more arrive. */
 async function waitUntilLanded(
   rpc: NodeRpc,
   sent: readonly SentTransaction[],

@@ -20,7 +20,7 @@ export interface SluiceLine {
   readonly [kind: string]: Exact;
 }
 
-/** Every field of every record of every finalized block of a range. */
+/** Returns all records with all fields of the finalized blocks of a range. */
 export async function readSluiceLines(
   service: ServiceProcess,
   range: { readonly fromBlock: number; readonly toBlock: number },

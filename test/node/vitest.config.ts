@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run test:node`: needs a node's binary and minutes, so it is no part of `npm test`. */
+/**
+ * The configuration of `npm run test:node`, which needs a node's binary and minutes and is therefore not part of `npm
+ * test`.
+ */
 export default defineConfig({
   test: {
     globalSetup: ['./test/node/require-node.ts', './test/build-once.ts'],

@@ -1,6 +1,6 @@
 const POLL_MS = 100;
 
-/** Asks again until there is an answer; a fault is no answer. Beyond the time it says what it waited for. */
+/** Retries until a value is returned. An error counts as no value. After the timeout it throws what it waited for. */
 export async function waitFor<Value>(
   what: string,
   seconds: number,

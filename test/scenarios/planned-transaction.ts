@@ -83,7 +83,7 @@ export function refusedCall(instruction: Instruction): Call {
   return { instruction, prints: 'nothing', steps: [] };
 }
 
-export function log(message: string): Line {
+function log(message: string): Line {
   return { kind: 'log', message };
 }
 

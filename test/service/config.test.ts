@@ -1,4 +1,4 @@
-/** `sluice serve --config` and `sluice config` as an operator runs them. */
+/** Runs `sluice serve --config` and `sluice config` as an operator does. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ async function run(...args: string[]): Promise<{ code: number; out: string; err:
   return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
 }
 
-/** The names of a folder's files and what is in them. */
+/** Returns the files of a folder with their content. */
 function filesOf(path: string): string[] {
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -89,7 +89,7 @@ async function untilHead(slot: number): Promise<void> {
   }
 }
 
-test('default: datasets, aliases, dialects, sources and keys are as the file says', async () => {
+test('default: datasets, aliases, dialects, sources and keys are as configured', async () => {
   await untilHead(20);
   expect(await (await ask('bob', '/datasets/other/metadata')).json()).toEqual({
     dataset: 'demo',
@@ -103,7 +103,7 @@ test('default: datasets, aliases, dialects, sources and keys are as the file say
   expect(await statusFor('mallory')).toBe(401);
 });
 
-test('behavior: SIGHUP: a new key works, one that is gone is 401 and its streams end on a line', async () => {
+test('behavior: SIGHUP activates a new key; a removed key gets 401 and its streams end after a whole line', async () => {
   const followed = await stream('bob', { fromBlock: 0, includeAllBlocks: true });
   writeKeys('alice', 'carol');
   const ended = followed.text();
@@ -114,7 +114,7 @@ test('behavior: SIGHUP: a new key works, one that is gone is 401 and its streams
   expect((await ended).endsWith('\n')).toBe(true);
 });
 
-test('behavior: SIGHUP: limits act at once, and what needs a start is named', async () => {
+test('behavior: SIGHUP applies limits at once and lists the changes that need a restart', async () => {
   const items = (count: number) => ({
     fromBlock: 0,
     toBlock: 1,
@@ -137,7 +137,7 @@ test('behavior: SIGHUP: limits act at once, and what needs a start is named', as
   );
 });
 
-test('error: SIGHUP with a fault in the file, or in the key file, changes nothing and says so', async () => {
+test('error: SIGHUP with an invalid configuration or key file changes nothing and logs the reason', async () => {
   writeFileSync(file, config('limits:\n  query: { itemsCountMax: 50 }\n'));
   const [line = ''] = await service.reload('everything stays as it was');
   expect(JSON.parse(line)).toMatchObject({
@@ -153,7 +153,7 @@ test('error: SIGHUP with a fault in the file, or in the key file, changes nothin
   await service.reload('were read again');
 });
 
-test('behavior: a secret is in no log, metric, answer, error or print, and no path in an answer (F-17, S-15)', async () => {
+test('behavior: a secret is in no log, metric, response, error or output, and no response contains a path (F-17, S-15)', async () => {
   const texts = [service.text, service.log.join('\n')];
   for (const path of ['/datasets/demo/status', '/docs', '/datasets']) {
     texts.push(await (await ask('carol', path)).text());
@@ -173,12 +173,12 @@ test('behavior: a secret is in no log, metric, answer, error or print, and no pa
   for (const hidden of [folder, '127.0.0.1', 'carol', 'keys.txt']) {
     expect(texts[2]).not.toContain(hidden);
     expect(texts[4]).not.toContain(hidden);
-    // The page of the interface names the address that it was asked at.
+    // The documentation page contains the address of the request.
     if (hidden !== '127.0.0.1') expect(texts[3]).not.toContain(hidden);
   }
 });
 
-test('behavior: there is no route for a debugger, and a page that says how to report (S-15)', async () => {
+test('behavior: there is no debugger route, and a page describes how to report vulnerabilities (S-15)', async () => {
   for (const path of ['/debug', '/debug/vars', '/inspect', '/json/list', '/heapdump', '/config']) {
     expect((await ask('carol', path)).status, path).toBe(404);
     expect((await fetch(`${service.adminUrl}${path}`)).status, path).toBe(404);
@@ -187,7 +187,7 @@ test('behavior: there is no route for a debugger, and a page that says how to re
   expect(page).toContain('## Reporting');
 });
 
-test('behavior: F-71 a dataset that is taken out of the file is kept, and not fed any more', async () => {
+test('behavior: F-71 a dataset that is removed from the configuration is kept but no longer fed', async () => {
   const data = join(folder, 'data/demo');
   await untilHead(45);
   await service.end('SIGTERM');
@@ -207,7 +207,7 @@ test('behavior: F-71 a dataset that is taken out of the file is kept, and not fe
   expect(filesOf(data)).toEqual(before);
 });
 
-test('error: a file with a fault refuses to start, by key and line', async () => {
+test('error: an invalid configuration prevents the start and is reported with key and line', async () => {
   const wrong = join(folder, 'wrong.yaml');
   writeFileSync(wrong, 'listen:\n  prot: 1\nlog:\n  level: loud\n');
   await expect(ServiceProcess.startServe(['--config', wrong])).rejects.toThrow(
@@ -217,7 +217,7 @@ test('error: a file with a fault refuses to start, by key and line', async () =>
   expect([code, out.match(/line \d/g)]).toEqual([1, ['line 2', 'line 4']]);
 });
 
-test('error: a key file that is not there is told by key and line, beside other faults', async () => {
+test('error: a missing key file is reported with key and line, together with other errors', async () => {
   const wrong = join(folder, 'wrong.yaml');
   writeFileSync(wrong, 'listen:\n  keys: nowhere.txt\ndialects: [solana]\n');
   const { code, out } = await run('config', 'check', wrong);
@@ -226,7 +226,7 @@ test('error: a key file that is not there is told by key and line, beside other 
   expect(out).toMatch(/file \S*wrong\.yaml, key listen\.keys, line 2, found "\S*nowhere\.txt"/);
 });
 
-test('default: init writes a file that check accepts and serve runs, and overwrites none', async () => {
+test('default: init writes a file that check accepts and serve runs, and does not overwrite an existing one', async () => {
   const fresh = mkdtempSync(join(tmpdir(), 'sluice-init-'));
   const path = join(fresh, 'sluice.yaml');
   expect((await run('config', 'init', path)).code).toBe(0);

@@ -1,4 +1,4 @@
-/** The built command, as a person runs it: start, ask, stop, kill, start again. */
+/** Runs the built command as a user does: start, query, stop, kill, restart. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ function linesOf(text: string): Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** Every block of a bounded range of a dataset. */
+/** Returns every block of a bounded range of a dataset. */
 async function readBlocks(dataset: string, fromBlock: number, toBlock: number): Promise<Line[]> {
   const body = { fromBlock, toBlock, fields, includeAllBlocks: true };
   const response = await demo.query(`/datasets/${dataset}/stream`, body);
@@ -85,7 +85,7 @@ function waitForHead(slot: number): Promise<BlockRef> {
   });
 }
 
-test('default: it says what it does, where, what it costs, and what to paste', () => {
+test('default: it prints what it does, its addresses, its resource usage, and an example command', () => {
   expect(demo.text).toContain('ledger-beta');
   expect(demo.text).toContain(folder);
   expect(demo.text).toMatch(/about \d+\.\d GB a day, \d+\.\d GB free/);
@@ -94,7 +94,7 @@ test('default: it says what it does, where, what it costs, and what to paste', (
   );
 });
 
-test('default: what it says to paste works as soon as it is said', async () => {
+test('default: the printed example command works immediately', async () => {
   expect(firstAnswer.status).toBe(200);
   expect(await firstAnswer.text()).toContain('"number":0');
 });
@@ -116,7 +116,7 @@ test('default: two datasets over one ledger, one from genesis, one from February
   expect(firstDay).toMatch(/^2025-02-01/);
 });
 
-test('behavior: the operator sees it ready, healthy and measured, the public does not (S-02)', async () => {
+test('behavior: ready, health and metrics are on the operator listener only (S-02)', async () => {
   await waitFor(async () =>
     (await fetch(`${demo.adminUrl}/ready`)).status === 200 ? true : undefined,
   );
@@ -126,7 +126,7 @@ test('behavior: the operator sees it ready, healthy and measured, the public doe
   expect((await demo.get('/metrics')).status).toBe(404);
 });
 
-test('behavior: lines keep coming, and a head just seen is streamable (I-60)', async () => {
+test('behavior: lines keep arriving, and a reported head can be streamed (I-60)', async () => {
   await waitForFinalized('ledger-beta', 150);
   const head = await demo.getJson<BlockRef>('/datasets/ledger-beta/head');
   const body = { fromBlock: head.number, toBlock: head.number + 6, fields, includeAllBlocks: true };
@@ -136,7 +136,7 @@ test('behavior: lines keep coming, and a head just seen is streamable (I-60)', a
   expect(lines.length).toBeGreaterThan(2);
 });
 
-test('behavior: records come filtered, compressed and with the head headers', async () => {
+test('behavior: a response has filtered records, compression and the head headers', async () => {
   const finalized = await waitForFinalized('ledger-beta', 120);
   const response = await fetch(`${demo.url}/datasets/ledger-beta/finalized-stream`, {
     method: 'POST',
@@ -150,7 +150,7 @@ test('behavior: records come filtered, compressed and with the head headers', as
   expect(lines.some(({ tokenBalances }) => (tokenBalances?.length ?? 0) > 0)).toBe(true);
 });
 
-test('error: wrong requests have their statuses', async () => {
+test('error: invalid requests get the documented statuses', async () => {
   const path = '/datasets/ledger-mainnet/stream';
   const statuses = await Promise.all([
     demo.query(path, { fromBlock: 99 }),
@@ -168,7 +168,7 @@ test('error: wrong requests have their statuses', async () => {
 });
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(
-  'behavior: after %s it goes on without gap or duplicate, and soon (I-30, I-70, L-19)',
+  'behavior: after %s it continues without gaps or duplicates within seconds (I-30, I-70, L-19)',
   async (signal) => {
     const finalized = await waitForFinalized('ledger-beta', 160);
     const before = await readBlocks('ledger-beta', 0, finalized.number);
@@ -177,7 +177,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const ended = demo.end(signal);
     const body = await response.text().catch(() => 'broken');
     if (signal === 'SIGTERM') {
-      // Cut short, it still decodes to a whole last line.
+      // A truncated response still decodes up to its last whole line.
       expect(linesOf(body).length).toBeGreaterThan(0);
       expect(await ended).toBe(0);
     } else {
@@ -187,14 +187,14 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const startMs = performance.now();
     demo = await ServiceProcess.startDemo(folder);
     expect(demo.text).toMatch(/ledger-beta \(goes on from slot \d+\)/);
-    // Nobody gave an option that would be ignored.
+    // No option was given that would be ignored.
     expect(demo.log.filter((line) => line.includes('ignored'))).toEqual([]);
     const servingMs = performance.now() - startMs;
     const head = await demo.getJson<BlockRef>('/datasets/ledger-beta/head');
     expect(head.number).toBeGreaterThanOrEqual(finalized.number);
-    // Five seconds, and what it takes to start anything at all while other tests take the processor away.
+    // Five seconds, plus the time of starting any process while other tests use the CPU.
     expect(servingMs).toBeLessThan(5_000 + 8 * command.ms);
-    // Of the processor's own time it is less, unless to start anything at all takes long of that as well.
+    // Or less in CPU time, unless starting any process takes long in CPU time as well.
     const metrics = await (await fetch(`${demo.adminUrl}/metrics`)).text();
     const spentSeconds = Number(/^process_cpu_seconds_total (.*)$/m.exec(metrics)?.[1]);
     expect(spentSeconds).toBeLessThan(Math.max(5, 20 * command.seconds));
@@ -203,14 +203,14 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     expect(after.slice(0, before.length)).toEqual(before);
     expectLinked(after);
     expect(after.length).toBeGreaterThan(before.length);
-    // The ledger's own time stood still meanwhile.
+    // The time of the simulated ledger was paused meanwhile.
     const seconds = after.map(({ header }) => header.timestamp);
     const steps = seconds.slice(1).map((at, i) => at - (seconds[i] as number));
     expect(Math.max(...steps)).toBeLessThanOrEqual(3);
   },
 );
 
-test('error: a second process on the same folder is refused', async () => {
+test('error: a second process on the same folder is rejected', async () => {
   await expect(ServiceProcess.startDemo(folder)).rejects.toThrow('data-folder-locked');
 });
 
@@ -219,7 +219,7 @@ test('limit: it logs less than one line per ten blocks (S-11)', async () => {
   expect(demo.log.length).toBeLessThan(head.number / 10);
 });
 
-test('behavior: gzip of a response that a shutdown ends is whole', async () => {
+test('behavior: a gzip response that a shutdown ends is complete', async () => {
   const { hostname, port } = new URL(demo.url);
   const { request } = await import('node:http');
   const body = JSON.stringify({ fromBlock: 0, fields });

@@ -11,7 +11,7 @@ import { ServiceProcess } from './service-process.ts';
 const folder = mkdtempSync(join(tmpdir(), 'sluice-files-'));
 const configFile = join(folder, 'sluice.yaml');
 const second = join(folder, 'second.jsonl');
-/** The blocks of a simulated ledger, a line each. */
+/** Returns the blocks of a simulated ledger, one per line. */
 let lines: readonly string[] = [];
 let service: ServiceProcess;
 
@@ -53,7 +53,7 @@ const untilHead = (name: string, slot: number) =>
     return head?.number === slot ? head : undefined;
   });
 
-test('default: the files are read while the dataset is served; at the next start only what has grown', async () => {
+test('default: files are read while the dataset is served; the next start reads only what was appended', async () => {
   writeFileSync(second, `${lines.slice(30, 40).join('\n')}\n`);
   await start('whole');
   await untilHead('whole', slotAt(39));
@@ -72,7 +72,7 @@ test('default: the files are read while the dataset is served; at the next start
   expect(begun.map((line) => line.includes('second.jsonl'))).toEqual([true]);
 });
 
-test('error: a block that does not link is an alarm with its place; what links is served', async () => {
+test('error: a block that does not link raises an alarm with its position; the blocks before it are served', async () => {
   writeFileSync(second, `${lines.slice(30, 40).join('\n')}\n${lines[45]}\n`);
   await start('broken');
   const [alarm] = await until(async () => {

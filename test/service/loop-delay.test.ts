@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(data, { recursive: true, force: true });
 });
 
-/** As large as a query may be: 100 items, 10,000 values; and one of the items selects everything there is. */
+/** A query of the maximum size: 100 items with 10,000 values. One of the items selects everything. */
 function heaviestQuery(toBlock: number, salt: number): string {
   const address = (i: number) => encodeBase58(createHash('sha256').update(`${salt} ${i}`).digest());
   const items = Array.from({ length: 99 }, (_, item) => ({
@@ -44,7 +44,7 @@ function heaviestQuery(toBlock: number, salt: number): string {
   });
 }
 
-/** Of the processor. */
+/** Returns the CPU time in milliseconds. */
 function spentMs(work: () => unknown): number {
   const start = process.cpuUsage();
   work();
@@ -61,23 +61,24 @@ async function loopDelay(): Promise<LoopDelay['loop']> {
   return (JSON.parse(lines.at(-1) as string) as LoopDelay).loop;
 }
 
-// Only Linux tells the processor time of a thread.
+// Only Linux reports the CPU time of a thread.
 test.skipIf(process.platform !== 'linux')(
-  'limit: F-45 the heaviest filters over dense blocks keep the main thread for less than 50 ms of the processor',
+  'limit: F-45 the most expensive filters over dense blocks block the main thread for less than 50 ms of CPU time',
   async () => {
     const { number } = await service.getJson<{ number: number }>('/datasets/mine/head');
     const queries = Array.from({ length: 10 }, (_, salt) => heaviestQuery(number, salt));
-    // What belongs to the start is not asked about.
+    // Delays during the start do not count.
     await loopDelay();
     const answers = await Promise.all(
       queries.map(async (body) => (await service.post('/datasets/mine/stream', body)).text()),
     );
     const delay = await loopDelay();
-    // The addresses are nobody's: all get what the one item selects. Megabytes are no help in a report.
+    // No record has these addresses, so all clients receive what the one item selects. The bodies are not compared
+    // directly, because megabytes are no help in a report.
     expect(answers.every((answer) => answer === answers[0])).toBe(true);
     expect(answers[0]?.match(/"signatures"/g)?.length).toBeGreaterThan(1_000);
     const parseMs = Math.min(...queries.map((query) => spentMs(() => JSON.parse(query))));
-    // On a machine that is slow, as much more as the reading of one such query takes there.
+    // On a slow machine the limit grows with the time of parsing one such query.
     expect(delay.max).toBeLessThan(Math.max(50, 100 * parseMs));
   },
 );

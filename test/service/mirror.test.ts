@@ -25,7 +25,7 @@ function end(service: ServiceProcess, signal: 'SIGTERM' | 'SIGKILL') {
   return service.end(signal);
 }
 
-/** An address that stays while what is behind it comes and goes. */
+/** A proxy with a fixed address, whose target can be stopped and restarted. */
 async function startRelay(): Promise<{ url: string; target: { port: number } }> {
   const target = { port: 0 };
   const server = createServer((socket) => {
@@ -39,7 +39,7 @@ async function startRelay(): Promise<{ url: string; target: { port: number } }> 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, target };
 }
 
-/** All blocks with every record, as a client of the service gets them. */
+/** Returns all blocks with every record, as a client receives them. */
 async function readAll(service: ServiceProcess, name: string, toBlock: number): Promise<string> {
   const kinds = ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'];
   const records = Object.fromEntries(kinds.map((kind) => [kind, [{}]]));
@@ -47,7 +47,7 @@ async function readAll(service: ServiceProcess, name: string, toBlock: number): 
   return (await service.query(`/datasets/${name}/stream`, query)).text();
 }
 
-test('behavior: F-01 F-40 I-74 a mirror outlives the kill of its portal and goes on where it was', async () => {
+test('behavior: F-01 F-40 I-74 a mirror survives a kill of its portal and continues where it was', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-mirror-'));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
   const node = await startSimulatedNode(

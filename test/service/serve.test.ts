@@ -1,4 +1,4 @@
-/** `sluice serve` as an operator runs it, against a simulated node. */
+/** Runs `sluice serve` as an operator does, against a simulated node. */
 import {
   cpSync,
   existsSync,
@@ -48,7 +48,7 @@ const query = {
   transactions: [{}],
 };
 
-test('default: it follows a node into a new dataset, and serves it later without one', async () => {
+test('default: it follows a node into a new dataset, and serves the dataset later without a node', async () => {
   const follow = ['--rpc', node.rpcUrl, '--ws', node.wsUrl, '--dataset', 'mine', '--from', '200'];
   const first = await ServiceProcess.startServe(['--data', folder, ...follow]);
   await waitForHead(first, 245);
@@ -61,7 +61,7 @@ test('default: it follows a node into a new dataset, and serves it later without
   const answer = await (await first.query('/datasets/mine/stream', query)).text();
   expect(answer.split('\n').length).toBeGreaterThan(30);
   expect(await first.end('SIGTERM')).toBe(0);
-  // What is no dataset is passed over.
+  // Folders that are not datasets are ignored.
   const second = await ServiceProcess.startServe(['--data', folder, '--dialect', 'solana']);
   expect(await second.getJson('/datasets')).toMatchObject([{ dataset: 'mine', real_time: false }]);
   expect(await (await second.query('/datasets/mine/stream', query)).text()).toBe(answer);
@@ -69,13 +69,13 @@ test('default: it follows a node into a new dataset, and serves it later without
   expect(
     (await second.query('/datasets/mine/stream', solana)).headers.get('x-sqd-head-number'),
   ).toMatch(/^\d+$/);
-  // The address of a node may hold a key: it is nowhere to be seen.
+  // The address of a node may contain a key, so it must not appear anywhere.
   const status = await (await second.get('/datasets/mine/status')).text();
   expect(status + first.log.join('') + first.text).not.toContain(`:${new URL(node.rpcUrl).port}`);
   expect(await second.end('SIGTERM')).toBe(0);
 });
 
-test('behavior: what counts when a dataset is made is ignored later, and a line says so where it differs', async () => {
+test('behavior: options that apply only at creation are ignored later, and a warning is logged if they differ', async () => {
   const data = mkdtempSync(join(tmpdir(), 'sluice-ignored-'));
   const follow = ['--data', data, '--rpc', node.rpcUrl, '--ws', node.wsUrl, '--dataset', 'mine'];
   const startedWith = async (...args: readonly string[]) => {
@@ -87,7 +87,7 @@ test('behavior: what counts when a dataset is made is ignored later, and a line 
   };
   const made = ['--from', '250', '--votes', 'keep'];
   expect(await startedWith(...made)).toEqual([]);
-  // Those who give nothing, or the same as ever, hear nothing.
+  // Without options, or with the same ones, there is no warning.
   expect(await startedWith()).toEqual([]);
   expect(await startedWith(...made)).toEqual([]);
   const defaults = ['--from', 'latest', '--votes', 'drop'];
@@ -97,7 +97,7 @@ test('behavior: what counts when a dataset is made is ignored later, and a line 
   rmSync(data, { recursive: true, force: true });
 });
 
-/** Each call becomes a segment of its own. */
+/** Each call writes its own segment. */
 async function importSlots(data: string, first: number, last: number): Promise<void> {
   const path = join(data, `${first}.jsonl`);
   const lines: string[] = [];
@@ -112,7 +112,7 @@ async function importSlots(data: string, first: number, last: number): Promise<v
   expect(await main(['import', '--data', data, '--dataset', 'mine', path], context)).toBe(0);
 }
 
-test('behavior: what was imported is followed on, and --keep lets go of the old (I-83)', async () => {
+test('behavior: an imported dataset can be followed, and --keep removes old blocks (I-83)', async () => {
   const data = mkdtempSync(join(tmpdir(), 'sluice-keep-'));
   await importSlots(data, 200, 229);
   await importSlots(data, 230, 250);
@@ -135,7 +135,7 @@ test('behavior: what was imported is followed on, and --keep lets go of the old 
   rmSync(data, { recursive: true, force: true });
 });
 
-test('behavior: I-91 a lock that somebody removed is taken again, and following goes on', async () => {
+test('behavior: I-91 a removed lock is reacquired, and following continues', async () => {
   const data = mkdtempSync(join(tmpdir(), 'sluice-unlocked-'));
   const feed = ['--rpc', node.rpcUrl, '--ws', node.wsUrl, '--dataset', 'mine', '--from', '290'];
   const service = await ServiceProcess.startServe(['--data', data, ...feed]);
@@ -149,7 +149,7 @@ test('behavior: I-91 a lock that somebody removed is taken again, and following 
   rmSync(data, { recursive: true, force: true });
 });
 
-test('behavior: that the history which was wanted is there is told once, however quickly it came', async () => {
+test('behavior: the end of a backfill is logged once, even if it was fast', async () => {
   const data = mkdtempSync(join(tmpdir(), 'sluice-backfilled-'));
   const what = ['--dataset', 'mine', '--from', '290', '--backfill-to', '280'];
   const service = await ServiceProcess.startServe(['--data', data, '--rpc', node.rpcUrl, ...what]);
@@ -161,7 +161,7 @@ test('behavior: that the history which was wanted is there is told once, however
   rmSync(data, { recursive: true, force: true });
 });
 
-test('limit: F-55 where the system has few files, idle connections leave the operator his; error: open-files-too-few', async () => {
+test('limit: F-55 with a low open file limit, idle connections leave descriptors for the operator; error: open-files-too-few', async () => {
   const data = mkdtempSync(join(tmpdir(), 'sluice-few-files-'));
   await importSlots(data, 200, 205);
   const service = await ServiceProcess.startServeWithin(260, ['--data', data]);
@@ -171,7 +171,7 @@ test('limit: F-55 where the system has few files, idle connections leave the ope
     Array.from({ length: 300 }, async () => {
       const socket = connect(Number(port), '127.0.0.1');
       socket.on('error', () => undefined);
-      // Taken, or closed at once because there are enough.
+      // Accepted, or closed immediately because the limit is reached.
       await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
       return socket;
     }),
@@ -184,7 +184,7 @@ test('limit: F-55 where the system has few files, idle connections leave the ope
   rmSync(data, { recursive: true, force: true });
 });
 
-test('error: I-75 L-10 a dataset that cannot be opened is left as it is, an alarm, and the others are served', async () => {
+test('error: I-75 L-10 a dataset that cannot be opened is not changed and raises an alarm, and the others are served', async () => {
   const data = mkdtempSync(join(tmpdir(), 'sluice-damaged-'));
   await importSlots(data, 200, 210);
   cpSync(join(data, 'mine'), join(data, 'other'), { recursive: true });
@@ -194,7 +194,7 @@ test('error: I-75 L-10 a dataset that cannot be opened is left as it is, an alar
   expect(await service.getJson('/datasets')).toMatchObject([{ dataset: 'mine' }]);
   expect((await service.get('/datasets/other/head')).status).toBe(503);
   expect(service.log.join('')).toContain('dataset-manifest-damaged');
-  // L-10: the operator hears of it wherever he looks.
+  // L-10: the alarm is visible in every operator interface.
   const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
   expect(metrics).toContain('sluice_dataset_alarms{dataset="other",code="dataset-unavailable"} 1');
   const ready = await fetch(`${service.adminUrl}/ready`);
@@ -208,7 +208,7 @@ test('error: I-75 L-10 a dataset that cannot be opened is left as it is, an alar
   rmSync(data, { recursive: true, force: true });
 });
 
-test('error: the only dataset cannot be opened: its own fault is told, whatever feeds it', async () => {
+test('error: if the only dataset cannot be opened, its error is reported, whatever its sources', async () => {
   const data = mkdtempSync(join(tmpdir(), 'sluice-damaged-alone-'));
   await importSlots(data, 200, 205);
   writeFileSync(join(data, 'mine', 'manifest.json'), '{');
@@ -221,13 +221,13 @@ test('error: the only dataset cannot be opened: its own fault is told, whatever 
   rmSync(data, { recursive: true, force: true });
 });
 
-test('error: I-76 a file that does not fit its checksum is an alarm when it is read, and no data', async () => {
+test('error: I-76 a file that does not match its checksum raises an alarm when it is read and gives no data', async () => {
   const data = mkdtempSync(join(tmpdir(), 'sluice-flipped-'));
   await importSlots(data, 200, 210);
   const segments = join(data, 'mine', 'segments');
   const path = join(segments, readdirSync(segments)[0] as string);
   const bytes = readFileSync(path);
-  // Somewhere in every column, so that it does not matter which of them a query reads.
+  // Damages every column, so that the test does not depend on the columns that a query reads.
   for (let at = 100; at < bytes.length / 2; at += 20) bytes[at] = (bytes[at] as number) ^ 1;
   writeFileSync(path, bytes);
   const service = await ServiceProcess.startServe(['--data', data]);
@@ -244,7 +244,7 @@ test('error: I-76 a file that does not fit its checksum is an alarm when it is r
   rmSync(data, { recursive: true, force: true });
 });
 
-test('error: --keep without --rpc would have no effect and is refused', async () => {
+test('error: --keep without --rpc has no effect and is rejected', async () => {
   const args = ['--data', folder, '--keep', '7d'];
   await expect(ServiceProcess.startServe(args)).rejects.toThrow('--keep needs --rpc');
 });
@@ -254,12 +254,12 @@ test('error: datasets-missing: a folder without datasets is not served', async (
   for (const data of [empty, join(empty, 'mistyped')]) {
     await expect(ServiceProcess.startServe(['--data', data])).rejects.toThrow('datasets-missing');
   }
-  // Nothing is made where somebody meant another folder.
+  // A mistyped folder is not created.
   expect(readdirSync(empty)).toEqual([]);
   rmSync(empty, { recursive: true, force: true });
 });
 
-test('error: auth-undecided: beyond loopback a decision is needed', async () => {
+test('error: auth-undecided: listening beyond loopback requires an explicit choice', async () => {
   const args = ['--data', folder, '--host', '0.0.0.0'];
   await expect(ServiceProcess.startServe(args)).rejects.toThrow(/--auth none.*--keys FILE/);
 });

@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 
 const command = fileURLToPath(new URL('../../packages/server/bin/sluice.js', import.meta.url));
 
-/** Loaded into a process before its program: says at its end what it took of the processor, in microseconds. */
+/** Preloaded into a process: prints its CPU time in microseconds when it exits. */
 const tellCost = `data:text/javascript,process.on('exit', () => {
   const { user, system } = process.cpuUsage();
   process.stderr.write(String(user + system));
 });`;
 
-/** What the command takes for something that ends at once: milliseconds, and seconds of the processor. */
+/** Measures the command when it exits immediately: milliseconds, and seconds of CPU time. */
 export async function runCost(args: readonly string[]): Promise<{ ms: number; seconds: number }> {
   const startMs = performance.now();
   const child = spawn(process.execPath, ['--import', tellCost, command, ...args], {
@@ -21,7 +21,7 @@ export async function runCost(args: readonly string[]): Promise<{ ms: number; se
   return { ms: performance.now() - startMs, seconds: Number(/\d+$/.exec(told)?.[0]) / 1e6 };
 }
 
-/** A command that serves, as a process of its own, on ports that nobody else has. */
+/** Runs a serving command as a process on free ports. */
 export class ServiceProcess {
   readonly url: string;
   readonly adminUrl: string;
@@ -38,7 +38,7 @@ export class ServiceProcess {
     this.adminUrl = urls[1] ?? '';
   }
 
-  /** `program` is the command's file, of this repository unless told otherwise. */
+  /** `program` is the file of the command, by default the one of this repository. */
   static startDemo(
     dataFolder: string,
     program = command,
@@ -54,7 +54,7 @@ export class ServiceProcess {
     return ServiceProcess.#start(['serve', ...args], variables);
   }
 
-  /** As `startServe`, with no more files open than this. */
+  /** Like `startServe`, with a limit on open files. */
   static startServeWithin(openFilesMax: number, args: readonly string[]): Promise<ServiceProcess> {
     return ServiceProcess.#start(['serve', ...args], {}, command, [
       'bash',
@@ -62,7 +62,7 @@ export class ServiceProcess {
     ]);
   }
 
-  /** Resolves once the command has said where it is, and that everything is open. */
+  /** Resolves when the command has printed its addresses and has opened everything. */
   static async #start(
     args: readonly string[],
     variables: Readonly<Record<string, string>> = {},
@@ -81,24 +81,24 @@ export class ServiceProcess {
     for await (const bytes of child.stdout) {
       text += String(bytes);
       if (!text.includes('Stop with Ctrl-C')) continue;
-      // What it logged before it said so is there as well, and read in the same round of the loop, maybe later.
+      // Earlier log lines may be read slightly later, in the same event loop iteration.
       await new Promise((resolve) => setImmediate(resolve));
       return new ServiceProcess(child, text, errors);
     }
-    throw new Error(`it ended before it began: ${errors.join('')}`);
+    throw new Error(`the service exited during its start: ${errors.join('')}`);
   }
 
-  /** What it logged, as lines of JSON. */
+  /** Returns its log as JSON lines. */
   get log(): readonly string[] {
     return this.#errors.join('').split('\n').slice(0, -1);
   }
 
-  /** Sends SIGHUP and resolves with the lines that the service logs about it, the last being `last`. */
+  /** Sends SIGHUP and resolves to the log lines about it, up to the one with `last`. */
   reload(last: string): Promise<readonly string[]> {
     return this.signal('SIGHUP', last);
   }
 
-  /** Sends a signal and resolves with the lines that come after it, up to one that has `last` in it. */
+  /** Sends a signal and resolves to the following log lines, up to the one with `last`. */
   async signal(signal: 'SIGHUP' | 'SIGUSR2', last: string): Promise<readonly string[]> {
     const before = this.log.length;
     this.#child.kill(signal);
@@ -109,7 +109,7 @@ export class ServiceProcess {
     }
   }
 
-  /** Resolves with the exit code, or with the signal that ended it. */
+  /** Resolves to the exit code, or to the signal that ended the process. */
   async end(signal: 'SIGTERM' | 'SIGKILL' | 'SIGUSR2'): Promise<number | string | null> {
     const closed = once(this.#child, 'exit');
     this.#child.kill(signal);
@@ -129,7 +129,7 @@ export class ServiceProcess {
     return this.post(path, JSON.stringify(body));
   }
 
-  /** As `query`, of a text that is made already. */
+  /** Like `query`, with the body as text. */
   post(path: string, body: string): Promise<Response> {
     const headers = { 'content-type': 'application/json' };
     return fetch(`${this.url}${path}`, { method: 'POST', headers, body });

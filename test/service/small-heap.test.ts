@@ -1,4 +1,4 @@
-/** What a service does whose heap is small for what is asked of it. */
+/** Tests a service whose heap is too small for its load. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ const head = () => service.getJson<BlockRef>('/datasets/mine/head');
 
 const addressOf = (text: string) => encodeBase58(createHash('sha256').update(text).digest());
 
-/** Ten thousand addresses, as many as a query may have, the first of them `salt`'s own. */
+/** Returns ten thousand addresses, the maximum of a query. The first one depends on `salt`. */
 function largeQuery(fromBlock: number, salt: number): string {
   const lists = addressLists.map((list, i) => (i > 0 ? list : [addressOf(`${salt}`), ...list]));
   const items = lists.map((list) => ({ mentionsAccount: list.slice(0, 1_000) }));
@@ -47,7 +47,7 @@ const addressLists = Array.from({ length: 10 }, (_, i) =>
   Array.from({ length: 1_000 }, (_, k) => addressOf(`${i} ${k}`)),
 );
 
-test('limit: F-44 queries that would exhaust the heap are refused before they do', async () => {
+test('limit: F-44 queries that would exhaust the heap are rejected', async () => {
   const config = join(folder, 'sluice.yaml');
   const limits =
     'limits: { http: { queryBytesMax: 2500000 }, stream: { quietMsMax: 600000, followMsMax: 600000 } }';
@@ -58,7 +58,7 @@ test('limit: F-44 queries that would exhaust the heap are refused before they do
   service = await ServiceProcess.startServe(['--config', config], { NODE_OPTIONS: smallHeap });
   const { number } = await head();
   const path = '/datasets/mine/stream';
-  // Followed, so that all are open at once; without a refusal some thirty of them are the end of such a heap.
+  // The streams follow, so that all are open at once. Without rejection about thirty of them exhaust this heap.
   const open: Response[] = [];
   const codes: string[] = [];
   for (let salt = 0; salt < 40; salt++) {
@@ -68,7 +68,7 @@ test('limit: F-44 queries that would exhaust the heap are refused before they do
   }
   expect(open.length).toBeGreaterThan(3);
   expect(new Set(codes)).toEqual(new Set(['queries-full']));
-  // What holds nothing is answered meanwhile, and those that leave make room.
+  // Requests without a query still work, and streams that end free their share.
   expect((await head()).number).toBe(number);
   for (const response of open) await response.body?.cancel();
   let status = 503;
@@ -76,7 +76,7 @@ test('limit: F-44 queries that would exhaust the heap are refused before they do
   expect(status).toBe(200);
 });
 
-test('behavior: F-44 a heap that is exhausted is as a kill: answers look broken, and nothing that was shown is lost', async () => {
+test('behavior: F-44 an exhausted heap is like a kill: responses are recognizably incomplete, and no visible block is lost', async () => {
   const node = await startSimulatedNode({ chain: { startSlot: 230 } }, { clock: systemClock });
   const follow = ['--rpc', node.rpcUrl, '--ws', node.wsUrl, '--dataset', 'mine', '--from', '200'];
   const args = ['--data', join(folder, 'followed'), ...follow];

@@ -5,17 +5,17 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { ServiceProcess } from './service-process.ts';
 
-const tellThreads = fileURLToPath(new URL('./tell-threads.mjs', import.meta.url));
+const reportThreads = fileURLToPath(new URL('./report-threads.mjs', import.meta.url));
 
 interface Told {
   readonly thread?: string;
   readonly env: object | null;
 }
 
-test('behavior: S-14 a service that follows and answers gives no thread anything of its environment', async () => {
+test('behavior: S-14 a service that follows and serves passes no environment variables to its threads', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-threads-'));
   const service = await ServiceProcess.startDemo(folder, undefined, {
-    NODE_OPTIONS: `--import ${tellThreads}`,
+    NODE_OPTIONS: `--import ${reportThreads}`,
   });
   try {
     const told = () =>
@@ -23,9 +23,9 @@ test('behavior: S-14 a service that follows and answers gives no thread anything
         const one = JSON.parse(line) as Told;
         return one.thread === undefined ? [] : [one];
       });
-    // Those that merge are started when there is something to merge; that none is given more is a rule of the repository.
+    // Merge threads start only when there is something to merge. A tidy rule checks that no thread gets more.
     const started = ['engine-worker.js', 'fetch-worker.js', 'prepare-worker.js'];
-    // What it logs comes by another way than what it says, and may come later.
+    // The log and the output use different streams, so the log may arrive later.
     await expect
       .poll(() => told().map(({ thread }) => thread), { timeout: 20_000 })
       .toEqual(expect.arrayContaining(started));

@@ -1,10 +1,10 @@
-// Loaded into a process before its program: at SIGUSR2 it says how late a timer of the main thread was, in ms of the processor's
-// time of that thread. What other processes and threads take away is not in it, so that it is the same on a busy machine.
+// Preloaded into a process: on SIGUSR2 it prints how late a timer of the main thread was, in milliseconds of CPU time
+// of that thread. Time that other processes and threads take does not count, so the result is independent of the load.
 import { readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 const everyMs = 5;
-/** Of the thread that asks, in nanoseconds; the first of three numbers. */
+/** Returns the CPU time of the calling thread in nanoseconds, the first of three numbers. */
 const processorMs = () =>
   Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
 

@@ -1,4 +1,7 @@
-/** The simulator's own records against what the normalizer makes of the simulator's bytes: two ways, no code shared. */
+/**
+ * Compares the records that the simulator expects with those that the normalizer reads from the simulator's bytes. Both
+ * sides share no code.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { Block } from '../../packages/server/src/ledger/block.ts';
@@ -13,7 +16,7 @@ import { renderRawBlock } from '../../packages/server/src/simulator/content/rend
 import { chainBlockOf } from '../../packages/server/src/simulator/content/testing/chain-block-of.ts';
 import { normalizeBlock } from '../../packages/server/src/source/normalize-block.ts';
 
-/** Block by block and record by record, so that a difference shows the record and not four megabytes. */
+/** Compares record by record, so that a difference shows the record and not four megabytes. */
 function expectSameBlock(actual: Block, expected: Block, place: string): void {
   expect(actual.header, place).toEqual(expected.header);
   expectSameRows(actual.transactions, expected.transactions, `${place} transactions`);
@@ -30,7 +33,7 @@ function expectSameRows(
   place: string,
 ): void {
   for (let i = 0; i < Math.min(actual.length, expected.length); i++) {
-    // Much faster over many rows than the comparison that can say what differs.
+    // Much faster for many rows than the comparison that reports the difference.
     if (!isDeepStrictEqual(actual[i], expected[i]))
       expect(actual[i], `${place}[${i}]`).toStrictEqual(expected[i]);
   }
@@ -67,8 +70,8 @@ describe('records of simulated blocks', () => {
     },
   );
 
-  test('property: plain blocks of every profile come out as they happened', () => {
-    // From the end of a window to the next.
+  test('property: blocks of every profile are normalized to the expected records', () => {
+    // These blocks cross the boundary between two windows of the ledger.
     compareBlocks({ seed: 5, transactionsPerBlock: 60 }, { first: 1020, count: 8 });
     compareBlocks({ seed: 5 }, { first: 4096, count: 30 });
     compareBlocks({ seed: 5, profile: '2025' }, { first: 300_000_000, count: 3 });

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import { decodeBase58 } from '../../packages/server/src/base/base58.ts';
 import type { Block, Instruction, TokenBalance } from '../../packages/server/src/ledger/block.ts';
 
-export const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
-export const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 export const WRAPPED = 'So11111111111111111111111111111111111111112';
 const SYSTEM = '11111111111111111111111111111111';
 /** What an account of the wrapped coin holds besides its amount. */

@@ -43,27 +43,28 @@ test('default: the rules see the repository', () => {
   expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(40);
 });
 
-test('behavior: imports go down the layers', () => expectNone(findLayerBreaches(sources)));
-test('behavior: imports make no cycle', () => expectNone(findCycles(sources)));
-test('behavior: no file passes on what another exports', () => expectNone(findBarrels(sources)));
+test('behavior: imports go only to lower layers', () => expectNone(findLayerBreaches(sources)));
+test('behavior: there are no import cycles', () => expectNone(findCycles(sources)));
+test('behavior: no file re-exports from another', () => expectNone(findBarrels(sources)));
 test('behavior: every file is used', () => expectNone(findDeadFiles(sources)));
-test('behavior: the code does nothing that is banned', () => expectNone(findBans(sources)));
-test('behavior: tests have names and run', () => expectNone(findTestFaults(sources)));
-test('behavior: nothing is marked unfinished', () => expectNone(findMarks(files)));
-test('behavior: the project speaks of itself', () => expectNone(findOutsidePaths(files)));
-test('behavior: files have names that say something', () => expectNone(findBadNames(files)));
-test('limit: no file is large', () => expectNone(findLargeFiles(files)));
-test('behavior: pages name only what is there', () => expectNone(findBrokenLinks(files)));
+test('behavior: the code uses no banned constructs', () => expectNone(findBans(sources)));
+test('behavior: all tests have proper names and are enabled', () =>
+  expectNone(findTestFaults(sources)));
+test('behavior: no file contains marks of unfinished work', () => expectNone(findMarks(files)));
+test('behavior: files refer only to the project itself', () => expectNone(findOutsidePaths(files)));
+test('behavior: file names are meaningful', () => expectNone(findBadNames(files)));
+test('limit: no file is too large', () => expectNone(findLargeFiles(files)));
+test('behavior: links and paths in documents exist', () => expectNone(findBrokenLinks(files)));
 
-test('behavior: sources name only pages that are there', () => {
+test('behavior: documents that sources refer to exist', () => {
   expectNone(findBrokenReferences(files));
 });
 
-test('behavior: S-12 the lock file works with any registry and installs nothing native to run', () => {
+test('behavior: S-12 the lock file works with any registry and has no native runtime dependencies', () => {
   expectNone(findLockFaults(fileAt('package-lock.json')));
 });
 
-test('behavior: S-14 threads get nothing of the environment', () => {
+test('behavior: S-14 threads get no environment variables', () => {
   const starting = sources.filter(
     ({ path, text }) => path.startsWith('packages/') && text.includes('new Worker('),
   );
@@ -82,17 +83,17 @@ test('limit: S-12 the runtime dependencies are few and exact', () => {
   expectNone(findDependencyFaults(manifests));
 });
 
-test('behavior: every error code is documented, and none beyond', () => {
+test('behavior: exactly the existing error codes are documented', () => {
   expectNone(findErrorFaults(fileAt('docs/errors.md'), ERRORS));
 });
 
-test('behavior: every command and option is documented, and none beyond', async () => {
+test('behavior: exactly the existing commands and options are documented', async () => {
   const context = { out: new PassThrough(), err: new PassThrough() };
   const program = buildProgram(context, await loadCommands());
   expectNone(findCommandFaults(fileAt('docs/cli.md'), listCommands(program)));
 });
 
-/** The commands that do something; one that only gathers others, as `dataset`, is described by those. */
+/** Returns the executable commands. A group of commands, such as `dataset`, is described by its members. */
 function listCommands(parent: Command, prefix = ''): CommandEntry[] {
   return parent.commands.flatMap((command) => {
     const name = `${prefix}${command.name()}`;

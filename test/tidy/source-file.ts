@@ -1,13 +1,16 @@
 import { posix } from 'node:path';
 import ts from 'typescript';
 
-/** A file of the repository: path from its root, with forward slashes. Rules are pure functions over lists of these. */
+/**
+ * A file of the repository with its path from the root, with forward slashes. Rules are pure functions over lists of
+ * files.
+ */
 export interface RepositoryFile {
   readonly path: string;
   readonly text: string;
 }
 
-/** One thing a rule objects to. The message says what to do instead. */
+/** One violation of a rule. The message says how to fix it. */
 export interface Finding {
   readonly path: string;
   readonly line?: number;
@@ -15,9 +18,9 @@ export interface Finding {
 }
 
 export interface Import {
-  /** As written. */
+  /** The specifier as written. */
   readonly specifier: string;
-  /** The path in the repository it leads to; `undefined` for packages of others. */
+  /** The resolved path in the repository, or `undefined` for external packages. */
   readonly target: string | undefined;
   readonly line: number;
   readonly isReExport: boolean;
@@ -27,7 +30,10 @@ export interface Import {
 export interface SourceFile extends RepositoryFile {
   readonly tree: ts.SourceFile;
   readonly imports: readonly Import[];
-  /** Files it names without importing them, as `new URL('./x.ts', import.meta.url)` or `workerUrl(…, './x.ts')`. */
+  /**
+   * Files that it refers to without importing them, as in `new URL('./x.ts', import.meta.url)` or `workerUrl(…,
+   * './x.ts')`.
+   */
   readonly mentioned: readonly string[];
 }
 
@@ -72,7 +78,7 @@ export function lineOf(tree: ts.SourceFile, node: ts.Node): number {
   return tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1;
 }
 
-/** Made to test: a test itself, what only tests use, or the tests that span packages. */
+/** Returns whether a file is a test, is used only by tests, or is in the folder of cross-package tests. */
 export function isTestOnly(path: string): boolean {
   return path.endsWith('.test.ts') || path.includes('/testing/') || path.startsWith('test/');
 }

@@ -16,7 +16,7 @@ test('default: without a selector a line has the fields that are not marked (ext
   >();
 });
 
-test('behavior: a selector says what a line has; the number is always there', () => {
+test('behavior: a selector determines the fields of a line; the number is always present', () => {
   type Fields = { block: { hash: true; height: false }; log: { message: true; kind: true } };
   type Line = BlockLine<'ledger', Fields>;
   expectTypeOf<Line['header']>().toEqualTypeOf<{
@@ -40,7 +40,7 @@ test('behavior: the second dialect has quantities as text and one name for a rec
   expectTypeOf<FullRecord<'reward', 'ledger'>['pubkey']>().toEqualTypeOf<string>();
 });
 
-test('behavior: the type of a body knows filters, flags and fields', () => {
+test('behavior: the type of a body has filters, flags and fields', () => {
   const body = {
     fromBlock: 1,
     toBlock: null,

@@ -1,7 +1,7 @@
 /**
- * A line of an answer as a reader holds it. In the dialect `ledger` a quantity of 64 bits is a JSON integer, which
- * `JSON.parse` would round: its type here is bigint, so a reader of these types parses integers exactly. In `solana`
- * it is text, and plain `JSON.parse` gives what the types say.
+ * The types of a response line. In the dialect `ledger` a 64-bit quantity is a JSON integer, which `JSON.parse` would
+ * round; its type here is bigint, so a client must parse integers exactly. In `solana` it is text, and plain
+ * `JSON.parse` gives these types.
  */
 import type { Dialect } from './dialect.ts';
 import type {
@@ -61,7 +61,7 @@ type FieldValue<Row, D extends Dialect> = Row extends {
   ? WireValues[D][Wire] | (Row extends { nullable: true } ? null : never)
   : never;
 
-/** A record of a kind, or the header, with every field the dialect has. */
+/** A record of a kind, or the header, with every field of the dialect. */
 export type FullRecord<K extends Kind, D extends Dialect> = {
   readonly [Name in FieldName<K, D> & keyof (typeof FIELDS)[K]]: FieldValue<
     (typeof FIELDS)[K][Name],
@@ -82,7 +82,7 @@ type SelectedName<K extends Kind, D extends Dialect, F> =
 
 type AlwaysSent<K extends Kind> = K extends 'block' ? 'number' : never;
 
-/** What a query with the selector `F` (or with none: `undefined`) gets of a kind. */
+/** The record of a kind that a query with the selector `F` gets. `undefined` means no selector. */
 export type SelectedRecord<K extends Kind, D extends Dialect, F> = Pick<
   FullRecord<K, D>,
   SelectedName<K, D, F> & keyof FullRecord<K, D>

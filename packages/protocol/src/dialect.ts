@@ -1,7 +1,7 @@
-/** The wire forms of an answer. A query chooses one by its `type`; what differs is in the table of fields. */
+/** The wire formats of a response. A query chooses one by its `type`. The field table describes the differences. */
 export const DIALECTS = ['ledger', 'solana'] as const;
 
 export type Dialect = (typeof DIALECTS)[number];
 
-/** What a query without `type` speaks, and what every dataset allows. */
+/** The dialect of a query without `type`. Every dataset allows it. */
 export const DIALECT_DEFAULT = 'ledger' satisfies Dialect;

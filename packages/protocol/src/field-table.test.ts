@@ -8,7 +8,7 @@ import {
 } from './field-table.ts';
 import { filterRows, relationRows } from './request-table.ts';
 
-/** The order in which the fields of the interface stand, with (ext) marked by a star. */
+/** The fields in wire order. A star marks extensions (ext). */
 const wire: Readonly<Record<string, string>> = {
   block:
     'number hash parentSlot parentNumber* parentHash* height timestamp* recordCounts* finalizedHead*',
@@ -27,7 +27,7 @@ const wire: Readonly<Record<string, string>> = {
   reward: 'pubKey pubkey* lamports postBalance rewardType commission',
 };
 
-test('behavior: kinds, arrays and fields stand in the order of the wire', () => {
+test('behavior: kinds, arrays and fields are in wire order', () => {
   expect(KINDS).toEqual(Object.keys(wire));
   expect(RECORD_ARRAY_NAMES.join(' ')).toBe(
     'transactions instructions logs balances tokenBalances rewards',
@@ -47,7 +47,7 @@ test('behavior: the dialects differ in the fields of a reward', () => {
   }
 });
 
-test('default: what goes out without a selector', () => {
+test('default: the fields that are sent without a selector', () => {
   expect(defaultFieldNames('block', 'ledger')).toEqual(['number', 'parentSlot', 'height']);
   expect(defaultFieldNames('log', 'ledger')).not.toContain('kind');
   expect(defaultFieldNames('reward', 'ledger')[0]).toBe('pubKey');
@@ -55,7 +55,7 @@ test('default: what goes out without a selector', () => {
   expect(defaultFieldNames('transaction', 'ledger')).toEqual(fieldNames('transaction', 'ledger'));
 });
 
-test('behavior: 64-bit quantities are those that the second dialect writes as text', () => {
+test('behavior: the second dialect writes all 64-bit quantities as text', () => {
   const quantities = KINDS.flatMap((kind) =>
     fieldRows(kind).flatMap(([name, row]) => (row.wire === 'quantity' ? [`${kind}.${name}`] : [])),
   );

@@ -1,15 +1,15 @@
 /**
- * The one table of what an answer holds: every kind of record in the order of the wire, every field of it in the order
- * of the wire. Schemas, types, projection and documentation derive from here.
+ * The table of all response fields: every record kind in wire order, and every field of it in wire order. Schemas,
+ * types, projection and documentation are derived from it.
  */
 import type { Dialect } from './dialect.ts';
 
 /**
- * The form of a value on the wire.
+ * The type of a value on the wire.
  *
- *   integer       a JSON integer that a JavaScript number holds exactly (slots, indexes, counts)
- *   seconds       a JSON integer of 64 bits, signed
- *   quantity      64 bits, every digit: a JSON integer in `ledger`, decimal text in `solana`
+ *   integer       a JSON integer that a JavaScript number represents exactly (slots, indexes, counts)
+ *   seconds       a signed 64-bit JSON integer
+ *   quantity      64 bits with every digit: a JSON integer in `ledger`, decimal text in `solana`
  *   version       an integer; a legacy transaction is -1 in `ledger`, "legacy" in `solana`
  *   address, hash, base58          base58 text
  *   hex           `0x` and lower-case digits
@@ -39,15 +39,18 @@ export type WireType =
 
 export interface FieldRow {
   readonly wire: WireType;
-  /** What it is, with its unit. */
+  /** The description for the documentation, with the unit. */
   readonly text: string;
-  /** Whether the value may be unknown; it is then `null`, never left out. */
+  /** Whether the value may be unknown. It is then `null`, never omitted. */
   readonly nullable?: true;
-  /** Beyond the core interface: never sent unless it is asked for. */
+  /** Whether the field is an extension of the core interface, which is sent only on request. */
   readonly ext?: true;
-  /** The dialects that have the field; all of them where nothing is said. */
+  /** The dialects that have the field. Absent means all. */
   readonly dialects?: readonly Dialect[];
-  /** The dialects that send it when a query has no `fields`; where nothing is said, all for a core field, none for ext. */
+  /**
+   * The dialects that send the field when a query has no `fields`. If absent: all for a core field, none for an
+   * extension.
+   */
   readonly defaultIn?: readonly Dialect[];
 }
 
@@ -187,7 +190,7 @@ export type RecordKind = Exclude<Kind, 'block'>;
 
 export const KINDS = Object.keys(FIELDS) as readonly Kind[];
 
-/** The array of a line that holds the records of a kind, in the order of the line. */
+/** The record kind of each array of a line, in line order. */
 export const RECORD_ARRAYS = {
   transactions: 'transaction',
   instructions: 'instruction',
@@ -224,7 +227,7 @@ type SentByDefault<Row, D extends Dialect> = Row extends { defaultIn: readonly (
     ? false
     : HasField<Row, D>;
 
-/** The fields of a kind that go out when a query has no `fields`. */
+/** The fields of a kind that are sent when a query has no `fields`. */
 export type DefaultFieldName<K extends Kind, D extends Dialect> = {
   [Name in keyof Rows<K>]: SentByDefault<Rows<K>[Name], D> extends true ? Name : never;
 }[keyof Rows<K>] &
@@ -234,14 +237,14 @@ export function fieldRows<K extends Kind>(kind: K): readonly (readonly [FieldNam
   return Object.entries<FieldRow>(FIELDS[kind]) as [FieldName<K>, FieldRow][];
 }
 
-/** In the order of the wire. */
+/** Returns the fields of a kind in wire order. */
 export function fieldNames<K extends Kind>(kind: K, dialect: Dialect): readonly FieldName<K>[] {
   return fieldRows(kind)
     .filter(([, row]) => row.dialects === undefined || row.dialects.includes(dialect))
     .map(([name]) => name);
 }
 
-/** What goes out when a query has no `fields`, in the order of the wire. */
+/** Returns the fields that are sent when a query has no `fields`, in wire order. */
 export function defaultFieldNames<K extends Kind>(
   kind: K,
   dialect: Dialect,

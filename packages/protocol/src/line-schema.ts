@@ -1,4 +1,4 @@
-/** A line of an answer as a JSON schema, derived from the table of fields. */
+/** The JSON schema of a response line, derived from the field table. */
 import Type, { type TObject, type TSchema } from 'typebox';
 import type { Dialect } from './dialect.ts';
 import {
@@ -31,7 +31,7 @@ export function buildLineSchema(dialect: Dialect): TObject {
   );
 }
 
-/** Every field is optional but the number of a block: which of them come is what the query selected. */
+/** Every field except the block number is optional, because the query selects them. */
 function buildRecordSchema(kind: Kind, dialect: Dialect): TObject {
   const names = new Set<string>(fieldNames(kind, dialect));
   const fields = fieldRows(kind)

@@ -1,4 +1,4 @@
-/** The body of a request as a client writes it. */
+/** The type of a request body. */
 import type { Dialect } from './dialect.ts';
 import type { FieldName, Kind, LogKind, RecordArray } from './field-table.ts';
 import type { ITEMS } from './request-table.ts';
@@ -11,7 +11,7 @@ type FilterBody<Row> = Row extends { value: 'boolean' }
     ? List<LogKind>
     : List<string>;
 
-/** An item of one array of a query: `{}` asks for every record of its kind. */
+/** An item of one array of a query. `{}` selects every record of its kind. */
 export type ItemBody<A extends RecordArray> = {
   readonly [Name in keyof (typeof ITEMS)[A]['filters']]?: FilterBody<
     (typeof ITEMS)[A]['filters'][Name]

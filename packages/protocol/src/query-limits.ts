@@ -1,13 +1,13 @@
-/** How large a query may be. A service may set others; it reports the ones it has. */
+/** The limits of a query. A service may configure others and reports the ones in effect. */
 export interface QueryLimits {
-  /** On the wire and decoded. */
+  /** Applies to the body as sent and to the decoded body. */
   readonly bodyBytesMax: number;
-  /** Nesting of objects and arrays, counted before anything is parsed. A legal query needs 4. */
+  /** The nesting of objects and arrays, checked before parsing. A valid query needs 4 levels. */
   readonly depthMax: number;
   /** Items of all six arrays together. */
   readonly itemCountMax: number;
   readonly listValueCountMax: number;
-  /** Values of all lists together, as sent. */
+  /** The values of all lists together, as sent. */
   readonly valueCountMax: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The body of a request as a JSON schema, derived from the tables. It describes the form of a query; what a schema cannot
- * say (an address is 32 bytes, `toBlock` is not below `fromBlock`, the limits over all lists) is judged where a query is
- * parsed, and nothing that is refused here is accepted there.
+ * The JSON schema of a request body, derived from the tables. Rules that a schema cannot express (an address has 32
+ * bytes, `toBlock` is not below `fromBlock`, the limits over all lists) are checked by the query parser. The parser
+ * accepts nothing that the schema rejects.
  */
 import Type, { type TObject, type TSchema } from 'typebox';
 import { DIALECT_DEFAULT, type Dialect } from './dialect.ts';
@@ -16,7 +16,7 @@ import {
 import type { QueryLimits } from './query-limits.ts';
 import { type FilterRow, filterRows, relationRows } from './request-table.ts';
 
-/** Base58 of 32 bytes has 32 to 44 digits; that it is 32 bytes shows only when it is decoded. */
+/** Base58 of 32 bytes has 32 to 44 characters. Only decoding shows the exact number of bytes. */
 export const ADDRESS_PATTERN = '^[1-9A-HJ-NP-Za-km-z]{32,44}$';
 
 const strict = { additionalProperties: false } as const;
@@ -47,7 +47,7 @@ export function buildQuerySchema(dialects: readonly Dialect[], limits: QueryLimi
   );
 }
 
-/** Needed where it tells the query from one of the default dialect. */
+/** `type` is required if the default dialect is not allowed. */
 function buildTypeSchema(dialects: readonly Dialect[]): TSchema {
   const values = [...dialects];
   return dialects.includes(DIALECT_DEFAULT)

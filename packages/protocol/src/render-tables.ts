@@ -1,4 +1,4 @@
-/** The tables as Markdown, for the documentation: what can be asked for, and what comes back. */
+/** Renders the tables as Markdown for the documentation. */
 import {
   defaultFieldNames,
   type FieldRow,
@@ -11,7 +11,7 @@ import {
 import { QUERY_LIMITS, type QueryLimits } from './query-limits.ts';
 import { describeValues, filterRows, relationRows } from './request-table.ts';
 
-/** One section per kind: its fields in the order of the wire. */
+/** Returns one section per kind with its fields in wire order. */
 export function renderFieldTables(): string {
   return KINDS.map((kind) => {
     const sentByDefault = new Set<string>(defaultFieldNames(kind, 'ledger'));
@@ -26,7 +26,7 @@ export function renderFieldTables(): string {
   }).join('\n');
 }
 
-/** One section per array of a query: the filters of an item, then its flags. */
+/** Returns one section per array of a query: the filters of an item, then its flags. */
 export function renderItemTables(): string {
   return RECORD_ARRAY_NAMES.map((array) => {
     const filters = renderTable(

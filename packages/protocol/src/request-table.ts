@@ -1,11 +1,11 @@
 /**
- * The one table of what can be asked for: the items of each array of a query, with their filters and the flags that pull
- * in related records. Schemas, types, parsing and documentation derive from here.
+ * The table of all filters and flags: the items of each array of a query, with their filters and the flags that include
+ * related records. Schemas, types, parsing and documentation are derived from it.
  */
 import type { RECORD_ARRAYS, RecordArray } from './field-table.ts';
 
 /**
- * What a filter compares with. All but `boolean` take a list, or a bare value as a list of one.
+ * The values of a filter. All types except `boolean` take a list, or a single value as a list of one.
  *
  *   address        base58 of 32 bytes
  *   discriminator  `0x` and the hex digits of exactly `bytes` bytes: the start of the data
@@ -179,7 +179,7 @@ export function relationRows<A extends RecordArray>(
   return Object.entries<RelationRow>(ITEMS[array].relations) as [RelationName<A>, RelationRow][];
 }
 
-/** The form of a filter's values, for a person, code marked as Markdown does. */
+/** Returns a description of a filter's values as Markdown. */
 export function describeValues(row: FilterRow): string {
   switch (row.value) {
     case 'address':

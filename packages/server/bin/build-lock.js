@@ -1,16 +1,16 @@
 // A lock between processes of one machine that survives the death of its owner.
 //
-// The lock is a folder of numbered files, the turns; each names the process it belongs to. The highest turn decides: if
-// its process lives, the lock is held; if it died, the next number is free to take. A turn is made by linking a finished
-// file to its name, which exactly one process can do, and only its own process removes it again. The turn of a dead
-// process stays for ever. That is what makes taking over safe: two waiters that both saw turn 7 dead both try to make
-// turn 8, and one of them fails, however late it comes; had turn 7 been removed, the late one could remove a living
-// owner's lock instead. The cost is one small file for each build that was killed.
+// The lock is a folder of numbered entries, each of which names its process. The entry with the highest number decides:
+// if its process is alive, the lock is held; if it is dead, the next number can be taken. A process creates an entry by
+// linking a finished file to its name, which only one process can do, and only that process removes it. The entry of a
+// dead process stays for ever, which makes taking over safe: two waiting processes that both saw entry 7 dead both try
+// to create entry 8, and one of them fails, however late it is. If entry 7 had been removed, the late one could remove
+// the lock of a living owner. The cost is one small file per killed build.
 import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Waits for the lock in `folder` and answers with its release, or with `undefined` once `waitMsMax` have passed. */
+/** Waits for the lock in `folder`. Returns a function that releases it, or `undefined` after `waitMsMax`. */
 export async function takeLock(folder, { waitMsMax, pollMs, onWait }) {
   mkdirSync(folder, { recursive: true });
   const claim = join(folder, `claim-${randomUUID()}`);
@@ -29,7 +29,7 @@ export async function takeLock(folder, { waitMsMax, pollMs, onWait }) {
   }
 }
 
-/** The path of the turn taken, or `undefined` while somebody else has it. */
+/** Returns the path of the created entry, or `undefined` while another process holds the lock. */
 function takeTurn(folder, claim) {
   const turns = readdirSync(folder).filter((name) => /^\d+$/.test(name));
   const last = Math.max(0, ...turns.map(Number));
@@ -49,21 +49,23 @@ function isAbandoned(turn) {
     const { pid, started } = JSON.parse(readFileSync(turn, 'utf8'));
     return startOf(pid) !== started;
   } catch (error) {
-    // Given back since we looked, so the number is no longer the highest: look again instead of taking the next one.
+    // The lock was released meanwhile, so the number is no longer the highest: check again instead of taking the next
+    // one.
     if (error.code === 'ENOENT') return false;
     throw error;
   }
 }
 
 /**
- * What tells a process from a later one with the same number: its start time where the system shows it. `undefined` for
- * a process that is gone, or that ended and only waits for its parent to notice.
+ * Returns what distinguishes a process from a later one with the same id: its start time, if the system reports it.
+ * Returns `undefined` for a process that has exited, including a zombie.
  */
 function startOf(pid) {
   if (process.platform !== 'linux') return isRunning(pid) ? 'unknown' : undefined;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything; the fields after it are state, … and, as the 20th, the start time.
+    // The name in parentheses may contain anything. The fields after it start with the state; the 20th is the start
+    // time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? undefined : fields[19];
   } catch (error) {

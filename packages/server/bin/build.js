@@ -1,7 +1,8 @@
-// Builds what is missing or older than its sources: TypeScript by project references, kernels by AssemblyScript.
+// Builds outputs that are missing or older than their sources: TypeScript with project references, kernels with
+// AssemblyScript.
 //
-// This file and its siblings are JavaScript because they run before anything is built. Everything printed goes to
-// stderr, so that a command's own output stays clean. Two builds at once wait for each other by way of a lock folder.
+// This file and its siblings are JavaScript, because they run before anything is built. All output goes to stderr, so
+// that it does not mix with the output of a command. Concurrent builds wait for each other with a lock folder.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -22,14 +23,15 @@ const serverFolder = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(dirname(serverFolder));
 const lockFolder = join(root, '.build-lock');
 const stampFile = join(serverFolder, 'dist', '.stamp');
-// Each file directly in this folder becomes one WASM module of its name; what they share is in folders below it.
+// Each file directly in this folder becomes one WebAssembly module of the same name. Shared code is in the folders
+// below it.
 const kernelFolder = join(serverFolder, 'src', 'kernels', 'assembly');
 const kernelOutputFolder = join(serverFolder, 'dist', 'kernels');
 const kernelStampFile = join(kernelOutputFolder, '.stamp');
 const lockWaitMsMax = 300_000;
 const lockPollMs = 100;
 
-// Where each TypeScript project keeps its sources, and where its build goes.
+// The source and output folder of each TypeScript project.
 const projects = [
   ...['protocol', 'server', 'client', 'web'].map((name) => ({
     sources: join(root, 'packages', name, 'src'),
@@ -68,7 +70,7 @@ function walkSources(folder) {
   );
 }
 
-/** A digest of every file's path, size and time: it also notices files that went away. */
+/** Returns a digest of path, size and modification time of every file, so that deleted files are noticed too. */
 function digestOf(files) {
   const hash = createHash('sha256');
   for (const file of files.filter((path) => existsSync(path)).sort()) {
@@ -129,7 +131,8 @@ async function compileKernels() {
   if (hasStamp(kernelStampFile, digest)) return;
   mkdirSync(kernelOutputFolder, { recursive: true });
   rmSync(kernelStampFile, { force: true });
-  // In this process, one after another: loading the compiler takes as long as compiling a kernel.
+  // Compiles the kernels in this process one after another, because loading the compiler takes as long as compiling a
+  // kernel.
   const { main } = await import(pathToFileURL(find('assemblyscript/dist/asc.js')).href);
   for (const name of kernelNames()) {
     const files = [relative(root, join(kernelFolder, `${name}.ts`)), '--baseDir', root];
@@ -142,7 +145,7 @@ async function compileKernels() {
   writeFileSync(kernelStampFile, digest);
 }
 
-/** Removes what earlier builds made from sources that are gone: neither compiler does, and it would still be importable. */
+/** Removes the output of deleted sources. Neither compiler does that, and it could still be imported. */
 function prune() {
   for (const { sources, output } of projects) {
     for (const path of walk(output)) {
@@ -159,7 +162,7 @@ function prune() {
 
 async function compile() {
   const steps = [run('typescript/bin/tsc', ['-b', 'tsconfig.json']), compileKernels()];
-  // Both are awaited to their end, so that no compiler still writes when the lock is given back.
+  // Both are awaited, so that no compiler still writes when the lock is released.
   const failed = (await Promise.allSettled(steps)).find(({ status }) => status === 'rejected');
   if (failed) throw failed.reason;
   prune();
@@ -168,7 +171,7 @@ async function compile() {
 async function buildLocked(force) {
   const digest = sourceDigest();
   if (!force && isBuilt(digest)) return;
-  // From here on the output is of no known sources: a build that fails or is killed must not look like the one before.
+  // The stamp is removed first, so that a build that fails or is killed does not look complete.
   rmSync(stampFile, { force: true });
   process.stderr.write('sluice: building\n');
   const startMs = performance.now();
@@ -178,7 +181,7 @@ async function buildLocked(force) {
   process.stderr.write(`sluice: built in ${seconds} s\n`);
 }
 
-/** Builds if needed. Where there are no sources, as in an image, what is there is what runs. */
+/** Builds if necessary. Without sources, as in an image, the existing build is used. */
 export async function build({ force = false } = {}) {
   if (!existsSync(kernelFolder)) return;
   if (!force && isBuilt(sourceDigest())) return;
@@ -200,7 +203,7 @@ export async function build({ force = false } = {}) {
   }
 }
 
-/** As `build`, but a failure ends the process with one line instead of a stack. */
+/** Like `build`, but a failure ends the process with one line instead of a stack trace. */
 export async function buildOrExit(options) {
   try {
     await build(options);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command `sluice`: builds when sources are newer than the build, then runs. It is committed as JavaScript because
-// npm links a bin only if its file exists when packages are installed, before anything could have been built.
+// The command `sluice`: builds if the sources are newer than the build, then runs. It is committed as JavaScript,
+// because npm links a bin only if its file exists during the installation, before anything could have been built.
 import { existsSync } from 'node:fs';
 import { buildOrExit } from './build.js';
 
@@ -10,7 +10,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1);
 }
 
-// A reader that has seen enough, as in `sluice … | head`, is no bug: the command ends as it would have.
+// A closed output pipe, as in `sluice … | head`, is not an error: the command exits normally.
 process.stdout.on('error', (error) => {
   if (error.code !== 'EPIPE') throw error;
 });

@@ -25,7 +25,7 @@ test.each([
   expect(judge(text)).toEqual([ban]);
 });
 
-test('behavior: comments, texts and harmless neighbours are left alone', () => {
+test('behavior: comments, strings and similar harmless code are accepted', () => {
   const text = `
     // throw new Error, Date.now and console.log are banned
     const words = 'Math.random() and setInterval';
@@ -35,7 +35,7 @@ test('behavior: comments, texts and harmless neighbours are left alone', () => {
   expect(judge(text)).toEqual([]);
 });
 
-test('behavior: each ban spares the one place that is there for it', () => {
+test('behavior: each ban exempts the file that implements the alternative', () => {
   expect(judge('Date.now();', 'packages/server/src/base/clock.ts')).toEqual([]);
   expect(judge('setTimeout(a, performance.now());', 'packages/server/bin/build.js')).toEqual([]);
   expect(judge('process.exit(70);', 'packages/server/bin/sluice.js')).toEqual([]);
@@ -43,7 +43,7 @@ test('behavior: each ban spares the one place that is there for it', () => {
   expect(judge('Date.now();', 'packages/server/src/chain/a.test.ts')).toEqual(['Date.now']);
 });
 
-test('behavior: a finding names the line', () => {
+test('behavior: a finding contains the line', () => {
   const file = parseSource({ path: somewhere, text: '\n\nconst a = Math.random();' });
   expect(findBans([file])[0]?.line).toBe(3);
 });

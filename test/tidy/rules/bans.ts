@@ -5,7 +5,7 @@ import { forEachNode, isTestOnly, lineOf } from '../source-file.ts';
 interface Ban {
   readonly message: string;
   readonly matches: (node: ts.Node) => boolean;
-  /** Files the ban does not concern. */
+  /** Files that are exempt from the ban. */
   readonly spares: (path: string) => boolean;
 }
 
@@ -13,7 +13,7 @@ const nowhere = () => false;
 const isClock = (path: string) =>
   path === 'packages/server/src/base/clock.ts' || path === 'packages/client/src/clock.ts';
 const isBin = (path: string) => path.startsWith('packages/server/bin/');
-/** What runs in a service. Tests, benchmarks and the build measure and wait by themselves. */
+/** Exempts code that does not run in a service: tests, benchmarks and the build may use clocks directly. */
 const isOutsideService = (path: string) =>
   isClock(path) || isTestOnly(path) || !/^packages\/[^/]+\/src\//.test(path);
 
@@ -87,7 +87,7 @@ function isMember(node: ts.Node, object: string, name: string): boolean {
   );
 }
 
-/** What the code does that it must not do. Comments and texts do not count. */
+/** Finds banned constructs. Comments and strings do not count. */
 export function findBans(files: readonly SourceFile[]): Finding[] {
   const findings: Finding[] = [];
   for (const { path, tree } of files) {

@@ -13,7 +13,7 @@ function judgeErrors(...rows: string[]): string[] {
   return findErrorFaults(page, errors).map(({ message }) => message);
 }
 
-test('default: a row for each code, with its status, is complete', () => {
+test('default: a page with a row and status for each code is complete', () => {
   expect(judgeErrors('| `cli-usage` | – | why |', '| `waiters-full` | 503 | why |')).toEqual([]);
 });
 
@@ -33,7 +33,7 @@ function judgeCommands(text: string): string[] {
   return findCommandFaults({ path: 'docs/cli.md', text }, commands).map(({ message }) => message);
 }
 
-test('error: a command or option that is not described, or is not there, is found', () => {
+test('error: a command or option that is not documented, or does not exist, is found', () => {
   expect(judgeCommands('# x\n\n## sluice simulate\n\n`--seed N`\n')).toEqual([]);
   expect(judgeCommands('# x\n')).toHaveLength(1);
   expect(judgeCommands('## sluice simulate\n\n`--seeds N`\n')).toEqual([
@@ -44,22 +44,22 @@ test('error: a command or option that is not described, or is not there, is foun
   ]);
 });
 
-test('error: a link or a path to nowhere is found', () => {
+test('error: a link or path to a missing file is found', () => {
   const target = { path: 'docs/cli.md', text: '' };
   const judge = (text: string) => findBrokenLinks([{ path: 'docs/a.md', text }, target]);
   expect(judge('[a](cli.md#x) [b](https://example.org) [c](#here) `docs/cli.md` `docs`')).toEqual(
     [],
   );
   expect(judge('[a](../cli.md)')).toEqual([
-    { path: 'docs/a.md', message: 'names cli.md, which is not there' },
+    { path: 'docs/a.md', message: 'refers to cli.md, which does not exist' },
   ]);
   expect(judge('see `packages/server/src/gone.ts`')).toHaveLength(1);
 });
 
-test('error: a source that names a page which is not there is found', () => {
+test('error: a source that refers to a missing page is found', () => {
   const page = { path: 'docs/errors.md', text: '' };
   const source = { path: 'packages/server/src/base/a.ts', text: '// docs/errors.md, docs/gone.md' };
   expect(findBrokenReferences([page, source])).toEqual([
-    { path: source.path, message: 'names docs/gone.md, which is not there' },
+    { path: source.path, message: 'refers to docs/gone.md, which does not exist' },
   ]);
 });

@@ -6,7 +6,7 @@ export interface ErrorEntry {
   readonly status?: number;
 }
 
-/** `docs/errors.md` has one table row per code, `| \`code\` | status | …`, and none beyond the catalogue. */
+/** Checks that `docs/errors.md` has exactly one table row per code, `| \`code\` | status | …`. */
 export function findErrorFaults(
   { path, text }: RepositoryFile,
   catalogue: Readonly<Record<string, ErrorEntry>>,
@@ -37,7 +37,7 @@ export interface CommandEntry {
   readonly options: readonly string[];
 }
 
-/** `docs/cli.md` has a heading `## sluice <name>` per command, and under it every option. */
+/** Checks that `docs/cli.md` has a heading `## sluice <name>` for every command, and every option below it. */
 export function findCommandFaults(
   { path, text }: RepositoryFile,
   commands: readonly CommandEntry[],
@@ -72,7 +72,7 @@ export function findCommandFaults(
 const ownPath = /`((?:packages|test|bench|docs|\.ci)\/[\w./-]*\w)`/g;
 const link = /\]\(([^)#\s]+)(?:#[^)]*)?\)/g;
 
-/** What a page links to or names as a path must be there; a path may name a folder. */
+/** Checks that links and paths in pages exist. A path may be a folder. */
 export function findBrokenLinks(files: readonly RepositoryFile[]): Finding[] {
   const known = knownPaths(files);
   return files
@@ -85,11 +85,11 @@ export function findBrokenLinks(files: readonly RepositoryFile[]): Finding[] {
       const named = [...text.matchAll(ownPath)].map(([, target = '']) => target);
       return [...linked, ...named]
         .filter((target) => !known.has(target))
-        .map((target) => ({ path, message: `names ${target}, which is not there` }));
+        .map((target) => ({ path, message: `refers to ${target}, which does not exist` }));
     });
 }
 
-/** A source that sends its reader to a page must send him to one that is there. */
+/** Checks that pages to which sources refer exist. */
 export function findBrokenReferences(files: readonly RepositoryFile[]): Finding[] {
   const known = knownPaths(files);
   return files
@@ -97,11 +97,11 @@ export function findBrokenReferences(files: readonly RepositoryFile[]): Finding[
     .flatMap(({ path, text }) =>
       [...text.matchAll(/\bdocs\/[\w/-]+\.md\b/g)]
         .filter(([page]) => !known.has(page))
-        .map(([page]) => ({ path, message: `names ${page}, which is not there` })),
+        .map(([page]) => ({ path, message: `refers to ${page}, which does not exist` })),
     );
 }
 
-/** Every file and every folder that holds one. */
+/** Returns every file and every folder that contains one. */
 function knownPaths(files: readonly RepositoryFile[]): Set<string> {
   const known = new Set<string>();
   for (const { path } of files) {

@@ -10,7 +10,7 @@ function parse(sources: Record<string, string>) {
   );
 }
 
-test('error: a cycle is found whatever its length, also of types', () => {
+test('error: a cycle of any length is found, including type imports', () => {
   const files = parse({
     'a.ts': "import { b } from './b.ts';",
     'b.ts': "import type { C } from './c.ts';",
@@ -23,7 +23,7 @@ test('error: a cycle is found whatever its length, also of types', () => {
   ]);
 });
 
-test('behavior: a file imported on two ways is no cycle', () => {
+test('behavior: a file that is imported on two paths is not a cycle', () => {
   const files = parse({
     'a.ts': "import { b } from './b.ts'; import { c } from './c.ts';",
     'b.ts': "import { c } from './c.ts';",
@@ -43,19 +43,19 @@ test('error: a re-export is found', () => {
   ]);
 });
 
-test('behavior: the first file of a kernel may pass on, the files it shares may not', () => {
+test('behavior: the entry file of a kernel may re-export, shared files may not', () => {
   const text = "export { pack } from './lz';";
   const assembly = 'packages/server/src/kernels/assembly';
   expect(findBarrels([parseSource({ path: `${assembly}/codec.ts`, text })])).toEqual([]);
   expect(findBarrels([parseSource({ path: `${assembly}/shared/a.ts`, text })])).toHaveLength(1);
 });
 
-test('error: a file that nobody imports is dead', () => {
+test('error: a file that is imported nowhere is dead', () => {
   const files = parse({ 'a.ts': '', 'b.ts': '', 'c.test.ts': "import { b } from './b.ts';" });
   expect(findDeadFiles(files).map(({ path }) => path)).toEqual([`${base}/a.ts`]);
 });
 
-test('behavior: a file is alive if a thread is started from it, or if it is an entry point', () => {
+test('behavior: a file is used if a thread is started from it, or if it is an entry point', () => {
   const files = [
     ...parse({
       'a.test.ts': "new Worker(workerUrl(import.meta.url, './thread.ts'));",

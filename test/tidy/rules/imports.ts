@@ -1,7 +1,10 @@
 import type { Finding, SourceFile } from '../source-file.ts';
 import { isTestOnly } from '../source-file.ts';
 
-/** Each cycle once, from its first file in alphabetical order. Types count: a cycle of types is one idea in two files. */
+/**
+ * Finds each cycle once, starting from its first file in alphabetical order. Type imports count, because a cycle of
+ * types is one concept spread over two files.
+ */
 export function findCycles(files: readonly SourceFile[]): Finding[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const done = new Set<string>();
@@ -26,7 +29,7 @@ export function findCycles(files: readonly SourceFile[]): Finding[] {
   return findings;
 }
 
-/** What the first file of a kernel exports is the surface of its WASM module, so there a re-export is no detour. */
+/** The exports of a kernel's entry file are the interface of its WebAssembly module, so it may re-export. */
 const kernelEntry = /^packages\/server\/src\/kernels\/assembly\/[^/]+\.ts$/;
 
 /** The entry file of a published package, which names its public surface. */
@@ -44,7 +47,7 @@ export function findBarrels(files: readonly SourceFile[]): Finding[] {
   );
 }
 
-/** Started or loaded by name, so that nobody imports them. Every file of the protocol is public. */
+/** Files that are started or loaded by name instead of being imported. Every file of the protocol is public. */
 const entryPoints = [
   /^packages\/protocol\/src\/[^/]+\.ts$/,
   /^packages\/client\/src\/(client|file-cursor)\.ts$/,

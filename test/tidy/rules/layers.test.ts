@@ -9,14 +9,14 @@ function judge(path: string, specifier: string): string[] {
 
 const server = 'packages/server/src';
 
-test('default: an import of a lower layer or of the own folder is fine', () => {
+test('default: imports from a lower layer or the same folder are allowed', () => {
   expect(judge(`${server}/engine/plan.ts`, '../segment/read-segment.ts')).toEqual([]);
   expect(judge(`${server}/engine/plan.ts`, './select.ts')).toEqual([]);
   expect(judge(`${server}/kernels/load-kernel.ts`, '../base/worker-url.ts')).toEqual([]);
   expect(judge(`${server}/query/parse-query.ts`, '@sluice/protocol/fields')).toEqual([]);
 });
 
-test('error: an import of a higher layer says how to do without', () => {
+test('error: an import from a higher layer is found, with a hint how to avoid it', () => {
   expect(judge(`${server}/engine/plan.ts`, '../http/routes.ts')).toEqual([
     'engine must not import http: take a function in modules',
   ]);
@@ -29,7 +29,7 @@ test('error: an import type or a dynamic import counts as an import', () => {
   expect(findLayerBreaches([parseSource({ path, text })])).toHaveLength(2);
 });
 
-test('error: folders of one layer do not know each other, but their tests may', () => {
+test('error: folders of one layer must not import each other, except in tests', () => {
   expect(judge(`${server}/segment/a.ts`, '../simulator/b.ts')).toEqual([
     'segment must not import simulator: move what both need to a layer below',
   ]);
@@ -37,13 +37,13 @@ test('error: folders of one layer do not know each other, but their tests may', 
   expect(judge(`${server}/segment/a.test.ts`, '../engine/b.ts')).toHaveLength(1);
 });
 
-test('error: a file outside the layers is refused', () => {
+test('error: a file outside the layers is found', () => {
   expect(judge(`${server}/stuff/a.ts`, '../base/assert.ts')).toEqual([
     'stuff is no layer: add it to the table, or use a folder that is there',
   ]);
 });
 
-test('error: packages import only what they stand on', () => {
+test('error: a package may import only the packages below it', () => {
   expect(judge('packages/client/src/client.ts', '@sluice/server/base/assert')).toEqual([
     'packages/client must not import packages/server: it may import protocol',
   ]);
@@ -53,13 +53,13 @@ test('error: packages import only what they stand on', () => {
   expect(judge('bench/run.ts', '../packages/server/src/http/a.ts')).toEqual([]);
 });
 
-test('error: only tests import what is made for tests', () => {
+test('error: only tests may import test code', () => {
   expect(judge(`${server}/chain/a.ts`, './testing/b.ts')).toHaveLength(1);
   expect(judge(`${server}/chain/a.test.ts`, './testing/b.ts')).toEqual([]);
   expect(judge('bench/run.ts', '../packages/server/src/chain/testing/b.ts')).toHaveLength(1);
 });
 
-test('error: what decides does not open files or sockets itself', () => {
+test('error: pure layers must not open files or sockets', () => {
   expect(judge(`${server}/chain/a.ts`, 'node:fs')).toEqual([
     'chain must not import node:fs: take what reads and writes in modules',
   ]);

@@ -2,10 +2,10 @@ import type { Finding, SourceFile } from '../source-file.ts';
 import { isTestOnly } from '../source-file.ts';
 
 /**
- * The order of the folders in `packages/server/src`, lowest first; ARCHITECTURE.md has the same table. Folders of one row
- * do not know each other. `kernels` stands on `base`, and `cli` starts what `app` puts together, so each has its own row.
+ * The order of the folders in `packages/server/src`, lowest first. ARCHITECTURE.md has the same table. Folders of one
+ * row must not import each other. `kernels` uses `base`, and `cli` uses `app`, so each has its own row.
  */
-export const LAYERS: readonly (readonly string[])[] = [
+const LAYERS: readonly (readonly string[])[] = [
   ['base'],
   ['kernels'],
   ['ledger', 'storage'],
@@ -18,7 +18,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['cli'],
 ];
 
-/** What a package may import of ours. `bench` and `test` may import anything. */
+/** The packages of ours that a package may import. `bench` and `test` may import anything. */
 const packageImports: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   server: ['protocol', 'client'],
@@ -26,7 +26,7 @@ const packageImports: Readonly<Record<string, readonly string[]>> = {
   web: ['client'],
 };
 
-/** Decides things, and is given files, sockets and processes by others, so that one seed replays a run. */
+/** Pure layers: files, sockets and processes are passed in, so that one seed reproduces a run. */
 const coreFolders = new Set(['ledger', 'query', 'segment', 'engine', 'chain', 'dataset']);
 const worldModules =
   /^(node:)?(fs|fs\/promises|net|http|https|http2|tls|dgram|dns|child_process)$|^(undici|ws|fastify)$/;
@@ -75,7 +75,7 @@ function judgeLayers(from: string, target: string): string | undefined {
   const ownRow = rowOf(own);
   const otherRow = rowOf(other);
   if (ownRow < 0) return `${own} is no layer: add it to the table, or use a folder that is there`;
-  // A test may compare neighbours, such as a source with the simulator; what is above stays out of its sight.
+  // A test may import folders of the same layer, such as a source and the simulator, but not higher layers.
   if (otherRow < ownRow || (otherRow === ownRow && isTestOnly(from))) return undefined;
   const way =
     otherRow === ownRow ? 'move what both need to a layer below' : 'take a function in modules';
@@ -86,7 +86,10 @@ function rowOf(folder: string): number {
   return LAYERS.findIndex((row) => row.includes(folder));
 }
 
-/** The folder that decides about a server source; a file beside the folders is a layer of its own name, which none is. */
+/**
+ * Returns the folder that determines the layer of a server source. A file outside the folders gets its own name, which
+ * is no layer.
+ */
 function layerFolder(path: string): string | undefined {
   return /^packages\/server\/src\/([^/]+)/.exec(path)?.[1];
 }

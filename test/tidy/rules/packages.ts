@@ -16,7 +16,9 @@ interface LockEntry {
   readonly cpu?: readonly string[];
 }
 
-/** The lock file must work with any registry, and what it installs to run must be JavaScript or WASM only. */
+/**
+ * Checks that the lock file works with any registry and that runtime dependencies are JavaScript or WebAssembly only.
+ */
 export function findLockFaults({ path, text }: RepositoryFile): Finding[] {
   const addressLine = text.split('\n').findIndex((line) => /"resolved": *"https?:/.test(line));
   const address = {

@@ -7,11 +7,11 @@ function judge(text: string): string[] {
   return findTestFaults([file]).map(({ message }) => message);
 }
 
-test('default: names with a known beginning are fine', () => {
+test('default: names with a known prefix are accepted', () => {
   expect(judge("test('limit: at most ten', f); test.each(a)('error: %s', f);")).toEqual([]);
 });
 
-test('error: a name that says nothing is found, also of a table and of a template', () => {
+test('error: a name without a prefix is found, also in tables and templates', () => {
   expect(judge("test('fork 2', f);")).toEqual([
     'the name "fork 2" must begin with default:, behavior:, error:, limit: or property:',
   ]);
@@ -20,7 +20,7 @@ test('error: a name that says nothing is found, also of a table and of a templat
   expect(judge(['test(`fork $', '{i}`, f);'].join(''))).toHaveLength(1);
 });
 
-test('error: tests that are switched off or singled out are found', () => {
+test('error: disabled and exclusive tests are found', () => {
   expect(judge("test.only('default: a', f);")).toHaveLength(1);
   expect(judge("describe.skip('a', f);")).toHaveLength(1);
   expect(judge("test.todo('default: a');")).toHaveLength(1);

@@ -4,7 +4,7 @@ import { forEachNode, lineOf } from '../source-file.ts';
 
 const prefixes = /^(default|behavior|error|limit|property): \S/;
 
-/** Tests say what they show in a sentence a user could check, and all of them run. */
+/** Checks that test names have a prefix and a sentence, and that no test is disabled. */
 export function findTestFaults(files: readonly SourceFile[]): Finding[] {
   const findings: Finding[] = [];
   for (const { path, tree } of files.filter((file) => file.path.endsWith('.test.ts'))) {
@@ -31,7 +31,7 @@ function isTestFunction(node: ts.Node): boolean {
   return ts.isIdentifier(node) && /^(test|it|describe)$/.test(node.text);
 }
 
-/** `test(…)`, and the call that follows `test.each(…)` or `test.skipIf(…)`. */
+/** Matches `test(…)` and the call that follows `test.each(…)` or `test.skipIf(…)`. */
 function startsTest(callee: ts.Expression): boolean {
   if (ts.isIdentifier(callee)) return /^(test|it)$/.test(callee.text);
   return (
@@ -46,6 +46,6 @@ function nameOf(node: ts.Expression | undefined): string | undefined {
   if (node === undefined) return undefined;
   if (ts.isStringLiteralLike(node)) return node.text;
   if (!ts.isTemplateExpression(node)) return undefined;
-  // A name that begins with a value cannot be judged here.
+  // A name that begins with a value cannot be checked here.
   return node.head.text === '' ? undefined : `${node.head.text}…`;
 }

@@ -16,7 +16,7 @@ test.each(['TO-DO', 'FIX-ME', 'XX-X', 'HA-CK'])(
   },
 );
 
-test('error: a path beside the repository is for tests and benchmarks only', () => {
+test('error: only tests and benchmarks may use a path outside the repository', () => {
   const text = "const folder = '../shared/data';";
   expect(findOutsidePaths([{ path: 'packages/server/src/base/a.ts', text }])).toHaveLength(1);
   expect(findOutsidePaths([{ path: 'README.md', text }])).toHaveLength(1);
@@ -24,13 +24,13 @@ test('error: a path beside the repository is for tests and benchmarks only', () 
   expect(findOutsidePaths([{ path: 'bench/normalize.ts', text }])).toEqual([]);
 });
 
-test('limit: a file of more than 512 KiB does not belong here', () => {
+test('limit: a file of more than 512 KiB is found', () => {
   const fits = { path: 'a.json', text: 'x'.repeat(512 * 1024) };
   expect(findLargeFiles([fits])).toEqual([]);
   expect(findLargeFiles([{ ...fits, text: `${fits.text}x` }])).toHaveLength(1);
 });
 
-test('error: names that are not in kebab-case, say nothing, or count versions', () => {
+test('error: file names that are not in kebab-case, meaningless or versioned are found', () => {
   const judge = (path: string) => findBadNames([{ path, text: '' }]).length;
   expect(judge('packages/server/src/base/worker-url.test.ts')).toBe(0);
   expect(judge('packages/server/src/base/workerUrl.ts')).toBe(1);

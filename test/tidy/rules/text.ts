@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { Finding, RepositoryFile } from '../source-file.ts';
 import { isTestOnly } from '../source-file.ts';
 
-// Put together from halves, so that this file does not hold what it looks for.
+// Assembled from halves, so that this file does not contain the words it looks for.
 const mark = new RegExp(`\\b(${['TO|DO', 'FIX|ME', 'XX|X', 'HA|CK'].map(join).join('|')})\\b`);
 const dataFolder = `..${'/shared'}`;
 
@@ -17,7 +17,9 @@ export function findMarks(files: readonly RepositoryFile[]): Finding[] {
   });
 }
 
-/** The project speaks only of itself. Tests and benchmarks may look for ledger data beside the repository. */
+/**
+ * Finds references to paths outside the project. Tests and benchmarks may look for ledger data next to the repository.
+ */
 export function findOutsidePaths(files: readonly RepositoryFile[]): Finding[] {
   return findLines(files, (line, path) => {
     if (isTestOnly(path) || path.startsWith('bench/') || !line.includes(dataFolder))

@@ -4,7 +4,8 @@ import { availableParallelism } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { Random } from '../base/random.ts';
-import { Dataset } from '../dataset/dataset.ts';
+import { datasetExists } from '../dataset/create-dataset.ts';
+import type { Dataset } from '../dataset/dataset.ts';
 import { datasetNamePattern } from '../dataset/manifest.ts';
 import { Backfill } from '../ingest/backfill.ts';
 import { BlockLoader } from '../ingest/block-loader.ts';
@@ -70,7 +71,7 @@ async function openStored(
   closers: Closers,
 ): Promise<Dataset> {
   if (!datasetNamePattern.test(name)) throw new CodedError('dataset-name-invalid', { name });
-  if (!(await Dataset.isThere(`${dataFolder}/${name}`, nodeFs))) {
+  if (!(await datasetExists(`${dataFolder}/${name}`, nodeFs))) {
     throw new CodedError('dataset-missing', { dataset: name, folder: dataFolder });
   }
   const lock = await lockDataFolder(dataFolder);

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Dataset } from '../dataset/dataset.ts';
-import { SegmentMerger } from '../dataset/segment-merger.ts';
+import { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import { type ImportModules, type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
 import { LineBuffers } from '../source/line-buffers.ts';
 import { readBlockFiles } from '../source/read-block-files.ts';
@@ -28,7 +28,7 @@ export async function feedFiles(
     const workerCount = Math.min(availableParallelism(), workerCountMax);
     const preparing = { workerCount, form: 'draft' } as const;
     const pool = startPreparers(dataset.description, preparing, closers);
-    const merger = new SegmentMerger({ givesWay: false });
+    const merger = new SegmentMerger({ isLowPriority: false });
     closers.add(() => merger.close());
     const memory = new LineBuffers();
     const lines = readBlockFiles(paths, { onRead, memory }, signal);

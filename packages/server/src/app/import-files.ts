@@ -2,7 +2,8 @@
 
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
-import { Dataset } from '../dataset/dataset.ts';
+import { datasetExists } from '../dataset/create-dataset.ts';
+import type { Dataset } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import { dropDataset } from '../dataset/drop-dataset.ts';
 import { datasetNamePattern, type Manifest } from '../dataset/manifest.ts';
@@ -83,7 +84,7 @@ async function openTarget(
 ): Promise<Dataset> {
   const lock = await lockDataFolder(dataFolder);
   closers.add(() => lock.release());
-  const isNew = !(await Dataset.isThere(`${dataFolder}/${name}`, nodeFs));
+  const isNew = !(await datasetExists(`${dataFolder}/${name}`, nodeFs));
   const dataset = await openOrCreateDataset(
     { folder: `${dataFolder}/${name}`, name, realTime: false, manifest },
     { fs: nodeFs, clock, lock },

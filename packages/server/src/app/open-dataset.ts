@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
+import { checkFolderNotShared } from '../dataset/check-folder-not-shared.ts';
+import { createDataset, datasetExists } from '../dataset/create-dataset.ts';
 import { Dataset, type DatasetModules } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import type { Manifest } from '../dataset/manifest.ts';
-import { refuseSharedFolder } from '../dataset/refuse-shared-folder.ts';
 import type { Fs } from '../storage/fs.ts';
 import type { WriterLock } from '../storage/writer-lock.ts';
 import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';
@@ -31,9 +32,9 @@ export async function openOrCreateDataset(
   { fs, clock, lock }: OpenDatasetModules,
 ): Promise<Dataset> {
   const modules = { fs, clock, ...watchLock(lock) };
-  if (!(await Dataset.isThere(folder, fs))) {
-    await refuseSharedFolder(folder, fs);
-    await Dataset.create(folder, { ...manifestDefaults, ...manifest, name }, modules);
+  if (!(await datasetExists(folder, fs))) {
+    await checkFolderNotShared(folder, fs);
+    await createDataset(folder, { ...manifestDefaults, ...manifest, name }, modules);
   }
   return Dataset.open({ folder, realTime }, modules);
 }
@@ -42,12 +43,12 @@ export async function openOrCreateDataset(
  * A dataset's own view of the lock: once it was lost, even if another dataset of the folder has retaken it, the journal is
  * read back before anything is written.
  */
-function watchLock(lock: WriterLock): Pick<DatasetModules, 'isLockHeld' | 'retakeLock'> {
+function watchLock(lock: WriterLock): Pick<DatasetModules, 'isLockHeld' | 'reacquireLock'> {
   let { term } = lock;
   return {
     isLockHeld: () => lock.isHeld && lock.term === term,
-    retakeLock: async () => {
-      await lock.retake();
+    reacquireLock: async () => {
+      await lock.reacquire();
       ({ term } = lock);
     },
   };
@@ -68,7 +69,7 @@ export async function openPlanned(
 ): Promise<Dataset> {
   const { name, aliases } = names;
   const isFed = config !== null && config.sources.length > 0;
-  const isThere = await Dataset.isThere(folder, modules.fs);
+  const isThere = await datasetExists(folder, modules.fs);
   if (!isThere && !isFed) throw new CodedError('dataset-missing', { dataset: name });
   const manifest = config === null ? {} : { aliases, ...whatIsKept(config) };
   const realTime = isFed && config.sources.some(({ kind }) => kind !== 'files');
@@ -79,7 +80,7 @@ export async function openPlanned(
       throw new CodedError('dataset-name-differs', { dataset: name, found: description.name });
     }
     if (config !== null) await heedConfig(dataset, config, modules.log);
-    if (aliases.join() !== description.aliases.join()) await dataset.restate({ aliases });
+    if (aliases.join() !== description.aliases.join()) await dataset.updateManifest({ aliases });
     return dataset;
   } catch (error) {
     await dataset.close();
@@ -91,7 +92,7 @@ export async function openPlanned(
 async function heedConfig(dataset: Dataset, config: DatasetConfig, log: Logger): Promise<void> {
   const { from } = config;
   const hasBegun = dataset.snapshot().start !== null;
-  if (!hasBegun && from !== undefined) await dataset.restate({ from });
+  if (!hasBegun && from !== undefined) await dataset.updateManifest({ from });
   const ignored = listIgnored(config, dataset.description);
   if (ignored.length === 0) return;
   log.warn(

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import { Dataset } from '../dataset/dataset.ts';
+import { datasetExists } from '../dataset/create-dataset.ts';
 import { earlierGenesisHashes, SimulatedChain } from '../simulator/chain.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
@@ -24,8 +24,8 @@ async function writeDataset(name: string, genesisHash: string): Promise<void> {
   await lock.release();
 }
 
-function isThere(name: string): Promise<boolean> {
-  return Dataset.isThere(join(folder, name), nodeFs);
+function exists(name: string): Promise<boolean> {
+  return datasetExists(join(folder, name), nodeFs);
 }
 
 const earlier = earlierGenesisHashes(1)[0] as string;
@@ -37,7 +37,7 @@ describe('replace-earlier-demo', () => {
     const message = await replaceEarlierDemo(folder);
     expect(message).toContain('ledger-beta, ledger-mainnet');
     expect(message).toContain('earlier version');
-    expect([await isThere('ledger-beta'), await isThere('ledger-mainnet')]).toEqual([false, false]);
+    expect([await exists('ledger-beta'), await exists('ledger-mainnet')]).toEqual([false, false]);
   });
 
   test('behavior: the ledger of today, foreign ledgers and other files stay', async () => {
@@ -48,7 +48,7 @@ describe('replace-earlier-demo', () => {
     writeFileSync(join(folder, 'notes', 'a.txt'), 'a');
     expect(await replaceEarlierDemo(folder)).toBe(undefined);
     const names = ['ledger-beta', 'ledger-mainnet', 'other'];
-    expect(await Promise.all(names.map(isThere))).toEqual([true, true, true]);
+    expect(await Promise.all(names.map(exists))).toEqual([true, true, true]);
     expect(existsSync(join(folder, 'notes', 'a.txt'))).toBe(true);
   });
 

@@ -40,7 +40,7 @@ Stop with Ctrl-C; the next start goes on from here.
 `;
 }
 
-export function curlLine(url: string): string {
+function curlLine(url: string): string {
   const query = {
     fromBlock: 0,
     fields: {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
+import { createDataset } from '../dataset/create-dataset.ts';
 import { Dataset } from '../dataset/dataset.ts';
 import { simulatedLines } from '../simulator/simulated-lines.ts';
 import { createSimulatedLedger } from '../simulator/start-simulated-node.ts';
@@ -33,7 +34,7 @@ beforeEach(async () => {
   waits = [];
   const modules = { fs, clock: systemClock, isLockHeld: () => true };
   const content = { aliases: [], genesisHash: null, metaOptional: false, allowMissing: [] };
-  await Dataset.create('data/mine', { name: 'mine', votes: 'drop', ...content }, modules);
+  await createDataset('data/mine', { name: 'mine', votes: 'drop', ...content }, modules);
   dataset = await Dataset.open({ folder: 'data/mine', realTime: true }, modules);
 });
 afterEach(() => dataset.close());

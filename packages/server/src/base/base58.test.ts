@@ -26,7 +26,7 @@ test('property: encoding and decoding agree with another implementation', () => 
   );
 });
 
-test('property: the length in bytes is judged as decoding would', () => {
+test('property: the byte length found without decoding is the decoded length', () => {
   const near = fc
     .constantFrom(31, 32, 33, 63, 64, 65)
     .chain((length) =>
@@ -48,24 +48,24 @@ test('property: the length in bytes is judged as decoding would', () => {
   );
 });
 
-test('behavior: the edges of 32 and 64 bytes', () => {
-  for (const [length, judge] of [
+test('behavior: the smallest and the greatest values of 32 and 64 bytes are accepted, their neighbours rejected', () => {
+  for (const [length, isOfLength] of [
     [32, isBase58Of32],
     [64, isBase58Of64],
   ] as const) {
     const greatest = base58.encode(new Uint8Array(length).fill(0xff));
-    // One more than the greatest number of 32 bytes is the smallest of 33: 1 and zeros.
+    // The greatest number of 32 bytes plus one is the smallest number of 33 bytes: 1 followed by zeros.
     const beyond = base58.encode(Uint8Array.from([1, ...Array(length).fill(0)]));
-    expect(judge(greatest)).toBe(true);
-    expect(judge(beyond)).toBe(false);
-    expect(judge('1'.repeat(length))).toBe(true);
-    expect(judge('1'.repeat(length - 1))).toBe(false);
-    expect(judge('1'.repeat(length + 1))).toBe(false);
-    expect(judge('')).toBe(false);
+    expect(isOfLength(greatest)).toBe(true);
+    expect(isOfLength(beyond)).toBe(false);
+    expect(isOfLength('1'.repeat(length))).toBe(true);
+    expect(isOfLength('1'.repeat(length - 1))).toBe(false);
+    expect(isOfLength('1'.repeat(length + 1))).toBe(false);
+    expect(isOfLength('')).toBe(false);
   }
 });
 
-test('error: characters outside the alphabet are refused', () => {
+test('error: characters outside the alphabet are rejected', () => {
   for (const character of ['0', 'O', 'I', 'l', ' ', '+', '\u007f', 'é', 'ı', '\u0131', '😀']) {
     expect(isBase58(`abc${character}`), character).toBe(false);
     expect(decodeBase58(`abc${character}`), character).toBeUndefined();
@@ -74,7 +74,7 @@ test('error: characters outside the alphabet are refused', () => {
   }
 });
 
-test('behavior: empty text is no bytes', () => {
+test('behavior: the empty text encodes zero bytes', () => {
   expect(isBase58('')).toBe(true);
   expect(decodeBase58('')).toEqual(new Uint8Array(0));
   expect(encodeBase58(new Uint8Array(0))).toBe('');

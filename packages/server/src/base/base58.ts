@@ -1,27 +1,34 @@
 /**
- * Base58, the text form of addresses, hashes, signatures and instruction data: a number in base 58, big end first, where
- * each leading zero byte is one leading `1`.
+ * Base58, the text form of addresses, hashes, signatures and instruction data: a big-endian number in base 58, in which
+ * each leading zero byte becomes one leading `1`.
  *
- * The alphabet ascends as its character codes do. Two texts of one length therefore compare as the numbers they stand
- * for, and how many bytes a text holds follows from its length and one comparison, without decoding.
+ * The characters of the alphabet are in ascending order of their character codes. Two texts of the same length
+ * therefore compare like the numbers they encode, and the number of encoded bytes follows from the length of the text
+ * and one comparison, without decoding.
+ *
+ * This is hand-written because a block has thousands of these texts and most of them need only that check, which
+ * libraries do not offer. Tests compare it with `@scure/base`.
  */
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const one = 0x31;
 const notADigit = 0xff;
 
-/** The value of a character, 0xff for what is none; sized so that a Latin-1 code needs no bounds check of its own. */
+/**
+ * The value of each character, or 0xff for a character outside the alphabet. The table has 256 entries, so that a
+ * Latin-1 code needs no bounds check.
+ */
 const digitValues = new Uint8Array(256).fill(notADigit);
 for (let value = 0; value < alphabet.length; value++) {
   digitValues[alphabet.charCodeAt(value)] = value;
 }
 
-// Four characters a step, three bytes a limb: the product of both stays far below 2^53.
+// Decoding takes four characters per step and stores three bytes per limb: the product of both stays far below 2^53.
 const characterCountPerStep = 4;
 const stepBase = 58 ** characterCountPerStep;
 const limbBase = 2 ** 24;
 const stepPowers = [1, 58, 58 ** 2, 58 ** 3, stepBase];
 
-/** The value of a character of valid text; values ascend as the characters do. */
+/** Returns the value of a character of valid base58 text. Values are in the order of the characters. */
 export function base58Value(code: number): number {
   return digitValues[code] as number;
 }
@@ -34,24 +41,24 @@ export function isBase58(text: string): boolean {
   return true;
 }
 
-/** Whether the text holds exactly 32 bytes, as every address and hash does. */
+/** Returns whether the text encodes exactly 32 bytes, as every address and hash does. */
 export function isBase58Of32(text: string): boolean {
   const { length } = text;
   if (length > 44 || length < 32 || !isBase58(text)) return false;
-  // Almost every address: 44 characters, no leading `1`.
+  // The common case: 44 characters without a leading `1`.
   if (length === 44 && text.charCodeAt(0) !== one) return text <= greatest32;
   return byteLengthOf(text) === 32;
 }
 
-/** Whether the text holds exactly 64 bytes, as every signature does. */
+/** Returns whether the text encodes exactly 64 bytes, as every signature does. */
 export function isBase58Of64(text: string): boolean {
   return text.length <= 88 && text.length >= 64 && isBase58(text) && byteLengthOf(text) === 64;
 }
 
-/** Longer texts are not decoded for a message: the work grows with the square of the length. */
+/** Longer texts are not decoded for an error message, because the work grows with the square of the length. */
 const describedLengthMax = 88;
 
-/** Returns what is wrong with a text that should be base58: the first character that is not, or how many bytes it holds. */
+/** Returns why a text is not the expected base58: its first invalid character, or how many bytes it decodes to. */
 export function describeBase58Fault(text: string): string {
   const characters = [...text];
   const at = characters.findIndex((character) => !isBase58(character));
@@ -63,7 +70,7 @@ export function describeBase58Fault(text: string): string {
   return `it decodes to ${byteCount} byte${byteCount === 1 ? '' : 's'}`;
 }
 
-/** The bytes, or `undefined` if a character is not of the alphabet. */
+/** Returns the decoded bytes, or `undefined` if a character is outside the alphabet. */
 export function decodeBase58(text: string): Uint8Array | undefined {
   if (!isBase58(text)) return undefined;
   const zeroCount = leadingOneCount(text);
@@ -82,7 +89,7 @@ export function decodeBase58(text: string): Uint8Array | undefined {
   return bytes.subarray(first - zeroCount);
 }
 
-/** Limbs of 24 bits, small end first, of the number that the characters from `start` on stand for. */
+/** Returns the number that the characters from `start` on encode, as little-endian limbs of 24 bits. */
 function toLimbs(text: string, start: number): Float64Array {
   const limbs = new Float64Array(Math.ceil(((text.length - start) * 5.858) / 24) + 1);
   let used = 0;
@@ -122,7 +129,7 @@ export function encodeBase58(bytes: Uint8Array): string {
   return '1'.repeat(zeroCount) + text.slice(first);
 }
 
-/** Groups of four characters, small end first. */
+/** Returns the bytes from `start` on as little-endian groups of four characters. */
 function toGroups(bytes: Uint8Array, start: number): Float64Array {
   const groups = new Float64Array(Math.ceil(((bytes.length - start) * 8) / 23.4) + 1);
   let used = 0;
@@ -138,7 +145,7 @@ function toGroups(bytes: Uint8Array, start: number): Float64Array {
       carry = Math.floor(value / stepBase);
       groups[i] = value - carry * stepBase;
     }
-    // Three bytes can hold more than four characters do.
+    // Three bytes can hold more than four characters can, so the carry may fill several groups.
     for (; carry > 0; carry = Math.floor(carry / stepBase)) groups[used++] = carry % stepBase;
   }
   return groups.subarray(0, used);
@@ -150,12 +157,13 @@ function leadingOneCount(text: string): number {
   return count;
 }
 
-/** How many bytes valid text of at most 88 characters holds. */
+/** Returns how many bytes valid text of at most 88 characters encodes. */
 function byteLengthOf(text: string): number {
   const zeroCount = leadingOneCount(text);
   const rest = zeroCount === 0 ? text : text.slice(zeroCount);
   if (rest.length === 0) return zeroCount;
-  // The first that is not smaller than the text, among at most two of its length.
+  // At most two byte counts give texts of this length. The first one whose greatest text is not below `rest` is the
+  // answer.
   for (let byteCount = Math.floor((rest.length - 1) * 0.7322) || 1; ; byteCount++) {
     const greatest = greatestOf(byteCount);
     if (rest.length < greatest.length || (rest.length === greatest.length && rest <= greatest)) {
@@ -166,7 +174,7 @@ function byteLengthOf(text: string): number {
 
 const greatestTexts: string[] = [];
 
-/** The text of the greatest number of so many bytes. */
+/** Returns the base58 text of the greatest number of `byteCount` bytes. */
 function greatestOf(byteCount: number): string {
   let text = greatestTexts[byteCount];
   if (text === undefined) {

@@ -1,10 +1,13 @@
-/** Time as a collaborator, so that a test can own it. */
+/** The time source that components receive, so that a test can control time. */
 export interface Clock {
-  /** Monotonic milliseconds; for durations and deadlines only. */
+  /** Returns monotonic milliseconds, for durations and deadlines only. */
   nowMs(): number;
-  /** Milliseconds of the calendar; for people and for the ledger's own times, never for order. */
+  /**
+   * Returns wall-clock milliseconds since the Unix epoch, for display and for comparison with ledger timestamps. Not
+   * for ordering events.
+   */
   unixMs(): number;
-  /** Resolves after `ms`, or at once when the signal aborts. */
+  /** Resolves after `ms` milliseconds, or immediately when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

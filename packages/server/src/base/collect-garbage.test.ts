@@ -2,18 +2,18 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { collectGarbage } from './collect-garbage.ts';
 
-/** In functions of their own, so that this test's frame never holds what is to go. */
+/** The object is created in a separate function, so that the stack frame of this test never references it. */
 const makeDropped = () => new WeakRef(new Uint8Array(1 << 20));
-const isThere = (reference: WeakRef<Uint8Array>) => reference.deref() !== undefined;
+const isAlive = (reference: WeakRef<Uint8Array>) => reference.deref() !== undefined;
 
-test('behavior: what nobody reads any more is gone at once, what somebody reads stays', async () => {
+test('behavior: unreachable objects are freed at once, reachable ones stay', async () => {
   const held = new Uint8Array(1 << 20);
   const references = [makeDropped(), new WeakRef(held)];
-  // What is asked of such a reference is kept until the turn ends.
+  // `deref` keeps its target alive until the end of the current job, so the test waits for the next one.
   await setImmediate();
-  expect(references.map(isThere)).toEqual([true, true]);
+  expect(references.map(isAlive)).toEqual([true, true]);
   await setImmediate();
   collectGarbage();
-  expect(references.map(isThere)).toEqual([false, true]);
+  expect(references.map(isAlive)).toEqual([false, true]);
   expect(held.length).toBe(1 << 20);
 });

@@ -4,16 +4,16 @@ import { runInNewContext } from 'node:vm';
 let collect: (() => void) | undefined;
 
 /**
- * Frees all that this thread no longer reads, now. For threads that have done a large piece of work and then wait for the next: the
- * runtime collects where something is made, so what they leave behind stays until they work again.
+ * Runs a full garbage collection of this thread's heap. Worker threads call it after a large job, before they wait for
+ * the next one: V8 collects only when something is allocated, so an idle thread would keep its garbage.
  */
 export function collectGarbage(): void {
-  collect ??= findCollector();
+  collect ??= exposeCollector();
   collect();
 }
 
-/** The runtime hands it out in contexts that are made while it is told to. */
-function findCollector(): () => void {
+/** V8 exposes `gc` only in contexts that are created while the flag is set. */
+function exposeCollector(): () => void {
   setFlagsFromString('--expose-gc');
   const found = runInNewContext('gc') as () => void;
   setFlagsFromString('--no-expose-gc');

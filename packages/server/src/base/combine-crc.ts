@@ -1,6 +1,7 @@
 /**
- * The CRC-32 of two texts in a row from the CRCs of each: appending n bytes multiplies the first by x^(8n) in the field of
- * the polynomial. So a piece that thousands of responses send is summed once.
+ * Computes the CRC-32 of two concatenated byte sequences from their individual CRCs: appending n bytes multiplies the
+ * first CRC by x^(8n) modulo the polynomial. A chunk that thousands of responses send is therefore checksummed only
+ * once. `node:zlib` has no function for this.
  */
 const polynomial = 0xedb88320;
 const one = 0x80000000;
@@ -9,7 +10,7 @@ export function combineCrc(first: number, second: number, secondLength: number):
   return (multiply(first, powerOfBytes(secondLength)) ^ second) >>> 0;
 }
 
-/** Polynomials in reflected order: the highest bit is x^0. */
+/** Multiplies two polynomials in reflected bit order: the highest bit is x^0. */
 function multiply(a: number, b: number): number {
   let product = 0;
   let factor = b;
@@ -23,7 +24,10 @@ function multiply(a: number, b: number): number {
 /** x^(8 · 2^k) for each k. */
 const powers: number[] = [0x00800000];
 
-/** Of the length asked for last: those who send the same piece do so one after another. */
+/**
+ * The most recent length and its power. Responses that send the same chunk call this one after another with the same
+ * length.
+ */
 let last = { length: 0, power: one };
 
 function powerOfBytes(length: number): number {

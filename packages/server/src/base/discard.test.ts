@@ -3,7 +3,7 @@ import { discard } from './discard.ts';
 
 const mebibyte = 1 << 20;
 
-test('default: memory is given back at once, not when it is collected', () => {
+test('default: the memory is freed at once, not at the next garbage collection', () => {
   const before = process.memoryUsage().arrayBuffers;
   const buffers = Array.from({ length: 16 }, () => new Uint8Array(mebibyte));
   for (const bytes of buffers) discard(bytes);
@@ -11,7 +11,7 @@ test('default: memory is given back at once, not when it is collected', () => {
   expect(buffers.map(({ length }) => length)).toEqual(buffers.map(() => 0));
 });
 
-test('behavior: what may lie in a pool, is shared, is a part, or was discarded before is left alone', () => {
+test('behavior: pooled, shared, partial and already discarded buffers are left unchanged', () => {
   const pooled = Buffer.from('text');
   discard(pooled);
   expect(pooled.toString()).toBe('text');

@@ -1,11 +1,12 @@
 import { getSystemErrorMap } from 'node:util';
 
 /**
- * The one catalogue of what can go wrong in the world around us. A code is public, documented in `docs/errors.md`, and
- * never reused. `status` is the HTTP status where a client can meet the code; codes without one stay inside the process.
+ * The catalogue of all errors that the environment can cause: bad input, failing sources, full disks. Codes are public,
+ * documented in `docs/errors.md`, and never reused. `status` is the HTTP status of a response with this code. Codes
+ * without a status do not appear in responses.
  */
 export interface ErrorRow {
-  /** What is wrong and what to do about it. */
+  /** What is wrong, and what to do about it. */
   readonly text: string;
   readonly status?: number;
   readonly retryAfterSeconds?: number;
@@ -13,16 +14,16 @@ export interface ErrorRow {
 
 export const ERRORS = {
   // The command line.
-  'cli-usage': { text: 'the command line is wrong' },
+  'cli-usage': { text: 'the command line is not valid' },
   'cli-file-unreadable': { text: 'the file cannot be read' },
-  'cli-file-too-large': { text: 'the file is longer than one of its kind can be' },
+  'cli-file-too-large': { text: 'the file is larger than the limit for files of its kind' },
   'cli-file-is-input': {
-    text: 'the file to write is one of those to read; name another',
+    text: 'the output file is also an input file; choose another output file',
   },
-  'cli-file-exists': { text: 'the file exists already; name another, or use --force' },
+  'cli-file-exists': { text: 'the file already exists; choose another name, or use --force' },
   'cli-file-unwritable': { text: 'the file cannot be written' },
   'cli-file-irregular': {
-    text: 'what is at this path is no regular file and is not replaced; name another',
+    text: 'the path is not a regular file and is not overwritten; choose another path',
   },
   'cli-interrupted': { text: 'interrupted; nothing was written' },
   'cli-dataset-missing': {
@@ -58,117 +59,127 @@ export const ERRORS = {
     text: 'the service of SLUICE_URL does not answer, or has no such dataset; sluice status lists what it has',
   },
 
-  // The configuration: every refusal names the key and the line, and shows no secret.
+  // The configuration. Every error names the key and the line, and shows no secret.
   'config-not-yaml': { text: 'the configuration is not valid YAML' },
   'config-key-unknown': { text: 'the configuration has a key that does not exist' },
-  'config-key-missing': { text: 'the configuration lacks a key that it needs' },
+  'config-key-missing': { text: 'the configuration lacks a required key' },
   'config-key-useless': {
-    text: 'the configuration has a key that would have no effect; remove it, or add what it needs',
+    text: 'the configuration has a key that has no effect; remove it, or add the key it depends on',
   },
-  'config-value-invalid': { text: 'the configuration has a value that it cannot have' },
+  'config-value-invalid': { text: 'the configuration has a value that is not allowed' },
   'config-variable-unset': {
-    text: 'the configuration names an environment variable that is not set or empty; set it, or write $${ for a plain ${',
+    text: 'the configuration refers to an environment variable that is unset or empty; set it, or write $${ for a literal ${',
   },
-  'config-invalid': { text: 'there are faults in the configuration, named above; mend them' },
+  'config-invalid': { text: 'the configuration has the errors listed above; correct them' },
 
   // The simulated node.
   'simulator-option-invalid': {
-    text: 'an option of the simulated ledger has a value it cannot have',
+    text: 'an option of the simulated ledger has a value that is not allowed',
   },
-  'simulator-fault-invalid': { text: 'a fault cannot be set like that', status: 400 },
+  'simulator-fault-invalid': { text: 'the description of the fault is not valid', status: 400 },
   'simulator-fault-unknown': { text: 'no fault has this id; GET /faults lists them', status: 404 },
-  'simulator-time-invalid': { text: 'the time cannot be changed like that', status: 400 },
-  'listen-failed': { text: 'the address cannot be listened on; choose another port or host' },
+  'simulator-time-invalid': { text: 'the requested time change is not valid', status: 400 },
+  'listen-failed': {
+    text: 'the service cannot listen on this address; choose another port or host',
+  },
 
-  // A block as a source delivered it: refused whole, never stored in part.
-  'block-not-utf8': { text: 'the block is not valid UTF-8; ask another source, or mend the file' },
-  'block-not-json': { text: 'the block is not valid JSON; ask another source, or mend the file' },
+  // A block from a source. An invalid block is rejected as a whole, never stored in part.
+  'block-not-utf8': {
+    text: 'the block is not valid UTF-8; use another source, or correct the file',
+  },
+  'block-not-json': {
+    text: 'the block is not valid JSON; use another source, or correct the file',
+  },
   'block-lone-surrogate': {
-    text: 'the block escapes half of a surrogate pair, which is no text; ask another source, or mend the file',
+    text: 'the block contains an escaped lone surrogate, which is not valid text; use another source, or correct the file',
   },
   'block-too-large': {
-    text: 'the block is larger than the limit; raise it, or ask another source',
+    text: 'the block is larger than the limit; raise the limit, or use another source',
   },
   'block-too-deep': {
-    text: 'the block nests deeper than any real block; ask another source, or mend the file',
+    text: 'the block is nested deeper than any real block; use another source, or correct the file',
   },
   'block-field-missing': {
-    text: 'the block lacks a field that every block has; ask another source, or mend the file',
+    text: 'the block lacks a required field; use another source, or correct the file',
   },
   'block-field-invalid': {
-    text: 'a field of the block has a value it cannot have; ask another source, or mend the file',
+    text: 'a field of the block has a value that is not allowed; use another source, or correct the file',
   },
   'block-meta-missing': {
-    text: 'the source lacks the statuses of this block; ask another source, or make the dataset so that it may lack them: --meta-optional, or --allow-missing meta',
+    text: 'the source does not have the transaction statuses of this block; use another source, or create the dataset with --meta-optional or --allow-missing meta',
   },
   'block-kind-missing': {
-    text: 'the source lacks a kind of records of this block; ask another source, or make the dataset so that it may lack it: --allow-missing logs, rewards, or both with a comma',
+    text: 'the source does not have one of the record kinds of this block; use another source, or create the dataset with --allow-missing logs, rewards, or both separated by a comma',
   },
   'block-counts-differ': {
-    text: 'the block does not hold as many records of a kind as the portal says it has; ask another source',
+    text: 'the block has a different number of records of a kind than the portal reports; use another source',
   },
   'block-parent-not-below': { text: 'the parent of a block must have a lower slot' },
   'block-pool-full': { text: 'too many blocks wait to be normalized; deliver them more slowly' },
   'block-pool-closed': { text: 'the block was not normalized because the service is stopping' },
   'block-worker-died': {
-    text: 'the thread that normalized this block ended; ask for the block again',
+    text: 'the worker thread that normalized this block exited; request the block again',
   },
 
   // A file of blocks.
   'block-file-unreadable': { text: 'the file of blocks cannot be read' },
-  'block-line-invalid': { text: 'a line of the file is no block; correct the file' },
+  'block-line-invalid': { text: 'a line of the file is not a block; correct the file' },
   'block-slots-not-ascending': {
-    text: 'the slots of the blocks must ascend, over all files in their order; sort them',
+    text: 'the slots of the blocks must ascend across all files in the given order; sort them',
   },
   'import-block-foreign': {
-    text: 'the dataset does not hold this block, and its slot is not above the head; import it into another dataset',
+    text: 'the dataset does not contain this block and its slot is not above the head; import it into another dataset',
   },
-  'import-interrupted': { text: 'interrupted; what was imported stays, run it again to go on' },
+  'import-interrupted': {
+    text: 'interrupted; the imported blocks are kept, run the command again to continue',
+  },
 
   // History below the first stored block.
   'backfill-too-early': {
-    text: 'the dataset has no finalized block yet that history could be linked to; serve it until it has one',
+    text: 'the dataset has no finalized block yet to which history could be linked; serve it until it has one',
   },
   'backfill-anchor-unknown': {
-    text: 'the hash of the block below the first stored one is not known, so no history can be linked to it; make the dataset again from an earlier slot',
+    text: 'the hash of the block below the first stored one is unknown, so history cannot be linked to it; create the dataset again from an earlier slot',
   },
   'backfill-sources-unusable': {
-    text: 'no source can be used: the key was refused, or it serves another ledger; check the addresses',
+    text: 'no source is usable: each rejected the key or serves another ledger; check the addresses',
   },
   'backfill-pruned': {
-    text: 'no source has older blocks; what came so far stays, run it again with a source that has more history',
+    text: 'no source has older blocks; the blocks received so far are kept, run the command again with a source that has more history',
   },
   'backfill-stuck': {
-    text: 'no source delivers the next older block; what came so far stays, run it again or with another source',
+    text: 'no source delivers the next older block; the blocks received so far are kept, run the command again, or use another source',
   },
-  'backfill-interrupted': { text: 'interrupted; what came so far stays, run it again to go on' },
+  'backfill-interrupted': {
+    text: 'interrupted; the blocks received so far are kept, run the command again to continue',
+  },
 
-  // A chain: what a source offers is checked against what is stored, and refused whole.
-  'chain-not-linked': { text: 'the block is no child of the block below it' },
+  // A chain. The blocks of a source are checked against the stored ones, and rejected as a whole.
+  'chain-not-linked': { text: 'the block is not a child of the block below it' },
   'chain-height-wrong': { text: "the height of the block is not one more than its parent's" },
-  'chain-hash-reused': { text: 'the hash of the block belongs to another block already' },
-  'chain-ancestor-unknown': { text: 'the branch does not grow from a block of this chain' },
+  'chain-hash-reused': { text: 'the hash of the block already belongs to another block' },
+  'chain-ancestor-unknown': { text: 'the branch does not start from a block of this chain' },
   'chain-fork-below-finality': {
-    text: 'the branch leaves the chain below its finalized head; the source is on another ledger or lies',
+    text: 'the branch leaves the chain below the finalized head; the source follows another ledger or returns wrong data',
   },
   'chain-finality-contradicted': {
-    text: 'the source reports another finalized block than the one stored as finalized',
+    text: 'the source reports a finalized block that differs from the stored finalized block',
   },
   'chain-finality-unknown': { text: 'the block reported as finalized is not stored' },
-  'chain-trim-too-high': { text: 'retention would drop blocks that are not finalized yet' },
+  'chain-trim-too-high': { text: 'retention would remove blocks that are not finalized yet' },
 
-  // A query: every one names the path of the offending value, what was found and what is allowed.
+  // A query. Every error names the path of the invalid value, the value found and the allowed values.
   'query-too-large': { status: 413, text: 'the query is too large' },
   'query-not-utf8': { status: 400, text: 'the query is not valid UTF-8' },
   'query-not-json': { status: 400, text: 'the query is not valid JSON' },
-  'query-too-deep': { status: 400, text: 'the query nests too deep' },
-  'query-key-duplicate': { status: 400, text: 'an object of the query has a key twice' },
+  'query-too-deep': { status: 400, text: 'the query is nested too deeply' },
+  'query-key-duplicate': { status: 400, text: 'an object of the query has the same key twice' },
   'query-key-unknown': { status: 400, text: 'the query has a key that does not exist' },
-  'query-key-missing': { status: 400, text: 'the query lacks a key that it needs' },
+  'query-key-missing': { status: 400, text: 'the query lacks a required key' },
   'query-value-invalid': { status: 400, text: 'the query has a value of the wrong type' },
   'query-block-number-invalid': {
     status: 400,
-    text: 'a block number of the query is no number of a block',
+    text: 'a block number of the query is not a valid block number',
   },
   'query-address-invalid': {
     status: 400,
@@ -176,134 +187,138 @@ export const ERRORS = {
   },
   'query-discriminator-invalid': {
     status: 400,
-    text: 'the start of data in the query is no hex text of the right length',
+    text: 'a data prefix of the query is not hexadecimal text of the right length',
   },
   'query-log-kind-invalid': {
     status: 400,
-    text: 'the query asks for a kind of log that does not exist',
+    text: 'the query names a log kind that does not exist',
   },
   'query-type-not-allowed': {
     status: 400,
-    text: 'the dataset does not answer queries of this type',
+    text: 'the dataset does not allow queries of this type',
   },
   'query-items-too-many': { status: 400, text: 'the query has too many items; split it' },
   'query-values-too-many': { status: 400, text: 'the query has too many values; split it' },
   'range-reversed': { status: 400, text: 'toBlock is below fromBlock' },
-  'range-unavailable': { status: 400, text: 'fromBlock is below start_block; ask from there' },
+  'range-unavailable': { status: 400, text: 'fromBlock is below start_block; start from there' },
 
   // Segments.
-  'segment-not-one': { text: 'this is not a segment: it does not begin as one' },
+  'segment-not-one': {
+    text: 'the file is not a segment: it does not begin with the segment magic',
+  },
   'segment-version-unknown': {
-    text: 'this segment has a format version that this program does not know; use the one that wrote it, or a newer one',
+    text: 'the segment has a format version that this program does not support; use the version that wrote it, or a newer one',
   },
   'file-unreadable': {
     text: 'the file cannot be opened; check the path and its permissions',
   },
   'segment-damaged': {
-    text: 'a part of this segment is damaged; restore the file from a copy or fetch its blocks again',
+    text: 'a part of this segment is damaged; restore the file from a backup, or fetch its blocks again',
   },
 
   // The disk.
-  'storage-missing': { text: 'a file or folder is not there' },
-  'storage-full': { text: 'the disk is full; make room, writing goes on by itself' },
+  'storage-missing': { text: 'a file or folder does not exist' },
+  'storage-full': { text: 'the disk is full; free some space, writing resumes by itself' },
   'storage-forbidden': {
-    text: 'the rights of a file or folder do not allow this; give them to the user that runs sluice',
+    text: 'the permissions of a file or folder do not allow this; grant access to the user that runs sluice',
   },
-  'storage-failed': { text: 'the disk refused an operation; see the log of the machine' },
+  'storage-failed': { text: 'a disk operation failed; see the system log' },
   'data-folder-locked': {
     text: 'another process writes to this data folder; stop it, or choose another folder',
   },
   'data-folder-lock-lost': {
-    text: 'the lock of the data folder was taken away; it is taken again, unless another process has it by then',
+    text: 'the lock of the data folder was lost; the process acquires it again, unless another process holds it by then',
   },
   'data-folder-unusable': {
-    text: 'the data folder cannot be made or written to; choose another, or mend its rights',
+    text: 'the data folder cannot be created or written to; choose another folder, or correct its permissions',
   },
   'journal-damaged': {
-    text: 'the journal is damaged in its middle; restore the dataset from a copy, or fetch it again',
+    text: 'the journal is damaged before its end; restore the dataset from a backup, or fetch it again',
   },
   'journal-missing': {
-    text: 'the journal is gone, without which nobody knows which of the segments count; nothing was touched: restore the dataset from a copy, or fetch it again',
+    text: 'the journal is missing, and it alone records which segments belong to the dataset; nothing was changed: restore the dataset from a backup, or fetch it again',
   },
-  'payload-gone': { text: 'the stored bytes of a block are gone; read again from a new snapshot' },
+  'payload-gone': {
+    text: 'the stored bytes of a block were removed; read again from a new snapshot',
+  },
   'payload-damaged': { text: 'the stored bytes of a block do not match their checksum' },
 
   // A dataset.
   'dataset-version-unknown': {
-    text: 'the dataset was written in a format that this program does not know; use the program that wrote it, or a newer one',
+    text: 'the dataset was written in a format that this program does not support; use the version that wrote it, or a newer one',
   },
   'dataset-upgrade-needed': {
     text: 'the dataset was written in an older format; convert it with "sluice dataset upgrade NAME", which keeps all blocks',
   },
   'dataset-manifest-damaged': {
-    text: 'the manifest of the dataset is damaged; restore it from a copy',
+    text: 'the manifest of the dataset is damaged; restore it from a backup',
   },
   'dataset-name-invalid': {
-    text: 'the name of a dataset must be 1 to 64 of a-z, 0-9 and -, not beginning with -',
+    text: 'a dataset name must have 1 to 64 characters of a-z, 0-9 and -, and must not begin with -',
   },
   'dataset-missing': {
-    text: 'there is no dataset of this name in the data folder; sluice dataset list shows those there are',
+    text: 'the data folder has no dataset with this name; "sluice dataset list" lists the datasets',
   },
   'dataset-name-differs': {
-    text: 'the folder holds a dataset of another name; correct the name or the folder',
+    text: 'the folder contains a dataset with another name; correct the name or the folder',
   },
   'dataset-name-taken': {
-    text: 'another dataset that is served has this name or alias; serve one of them',
+    text: 'another served dataset has this name or alias; serve only one of them',
   },
   'dataset-folder-shared': {
-    text: 'the folder of this dataset is a data folder with datasets of its own, as that of npm start is; choose another name or folder',
+    text: 'the folder of this dataset is a data folder with datasets of its own, such as the folder of npm start; choose another name or folder',
   },
   'dataset-drop-unconfirmed': {
-    text: 'nothing was done: this removes the dataset and all its blocks for good; say --yes to do it',
+    text: 'nothing was done: this command removes the dataset and all its blocks permanently; confirm with --yes',
   },
   'verify-damaged': {
-    text: 'there is damage, named above; restore the files from a copy, or mend their rights',
+    text: 'damage was found, listed above; restore the files from a backup, or correct their permissions',
   },
-  'verify-interrupted': { text: 'interrupted; not everything was looked at' },
+  'verify-interrupted': { text: 'interrupted; not everything was checked' },
   'dataset-genesis-differs': {
-    text: 'the source serves another ledger than the one this dataset holds',
+    text: 'the source serves a different ledger than the one in this dataset',
   },
   'dataset-write-failed': {
-    text: 'the dataset could not be written; it serves what is durable and opens its journal again',
+    text: 'the dataset could not be written; it keeps serving the durable blocks and opens its journal again',
   },
   'dataset-closed': { text: 'the dataset is closed' },
   'segment-merge-failed': {
-    text: 'blocks could not be merged into a segment; they stay where they are',
+    text: 'blocks could not be merged into a segment; they stay in the journal',
   },
 
   // A source.
   'source-address-invalid': { text: 'the address of a source must begin with http:// or https://' },
   'portal-address-invalid': {
-    text: 'the address of a portal is that of one of its datasets: http://HOST/datasets/NAME',
+    text: 'the address of a portal must name one of its datasets: http://HOST/datasets/NAME',
   },
   'source-start-missing': {
-    text: 'no source has the block to start from; start later (--from earliest), or add one with more history',
+    text: 'no source has the block to start from; choose a later start (--from earliest), or add a source with more history',
   },
   'disk-floor-reached': {
-    text: 'too little of the disk is free; writing goes on by itself once there is room',
+    text: 'the free disk space is below the configured minimum; writing resumes by itself when there is enough space',
   },
 
   // The listeners.
   'keys-invalid': { text: 'a line of the key file is not a SHA-256 in hex with an optional name' },
   'key-name-invalid': { text: 'the name of a key must be 1 to 64 characters without spaces and #' },
   'auth-undecided': {
-    text: 'an address beyond loopback needs a decision: --auth none (SLUICE_AUTH=none, listen.auth: none) or --keys FILE (SLUICE_KEYS=FILE, listen.keys: FILE)',
+    text: 'listening beyond loopback requires an explicit choice: --auth none (SLUICE_AUTH=none, listen.auth: none) or --keys FILE (SLUICE_KEYS=FILE, listen.keys: FILE)',
   },
 
   'open-files-too-few': {
-    text: 'the system lets this process open too few files; raise the limit: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker',
+    text: 'the open file limit of this process is too low; raise it: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker',
   },
   'datasets-missing': {
-    text: 'there is no dataset in this folder that can be served; import one, or follow a node with --rpc',
+    text: 'this folder has no dataset that can be served; import one, or follow a node with --rpc',
   },
 
-  // Requests: what a client can meet beside a refused query, by status.
+  // Requests: errors other than invalid queries, by status.
   'request-malformed': { status: 400, text: 'the request is not valid HTTP' },
-  'body-not-gzip': { status: 400, text: 'the body is not a whole gzip stream' },
-  'time-invalid': { status: 400, text: 'a time is a whole number of unix seconds' },
+  'body-not-gzip': { status: 400, text: 'the body is not a complete gzip stream' },
+  'time-invalid': { status: 400, text: 'the time must be a whole number of unix seconds' },
   'key-missing': {
     status: 401,
-    text: 'a key is needed: send it as Authorization: Bearer or X-API-Key',
+    text: 'a key is required: send it as Authorization: Bearer or X-API-Key',
   },
   'key-wrong': {
     status: 401,
@@ -311,18 +326,18 @@ export const ERRORS = {
   },
   'dataset-unknown': {
     status: 404,
-    text: 'there is no dataset of this name; GET /datasets lists them',
+    text: 'no dataset has this name; GET /datasets lists them',
   },
   'path-unknown': {
     status: 404,
-    text: 'there is nothing at this path; GET /docs describes the interface',
+    text: 'this path does not exist; GET /docs describes the interface',
   },
   'time-not-reached': { status: 404, text: 'no stored block has this time or a later one yet' },
   'operator-path-unknown': {
     status: 404,
-    text: 'there is nothing at this path; the operator has /ready, /health and /metrics',
+    text: 'this path does not exist; the operator listener has /ready, /health and /metrics',
   },
-  'method-wrong': { status: 405, text: 'this path does not take that method' },
+  'method-wrong': { status: 405, text: 'this path does not support this method' },
   'request-too-slow': { status: 408, text: 'the request did not arrive in time; send it faster' },
   'body-too-large': {
     status: 413,
@@ -331,76 +346,78 @@ export const ERRORS = {
   'content-type-wrong': { status: 415, text: 'send Content-Type: application/json' },
   'content-encoding-wrong': {
     status: 415,
-    text: 'send the body as it is, or with Content-Encoding: gzip',
+    text: 'send the body uncompressed, or with Content-Encoding: gzip',
   },
   'key-limit-reached': {
     status: 429,
     retryAfterSeconds: 1,
-    text: 'this key is over its limit; come back later',
+    text: 'this key has reached its limit; retry later',
   },
   'headers-too-large': { status: 431, text: 'the headers are larger than the limit' },
   'internal-error': {
     status: 500,
-    text: 'a fault of the service; its log has more under the requestId',
+    text: 'internal error; the log of the service has details under the requestId',
   },
   'dataset-starting': {
     status: 503,
     retryAfterSeconds: 2,
-    text: 'the dataset has no block yet, so it does not know where it starts; come back when it has one',
+    text: 'the dataset has no block yet, so its first slot is unknown; retry later',
   },
   'dataset-opening': {
     status: 503,
     retryAfterSeconds: 2,
-    text: 'the dataset is being opened; come back in a moment',
+    text: 'the dataset is being opened; retry later',
   },
   'dataset-unavailable': {
     status: 503,
     retryAfterSeconds: 60,
-    text: "the dataset cannot be opened; the service's log says why",
+    text: 'the dataset cannot be opened; the log of the service has the reason',
   },
   'service-closing': {
     status: 503,
     retryAfterSeconds: 5,
-    text: 'the service is shutting down; come back in a moment',
+    text: 'the service is shutting down; retry later',
   },
   'storage-unreachable': {
     status: 503,
     retryAfterSeconds: 10,
-    text: 'the stored blocks of this range cannot be read now; come back later, or ask for another range',
+    text: 'the stored blocks of this range cannot be read now; retry later, or request another range',
   },
   'readers-too-slow': {
     status: 503,
     retryAfterSeconds: 5,
-    text: 'too many bytes wait for slow readers; come back in a moment',
+    text: 'too many bytes are buffered for slow readers; retry later',
   },
   'queries-full': {
     status: 503,
     retryAfterSeconds: 5,
-    text: 'the queries of the open streams are too large together; come back in a moment, or with a shorter one',
+    text: 'the queries of all open streams together are too large; retry later, or send a shorter query',
   },
   'streams-full': {
     status: 503,
     retryAfterSeconds: 2,
-    text: 'too many streams are open; come back in a moment',
+    text: 'too many streams are open; retry later',
   },
   'waiters-full': {
     status: 503,
     retryAfterSeconds: 2,
-    text: 'too many readers wait at the head; come back in a moment',
+    text: 'too many readers wait at the head; retry later',
   },
 
-  // The threads that answer queries.
+  // The worker threads that evaluate queries.
   'engine-cancelled': { text: 'the query was cancelled' },
-  'engine-run-cut': { text: 'the query made room for others while its reader was elsewhere' },
+  'engine-run-cut': {
+    text: 'the run was stopped to free its memory for others while its reader was not reading; the service resumes it by itself',
+  },
   'engine-thread-failed': {
-    text: 'a thread that answers queries failed; the query can be asked again',
+    text: 'a worker thread that evaluates queries failed; the query can be sent again',
   },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;
 export type ErrorDetail = Readonly<Record<string, string | number | bigint | boolean | null>>;
 
-/** A fault of the world with its code and the values that tell one occurrence from another. */
+/** An error caused by the environment, with its code and the values that distinguish this occurrence. */
 export class CodedError extends Error {
   override readonly name = 'CodedError';
   readonly code: ErrorCode;
@@ -417,31 +434,34 @@ export function isCodedError(error: unknown, code?: ErrorCode): error is CodedEr
   return error instanceof CodedError && (code === undefined || error.code === code);
 }
 
-/** Details that may hold a code of the operating system, such as ENOENT. */
-const systemCodeNames: ReadonlySet<string> = new Set(['reason', 'errno']);
+/** The details that may contain an error code of the operating system, such as ENOENT. */
+const systemCodeDetails: ReadonlySet<string> = new Set(['reason', 'errno']);
 
 const systemErrorTexts: ReadonlyMap<string, string> = new Map(getSystemErrorMap().values());
 
-/** Returns what a code of the operating system means, and other texts as they are. */
-function inWords(text: string, name: string): string {
-  return (systemCodeNames.has(name) ? systemErrorTexts.get(text) : undefined) ?? text;
+/** Returns the meaning of an operating system error code, or any other text unchanged. */
+function describeSystemCode(text: string, name: string): string {
+  return (systemCodeDetails.has(name) ? systemErrorTexts.get(text) : undefined) ?? text;
 }
 
-/** Details that say where something is on this machine. */
-const placeNames: ReadonlySet<string> = new Set(['path', 'folder', 'file']);
+/** The details that contain paths on this machine. */
+const pathDetails: ReadonlySet<string> = new Set(['path', 'folder', 'file']);
 
-/** The text of an error for those who may not see where things are: of a path it has the last name only. */
-export function describeWithoutPlaces({ code, detail }: CodedError): string {
+/**
+ * Returns the text of an error for readers who must not see the machine's folders: a path is shortened to its last
+ * component.
+ */
+export function describeWithoutPaths({ code, detail }: CodedError): string {
   const entries = Object.entries(detail).map(([name, value]) => [
     name,
-    placeNames.has(name) ? String(value).replace(/.*[/\\](?=.)/s, '') : value,
+    pathDetails.has(name) ? String(value).replace(/.*[/\\](?=.)/s, '') : value,
   ]);
   return describe(code, Object.fromEntries(entries));
 }
 
 function describe(code: ErrorCode, detail: ErrorDetail): string {
   const values = Object.entries(detail).map(
-    ([name, value]) => `${name} ${inWords(String(value), name)}`,
+    ([name, value]) => `${name} ${describeSystemCode(String(value), name)}`,
   );
   return values.length === 0 ? ERRORS[code].text : `${ERRORS[code].text} (${values.join(', ')})`;
 }

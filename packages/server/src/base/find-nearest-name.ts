@@ -1,7 +1,10 @@
-/** No name is as long; the work is the product of both lengths. */
+/** Longer input is not compared: no valid name is this long, and the work grows with the product of both lengths. */
 const lengthMax = 64;
 
-/** The name closest to what was written, if it is close enough to be what was meant. */
+/**
+ * Returns the valid name with the smallest edit distance to the input, or `undefined` if none is close enough to be a
+ * likely typo.
+ */
 export function findNearestName(written: string, names: readonly string[]): string | undefined {
   if (written.length > lengthMax) return undefined;
   const lower = written.toLowerCase();
@@ -17,16 +20,23 @@ export function findNearestName(written: string, names: readonly string[]): stri
   return nearest;
 }
 
-/** How many letters must be added, dropped or replaced to turn one text into the other. */
+/**
+ * Returns how many characters must be inserted, deleted, replaced or swapped with their neighbour to turn one text into the
+ * other (the optimal string alignment distance). It is short enough that a library is not worth a dependency.
+ */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
+  const at = (i: number, j: number) => rows[i]?.[j] as number;
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    const row = [i];
+    rows.push(row);
     for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+      const replaced = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let distance = Math.min(replaced, at(i - 1, j) + 1, (row[j - 1] as number) + 1);
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (isSwap) distance = Math.min(distance, at(i - 2, j - 2) + 1);
+      row.push(distance);
     }
-    row = next;
   }
-  return row[b.length] as number;
+  return at(a.length, b.length);
 }

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { workerUrl } from './worker-url.ts';
 
 /**
- * Holds some 30 MB of objects, replaces them little by little, and prints the most that its heap had then, in megabytes. Without a first
- * collection a short life would not see a second.
+ * Holds about 30 MB of objects, replaces them gradually, and prints the peak heap size in megabytes. It forces a first
+ * collection, because a process this short would otherwise never reach its second one.
  */
 const churn = `
   const held = Array.from({ length: 300_000 }, (_, i) => ({ i, text: [i] }));
@@ -23,7 +23,7 @@ function heapOf(preamble: string): number {
   return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }));
 }
 
-test('behavior: a heap whose objects come and go stays nearer to what it holds', () => {
+test('behavior: a heap with a steady turnover of objects stays closer to its live size', () => {
   const path = fileURLToPath(workerUrl(import.meta.url, './limit-heap-growth.ts'));
   const limited = heapOf(
     `import { limitHeapGrowth } from ${JSON.stringify(path)}; limitHeapGrowth();`,

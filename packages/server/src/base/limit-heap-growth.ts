@@ -1,12 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** What the objects of a thread may grow by, in percent of what was left by its last collection, before the next one. */
+/** How much a thread's heap may grow before the next full collection, in percent of its size after the last one. */
 const growthPercent = 25;
 
 /**
- * Has the runtime collect before a thread's heap has grown by half or more, as it would leave it to. With ten thousand followers that
- * is 80 MB of objects that nobody reads, and collecting them sooner took no more of the processor there; where much that lives
- * long is replaced all the time it would. For the whole process, from now on.
+ * Makes V8 run full collections before a heap has grown by half or more, which is its default. With ten thousand
+ * followers this saves 80 MB of garbage at no measurable CPU cost. A workload that constantly replaces long-lived
+ * objects would pay more CPU time. The setting applies to the whole process from now on.
  */
 export function limitHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`);

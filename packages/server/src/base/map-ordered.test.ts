@@ -11,12 +11,12 @@ async function collect<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
   return all;
 }
 
-test('default: results come in the order of the items, however long each takes', async () => {
+test('default: results are yielded in the order of the items, regardless of how long each takes', async () => {
   const later = new Map<number, () => void>();
   const run = (item: number) =>
     new Promise<number>((resolve) => {
       later.set(item, () => resolve(item * 10));
-      // The last of each three is done first.
+      // Of every three calls the last one finishes first.
       if (later.size % 3 === 0) for (const done of [...later.values()].reverse()) done();
     });
   expect(await collect(mapOrdered([1, 2, 3, 4, 5, 6], () => 3, run))).toEqual([
@@ -24,20 +24,20 @@ test('default: results come in the order of the items, however long each takes',
   ]);
 });
 
-test('limit: no more are under way than allowed, at any moment', async () => {
-  let underWay = 0;
+test('limit: the number of calls in flight never exceeds the limit', async () => {
+  let inFlight = 0;
   let most = 0;
   const run = async (item: number) => {
-    most = Math.max(most, ++underWay);
+    most = Math.max(most, ++inFlight);
     await new Promise((resolve) => setImmediate(resolve));
-    underWay--;
+    inFlight--;
     return item;
   };
   expect(await collect(mapOrdered(count(20), () => 4, run))).toHaveLength(20);
   expect(most).toBe(4);
 });
 
-test('behavior: a rejection comes in its turn, and later ones are nobody’s concern', async () => {
+test('behavior: a rejection is thrown in the order of the items, and later rejections stay handled', async () => {
   const seen: number[] = [];
   const run = async (item: number) => {
     if (item >= 3) throw new RangeError(`item ${item}`);
@@ -50,13 +50,13 @@ test('behavior: a rejection comes in its turn, and later ones are nobody’s con
   expect(seen).toEqual([1, 2]);
 });
 
-test('behavior: when the items fail to come, the results of those that came are out first', async () => {
+test('behavior: when the iterator of items fails, the results of the earlier items are yielded first', async () => {
   async function* broken(): AsyncGenerator<number> {
     yield* count(5);
     throw new RangeError('item 6 is cut');
   }
   const seen: number[] = [];
-  // None is done before the items have failed.
+  // No call finishes before the iterator has failed.
   const run = async (item: number) => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     return item;

@@ -1,8 +1,8 @@
 /**
- * Runs `run` on the items with a few of them under way at once and yields the results in the items' order, each as soon
- * as it is there, also while the next item is still awaited. `limit` is asked before each start, so that it can follow
- * how large results turn out to be. Items that fail to come fail it after the results of those that did. Whoever stops
- * early, or meets a rejection, leaves nothing unhandled behind.
+ * Maps items concurrently and yields the results in the order of the items, each as soon as it is ready, even while the
+ * next item is still awaited. `limit` returns how many calls may be in flight and is evaluated before each start, so
+ * that it can depend on the size of earlier results. If the iterator of items fails, the results of the earlier items
+ * are yielded first. No rejection is left unhandled when the consumer stops early or a call fails.
  */
 export async function* mapOrdered<Item, Result>(
   items: Iterable<Item> | AsyncIterable<Item>,
@@ -11,7 +11,7 @@ export async function* mapOrdered<Item, Result>(
 ): AsyncGenerator<Result> {
   const iterator =
     Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
-  const underWay: Promise<Result>[] = [];
+  const inFlight: Promise<Result>[] = [];
   let reading: Promise<IteratorResult<Item>> | undefined;
   let isDone = false;
   let failure: { readonly error: unknown } | undefined;
@@ -25,16 +25,16 @@ export async function* mapOrdered<Item, Result>(
   };
   try {
     for (;;) {
-      const first = underWay[0];
-      const isRoom = !isDone && underWay.length < Math.max(1, limit());
-      if (isRoom) reading ??= pull();
+      const first = inFlight[0];
+      const isBelowLimit = !isDone && inFlight.length < Math.max(1, limit());
+      if (isBelowLimit) reading ??= pull();
       if (first === undefined && reading === undefined) {
         if (failure !== undefined) throw failure.error;
         return;
       }
       if (
         reading !== undefined &&
-        isRoom &&
+        isBelowLimit &&
         (first === undefined || (await isSooner(reading, first)))
       ) {
         const next = await reading;
@@ -42,10 +42,10 @@ export async function* mapOrdered<Item, Result>(
         isDone = next.done === true;
         if (next.done === true) continue;
         const result = run(next.value);
-        result.catch(() => undefined); // Met when its turn comes, or never if an earlier one ended it all.
-        underWay.push(result);
+        result.catch(() => undefined); // Handled when it is awaited below. This catch covers calls that are never awaited because an earlier one failed.
+        inFlight.push(result);
       } else {
-        underWay.shift();
+        inFlight.shift();
         yield await (first as Promise<Result>);
       }
     }
@@ -54,7 +54,7 @@ export async function* mapOrdered<Item, Result>(
   }
 }
 
-/** Whether the first settles before the second, or both have. */
+/** Resolves to whether the first promise settles before the second, or both have settled already. */
 function isSooner(first: Promise<unknown>, second: Promise<unknown>): Promise<boolean> {
   const yes = () => true;
   const no = () => false;

@@ -8,14 +8,14 @@ function draw(random: Random, count: number): number[] {
 
 describe('random', () => {
   test('default: the numbers of a seed never change', () => {
-    // Computed apart, with integers of any size.
+    // The expected values were computed by a separate program with arbitrary-precision integers.
     expect(draw(Random.fromSeed(1), 4)).toEqual([144597523, 3838294856, 2874854799, 2230072920]);
     expect(draw(Random.fromSeed(1).fork('block', 0, 300_000_000), 2)).toEqual([
       1131141102, 1889031215,
     ]);
   });
 
-  test('behavior: a fork depends on the labels and not on what was drawn before', () => {
+  test('behavior: a fork depends on the labels and not on the numbers drawn before', () => {
     const random = Random.fromSeed(7);
     const before = draw(random.fork('a', 1), 8);
     draw(random, 100);
@@ -30,7 +30,7 @@ describe('random', () => {
     expect(new Set(firsts).size).toBe(labels.length);
   });
 
-  test('property: numbers stay in their bounds and reach both ends', () => {
+  test('property: numbers stay within their bounds and reach both ends', () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 40 }), (seed, end) => {
         const random = Random.fromSeed(seed);
@@ -44,7 +44,7 @@ describe('random', () => {
     );
   });
 
-  test('behavior: probabilities come true', () => {
+  test('behavior: an event of probability 0.25 happens in a quarter of the draws', () => {
     const random = Random.fromSeed(3);
     let count = 0;
     for (let i = 0; i < 100_000; i++) if (random.chance(0.25)) count++;

@@ -1,10 +1,10 @@
 /**
- * Seeded randomness that gives the same numbers on every machine: 32-bit integer arithmetic (the sfc32 generator) and
- * IEEE operations that every engine rounds alike; never `Math.pow`, `Math.log` or `Math.exp`, whose last digit is the
- * engine's own choice.
+ * A seeded random number generator that gives the same numbers on every machine. It uses 32-bit integer arithmetic
+ * (sfc32) and IEEE operations that every JavaScript engine rounds identically. It avoids `Math.pow`, `Math.log` and
+ * `Math.exp`, whose last digit differs between engines.
  *
- * A generator can be forked by labels. A fork depends on the seed and the labels only, not on how many numbers were
- * drawn before, so that one part of a simulation can change without moving the others.
+ * A generator can be forked by labels. A fork depends only on the seed and the labels, not on how many numbers were
+ * drawn before, so that one part of a simulation can change without affecting the others.
  */
 import { assert } from './assert.ts';
 
@@ -14,11 +14,14 @@ const WARM_UP_COUNT = 12;
 export type RandomLabel = string | number;
 
 export class Random {
-  /** What the generator was made from; forks grow from it. */
+  /** The key of the generator, from which the keys of its forks are derived. */
   readonly #key0: number;
   readonly #key1: number;
   readonly #key2: number;
-  /** Three words and a counter. A typed array: fields that hold 32-bit numbers take three times as long. */
+  /**
+   * Three state words and a counter. They are in a typed array because private fields that hold 32-bit numbers are
+   * three times as slow.
+   */
   readonly #state: Int32Array;
 
   private constructor(key0: number, key1: number, key2: number) {
@@ -38,14 +41,14 @@ export class Random {
     return new Random(0x243f6a88, 0x85a308d3 | 0, 0x13198a2e).fork(seed);
   }
 
-  /** An independent generator, determined by this one's origin and the labels. */
+  /** Returns an independent generator that depends on this generator's key and the labels. */
   fork(...labels: readonly RandomLabel[]): Random {
     const keys: ForkKeys = { key0: this.#key0, key1: this.#key1, key2: this.#key2 };
     for (const label of labels) absorbLabel(keys, label);
     return new Random(keys.key0, keys.key1, keys.key2);
   }
 
-  /** A whole number from 0 to 2^32 - 1. */
+  /** Returns an integer from 0 to 2^32 - 1. */
   uint32(): number {
     const state = this.#state;
     const second = state[1] as number;
@@ -59,17 +62,17 @@ export class Random {
     return sum >>> 0;
   }
 
-  /** From 0 up to, not including, 1; 32 bits of it are random. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive) with 32 random bits. */
   unit(): number {
     return this.uint32() * UNIT;
   }
 
-  /** A whole number from 0 up to, not including, `end`, which is at most 2^32. */
+  /** Returns an integer from 0 (inclusive) to `end` (exclusive). `end` is at most 2^32. */
   below(end: number): number {
     return Math.floor(this.uint32() * UNIT * end);
   }
 
-  /** A whole number, both ends included. */
+  /** Returns an integer from `first` to `last`, both inclusive. */
   between(first: number, last: number): number {
     return first + this.below(last - first + 1);
   }
@@ -90,7 +93,10 @@ interface ForkKeys {
   key2: number;
 }
 
-/** A number enters as two words behind a mark, a text as its length and its UTF-16 units: no two labels look alike. */
+/**
+ * Mixes a label into the keys. A number is mixed as a tag and two words, a text as its length and its UTF-16 units, so
+ * that no two labels give the same keys.
+ */
 function absorbLabel(keys: ForkKeys, label: RandomLabel): void {
   if (typeof label === 'number') {
     assert(Number.isSafeInteger(label), 'a label is a text or a safe integer');

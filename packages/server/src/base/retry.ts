@@ -6,8 +6,8 @@ export interface BackoffOptions {
 }
 
 /**
- * How long to wait before attempt `attempt`, the first retry being 1: a random part of a time that doubles. Full jitter,
- * so that many who failed together do not come back together.
+ * Returns the delay before retry number `attempt`, counted from 1: exponential backoff with full jitter, so that
+ * clients that failed together do not retry together.
  */
 export function backoffMs(attempt: number, options: BackoffOptions, random: Random): number {
   const exponent = Math.min(Math.max(attempt, 1) - 1, 30);

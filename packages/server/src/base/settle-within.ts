@@ -1,6 +1,9 @@
 import type { Clock } from './clock.ts';
 
-/** The values that are there after `ms` at the latest, in the order of the promises; `undefined` for those that are not. */
+/**
+ * Resolves after `ms` at the latest with the values in the order of the promises, and `undefined` for each promise that
+ * has not resolved by then. Rejects if one of them rejects before.
+ */
 export async function settleWithin<Value>(
   promises: readonly Promise<Value>[],
   ms: number,
@@ -18,7 +21,7 @@ export async function settleWithin<Value>(
     await Promise.race([all, deadline]);
   } finally {
     done.abort();
-    all.catch(() => undefined); // Whoever is late has nobody left to tell.
+    all.catch(() => undefined); // A rejection after the deadline has no consumer any more.
   }
   return [...values];
 }

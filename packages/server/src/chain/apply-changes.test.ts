@@ -4,7 +4,7 @@ import { applyChanges, replacedCountMax } from './apply-changes.ts';
 import type { ChainChange } from './chain-change.ts';
 import { type ChainSnapshot, emptySnapshot } from './chain-snapshot.ts';
 import { linkedHeight } from './link-block.ts';
-import { hash, makeHeader, makeRun, ref, sealRun, slot } from './testing/chain-fixtures.ts';
+import { hash, makeHeader, makeRun, nameOf, ref, sealRun, slot } from './testing/chain-fixtures.ts';
 
 const anchor = { number: slot(9), hash: hash('a9') };
 const below = { number: 9, hash: 'a9', height: 100 };
@@ -23,10 +23,10 @@ function grown(): ChainSnapshot {
 }
 
 function names(snapshot: ChainSnapshot): string[] {
-  return snapshot.hot.map(({ header }) => header.hash);
+  return snapshot.hot.map(({ header }) => nameOf(header.hash));
 }
 
-function refusal(run: () => unknown): string {
+function errorCodeOf(run: () => unknown): string {
   try {
     run();
   } catch (error) {
@@ -37,7 +37,7 @@ function refusal(run: () => unknown): string {
 }
 
 function headerAt(snapshot: ChainSnapshot, name: string) {
-  const found = snapshot.hot.find(({ header }) => header.hash === name);
+  const found = snapshot.hot.find(({ header }) => header.hash === hash(name));
   if (found === undefined) throw new RangeError(name);
   return found.header;
 }
@@ -65,26 +65,30 @@ describe('extend', () => {
   const child = makeHeader('a', 16, head);
   const cases: [string, typeof child, string][] = [
     [
-      'a false parent slot with the true hash',
+      'a wrong parent slot with the right hash',
       { ...child, parentSlot: slot(14) },
       'chain-not-linked',
     ],
     [
-      'a false parent hash with the true slot',
+      'a wrong parent hash with the right slot',
       { ...child, parentHash: hash('b15') },
       'chain-not-linked',
     ],
     ['an unknown parent hash', { ...child, parentHash: null }, 'chain-not-linked'],
-    ['a slot at its parent', { ...child, number: slot(15), hash: hash('c15') }, 'chain-not-linked'],
-    ['a height that leaps', { ...child, height: 107 }, 'chain-height-wrong'],
-    ['no height over a known one', { ...child, height: null }, 'chain-height-wrong'],
+    [
+      'a slot equal to that of its parent',
+      { ...child, number: slot(15), hash: hash('c15') },
+      'chain-not-linked',
+    ],
+    ['a height that skips one', { ...child, height: 107 }, 'chain-height-wrong'],
+    ['a missing height above a known one', { ...child, height: null }, 'chain-height-wrong'],
     ['the hash of another block', { ...child, hash: hash('a12') }, 'chain-hash-reused'],
     ["the anchor's hash", { ...child, hash: hash('a9') }, 'chain-hash-reused'],
   ];
-  test.each(cases)('error: I-01 %s is refused', (_name, header, code) => {
+  test.each(cases)('error: I-01 %s is rejected', (_name, header, code) => {
     const snapshot = grown();
     const change: ChainChange = { kind: 'extend', blocks: [{ header, payload: 1 }] };
-    expect(refusal(() => applyChanges(snapshot, [change]))).toBe(code);
+    expect(errorCodeOf(() => applyChanges(snapshot, [change]))).toBe(code);
   });
 
   test('error: I-10 a run with one bad block changes nothing', () => {
@@ -93,7 +97,7 @@ describe('extend', () => {
     const broken = run.map((block, i) =>
       i === 1 ? { ...block, header: { ...block.header, parentSlot: slot(15) } } : block,
     );
-    expect(refusal(() => applyChanges(snapshot, [{ kind: 'extend', blocks: broken }]))).toBe(
+    expect(errorCodeOf(() => applyChanges(snapshot, [{ kind: 'extend', blocks: broken }]))).toBe(
       'chain-not-linked',
     );
     expect(names(snapshot)).toHaveLength(5);
@@ -104,10 +108,12 @@ describe('extend', () => {
       kind: 'extend',
       blocks: makeRun('a', [1], { ...below, number: 0 }),
     };
-    expect(refusal(() => build({ kind: 'create', anchor: null }, change))).toBe('chain-not-linked');
+    expect(errorCodeOf(() => build({ kind: 'create', anchor: null }, change))).toBe(
+      'chain-not-linked',
+    );
   });
 
-  test('behavior: I-13 blocks that are stored already change nothing, at any depth', () => {
+  test('behavior: I-13 blocks that are already stored change nothing, at any depth', () => {
     const snapshot = grown();
     for (const [from, to] of [
       [0, 5],
@@ -124,28 +130,28 @@ describe('extend', () => {
     ]);
   });
 
-  test('error: I-13 a stored hash with another parent is refused', () => {
+  test('error: I-13 a stored hash with another parent is rejected', () => {
     const snapshot = grown();
     const header = { ...headerAt(snapshot, 'a14'), parentSlot: slot(11) };
     const change: ChainChange = { kind: 'extend', blocks: [{ header, payload: 1 }] };
-    expect(refusal(() => applyChanges(snapshot, [change]))).toBe('chain-hash-reused');
+    expect(errorCodeOf(() => applyChanges(snapshot, [change]))).toBe('chain-hash-reused');
   });
 });
 
 describe('replace', () => {
-  test('default: the branch stands where the old blocks were, whose hashes are remembered', () => {
+  test('default: the branch replaces the old blocks, and their hashes are remembered', () => {
     const snapshot = grown();
     const blocks = makeRun('b', [13, 14], headerAt(snapshot, 'a12'));
     const next = applyChanges(snapshot, [{ kind: 'replace', ancestor: ref('a12'), blocks }]);
     expect(names(next)).toEqual(['a10', 'a11', 'a12', 'b13', 'b14']);
     expect(next.head).toEqual(ref('b14'));
     expect([...next.replaced]).toEqual([
-      ['a14', 14],
-      ['a15', 15],
+      [hash('a14'), 14],
+      [hash('a15'), 15],
     ]);
   });
 
-  test('behavior: I-43 a hash that is adopted again is forgotten', () => {
+  test('behavior: I-43 a hash that is adopted again no longer counts as replaced', () => {
     const snapshot = grown();
     const branch = makeRun('b', [13], headerAt(snapshot, 'a12'));
     const forked = applyChanges(snapshot, [
@@ -155,24 +161,24 @@ describe('replace', () => {
       { kind: 'replace', ancestor: ref('a12'), blocks: snapshot.hot.slice(3, 4) },
     ]);
     expect(names(back)).toEqual(['a10', 'a11', 'a12', 'a14']);
-    expect([...back.replaced.keys()]).toEqual(['a15', 'b13']);
+    expect([...back.replaced.keys()]).toEqual(['a15', 'b13'].map(hash));
   });
 
-  test('error: I-12 a branch from below the finalized head is refused', () => {
+  test('error: I-12 a branch from below the finalized head is rejected', () => {
     const snapshot = grown();
     const blocks = makeRun('b', [11, 16], headerAt(snapshot, 'a10'));
     const change: ChainChange = { kind: 'replace', ancestor: ref('a10'), blocks };
-    expect(refusal(() => applyChanges(snapshot, [change]))).toBe('chain-fork-below-finality');
+    expect(errorCodeOf(() => applyChanges(snapshot, [change]))).toBe('chain-fork-below-finality');
   });
 
-  test('behavior: a branch may leave the chain right at the finalized head', () => {
+  test('behavior: a branch may start at the finalized head', () => {
     const snapshot = grown();
     const blocks = makeRun('b', [12], headerAt(snapshot, 'a11'));
     const next = applyChanges(snapshot, [{ kind: 'replace', ancestor: ref('a11'), blocks }]);
     expect(names(next)).toEqual(['a10', 'a11', 'b12']);
   });
 
-  test('behavior: before anything is final a branch may leave at the anchor', () => {
+  test('behavior: while nothing is finalized a branch may start at the anchor', () => {
     const start = build(
       { kind: 'create', anchor },
       { kind: 'extend', blocks: makeRun('a', [10], below) },
@@ -182,16 +188,16 @@ describe('replace', () => {
     expect(names(next)).toEqual(['b10', 'b11']);
   });
 
-  test('error: an ancestor that is not ours is refused, by hash and by slot', () => {
+  test('error: an ancestor that is not on the chain is rejected, by hash and by slot', () => {
     const snapshot = grown();
     for (const name of ['b12', 'a13', 'a16']) {
       const blocks = makeRun('b', [17], { ...ref(name), height: 102 });
       const change: ChainChange = { kind: 'replace', ancestor: ref(name), blocks };
-      expect(refusal(() => applyChanges(snapshot, [change]))).toBe('chain-ancestor-unknown');
+      expect(errorCodeOf(() => applyChanges(snapshot, [change]))).toBe('chain-ancestor-unknown');
     }
   });
 
-  test('behavior: I-13 a branch that only repeats what is stored is no fork', () => {
+  test('behavior: I-13 a branch of stored blocks is not a fork', () => {
     const snapshot = grown();
     const change: ChainChange = {
       kind: 'replace',
@@ -221,7 +227,7 @@ describe('replace', () => {
 });
 
 describe('finalize', () => {
-  test('behavior: I-11 it only rises', () => {
+  test('behavior: I-11 the finalized head only rises', () => {
     const snapshot = grown();
     expect(snapshot.finalized).toEqual(ref('a11'));
     expect(applyChanges(snapshot, [{ kind: 'finalize', block: ref('a10') }])).toBe(snapshot);
@@ -237,7 +243,7 @@ describe('finalize', () => {
     ['a block above the head', 'a16', 'chain-finality-unknown'],
   ])('error: I-04 %s is refused', (_name, block, code) => {
     const change: ChainChange = { kind: 'finalize', block: ref(block) };
-    expect(refusal(() => applyChanges(grown(), [change]))).toBe(code);
+    expect(errorCodeOf(() => applyChanges(grown(), [change]))).toBe(code);
   });
 });
 
@@ -251,7 +257,7 @@ describe('seal, trim, prepend', () => {
   test('default: sealing moves the lowest blocks and changes neither heads nor start', () => {
     const snapshot = sealed();
     expect(names(snapshot)).toEqual(['a14', 'a15']);
-    expect(snapshot.segments.map(({ last }) => last.hash)).toEqual(['a11', 'a12']);
+    expect(snapshot.segments.map(({ last }) => nameOf(last.hash))).toEqual(['a11', 'a12']);
     expect(snapshot).toMatchObject({ head: ref('a15'), finalized: ref('a14'), start: 10 });
   });
 
@@ -265,21 +271,21 @@ describe('seal, trim, prepend', () => {
     const next = applyChanges(sealed(), [{ kind: 'trim', keepFrom: slot(12) }]);
     expect(next.anchor).toEqual(ref('a11'));
     expect(next.start).toBe(12);
-    expect(next.segments.map(({ last }) => last.hash)).toEqual(['a12']);
+    expect(next.segments.map(({ last }) => nameOf(last.hash))).toEqual(['a12']);
   });
 
-  test('behavior: a trim past the segments goes on in the finalized hot blocks', () => {
+  test('behavior: a trim beyond the segments also removes finalized hot blocks', () => {
     const next = applyChanges(sealed(), [{ kind: 'trim', keepFrom: slot(14) }]);
     expect(next.anchor).toEqual(ref('a12'));
     expect(names(next)).toEqual(['a14', 'a15']);
   });
 
-  test('error: I-82 a trim above the finalized head is refused', () => {
+  test('error: I-82 a trim above the finalized head is rejected', () => {
     const change: ChainChange = { kind: 'trim', keepFrom: slot(15) };
-    expect(refusal(() => applyChanges(sealed(), [change]))).toBe('chain-trim-too-high');
+    expect(errorCodeOf(() => applyChanges(sealed(), [change]))).toBe('chain-trim-too-high');
   });
 
-  test('behavior: history that ends in the anchor moves start and anchor down', () => {
+  test('behavior: history whose last block is the anchor lowers start and anchor', () => {
     const history = sealRun(makeRun('a', [5, 7, 9], { number: 4, hash: 'a4', height: 97 }));
     const next = applyChanges(sealed(), [{ kind: 'prepend', segments: [history] }]);
     expect(next.anchor).toEqual(ref('a4'));
@@ -293,13 +299,13 @@ describe('seal, trim, prepend', () => {
     expect(next.start).toBe(0);
   });
 
-  test('error: history that does not end in the anchor is refused', () => {
+  test('error: history whose last block is not the anchor is rejected', () => {
     const history = sealRun(makeRun('b', [5, 9], { number: 4, hash: 'a4', height: 97 }));
     const change: ChainChange = { kind: 'prepend', segments: [history] };
-    expect(refusal(() => applyChanges(sealed(), [change]))).toBe('chain-not-linked');
+    expect(errorCodeOf(() => applyChanges(sealed(), [change]))).toBe('chain-not-linked');
   });
 
-  test('behavior: sealed blocks are appended where no hot ones are, and are final at once', () => {
+  test('behavior: sealed blocks can be appended to a chain without hot blocks, and are finalized at once', () => {
     const first = sealRun(makeRun('a', [10, 11], below));
     const second = sealRun(makeRun('a', [12], { number: 11, hash: 'a11', height: 102 }));
     const next = build(
@@ -310,7 +316,7 @@ describe('seal, trim, prepend', () => {
   });
 });
 
-test('behavior: an unknown height is one more than the parent, 0 at slot 0, else unknown', () => {
+test('behavior: a missing height is that of the parent plus one, 0 at slot 0, otherwise unknown', () => {
   const header = { ...makeHeader('a', 16, below), height: null };
   expect(linkedHeight({ number: slot(9), hash: hash('a9'), height: 7 }, header)).toBe(8);
   expect(linkedHeight({ number: slot(9), hash: hash('a9'), height: null }, header)).toBeNull();

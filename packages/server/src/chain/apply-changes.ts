@@ -1,20 +1,26 @@
 /**
- * Every transition of a chain, as a pure function with every rule checked, whoever asks. What a source can cause is a
- * coded error; what only our own code can cause is an assert.
+ * Every transition of a chain as a pure function that checks all rules itself. A violation that a source can cause is a
+ * coded error; one that only our own code can cause is an assert.
  */
 import { assert, unreachable } from '../base/assert.ts';
 import { CodedError } from '../base/errors.ts';
 import type { BlockRef } from '../ledger/block.ts';
-import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import { type BlockHash, type Slot, toSlot } from '../ledger/primitives.ts';
 import type { ChainChange } from './chain-change.ts';
 import type { Anchor, ChainSnapshot, HotBlock, SealedSegment } from './chain-snapshot.ts';
 import { findHot, firstHotAtOrAfter, refOf } from './find-blocks.ts';
 import { checkLink, headLinkPoint, type ParentPoint } from './link-block.ts';
 
-/** A client may come back with any of these, days after the fork; more are of no use to anyone. */
+/**
+ * A client may resume with any of these hashes days after the fork. The limit bounds the memory of a chain with many
+ * forks.
+ */
 export const replacedCountMax = 10_000;
 
-/** The state after a commit. The same object if nothing changed; else its version is one higher. */
+/**
+ * Returns the state after a commit: the same object if nothing changed, otherwise a new one whose version is one
+ * higher.
+ */
 export function applyChanges(
   snapshot: ChainSnapshot,
   changes: readonly ChainChange[],
@@ -55,12 +61,12 @@ function create(snapshot: ChainSnapshot, anchor: Anchor | null): ChainSnapshot {
 }
 
 function startAbove(anchor: Anchor | null): Slot {
-  return (anchor === null ? 0 : anchor.number + 1) as Slot;
+  return toSlot(anchor === null ? 0 : anchor.number + 1);
 }
 
 function extend(snapshot: ChainSnapshot, blocks: readonly HotBlock[]): ChainSnapshot {
   assert(snapshot.start !== null, 'a chain is created before it grows');
-  // Sealed blocks are final, so what a source says of their slots is settled and passed over.
+  // Sealed blocks are finalized, so blocks of a source at their slots are ignored.
   const sealedLast = snapshot.segments.at(-1)?.last.number ?? -1;
   const above = blocks.filter(({ header }) => header.number > sealedLast);
   const fresh = above.slice(countKnown(snapshot, above));
@@ -97,7 +103,10 @@ function replaceSuffix(
   return { ...next, replaced: rememberReplaced(next.replaced, removed, fresh) };
 }
 
-/** How many hot blocks stay below a branch that grows from `base`, which must be an own block or the anchor. */
+/**
+ * Returns how many hot blocks stay below a branch that starts from `base`, which must be a block of this chain or the
+ * anchor.
+ */
 function keptHotCount(snapshot: ChainSnapshot, base: BlockRef): number {
   const end = firstHotAtOrAfter(snapshot, base.number + 1);
   const own = headLinkPoint({ ...snapshot, hot: snapshot.hot.slice(0, end) });
@@ -114,7 +123,7 @@ function rememberReplaced(
 ): ChainSnapshot['replaced'] {
   const next = new Map(replaced);
   for (const { header } of removed) {
-    next.delete(header.hash); // Newest last, also if it was replaced before.
+    next.delete(header.hash); // Keeps the newest last, even if the hash was replaced before.
     next.set(header.hash, header.number);
   }
   for (const { header } of adopted) next.delete(header.hash);
@@ -180,7 +189,10 @@ function prepend(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): C
   };
 }
 
-/** Only what is wholly below `keepFrom` goes, so the new start may lie below it; the finalized head always stays. */
+/**
+ * Removes only segments that lie completely below `keepFrom`, so the new start may be lower. The finalized head always
+ * stays.
+ */
 function trim(snapshot: ChainSnapshot, keepFrom: Slot): ChainSnapshot {
   const { finalized } = snapshot;
   if (finalized === null || keepFrom > finalized.number) {
@@ -225,7 +237,7 @@ function seal(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): Chai
   };
 }
 
-/** The chain stays the same: only where its blocks are stored changes. */
+/** Replaces the stored bytes of segments and hot blocks. The blocks of the chain stay the same. */
 function rewrite(
   snapshot: ChainSnapshot,
   rewritten: readonly SealedSegment[],
@@ -233,13 +245,13 @@ function rewrite(
 ): ChainSnapshot {
   const segments = [...snapshot.segments];
   for (const segment of rewritten) {
-    const place = segments.findIndex(({ first }) => first.hash === segment.first.hash);
-    const before = segments[place];
+    const index = segments.findIndex(({ first }) => first.hash === segment.first.hash);
+    const before = segments[index];
     assert(before !== undefined, 'a rewritten segment was in the chain');
     const isSame =
       before.last.hash === segment.last.hash && before.blockCount === segment.blockCount;
-    assert(isSame, 'a rewritten segment holds the same blocks');
-    segments[place] = segment;
+    assert(isSame, 'a rewritten segment contains the same blocks');
+    segments[index] = segment;
   }
   const payloads = new Map(blocks.map(({ header, payload }) => [header.hash, payload]));
   const hot = snapshot.hot.map((block) => ({
@@ -249,7 +261,7 @@ function rewrite(
   return { ...snapshot, segments, hot };
 }
 
-/** How many of the first blocks are stored already among the hot ones. */
+/** Returns how many of the first blocks are already stored among the hot blocks. */
 function countKnown(snapshot: ChainSnapshot, blocks: readonly HotBlock[]): number {
   let count = 0;
   for (const { header } of blocks) {
@@ -276,7 +288,7 @@ function checkRun(parent: ParentPoint, blocks: readonly HotBlock[]): void {
   }
 }
 
-/** One hash is one block: a known hash with another slot or parent is forged. */
+/** Checks that no new block reuses a known hash: a known hash with another slot or parent is forged. */
 function checkHashesUnused(
   snapshot: ChainSnapshot,
   kept: readonly HotBlock[],

@@ -2,24 +2,26 @@ import type { BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import type { Anchor, HotBlock, SealedSegment } from './chain-snapshot.ts';
 
-/** The only ways a chain changes. A commit is a list of them: all of it becomes durable and visible, or none. */
+/**
+ * The only ways in which a chain changes. A commit is a list of changes that becomes durable and visible as a whole.
+ */
 export type ChainChange =
-  /** Says where the chain begins; a null anchor is the beginning of the ledger, slot 0. */
+  /** Sets where the chain begins. A null anchor is the beginning of the ledger, slot 0. */
   | { readonly kind: 'create'; readonly anchor: Anchor | null }
-  /** Adds children of the head. Blocks that are stored already are passed over. */
+  /** Adds children of the head. Blocks that are already stored are ignored. */
   | { readonly kind: 'extend'; readonly blocks: readonly HotBlock[] }
-  /** Puts a branch in the place of everything above an own block, the ancestor. */
+  /** Replaces everything above the ancestor, which is a block of this chain, by another branch. */
   | { readonly kind: 'replace'; readonly ancestor: BlockRef; readonly blocks: readonly HotBlock[] }
   | { readonly kind: 'finalize'; readonly block: BlockRef }
-  /** Adds finalized blocks above a chain without hot ones, as an import does. */
+  /** Adds finalized blocks above a chain that has no hot blocks, as an import does. */
   | { readonly kind: 'append-sealed'; readonly segments: readonly SealedSegment[] }
   /** Adds finalized history that links to the anchor. */
   | { readonly kind: 'prepend'; readonly segments: readonly SealedSegment[] }
-  /** Drops what lies wholly below a slot. */
+  /** Removes the blocks below a slot, as far as whole segments allow. */
   | { readonly kind: 'trim'; readonly keepFrom: Slot }
-  /** Moves the lowest hot blocks, which are finalized, into segments that hold the same. */
+  /** Moves the lowest hot blocks, which must be finalized, into segments with the same content. */
   | { readonly kind: 'seal'; readonly segments: readonly SealedSegment[] }
-  /** Puts other bytes of the same blocks in the place of segments and hot blocks: they were converted to another format. */
+  /** Replaces segments and hot blocks by the same blocks in another format. */
   | {
       readonly kind: 'rewrite';
       readonly segments: readonly SealedSegment[];

@@ -1,39 +1,43 @@
 /**
- * The chain of one dataset at one moment. Immutable: a reader that holds a snapshot sees one committed state for as long
- * as it likes.
+ * The chain of one dataset at one moment. A snapshot is immutable: a reader that holds it sees one committed state for
+ * as long as it needs.
  *
  *   anchor ── segments (sealed, finalized) ── hot blocks ────────────── head
  *            └ start = anchor's slot + 1          └ finalized head
  *
- * Blocks below `hot` are in sealed segments and finalized; the finalized head may lie in either part.
+ * All blocks in segments are finalized. The finalized head may be in either part.
  */
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 
 export interface ChainSnapshot {
-  /** Grows by one with every commit. Two snapshots of one process with the same version are the same. */
+  /** Increases by one with every commit. Within one process, two snapshots with the same version are identical. */
   readonly version: number;
-  /** The lowest slot that can be asked for; null until the dataset knows where it begins. */
+  /** The lowest slot that a query may request, or null until the dataset knows where it begins. */
   readonly start: Slot | null;
-  /** The block just below the first stored one; null where there is none: from slot 0, or before the start is known. */
+  /**
+   * The block directly below the first stored one. Null if the chain starts at slot 0 or its start is not known yet.
+   */
   readonly anchor: Anchor | null;
   readonly head: BlockRef | null;
   readonly finalized: BlockRef | null;
-  /** Ascending, each one linked to the one before it. */
+  /** Ascending, each linked to its predecessor. */
   readonly segments: readonly SealedSegment[];
-  /** Ascending, linked to the last segment, or to the anchor where there is none. */
+  /** Ascending, linked to the last segment, or to the anchor if there is no segment. */
   readonly hot: readonly HotBlock[];
-  /** Blocks that a fork took away and that were not adopted again, oldest first, with their slots. */
+  /** The slots of blocks that a fork removed and that were not adopted again, by hash, oldest first. */
   readonly replaced: ReadonlyMap<BlockHash, Slot>;
 }
 
 export interface Anchor {
   readonly number: Slot;
-  /** Null where the source did not know it: then nothing can be judged by it. */
+  /** Null if the source did not know it. A hash cannot be verified against such an anchor. */
   readonly hash: BlockHash | null;
 }
 
-/** Names the bytes of one stored one-block segment; the journal of the dataset knows where they are. */
+/**
+ * Identifies the stored bytes of a hot block, a segment of one block. The journal of the dataset knows their location.
+ */
 export type PayloadId = number;
 
 export interface HotBlock {
@@ -41,9 +45,9 @@ export interface HotBlock {
   readonly payload: PayloadId;
 }
 
-/** A run of finalized blocks in a file of its own. */
+/** A contiguous run of finalized blocks in its own file. */
 export interface SealedSegment {
-  /** The name of its file, which is also its identity. */
+  /** The file name, which is also the identity of the segment. */
   readonly id: string;
   readonly first: BlockRef;
   readonly last: BlockRef;
@@ -54,7 +58,7 @@ export interface SealedSegment {
   readonly lastHeight: number | null;
   readonly blockCount: number;
   readonly byteLength: number;
-  /** The greatest time of its blocks, in unix seconds; null if none has one. */
+  /** The maximum timestamp of its blocks in Unix seconds, or null if no block has one. */
   readonly timestampMax: bigint | null;
 }
 

@@ -1,25 +1,19 @@
 /**
- * Where things are in a snapshot: the questions that answering a request and a 409 need. Headers of sealed blocks are in
- * their segments' files, so the caller hands in how to read them; hot ones are at hand.
+ * Lookups in a snapshot, as needed to start a stream and to answer with a conflict (409). The headers of sealed blocks
+ * are in the segment files, so the caller passes a function that reads them. Hot blocks are in memory.
  */
 import { assert } from '../base/assert.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
-import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import { parseBlockHash, type Slot } from '../ledger/primitives.ts';
 import type { ChainSnapshot, HotBlock, SealedSegment } from './chain-snapshot.ts';
 
-/** The headers of a segment's blocks, ascending. */
+/** Reads the headers of a segment's blocks, ascending. */
 export type ReadHeaders = (segment: SealedSegment) => Promise<readonly BlockHeader[]>;
 
-/** A block below another, as far as it is known; the anchor's hash may not be. */
-export interface PrecedingBlock {
-  readonly number: Slot;
-  readonly hash: BlockHash | null;
-}
+/** The maximum number of (number, hash) pairs in a conflict response. */
+const previousBlockCountMax = 100;
 
-/** How many (number, hash) pairs a conflict lists at most. */
-export const previousBlockCountMax = 100;
-
-/** The first stored block at or after a slot; `undefined` above the head. */
+/** Returns the first stored block at or after a slot, or `undefined` above the head. */
 export async function findBlockAtOrAfter(
   snapshot: ChainSnapshot,
   slot: number,
@@ -32,24 +26,8 @@ export async function findBlockAtOrAfter(
 }
 
 /**
- * The block that precedes the first existing block at or after `slot`: the one a `parentBlockHash` is judged by. Above
- * the head it is the head, below the first block the anchor; `undefined` where there is none.
- */
-export async function findPredecessor(
-  snapshot: ChainSnapshot,
-  slot: number,
-  readHeaders: ReadHeaders,
-): Promise<PrecedingBlock | undefined> {
-  const block = await findBlockAtOrAfter(snapshot, slot, readHeaders);
-  if (block === undefined) return snapshot.head ?? snapshot.anchor ?? undefined;
-  // A block at slot 0 names itself as its parent: nothing precedes it.
-  if (block.number === 0) return undefined;
-  return { number: block.parentSlot, hash: block.parentHash };
-}
-
-/**
- * Up to `previousBlockCountMax` blocks below `slot`, ascending, the last one being its predecessor. Where only the
- * anchor is below, it alone; empty if not even its hash is known.
+ * Returns up to `previousBlockCountMax` blocks below `slot`, ascending, ending with its predecessor. If only the anchor
+ * is below, returns the anchor alone, or nothing if its hash is unknown.
  */
 export async function findPreviousBlocks(
   snapshot: ChainSnapshot,
@@ -77,8 +55,8 @@ export async function findPreviousBlocks(
 }
 
 /**
- * The first block whose time is at or after `seconds`. Times of a ledger need not ascend, so this walks the segments
- * that may hold it instead of searching by halves.
+ * Returns the first block whose timestamp is at or after `seconds`. Timestamps of a ledger need not ascend, so this
+ * scans the segments that may contain the block instead of using binary search.
  */
 export async function findBlockAtTime(
   snapshot: ChainSnapshot,
@@ -95,14 +73,15 @@ export async function findBlockAtTime(
   return snapshot.hot.find(({ header }) => reached(header))?.header;
 }
 
-/** Whether a fork of this service took a block of this hash away. */
-export function isReplaced(snapshot: ChainSnapshot, hash: string): boolean {
-  return snapshot.replaced.has(hash as BlockHash);
+/** Returns the slot of a block that a fork removed, or `undefined` if no such block has this hash. */
+export function findReplacedSlot(snapshot: ChainSnapshot, hash: string): Slot | undefined {
+  const parsed = parseBlockHash(hash);
+  return parsed === undefined ? undefined : snapshot.replaced.get(parsed);
 }
 
 /**
- * Whether a block that was on the chain at an earlier moment still is. Sealed blocks are finalized and stay, so below
- * the hot ones the answer is yes, also after a trim.
+ * Returns whether a block that was on the chain earlier still is. Sealed blocks are finalized and stay, so the answer
+ * below the hot blocks is yes, even after a trim.
  */
 export function isStillOnChain(snapshot: ChainSnapshot, position: BlockRef): boolean {
   const firstHot = snapshot.hot[0];
@@ -112,29 +91,22 @@ export function isStillOnChain(snapshot: ChainSnapshot, position: BlockRef): boo
   return findHot(snapshot, position.number)?.header.hash === position.hash;
 }
 
-/** The slots whose state is settled in this snapshot: [start, head]. Inside, a slot without a block is proved skipped. */
-export function findCoverage(
-  snapshot: ChainSnapshot,
-  finality: 'any' | 'finalized',
-): { readonly first: Slot; readonly last: Slot } | undefined {
-  const last = finality === 'any' ? snapshot.head : snapshot.finalized;
-  if (snapshot.start === null || last === null) return undefined;
-  return { first: snapshot.start, last: last.number };
-}
-
-/** The hot block at exactly this slot. */
+/** Returns the hot block at exactly this slot. */
 export function findHot(snapshot: ChainSnapshot, slot: number): HotBlock | undefined {
   const block = snapshot.hot[firstHotAtOrAfter(snapshot, slot)];
   return block?.header.number === slot ? block : undefined;
 }
 
-/** The index of the first hot block at or after a slot; the count of hot blocks if there is none. */
+/** Returns the index of the first hot block at or after a slot, or the number of hot blocks if there is none. */
 export function firstHotAtOrAfter(snapshot: ChainSnapshot, slot: number): number {
   const { hot } = snapshot;
   return firstIndex(hot.length, (i) => (hot[i] as HotBlock).header.number >= slot);
 }
 
-/** The index of the first segment whose last block is at or after a slot; the count of segments if there is none. */
+/**
+ * Returns the index of the first segment whose last block is at or after a slot, or the number of segments if there is
+ * none.
+ */
 export function firstSegmentEndingAtOrAfter(snapshot: ChainSnapshot, slot: number): number {
   const { segments } = snapshot;
   return firstIndex(segments.length, (i) => (segments[i] as SealedSegment).last.number >= slot);
@@ -144,7 +116,7 @@ export function refOf(header: BlockHeader): BlockRef {
   return { number: header.number, hash: header.hash };
 }
 
-/** The first index below `count` for which the condition, false and then true for ever, holds; else `count`. */
+/** Binary search: returns the first index below `count` for which the monotonic condition holds, otherwise `count`. */
 function firstIndex(count: number, holds: (index: number) => boolean): number {
   let low = 0;
   let high = count;

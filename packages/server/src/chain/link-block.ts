@@ -1,20 +1,20 @@
-/** Whether a block is the child of another: the one rule that every way into a chain goes through. */
+/** Checks that a block is the child of another. Every block that enters a chain passes this check. */
 import { CodedError } from '../base/errors.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import type { ChainSnapshot } from './chain-snapshot.ts';
 
-/** What a child must name. Null fields are not known: an anchor below which nothing was ever read. */
+/** A block as its children must refer to it. Null fields are unknown, as for an anchor that was never read. */
 export interface LinkPoint {
   readonly number: Slot;
   readonly hash: BlockHash | null;
   readonly height: number | null;
 }
 
-/** Below slot 0, which has no parent, there is no link point: null. */
+/** Null stands for the missing parent of slot 0. */
 export type ParentPoint = LinkPoint | null;
 
-/** What a child of the head must name. */
+/** Returns the block that a child of the head must refer to. */
 export function headLinkPoint(snapshot: ChainSnapshot): ParentPoint {
   const hot = snapshot.hot.at(-1);
   if (hot !== undefined) return hot.header;
@@ -23,7 +23,7 @@ export function headLinkPoint(snapshot: ChainSnapshot): ParentPoint {
   return snapshot.anchor === null ? null : { ...snapshot.anchor, height: null };
 }
 
-/** The height of a child: what its source recorded, else one more than its parent's, else unknown. */
+/** Returns the height of a child: the value from its source, otherwise its parent's height plus one, otherwise null. */
 export function linkedHeight(parent: ParentPoint, header: BlockHeader): number | null {
   if (header.height !== null) return header.height;
   if (parent === null) return 0;
@@ -31,8 +31,8 @@ export function linkedHeight(parent: ParentPoint, header: BlockHeader): number |
 }
 
 /**
- * Throws unless the block is a child of the parent by number, hash and height. By hash alone, a false parent number
- * would store a false hole.
+ * Throws unless the block is a child of the parent by slot, hash and height. The hash alone is not enough: a wrong
+ * parent slot would store a wrong gap.
  */
 export function checkLink(parent: ParentPoint, header: BlockHeader): void {
   if (parent === null) {

@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { CodedError, ERRORS, type ErrorCode } from '../base/errors.ts';
 import { AlarmBoard } from './alarm-board.ts';
 
-test('behavior: S-15 whatever error an alarm tells of, it shows the name of a file and not where it is', () => {
+test('behavior: S-15 the text of an alarm contains the name of a file but not its folder, for every error', () => {
   const board = new AlarmBoard(systemClock);
   for (const code of Object.keys(ERRORS) as ErrorCode[]) {
     const detail = { path: '/srv/a, b/c (1).jsonl', folder: '/srv/data/', file: 'rel/x', line: 3 };

@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts';
-import { type CodedError, describeWithoutPlaces } from '../base/errors.ts';
+import { type CodedError, describeWithoutPaths } from '../base/errors.ts';
 import type { AlarmCode } from './alarm-codes.ts';
 import type { Alarm } from './dataset-reader.ts';
 
-/** The alarms that stand. Raising one that stands changes only its text: it began when it was first raised. */
+/** The active alarms. Raising an active alarm again only replaces its text; its start time stays. */
 export class AlarmBoard {
   readonly #clock: Clock;
   readonly #alarms = new Map<AlarmCode, Alarm>();
@@ -12,9 +12,9 @@ export class AlarmBoard {
     this.#clock = clock;
   }
 
-  /** Everyone may read the text: of an error it has no path. */
+  /** Raises an alarm. Clients can read the text, so paths of an error are shortened to file names. */
   raise(code: AlarmCode, cause: string | CodedError): void {
-    const message = typeof cause === 'string' ? cause : describeWithoutPlaces(cause);
+    const message = typeof cause === 'string' ? cause : describeWithoutPaths(cause);
     const sinceUnixMs = this.#alarms.get(code)?.sinceUnixMs ?? this.#clock.unixMs();
     this.#alarms.set(code, { code, message, sinceUnixMs });
   }

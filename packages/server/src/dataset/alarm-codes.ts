@@ -1,9 +1,12 @@
 /**
- * Every alarm there is. A code is public: metrics and `/status` show it, alert rules name it, and `docs/operating.md` says
- * what to do. Where an alarm has the code of an error it was raised by that error.
+ * All alarm codes. They are public: metrics and `/status` show them, alert rules refer to them, and `docs/operating.md`
+ * says what to do about each. An alarm with the code of an error was raised by that error.
  */
 
-/** What a source delivered cannot be right. It no longer matters once the chain has grown, whoever helped it. */
+/**
+ * Alarms about wrong data from a source. They are cleared when the chain grows, regardless of which source provided the
+ * blocks.
+ */
 export const GROWTH_ALARMS = [
   'block-counts-differ',
   'block-field-invalid',

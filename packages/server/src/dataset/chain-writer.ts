@@ -1,10 +1,10 @@
 /**
- * The one writer of a dataset's chain.
+ * The only writer of a dataset's chain.
  *
- *   commit ─► rules checked on the pending state ─► queue ─► one journal record for all that wait ─► sync ─► visible
+ *   commit ─► rules checked on the pending state ─► queue ─► one journal record for all queued commits ─► sync ─► visible
  *
- * The visible state is always durable. After a failed write it stays what it was, and every commit is refused until
- * `reopen` has read the journal back.
+ * The visible state is always durable. After a failed write it stays unchanged, and every commit is rejected until
+ * `reopen` has read the journal again.
  */
 import { CodedError } from '../base/errors.ts';
 import { applyChanges } from '../chain/apply-changes.ts';
@@ -31,13 +31,16 @@ import {
   encodeCommits,
 } from './state-codec.ts';
 
-/** A block with the bytes of its one-block segment, which are handed over: they are gone some time after the commit. */
+/**
+ * A block with its bytes, a segment of one block. The writer takes ownership of the buffer, which is freed some time
+ * after the commit.
+ */
 export interface NewBlock {
   readonly header: BlockHeader;
   readonly bytes: Uint8Array;
 }
 
-/** As a change of the chain, with the bytes that are to be stored. */
+/** A change of the chain, with the bytes to store. */
 export type NewChange =
   | Exclude<ChainChange, { readonly kind: 'extend' | 'replace' | 'rewrite' }>
   | { readonly kind: 'extend'; readonly blocks: readonly NewBlock[] }
@@ -51,18 +54,18 @@ export type NewChange =
 
 export interface ChainWriterOptions {
   readonly journal: JournalOptions;
-  /** One journal record takes no more waiting commits than this, or one that is larger alone. */
+  /** The maximum size of the commits in one journal record. A single larger commit gets its own record. */
   readonly groupBytesMax: number;
 }
 
 export interface ChainWriterModules {
   readonly fs: Fs;
-  /** Whether this process still owns the data folder; asked before every write. */
+  /** Whether this process still holds the lock of the data folder. Checked before every write. */
   readonly isLockHeld: () => boolean;
-  readonly retakeLock?: () => Promise<void>;
-  /** A newer state is durable, with the payloads that came with it. */
+  readonly reacquireLock?: () => Promise<void>;
+  /** Called when a new state is durable, with its new payloads. */
   readonly onVisible: (snapshot: ChainSnapshot, payloads: readonly Payload[]) => void;
-  /** Payloads that readers of older snapshots still hold. */
+  /** Returns the payloads that leased snapshots still need. */
   readonly leasedPayloads: () => ReadonlySet<number>;
 }
 
@@ -111,7 +114,7 @@ export class ChainWriter {
     return this.#visible;
   }
 
-  /** The state after all that is queued: what the next change is checked against. */
+  /** The state after all queued commits, against which the next change is checked. */
   get pending(): ChainSnapshot {
     return this.#pending;
   }
@@ -121,18 +124,18 @@ export class ChainWriter {
   }
 
   /**
-   * Applies changes as one commit. Throws at once, having changed nothing, if a rule forbids them; resolves with the state
-   * that holds them once it is durable and visible.
+   * Applies changes as one commit. Throws immediately, and changes nothing, if a rule forbids them. Resolves to the new
+   * state when it is durable and visible.
    */
   commit(changes: readonly NewChange[]): Promise<ChainSnapshot> {
     if (this.#state === 'closed') throw new CodedError('dataset-closed');
     if (this.#state === 'failed') throw new CodedError('dataset-write-failed');
-    const offered: Payload[] = [];
-    const commit = changes.map((change) => this.#withPayloadIds(change, offered));
+    const candidates: Payload[] = [];
+    const commit = changes.map((change) => this.#withPayloadIds(change, candidates));
     const next = applyChanges(this.#pending, commit);
     if (next === this.#pending) return this.#settle();
     this.#pending = next;
-    const payloads = keepStored(next, offered);
+    const payloads = keepStored(next, candidates);
     const byteLength = payloads.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
     const durable = new Promise<ChainSnapshot>((resolve, reject) => {
       this.#queue.push({ commit, payloads, byteLength, next, resolve, reject });
@@ -149,7 +152,7 @@ export class ChainWriter {
     return this.#journal.payloadLength(id);
   }
 
-  /** Removes journal files that neither the state nor a reader needs. */
+  /** Removes the journal files that neither the state nor a leased snapshot needs. */
   async collect(): Promise<void> {
     await this.#settle();
     if (this.#state === 'open') {
@@ -157,20 +160,20 @@ export class ChainWriter {
     }
   }
 
-  /** After a failure: reads back what is durable, which must be what was visible, and goes on in a new file. */
+  /** After a failure: reads the durable state, which must equal the visible one, and continues in a new file. */
   async reopen(): Promise<void> {
     await this.#settle();
     if (this.#state !== 'failed') return;
-    const { isLockHeld, retakeLock } = this.#modules;
-    if (!isLockHeld()) await retakeLock?.();
+    const { isLockHeld, reacquireLock } = this.#modules;
+    if (!isLockHeld()) await reacquireLock?.();
     if (!isLockHeld()) throw new CodedError('data-folder-lock-lost');
-    await this.#journal.cut();
+    await this.#journal.truncateToLastCommit();
     const { journal, snapshot } = await openState(this.#options, this.#modules);
     try {
       this.#checkDurable(snapshot);
       await this.#rotate(journal);
     } catch (error) {
-      // The one that failed stays for readers, until another takes its place.
+      // The failed journal stays in use for readers until a new one replaces it.
       await journal.close();
       throw error;
     }
@@ -181,7 +184,9 @@ export class ChainWriter {
     await failed.close();
   }
 
-  /** What is durable is what was visible, unless somebody else has written meanwhile. */
+  /**
+   * Throws if the durable state differs from the visible one, which means that another process has written meanwhile.
+   */
   #checkDurable({ version, head }: ChainSnapshot): void {
     if (version === this.#visible.version && head?.hash === this.#visible.head?.hash) return;
     throw new CodedError('dataset-write-failed', {
@@ -190,7 +195,7 @@ export class ChainWriter {
     });
   }
 
-  /** Gives the journal up, as after a failed write, for a reason that no write would show. */
+  /** Stops writing, as after a failed write, for a reason that a write would not detect. */
   abandon(cause: CodedError): void {
     if (this.#state === 'open') this.#fail(this.#queue, cause);
   }
@@ -201,11 +206,11 @@ export class ChainWriter {
     await this.#journal.close();
   }
 
-  #withPayloadIds(change: NewChange, offered: Payload[]): ChainChange {
+  #withPayloadIds(change: NewChange, candidates: Payload[]): ChainChange {
     if (!('blocks' in change)) return change;
     const blocks = change.blocks.map(({ header, bytes }): HotBlock => {
       const id = this.#nextPayloadId++;
-      offered.push({ id, bytes });
+      candidates.push({ id, bytes });
       return { header, payload: id };
     });
     return { ...change, blocks };
@@ -274,7 +279,7 @@ async function openState(
   }
 }
 
-/** The state that a journal ends with. */
+/** Returns the state at the end of a journal. */
 export function replayJournal({
   checkpoint,
   commits,
@@ -284,7 +289,7 @@ export function replayJournal({
   return snapshot;
 }
 
-/** The first of the queue, as many as fit one record. */
+/** Removes and returns the first commits of the queue that fit into one record. */
 function takeGroup(queue: Queued[], bytesMax: number): Queued[] {
   let bytes = 0;
   let count = 0;
@@ -296,16 +301,16 @@ function takeGroup(queue: Queued[], bytesMax: number): Queued[] {
   return queue.splice(0, count);
 }
 
-/** Blocks that were stored already came with bytes that nobody needs. */
-function keepStored(next: ChainSnapshot, offered: readonly Payload[]): Payload[] {
-  const first = offered[0]?.id ?? Number.POSITIVE_INFINITY;
+/** Filters out the payloads of blocks that were already stored. */
+function keepStored(next: ChainSnapshot, candidates: readonly Payload[]): Payload[] {
+  const first = candidates[0]?.id ?? Number.POSITIVE_INFINITY;
   const stored = new Set<number>();
   for (let i = next.hot.length - 1; i >= 0; i--) {
     const { payload } = next.hot[i] as HotBlock;
     if (payload < first) break;
     stored.add(payload);
   }
-  return offered.filter(({ id }) => stored.has(id));
+  return candidates.filter(({ id }) => stored.has(id));
 }
 
 export function hotPayloads(snapshot: ChainSnapshot): Set<number> {

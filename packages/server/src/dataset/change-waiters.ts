@@ -5,10 +5,10 @@ interface Waiter {
   readonly wake: () => void;
 }
 
-/** Waking thousands in one go would hold the loop for as long as they all take. */
+/** Waking thousands of waiters at once would block the event loop. */
 const sliceCount = 64;
 
-/** Those who wait for a version above the one they know, woken a slice at a time. */
+/** Callers that wait for a newer version of the chain. They are woken in batches. */
 export class ChangeWaiters {
   readonly #waiters = new Set<Waiter>();
   readonly #countMax: number;
@@ -20,10 +20,10 @@ export class ChangeWaiters {
     this.#countMax = countMax;
   }
 
-  /** Resolves once a version above `sinceVersion` is announced, the signal aborts, or all is closed. */
+  /** Resolves when a version above `sinceVersion` is announced, when the signal aborts, or on close. */
   wait(sinceVersion: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#closed || this.#version > sinceVersion) return Promise.resolve();
-    // A waiter costs a socket. Past this many, a refusal now beats a timeout later.
+    // Each waiter occupies a socket. Beyond the limit, an immediate error is better than a timeout later.
     if (this.#waiters.size >= this.#countMax) throw new CodedError('waiters-full');
     return new Promise((resolve) => {
       const wake = () => {
@@ -37,7 +37,7 @@ export class ChangeWaiters {
     });
   }
 
-  announce(version: number): void {
+  notify(version: number): void {
     this.#version = version;
     this.#startWaking();
   }
@@ -63,7 +63,7 @@ export class ChangeWaiters {
       return;
     }
     this.#isWaking = false;
-    // Those who came meanwhile with an older version than the newest have no other announcement to wait for.
+    // Waiters that were added during the wake-up with an outdated version would otherwise wait for the next change.
     const late = [...this.#waiters].some((one) => this.#closed || one.sinceVersion < this.#version);
     if (late) setImmediate(() => this.#startWaking());
   }

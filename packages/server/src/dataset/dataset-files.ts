@@ -1,20 +1,21 @@
-/** What stands in a dataset's folder beside its manifest. */
+/** Lists the files of a dataset's folder other than its manifest. */
 import { CodedError, isCodedError } from '../base/errors.ts';
 import type { Fs } from '../storage/fs.ts';
 import { journalNamePattern } from '../storage/journal.ts';
 
 export const segmentSuffix = '.segment';
 
-/** Whether anything was ever kept there, with or without a manifest. */
+/** Returns whether the folder contains a journal or segments, with or without a manifest. */
 export async function hasBlocks(folder: string, fs: Fs): Promise<boolean> {
   return (await hasJournal(folder, fs)) || (await listSegments(folder, fs)).length > 0;
 }
 
 /**
- * The journal says which segments there are, and what it does not name is removed: without one that would be everything.
- * A dataset has a journal before its first segment, so one that has segments alone has lost it.
+ * Throws `journal-missing` if the folder has segments but no journal. The journal lists the segments of a dataset, and
+ * segments that it does not list are removed as unused; without a journal that would remove all of them. A dataset gets
+ * its journal before its first segment, so segments alone mean that the journal was lost.
  */
-export async function refuseLostJournal(folder: string, fs: Fs): Promise<void> {
+export async function checkJournalExists(folder: string, fs: Fs): Promise<void> {
   const { length } = await listSegments(folder, fs);
   if (length > 0 && !(await hasJournal(folder, fs))) {
     throw new CodedError('journal-missing', { segments: length });
@@ -22,17 +23,17 @@ export async function refuseLostJournal(folder: string, fs: Fs): Promise<void> {
 }
 
 async function hasJournal(folder: string, fs: Fs): Promise<boolean> {
-  const names = await listIfThere(`${folder}/journal`, fs);
+  const names = await listIfExists(`${folder}/journal`, fs);
   return names.some((name) => journalNamePattern.test(name));
 }
 
 async function listSegments(folder: string, fs: Fs): Promise<string[]> {
-  const names = await listIfThere(`${folder}/segments`, fs);
+  const names = await listIfExists(`${folder}/segments`, fs);
   return names.filter((name) => name.endsWith(segmentSuffix));
 }
 
-/** The names in a folder; none where there is no such folder. */
-export async function listIfThere(folder: string, fs: Fs): Promise<string[]> {
+/** Returns the names in a folder, or an empty list if it does not exist. */
+export async function listIfExists(folder: string, fs: Fs): Promise<string[]> {
   try {
     return await fs.list(folder);
   } catch (error) {

@@ -1,22 +1,22 @@
 const megabyte = 1024 * 1024;
 
-/** Every bound of an open dataset. */
+/** All limits of an open dataset. */
 export interface DatasetLimits {
-  /** The newest file is read whole at a start; a smaller one makes more checkpoints. */
+  /** The newest journal file is read completely when a dataset is opened. A smaller limit causes more checkpoints. */
   readonly journalFileBytesMax: number;
-  /** What one sync makes durable at most, while blocks arrive faster than the disk syncs. */
+  /** The maximum size of one journal record, which groups the commits that arrive during a sync. */
   readonly groupBytesMax: number;
-  /** A waiter is a follower; each costs a socket and some kilobytes. */
+  /** Each waiter is a follower at the head, which costs a socket and a few kilobytes. */
   readonly waiterCountMax: number;
-  /** Followers read the newest blocks, each distinct query once. */
+  /** Caches the newest blocks for followers. Each distinct query reads them once. */
   readonly payloadCacheBytesMax: number;
   readonly blockCacheBytesMax: number;
   readonly headerCacheBytesMax: number;
-  /** Writing stops where less is free than this many bytes, or this share of a small disk. */
+  /** Writing stops when the free space is below this many bytes, or below this share of a small disk. */
   readonly diskFloorBytes: number;
   readonly diskFloorShare: number;
   readonly spaceCheckEveryMs: number;
-  /** Finalized hot blocks become a segment at the first of these; the merge holds them all in memory. */
+  /** Finalized hot blocks are sealed when either limit is reached. The merge holds all of them in memory. */
   readonly sealBlockCount: number;
   readonly sealBytes: number;
 }

@@ -1,6 +1,6 @@
 /**
- * What the read side sees of a dataset. Everything here may be called while the dataset is written; nothing here waits
- * for a writer.
+ * The read interface of a dataset. All methods may be called while the dataset is being written, and none of them waits
+ * for the writer.
  */
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
@@ -11,62 +11,65 @@ import type { Manifest } from './manifest.ts';
 export interface DatasetReader {
   readonly description: DatasetDescription;
 
-  /** The last committed state: durable, whole, of one version. */
+  /** Returns the last committed state, which is durable. */
   snapshot(): ChainSnapshot;
   /**
-   * The first snapshot newer than `sinceVersion`: at once if there is one, else when it is committed. Also returns, with
-   * what there is, when the signal aborts or the dataset closes, so a caller compares versions.
+   * Resolves to the first snapshot newer than `sinceVersion`, immediately if there is one. Also resolves, to the
+   * current snapshot, when the signal aborts or the dataset closes, so the caller must compare versions.
    */
   changed(sinceVersion: number, signal: AbortSignal): Promise<ChainSnapshot>;
-  /** As `snapshot`, and what it names stays readable until the release. For readers of payloads and segments. */
+  /** Returns the current snapshot and keeps its payloads and segment files readable until `release`. */
   acquire(): SnapshotLease;
 
   /**
-   * A copy of the bytes of a hot block, which are a segment of one block, in memory of the caller's choice. The block belongs
-   * to a snapshot that the caller has leased.
+   * Returns a copy of a hot block's bytes, a segment of one block, in memory from `allocate`. The block must belong to
+   * a snapshot that the caller has leased.
    */
   readHotBlock(block: HotBlock, allocate?: Allocate): Promise<Uint8Array>;
-  /** The same block, decoded; recent ones are kept. */
+  /** Returns the decoded block. Recent blocks are cached. */
   decodeHotBlock(block: HotBlock): Promise<Block>;
-  /** The bytes of a sealed segment's file. */
+  /** Returns the content of a sealed segment's file. */
   readSegment(segment: SealedSegment): Promise<Uint8Array>;
-  /** Where a sealed segment's file is, for readers that open it themselves. */
+  /** Returns the path of a sealed segment's file, for readers that open it themselves. */
   segmentPath(segment: SealedSegment): string;
-  /** The headers of a sealed segment's blocks, ascending; recent ones are kept. */
+  /** Returns the headers of a sealed segment's blocks, ascending. Recent ones are cached. */
   readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]>;
 
   status(): DatasetStatus;
-  /** A reader found that a sealed segment cannot be read: an alarm until the process ends, since only a copy mends it. */
+  /**
+   * Raises an alarm about an unreadable segment. It stays active until the process ends, because only a backup can
+   * repair the file.
+   */
   reportDamage(segment: SealedSegment, cause: string): void;
 }
 
-/** Memory of so many bytes, with anything in it. */
+/** Returns uninitialized memory of this length. */
 export type Allocate = (length: number) => Uint8Array;
 
 export interface SnapshotLease {
   readonly snapshot: ChainSnapshot;
-  /** Once is enough; a second call does nothing. */
+  /** Ends the lease. Further calls do nothing. */
   release(): void;
 }
 
-/** Kinds of records that a dataset may be allowed to lack where the source has none. */
+/** The record kinds that a dataset may be allowed to lack if the source does not have them. */
 export type OptionalKind = MissingKind | 'meta';
 
-/** What stays the same while the dataset is open. */
+/** The properties of a dataset that do not change while blocks are added. */
 export interface DatasetDescription {
   readonly name: string;
   readonly aliases: readonly string[];
   /** Whether a live source feeds it. */
   readonly realTime: boolean;
-  /** What the dataset keeps, fixed when it is made. */
+  /** Whether vote transactions are stored. Fixed when the dataset is created. */
   readonly votes: NormalizeOptions['votes'];
   readonly allowMissing: readonly OptionalKind[];
   readonly genesisHash: string | null;
-  /** Where it was to begin, if it was made to follow. */
+  /** The configured start of a dataset that follows sources. */
   readonly from?: Manifest['from'];
 }
 
-/** One of the things an operator must hear about. It stands until its cause is gone. */
+/** A condition that an operator must know about. It is active until its cause is resolved. */
 export interface Alarm {
   readonly code: AlarmCode;
   readonly message: string;
@@ -76,19 +79,22 @@ export interface Alarm {
 
 export interface DatasetStatus {
   readonly storage: StorageStatus;
-  /** Of the disk, when it was last looked at; `null` before the first write. */
+  /** The free disk space at the last check, or null before the first write. */
   readonly freeBytes: number | null;
-  /** States that readers hold, whose files must stay. */
+  /** The number of leased snapshots, whose files are kept. */
   readonly leaseCount: number;
-  /** What happened since the start. */
+  /** Counts of events since the process started. */
   readonly counters: Readonly<Record<string, number>>;
   readonly alarms: readonly Alarm[];
 }
 
 export type StorageStatus =
   | { readonly kind: 'open' }
-  /** Reads go on; writing goes on by itself once there is space. */
+  /** Reading continues. Writing resumes by itself when there is enough space. */
   | { readonly kind: 'disk-floor'; readonly freeBytes: number; readonly floorBytes: number }
-  /** A write or sync failed: the dataset serves what was durable and reopens its journal before it writes again. */
+  /**
+   * A write or sync failed. The dataset keeps serving the durable blocks and reopens its journal before it writes
+   * again.
+   */
   | { readonly kind: 'failed'; readonly code: string }
   | { readonly kind: 'closed' };

@@ -3,11 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import { ManualClock } from '../base/testing/manual-clock.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
-import { hash, makeRun, ref, slot } from '../chain/testing/chain-fixtures.ts';
+import { hash, makeRun, nameOf, ref, slot } from '../chain/testing/chain-fixtures.ts';
 import type { Block } from '../ledger/block.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { type SimFault, SimFs, SimKilled } from '../storage/testing/sim-fs.ts';
 import type { NewBlock, NewChange } from './chain-writer.ts';
+import { createDataset, datasetExists } from './create-dataset.ts';
 import { Dataset } from './dataset.ts';
 import { encodeManifest, type Manifest } from './manifest.ts';
 
@@ -29,7 +30,7 @@ function modulesOf(fs: SimFs, clock = new ManualClock(), isLockHeld = () => true
 }
 
 async function open(fs: SimFs, limits = {}, modules = modulesOf(fs)): Promise<Dataset> {
-  if (!(await Dataset.isThere(folder, fs))) await Dataset.create(folder, manifest, modules);
+  if (!(await datasetExists(folder, fs))) await createDataset(folder, manifest, modules);
   return Dataset.open({ folder, realTime: true, limits }, modules);
 }
 
@@ -51,10 +52,10 @@ const fork: NewChange = {
 };
 
 function names({ hot }: ChainSnapshot): string[] {
-  return hot.map(({ header }) => header.hash);
+  return hot.map(({ header }) => nameOf(header.hash));
 }
 
-/** Everything a restart must bring back. */
+/** Returns everything that a restart must restore. */
 function essence(snapshot: ChainSnapshot): unknown {
   return { ...snapshot, replaced: [...snapshot.replaced] };
 }
@@ -67,7 +68,7 @@ async function expectPayloads(dataset: Dataset): Promise<void> {
 }
 
 describe('commits', () => {
-  test('default: I-72 a restart brings back every field and every payload', async () => {
+  test('default: I-72 a restart restores every field and every payload', async () => {
     const fs = new SimFs();
     const dataset = await open(fs);
     await dataset.commit([create]);
@@ -79,7 +80,7 @@ describe('commits', () => {
     const again = await open(fs);
     expect(essence(again.snapshot())).toEqual(before);
     expect(again.snapshot()).toMatchObject({ version: 3, start: 10, head: ref('b14') });
-    expect([...again.snapshot().replaced.keys()]).toEqual(['a12']);
+    expect([...again.snapshot().replaced.keys()]).toEqual([hash('a12')]);
     expect(again.description).toMatchObject({ name: 'ledger', genesisHash: 'genesis' });
     await expectPayloads(again);
   });
@@ -98,7 +99,7 @@ describe('commits', () => {
     expect(dataset.snapshot().head).toEqual(ref('a12'));
   });
 
-  test('behavior: commits that wait for a sync share the next one', async () => {
+  test('behavior: commits that are queued during a sync share the next one', async () => {
     const fs = new SimFs();
     const dataset = await open(fs);
     await dataset.commit([create, first]);
@@ -119,7 +120,7 @@ describe('commits', () => {
     expect(syncCount).toBeLessThan(5);
   });
 
-  test('error: a refused change leaves no trace', async () => {
+  test('error: a rejected change has no effect', async () => {
     const fs = new SimFs();
     const dataset = await open(fs);
     const before = await dataset.commit([create, first]);
@@ -129,7 +130,7 @@ describe('commits', () => {
     expect(dataset.pendingSnapshot()).toBe(before);
   });
 
-  test('behavior: I-13 what is stored already is neither written nor a new version', async () => {
+  test('behavior: I-13 blocks that are already stored cause neither a write nor a new version', async () => {
     const fs = new SimFs();
     const dataset = await open(fs);
     const before = await dataset.commit([create, first]);
@@ -138,7 +139,7 @@ describe('commits', () => {
     expect(fs.operationCount).toBe(operations);
   });
 
-  test('error: I-16 data-folder-locked: who lost the folder writes no more', async () => {
+  test('error: I-16 data-folder-lock-lost: a process that lost the lock no longer writes', async () => {
     const fs = new SimFs();
     let held = true;
     const dataset = await open(
@@ -153,32 +154,32 @@ describe('commits', () => {
     await expect(dataset.reopen()).rejects.toMatchObject({ code: 'data-folder-lock-lost' });
   });
 
-  test('behavior: I-91 a lock that was taken away is retaken, the journal read back, and writing goes on', async () => {
+  test('behavior: I-91 after a lost lock is reacquired, the journal is read again and writing resumes', async () => {
     const fs = new SimFs();
     let held = true;
-    let isOthers = true;
-    const retakeLock = async () => {
-      if (isOthers) throw new CodedError('data-folder-locked');
+    let isHeldByOther = true;
+    const reacquireLock = async () => {
+      if (isHeldByOther) throw new CodedError('data-folder-locked');
       held = true;
     };
     const isLockHeld = () => held;
-    const modules = { ...modulesOf(fs, new ManualClock(), isLockHeld), retakeLock };
+    const modules = { ...modulesOf(fs, new ManualClock(), isLockHeld), reacquireLock };
     const dataset = await open(fs, {}, modules);
     await dataset.commit([create]);
     held = false;
     await expect(dataset.commit([first])).rejects.toMatchObject({ code: 'dataset-write-failed' });
     const alarmText = () => dataset.status().alarms.map(({ message }) => message);
-    expect(alarmText()).toEqual([expect.stringContaining('was taken away')]);
+    expect(alarmText()).toEqual([expect.stringContaining('was lost')]);
     await expect(dataset.reopen()).rejects.toMatchObject({ code: 'data-folder-locked' });
     expect(alarmText()).toEqual([expect.stringContaining('another process')]);
-    isOthers = false;
+    isHeldByOther = false;
     await dataset.reopen();
     await dataset.commit([first]);
     expect(dataset.status()).toMatchObject({ storage: { kind: 'open' }, alarms: [] });
     expect(dataset.snapshot().head).toEqual(ref('a12'));
   });
 
-  test('behavior: I-97 a branch that takes nothing away is no fork, and what failed is not counted', async () => {
+  test('behavior: I-97 a branch that removes no block is not counted as a fork, and failed commits are not counted', async () => {
     const fs = new SimFs();
     const dataset = await open(fs);
     await dataset.commit([create, first]);
@@ -193,16 +194,22 @@ describe('commits', () => {
   });
 });
 
-/** A history with every kind of change, files rotating; tells what is durable and what may be. */
-async function live(fs: SimFs, tell: (durable: unknown, next: unknown) => void): Promise<Dataset> {
+/**
+ * Runs a history with every kind of change and rotating files. Calls `report` with the durable state and the state that
+ * may be durable.
+ */
+async function live(
+  fs: SimFs,
+  report: (durable: unknown, next: unknown) => void,
+): Promise<Dataset> {
   const dataset = await open(fs, { journalFileBytesMax: 3_000 });
   const step = async (...changes: NewChange[]) => {
     const before = dataset.pendingSnapshot();
     const durable = dataset.commit(changes);
-    durable.catch(() => undefined); // Handled below, but maybe later than it is rejected.
+    durable.catch(() => undefined); // The rejection is handled below, but possibly after it occurs.
     for (let i = 0; i < 50 && dataset.pendingSnapshot() === before; i++) await Promise.resolve();
-    tell(essence(dataset.snapshot()), essence(dataset.pendingSnapshot()));
-    tell(essence(await durable), essence(dataset.snapshot()));
+    report(essence(dataset.snapshot()), essence(dataset.pendingSnapshot()));
+    report(essence(await durable), essence(dataset.snapshot()));
   };
   await step(create);
   await step(first);
@@ -244,7 +251,7 @@ describe('crashes', () => {
     };
   }
 
-  test('behavior: I-70 I-71 killed or without power at any operation: the last committed state', async () => {
+  test('behavior: I-70 I-71 a kill or power loss at any operation leaves the last committed state', async () => {
     for (let at = 0, finished = false; !finished; at++) {
       for (const power of [false, true]) {
         const outcome = await crashAt(at, 'kill');
@@ -261,7 +268,7 @@ describe('crashes', () => {
     }
   });
 
-  test('behavior: I-77 after a failed write reads go on, and writing goes on once reopened', async () => {
+  test('behavior: I-77 after a failed write reading continues, and writing resumes after reopen', async () => {
     for (const operation of ['write', 'sync']) {
       const fs = new SimFs();
       const dataset = await open(fs);
@@ -288,7 +295,7 @@ describe('crashes', () => {
 });
 
 test.each(['write', 'sync', 'openFile', 'truncate', 'close', 'rename', 'syncFolder', 'remove'])(
-  'behavior: F-20 a disk that fails in %s while the journal is opened again and again leaves no file open',
+  'behavior: F-20 a disk that fails in %s while the journal is reopened repeatedly leaves no file open',
   async (operation) => {
     const fs = new SimFs();
     const dataset = await open(fs);
@@ -308,7 +315,7 @@ test.each(['write', 'sync', 'openFile', 'truncate', 'close', 'rename', 'syncFold
 );
 
 describe('readers', () => {
-  test('behavior: a waiter gets the next version, at once if there is one', async () => {
+  test('behavior: a waiter gets the next version, immediately if there is one', async () => {
     const dataset = await open(new SimFs());
     const waiting = dataset.changed(0, never);
     await dataset.commit([create]);
@@ -323,7 +330,7 @@ describe('readers', () => {
     expect((await closing).version).toBe(1);
   });
 
-  test('behavior: thousands of waiters are woken in slices, and none is forgotten', async () => {
+  test('behavior: thousands of waiters are all woken, in batches', async () => {
     const dataset = await open(new SimFs());
     const { signal } = new AbortController();
     setMaxListeners(0, signal);
@@ -334,14 +341,14 @@ describe('readers', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(woke).toBeLessThanOrEqual(64);
     expect(woken).toBeLessThanOrEqual(3 * 64);
-    // One that comes in the middle of it, and a commit in the middle of it.
+    // A waiter and a commit that arrive while the others are being woken.
     const late = dataset.changed(1, never);
     await dataset.commit([first]);
     await Promise.all(all);
     expect((await late).version).toBe(2);
   });
 
-  test('limit: waiters-full: one waiter too many is refused', async () => {
+  test('limit: waiters-full: a waiter beyond the limit is rejected', async () => {
     const dataset = await open(new SimFs(), { waiterCountMax: 2 });
     const abort = new AbortController();
     const kept = [dataset.changed(0, abort.signal), dataset.changed(0, abort.signal)];
@@ -350,9 +357,9 @@ describe('readers', () => {
     await Promise.all(kept);
   });
 
-  test('behavior: what a lease names stays readable after it left the chain and its file', async () => {
+  test('behavior: the payloads of a leased snapshot stay readable after they left the chain and their file was rotated', async () => {
     const fs = new SimFs();
-    const limits = { journalFileBytesMax: 1, payloadCacheBytesMax: 0 };
+    const limits = { journalFileBytesMax: 1, payloadCacheBytesMax: 1 };
     const dataset = await open(fs, limits);
     await dataset.commit([create]);
     await dataset.commit([first]);
@@ -363,7 +370,7 @@ describe('readers', () => {
     const tip = { number: 14, hash: 'b14', height: 104 };
     await dataset.commit([{ kind: 'extend', blocks: withBytes(makeRun('b', [15], tip)) }]);
     const text = new TextDecoder().decode(await dataset.readHotBlock(replaced));
-    expect(text).toBe('a12'.repeat(40));
+    expect(text).toBe(hash('a12').repeat(40));
     const fileCount = fs.paths().length;
     lease.release();
     lease.release();
@@ -395,17 +402,17 @@ describe('readers', () => {
   });
 });
 
-describe('what an operator meets', () => {
+describe('operation', () => {
   const patient = { timeout: 20_000 };
 
-  test('behavior: F-20 below the floor writing stops, reads go on, and writing resumes by itself', async () => {
+  test('behavior: F-20 below the minimum free space writing stops, reading continues, and writing resumes by itself', async () => {
     const fs = new SimFs();
     const clock = new ManualClock();
     const dataset = await open(fs, {}, modulesOf(fs, clock));
     const before = await dataset.commit([create, first]);
     fs.diskSpace = { freeBytes: 1e9, totalBytes: 1e12 };
     clock.advance(1_000);
-    // What is stored already changes nothing, but has the disk looked at.
+    // This commit changes nothing, but triggers a measurement of the free space.
     await dataset.commit([first]);
     await expect.poll(() => dataset.status().storage.kind, patient).toBe('disk-floor');
     await expect(dataset.commit([fork])).rejects.toMatchObject({ code: 'disk-floor-reached' });
@@ -418,7 +425,7 @@ describe('what an operator meets', () => {
     expect(dataset.status()).toMatchObject({ storage: { kind: 'open' }, alarms: [] });
   });
 
-  test('behavior: F-25 a folder that is gone is written to no more, and taken up again once it is back', async () => {
+  test('behavior: F-25 writing stops when the folder is gone, and resumes when it is back', async () => {
     const fs = new SimFs();
     const clock = new ManualClock();
     const dataset = await open(fs, {}, modulesOf(fs, clock));
@@ -437,10 +444,10 @@ describe('what an operator meets', () => {
     expect(dataset.status().alarms).toEqual([]);
   });
 
-  test('error: I-75 an unknown format or a damaged manifest is refused and nothing is touched', async () => {
+  test('error: I-75 an unknown format or a damaged manifest is rejected and no file is changed', async () => {
     const text = encodeManifest(manifest);
     const cases: [string, string][] = [
-      [text.replace('"formatVersion": 1', '"formatVersion": 2'), 'dataset-version-unknown'],
+      [text.replace('"formatVersion": 2', '"formatVersion": 3'), 'dataset-version-unknown'],
       [text.replace('"drop"', '"keep"'), 'dataset-manifest-damaged'],
       [text.slice(0, 40), 'dataset-manifest-damaged'],
       ['', 'dataset-manifest-damaged'],
@@ -453,7 +460,7 @@ describe('what an operator meets', () => {
     }
   });
 
-  test('error: F-15 dataset-genesis-differs: another ledger is refused once one is known', async () => {
+  test('error: F-15 dataset-genesis-differs: once the ledger is known, another one is rejected', async () => {
     const dataset = await open(new SimFs());
     await dataset.adoptGenesis('one');
     await dataset.adoptGenesis('one');
@@ -463,12 +470,12 @@ describe('what an operator meets', () => {
     expect(dataset.description.genesisHash).toBe('one');
   });
 
-  test('error: dataset-name-invalid', async () => {
+  test('error: dataset-name-invalid: a name outside the allowed pattern is rejected', async () => {
     const fs = new SimFs();
     for (const name of ['', '-a', 'A', 'a/b', '..', 'a'.repeat(65)]) {
-      await expect(
-        Dataset.create(folder, { ...manifest, name }, modulesOf(fs)),
-      ).rejects.toMatchObject({ code: 'dataset-name-invalid' });
+      await expect(createDataset(folder, { ...manifest, name }, { fs })).rejects.toMatchObject({
+        code: 'dataset-name-invalid',
+      });
     }
   });
 });

@@ -1,23 +1,25 @@
 import type { Fs } from '../storage/fs.ts';
+import { checkFolderNotShared } from './check-folder-not-shared.ts';
 import { datasetNamePattern } from './manifest.ts';
-import { refuseSharedFolder } from './refuse-shared-folder.ts';
 
-/** No dataset has such a name, so what a crash leaves half removed is never taken for one. */
+/** No dataset name has this suffix, so a partially removed folder is never mistaken for a dataset. */
 const droppedSuffix = '.dropped';
 
-/** Removes a dataset that nobody has open. For whoever holds the lock of the data folder. */
+/** Removes a dataset that is not open. The caller must hold the lock of the data folder. */
 export async function dropDataset(
   { dataFolder, name }: { readonly dataFolder: string; readonly name: string },
   fs: Fs,
 ): Promise<void> {
-  await refuseSharedFolder(`${dataFolder}/${name}`, fs);
+  await checkFolderNotShared(`${dataFolder}/${name}`, fs);
   const dropped = `${dataFolder}/${name}${droppedSuffix}`;
   await fs.rename(`${dataFolder}/${name}`, dropped);
   await fs.syncFolder(dataFolder);
   await fs.removeFolder(dropped);
 }
 
-/** Removes what drops left that were cut short. For whoever holds the lock of the data folder. */
+/**
+ * Removes the folders that interrupted calls of `dropDataset` left. The caller must hold the lock of the data folder.
+ */
 export async function removeDropped(dataFolder: string, fs: Fs): Promise<void> {
   for (const name of await fs.list(dataFolder)) {
     const isDropped =

@@ -1,9 +1,9 @@
 import { isCodedError } from '../base/errors.ts';
 import type { Fs } from '../storage/fs.ts';
-import { Dataset } from './dataset.ts';
+import { datasetExists } from './create-dataset.ts';
 import { datasetNamePattern } from './manifest.ts';
 
-/** The names of the datasets in a data folder, sorted: the folders with a manifest, and those that have lost it. */
+/** Returns the names of the datasets in a data folder, sorted, including those that lost their manifest. */
 export async function findDatasets(dataFolder: string, fs: Fs): Promise<string[]> {
   const found: string[] = [];
   for (const name of await fs.list(dataFolder)) {
@@ -16,9 +16,9 @@ export async function findDatasets(dataFolder: string, fs: Fs): Promise<string[]
 
 async function isDataset(folder: string, fs: Fs): Promise<boolean> {
   try {
-    return await Dataset.isThere(folder, fs);
+    return await datasetExists(folder, fs);
   } catch (error) {
-    // Not passed over in silence: whoever opens it says what is wrong.
+    // An unreadable folder is included, so that opening it reports the error.
     if (isCodedError(error, 'storage-forbidden')) return true;
     throw error;
   }

@@ -1,14 +1,20 @@
-/** Beside serving: hot blocks that are final become segments, what the policy lets go goes, and its space comes back. */
+/**
+ * Background maintenance of a dataset: seals finalized hot blocks, applies the retention policy, and removes unused
+ * files.
+ */
 import type { Clock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { Dataset } from './dataset.ts';
 import type { Retention } from './retention.ts';
 
-/** How long after a change the work may wait: sealing is about memory and disk, not about answers. */
+/**
+ * The pause between two runs. Sealing saves memory and disk space but does not affect query results, so it is not
+ * urgent.
+ */
 const everyMs = 2_000;
 const alarm = 'dataset-maintenance-failed';
 
-/** Resolves after the signal aborted. What fails is alarmed and tried again. */
+/** Runs until the signal aborts. A failure raises an alarm and is retried. */
 export async function maintainDataset(
   dataset: Dataset,
   options: { readonly retention: Retention; readonly clock: Clock },

@@ -1,6 +1,6 @@
 /**
- * What a dataset is, in `DIR/<dataset>/manifest.json`: small, readable, written whole. No sources and no secrets are in
- * it. Where the chain begins and ends is in the journal.
+ * The manifest of a dataset, `DIR/<dataset>/manifest.json`: a small readable file that is replaced atomically. It
+ * contains neither sources nor secrets. The range of the chain is in the journal.
  */
 import { createHash } from 'node:crypto';
 import { CodedError, isCodedError } from '../base/errors.ts';
@@ -10,18 +10,21 @@ import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
 export interface Manifest {
   readonly name: string;
   readonly aliases: readonly string[];
-  /** Null until a source told it; from then on no other ledger is followed. */
+  /** Null until a source reported it. From then on sources of another ledger are rejected. */
   readonly genesisHash: string | null;
   readonly votes: NormalizeOptions['votes'];
   readonly metaOptional: boolean;
   readonly allowMissing: readonly MissingKind[];
-  /** Where it was to begin; absent where files made it. Where it does is in the journal. */
+  /** The configured start, absent if the dataset was imported from files. The actual start is in the journal. */
   readonly from?: 'latest' | 'earliest' | 'genesis' | number;
 }
 
-/** Of everything in the dataset's folder. A program that does not know it touches nothing there. */
+/**
+ * The version of the format of all files in the dataset's folder. A program that does not support it changes nothing
+ * there.
+ */
 export const dataFormatVersion = 2;
-/** What `sluice dataset upgrade` converts. */
+/** The version that `sluice dataset upgrade` converts. */
 export const upgradableVersion = 1;
 export const manifestName = 'manifest.json';
 export const datasetNamePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
@@ -39,7 +42,7 @@ export async function readManifest(
 ): Promise<Manifest> {
   const bytes = await readWholeFile(fs, `${folder}/${manifestName}`).catch((cause: unknown) => {
     if (!isCodedError(cause, 'storage-missing')) throw cause;
-    throw new CodedError('dataset-manifest-damaged', { fault: 'it is missing' }, { cause });
+    throw new CodedError('dataset-manifest-damaged', { fault: 'the file is missing' }, { cause });
   });
   return parseManifest(new TextDecoder().decode(bytes), versions);
 }
@@ -49,11 +52,8 @@ export function encodeManifest(manifest: Manifest): string {
   return JSON.stringify({ ...content, checksum: checksumOf(content) }, null, 2);
 }
 
-/** The version is looked at first: what else a newer program writes there is not ours to judge. */
-export function parseManifest(
-  text: string,
-  versions: readonly number[] = [dataFormatVersion],
-): Manifest {
+/** Parses a manifest. The version is checked first, because a newer program may write a different content. */
+function parseManifest(text: string, versions: readonly number[]): Manifest {
   const { checksum, ...content } = parseObject(text);
   const { formatVersion, ...manifest } = content;
   if (typeof formatVersion === 'number' && !versions.includes(formatVersion)) {
@@ -62,7 +62,7 @@ export function parseManifest(
     throw new CodedError('dataset-version-unknown', { formatVersion, known: dataFormatVersion });
   }
   if (checksum !== checksumOf(content)) {
-    throw new CodedError('dataset-manifest-damaged', { fault: 'its checksum does not fit' });
+    throw new CodedError('dataset-manifest-damaged', { fault: 'the checksum does not match' });
   }
   return manifest as unknown as Manifest;
 }
@@ -72,9 +72,9 @@ function parseObject(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Told below, as for anything else that is no object.
+    // Handled below, like any other value that is not an object.
   }
-  throw new CodedError('dataset-manifest-damaged', { fault: 'it is no JSON object' });
+  throw new CodedError('dataset-manifest-damaged', { fault: 'the content is not a JSON object' });
 }
 
 function checksumOf(content: object): string {

@@ -1,49 +1,54 @@
 import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
-import type { Slot } from '../ledger/primitives.ts';
+import { type Slot, toSlot } from '../ledger/primitives.ts';
 
-/** How much of the past a dataset keeps. Whole segments go, so a little more is kept than is asked for. */
+/** How much history a dataset keeps. Only whole segments are removed, so slightly more is kept. */
 export type Retention =
   | { readonly kind: 'all' }
   | { readonly kind: 'blocks'; readonly count: number }
-  /** By the ledger's own time, so that a clock that jumps deletes nothing. */
+  /** Measured by the ledger's timestamps, so that a jump of the system clock removes nothing. */
   | { readonly kind: 'seconds'; readonly seconds: number }
   | { readonly kind: 'bytes'; readonly bytes: number };
 
-/** The slot below which the policy lets everything go; `undefined` if nothing goes. */
+/**
+ * Returns the slot below which the policy allows everything to be removed, or `undefined` if nothing is to be removed.
+ */
 export function chooseTrim(snapshot: ChainSnapshot, retention: Retention): Slot | undefined {
-  const droppable = snapshot.segments.slice(0, countDroppable(snapshot, retention));
-  const last = droppable.at(-1);
-  return last === undefined ? undefined : ((last.last.number + 1) as Slot);
+  const removable = snapshot.segments.slice(0, countRemovable(snapshot, retention));
+  const last = removable.at(-1);
+  return last === undefined ? undefined : toSlot(last.last.number + 1);
 }
 
-function countDroppable(snapshot: ChainSnapshot, retention: Retention): number {
+function countRemovable(snapshot: ChainSnapshot, retention: Retention): number {
   const { segments, hot } = snapshot;
-  // The finalized head stays, so does the segment it is in, and so do hot blocks.
+  // The finalized head, its segment and all hot blocks stay.
   const countMax = hot.length > 0 ? segments.length : segments.length - 1;
   const finalized = snapshot.finalized?.number ?? -1;
-  let left = measure(snapshot, retention);
+  let left = totalSize(snapshot, retention);
   let count = 0;
   for (const segment of segments.slice(0, Math.max(0, countMax))) {
-    left -= weigh(segment, retention);
-    if (!mayGo(segment, left, snapshot, retention) || segment.last.number >= finalized) break;
+    left -= sizeOf(segment, retention);
+    if (!isRemovable(segment, left, snapshot, retention) || segment.last.number >= finalized) break;
     count++;
   }
   return count;
 }
 
-/** All there is, in the unit of the policy. */
-function measure({ segments, hot }: ChainSnapshot, retention: Retention): number {
-  const sealed = segments.reduce((sum, segment) => sum + weigh(segment, retention), 0);
+/** Returns the size of the chain in the unit of the policy. */
+function totalSize({ segments, hot }: ChainSnapshot, retention: Retention): number {
+  const sealed = segments.reduce((sum, segment) => sum + sizeOf(segment, retention), 0);
   return retention.kind === 'blocks' ? sealed + hot.length : sealed;
 }
 
-function weigh(segment: SealedSegment, { kind }: Retention): number {
+function sizeOf(segment: SealedSegment, { kind }: Retention): number {
   if (kind === 'blocks') return segment.blockCount;
   return kind === 'bytes' ? segment.byteLength : 0;
 }
 
-/** `left` is what remains without the segment and those below it. */
-function mayGo(
+/**
+ * Returns whether the policy allows a segment to be removed. `left` is the size that remains without it and all lower
+ * segments.
+ */
+function isRemovable(
   segment: SealedSegment,
   left: number,
   snapshot: ChainSnapshot,

@@ -7,15 +7,16 @@ import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import { findPreviousBlocks } from '../chain/find-blocks.ts';
 import { slot } from '../chain/testing/chain-fixtures.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
-import type { BlockHash } from '../ledger/primitives.ts';
+import { type BlockHash, toBlockHash } from '../ledger/primitives.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { decodeBlocks } from '../segment/decode-blocks.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import { SimFs, SimKilled } from '../storage/testing/sim-fs.ts';
+import { createDataset, datasetExists } from './create-dataset.ts';
 import { Dataset } from './dataset.ts';
-import { MergeThread } from './merge-thread.ts';
+import { MergeThread } from './merge/merge-thread.ts';
 import { chooseTrim, type Retention } from './retention.ts';
-import { madeOf, mergeHere } from './testing/merge-here.ts';
+import { mergeInProcess, toBuiltSegment } from './testing/merge-in-process.ts';
 
 const folder = 'data/ledger';
 const limits = { sealBlockCount: 4, journalFileBytesMax: 4_000 };
@@ -23,7 +24,7 @@ const limits = { sealBlockCount: 4, journalFileBytesMax: 4_000 };
 function hashAt(number: number): BlockHash {
   const bytes = new Uint8Array(32).fill(7);
   new DataView(bytes.buffer).setUint32(4, number + 1);
-  return encodeBase58(bytes) as BlockHash;
+  return toBlockHash(encodeBase58(bytes));
 }
 
 function blockAt(number: number): Block {
@@ -43,10 +44,10 @@ const run = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, i) => blockAt(first + i));
 
 async function open(fs: SimFs, clock: Clock = new ManualClock()): Promise<Dataset> {
-  const modules = { fs, clock, isLockHeld: () => true, merge: mergeHere };
-  if (!(await Dataset.isThere(folder, fs))) {
+  const modules = { fs, clock, isLockHeld: () => true, merge: mergeInProcess };
+  if (!(await datasetExists(folder, fs))) {
     const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
-    await Dataset.create(folder, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, modules);
+    await createDataset(folder, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, modules);
   }
   return Dataset.open({ folder, realTime: true, limits }, modules);
 }
@@ -75,7 +76,7 @@ async function readAll(dataset: Dataset): Promise<Block[]> {
   return blocks;
 }
 
-test('default: I-15 finalized blocks are sealed by the segment, and every answer stays', async () => {
+test('default: I-15 finalized blocks are sealed into segments, and reads return the same blocks', async () => {
   const fs = new SimFs();
   const dataset = await open(fs);
   await grow(dataset, 10, 24);
@@ -101,7 +102,7 @@ test('default: I-15 finalized blocks are sealed by the segment, and every answer
   expect(await readAll(await open(fs))).toEqual(before);
 });
 
-test('behavior: merges in a thread take turns and give the same bytes, also after one that failed', async () => {
+test('behavior: merges in a thread run one after another and give the same bytes, even after one that failed', async () => {
   const thread = new MergeThread(new ManualClock());
   const parts = (first: number, last: number) =>
     run(first, last).map((block) => buildSegment([block]));
@@ -111,25 +112,25 @@ test('behavior: merges in a thread take turns and give the same bytes, also afte
     thread.merge(damaged),
     thread.merge(parts(20, 24)),
   ]);
-  expect(one).toEqual({ status: 'fulfilled', value: madeOf(buildSegment(run(10, 13))) });
+  expect(one).toEqual({ status: 'fulfilled', value: toBuiltSegment(buildSegment(run(10, 13))) });
   expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'segment-merge-failed' } });
-  expect(two).toEqual({ status: 'fulfilled', value: madeOf(buildSegment(run(20, 24))) });
+  expect(two).toEqual({ status: 'fulfilled', value: toBuiltSegment(buildSegment(run(20, 24))) });
   await thread.close();
 });
 
-test('behavior: blocks that arrive final and in bulk go straight into segments', async () => {
+test('behavior: finalized blocks that arrive in bulk are stored in segments directly', async () => {
   const dataset = await open(new SimFs());
   await dataset.commit([{ kind: 'create', anchor: { number: slot(9), hash: hashAt(9) } }]);
   const blocks = run(10, 15);
   const snapshot = await dataset.appendSealed(
-    madeOf(buildSegment(blocks)),
+    toBuiltSegment(buildSegment(blocks)),
     blocks.map(({ header }) => header),
   );
   expect(snapshot).toMatchObject({ hot: [], head: { number: 15 }, finalized: { number: 15 } });
   expect(await readAll(dataset)).toEqual(blocks);
 });
 
-test('behavior: I-73 killed at any operation of sealing and trimming, nothing is lost and nothing is left over', async () => {
+test('behavior: I-73 a kill at any operation of sealing and trimming loses no block and leaves no unused file', async () => {
   for (let at = 0, finished = false; !finished; at++) {
     const fs = new SimFs();
     const dataset = await open(fs);
@@ -155,7 +156,7 @@ test('behavior: I-73 killed at any operation of sealing and trimming, nothing is
   }
 });
 
-test('behavior: segments that nobody names, and what a crash left of one, are removed; foreign files stay', async () => {
+test('behavior: unused segments and temporary files of a crash are removed; other files stay', async () => {
   const fs = new SimFs();
   const dataset = await open(fs);
   await grow(dataset, 10, 24);
@@ -170,7 +171,7 @@ test('behavior: segments that nobody names, and what a crash left of one, are re
   expect(fs.paths()).toEqual([...before, `${segments}/readme.txt`].sort());
 });
 
-test('behavior: L-18 a segment that a reader holds outlives the trim, and goes with the release', async () => {
+test('behavior: L-18 a leased segment survives a trim and is removed after the release', async () => {
   const fs = new SimFs();
   const dataset = await open(fs);
   await grow(dataset, 10, 24);
@@ -191,7 +192,7 @@ test('behavior: L-18 a segment that a reader holds outlives the trim, and goes w
   });
 });
 
-test('behavior: I-98 F-28 a calendar that jumps decides nothing: days go by the time of the ledger', async () => {
+test('behavior: I-98 F-28 a jump of the system clock has no effect on retention, which uses the timestamps of the ledger', async () => {
   const day = 86_400_000;
   const still = new ManualClock();
   const starts: unknown[] = [];
@@ -211,11 +212,11 @@ test('behavior: I-98 F-28 a calendar that jumps decides nothing: days go by the 
     starts.push(dataset.snapshot().start);
     expect((await readAll(dataset)).at(-1)?.header.number).toBe(40);
   }
-  // A block a second; whole segments of four go.
+  // One block per second; whole segments of four blocks are removed.
   expect(starts).toEqual([17, 17, 17]);
 });
 
-test('limit: I-81 what is let go is given back: the disk holds at most twice what lives, and a constant', async () => {
+test('limit: I-81 removed blocks free their space: the disk holds at most twice the live bytes plus a constant', async () => {
   const fs = new SimFs();
   const dataset = await open(fs);
   const diskBytes = () => fs.paths().reduce((sum, path) => sum + fs.readRaw(path).byteLength, 0);
@@ -224,7 +225,7 @@ test('limit: I-81 what is let go is given back: the disk holds at most twice wha
     const sealed = segments.reduce((sum, { byteLength }) => sum + byteLength, 0);
     return sealed + hot.length * buildSegment([blockAt(1)]).byteLength;
   };
-  // Two files of the journal, one being written and one whose blocks still live, and a segment under way.
+  // Two journal files, one being written and one whose blocks are still needed, and one segment in progress.
   const constant = 3 * limits.journalFileBytesMax;
   for (let first = 1; first < 200; first += 8) {
     await grow(dataset, first, first + 7);
@@ -242,14 +243,14 @@ test('limit: I-81 what is let go is given back: the disk holds at most twice wha
 test.each<[string, Retention, number | undefined]>([
   ['all', { kind: 'all' }, undefined],
   ['blocks', { kind: 'blocks', count: 11 }, 14],
-  ['one block less', { kind: 'blocks', count: 12 }, undefined],
+  ['one more block', { kind: 'blocks', count: 12 }, undefined],
   ['more blocks than there are', { kind: 'blocks', count: 100 }, undefined],
   ['seconds', { kind: 'seconds', seconds: 10 }, 14],
-  ['no seconds at all', { kind: 'seconds', seconds: 0 }, 22],
-  ['no blocks at all', { kind: 'blocks', count: 0 }, 22],
-  ['no bytes at all', { kind: 'bytes', bytes: 0 }, 22],
+  ['zero seconds', { kind: 'seconds', seconds: 0 }, 22],
+  ['zero blocks', { kind: 'blocks', count: 0 }, 22],
+  ['zero bytes', { kind: 'bytes', bytes: 0 }, 22],
 ])(
-  'behavior: I-80 I-82 retention by %s drops whole segments below the finalized head',
+  'behavior: I-80 I-82 retention by %s removes whole segments below the finalized head',
   async (_name, retention, keepFrom) => {
     const dataset = await open(new SimFs());
     await grow(dataset, 10, 24);

@@ -1,4 +1,4 @@
-/** The sealed segments of a dataset: immutable files, named by what they hold. */
+/** The sealed segments of a dataset: immutable files that are named after their content. */
 import { assert } from '../base/assert.ts';
 import { discard } from '../base/discard.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
@@ -7,18 +7,18 @@ import { readSegmentHeaders } from '../segment/open-segment.ts';
 import {
   type Fs,
   readWholeFile,
-  removeIfThere,
+  removeIfExists,
   temporarySuffix,
   writeFileAtomically,
 } from '../storage/fs.ts';
-import { listIfThere, segmentSuffix } from './dataset-files.ts';
-import type { MadeSegment } from './made-segment.ts';
+import { listIfExists, segmentSuffix } from './dataset-files.ts';
+import type { BuiltSegment } from './merge/built-segment.ts';
 
 export class SegmentStore {
   readonly #fs: Fs;
   readonly #folder: string;
-  /** Being written, or written and not named by a commit yet. */
-  readonly #fresh = new Set<string>();
+  /** Segments that are being written, or whose commit is not durable yet. */
+  readonly #uncommitted = new Set<string>();
 
   constructor(folder: string, fs: Fs) {
     this.#folder = folder;
@@ -43,40 +43,43 @@ export class SegmentStore {
     }
   }
 
-  /** Writes a segment that must hold exactly these blocks and is handed over. It is durable before anything names it. */
-  async write(made: MadeSegment, headers: readonly BlockHeader[]): Promise<SealedSegment> {
-    assert(made.hashes.length === headers.length, 'a merge keeps every block');
+  /**
+   * Writes a segment durably and takes ownership of its buffers. It must contain exactly the blocks of `headers`. The
+   * caller then commits it.
+   */
+  async write(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<SealedSegment> {
+    assert(built.hashes.length === headers.length, 'a merge keeps every block');
     assert(
-      made.hashes.every((hash, i) => hash === headers[i]?.hash),
+      built.hashes.every((hash, i) => hash === headers[i]?.hash),
       'a merge keeps the order of blocks',
     );
-    const segment = describeSegment(made, headers);
-    this.#fresh.add(segment.id);
+    const segment = describeSegment(built, headers);
+    this.#uncommitted.add(segment.id);
     await this.#fs.makeFolder(this.#folder);
-    await writeFileAtomically(this.#fs, this.#folder, segment.id, made.parts);
-    for (const { buffer } of made.parts) discard(new Uint8Array(buffer));
+    await writeFileAtomically(this.#fs, this.#folder, segment.id, built.parts);
+    for (const { buffer } of built.parts) discard(new Uint8Array(buffer));
     return segment;
   }
 
-  /** A commit names it now, or never will. */
+  /** Ends the protection of a new segment after its commit has succeeded or failed. */
   settle(segment: SealedSegment): void {
-    this.#fresh.delete(segment.id);
+    this.#uncommitted.delete(segment.id);
   }
 
-  /** Removes segments that nobody names: of trims, and what a crash left between a file and its commit. Other files stay. */
+  /** Removes unused segments, which trims and crashes between a file and its commit leave. Other files stay. */
   async collect(needed: ReadonlySet<string>): Promise<void> {
-    for (const name of await listIfThere(this.#folder, this.#fs)) {
+    for (const name of await listIfExists(this.#folder, this.#fs)) {
       const id = name.endsWith(temporarySuffix) ? name.slice(0, -temporarySuffix.length) : name;
       const isOurs = id !== name || name.endsWith(segmentSuffix);
-      if (isOurs && !needed.has(name) && !this.#fresh.has(id))
-        await removeIfThere(this.#fs, `${this.#folder}/${name}`);
+      if (isOurs && !needed.has(name) && !this.#uncommitted.has(id))
+        await removeIfExists(this.#fs, `${this.#folder}/${name}`);
     }
   }
 }
 
-/** What a commit names a segment by; the name of its file follows from what it holds. */
+/** Returns the description of a segment for the chain. The file name derives from slots and checksum. */
 export function describeSegment(
-  { byteLength, checksum }: Pick<MadeSegment, 'byteLength' | 'checksum'>,
+  { byteLength, checksum }: Pick<BuiltSegment, 'byteLength' | 'checksum'>,
   headers: readonly BlockHeader[],
 ): SealedSegment {
   const [first, last] = [headers[0], headers.at(-1)];

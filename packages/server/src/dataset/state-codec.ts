@@ -1,4 +1,7 @@
-/** The chain as JSON text, for the journal. A time of 64 bits is written as text; everything else is safe as it is. */
+/**
+ * Encodes the chain as JSON text for the journal. 64-bit timestamps are written as strings; all other numbers are safe
+ * integers.
+ */
 import { assert } from '../base/assert.ts';
 import type { ChainChange } from '../chain/chain-change.ts';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
@@ -11,7 +14,10 @@ export function encodeCheckpoint(snapshot: ChainSnapshot): string {
   return encode({ ...snapshot, replaced: [...snapshot.replaced] });
 }
 
-/** What comes back is checked as if a source had sent it: a checksum tells of rot, not of mistakes. */
+/**
+ * Decodes a checkpoint and checks it like blocks from a source: a checksum detects corruption, but not an error in what
+ * was written.
+ */
 export function decodeCheckpoint(body: unknown): ChainSnapshot {
   const raw = body as Omit<ChainSnapshot, 'replaced'> & { replaced: [BlockHash, Slot][] };
   const snapshot: ChainSnapshot = {

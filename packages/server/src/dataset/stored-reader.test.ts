@@ -4,9 +4,10 @@ import type { Block } from '../ledger/block.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
+import { createDataset } from './create-dataset.ts';
 import { Dataset } from './dataset.ts';
 import { StoredReader } from './stored-reader.ts';
-import { madeOf, mergeHere } from './testing/merge-here.ts';
+import { mergeInProcess, toBuiltSegment } from './testing/merge-in-process.ts';
 
 const folder = 'data/ledger';
 const blocks = simulatedBlocks({
@@ -20,21 +21,21 @@ const headers = (some: readonly Block[]) => some.map(({ header }) => header);
 let fs: SimFs;
 let dataset: Dataset;
 
-/** A segment of six blocks and two hot ones, written by a process that goes on. */
+/** Writes a segment of six blocks and two hot blocks, and keeps the dataset open for writing. */
 beforeEach(async () => {
   fs = new SimFs();
-  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeHere };
+  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
   const kept = { genesisHash: null, votes: 'drop', metaOptional: false, allowMissing: [] } as const;
-  await Dataset.create(folder, { name: 'ledger', aliases: ['other'], ...kept }, modules);
+  await createDataset(folder, { name: 'ledger', aliases: ['other'], ...kept }, modules);
   dataset = await Dataset.open({ folder, realTime: true }, modules);
   const { parentSlot, parentHash } = (blocks[0] as Block).header;
   await dataset.commit([{ kind: 'create', anchor: { number: parentSlot, hash: parentHash } }]);
   const sealed = blocks.slice(0, 6);
-  await dataset.appendSealed(madeOf(buildSegment(sealed)), headers(sealed));
+  await dataset.appendSealed(toBuiltSegment(buildSegment(sealed)), headers(sealed));
   await dataset.commit([{ kind: 'extend', blocks: blocks.slice(6, 8).map(newBlock) }]);
 });
 
-test('default: it reads what the writer has made durable, and says that nothing feeds it', async () => {
+test('default: the reader returns the durable blocks and reports that the dataset is not real-time', async () => {
   const reader = await StoredReader.open(folder, fs);
   const { segments, hot, head } = reader.snapshot();
   expect(head).toEqual(dataset.snapshot().head);
@@ -47,7 +48,7 @@ test('default: it reads what the writer has made durable, and says that nothing 
   expect(decoded).toEqual(blocks.slice(6, 8));
 });
 
-test('behavior: a reload takes over what came meanwhile, as a newer state', async () => {
+test('behavior: a reload returns the blocks added meanwhile, with a higher version', async () => {
   const reader = await StoredReader.open(folder, fs);
   const before = reader.snapshot();
   await dataset.commit([{ kind: 'extend', blocks: blocks.slice(8).map(newBlock) }]);
@@ -57,7 +58,7 @@ test('behavior: a reload takes over what came meanwhile, as a newer state', asyn
   expect(reader.snapshot().version).toBeGreaterThan(before.version);
 });
 
-test('behavior: whoever waits for a change is told when it need not wait any longer', async () => {
+test('behavior: a wait for a change ends when its signal aborts', async () => {
   const reader = await StoredReader.open(folder, fs);
   const stop = new AbortController();
   const waiting = reader.changed(0, stop.signal);

@@ -1,15 +1,14 @@
 /**
- * The read side of a dataset whose folder this process does not write: as its files were when it was opened or last reloaded.
- * Another process may write the dataset meanwhile. It may then remove segments that this state names, and a read of them fails
- * until the next reload.
+ * Reads a dataset that this process does not write, in the state that its files had when it was opened or last reloaded.
+ * Another process may write the dataset and remove segments of this state. Reading those fails until the next reload.
  */
+import { LRUCache } from 'lru-cache';
 import { assert } from '../base/assert.ts';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import { decodeBlocks } from '../segment/decode-blocks.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import type { Fs } from '../storage/fs.ts';
-import { ByteCache } from './byte-cache.ts';
 import type {
   Allocate,
   DatasetDescription,
@@ -20,18 +19,19 @@ import type {
 import { SegmentStore } from './segment-store.ts';
 import { readStoredDataset, type StoredDataset } from './stored-dataset.ts';
 
-/** Headers of this many bytes are kept, as the estimate below counts them. */
+/** The size of the header cache, by the estimate below. */
 const headerCacheBytesMax = 16 << 20;
+/** An estimate of the memory that a header takes. */
 const headerBytes = 250;
 
 export class StoredReader implements DatasetReader {
   readonly #folder: string;
   readonly #fs: Fs;
   readonly #segments: SegmentStore;
-  readonly #headers = new ByteCache<string, readonly BlockHeader[]>(
-    headerCacheBytesMax,
-    (headers) => headers.length * headerBytes,
-  );
+  readonly #headers = new LRUCache<string, readonly BlockHeader[]>({
+    maxSize: headerCacheBytesMax,
+    sizeCalculation: (headers) => headers.length * headerBytes,
+  });
   readonly #damaged = new Set<string>();
   #stored: StoredDataset;
   #snapshot: ChainSnapshot;
@@ -48,11 +48,11 @@ export class StoredReader implements DatasetReader {
     return new StoredReader(folder, fs, await readStoredDataset(folder, fs));
   }
 
-  /** Takes over what the files hold now. */
+  /** Replaces the state by the current content of the files. */
   async reload(): Promise<void> {
     const stored = await readStoredDataset(this.#folder, this.#fs);
     this.#stored = stored;
-    // A version names one state; what the writer counts may begin anew.
+    // The version must grow with every reload, but the writer's count may restart.
     this.#snapshot = { ...stored.snapshot, version: this.#snapshot.version + 1 };
   }
 
@@ -66,7 +66,7 @@ export class StoredReader implements DatasetReader {
     return this.#snapshot;
   }
 
-  /** Resolves when the signal aborts, because this process makes no changes. */
+  /** Resolves only when the signal aborts, because this process makes no changes. */
   async changed(_sinceVersion: number, signal: AbortSignal): Promise<ChainSnapshot> {
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -123,7 +123,7 @@ export class StoredReader implements DatasetReader {
     this.#damaged.add(this.segmentPath(segment));
   }
 
-  /** Paths of segments that turned out to be damaged. */
+  /** The paths of the segments that were found damaged. */
   get damaged(): ReadonlySet<string> {
     return this.#damaged;
   }

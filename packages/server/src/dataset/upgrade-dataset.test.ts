@@ -1,4 +1,4 @@
-/** Data folders of older formats are in the repository as they were written; converting them keeps every block. */
+/** Converts data folders that older versions wrote and that are stored in the repository. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ function copyOfGolden(): string {
   return folder;
 }
 
-/** The blocks that the older version stored, from the node's own form of them. */
+/** Returns the blocks that the older version stored, normalized from the raw blocks of the node. */
 function rawBlocks(): Block[] {
   const text = gunzipSync(readFileSync(join(golden, 'blocks.jsonl.gz'))).toString();
   return text
@@ -62,7 +62,7 @@ async function storedBlocks(folder: string): Promise<Block[]> {
   }
 }
 
-test('error: dataset-upgrade-needed for a folder of format 1, which stays as it is', async () => {
+test('error: dataset-upgrade-needed: a folder of format 1 is rejected', async () => {
   const folder = copyOfGolden();
   await expect(Dataset.open({ folder, realTime: false }, modules())).rejects.toMatchObject({
     code: 'dataset-upgrade-needed',
@@ -70,7 +70,7 @@ test('error: dataset-upgrade-needed for a folder of format 1, which stays as it 
   });
 });
 
-test('default: converting keeps every record of sealed and hot blocks', async () => {
+test('default: the conversion keeps every record of sealed and hot blocks', async () => {
   const folder = copyOfGolden();
   const summary = await upgradeDataset({ folder }, modules());
   expect(summary).toEqual({ segmentsConverted: 2, hotBlocksConverted: 4, isComplete: true });
@@ -81,7 +81,7 @@ test('default: converting keeps every record of sealed and hot blocks', async ()
   expect(again).toEqual({ segmentsConverted: 0, hotBlocksConverted: 0, isComplete: true });
 });
 
-test('behavior: a run that is stopped between segments is finished by the next one', async () => {
+test('behavior: the next run finishes a run that was stopped between segments', async () => {
   const folder = copyOfGolden();
   const stop = new AbortController();
   const first = await upgradeDataset({ folder, onPart: () => stop.abort() }, modules(stop.signal));
@@ -94,10 +94,10 @@ test('behavior: a run that is stopped between segments is finished by the next o
   expect(await storedBlocks(folder)).toEqual(rawBlocks());
 });
 
-/** Calls of the file system that change something: a process may be killed before any of them. */
+/** The file system calls that change the disk. The test kills a run before each of them. */
 const changingCalls = ['rename', 'remove', 'makeFolder', 'syncFolder'] as const;
 
-test('behavior: a run that is killed at any change of the disk loses nothing', async () => {
+test('behavior: a run that is killed before any change of the disk loses no block', async () => {
   for (let killAt = 1; ; killAt++) {
     const folder = copyOfGolden();
     let calls = 0;

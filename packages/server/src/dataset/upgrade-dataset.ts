@@ -1,6 +1,7 @@
 /**
- * Converts a dataset of an older format in place. Every segment is rewritten and committed on its own, then the hot blocks, at last
- * the manifest: a run that is killed leaves a dataset with segments of both formats, which the next run goes on with.
+ * Converts a dataset of an older format in place. Each segment is rewritten and committed separately, then the hot
+ * blocks, and finally the manifest. A killed run leaves a dataset with segments of both formats, and the next run
+ * continues with it.
  */
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { headerBytes } from '../segment/directory.ts';
@@ -8,15 +9,15 @@ import { mergeSegments } from '../segment/merge-segments.ts';
 import { isOlderFormat, openAnySegment } from '../segment/open-any-segment.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
 import { ChainWriter, type NewBlock } from './chain-writer.ts';
-import { refuseLostJournal } from './dataset-files.ts';
+import { checkJournalExists } from './dataset-files.ts';
 import { datasetLimits } from './dataset-limits.ts';
-import { SegmentParts } from './made-segment.ts';
 import { dataFormatVersion, readManifest, upgradableVersion, writeManifest } from './manifest.ts';
+import { SegmentBuffer } from './merge/built-segment.ts';
 import { SegmentStore } from './segment-store.ts';
 
 export interface UpgradeOptions {
   readonly folder: string;
-  /** Called for each part that needs no further work: how many blocks and bytes it has. */
+  /** Called for each finished segment with its number of blocks and bytes. */
   readonly onPart?: (blockCount: number, byteLength: number) => void;
 }
 
@@ -29,7 +30,7 @@ export interface UpgradeModules {
 export interface UpgradeSummary {
   readonly segmentsConverted: number;
   readonly hotBlocksConverted: number;
-  /** False if a signal stopped it before everything was converted. */
+  /** False if the signal stopped the run before everything was converted. */
   readonly isComplete: boolean;
 }
 
@@ -40,7 +41,7 @@ export async function upgradeDataset(
   const { folder } = options;
   const { fs } = modules;
   const manifest = await readManifest(fs, folder, [upgradableVersion, dataFormatVersion]);
-  await refuseLostJournal(folder, fs);
+  await checkJournalExists(folder, fs);
   const { journalFileBytesMax, groupBytesMax } = datasetLimits;
   const writer = await ChainWriter.open(
     { journal: { folder: `${folder}/journal`, fileBytesMax: journalFileBytesMax }, groupBytesMax },
@@ -83,22 +84,22 @@ class Upgrade {
     return { segmentsConverted, hotBlocksConverted, isComplete: true };
   }
 
-  /** The new file is durable before the commit that names it, and the old one goes after the commit. */
+  /** The new file is durable before the commit that names it, and the old file is removed after the commit. */
   async #convertSegment(segment: SealedSegment): Promise<boolean> {
     const path = `${this.#options.folder}/segments/${segment.id}`;
     const bytes = await readWholeFile(this.#modules.fs, path);
     if (!isOlderFormat(bytes.subarray(0, headerBytes))) return false;
     const older = openAnySegment(bytes);
-    const parts = new SegmentParts();
-    parts.append(mergeSegments([older]));
-    const rewritten = await this.#store.write(parts.finish(), older.headers);
+    const buffer = new SegmentBuffer();
+    buffer.append(mergeSegments([older]));
+    const rewritten = await this.#store.write(buffer.finish(), older.headers);
     await this.#writer.commit([{ kind: 'rewrite', segments: [rewritten], blocks: [] }]);
     this.#store.settle(rewritten);
     await this.#collect();
     return true;
   }
 
-  /** All hot blocks are one commit: payloads are numbered in the order of the chain. */
+  /** Converts all hot blocks in one commit, because payloads are numbered in the order of the chain. */
   async #convertHot({ hot }: ChainSnapshot): Promise<number> {
     const payloads = await Promise.all(hot.map((block) => this.#readHot(block)));
     if (!payloads.some(({ isOlder }) => isOlder)) return 0;
@@ -114,7 +115,7 @@ class Upgrade {
     return { block: { header, bytes: converted }, isOlder };
   }
 
-  /** Removes what no commit names: old segments, and what a killed run left. */
+  /** Removes the segments that no commit names: old ones, and those of a killed run. */
   async #collect(): Promise<void> {
     const { segments } = this.#writer.visible;
     await this.#store.collect(new Set(segments.map(({ id }) => id)));

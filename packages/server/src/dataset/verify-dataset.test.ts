@@ -9,9 +9,10 @@ import { openSegment } from '../segment/open-segment.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
+import { createDataset, datasetExists } from './create-dataset.ts';
 import { Dataset } from './dataset.ts';
 import { findDatasets } from './find-datasets.ts';
-import { madeOf, mergeHere } from './testing/merge-here.ts';
+import { mergeInProcess, toBuiltSegment } from './testing/merge-in-process.ts';
 import { verifyDataset } from './verify-dataset.ts';
 
 const folder = 'data/ledger';
@@ -23,18 +24,18 @@ const newBlock = (block: Block) => ({ header: block.header, bytes: buildSegment(
 let fs: SimFs;
 let dataset: Dataset;
 
-/** Two segments of three blocks each, and three hot blocks. */
+/** Stores two segments of three blocks each, and three hot blocks. */
 beforeEach(async () => {
   fs = new SimFs();
-  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeHere };
+  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
   const kept = { genesisHash: null, votes: 'drop', metaOptional: false, allowMissing: [] } as const;
-  await Dataset.create(folder, { name: 'ledger', aliases: [], ...kept }, modules);
+  await createDataset(folder, { name: 'ledger', aliases: [], ...kept }, modules);
   dataset = await Dataset.open({ folder, realTime: true }, modules);
   const { parentSlot, parentHash } = (blocks[0] as Block).header;
   await dataset.commit([{ kind: 'create', anchor: { number: parentSlot, hash: parentHash } }]);
   for (const part of [blocks.slice(0, 3), blocks.slice(3, 6)]) {
     await dataset.appendSealed(
-      madeOf(buildSegment(part)),
+      toBuiltSegment(buildSegment(part)),
       part.map(({ header }) => header),
     );
   }
@@ -64,7 +65,7 @@ const flip = (at: number) => (bytes: Uint8Array) => {
 const segmentPath = (i: number) => `${folder}/segments/${dataset.snapshot().segments[i]?.id}`;
 const segmentFile = (i: number) => `segments/${dataset.snapshot().segments[i]?.id}`;
 
-/** A disk that shows what is there and takes nothing. */
+/** A file system that fails on every write. */
 function readOnly(onOpen: (path: string) => Promise<void> = async () => undefined): Fs {
   const refuse = () => Promise.reject(new TypeError('a reader writes'));
   return {
@@ -83,7 +84,7 @@ function readOnly(onOpen: (path: string) => Promise<void> = async () => undefine
   };
 }
 
-test('default: a whole dataset, open for writing or not, has no damage, and nothing is written', async () => {
+test('default: an intact dataset has no damage, open for writing or not, and nothing is written', async () => {
   const parts: number[] = [];
   const onPart = (blockCount: number) => parts.push(blockCount);
   expect(await verifyDataset({ folder, onPart }, readOnly(), never)).toEqual([]);
@@ -92,7 +93,7 @@ test('default: a whole dataset, open for writing or not, has no damage, and noth
   expect(await verify(readOnly())).toEqual([]);
 });
 
-test('error: segment-damaged: every damaged part is named, and what is behind is still looked at', async () => {
+test('error: segment-damaged: every damaged part is reported, and the files after it are still checked', async () => {
   const { directory } = openSegment(await readWholeFile(fs, segmentPath(0)));
   const offsetOf = (kind: number, number: number) =>
     directory.parts.find((part) => part.kind === kind && part.number === number)?.entry
@@ -107,7 +108,7 @@ test('error: segment-damaged: every damaged part is named, and what is behind is
   ]);
 });
 
-test('error: a segment that is cut or gone is named', async () => {
+test('error: a truncated or missing segment is reported', async () => {
   await change(segmentPath(0), (bytes) => bytes.subarray(0, bytes.length - 1));
   await fs.remove(segmentPath(1));
   expect(await verify()).toEqual([
@@ -116,20 +117,20 @@ test('error: a segment that is cut or gone is named', async () => {
   ]);
 });
 
-test('error: whole segments in the wrong place: links and names tell', async () => {
+test('error: intact segments under the wrong names are detected by links and names', async () => {
   const other = await readWholeFile(fs, segmentPath(0));
   await change(segmentPath(1), () => other);
   expect(await verify()).toEqual([`${segmentFile(1)}: chain-not-linked`]);
   await change(segmentPath(0), () => buildSegment(blocks.slice(0, 2)));
-  expect((await verify())[0]).toBe(`${segmentFile(0)}: segment-damaged the whole`);
+  expect((await verify())[0]).toBe(`${segmentFile(0)}: segment-damaged file`);
 });
 
-test('error: payload-damaged: a hot block in an older journal file is named by its slot', async () => {
+test('error: payload-damaged: a damaged hot block in an older journal file is reported by its slot', async () => {
   await dataset.close();
   const limits = { journalFileBytesMax: 1 };
   const modules = { fs, clock: systemClock, isLockHeld: () => true };
   dataset = await Dataset.open({ folder, realTime: true, limits }, modules);
-  // A full file makes the next commit begin another.
+  // The file is full, so the next commit starts another one.
   const block = (blocks[6] as Block).header;
   await dataset.commit([{ kind: 'finalize', block: { number: block.number, hash: block.hash } }]);
   const [oldest] = await fs.list(`${folder}/journal`);
@@ -139,7 +140,7 @@ test('error: payload-damaged: a hot block in an older journal file is named by i
   expect(await verify()).toEqual([`journal, slot ${last}: payload-damaged`]);
 });
 
-test('error: journal and manifest are named', async () => {
+test('error: a damaged journal or manifest is reported', async () => {
   const [journal] = await fs.list(`${folder}/journal`);
   await change(`${folder}/journal/${journal}`, flip(20));
   expect(await verify()).toEqual(['journal: journal-damaged']);
@@ -149,7 +150,7 @@ test('error: journal and manifest are named', async () => {
   expect(await verify()).toEqual(['manifest.json: dataset-manifest-damaged']);
 });
 
-test('error: storage-forbidden: what may not be read is named, whichever file it is', async () => {
+test('error: storage-forbidden: an unreadable file is reported, whichever it is', async () => {
   for (const [path, file] of [
     [`${folder}/manifest.json`, 'manifest.json'],
     [`${folder}/journal/`, 'journal'],
@@ -162,7 +163,7 @@ test('error: storage-forbidden: what may not be read is named, whichever file it
   }
 });
 
-test('error: journal-missing: segments alone are no whole dataset, and opening it touches none of them', async () => {
+test('error: journal-missing: a dataset with segments but no journal is rejected, and its files are not changed', async () => {
   await dataset.close();
   for (const name of await fs.list(`${folder}/journal`)) {
     await fs.remove(`${folder}/journal/${name}`);
@@ -176,11 +177,11 @@ test('error: journal-missing: segments alone are no whole dataset, and opening i
   expect(fs.paths()).toEqual(before);
 });
 
-test('error: a dataset without its manifest is found, refused, and nothing is made in its place', async () => {
+test('error: a dataset without its manifest is found and rejected, and no new one is created in its place', async () => {
   await dataset.close();
   await fs.remove(`${folder}/manifest.json`);
   expect(await findDatasets('data', fs)).toEqual(['ledger']);
-  expect(await Dataset.isThere(folder, fs)).toBe(true);
+  expect(await datasetExists(folder, fs)).toBe(true);
   const before = fs.paths();
   const modules = { fs, clock: systemClock, isLockHeld: () => true };
   const opening = Dataset.open({ folder, realTime: false }, modules);
@@ -188,7 +189,7 @@ test('error: a dataset without its manifest is found, refused, and nothing is ma
   expect(fs.paths()).toEqual(before);
 });
 
-test('behavior: what the writer lets go meanwhile is no damage', async () => {
+test('behavior: files that the writer removes meanwhile are not reported as damage', async () => {
   const first = segmentPath(0);
   const head = (blocks[8] as Block).header;
   await dataset.commit([{ kind: 'finalize', block: { number: head.number, hash: head.hash } }]);

@@ -1,7 +1,7 @@
 /**
- * Whether a dataset is whole, from its files alone: the manifest, the journal, every unit of every segment against its
- * checksum, and every block against the one below it. Only reads. A writer may be at work: what it lets go meanwhile is
- * no damage.
+ * Verifies a dataset from its files alone: the manifest, the journal, the checksum of every unit of every segment, and
+ * the link of every block to its parent. It only reads. A writer may be active; files that it removes meanwhile are not
+ * reported as damage.
  */
 import { crc32 } from 'node:zlib';
 import { CodedError, isCodedError } from '../base/errors.ts';
@@ -16,14 +16,14 @@ import { describeSegment } from './segment-store.ts';
 import { readStoredDataset, type StoredDataset } from './stored-dataset.ts';
 
 export interface Damage {
-  /** The file, as seen from the dataset's folder. */
+  /** The file, relative to the dataset's folder. */
   readonly file: string;
   readonly error: CodedError;
 }
 
 export interface VerifyOptions {
   readonly folder: string;
-  /** Called after each segment and hot block, with how many blocks and bytes it has. */
+  /** Called after each segment and hot block with its number of blocks and bytes. */
   readonly onPart?: (blockCount: number, byteLength: number) => void;
 }
 
@@ -64,7 +64,7 @@ class Verification {
     const { segments, hot } = this.#stored.snapshot;
     for (const segment of segments) {
       if (signal.aborted) break;
-      await this.#checkPart(`segments/${segment.id}`, isNamed(segment), () =>
+      await this.#checkPart(`segments/${segment.id}`, hasSegment(segment), () =>
         this.#checkSegment(segment),
       );
       this.#parent = { ...segment.last, height: segment.lastHeight };
@@ -72,7 +72,7 @@ class Verification {
     }
     for (const block of hot) {
       if (signal.aborted) break;
-      await this.#checkPart(`journal, slot ${block.header.number}`, isHot(block), () =>
+      await this.#checkPart(`journal, slot ${block.header.number}`, hasHotBlock(block), () =>
         this.#checkHot(block),
       );
       this.#parent = block.header;
@@ -93,12 +93,12 @@ class Verification {
       errors = [error];
     }
     if (errors.length === 0) return;
-    // Sealed or let go since the journal was read: then nobody needs it any more.
+    // The part was sealed or removed since the journal was read, so it is no longer needed.
     if (!isIn(await this.#readAgain())) return;
     for (const error of errors) this.#damages.push({ file, error });
   }
 
-  /** What is damaged in the journal meanwhile must not hide what was found before. */
+  /** Reads the current state. If the journal has been damaged meanwhile, the earlier findings still count. */
   async #readAgain(): Promise<ChainSnapshot> {
     try {
       return (await readStoredDataset(this.#options.folder, this.#fs)).snapshot;
@@ -115,9 +115,9 @@ class Verification {
     if (faults.length > 0) return faults;
     this.#checkLinks(opened.headers);
     const { byteLength } = bytes;
-    const isIt =
+    const isExpected =
       describeSegment({ byteLength, checksum: crc32(bytes) }, opened.headers).id === segment.id;
-    return isIt ? [] : [wholeFault('it is not what its name says')];
+    return isExpected ? [] : [fileDamage('the content does not match the file name')];
   }
 
   async #checkHot(block: HotBlock): Promise<CodedError[]> {
@@ -127,8 +127,8 @@ class Verification {
     const faults = verifySegment(opened);
     if (faults.length > 0) return faults;
     this.#checkLinks(opened.headers);
-    const isIt = opened.blockCount === 1 && opened.headers[0]?.hash === block.header.hash;
-    return isIt ? [] : [wholeFault('it is another block than the journal says')];
+    const isExpected = opened.blockCount === 1 && opened.headers[0]?.hash === block.header.hash;
+    return isExpected ? [] : [fileDamage('the block is not the one recorded in the journal')];
   }
 
   #checkLinks(headers: readonly BlockHeader[]): void {
@@ -140,14 +140,14 @@ class Verification {
   }
 }
 
-function isNamed({ id }: SealedSegment): (snapshot: ChainSnapshot) => boolean {
+function hasSegment({ id }: SealedSegment): (snapshot: ChainSnapshot) => boolean {
   return ({ segments }) => segments.some((segment) => segment.id === id);
 }
 
-function isHot({ payload }: HotBlock): (snapshot: ChainSnapshot) => boolean {
+function hasHotBlock({ payload }: HotBlock): (snapshot: ChainSnapshot) => boolean {
   return ({ hot }) => hot.some((block) => block.payload === payload);
 }
 
-function wholeFault(reason: string): CodedError {
-  return new CodedError('segment-damaged', { unit: 'the whole', reason });
+function fileDamage(reason: string): CodedError {
+  return new CodedError('segment-damaged', { unit: 'file', reason });
 }

@@ -7,7 +7,7 @@ const heapStart = 65_536;
 /** Everything is allocated in multiples of this, so that neighbours merge well. */
 const grainBytes = 1_024;
 /** Kernels read and write in steps of 16 and 32 bytes and may touch this much past an end. */
-export const slackBytes = 128;
+const slackBytes = 128;
 
 /** No key list has more positions than 16 bits count; 32 bits each. */
 const positionBytes = 65_536 * 4;

@@ -19,7 +19,7 @@ export const ENGINE_LIMITS: EnginePoolOptions = {
 };
 
 /** A whole number of megabytes. */
-export function cacheBytesFor(memoryBytes: number): number {
+function cacheBytesFor(memoryBytes: number): number {
   const share = Math.floor((memoryBytes * cacheShare) / 2 ** 20) * 2 ** 20;
   return Math.min(cacheBytesMost, Math.max(cacheBytesLeast, share));
 }

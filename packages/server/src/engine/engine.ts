@@ -123,7 +123,7 @@ export class Engine {
 }
 
 /** Memory that is not zeroed first: all of it is written. */
-export function copyOf(piece: Uint8Array): Uint8Array {
+function copyOf(piece: Uint8Array): Uint8Array {
   const copy = Buffer.allocUnsafeSlow(piece.length);
   copy.set(piece);
   return copy;

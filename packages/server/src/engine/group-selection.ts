@@ -50,7 +50,7 @@ export interface SelectedGroup {
 }
 
 /** Which arrays the items can select rows of, matched or related. */
-export function selectableArrays(items: readonly PlannedItem[]): ReadonlySet<RecordArray> {
+function selectableArrays(items: readonly PlannedItem[]): ReadonlySet<RecordArray> {
   const arrays = new Set<RecordArray>();
   for (const { array, relations } of items) {
     arrays.add(array);

@@ -55,7 +55,10 @@ const accounts = byFrequency(instructions.flatMap((instruction) => instruction.a
 const owners = byFrequency(tokenBalances.map(({ postOwner }) => postOwner));
 const mints = byFrequency(tokenBalances.map(({ preMint }) => preMint));
 const d8Of = (instruction: Instruction) => discriminator(instruction.data, 8);
-const swap = instructions.find((own) => own.programId === programs[4] && d8Of(own) !== null);
+/** Of a program that others are more frequent than, and whose data begin with a discriminator of 8 bytes. */
+const swap = instructions.find(
+  (own) => programs.indexOf(own.programId) >= 4 && d8Of(own) !== null,
+) as Instruction;
 const relations = {
   transaction: true,
   transactionTokenBalances: true,
@@ -67,8 +70,8 @@ const QUERIES: Readonly<Record<string, Omit<QueryBody, 'fromBlock'>>> = {
   'a program by d8 with what belongs to it': {
     instructions: [
       {
-        programId: [programs[4] as string],
-        d8: [d8Of(swap as Instruction) as string],
+        programId: [swap.programId],
+        d8: [d8Of(swap) as string],
         ...relations,
       },
     ],

@@ -10,7 +10,7 @@ const noSlot = -1;
 const noBytes = new Uint8Array(0);
 
 /** What is gathered is sent when it reaches this. */
-export const batchBytesGoal = 1 << 18;
+const batchBytesGoal = 1 << 18;
 /** Holds all that the kernel's buffer does, and a header line. A longer piece gets memory of its own. */
 const roomBytes = pieceBytesMax + (1 << 12);
 /** A batch that would leave more of a room unused is copied into memory that fits it. */

@@ -53,7 +53,7 @@ export interface PublicServerModules {
   readonly newRequestId: () => string;
 }
 
-export const STREAM_ROUTES: readonly RouteRow[] = [
+const STREAM_ROUTES: readonly RouteRow[] = [
   { method: 'POST', url: '/datasets/:name/stream' },
   { method: 'POST', url: '/datasets/:name/finalized-stream' },
 ];

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, ERRORS, type ErrorRow, isCodedError } from '../base/errors.ts';
-import { runInTurns } from '../base/turns.ts';
+import { runInTimeSlices } from '../base/time-slices.ts';
 import { parseQuerySteps } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
 import type { LinePiece } from '../stream/line-piece.ts';
@@ -87,7 +87,7 @@ async function begin(
   const body = await readBody(request.raw, { ...modules.queryLimits, held });
   if (body === null) return null;
   const rules = { limits: modules.queryLimits, dialects: dataset.names.dialects };
-  const query = await runInTurns(parseQuerySteps(body, rules));
+  const query = await runInTimeSlices(parseQuerySteps(body, rules));
   // Before anything is held for it: the answers before it may take minutes.
   await waitForTurn(reply.raw, request.raw.socket);
   if (request.raw.socket.destroyed) return null;

@@ -12,8 +12,9 @@ import { isCodedError } from '../base/errors.ts';
 import { Random } from '../base/random.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import { createDataset } from '../dataset/create-dataset.ts';
 import { Dataset, type DatasetModules } from '../dataset/dataset.ts';
-import { mergeHere } from '../dataset/testing/merge-here.ts';
+import { mergeInProcess } from '../dataset/testing/merge-in-process.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
 import type { ChainOptions } from '../simulator/chain-options.ts';
@@ -78,7 +79,7 @@ async function startSetting(
     for (const { node } of sources) await node.close();
   });
   const loader = new BlockLoader(async (slot, bytes) => prepareBlock(normalizeBlock(slot, bytes)));
-  const dataset = await createDataset({ fs, folder }, sources[0] as FollowedSource, loader);
+  const dataset = await storeTenBlocks({ fs, folder }, sources[0] as FollowedSource, loader);
   const linked: number[] = [];
   const faults: unknown[] = [];
   return {
@@ -105,14 +106,14 @@ async function startSetting(
 }
 
 /** Holds ten blocks, all final. */
-async function createDataset(
+async function storeTenBlocks(
   place: Place,
   source: FollowedSource,
   loader: BlockLoader,
 ): Promise<Dataset> {
   const first = startSlot - 40;
   const manifest = { aliases: [], genesisHash: null, metaOptional: false, allowMissing: [] };
-  await Dataset.create(
+  await createDataset(
     `${place.folder}/ledger`,
     { name: 'ledger', votes: 'drop', ...manifest },
     modulesOf(place.fs),
@@ -138,7 +139,7 @@ async function createDataset(
 
 /** Merges here: a thread for each of these small segments would take most of the time. */
 function modulesOf(fs: Fs): DatasetModules {
-  return { fs, clock: systemClock, isLockHeld: () => true, merge: mergeHere };
+  return { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
 }
 
 async function openDataset({ fs, folder }: Place): Promise<Dataset> {

@@ -5,9 +5,10 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
+import { createDataset, datasetExists } from '../dataset/create-dataset.ts';
 import { Dataset } from '../dataset/dataset.ts';
-import { SegmentMerger } from '../dataset/segment-merger.ts';
-import { mergeHere } from '../dataset/testing/merge-here.ts';
+import { SegmentMerger } from '../dataset/merge/segment-merger.ts';
+import { mergeInProcess } from '../dataset/testing/merge-in-process.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { createSimulatedLedger } from '../simulator/start-simulated-node.ts';
 import { normalizeBlock } from '../source/normalize-block.ts';
@@ -23,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const merger = new SegmentMerger({ givesWay: false });
+const merger = new SegmentMerger({ isLowPriority: false });
 afterAll(() => merger.close());
 
 const preparedSlots: number[] = [];
@@ -48,10 +49,10 @@ function makeLines(first: number, last: number): string[] {
 }
 
 async function openDataset(fs: SimFs): Promise<Dataset> {
-  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeHere };
-  if (!(await Dataset.isThere('data/ledger', fs))) {
+  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
+  if (!(await datasetExists('data/ledger', fs))) {
     const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
-    await Dataset.create(
+    await createDataset(
       'data/ledger',
       { name: 'ledger', aliases: [], votes: 'drop', ...rest },
       modules,

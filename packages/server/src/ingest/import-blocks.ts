@@ -14,7 +14,7 @@ import { headLinkPoint, type ParentPoint } from '../chain/link-block.ts';
 import type { NewBlock } from '../dataset/chain-writer.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { datasetLimits } from '../dataset/dataset-limits.ts';
-import type { SegmentMerger } from '../dataset/segment-merger.ts';
+import type { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import { type BlockLine, lineExpected } from '../source/read-block-lines.ts';

@@ -1,17 +1,17 @@
 /**
- * A block as records, the form everything above the sources works with.
+ * A block as records, the form that every layer above the sources uses.
  *
  *   Block
  *   ├─ header
- *   ├─ transactions   sorted by transactionIndex (the raw position: dropped votes leave gaps)
+ *   ├─ transactions   sorted by transactionIndex (the position in the raw block: dropped votes leave gaps)
  *   ├─ instructions   by (transactionIndex, instructionAddress), a prefix first: execution order
  *   ├─ logs           by (transactionIndex, logIndex)
  *   ├─ balances       by (transactionIndex, account text)
  *   ├─ tokenBalances  by (transactionIndex, account text)
  *   └─ rewards        by (pubKey, rewardType with null first, lamports, postBalance)
  *
- * A quantity of 64 bits is a bigint. Unknown is null. What derives from another field (`feePayer`, `d1`…`d8`, the wire's
- * second names) is not kept here.
+ * 64-bit quantities are bigints. Unknown values are null. Values that derive from other fields (`feePayer`, `d1`…`d8`,
+ * the alternative names on the wire) are not stored here.
  */
 import type { Address, BlockHash, Signature, Slot } from './primitives.ts';
 
@@ -25,7 +25,7 @@ export interface Block {
   readonly rewards: readonly Reward[];
 }
 
-/** The position of a block in a chain. */
+/** Identifies a block by its slot and hash. */
 export interface BlockRef {
   readonly number: Slot;
   readonly hash: BlockHash;
@@ -37,9 +37,9 @@ export interface BlockHeader {
   readonly parentSlot: Slot;
   /** Null if the source does not know it, and for slot 0. */
   readonly parentHash: BlockHash | null;
-  /** Null until the block is linked, where the source did not record it. */
+  /** Null until the block is linked, if the source did not provide it. */
   readonly height: number | null;
-  /** Unix seconds; absurd values of the ledger are kept. */
+  /** Unix seconds. Implausible values of the ledger are kept. */
   readonly timestamp: bigint | null;
 }
 
@@ -54,7 +54,10 @@ export interface Transaction {
   readonly numRequiredSignatures: number;
   readonly recentBlockhash: string;
   readonly signatures: readonly Signature[];
-  /** The text of a JSON object as it goes out, or null for success (or where nothing is known). */
+  /**
+   * The JSON text of the error object as it is sent to clients. Null if the transaction succeeded or its status is
+   * unknown.
+   */
   readonly err: string | null;
   readonly fee: bigint | null;
   readonly computeUnitsConsumed: bigint | null;
@@ -75,15 +78,15 @@ export interface LoadedAddresses {
 
 export interface Instruction {
   readonly transactionIndex: number;
-  /** The path in the call tree: `[2, 0]` is the first call that top-level instruction 2 made. */
+  /** The path in the call tree: `[2, 0]` is the first call made by top-level instruction 2. */
   readonly instructionAddress: readonly number[];
   readonly programId: Address;
   readonly accounts: readonly Address[];
-  /** Base58, as the source sent it; empty data is the empty text. */
+  /** Base58, as received from the source. Empty data is the empty text. */
   readonly data: string;
   readonly error: string | null;
   readonly computeUnitsConsumed: bigint | null;
-  /** Null where the ledger did not record whether the transaction succeeded. */
+  /** Null if the ledger did not record whether the transaction succeeded. */
   readonly isCommitted: boolean | null;
   readonly hasDroppedLogMessages: boolean;
 }
@@ -92,7 +95,7 @@ export type LogKind = 'log' | 'data' | 'other';
 
 export interface Log {
   readonly transactionIndex: number;
-  /** The position among all raw lines of the transaction: unique, with gaps. */
+  /** The index among all raw log lines of the transaction: unique, with gaps. */
   readonly logIndex: number;
   readonly instructionAddress: readonly number[];
   readonly programId: Address;

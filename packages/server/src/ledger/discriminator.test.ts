@@ -2,7 +2,7 @@ import { base58 } from '@scure/base';
 import { expect, test } from 'vitest';
 import { discriminator } from './discriminator.ts';
 
-test('default: the first bytes, lower-case hex', () => {
+test('default: the discriminator is the first bytes in lower-case hex', () => {
   const data = base58.encode(Uint8Array.from([0xe4, 0x45, 0xa5, 0x2e, 0x51, 0xcb, 0x9a, 0x1d, 7]));
   expect(discriminator(data, 1)).toBe('0xe4');
   expect(discriminator(data, 2)).toBe('0xe445');
@@ -10,7 +10,7 @@ test('default: the first bytes, lower-case hex', () => {
   expect(discriminator(data, 8)).toBe('0xe445a52e51cb9a1d');
 });
 
-test('behavior: edge case 12: data of 0, 1, 3, 7 and 8 bytes, leading zeros', () => {
+test('behavior: data that is too short has no discriminator, and leading zero bytes are kept', () => {
   expect(discriminator('', 1)).toBeNull();
   expect(discriminator('', 0)).toBe('0x');
   const three = base58.encode(Uint8Array.from([0, 0, 5]));

@@ -2,9 +2,9 @@ import { decodeBase58 } from '../base/base58.ts';
 
 const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** The first `byteCount` bytes of base58 data as `0x` and lower-case hex, or null if the data is shorter. */
+/** Returns the first `byteCount` bytes of base58 data as `0x` and lower-case hex, or null if the data is shorter. */
 export function discriminator(data: string, byteCount: number): string | null {
-  // Each character holds less than a byte, so shorter text cannot hold enough.
+  // A base58 character encodes less than one byte, so a shorter text cannot hold enough bytes.
   if (data.length < byteCount) return null;
   const bytes = decodeBase58(data);
   if (bytes === undefined || bytes.length < byteCount) return null;

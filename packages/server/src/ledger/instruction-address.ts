@@ -1,4 +1,4 @@
-/** Execution order: by number, and a prefix before what it prefixes. */
+/** Compares two addresses in execution order: by number, and a prefix before its extensions. */
 export function compareInstructionAddresses(a: readonly number[], b: readonly number[]): number {
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) {
@@ -8,7 +8,7 @@ export function compareInstructionAddresses(a: readonly number[], b: readonly nu
   return a.length - b.length;
 }
 
-/** Whether `ancestor` lies above `address` in the call tree, at any distance but zero. */
+/** Returns whether `ancestor` is a proper ancestor of `address` in the call tree. */
 export function isAncestorAddress(
   ancestor: readonly number[],
   address: readonly number[],

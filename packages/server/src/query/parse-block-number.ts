@@ -5,8 +5,8 @@ const digitsShownMax = 40;
 const numberPattern = /^(-?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * A block number from the digits a client wrote: any non-negative integer, in any of JSON's spellings (`100`, `1e2`,
- * `100.0`). It is judged by its exact value, since `JSON.parse` would already have rounded it.
+ * Parses a block number from the text that the client sent: a non-negative integer in any JSON notation (`100`, `1e2`,
+ * `100.0`). The exact text is needed because `JSON.parse` would have rounded the value.
  */
 export function parseBlockNumber(text: string, path: QueryPath): bigint {
   const value = parseExactInteger(text);
@@ -18,14 +18,15 @@ export function parseBlockNumber(text: string, path: QueryPath): bigint {
   return value;
 }
 
-/** A slot beyond 2^53 is above every head; as a JavaScript number it is `Infinity`. */
+/** Converts a block number to a JavaScript number. A slot beyond 2^53 is above every head and becomes `Infinity`. */
 export function toSlotBound(value: bigint): number {
   return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.POSITIVE_INFINITY : Number(value);
 }
 
 function parseExactInteger(text: string): bigint | undefined {
   const parts = numberPattern.exec(text);
-  // What no reader of JSON can hold, like 1e999, is no number here either; it also bounds the digits made below.
+  // A value beyond the range of a double, such as 1e999, is rejected. This also limits the number of digits created
+  // below.
   if (parts === null || !Number.isFinite(Number(text))) return undefined;
   const [, sign, whole = '', fraction = '', exponent = '0'] = parts;
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
@@ -37,7 +38,7 @@ function parseExactInteger(text: string): bigint | undefined {
   return sign === '-' ? -magnitude : magnitude;
 }
 
-/** By hand, because `/0+$/` takes quadratic time on a text of zeros that does not end in one. */
+/** Returns the index of the last non-zero digit. A loop, because `/0+$/` takes quadratic time on some texts. */
 function lastNonZero(digits: string): number {
   let at = digits.length - 1;
   while (digits[at] === '0') at--;

@@ -1,4 +1,4 @@
-/** The selector `fields` of a query: which fields go out, for each kind, in the order of the wire. */
+/** Parses the selector `fields` of a query into the fields to send for each kind, in wire order. */
 import type { Dialect } from '@sluice/protocol/dialect';
 import { defaultFieldNames, fieldNames, KINDS, type Kind } from '@sluice/protocol/field-table';
 import type { FieldLists } from './query.ts';
@@ -30,12 +30,12 @@ function parseSelector(selectors: JsonObject, kind: Kind, dialect: Dialect): rea
   return names.filter((name) => {
     const wanted = ownValue(selector, name);
     const isEnabled = wanted !== undefined && requireBoolean(wanted, joinPath(kindPath, name));
-    // A line without its number could not be resumed from, so the number comes in any case.
+    // The number is always sent, because a client needs it to resume.
     return isEnabled || (kind === 'block' && name === 'number');
   });
 }
 
 function toLists(namesOf: (kind: Kind) => readonly string[]): FieldLists {
-  // The names come from the table the type is made of.
+  // The names come from the table from which the type is derived.
   return Object.fromEntries(KINDS.map((kind) => [kind, namesOf(kind)])) as unknown as FieldLists;
 }

@@ -1,9 +1,9 @@
-/** The six arrays of a query: items with their filters and flags, checked against the table of requests. */
+/** Parses the six arrays of a query: items with their filters and flags, checked against the request table. */
 import { LOG_KINDS, type LogKind, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
 import { describeBase58Fault, isBase58Of32 } from '../base/base58.ts';
-import type { Steps } from '../base/turns.ts';
+import type { Steps } from '../base/time-slices.ts';
 import type { AddressList, Hex, Item } from './query.ts';
 import { itemKey } from './query-key.ts';
 import {
@@ -18,7 +18,7 @@ import {
   requireObject,
 } from './query-refusal.ts';
 
-/** Counts what a query holds over all its arrays. */
+/** Counts the items and values of all arrays against the limits. */
 export class QueryBudget {
   readonly #limits: QueryLimits;
   #itemCount = 0;
@@ -53,7 +53,7 @@ export class QueryBudget {
   }
 }
 
-/** The items of one array, sorted by what they say, none twice. An item is a step. */
+/** Parses the items of one array into a sorted list without duplicates, one item per step. */
 export function* parseItems<A extends RecordArray>(
   body: JsonObject,
   array: A,
@@ -96,7 +96,7 @@ function parseItem<A extends RecordArray>(member: unknown, array: A, place: Plac
     const value = ownValue(object, name);
     relations[name] = value !== undefined && requireBoolean(value, joinPath(place.path, name));
   }
-  // The two loops above went through the very tables the types are made of.
+  // Both loops above use the tables from which the types are derived.
   return { filters, relations } as unknown as Item<A>;
 }
 
@@ -108,7 +108,7 @@ function parseFilter(value: unknown, row: FilterRow, { path, budget }: Place): u
   }
   const members: readonly unknown[] = isBare ? [value] : (value as unknown[]);
   budget.takeValues(members.length, path);
-  // A path is put together only for a refusal: there may be thousands of values.
+  // Paths are built only for errors, because there may be thousands of values.
   const pathOf: PathOf = (index) => (isBare ? path : joinPath(path, index));
   const texts = members.map((member, index) => {
     if (typeof member === 'string') return member;

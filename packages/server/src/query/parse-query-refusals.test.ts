@@ -440,7 +440,7 @@ const refusals: readonly Row[] = [
 
 const schema = Compile(buildQuerySchema(['ledger'], QUERY_LIMITS));
 
-/** What a schema cannot say, or what `JSON.parse` has lost before it is asked. */
+/** Errors that a JSON schema cannot express, or whose cause `JSON.parse` hides. */
 const beyondSchema = new Set([
   'fromBlock too small to see',
   'fromBlock nearly 1',
@@ -462,7 +462,7 @@ function isJson(text: string): boolean {
   }
 }
 
-describe('refusals: nothing is dropped, nothing is coerced (trap: default Ajv)', () => {
+describe('errors: nothing is dropped and nothing is coerced (trap: default Ajv)', () => {
   for (const [about, body, code, path, more = {}] of refusals) {
     test(`error: ${code} for ${about}`, () => {
       const error = refusal(body);
@@ -476,7 +476,7 @@ describe('refusals: nothing is dropped, nothing is coerced (trap: default Ajv)',
     });
   }
 
-  test('error: query-not-utf8 for a byte that is no text', () => {
+  test('error: query-not-utf8 for a byte that is not valid text', () => {
     expect(refusal(Uint8Array.of(0x7b, 0x22, 0xff, 0x22)).code).toBe('query-not-utf8');
   });
 
@@ -487,7 +487,7 @@ describe('refusals: nothing is dropped, nothing is coerced (trap: default Ajv)',
     expect(error.detail).toMatchObject({ path: 'fields.reward.pubKey', nearest: 'pubkey' });
   });
 
-  test('error: a long value comes back cut', () => {
+  test('error: a long value is truncated in the error', () => {
     const error = refusal(
       JSON.stringify({ fromBlock: 1, balances: [{ account: 'x'.repeat(5000) }] }),
     );

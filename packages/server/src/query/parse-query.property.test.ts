@@ -9,7 +9,7 @@ import { parseQueryBody } from './parse-query.ts';
 
 const options = { limits: QUERY_LIMITS, dialects: DIALECTS };
 
-/** Either a query or a refusal with a place; anything else that is thrown fails the test. */
+/** Expects either a query or a coded error with a path. Any other exception fails the test. */
 function check(body: Uint8Array | string): void {
   try {
     parseQueryBody(body, options);
@@ -32,7 +32,7 @@ const keys = [
   ...itemKeys,
 ];
 
-/** JSON that looks like a query from afar. */
+/** Arbitrary JSON that resembles a query. */
 const { value: arbitraryNearQuery } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -58,12 +58,12 @@ const { value: arbitraryNearQuery } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-test('property: any bytes are a query or a refusal (I-90)', () => {
+test('property: any bytes give a query or a coded error (I-90)', () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), check));
   fc.assert(fc.property(fc.json(), check));
 });
 
-test('property: anything like a query is a query or a refusal', () => {
+test('property: any JSON that resembles a query gives a query or a coded error', () => {
   fc.assert(
     fc.property(arbitraryNearQuery, fc.constantFrom(...keys), (value, key) => {
       check(JSON.stringify(value));
@@ -76,7 +76,7 @@ test('property: anything like a query is a query or a refusal', () => {
   );
 });
 
-test('property: a legal body with one byte changed is a query or a refusal', () => {
+test('property: a valid body with one changed byte gives a query or a coded error', () => {
   const body = new TextEncoder().encode(
     '{"fromBlock":9007199254740993,"toBlock":1e300,"fields":{"log":{"kind":true}},"logs":[{"kind":["log"]}]}',
   );

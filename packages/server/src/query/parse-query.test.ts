@@ -296,20 +296,20 @@ test('limit: no step of the largest query keeps its thread for 10 ms', () => {
   };
   const spare = QUERY_LIMITS.bodyBytesMax - JSON.stringify(query).length;
   const body = new TextEncoder().encode(JSON.stringify(query) + ' '.repeat(spare));
-  // Processor time, and the best of several: what else the machine does is not the parser's.
+  // CPU time, and the minimum of several runs, so that other load on the machine does not count.
   const longest = Array.from({ length: 8 }, () => longestStepMs(body));
   const text = new TextDecoder().decode(body);
   const parses = Array.from({ length: 8 }, () => spentMs(() => JSON.parse(text)));
-  // On a machine that is slow, as much more as the reading of its JSON takes there.
+  // On a slow machine the limit grows with the time that parsing the same JSON takes.
   expect(Math.min(...longest)).toBeLessThan(Math.max(10, 12 * Math.min(...parses)));
 });
 
-test('error: the nearest name stands before the list of those that are allowed', () => {
+test('error: the nearest name comes before the list of allowed names', () => {
   const { message } = refusal('{"fromBlock":1,"toBlok":2}');
   expect(message).toMatch(/found "toBlok", nearest toBlock, allowed type, fromBlock/);
 });
 
-/** Of the processor. */
+/** Returns the CPU time of this process in milliseconds. */
 function spentMs(work: () => unknown): number {
   const start = process.cpuUsage();
   work();

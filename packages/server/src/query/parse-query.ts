@@ -1,14 +1,14 @@
 /**
- * The one door from a request's body to a typed query. Strict and total: a body is either a query that means what it says
- * or a coded error with the path of the offending value, what was found and what is allowed.
+ * Parses a request body into a typed query. Every body gives either a valid query or a coded error with the path of the
+ * invalid value, the value found and the allowed values.
  *
- *   bytes ─► size ─► depth ─► UTF-8 ─► JSON ─► keys once ─► decode ─► Query
+ *   bytes ─► size ─► depth ─► UTF-8 ─► JSON ─► unique keys ─► decode ─► Query
  */
 import { DIALECT_DEFAULT, DIALECTS, type Dialect } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { CodedError } from '../base/errors.ts';
-import { runAtOnce, type Steps } from '../base/turns.ts';
+import { runToCompletion, type Steps } from '../base/time-slices.ts';
 import { parseBlockNumber, toSlotBound } from './parse-block-number.ts';
 import { parseFields } from './parse-fields.ts';
 import { parseItems, QueryBudget } from './parse-items.ts';
@@ -27,7 +27,7 @@ import { checkDepth, scanKeys } from './scan-body.ts';
 
 export interface ParseQueryOptions {
   readonly limits: QueryLimits;
-  /** What the dataset allows as `type`. */
+  /** The values of `type` that the dataset allows. */
   readonly dialects: readonly Dialect[];
 }
 
@@ -41,12 +41,12 @@ const queryKeys = [
   ...RECORD_ARRAY_NAMES,
 ];
 
-/** A query from the body of a request, as bytes or text. */
+/** Parses a query from the body of a request, as bytes or text. */
 export function parseQueryBody(body: Uint8Array | string, options: ParseQueryOptions): Query {
-  return runAtOnce(parseQuerySteps(body, options));
+  return runToCompletion(parseQuerySteps(body, options));
 }
 
-/** The same in steps: the largest body takes longer than a thread that serves many may be kept. */
+/** Parses a query in steps, because parsing the largest body at once would block the event loop for too long. */
 export function* parseQuerySteps(
   body: Uint8Array | string,
   options: ParseQueryOptions,
@@ -67,13 +67,13 @@ export function* parseQuerySteps(
   return yield* decodeQuery(value, numberTexts, options);
 }
 
-/** A query from a value that is already parsed; its block numbers are as exact as a JavaScript number. */
+/** Parses a query from an already parsed JSON value. Its block numbers are only as exact as JavaScript numbers. */
 export function parseQuery(value: unknown, options: ParseQueryOptions): Query {
-  return runAtOnce(decodeQuery(value, new Map(), options));
+  return runToCompletion(decodeQuery(value, new Map(), options));
 }
 
 function decodeText(bytes: Uint8Array): string {
-  // A byte order mark stays and is then refused as no JSON.
+  // A byte order mark is kept, so that the JSON parser rejects it.
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const text = attempt(() => decoder.decode(bytes));
   if (text instanceof Error) {
@@ -183,7 +183,7 @@ function readBlockNumber(
   return parseBlockNumber(numberTexts.get(key) ?? String(value), key);
 }
 
-/** Any text will do: a client that recovers from a fork sends a wrong one on purpose. */
+/** Accepts any text, because a client that recovers from a fork sends a wrong hash on purpose. */
 function parseParentBlockHash(body: JsonObject): string | undefined {
   const value = ownValue(body, 'parentBlockHash');
   if (value === undefined || value === null) return undefined;

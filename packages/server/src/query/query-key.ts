@@ -2,8 +2,8 @@ import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-tab
 import type { Item, Selection } from './query.ts';
 
 /**
- * The canonical text of what is asked of a block: equal for equal selections, whatever their range, so that readers who
- * ask the same share the work.
+ * Returns a canonical text of a selection: equal for equal selections regardless of their range, so that streams with
+ * the same query share their evaluation.
  */
 export function queryKey(selection: Selection): string {
   const { dialect, includeAllBlocks, fields } = selection;
@@ -15,7 +15,7 @@ function itemKeys<A extends RecordArray>(selection: Selection, array: A): string
   return (selection[array] as readonly Item<A>[]).map(itemKey).join();
 }
 
-/** The canonical text of one item. Its keys stand in the order of the table, which is how items are built. */
+/** Returns a canonical text of one item. Items are built with their keys in table order. */
 export function itemKey<A extends RecordArray>(item: Item<A>): string {
   const relations = Object.entries(item.relations).filter(([, wanted]) => wanted === true);
   return JSON.stringify([item.filters, relations.map(([name]) => name)]);

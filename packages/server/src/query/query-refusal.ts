@@ -1,14 +1,14 @@
-/** What every refusal of a query has in common: it names the place, what was found there and what is allowed. */
+/** Errors of an invalid query. Each one contains the path of the value, the value found and the allowed values. */
 import { CodedError, type ErrorCode } from '../base/errors.ts';
 import { findNearestName } from '../base/find-nearest-name.ts';
 
-/** The place of a value in a query, as a client would write it: `instructions[2].d8[0]`. */
+/** The path of a value in a query, as a client would write it: `instructions[2].d8[0]`. */
 export type QueryPath = string;
 
 /** The path of the body itself. */
 export const BODY_PATH: QueryPath = '$';
 
-// Text of a client that goes back to it is cut: a refusal is read by a person and must not echo a megabyte.
+// Client text in an error is truncated: a person reads it, and it must not echo a megabyte.
 const echoLengthMax = 64;
 
 export function joinPath(path: QueryPath, step: string | number): QueryPath {
@@ -22,7 +22,7 @@ export interface RefusalReason {
   readonly path: QueryPath;
   readonly found: unknown;
   readonly allowed: string;
-  /** The allowed name that looks most like the one found. */
+  /** The allowed name that is most similar to the one found. */
   readonly nearest?: string | undefined;
   /** What is wrong with the value, where that is not plain from what is allowed. */
   readonly fault?: string | undefined;
@@ -42,8 +42,8 @@ export function refuse(code: ErrorCode, reason: RefusalReason): never {
   });
 }
 
-/** A value in words short enough for a message. */
-export function describeValue(value: unknown): string {
+/** Returns a short description of a value for a message. */
+function describeValue(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (value === undefined) return 'nothing';
@@ -53,7 +53,10 @@ export function describeValue(value: unknown): string {
   return `a value of type ${typeof value}`;
 }
 
-/** Quoted and escaped; `JSON.stringify` also escapes the half of a pair that a cut leaves behind. */
+/**
+ * Returns the text quoted and escaped, truncated if necessary. `JSON.stringify` also escapes a surrogate that the
+ * truncation cut in half.
+ */
 export function quote(text: string): string {
   return text.length <= echoLengthMax
     ? JSON.stringify(text)
@@ -83,7 +86,7 @@ export function requireBoolean(value: unknown, path: QueryPath): boolean {
   return value;
 }
 
-/** Refuses keys outside the list. A typo in a filter must not silently return the whole chain. */
+/** Rejects keys outside the list, because a typo in a filter must not silently return the whole chain. */
 export function requireKnownKeys(
   object: JsonObject,
   allowed: readonly string[],
@@ -100,7 +103,7 @@ export function requireKnownKeys(
   }
 }
 
-/** The value of an own key; what an object inherits (`constructor`, `__proto__`) is not in a query. */
+/** Returns the value of an own key. Inherited properties (`constructor`, `__proto__`) are not part of a query. */
 export function ownValue(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }

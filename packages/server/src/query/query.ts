@@ -1,13 +1,13 @@
 /**
- * A query as the engine sees it. It is canonical: lists are sorted and unique, hex is lower case, flags are booleans,
- * fields are spelled out, and items that say the same stand once, so that two bodies that ask the same give equal queries.
+ * A query in canonical form: lists are sorted and unique, hex is lower case, flags are booleans, default fields are
+ * listed, and equal items appear once. Two bodies with the same meaning therefore give equal queries.
  *
  *   Query
  *   ├─ range      fromBlock … toBlock, parentBlockHash
- *   └─ Selection  what is asked of every block of the range
+ *   └─ Selection  what the query selects in each block of the range
  *      ├─ dialect, includeAllBlocks
- *      ├─ fields       per kind, in the order of the wire
- *      └─ six arrays   items { filters, relations }; the records of all items are united
+ *      ├─ fields       per kind, in wire order
+ *      └─ six arrays   items { filters, relations }; the result is the union of all items
  */
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { FieldName, Kind, LogKind, RecordArray } from '@sluice/protocol/field-table';
@@ -15,10 +15,13 @@ import type { ITEMS } from '@sluice/protocol/request-table';
 import type { Brand } from '../base/brand.ts';
 import type { Address } from '../ledger/primitives.ts';
 
-/** `0x` and lower-case hex digits, two a byte. */
+/** `0x` and lower-case hex digits, two per byte. */
 export type Hex = Brand<string, 'Hex'>;
 
-/** In the order of their text, none twice. Whoever needs the bytes decodes them: there may be thousands. */
+/**
+ * Sorted by text and unique. Addresses stay encoded here, because a list can have thousands; the engine decodes them
+ * when it needs the bytes.
+ */
 export type AddressList = readonly Address[];
 
 type FilterValue<Row> = Row extends { value: 'address' }
@@ -30,8 +33,8 @@ type FilterValue<Row> = Row extends { value: 'address' }
       : boolean;
 
 /**
- * One item: a record matches if every filter that is there holds. A filter that is absent constrains nothing; one whose
- * list is empty matches nothing. The relations name what a matching record pulls in.
+ * One item. A record matches if all filters of the item match. An absent filter is no constraint; a filter with an
+ * empty list matches nothing. The relations select the related records to include.
  */
 export interface Item<A extends RecordArray> {
   readonly filters: {
@@ -51,13 +54,13 @@ export type RewardItem = Item<'rewards'>;
 
 export type Items = { readonly [A in RecordArray]: readonly Item<A>[] };
 
-/** The fields to write, in the order of the wire. The header's list always begins with `number`. */
+/** The fields to write, in wire order. The list of the header always begins with `number`. */
 export type FieldLists = { readonly [K in Kind]: readonly FieldName<K>[] };
 
-/** What is asked of a block, whatever the range. */
+/** The part of a query that applies to each block, without the range. */
 export interface Selection extends Items {
   readonly dialect: Dialect;
-  /** Whether blocks without selected records come too. */
+  /** Whether blocks without selected records are sent too. */
   readonly includeAllBlocks: boolean;
   readonly fields: FieldLists;
 }
@@ -65,8 +68,8 @@ export interface Selection extends Items {
 export interface Query extends Selection {
   /** A safe integer, or `Infinity` for a slot beyond 2^53, which is above every head. */
   readonly fromBlock: number;
-  /** Inclusive, of the same kind; `undefined` follows the ledger. */
+  /** Inclusive; a safe integer or `Infinity`. `undefined` means that the stream follows the ledger. */
   readonly toBlock: number | undefined;
-  /** Any text: a client recovering from a fork sends wrong ones on purpose. */
+  /** Any text, because a client that recovers from a fork sends a wrong hash on purpose. */
   readonly parentBlockHash: string | undefined;
 }

@@ -1,4 +1,7 @@
-/** Two passes over a body that `JSON.parse` cannot make: one before it, on the bytes, and one after it, on the text. */
+/**
+ * Two passes over a body for checks that `JSON.parse` cannot make: one over the bytes before parsing, one over the text
+ * after it.
+ */
 import { CodedError } from '../base/errors.ts';
 import { BODY_PATH, joinPath, type QueryPath, quote } from './query-refusal.ts';
 
@@ -11,7 +14,10 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Refuses a body that nests too deep. `JSON.parse` would take a million levels; what walks its result would not. */
+/**
+ * Rejects a body that is nested too deeply. `JSON.parse` accepts a million levels, but recursive code that walks the
+ * result would overflow the stack.
+ */
 export function checkDepth(bytes: Uint8Array, depthMax: number): void {
   let depth = 0;
   for (let at = 0; at < bytes.length; at++) {
@@ -29,7 +35,7 @@ export function checkDepth(bytes: Uint8Array, depthMax: number): void {
   }
 }
 
-/** The position of the closing quote, or the end. */
+/** Returns the position of the closing quote, or the length of the bytes if there is none. */
 function byteStringEnd(bytes: Uint8Array, start: number): number {
   for (let at = start + 1; at < bytes.length; at++) {
     if (bytes[at] === QUOTE) return at;
@@ -40,7 +46,7 @@ function byteStringEnd(bytes: Uint8Array, start: number): number {
 
 interface Frame {
   readonly path: QueryPath;
-  /** The keys seen so far; `undefined` in an array. */
+  /** The keys seen so far, or `undefined` in an array. */
   readonly keys: Set<string> | undefined;
   key: string;
   index: number;
@@ -48,8 +54,8 @@ interface Frame {
 }
 
 /**
- * Walks a text that is known to be JSON. Refuses an object that has a key twice, where `JSON.parse` would silently keep
- * the last; returns the numbers directly under the body as they were written, every digit of them.
+ * Scans valid JSON text. Rejects an object with a duplicate key, of which `JSON.parse` would silently keep the last.
+ * Returns the numbers at the top level of the body as they were written, with every digit.
  */
 export function scanKeys(text: string): ReadonlyMap<string, string> {
   const numbers = new Map<string, string>();

@@ -246,7 +246,7 @@ function findInstructionRow(instructions: readonly Instruction[], log: Log, near
 }
 
 /** The text between the quotes of its JSON form. */
-export function escapeText(text: string): string {
+function escapeText(text: string): string {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code < 0x20 || code === 0x22 || code === 0x5c) return JSON.stringify(text).slice(1, -1);

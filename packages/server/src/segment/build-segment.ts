@@ -26,7 +26,7 @@ export function collect(fill: (writer: SegmentWriter) => void): Uint8Array {
   return join(pieces);
 }
 
-export function join(pieces: readonly Uint8Array[]): Uint8Array {
+function join(pieces: readonly Uint8Array[]): Uint8Array {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const bytes = new Uint8Array(length);
   let at = 0;

@@ -153,7 +153,7 @@ function prefixOf({ low, high, length }: OpenClass): Uint8Array {
 }
 
 /** Both ascending lists as one, without repeats. */
-export function unite(a: Uint32Array, b: Uint32Array): Uint32Array {
+function unite(a: Uint32Array, b: Uint32Array): Uint32Array {
   const all = new Uint32Array(a.length + b.length);
   let [i, j, count] = [0, 0, 0];
   while (i < a.length || j < b.length) {

@@ -21,6 +21,6 @@ test('behavior: the bytes of a segment of simulated blocks', () => {
   const content = { seed: 1, profile: '2025', transactionsPerBlock: 20 } as const;
   const blocks = simulatedBlocks({ content, firstSlot: 1_000, blockCount: 10 });
   expect(sha256(buildSegment(blocks))).toBe(
-    '00d7f9e14e3a9e9ed5af3d6a043f9a8bcbb776369873688cd7752b51b7b20d51',
+    '57d81e57195d7c4e0bc3f3421315e7d935c69a31b62f547844ca798539bef245',
   );
 });

@@ -32,7 +32,7 @@ export interface SegmentBytes {
   readInto(offset: number, target: Uint8Array): number;
 }
 
-export function bytesInMemory(bytes: Uint8Array): SegmentBytes {
+function bytesInMemory(bytes: Uint8Array): SegmentBytes {
   const read = (offset: number, length: number) => bytes.subarray(offset, offset + length);
   const readInto = (offset: number, target: Uint8Array) => {
     const found = read(offset, target.length);

@@ -14,7 +14,7 @@ import { compress, decompress, joinInts, joinLongs, splitPlanes } from './codec.
 
 export const unitEntryBytes = 28;
 
-export const CODEC = { raw: 0, lz4: 1, constant: 2 } as const;
+const CODEC = { raw: 0, lz4: 1, constant: 2 } as const;
 
 export interface UnitEntry {
   readonly offset: number;
@@ -31,8 +31,6 @@ export interface UnitEntry {
 export interface EncodedUnit extends UnitEntry {
   readonly stored: Uint8Array;
 }
-
-const noBytes = new Uint8Array(0);
 
 /** Makes a unit of a column: packed as it is kept, or plain, for what is read once and soon. */
 export interface UnitEncoder {
@@ -130,7 +128,7 @@ export function decodeUnit(stored: Uint8Array, entry: UnitEntry, name: string): 
   return raw;
 }
 
-export function verifyUnit(stored: Uint8Array, entry: UnitEntry, name: string): void {
+function verifyUnit(stored: Uint8Array, entry: UnitEntry, name: string): void {
   if (stored.length !== entry.storedLength) throw damaged(name, 'it is cut short');
   if (crc32(stored) !== entry.checksum) throw damaged(name, 'its checksum does not match');
 }
@@ -159,13 +157,6 @@ function repeatPlanes(stored: Uint8Array, entry: UnitEntry): Uint8Array {
 export function damaged(unit: string, reason: string): CodedError {
   return new CodedError('segment-damaged', { unit, reason });
 }
-
-export const emptyUnit: EncodedUnit = guard(noBytes, {
-  rawLength: 0,
-  count: 0,
-  planes: 0,
-  codec: CODEC.raw,
-});
 
 /** A stretch of the plain part: guarded by the checksums of its chunks, read in pieces. */
 export function plainEntry(offset: number, length: number): UnitEntry {

@@ -169,7 +169,7 @@ const scopeParsers: Readonly<Record<ScopeKey, (value: unknown) => unknown>> = {
   probability: parseProbability,
 };
 
-export function parseFault(request: unknown): Pick<Fault, 'kind' | 'parameters' | 'scope'> {
+function parseFault(request: unknown): Pick<Fault, 'kind' | 'parameters' | 'scope'> {
   if (typeof request !== 'object' || request === null || Array.isArray(request)) {
     throw refuse('', request, 'an object such as {"kind":"lag","bySlots":10}');
   }

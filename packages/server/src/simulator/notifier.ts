@@ -60,7 +60,7 @@ export class Notifier {
   }
 }
 
-export function findChanges(before: NodeState, after: NodeState): Changes {
+function findChanges(before: NodeState, after: NodeState): Changes {
   const processed = blocksBetween(after.processedBranch, before.processedSlot, after.processedSlot);
   return {
     processed: processed.map(({ slot, parentSlot }) => ({

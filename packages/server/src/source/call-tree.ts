@@ -21,7 +21,7 @@ export interface CallTree {
 }
 
 /** No ledger nests calls this deep; what does is damage. */
-export const callDepthMax = 64;
+const callDepthMax = 64;
 
 /** The address that follows `previous` at `height`, 2 or more; undefined if a level would be skipped. */
 export function nextAddress(previous: readonly number[], height: number): number[] | undefined {

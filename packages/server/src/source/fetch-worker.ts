@@ -1,7 +1,7 @@
 /** A thread that reads large replies: on the thread of all streams their bytes would cost every reader time. */
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
-import { SharedRooms } from '../base/shared-rooms.ts';
+import { SharedBufferPool } from '../base/shared-buffer-pool.ts';
 import type { FromFetchThread, ToFetchThread } from './fetch-thread.ts';
 import { HttpPoster } from './http-poster.ts';
 
@@ -12,11 +12,11 @@ const posters = new Map<string, HttpPoster>();
 const underWay = new Map<number, AbortController>();
 
 /** As many as replies are under way, and some. One length fits nearly all: at the head it is always the same room. */
-const rooms = new SharedRooms({
+const rooms = new SharedBufferPool({
   countMax: 24,
   bytesMax: 128 << 20,
   granuleBytes: 8 << 20,
-  passedCountMax: 16,
+  unusedTakeCountMax: 16,
 });
 /** Below this a room is not worth the way back. */
 const sharedBytesMin = 1 << 18;
@@ -28,7 +28,7 @@ function allocate(length: number): Uint8Array {
 
 port.on('message', (message: ToFetchThread) => {
   if (message.kind === 'cancel') underWay.get(message.id)?.abort('the call is over');
-  else if (message.kind === 'spare') rooms.put(message.buffer);
+  else if (message.kind === 'spare') rooms.release(message.buffer);
   else void fetchReply(message);
 });
 

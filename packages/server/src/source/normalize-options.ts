@@ -15,7 +15,7 @@ export interface NormalizeOptions {
 export type MissingKind = 'logs' | 'rewards';
 
 /** Programs without invoke line: the first three never print one, the others in some versions. */
-export const excusedProgramsDefault: readonly string[] = [
+const excusedProgramsDefault: readonly string[] = [
   'Ed25519SigVerify111111111111111111111111111',
   'KeccakSecp256k11111111111111111111111111111',
   'Secp256r1SigVerify1111111111111111111111111',

@@ -27,7 +27,7 @@ export interface NormalizerPoolOptions {
   readonly workerData?: unknown;
 }
 
-export const normalizerPoolDefaults: NormalizerPoolOptions = {
+const normalizerPoolDefaults: NormalizerPoolOptions = {
   workerCount: 1,
   waitingCountMax: 256,
   waitingBytesMax: 256 * 1024 * 1024,

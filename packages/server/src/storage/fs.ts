@@ -1,27 +1,27 @@
 import { isCodedError } from '../base/errors.ts';
 
 /**
- * The disk as a collaborator, so that a test can own it and break it. Paths are joined with `/` and belong to the caller.
- * Every failure is a coded error: `storage-missing` where nothing is there, `storage-full`,
- * `storage-forbidden`, else `storage-failed`.
+ * The file system interface that components receive, so that a test can replace it and inject faults. Callers join
+ * paths with `/`. Every failure is a coded error: `storage-missing` if the path does not exist, `storage-full`,
+ * `storage-forbidden`, otherwise `storage-failed`.
  */
 export interface Fs {
-  /** Makes a folder and those above it. Nothing happens if it is there. */
+  /** Creates a folder and its missing parents. Does nothing if it exists. */
   makeFolder(path: string): Promise<void>;
-  /** The names in a folder, sorted. */
+  /** Returns the names in a folder, sorted. */
   list(path: string): Promise<string[]>;
   openFile(path: string, mode: OpenMode): Promise<FsFile>;
-  /** Atomic; replaces what is there. Durable only after `syncFolder`. */
+  /** Renames a file atomically and replaces an existing one. Durable only after `syncFolder`. */
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
-  /** Removes a folder with everything in it. */
+  /** Removes a folder and its contents. */
   removeFolder(path: string): Promise<void>;
-  /** Makes creations, renames and removals in a folder durable. */
+  /** Makes the creations, renames and removals in a folder durable. */
   syncFolder(path: string): Promise<void>;
   space(path: string): Promise<DiskSpace>;
 }
 
-/** `create` refuses a file that is there; `write` needs one. Both also read. */
+/** `create` fails if the file exists, `write` fails if it does not. Both also allow reading. */
 export type OpenMode = 'read' | 'write' | 'create';
 
 export interface DiskSpace {
@@ -31,12 +31,12 @@ export interface DiskSpace {
 
 export interface FsFile {
   size(): Promise<number>;
-  /** Fewer bytes than asked for only at the end of the file. */
+  /** Returns fewer bytes than requested only at the end of the file. */
   read(offset: number, length: number): Promise<Uint8Array>;
-  /** Writes all parts one after another, or fails; after a failure anything may have been written. */
+  /** Writes all parts one after another, or fails. After a failure any part of them may have been written. */
   write(offset: number, parts: readonly Uint8Array[]): Promise<void>;
   truncate(length: number): Promise<void>;
-  /** Makes the bytes and the length durable. After a failure nothing is known of either. */
+  /** Makes the content and the length durable. After a failure the durable state of both is unknown. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function readWholeFile(fs: Fs, path: string): Promise<Uint8Array> {
   }
 }
 
-/** Writes a file that is there whole and durable, or not at all, whatever happens meanwhile. */
+/** Writes a file atomically and durably: after a crash at any moment the file is either complete or absent. */
 export async function writeFileAtomically(
   fs: Fs,
   folder: string,
@@ -58,7 +58,7 @@ export async function writeFileAtomically(
   parts: readonly Uint8Array[],
 ): Promise<void> {
   const temporary = `${folder}/${name}${temporarySuffix}`;
-  await removeIfThere(fs, temporary);
+  await removeIfExists(fs, temporary);
   const file = await fs.openFile(temporary, 'create');
   try {
     await file.write(0, parts);
@@ -70,10 +70,10 @@ export async function writeFileAtomically(
   await fs.syncFolder(folder);
 }
 
-/** What a crash may leave behind; whoever opens a folder removes it. */
+/** The suffix of temporary files. A crash may leave one behind; opening the folder removes it. */
 export const temporarySuffix = '.tmp';
 
-export async function removeIfThere(fs: Fs, path: string): Promise<void> {
+export async function removeIfExists(fs: Fs, path: string): Promise<void> {
   try {
     await fs.remove(path);
   } catch (error) {

@@ -1,11 +1,11 @@
 /**
  * One record of a journal file.
  *
- *   0  u32  magic, the format's version in its last letter
+ *   0  u32  magic, with the format version in its last letter
  *   4  u32  kind: 1 checkpoint, 2 commit
- *   8  u32  file number: a record of a reused disk block belongs to another file
+ *   8  u32  file number, which distinguishes stale records in a reused disk block
  *   12 u32  meta length
- *   16 u64  sequence, one more than that of the record before it
+ *   16 u64  sequence, one more than that of the previous record
  *   24 u32  payload length
  *   28 u32  CRC-32 of meta
  *   32 u32  CRC-32 of all payloads
@@ -13,8 +13,8 @@
  *   40      meta, JSON text: {"payloads":[…],"body":…}
  *           payloads, one after another
  *
- * Numbers are little-endian. A record is written with one write and one sync, so a crash leaves at most one that is not
- * whole, and it is the last.
+ * Numbers are little-endian. A record is written with one write and one sync, so a crash leaves at most one incomplete
+ * record, at the end of the file.
  */
 import { crc32 } from 'node:zlib';
 
@@ -32,16 +32,16 @@ export interface RecordHeader {
 
 export const recordHeaderBytes = 40;
 const magic = 0x314a4c53; // "SLJ1"
-/** The magic as it lies in the file. */
+/** The magic in the byte order of the file. */
 export const magicBytes = Uint8Array.of(0x53, 0x4c, 0x4a, 0x31);
 const kinds = new Map<number, RecordKind>([
   [1, 'checkpoint'],
   [2, 'commit'],
 ]);
 
-/** A record as the parts of one write. */
+/** Returns a record as the buffers of one write. */
 export function encodeRecord(
-  place: Pick<RecordHeader, 'kind' | 'fileNumber' | 'sequence'>,
+  identity: Pick<RecordHeader, 'kind' | 'fileNumber' | 'sequence'>,
   meta: Uint8Array,
   payloads: readonly Uint8Array[],
 ): Uint8Array[] {
@@ -54,10 +54,10 @@ export function encodeRecord(
   const header = new Uint8Array(recordHeaderBytes);
   const view = new DataView(header.buffer);
   view.setUint32(0, magic, true);
-  view.setUint32(4, place.kind === 'checkpoint' ? 1 : 2, true);
-  view.setUint32(8, place.fileNumber, true);
+  view.setUint32(4, identity.kind === 'checkpoint' ? 1 : 2, true);
+  view.setUint32(8, identity.fileNumber, true);
   view.setUint32(12, meta.byteLength, true);
-  view.setBigUint64(16, BigInt(place.sequence), true);
+  view.setBigUint64(16, BigInt(identity.sequence), true);
   view.setUint32(24, payloadLength, true);
   view.setUint32(28, crc32(meta), true);
   view.setUint32(32, payloadCrc, true);
@@ -65,7 +65,7 @@ export function encodeRecord(
   return [header, meta, ...payloads];
 }
 
-/** The header at an offset, or `undefined` if what is there is none. */
+/** Returns the header at an offset, or `undefined` if there is no valid header. */
 export function decodeRecordHeader(bytes: Uint8Array, offset: number): RecordHeader | undefined {
   if (offset + recordHeaderBytes > bytes.byteLength) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset + offset, recordHeaderBytes);
@@ -89,7 +89,7 @@ export function recordLength(header: RecordHeader): number {
   return recordHeaderBytes + header.metaLength + header.payloadLength;
 }
 
-/** Whether the record whose header stands at `offset` is all there and undamaged. */
+/** Returns whether the record at `offset` is complete and its checksums match. */
 export function isRecordWhole(bytes: Uint8Array, offset: number, header: RecordHeader): boolean {
   const end = offset + recordLength(header);
   if (end > bytes.byteLength) return false;

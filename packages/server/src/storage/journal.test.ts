@@ -8,7 +8,7 @@ import { Journal, type JournalContent } from './journal.ts';
 import { nodeFs } from './node-fs.ts';
 import { type SimFault, SimFs, SimKilled } from './testing/sim-fs.ts';
 
-/** The owner's state in these tests: the numbers it committed, each with a payload of its own. */
+/** The state in these tests: the committed numbers, each with its own payload. */
 type State = number[];
 const folder = 'data/journal';
 const options = { folder, fileBytesMax: 4_000 };
@@ -28,7 +28,10 @@ async function open(fs: Fs): Promise<{ journal: Journal; state: State }> {
   return { journal, state };
 }
 
-/** Commits numbers in groups of one to three, rotating when full; tells of each commit once it is durable. */
+/**
+ * Commits numbers in groups of one to three and rotates full files. Calls `onDurable` before and after each commit with
+ * the states that a crash may leave.
+ */
 async function run(fs: Fs, count: number, onDurable: (state: State, next: State) => void) {
   const { journal, state } = await open(fs);
   onDurable([...state], [...state]);
@@ -40,7 +43,7 @@ async function run(fs: Fs, count: number, onDurable: (state: State, next: State)
     await journal.append(JSON.stringify(group), payloads);
     state.push(...group);
     onDurable([...state], [...state]);
-    // The oldest half is no longer needed, as if it were sealed.
+    // The oldest half is no longer needed, as if it had been sealed.
     const live = new Set(state.slice(state.length >> 1));
     if (journal.isFull) await journal.rotate(JSON.stringify(state), live, new Set());
   }
@@ -61,7 +64,7 @@ async function expectState(fs: Fs, allowed: State[]): Promise<State> {
   return state;
 }
 
-/** A small generator of our own, so that a failure names the seed that repeats it. */
+/** A small seeded generator, so that the seed of a failure reproduces it. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -87,7 +90,7 @@ async function runUntilFault(fs: SimFs, at: number, fault: SimFault) {
   }
 }
 
-test('default: what was appended is there after a restart, on a real disk', async () => {
+test('default: appended commits survive a restart on a real disk', async () => {
   const root = mkdtempSync(join(tmpdir(), 'sluice-journal-'));
   const real = { ...options, folder: join(root, 'journal') };
   try {
@@ -108,7 +111,7 @@ test('default: what was appended is there after a restart, on a real disk', asyn
   }
 });
 
-test('behavior: I-70 killed at any operation, exactly the last committed state comes back', async () => {
+test('behavior: I-70 a kill at any operation leaves exactly the last committed state', async () => {
   let finished = false;
   for (let run = 0; !finished; run++) {
     const at = run >> 1;
@@ -117,7 +120,8 @@ test('behavior: I-70 killed at any operation, exactly the last committed state c
     fs.restart();
     const { journal, state } = await open(fs);
     expect(outcome.allowed).toContainEqual(state);
-    // What was seen once, or committed now, is durable, though it was in the system's cache only.
+    // The state seen after the restart, and a commit made now, must be durable, although the state was only in the page
+    // cache.
     if (run % 2 === 1) {
       state.push(state.length + 1);
       const id = state.length;
@@ -130,7 +134,7 @@ test('behavior: I-70 killed at any operation, exactly the last committed state c
   }
 });
 
-test('behavior: I-71 power lost at any operation, unsynced bytes torn: the same', async () => {
+test('behavior: I-71 a power loss at any operation, with torn unsynced bytes, leaves the last committed state', async () => {
   for (let at = 0; ; at++) {
     let finished = false;
     for (const seed of [1, 2]) {
@@ -138,7 +142,7 @@ test('behavior: I-71 power lost at any operation, unsynced bytes torn: the same'
       const outcome = await runUntilFault(fs, at, 'kill');
       fs.powerLoss(randomFrom(at * 100 + seed));
       const state = await expectState(fs, outcome.allowed);
-      // What was seen once is durable: another power loss takes nothing of it.
+      // The state seen after the first power loss is durable: a second one loses nothing of it.
       fs.powerLoss(randomFrom(at * 100 + seed + 50));
       await expectState(fs, [[...state, 0]]);
       finished = outcome.finished;
@@ -147,7 +151,7 @@ test('behavior: I-71 power lost at any operation, unsynced bytes torn: the same'
   }
 });
 
-test('behavior: I-73 recovery that is killed again and again converges', async () => {
+test('behavior: I-73 a recovery that is killed repeatedly still converges', async () => {
   const fs = new SimFs();
   const { allowed } = await runUntilFault(fs, 60, 'kill');
   fs.powerLoss(randomFrom(7));
@@ -159,7 +163,7 @@ test('behavior: I-73 recovery that is killed again and again converges', async (
   await expectState(fs, allowed);
 });
 
-test('error: I-77 a failed write or sync ends the journal, and what nobody was told of is cut', async () => {
+test('error: I-77 after a failed write or sync the journal rejects writes, and the unacknowledged record is truncated', async () => {
   for (const fault of ['EIO', 'ENOSPC'] as const) {
     for (const operation of ['write', 'sync']) {
       const fs = new SimFs();
@@ -168,7 +172,7 @@ test('error: I-77 a failed write or sync ends the journal, and what nobody was t
       await expect(journal.append('[99]', [])).rejects.toThrow();
       await expect(journal.append('[7]', [])).rejects.toThrow('one write at a time');
       fs.fault = () => undefined;
-      await journal.cut();
+      await journal.truncateToLastCommit();
       expect(await journal.read(4)).toEqual(payloadOf(4));
       await journal.close();
       await expectState(fs, [[1, 2, 3, 4, 5, 6]]);
@@ -196,7 +200,7 @@ async function committed(): Promise<{
   return { fs, path, bytes: fs.readRaw(path), ends };
 }
 
-test('behavior: F-21 cut at every byte, the commits that are whole come back and the next is right', async () => {
+test('behavior: F-21 a file truncated at any byte keeps its complete commits and accepts the next one', async () => {
   const { fs, path, bytes, ends } = await committed();
   for (let length = ends[0] as number; length <= bytes.byteLength; length++) {
     const cut = fs.copy();
@@ -212,7 +216,7 @@ test('behavior: F-21 cut at every byte, the commits that are whole come back and
   }
 });
 
-test('error: journal-damaged: a file cut inside its checkpoint is refused, not emptied', async () => {
+test('error: journal-damaged: a file truncated inside its checkpoint is rejected and left unchanged', async () => {
   const { fs, path, bytes, ends } = await committed();
   for (let length = 0; length < (ends[0] as number); length++) {
     const cut = fs.copy();
@@ -222,7 +226,7 @@ test('error: journal-damaged: a file cut inside its checkpoint is refused, not e
   }
 });
 
-test('behavior: F-22 a flipped bit is refused, or at the very end taken for a torn write; never read', async () => {
+test('behavior: F-22 a flipped bit is rejected, or treated as a torn write in the last record; its data is never returned', async () => {
   const { fs, path, bytes, ends } = await committed();
   const lastStart = ends.at(-2) as number;
   for (let at = 0; at < bytes.byteLength; at++) {
@@ -236,7 +240,7 @@ test('behavior: F-22 a flipped bit is refused, or at the very end taken for a to
   }
 });
 
-test('error: payload-damaged: bytes that rot while the journal is open are not served', async () => {
+test('error: payload-damaged: bytes that change on disk while the journal is open are not returned', async () => {
   const fs = new SimFs();
   const { journal } = await open(fs);
   await journal.append('[1]', [{ id: 1, bytes: payloadOf(1) }]);
@@ -247,7 +251,7 @@ test('error: payload-damaged: bytes that rot while the journal is open are not s
   await expect(journal.read(1)).rejects.toMatchObject({ code: 'payload-damaged' });
 });
 
-test('behavior: files go when nothing in them is needed, and stay while a reader holds something', async () => {
+test('behavior: a file is removed when nothing in it is needed, and kept while a reader leases a payload of it', async () => {
   const fs = new SimFs();
   const { journal } = await open(fs);
   await journal.append('[1]', [{ id: 1, bytes: payloadOf(1) }]);

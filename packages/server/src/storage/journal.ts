@@ -1,15 +1,16 @@
 /**
- * The durable log of one dataset's hot chain: a folder of numbered files.
+ * The write-ahead log of one dataset's hot chain: a folder of numbered files.
  *
  *   journal/0000000007.journal   checkpoint · commit · commit · …
  *   journal/0000000008.journal   checkpoint · commit · …            ◄ appended to
  *
- * A commit is durable when `append` resolves. A file begins with the whole state, so only the newest is read at a start;
- * the older ones are kept while a payload in them is still needed. What commits and checkpoints say is the caller's: JSON
- * text. Payloads are opaque bytes with an id.
+ * A commit is durable when `append` resolves. A file begins with a checkpoint of the whole state, so only the newest
+ * file is read when the journal is opened. Older files are kept while a payload in them is still needed. The content of
+ * commits and checkpoints is JSON text that the caller defines. Payloads are opaque bytes with an id.
  *
- * A write or sync that failed ends the journal: what the disk then holds is known only after reading it again, and a
- * second sync may say "ok" without having done anything. The owner closes it and opens another, which begins a new file.
+ * After a failed write or sync the journal accepts no more writes: the state of the disk is unknown until it is read
+ * again, and a repeated sync may report success without having written anything. The owner closes the journal and opens
+ * it again, which starts a new file.
  */
 import { crc32 } from 'node:zlib';
 import { assert } from '../base/assert.ts';
@@ -18,17 +19,17 @@ import {
   type Fs,
   type FsFile,
   readWholeFile,
-  removeIfThere,
+  removeIfExists,
   temporarySuffix,
   writeFileAtomically,
 } from './fs.ts';
 import { encodeRecord, recordHeaderBytes } from './journal-record.ts';
 import { readPayload } from './read-payload.ts';
-import { checkpointRow, commitRow, type PayloadPlace, scanJournal } from './scan-journal.ts';
+import { checkpointRow, commitRow, type PayloadLocation, scanJournal } from './scan-journal.ts';
 
 export interface JournalOptions {
   readonly folder: string;
-  /** A file that grew past this is full: the owner then writes a checkpoint. */
+  /** The size above which a file is full. The owner then calls `rotate`. */
   readonly fileBytesMax: number;
 }
 
@@ -38,22 +39,22 @@ export interface Payload {
 }
 
 export interface JournalContent {
-  /** The body of the last checkpoint; null if the journal is new. */
+  /** The body of the last checkpoint, or null if the journal is new. */
   readonly checkpoint: unknown;
-  /** The bodies of the commits after it, in order. */
+  /** The bodies of the commits after the checkpoint, in order. */
   readonly commits: readonly unknown[];
-  /** Bytes that a crash left behind and that were cut. */
-  readonly tornBytes: number;
+  /** The length of the incomplete record at the end of the file, left by a crash and truncated on open. */
+  readonly truncatedBytes: number;
 }
 
 export const journalNamePattern = /^(\d{10})\.journal$/;
-/** One record is read and written whole. */
-export const recordBytesMax = 1024 * 1024 * 1024;
+/** A record is read and written as a whole, so its size is limited. */
+const recordBytesMax = 1024 * 1024 * 1024;
 
 export class Journal {
   readonly #options: JournalOptions;
   readonly #fs: Fs;
-  readonly #places = new Map<number, PayloadPlace>();
+  readonly #locations = new Map<number, PayloadLocation>();
   readonly #readers = new Map<number, Promise<FsFile>>();
   #fileNumbers: number[] = [];
   #file: FsFile | undefined;
@@ -66,7 +67,10 @@ export class Journal {
     this.#fs = fs;
   }
 
-  /** Opens or makes a journal. Where it is new, the caller's next act is `rotate`, which writes the first checkpoint. */
+  /**
+   * Opens a journal, creating its folder if necessary. If the journal is new, the caller must call `rotate` next, which
+   * writes the first checkpoint.
+   */
   static async open(
     options: JournalOptions,
     modules: { readonly fs: Fs },
@@ -88,24 +92,24 @@ export class Journal {
       if (number !== undefined) this.#fileNumbers.push(Number(number));
     }
     const newest = this.#fileNumbers.at(-1);
-    if (newest === undefined) return { checkpoint: null, commits: [], tornBytes: 0 };
+    if (newest === undefined) return { checkpoint: null, commits: [], truncatedBytes: 0 };
     const bytes = await readWholeFile(this.#fs, this.#path(newest));
     const scanned = scanJournal(bytes, newest);
     for (const record of [scanned.checkpoint, ...scanned.commits]) {
-      for (const [id, place] of record.payloads) this.#places.set(id, place);
+      for (const [id, location] of record.payloads) this.#locations.set(id, location);
       this.#sequence = record.sequence;
     }
-    const tornBytes = bytes.byteLength - scanned.end;
+    const truncatedBytes = bytes.byteLength - scanned.end;
     this.#file = await this.#fs.openFile(this.#path(newest), 'write');
-    if (tornBytes > 0) await this.#file.truncate(scanned.end);
-    // What was read may be in the system's cache only, if the last owner was killed between its write and its sync.
+    if (truncatedBytes > 0) await this.#file.truncate(scanned.end);
+    // If the last owner was killed between its write and its sync, the bytes just read may be only in the page cache.
     await this.#file.sync();
     await this.#fs.syncFolder(this.#options.folder);
     this.#end = scanned.end;
     return {
       checkpoint: scanned.checkpoint.body,
       commits: scanned.commits.map(({ body }) => body),
-      tornBytes,
+      truncatedBytes,
     };
   }
 
@@ -113,14 +117,17 @@ export class Journal {
     return this.#end >= this.#options.fileBytesMax;
   }
 
-  /** The highest payload id ever seen here: new ones go above it. */
+  /** The highest payload id in the journal. New ids must be greater. */
   get payloadIdMax(): number {
     let max = 0;
-    for (const id of this.#places.keys()) max = Math.max(max, id);
+    for (const id of this.#locations.keys()) max = Math.max(max, id);
     return max;
   }
 
-  /** Makes one commit durable. `body` is JSON text. Calls do not overlap: the owner groups what waits meanwhile. */
+  /**
+   * Makes one commit durable. `body` is JSON text. Calls must not overlap; the owner groups the changes that arrive
+   * meanwhile into the next commit.
+   */
   async append(body: string, payloads: readonly Payload[]): Promise<void> {
     const file = this.#beginWrite();
     const fileNumber = this.#fileNumbers.at(-1) as number;
@@ -132,14 +139,14 @@ export class Journal {
       payloads.map(({ bytes }) => bytes),
     );
     const length = parts.reduce((sum, part) => sum + part.byteLength, 0);
-    assert(length <= recordBytesMax, 'a commit is bounded by whoever groups it');
+    assert(length <= recordBytesMax, 'the caller limits the size of a commit');
     await this.#guardWrite(async () => {
       await file.write(this.#end, parts);
       await file.sync();
     });
     let offset = this.#end + recordHeaderBytes + meta.byteLength;
     for (const [id, payloadLength, crc] of rows) {
-      this.#places.set(id, { fileNumber, offset, length: payloadLength, crc });
+      this.#locations.set(id, { fileNumber, offset, length: payloadLength, crc });
       offset += payloadLength;
     }
     this.#end += length;
@@ -147,23 +154,23 @@ export class Journal {
   }
 
   /**
-   * Begins a new file with a checkpoint of the whole state, then drops files and payloads that are no longer needed.
-   * `live` are the payloads that the state names, `leased` those that readers still hold.
+   * Starts a new file with a checkpoint of the whole state, then removes the files and payloads that are no longer
+   * needed. `live` are the payloads that the state refers to, `leased` those that readers still use.
    */
   async rotate(
     body: string,
     live: ReadonlySet<number>,
     leased: ReadonlySet<number>,
   ): Promise<void> {
-    assert(this.#state === 'open', 'a journal that failed or is busy does not rotate');
+    assert(this.#state === 'open', 'only an open, idle journal rotates');
     this.#state = 'writing';
     const fileNumber = (this.#fileNumbers.at(-1) ?? 0) + 1;
-    const rows = [...live].map((id) => checkpointRow(id, this.#placeOf(id)));
+    const rows = [...live].map((id) => checkpointRow(id, this.#locationOf(id)));
     const meta = encodeMeta(rows, body);
-    const place = { kind: 'checkpoint', fileNumber, sequence: this.#sequence + 1 } as const;
-    const parts = encodeRecord(place, meta, []);
+    const identity = { kind: 'checkpoint', fileNumber, sequence: this.#sequence + 1 } as const;
+    const parts = encodeRecord(identity, meta, []);
     const full = this.#file;
-    // Until the new file is open the other is what a failure would be cut from.
+    // The current file stays open until the new one is, because a failed write is truncated from it.
     await this.#guardWrite(async () => {
       await writeFileAtomically(this.#fs, this.#options.folder, journalFileName(fileNumber), parts);
       this.#file = await this.#fs.openFile(this.#path(fileNumber), 'write');
@@ -175,46 +182,49 @@ export class Journal {
     await this.collect(live, leased);
   }
 
-  /** Forgets payloads that nobody needs and removes the files that hold nothing else. */
+  /** Removes payloads that are neither live nor leased, and the files that contain no others. */
   async collect(live: ReadonlySet<number>, leased: ReadonlySet<number>): Promise<void> {
     const needed = new Set([this.#fileNumbers.at(-1)]);
-    for (const [id, place] of this.#places) {
-      if (live.has(id) || leased.has(id)) needed.add(place.fileNumber);
-      else this.#places.delete(id);
+    for (const [id, location] of this.#locations) {
+      if (live.has(id) || leased.has(id)) needed.add(location.fileNumber);
+      else this.#locations.delete(id);
     }
     for (const number of this.#fileNumbers.filter((candidate) => !needed.has(candidate))) {
       await this.#closeReader(number);
-      await removeIfThere(this.#fs, this.#path(number));
+      await removeIfExists(this.#fs, this.#path(number));
       this.#fileNumbers = this.#fileNumbers.filter((kept) => kept !== number);
     }
   }
 
-  /** The length of a payload that the state names. */
+  /** Returns the length of a payload that the state refers to. */
   payloadLength(id: number): number {
-    return this.#placeOf(id).length;
+    return this.#locationOf(id).length;
   }
 
-  /** The bytes of a payload, checked. Reading goes on after a failed write. */
+  /** Returns the bytes of a payload after verifying their checksum. Reading still works after a failed write. */
   async read(id: number): Promise<Uint8Array> {
-    const place = this.#places.get(id);
-    if (place === undefined) throw new CodedError('payload-gone');
-    const { fileNumber } = place;
+    const location = this.#locations.get(id);
+    if (location === undefined) throw new CodedError('payload-gone');
+    const { fileNumber } = location;
     let reader = this.#readers.get(fileNumber);
     if (reader === undefined) {
       reader = this.#fs.openFile(this.#path(fileNumber), 'read');
       this.#readers.set(fileNumber, reader);
       reader.catch(() => this.#readers.delete(fileNumber));
     }
-    return readPayload(await reader, place);
+    return readPayload(await reader, location);
   }
 
   /**
-   * After a failed write: cuts what nobody was told of, so that no later reader takes it for durable. Reading goes on.
-   * May be called again if the disk refuses.
+   * Truncates the file to the last durable commit after a failed write, so that no later reader takes the incomplete
+   * record for a durable one. Reading still works. The call may be repeated if the disk fails again.
    */
-  async cut(): Promise<void> {
-    assert(this.#state === 'failed' || this.#state === 'open', 'what is being written is not cut');
-    // One that was given up without a failed write is whole.
+  async truncateToLastCommit(): Promise<void> {
+    assert(
+      this.#state === 'failed' || this.#state === 'open',
+      'a journal is not truncated during a write',
+    );
+    // Without a failed write the file is complete.
     if (this.#state === 'open') return;
     await this.#file?.truncate(this.#end);
   }
@@ -251,10 +261,10 @@ export class Journal {
     await file?.close();
   }
 
-  #placeOf(id: number): PayloadPlace {
-    const place = this.#places.get(id);
-    assert(place !== undefined, 'what the state names was appended');
-    return place;
+  #locationOf(id: number): PayloadLocation {
+    const location = this.#locations.get(id);
+    assert(location !== undefined, 'every payload of the state was appended before');
+    return location;
   }
 
   #path(fileNumber: number): string {

@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 /**
- * Makes a folder and those above it that are missing. Node's own way never ends where the system denies that a parent is
- * there although it is, as below /proc.
+ * Creates a folder and its missing parents. Node's recursive `mkdir` never returns if the system reports that an
+ * existing parent is missing, as below /proc.
  */
 export async function makeFolder(path: string): Promise<void> {
   const folder = resolve(path);
@@ -15,7 +15,7 @@ export async function makeFolder(path: string): Promise<void> {
       throw error;
     await makeFolder(dirname(folder));
     await mkdir(folder).catch(async (failure: unknown) => {
-      // Another process may have been faster.
+      // Another process may have created it meanwhile.
       if (!(await isFolder(folder))) throw failure;
     });
   }

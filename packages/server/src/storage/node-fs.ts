@@ -12,7 +12,7 @@ import { CodedError, type ErrorCode } from '../base/errors.ts';
 import type { DiskSpace, Fs, FsFile, OpenMode } from './fs.ts';
 import { makeFolder } from './make-folder.ts';
 
-/** The machine's disk. */
+/** The file system of the machine. */
 export const nodeFs: Fs = {
   makeFolder: (path) => guard('make folder', () => makeFolder(path)),
   list: (path) => guard('list folder', async () => (await readdir(path)).sort()),
@@ -112,7 +112,7 @@ async function guard<T>(operation: string, run: () => Promise<T>): Promise<T> {
 
 const codes: Readonly<Record<string, ErrorCode>> = {
   ENOENT: 'storage-missing',
-  // What is asked for is below a file.
+  // A component of the path is a file.
   ENOTDIR: 'storage-missing',
   ENOSPC: 'storage-full',
   EDQUOT: 'storage-full',
@@ -121,7 +121,7 @@ const codes: Readonly<Record<string, ErrorCode>> = {
   EPERM: 'storage-forbidden',
 };
 
-/** The path stays in the cause: it is for the log of the machine's owner, never for a client. */
+/** Converts a system error. The path is only in the cause, which goes to the operator's log and never to a client. */
 function storageError(operation: string, cause: unknown): CodedError {
   const errno = (cause as NodeJS.ErrnoException).code ?? 'unknown';
   const code = codes[errno] ?? 'storage-failed';

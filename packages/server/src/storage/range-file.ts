@@ -1,23 +1,23 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { CodedError } from '../base/errors.ts';
 
-/** A file that never changes, read by range when asked. Reads block, so this is for worker threads and tools. */
+/** An immutable file that is read by byte range. Reads are synchronous, so only worker threads and tools use it. */
 export interface RangeFile {
   readonly length: number;
   read(offset: number, length: number): Uint8Array;
-  /** Fills the target, or as much of it as there is; answers how much. */
+  /** Fills the target, up to the end of the file, and returns the number of bytes read. */
   readInto(offset: number, target: Uint8Array): number;
   close(): void;
 }
 
 export function openRangeFile(path: string): RangeFile {
-  const descriptor = openOrRefuse(path);
+  const descriptor = openOrThrow(path);
   const { size } = fstatSync(descriptor);
   const readInto = (offset: number, target: Uint8Array): number => {
     let filled = 0;
     while (filled < target.length) {
       const count = readSync(descriptor, target, filled, target.length - filled, offset + filled);
-      // A file that ends early gives what there is; lengths and checksums inside it then tell.
+      // A truncated file gives fewer bytes. The lengths and checksums inside the segment detect that.
       if (count === 0) break;
       filled += count;
     }
@@ -30,7 +30,7 @@ export function openRangeFile(path: string): RangeFile {
   return { length: size, read, readInto, close: () => closeSync(descriptor) };
 }
 
-function openOrRefuse(path: string): number {
+function openOrThrow(path: string): number {
   const unreadable = (cause: unknown) => new CodedError('file-unreadable', { path }, { cause });
   try {
     return openSync(path, 'r');

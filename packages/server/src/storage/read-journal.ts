@@ -1,20 +1,25 @@
-/** A journal as its files are, read without opening it: nothing is made, cut or synced, so a writer may be at work. */
+/**
+ * Reads a journal without opening it for writing: it creates, truncates and syncs nothing, so a writer may be active at
+ * the same time.
+ */
 import { CodedError, isCodedError } from '../base/errors.ts';
 import { type Fs, readWholeFile } from './fs.ts';
 import { type JournalContent, journalFileName, journalNamePattern } from './journal.ts';
 import { readPayload } from './read-payload.ts';
-import { type PayloadPlace, scanJournal } from './scan-journal.ts';
+import { type PayloadLocation, scanJournal } from './scan-journal.ts';
 
 export interface StoredJournal extends Pick<JournalContent, 'checkpoint' | 'commits'> {
-  readonly places: ReadonlyMap<number, PayloadPlace>;
+  readonly locations: ReadonlyMap<number, PayloadLocation>;
   /** The size of the file. */
   readonly byteLength: number;
 }
 
-/** A writer that begins a new file removes the old one, now and then; several times in a row it does not. */
+/**
+ * A writer that starts a new file may remove the file that is being read. That does not happen several times in a row.
+ */
 const attemptCountMax = 5;
 
-/** What the newest file says; `undefined` if there is none yet. */
+/** Returns the content of the newest file, or `undefined` if there is none yet. */
 export async function readJournal(folder: string, fs: Fs): Promise<StoredJournal | undefined> {
   for (let attempt = 1; ; attempt++) {
     const numbers = await listFiles(folder, fs);
@@ -42,21 +47,21 @@ async function listFiles(folder: string, fs: Fs): Promise<number[]> {
 
 function scan(bytes: Uint8Array, fileNumber: number): StoredJournal {
   const { checkpoint, commits } = scanJournal(bytes, fileNumber);
-  const places = new Map([checkpoint, ...commits].flatMap(({ payloads }) => [...payloads]));
+  const locations = new Map([checkpoint, ...commits].flatMap(({ payloads }) => [...payloads]));
   const bodies = { checkpoint: checkpoint.body, commits: commits.map(({ body }) => body) };
-  return { ...bodies, places, byteLength: bytes.length };
+  return { ...bodies, locations, byteLength: bytes.length };
 }
 
-/** The bytes of a payload of a journal that was read, checked. */
+/** Returns the bytes of a payload after verifying their checksum. */
 export async function readStoredPayload(
   folder: string,
-  place: PayloadPlace | undefined,
+  location: PayloadLocation | undefined,
   fs: Fs,
 ): Promise<Uint8Array> {
-  if (place === undefined) throw new CodedError('payload-gone');
-  const file = await fs.openFile(`${folder}/${journalFileName(place.fileNumber)}`, 'read');
+  if (location === undefined) throw new CodedError('payload-gone');
+  const file = await fs.openFile(`${folder}/${journalFileName(location.fileNumber)}`, 'read');
   try {
-    return await readPayload(file, place);
+    return await readPayload(file, location);
   } finally {
     await file.close();
   }

@@ -1,12 +1,12 @@
 import { crc32 } from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
 import type { FsFile } from './fs.ts';
-import type { PayloadPlace } from './scan-journal.ts';
+import type { PayloadLocation } from './scan-journal.ts';
 
-/** The bytes of a payload, checked. */
+/** Returns the bytes of a payload after verifying their checksum. */
 export async function readPayload(
   file: FsFile,
-  { fileNumber, offset, length, crc }: PayloadPlace,
+  { fileNumber, offset, length, crc }: PayloadLocation,
 ): Promise<Uint8Array> {
   const bytes = await file.read(offset, length);
   if (bytes.byteLength !== length || crc32(bytes) !== crc) {

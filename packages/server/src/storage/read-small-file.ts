@@ -1,7 +1,10 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { CodedError } from '../base/errors.ts';
 
-/** A file that a person wrote. What is longer than such a file can be, or has no end as a device, is refused unread. */
+/**
+ * Reads a small file, such as a configuration. Throws `cli-file-too-large` without reading further if the file is
+ * longer than `bytesMax` or endless, as a device can be.
+ */
 export function readSmallFile(path: string, bytesMax: number): Buffer {
   const bytes = Buffer.alloc(bytesMax + 1);
   const file = openSync(path, 'r');

@@ -8,35 +8,36 @@ import {
   recordLength,
 } from './journal-record.ts';
 
-/** Where the bytes of a payload are. */
-export interface PayloadPlace {
+/** The location of a payload's bytes. */
+export interface PayloadLocation {
   readonly fileNumber: number;
   readonly offset: number;
   readonly length: number;
   readonly crc: number;
 }
 
-/** A row of a commit's payload table (id, length, CRC-32); its place follows from the order. */
+/** A row of a commit's payload table: id, length, CRC-32. The location follows from the order of the rows. */
 type CommitRow = readonly [number, number, number];
-/** A row of a checkpoint's: id, file number, offset, length, CRC-32. */
+/** A row of a checkpoint's payload table: id, file number, offset, length, CRC-32. */
 type CheckpointRow = readonly [number, number, number, number, number];
 
 export interface ScannedRecord {
   readonly sequence: number;
   readonly body: unknown;
-  readonly payloads: ReadonlyMap<number, PayloadPlace>;
+  readonly payloads: ReadonlyMap<number, PayloadLocation>;
 }
 
 export interface ScannedFile {
   readonly checkpoint: ScannedRecord;
   readonly commits: readonly ScannedRecord[];
-  /** Where the next record goes. Bytes beyond it are what a crash left of a record that nobody was told of. */
+  /** The offset of the next record. Bytes beyond it are an incomplete record that was never acknowledged. */
   readonly end: number;
 }
 
 /**
- * Reads a journal file back. The tail may be torn: a crash in mid-write. A damaged record with a whole one behind it is
- * no such thing, since each was durable before the next was begun; then the file is refused and left as it is.
+ * Reads a journal file. The last record may be incomplete after a crash during its write. A damaged record before a
+ * complete one is corruption, because each record was durable before the next one was started; the file is then
+ * rejected and left unchanged.
  */
 export function scanJournal(bytes: Uint8Array, fileNumber: number): ScannedFile {
   const first = readRecord(bytes, 0, fileNumber);
@@ -56,7 +57,7 @@ export function scanJournal(bytes: Uint8Array, fileNumber: number): ScannedFile 
     sequence = next.header.sequence;
     offset += recordLength(next.header);
   }
-  if (hasRecordBehind(bytes, offset, { fileNumber, sequence })) {
+  if (hasLaterRecord(bytes, offset, { fileNumber, sequence })) {
     throw new CodedError('journal-damaged', { file: fileNumber, offset });
   }
   return { checkpoint: first.record, commits, end: offset };
@@ -72,38 +73,38 @@ function readRecord(
   if (!isRecordWhole(bytes, offset, header)) return undefined;
   const metaStart = offset + recordHeaderBytes;
   const text = new TextDecoder().decode(bytes.subarray(metaStart, metaStart + header.metaLength));
-  // Its checksum holds, so this is what we wrote.
+  // The checksum matches, so this is JSON that we wrote.
   const meta = JSON.parse(text) as { payloads: CommitRow[] | CheckpointRow[]; body: unknown };
   const payloadStart = metaStart + header.metaLength;
   const payloads =
     header.kind === 'checkpoint'
-      ? checkpointPlaces(meta.payloads as CheckpointRow[])
-      : commitPlaces(meta.payloads as CommitRow[], fileNumber, payloadStart);
+      ? checkpointLocations(meta.payloads as CheckpointRow[])
+      : commitLocations(meta.payloads as CommitRow[], fileNumber, payloadStart);
   return { header, record: { sequence: header.sequence, body: meta.body, payloads } };
 }
 
-function commitPlaces(
+function commitLocations(
   rows: readonly CommitRow[],
   fileNumber: number,
   start: number,
-): Map<number, PayloadPlace> {
-  const places = new Map<number, PayloadPlace>();
+): Map<number, PayloadLocation> {
+  const locations = new Map<number, PayloadLocation>();
   let offset = start;
   for (const [id, length, crc] of rows) {
-    places.set(id, { fileNumber, offset, length, crc });
+    locations.set(id, { fileNumber, offset, length, crc });
     offset += length;
   }
-  return places;
+  return locations;
 }
 
-function checkpointPlaces(rows: readonly CheckpointRow[]): Map<number, PayloadPlace> {
+function checkpointLocations(rows: readonly CheckpointRow[]): Map<number, PayloadLocation> {
   return new Map(
     rows.map(([id, fileNumber, offset, length, crc]) => [id, { fileNumber, offset, length, crc }]),
   );
 }
 
-/** Whether a whole record that was written later lies anywhere behind `start`. */
-function hasRecordBehind(
+/** Returns whether a complete record with a higher sequence follows anywhere after `start`. */
+function hasLaterRecord(
   bytes: Uint8Array,
   start: number,
   last: { readonly fileNumber: number; readonly sequence: number },
@@ -123,6 +124,6 @@ export function commitRow(id: number, bytes: Uint8Array, crc: number): CommitRow
   return [id, bytes.byteLength, crc];
 }
 
-export function checkpointRow(id: number, place: PayloadPlace): CheckpointRow {
-  return [id, place.fileNumber, place.offset, place.length, place.crc];
+export function checkpointRow(id: number, location: PayloadLocation): CheckpointRow {
+  return [id, location.fileNumber, location.offset, location.length, location.crc];
 }

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A process that holds the lock until it is killed. */
+/** Starts a process that holds the lock until it is killed. */
 async function startOwner(): Promise<{ kill(): Promise<void> }> {
   const url = workerUrl(import.meta.url, './writer-lock.ts').href;
   const script = `const { WriterLock } = await import(${JSON.stringify(url)});
@@ -31,7 +31,7 @@ async function startOwner(): Promise<{ kill(): Promise<void> }> {
   };
 }
 
-test('error: data-folder-unusable: what the system will not have is refused, not tried for ever', async () => {
+test('error: data-folder-unusable: a path that the system rejects is reported, not retried for ever', async () => {
   const file = join(folder, 'file');
   writeFileSync(file, '');
   for (const path of [file, join(file, 'below'), '/dev/null/below']) {
@@ -44,14 +44,14 @@ test('error: data-folder-unusable: what the system will not have is refused, not
 });
 
 test.runIf(platform === 'linux')(
-  'error: a folder below /proc, which Node tries to make for ever',
+  'error: data-folder-unusable: a folder below /proc is reported, where the mkdir of Node never returns',
   async () => {
     const code = 'data-folder-unusable';
     await expect(WriterLock.acquire('/proc/sluice/below')).rejects.toMatchObject({ code });
   },
 );
 
-test('error: F-26 data-folder-locked: a second process is refused while the first lives', async () => {
+test('error: F-26 data-folder-locked: a second process is rejected while the first one lives', async () => {
   const owner = await startOwner();
   await expect(WriterLock.acquire(folder)).rejects.toMatchObject({
     code: 'data-folder-locked',
@@ -60,7 +60,7 @@ test('error: F-26 data-folder-locked: a second process is refused while the firs
   await owner.kill();
 });
 
-test('behavior: F-26 the lock of a process that was killed is taken over', async () => {
+test('behavior: F-26 the lock of a killed process can be acquired', async () => {
   await (await startOwner()).kill();
   const lock = await WriterLock.acquire(folder);
   expect(lock.isHeld).toBe(true);
@@ -70,7 +70,7 @@ test('behavior: F-26 the lock of a process that was killed is taken over', async
   await next.release();
 });
 
-test('behavior: of many that find a dead lock at once, one takes it', async () => {
+test('behavior: one of many processes that find a dead lock at once acquires it', async () => {
   await (await startOwner()).kill();
   const outcomes = await Promise.allSettled(
     Array.from({ length: 8 }, () => WriterLock.acquire(folder)),
@@ -82,39 +82,39 @@ test('behavior: of many that find a dead lock at once, one takes it', async () =
   for (const one of outcomes) if (one.status === 'fulfilled') await one.value.release();
 });
 
-test('behavior: I-16 an owner whose socket was taken away knows that it lost the lock', async () => {
+test('behavior: I-16 an owner whose socket file was removed notices that it lost the lock', async () => {
   const lock = await WriterLock.acquire(folder);
   rmSync(socketPath(folder));
   expect(lock.isHeld).toBe(false);
   await lock.release();
 });
 
-test('behavior: I-91 a lock that was taken away is taken again, in a new term', async () => {
+test('behavior: I-91 a lost lock is reacquired in a new term', async () => {
   const lock = await WriterLock.acquire(folder);
   rmSync(socketPath(folder));
-  await lock.retake();
+  await lock.reacquire();
   expect([lock.isHeld, lock.term]).toEqual([true, 1]);
   await expect(WriterLock.acquire(folder)).rejects.toMatchObject({ code: 'data-folder-locked' });
-  await lock.retake();
+  await lock.reacquire();
   expect(lock.term).toBe(1);
   await lock.release();
 });
 
-test('error: I-16 a lock that another process has by now is not retaken, and not removed either', async () => {
+test('error: I-16 data-folder-locked: a lock that another process holds meanwhile is neither reacquired nor removed', async () => {
   const lock = await WriterLock.acquire(folder);
   rmSync(socketPath(folder));
   const owner = await startOwner();
-  await expect(lock.retake()).rejects.toMatchObject({ code: 'data-folder-locked' });
+  await expect(lock.reacquire()).rejects.toMatchObject({ code: 'data-folder-locked' });
   await lock.release();
   await expect(WriterLock.acquire(folder)).rejects.toMatchObject({ code: 'data-folder-locked' });
-  // Once that one has died its lock is nobody's.
+  // When the other process has died, its lock is free.
   await owner.kill();
-  await lock.retake();
+  await lock.reacquire();
   expect(lock.isHeld).toBe(true);
   await lock.release();
 });
 
-test('limit: a folder with a long path is locked by a socket with a short one', async () => {
+test('limit: a folder with a long path is locked by a socket with a short path', async () => {
   const deep = join(folder, 'a'.repeat(90), 'b'.repeat(90));
   mkdirSync(deep, { recursive: true });
   expect(Buffer.byteLength(socketPath(deep))).toBeLessThan(100);

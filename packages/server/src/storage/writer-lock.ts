@@ -1,6 +1,7 @@
 /**
- * One writer a data folder. The owner listens on a Unix socket in it: a second process finds it answered, and the socket
- * of an owner that died refuses, so that no stale lock has to be judged by age or process id.
+ * The lock that ensures a single writer per data folder. The owner listens on a Unix socket in the folder. A second
+ * process can connect to it; the socket of a dead owner refuses connections, so a stale lock is recognized without
+ * comparing ages or process ids. Node has no file locks without a native module.
  */
 import { createHash } from 'node:crypto';
 import { lstatSync, realpathSync } from 'node:fs';
@@ -11,9 +12,12 @@ import { join } from 'node:path';
 import { CodedError } from '../base/errors.ts';
 import { makeFolder } from './make-folder.ts';
 
-/** The system cuts longer socket paths without a word, and two folders would share one lock. */
+/** The system silently truncates longer socket paths, so that two folders could share one lock. */
 const socketPathBytesMax = 100;
-/** An owner that is stopped or very busy still has its connections accepted by the system. */
+/**
+ * The kernel accepts connections even for an owner that is stopped or very busy, so an attempt without an answer within
+ * this time counts as answered.
+ */
 const answerMsMax = 2_000;
 const attemptCountMax = 5;
 
@@ -29,7 +33,10 @@ export class WriterLock {
     this.#inode = inodeOf(path) ?? -1;
   }
 
-  /** Takes the lock of a folder, which is made if it is not there, or refuses with `data-folder-locked`. */
+  /**
+   * Acquires the lock of a folder, creating the folder if necessary. Throws `data-folder-locked` if another process
+   * holds it.
+   */
   static async acquire(folder: string): Promise<WriterLock> {
     await makeFolder(folder).catch((error: NodeJS.ErrnoException) => {
       throw unusable(folder, error);
@@ -46,18 +53,18 @@ export class WriterLock {
     throw new CodedError('data-folder-locked', { folder });
   }
 
-  /** Whether the lock is still ours. One that lost it, to whatever hand, must not write. */
+  /** Whether this process still holds the lock. A process that lost it must not write. */
   get isHeld(): boolean {
     return this.#server.listening && inodeOf(this.#path) === this.#inode;
   }
 
-  /** How often it was taken again: between two terms somebody else may have written. */
+  /** The number of times the lock was reacquired. Another process may have written between two terms. */
   get term(): number {
     return this.#term;
   }
 
-  /** Takes the lock again if it was lost and nobody has it; else refuses with `data-folder-locked`. */
-  async retake(): Promise<void> {
+  /** Reacquires the lock if it was lost and is free. Throws `data-folder-locked` if another process holds it. */
+  async reacquire(): Promise<void> {
     for (let attempt = 0; attempt < attemptCountMax && !this.isHeld; attempt++) {
       if (inodeOf(this.#path) !== undefined) {
         if (await isAnswered(this.#path)) break;
@@ -75,7 +82,10 @@ export class WriterLock {
     if (!this.isHeld) throw new CodedError('data-folder-locked');
   }
 
-  /** Closing removes the socket, whosever it is: one that another process has put there is left, and ours to our end. */
+  /**
+   * Releases the lock. Closing the server removes the socket file, even if another process created it. In that case the
+   * server stays open until this process exits.
+   */
   async release(): Promise<void> {
     const isOthers = ![undefined, this.#inode].includes(inodeOf(this.#path));
     if (!this.#server.listening || isOthers) return;
@@ -122,8 +132,9 @@ function isAnswered(path: string): Promise<boolean> {
 }
 
 /**
- * Two processes may find the same dead socket. Moving it away first and asking it again shows whether the other one has
- * put its own there meanwhile; that one then notices that it no longer holds the lock. False if it was not dead.
+ * Removes the socket of a dead owner. Two processes may find the same one, so the socket is renamed first and tested
+ * again: if it now answers, another process has just put its own there, and it is moved back. That process notices that
+ * it does not hold the lock. Returns false if the socket was not dead.
  */
 async function removeDead(path: string, attempt: number): Promise<boolean> {
   const aside = `${path}.${process.pid}.${attempt}`;

@@ -1,7 +1,7 @@
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
-import { findPreviousBlocks, type ReadHeaders } from '../chain/find-blocks.ts';
+import { findPreviousBlocks, findReplacedSlot, type ReadHeaders } from '../chain/find-blocks.ts';
 import type { BlockRef } from '../ledger/block.ts';
-import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import type { Slot } from '../ledger/primitives.ts';
 
 /** Where a request wants to read. */
 export interface StreamRange {
@@ -49,7 +49,8 @@ export async function decideStart(
 
 /** A block that a fork of ours took away is wrong at any height; on the finalized stream, once its slot is final. */
 function isOrphan(snapshot: ChainSnapshot, range: StreamRange): boolean {
-  const slot = snapshot.replaced.get(range.parentBlockHash as BlockHash);
+  if (range.parentBlockHash === undefined) return false;
+  const slot = findReplacedSlot(snapshot, range.parentBlockHash);
   if (slot === undefined) return false;
   return !range.finalizedOnly || (snapshot.finalized !== null && slot <= snapshot.finalized.number);
 }

@@ -1,6 +1,6 @@
 import { assert } from '../base/assert.ts';
 import { type CodedError, isCodedError } from '../base/errors.ts';
-import { SharedRooms } from '../base/shared-rooms.ts';
+import { SharedBufferPool } from '../base/shared-buffer-pool.ts';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
@@ -53,7 +53,7 @@ export class EngineEvaluator implements BlockEvaluator {
   #nextTurn = 0;
   /** Blocks on their way to the threads: at the head all queries ask for the same one at once. */
   readonly #opening = new Map<string, Promise<void>>();
-  readonly #rooms = new SharedRooms(roomLimits);
+  readonly #rooms = new SharedBufferPool(roomLimits);
 
   constructor({ dataset, pool }: EngineEvaluatorModules) {
     this.#dataset = dataset;
@@ -212,7 +212,7 @@ export class EngineEvaluator implements BlockEvaluator {
       return room ?? new Uint8Array(new SharedArrayBuffer(length));
     };
     const opening = this.#dataset.readHotBlock(block, allocate).then((bytes) => {
-      const giveBack = () => this.#rooms.put(bytes.buffer as SharedArrayBuffer);
+      const giveBack = () => this.#rooms.release(bytes.buffer as SharedArrayBuffer);
       this.#segments.open(
         key,
         { kind: 'memory', bytes },

@@ -1,9 +1,9 @@
 /** From unknown values to a configuration: strict, total, and with the line of everything that is wrong. */
 import type { TSchema } from 'typebox';
 import { CodedError, type ErrorCode, type ErrorDetail } from '../../base/errors.ts';
+import { findNearestName } from '../../base/find-nearest-name.ts';
 import { type ConfigTree, keyOf, pathBelow } from './config-tree.ts';
 import { fitsSchema } from './fits-schema.ts';
-import { nearestName } from './nearest-name.ts';
 import type { SchemaNode } from './schema-node.ts';
 
 export interface AppliedSchema {
@@ -114,7 +114,7 @@ class SchemaReader {
 
   #refuseUnknown(key: string, known: readonly string[], path: string): void {
     const below = pathBelow(path, key);
-    const nearest = nearestName(key, known);
+    const nearest = findNearestName(key, known);
     const hint = nearest === undefined ? { known: known.join(' ') } : { nearest };
     this.#refuse('config-key-unknown', { key: below, ...this.#lineOf(below), ...hint });
   }

@@ -444,5 +444,4 @@ export type SourceConfig = DatasetConfig['sources'][number];
 export type RpcSourceConfig = Extract<SourceConfig, { kind: 'rpc' }>;
 export type PortalSourceConfig = Extract<SourceConfig, { kind: 'portal' }>;
 export type SimulatorSourceConfig = Extract<SourceConfig, { kind: 'simulator' }>;
-export type FilesSourceConfig = Extract<SourceConfig, { kind: 'files' }>;
 export type ConfigLimits = Config['limits'];

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** A clock that stands still until a test moves it. */
+/** A clock that advances only when a test calls `advance`. */
 export class ManualClock implements Clock {
   #nowMs = 0;
   #sleepers: { readonly atMs: number; readonly wake: () => void }[] = [];

@@ -1,11 +1,25 @@
+import { decodeBase58, encodeBase58 } from '../../base/base58.ts';
 import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
-import type { BlockHash, Slot } from '../../ledger/primitives.ts';
+import { type BlockHash, parseBlockHash, toBlockHash, toSlot } from '../../ledger/primitives.ts';
 import type { HotBlock, SealedSegment } from '../chain-snapshot.ts';
 
-export const slot = (value: number) => value as Slot;
-export const hash = (value: string) => value as BlockHash;
+export const slot = toSlot;
 
-/** A block of the chain named `branch`: its hash is its name, `a7` for slot 7. */
+/** Returns a block hash that encodes a short name such as `a7`. A text that is a hash already is returned unchanged. */
+export function hash(name: string): BlockHash {
+  const known = parseBlockHash(name);
+  if (known !== undefined) return known;
+  const bytes = new Uint8Array(32);
+  bytes.set(new TextEncoder().encode(name));
+  return toBlockHash(encodeBase58(bytes));
+}
+
+/** Returns the short name that a hash was made from. */
+export function nameOf(blockHash: string): string {
+  return new TextDecoder().decode(decodeBase58(blockHash)).replace(/\0+$/, '');
+}
+
+/** Returns a header of the chain named `branch`, whose hash encodes branch and slot: `a7` for slot 7. */
 export function makeHeader(
   branch: string,
   number: number,
@@ -25,7 +39,7 @@ export function ref(name: string): BlockRef {
   return { number: slot(Number(name.replace(/^\D+/, ''))), hash: hash(name) };
 }
 
-/** A linked run of hot blocks at these slots, on top of `parent`. */
+/** Returns a linked run of hot blocks at these slots, on top of `parent`. */
 export function makeRun(
   branch: string,
   slots: readonly number[],

@@ -193,11 +193,11 @@ describe('sluice verify', () => {
     expect(out).toMatch(/^mine: segments\/\S+\.segment: .*\(unit .+\) \[segment-damaged\]\n$/);
   });
 
-  test('error: storage-missing: a plain file is no data folder, and that is told by its name', async () => {
+  test('error: storage-missing: a plain file is not a data folder, and the error names it', async () => {
     const path = join(folder, 'plain-file');
     writeFileSync(path, '');
     const { code, err } = await run('verify', '--data', path);
-    expect([code, err]).toEqual([1, expect.stringContaining(`not there (folder ${path}`)]);
+    expect([code, err]).toEqual([1, expect.stringContaining(`does not exist (folder ${path}`)]);
   });
 
   test('error: nothing to verify is no success', async () => {

@@ -143,7 +143,7 @@ function arbitraryRange(blocks: readonly Block[]) {
 }
 
 /** A legal body, as a client might write it. */
-export function arbitraryQueryBody(blocks: readonly Block[]): Arbitrary<QueryBody> {
+function arbitraryQueryBody(blocks: readonly Block[]): Arbitrary<QueryBody> {
   return fc
     .constantFrom(...DIALECTS)
     .chain((dialect) =>

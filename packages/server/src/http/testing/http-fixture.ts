@@ -157,7 +157,7 @@ export interface Answer {
   readonly isComplete: boolean;
 }
 
-export function send(port: number, { method, path, headers, body }: SendOptions): Promise<Answer> {
+function send(port: number, { method, path, headers, body }: SendOptions): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(
       { host: '127.0.0.1', port, method, path, headers: headers ?? {}, agent: false },

@@ -9,7 +9,7 @@ const { FollowedSource } = await load('ingest/followed-source.js');
 const { startPreparerPool } = await load('ingest/preparer-pool.js');
 const { mergeSegments } = await load('segment/merge-segments.js');
 const { openSegment } = await load('segment/open-segment.js');
-const { SegmentParts } = await load('dataset/made-segment.js');
+const { SegmentBuffer } = await load('dataset/merge/built-segment.js');
 const { nodeFs } = await load('storage/node-fs.js');
 const { WriterLock } = await load('storage/writer-lock.js');
 const { systemClock } = await load('base/clock.js');
@@ -17,7 +17,7 @@ const { Random } = await load('base/random.js');
 
 const lock = await WriterLock.acquire(folder);
 const merge = async (segments) => {
-  const parts = new SegmentParts();
+  const parts = new SegmentBuffer();
   parts.append(mergeSegments(segments.map((bytes) => openSegment(bytes))));
   return parts.finish();
 };

@@ -4,6 +4,7 @@ const [dist, folder, url, more = '{}'] = process.argv.slice(2);
 const { limits, retention } = JSON.parse(more);
 const load = (path) => import(`${dist}${path}`);
 const { Dataset } = await load('dataset/dataset.js');
+const { createDataset, datasetExists } = await load('dataset/create-dataset.js');
 const { Ingester } = await load('ingest/ingester.js');
 const { startPreparerPool } = await load('ingest/preparer-pool.js');
 const { nodeFs } = await load('storage/node-fs.js');
@@ -14,9 +15,9 @@ const { Random } = await load('base/random.js');
 const lock = await WriterLock.acquire(folder);
 const modules = { fs: nodeFs, clock: systemClock, isLockHeld: () => lock.isHeld };
 const own = `${folder}/ledger`;
-if (!(await Dataset.isThere(own, nodeFs))) {
+if (!(await datasetExists(own, nodeFs))) {
   const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
-  await Dataset.create(own, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, modules);
+  await createDataset(own, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, modules);
 }
 const dataset = await Dataset.open(
   {

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { Random } from '../../base/random.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import { createDataset, datasetExists } from '../../dataset/create-dataset.ts';
 import { Dataset } from '../../dataset/dataset.ts';
 import type { DatasetLimits } from '../../dataset/dataset-limits.ts';
 import type { Retention } from '../../dataset/retention.ts';
@@ -53,9 +54,9 @@ export async function followNodes(
     isLockHeld: () => true,
   };
   const folder = 'data/ledger';
-  if (!(await Dataset.isThere(folder, modules.fs))) {
+  if (!(await datasetExists(folder, modules.fs))) {
     const content = { aliases: [], genesisHash: null, metaOptional: false, allowMissing: [] };
-    await Dataset.create(folder, { name: 'ledger', votes: 'drop', ...content }, modules);
+    await createDataset(folder, { name: 'ledger', votes: 'drop', ...content }, modules);
   }
   const dataset = await Dataset.open(
     { folder, realTime: true, limits: options.limits ?? {} },

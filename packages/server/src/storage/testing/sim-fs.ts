@@ -1,6 +1,6 @@
 /**
- * A disk in memory that forgets what was not synced, tears what was half written, and fails on demand. Everything random
- * comes from the caller, so that a seed replays a run.
+ * A simulated disk in memory that loses unsynced data, tears partial writes, and fails on demand. All randomness comes
+ * from the caller, so that a seed reproduces a run.
  */
 import { assert } from '../../base/assert.ts';
 import { CodedError } from '../../base/errors.ts';
@@ -11,17 +11,17 @@ export type SimFault = 'EIO' | 'ENOSPC' | 'kill';
 export interface SimOperation {
   readonly name: string;
   readonly path: string;
-  /** 0 for the first operation since the disk was made or restarted. */
+  /** Counted from 0 since the disk was created or restarted. */
   readonly index: number;
 }
 
-/** The process that used the disk is gone: nothing it does reaches it any more. */
+/** Thrown by every operation of a process that was killed. */
 export class SimKilled extends Error {}
 
 interface Inode {
   current: Uint8Array;
   durable: Uint8Array;
-  /** Written since the last sync: [start, end). */
+  /** Byte ranges written since the last sync: [start, end). */
   dirty: [number, number][];
 }
 
@@ -36,9 +36,9 @@ export class SimFs implements Fs {
   #operationCount = 0;
   #killed = false;
   #epoch = 0;
-  /** Files that were opened and not closed, in this life of the process. */
+  /** The number of open files of the current process. */
   openFileCount = 0;
-  /** Decides the fate of each operation; `undefined` lets it through. */
+  /** Returns the fault to inject into an operation, or `undefined` for none. */
   fault: (operation: SimOperation) => SimFault | undefined = () => undefined;
   diskSpace: DiskSpace = { freeBytes: 1e12, totalBytes: 2e12 };
 
@@ -46,7 +46,7 @@ export class SimFs implements Fs {
     return this.#operationCount;
   }
 
-  /** The process died; what it wrote is in the system's cache and survives. */
+  /** Simulates a process crash: written data is in the page cache and survives. */
   restart(): void {
     this.#killed = false;
     this.#epoch++;
@@ -55,7 +55,7 @@ export class SimFs implements Fs {
     this.fault = () => undefined;
   }
 
-  /** The machine lost power. Of what was not synced any part may survive: some sectors, some names. */
+  /** Simulates a power loss: of the unsynced data, any subset of sectors and directory entries may survive. */
   powerLoss(random: () => number): void {
     const entries = new Map(this.#durableEntries);
     for (const operation of this.#unsyncedFolderOperations) {
@@ -78,14 +78,14 @@ export class SimFs implements Fs {
     return this.#inode(path).current.slice();
   }
 
-  /** Puts bytes there, durable at once: rot, or what an earlier run left. */
+  /** Replaces a file's content durably, to simulate bit rot or the files of an earlier run. */
   writeRaw(path: string, bytes: Uint8Array): void {
     const inode = { current: bytes.slice(), durable: bytes.slice(), dirty: [] };
     this.#entries.set(path, inode);
     this.#durableEntries.set(path, inode);
   }
 
-  /** A disk with the same content, all of it durable. */
+  /** Returns a disk with the same content, all of it durable. */
   copy(): SimFs {
     const copy = new SimFs();
     for (const [path, { current }] of this.#entries) copy.writeRaw(path, current);
@@ -163,7 +163,8 @@ export class SimFs implements Fs {
     let isOpen = true;
     this.openFileCount++;
     const step = (name: string) => {
-      if (epoch !== this.#epoch) throw new SimKilled('a handle of a process that is gone');
+      if (epoch !== this.#epoch)
+        throw new SimKilled('the process that opened this file was killed');
       return this.#step(name, path);
     };
     return {
@@ -178,7 +179,7 @@ export class SimFs implements Fs {
       write: async (offset, parts) => {
         const bytes = Buffer.concat(parts);
         const fate = this.#peek('write', path);
-        // A full disk takes a part; so does a kill in mid-write.
+        // A full disk, or a kill during the write, leaves half of the bytes.
         writeInode(inode, offset, fate === undefined ? bytes : bytes.subarray(0, bytes.length / 2));
         step('write');
       },
@@ -187,14 +188,14 @@ export class SimFs implements Fs {
         inode.current = inode.current.slice(0, length);
       },
       sync: async () => {
-        // A failed sync drops what was dirty: the next one has nothing left to do and says so gladly.
+        // A failed sync clears the dirty ranges, as Linux does: the next sync succeeds without writing them.
         if (this.#peek('sync', path) === 'EIO') inode.dirty = [];
         step('sync');
         syncInode(inode);
       },
       close: async () => {
         if (epoch !== this.#epoch) return;
-        // A file is closed also where the system says that it was not.
+        // The file counts as closed even if `close` reports an error.
         if (isOpen) this.openFileCount--;
         isOpen = false;
         this.#step('close', path);
@@ -218,7 +219,9 @@ export class SimFs implements Fs {
   }
 }
 
-/** Views of buffers with room to grow: files here are appended to thousands of times. */
+/**
+ * Returns the bytes with another length. Buffers have spare capacity, because tests append to files thousands of times.
+ */
 function resize(bytes: Uint8Array, length: number): Uint8Array {
   if (bytes.byteOffset + length <= bytes.buffer.byteLength) {
     return new Uint8Array(bytes.buffer, bytes.byteOffset, length);
@@ -230,7 +233,7 @@ function resize(bytes: Uint8Array, length: number): Uint8Array {
 
 function writeInode(inode: Inode, offset: number, bytes: Uint8Array): void {
   const { byteLength } = inode.current;
-  assert(offset <= byteLength, 'no writer leaves holes');
+  assert(offset <= byteLength, 'no write starts beyond the end of the file');
   inode.current = resize(inode.current, Math.max(byteLength, offset + bytes.byteLength));
   inode.current.set(bytes, offset);
   inode.dirty.push([offset, offset + bytes.byteLength]);

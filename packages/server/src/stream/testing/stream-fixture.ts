@@ -10,7 +10,7 @@ import { ManualClock, settle } from './manual-clock.ts';
 import { MemoryDataset } from './memory-dataset.ts';
 import { ReferenceEvaluator } from './reference-evaluator.ts';
 
-export function matchQuery(body: Record<string, unknown>): Query {
+function matchQuery(body: Record<string, unknown>): Query {
   const query = {
     fields: { block: { number: true, hash: true }, reward: { pubKey: true } },
     rewards: [{ pubkey: [MATCH] }],

@@ -9,7 +9,7 @@ export function custom(code: number, line?: string): Cause {
   return line === undefined ? cause : { ...cause, line };
 }
 
-export function anchor(code: number, name: string, message: string): Cause {
+function anchor(code: number, name: string, message: string): Cause {
   const text = `Error Code: ${name}. Error Number: ${code}. Error Message: ${message}.`;
   return custom(code, `AnchorError occurred. ${text}`);
 }

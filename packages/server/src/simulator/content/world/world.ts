@@ -53,7 +53,7 @@ const VAST_LAMPORTS = 2n ** 53n + 1n;
 const VAST_SUPPLY = 2n ** 64n - 1n;
 const POOL_COINS = 20_000;
 export const LIQUIDITY_SUPPLY = 100_000 * COIN;
-export const RESERVE_DOLLARS = 40_000_000;
+const RESERVE_DOLLARS = 40_000_000;
 export const NO_ACCOUNT = -1;
 /** From one voter of a block to the next. */
 export const VALIDATOR_STEP = 7;

@@ -1,0 +1,88 @@
+import { LRUCache } from 'lru-cache';
+import { assert } from '../base/assert.ts';
+import { discard } from '../base/discard.ts';
+import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
+import type { Block, BlockHeader } from '../ledger/block.ts';
+import { decodeBlocks } from '../segment/decode-blocks.ts';
+import { openSegment } from '../segment/open-segment.ts';
+import type { Payload } from '../storage/journal.ts';
+import type { DatasetLimits } from './dataset-limits.ts';
+import type { Allocate } from './dataset-reader.ts';
+import type { SegmentStore } from './segment-store.ts';
+
+/** An estimate of the memory that a header takes. */
+const headerBytes = 400;
+/** An estimate of how much larger a decoded block is than its encoded form. */
+const decodedGrowth = 12;
+
+export interface BlockReaderModules {
+  readonly segments: SegmentStore;
+  /** Reads the bytes of a hot block from the journal. The caller owns the buffer. */
+  readonly readPayload: (id: number) => Promise<Uint8Array>;
+}
+
+/** Reads hot blocks and the headers of segments through LRU caches that are limited by size. */
+export class BlockReader {
+  readonly #modules: BlockReaderModules;
+  readonly #payloadBytesMax: number;
+  readonly #payloads: LRUCache<number, Uint8Array>;
+  readonly #blocks: LRUCache<number, { readonly block: Block; readonly bytes: number }>;
+  readonly #headers: LRUCache<string, readonly BlockHeader[]>;
+
+  constructor(limits: DatasetLimits, modules: BlockReaderModules) {
+    this.#modules = modules;
+    this.#payloadBytesMax = limits.payloadCacheBytesMax;
+    this.#payloads = new LRUCache({
+      maxSize: limits.payloadCacheBytesMax,
+      sizeCalculation: ({ byteLength }) => byteLength,
+      dispose: (bytes) => discard(bytes),
+    });
+    this.#blocks = new LRUCache({
+      maxSize: limits.blockCacheBytesMax,
+      sizeCalculation: ({ bytes }) => bytes,
+    });
+    this.#headers = new LRUCache({
+      maxSize: limits.headerCacheBytesMax,
+      sizeCalculation: (headers) => headers.length * headerBytes,
+    });
+  }
+
+  /** Caches the bytes of new blocks and takes ownership of their buffers. */
+  addPayloads(payloads: readonly Payload[]): void {
+    for (const { id, bytes } of payloads) {
+      if (bytes.byteLength > this.#payloadBytesMax) discard(bytes);
+      else this.#payloads.set(id, bytes);
+    }
+  }
+
+  async readHotBlock(
+    { payload }: HotBlock,
+    allocate: Allocate = (length) => new Uint8Array(length),
+  ): Promise<Uint8Array> {
+    const cached = this.#payloads.get(payload);
+    const bytes = cached ?? (await this.#modules.readPayload(payload));
+    // The caller gets a copy, because the cache may evict and free its buffer at any time.
+    const copy = allocate(bytes.length);
+    copy.set(bytes);
+    if (bytes !== cached) discard(bytes);
+    return copy;
+  }
+
+  async decodeHotBlock(hot: HotBlock): Promise<Block> {
+    const cached = this.#blocks.get(hot.payload);
+    if (cached !== undefined) return cached.block;
+    const bytes = await this.readHotBlock(hot);
+    const [block] = decodeBlocks(openSegment(bytes));
+    assert(block !== undefined, 'a hot block is stored as a segment of one block');
+    this.#blocks.set(hot.payload, { block, bytes: bytes.byteLength * decodedGrowth });
+    return block;
+  }
+
+  async readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {
+    const cached = this.#headers.get(segment.id);
+    if (cached !== undefined) return cached;
+    const headers = await this.#modules.segments.readHeaders(segment);
+    this.#headers.set(segment.id, headers);
+    return headers;
+  }
+}

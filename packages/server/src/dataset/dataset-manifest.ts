@@ -1,0 +1,45 @@
+import { CodedError } from '../base/errors.ts';
+import type { Fs } from '../storage/fs.ts';
+import type { DatasetDescription, OptionalKind } from './dataset-reader.ts';
+import { type Manifest, readManifest, writeManifest } from './manifest.ts';
+
+/** The manifest of an open dataset. Changes are durable when their promise resolves. */
+export class DatasetManifest {
+  readonly #folder: string;
+  readonly #fs: Fs;
+  #content: Manifest;
+
+  private constructor(folder: string, fs: Fs, content: Manifest) {
+    this.#folder = folder;
+    this.#fs = fs;
+    this.#content = content;
+  }
+
+  static async open(folder: string, fs: Fs): Promise<DatasetManifest> {
+    return new DatasetManifest(folder, fs, await readManifest(fs, folder));
+  }
+
+  describe(realTime: boolean): DatasetDescription {
+    const { name, aliases, votes, metaOptional, genesisHash, from } = this.#content;
+    const allowMissing: OptionalKind[] = [...this.#content.allowMissing];
+    if (metaOptional) allowMissing.push('meta');
+    return { name, aliases, realTime, votes, allowMissing, genesisHash, from };
+  }
+
+  async adoptGenesis(genesisHash: string): Promise<void> {
+    const known = this.#content.genesisHash;
+    if (known === genesisHash) return;
+    if (known !== null) throw new CodedError('dataset-genesis-differs', { genesisHash, known });
+    await this.#write({ genesisHash });
+  }
+
+  update(changes: Partial<Pick<Manifest, 'aliases' | 'from'>>): Promise<void> {
+    return this.#write(changes);
+  }
+
+  async #write(changes: Partial<Manifest>): Promise<void> {
+    const content = { ...this.#content, ...changes };
+    await writeManifest(this.#fs, this.#folder, content);
+    this.#content = content;
+  }
+}

@@ -1,0 +1,84 @@
+import type { Clock } from '../base/clock.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
+import type { DiskSpace, Fs } from '../storage/fs.ts';
+import type { AlarmBoard } from './alarm-board.ts';
+import type { DatasetLimits } from './dataset-limits.ts';
+import type { StorageStatus } from './dataset-reader.ts';
+
+export interface FreeSpaceOptions {
+  readonly folder: string;
+  readonly limits: Pick<DatasetLimits, 'diskFloorBytes' | 'diskFloorShare' | 'spaceCheckEveryMs'>;
+}
+
+export interface FreeSpaceModules {
+  readonly fs: Fs;
+  readonly clock: Clock;
+  readonly alarms: AlarmBoard;
+  /** Called when the free space of the folder cannot be read, for example because the folder was deleted. */
+  readonly onUnreadable: (error: CodedError) => void;
+}
+
+/** Stops writing while the free disk space is below the configured minimum, and lets it resume afterwards. */
+export class FreeSpace {
+  readonly #options: FreeSpaceOptions;
+  readonly #modules: FreeSpaceModules;
+  #freeBytes: number | null = null;
+  #shortage: Extract<StorageStatus, { kind: 'disk-floor' }> | undefined;
+  #measuredMs = Number.NEGATIVE_INFINITY;
+  #measurement: Promise<void> | undefined;
+
+  constructor(options: FreeSpaceOptions, modules: FreeSpaceModules) {
+    this.#options = options;
+    this.#modules = modules;
+  }
+
+  /** The last measured value, or null before the first measurement. */
+  get freeBytes(): number | null {
+    return this.#freeBytes;
+  }
+
+  get shortage(): Extract<StorageStatus, { kind: 'disk-floor' }> | undefined {
+    return this.#shortage;
+  }
+
+  /**
+   * Throws `disk-floor-reached` if there is too little space. Measures at an interval. If the last measurement found enough
+   * space, the call does not wait for the next one: otherwise the next block of a run would be checked against a chain
+   * that lacks its parent. During a shortage all commits wait for the same measurement, so that they stay in order.
+   */
+  async check(): Promise<void> {
+    const { clock, alarms } = this.#modules;
+    const isDue = clock.nowMs() - this.#measuredMs >= this.#options.limits.spaceCheckEveryMs;
+    if (isDue) {
+      this.#measurement ??= this.#measure().finally(() => {
+        this.#measurement = undefined;
+      });
+    }
+    if (this.#freeBytes === null || this.#shortage !== undefined) await this.#measurement;
+    if (this.#shortage === undefined) return;
+    const { freeBytes, floorBytes } = this.#shortage;
+    const error = new CodedError('disk-floor-reached', { freeBytes, floorBytes });
+    alarms.raise('disk-floor-reached', error);
+    throw error;
+  }
+
+  async #measure(): Promise<void> {
+    const { fs, clock, onUnreadable } = this.#modules;
+    try {
+      this.#update(await fs.space(this.#options.folder));
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      onUnreadable(error);
+    }
+    this.#measuredMs = clock.nowMs();
+  }
+
+  #update({ freeBytes, totalBytes }: DiskSpace): void {
+    const { diskFloorBytes, diskFloorShare } = this.#options.limits;
+    const floorBytes = Math.min(diskFloorBytes, totalBytes * diskFloorShare);
+    this.#freeBytes = freeBytes;
+    this.#shortage = undefined;
+    if (freeBytes < floorBytes) this.#shortage = { kind: 'disk-floor', freeBytes, floorBytes };
+    else this.#modules.alarms.clear('disk-floor-reached');
+  }
+}

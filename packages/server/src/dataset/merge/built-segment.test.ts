@@ -1,0 +1,33 @@
+import { crc32 } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { buildSegment } from '../../segment/build-segment.ts';
+import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
+import { SegmentBuffer } from './built-segment.ts';
+
+const blocks = simulatedBlocks({
+  content: { transactionsPerBlock: 2, votes: 0 },
+  firstSlot: 100,
+  blockCount: 3,
+});
+const bytes = buildSegment(blocks);
+
+test('default: chunks of any length give the same bytes, checksum and hashes', () => {
+  for (const chunkBytes of [1, 7, 64, 65, 1_000, bytes.length]) {
+    const buffer = new SegmentBuffer({ partBytes: 64 });
+    for (let at = 0; at < bytes.length; at += chunkBytes)
+      buffer.append(bytes.subarray(at, at + chunkBytes));
+    const { parts, byteLength, checksum, hashes } = buffer.finish();
+    expect(Buffer.compare(Buffer.concat(parts), bytes)).toBe(0);
+    expect(new Set(parts.slice(0, -1).map(({ length }) => length))).toEqual(new Set([64]));
+    expect([byteLength, checksum]).toEqual([bytes.length, crc32(bytes)]);
+    expect(hashes).toEqual(blocks.map(({ header }) => header.hash));
+  }
+});
+
+test('limit: a read ends at the end of the segment', () => {
+  const buffer = new SegmentBuffer({ partBytes: 10 });
+  buffer.append(Uint8Array.from({ length: 25 }, (_, i) => i));
+  expect([...buffer.read(8, 4)]).toEqual([8, 9, 10, 11]);
+  expect([...buffer.read(22, 10)]).toEqual([22, 23, 24]);
+  expect(buffer.read(30, 10).length).toBe(0);
+});

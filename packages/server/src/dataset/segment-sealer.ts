@@ -1,0 +1,81 @@
+import type { ChainSnapshot, HotBlock } from '../chain/chain-snapshot.ts';
+import type { BlockHeader } from '../ledger/block.ts';
+import type { ChainWriter } from './chain-writer.ts';
+import { chooseBlocksToSeal } from './choose-blocks-to-seal.ts';
+import type { DatasetLimits } from './dataset-limits.ts';
+import type { DatasetWriter } from './dataset-writer.ts';
+import type { BuiltSegment } from './merge/built-segment.ts';
+import type { SegmentSequence } from './merge/merge-thread.ts';
+import type { SegmentStore } from './segment-store.ts';
+
+export interface SegmentSealerModules {
+  readonly chain: ChainWriter;
+  readonly writer: DatasetWriter;
+  readonly segments: SegmentStore;
+  /** Merges several segments into one. */
+  readonly merge: (segments: SegmentSequence) => Promise<BuiltSegment>;
+}
+
+/** Stores finalized blocks as segment files and commits them to the chain. */
+export class SegmentSealer {
+  readonly #limits: DatasetLimits;
+  readonly #modules: SegmentSealerModules;
+
+  constructor(limits: DatasetLimits, modules: SegmentSealerModules) {
+    this.#limits = limits;
+    this.#modules = modules;
+  }
+
+  /** Seals the lowest finalized hot blocks of a leased snapshot. Returns false if there are too few of them. */
+  async seal(snapshot: ChainSnapshot): Promise<boolean> {
+    const { chain, writer, merge } = this.#modules;
+    const blocks = chooseBlocksToSeal(snapshot, this.#limits, ({ payload }) =>
+      chain.payloadLength(payload),
+    );
+    if (blocks.length === 0) return false;
+    await writer.space.check();
+    const built = await merge(readPayloads(chain, blocks));
+    await this.#commit(
+      'seal',
+      built,
+      blocks.map(({ header }) => header),
+    );
+    return true;
+  }
+
+  append(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<ChainSnapshot> {
+    return this.#commit('append-sealed', built, headers);
+  }
+
+  async prepend(
+    payloads: readonly Uint8Array[],
+    headers: readonly BlockHeader[],
+  ): Promise<ChainSnapshot> {
+    const { writer, merge } = this.#modules;
+    await writer.space.check();
+    return this.#commit('prepend', await merge(payloads), headers);
+  }
+
+  /** The file is durable before the commit that refers to it. A crash in between leaves an unused file. */
+  async #commit(
+    kind: 'seal' | 'append-sealed' | 'prepend',
+    built: BuiltSegment,
+    headers: readonly BlockHeader[],
+  ): Promise<ChainSnapshot> {
+    const { writer, segments } = this.#modules;
+    await writer.space.check();
+    const segment = await segments.write(built, headers);
+    try {
+      return await writer.commit([{ kind, segments: [segment] }]);
+    } finally {
+      segments.settle(segment);
+    }
+  }
+}
+
+async function* readPayloads(
+  chain: ChainWriter,
+  blocks: readonly HotBlock[],
+): AsyncGenerator<Uint8Array> {
+  for (const { payload } of blocks) yield await chain.readPayload(payload);
+}
