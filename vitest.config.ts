@@ -26,8 +26,8 @@ const project = (name: string, include: readonly string[], exclude: readonly str
  */
 const programs = ['bench', 'command', 'service'].map((folder) => `test/${folder}/**/*.test.ts`);
 const tidy = ['test/tidy/**/*.test.ts'];
-/** The tests against a real node have their own configuration. */
-const node = ['test/node/**'];
+/** The tests against a real node, and of consumers under forks and kills, have configurations of their own. */
+const apart = ['test/node/**', 'test/client/**', 'test/examples/**', 'test/guide/**'];
 
 export default defineConfig({
   test: {
@@ -36,7 +36,7 @@ export default defineConfig({
       project('layers', ['packages/*/src/**/*.test.ts']),
       project('programs', programs),
       project('tidy', tidy),
-      project('whole', ['test/*/**/*.test.ts'], [...programs, ...tidy, ...node]),
+      project('whole', ['test/*/**/*.test.ts'], [...programs, ...tidy, ...apart]),
     ],
   },
 });

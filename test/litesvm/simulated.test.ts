@@ -34,7 +34,7 @@ const EXECUTABLE = new Set([
 const TOKEN_RENT = 2_039_280n;
 const MINT_RENT = 1_461_600n;
 /** Blocks of the window's start. */
-const FIRST_COUNT = 30;
+const FIRST_COUNT = 60;
 const EXECUTED_MIN = 60;
 
 interface WireInstruction {
