@@ -57,7 +57,7 @@ const entryPoints = [
   /^packages\/web\/src\/page\.ts$/,
   /^bench\/run\.ts$/,
   /^examples\/[^/]+\.ts$/,
-  /^(test\/node\/)?vitest\.config\.ts$/,
+  /^(test\/(client|node)\/)?vitest\.config\.ts$/,
   /^test\/build-once\.ts$/,
   /\.test\.ts$/,
 ];
