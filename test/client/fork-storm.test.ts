@@ -1,5 +1,5 @@
 /**
- * The client against the real service while the ledger forks, connections break and the service is killed. `npm test`
+ * The client against the real service while the ledger forks, connections break and the service is killed. `npm run test:consumers`
  * runs a short storm; `npm run test:client` runs 10,000 blocks of it.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
