@@ -97,12 +97,12 @@ export class SegmentRun {
     kernel.bytes.fill(0, this.#lines, this.#state + stateBytes);
     this.#out = kernel.allocate(this.#outBytes);
     this.#at = this.#out;
-    open.users++;
+    open.enter();
   }
 
   release(): void {
     const kernel = this.#kernel;
-    this.#open.users--;
+    this.#open.leave();
     this.#headers.users--;
     kernel.release(this.#out);
     kernel.release(this.#lines);
