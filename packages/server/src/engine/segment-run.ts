@@ -144,6 +144,10 @@ export class SegmentRun {
     return (this.#open.segment.headers[block] as BlockHeader).number;
   }
 
+  hashOf(block: number): string {
+    return (this.#open.segment.headers[block] as BlockHeader).hash;
+  }
+
   get groupCount(): number {
     return this.report.groupCount;
   }
