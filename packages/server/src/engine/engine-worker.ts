@@ -49,6 +49,8 @@ interface RunState {
   /** The one it is at. */
   part: number;
   aheadBytes: number;
+  /** Whether a whole line was handed on: the first one goes out at once. */
+  hasWritten: boolean;
   isCancelled: boolean;
   /** Called when bytes were taken or the run was cancelled. */
   wake: () => void;
@@ -123,6 +125,7 @@ class EngineWorker {
       outbox: new PieceBatchWriter(this.#rooms),
       part: 0,
       aheadBytes: 0,
+      hasWritten: false,
       isCancelled: false,
       wake: () => {},
     };
@@ -182,9 +185,12 @@ class EngineWorker {
   }
 
   async #runGroup(run: SegmentRun, group: number, part: number, state: RunState): Promise<void> {
-    for (const piece of run.pieces(group, group + 1)) {
+    const isFirst = !state.isUrgent && !state.hasWritten;
+    for (const piece of isFirst ? run.firstPieces(group) : run.pieces(group, group + 1)) {
       const coverage = run.isAtLineEnd ? coverageOf(run, run.lastLineBlock) : undefined;
       this.#putOut(state, part, piece, coverage);
+      if (isFirst && !state.hasWritten && run.isAtLineEnd) this.#sendPieces(state);
+      state.hasWritten ||= run.isAtLineEnd;
       await this.#takeTurns(state);
       if (state.isCancelled) return;
     }

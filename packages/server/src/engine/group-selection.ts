@@ -6,6 +6,7 @@ import type { Segment } from '../segment/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { LoadedColumn, MadeColumn } from './make-column.ts';
+import type { TransactionSpan } from './page-set.ts';
 import { type PlannedItem, sliceOf } from './plan-items.ts';
 
 const WITH = {
@@ -65,12 +66,15 @@ function selectableArrays(items: readonly PlannedItem[]): ReadonlySet<RecordArra
   return arrays;
 }
 
-/** Whether the item can match in the group at all, by its candidates. */
-export function isInGroup(item: PlannedItem, group: GroupColumns['group']): boolean {
+/** Whether the item can match transactions of the span, which is in the group, or rewards of the group. */
+export function canMatch(
+  item: PlannedItem,
+  group: GroupColumns['group'],
+  span: TransactionSpan,
+): boolean {
   if (item.array === 'rewards') return (group.totals[rewardDomain] as number) > 0;
   if (item.driving === undefined) return true;
-  const start = group.firstTransaction;
-  const [from, to] = sliceOf(item.driving.transactions, start, start + group.transactionCount);
+  const [from, to] = sliceOf(item.driving.transactions, span.first, span.end);
   return to > from;
 }
 
@@ -90,7 +94,11 @@ export class GroupSelector {
   }
 
   /** What is selected stays until the next group is. */
-  select(columns: GroupColumns, items: readonly PlannedItem[]): SelectedGroup {
+  select(
+    columns: GroupColumns,
+    items: readonly PlannedItem[],
+    span: TransactionSpan,
+  ): SelectedGroup {
     // Most groups have the same items.
     if (this.#needs === undefined || !isSameList(this.#needs.items, items))
       this.#needs = needsOf(items);
@@ -107,7 +115,10 @@ export class GroupSelector {
     this.#kernel.ints.set(addresses, table / 4);
     this.#kernel.exports.setGroup(table, this.#kernel.positionScratch);
     for (const item of items)
-      item.matchedRows += (this.#tables.get(item) as ItemTable).run(columns, flags, ranks);
+      item.matchedRows += (this.#tables.get(item) as ItemTable).run(columns, flags, {
+        ranks,
+        span,
+      });
     return { table, marks, flags };
   }
 }
@@ -282,10 +293,14 @@ class ItemTable {
   }
 
   /** Runs the kernel of the item's kind on a row group; answers how many rows matched. */
-  run(columns: GroupColumns, flags: Readonly<Record<RecordArray, number>>, ranks: number): number {
+  run(
+    columns: GroupColumns,
+    flags: Readonly<Record<RecordArray, number>>,
+    where: { ranks: number; span: TransactionSpan },
+  ): number {
     const { exports } = this.#kernel;
     const { transactionCount } = columns;
-    this.#bind(columns, ranks);
+    this.#bind(columns, where);
     switch (this.#item.array) {
       case 'transactions':
         return exports.selectTransactions(this.#at, transactionCount);
@@ -299,7 +314,7 @@ class ItemTable {
   }
 
   /** Fills in what the filters apply to in this group, and its candidates. */
-  #bind(columns: GroupColumns, ranks: number): void {
+  #bind(columns: GroupColumns, { ranks, span }: { ranks: number; span: TransactionSpan }): void {
     const { array, addressFilters, driving } = this.#item;
     for (let i = 0; i < addressFilters.length; i++) {
       const { name } = addressFilters[i] as PlannedItem['addressFilters'][number];
@@ -310,9 +325,8 @@ class ItemTable {
       ints[at + 1] = shape;
     }
     if (driving === undefined) return;
-    const { firstTransaction, transactionCount, pageTransactions } = columns.group;
-    const end = firstTransaction + transactionCount;
-    const [from, to] = sliceOf(driving.transactions, firstTransaction, end);
+    const { firstTransaction, pageTransactions } = columns.group;
+    const [from, to] = sliceOf(driving.transactions, span.first, span.end);
     const candidates = this.#candidates + from * 4;
     const places = columns.scratch.reserve((to - from) * 4);
     const { exports, ints } = this.#kernel;

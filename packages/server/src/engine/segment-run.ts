@@ -6,9 +6,9 @@ import type { GroupEntry } from '../segment/directory.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment, LoadedHeaders } from './engine-segment.ts';
 import { GroupColumns } from './group-columns.ts';
-import { GroupSelector, isInGroup, type SelectedGroup } from './group-selection.ts';
+import { canMatch, GroupSelector, type SelectedGroup } from './group-selection.ts';
 import { loadKeyTexts } from './load-key-texts.ts';
-import { pagesOf } from './page-set.ts';
+import { pagesOf, type TransactionSpan } from './page-set.ts';
 import type { LoadMeter } from './plain-reader.ts';
 import { type PlannedItem, planItems } from './plan-items.ts';
 import { RecordPrograms } from './record-programs.ts';
@@ -131,7 +131,8 @@ export class SegmentRun {
     if (last < 0) return true;
     if (this.#selection.includeAllBlocks || last === this.#endBlock - 1) return false;
     const group = this.#open.segment.directory.groups[number] as GroupEntry;
-    return !this.report.items.some((item) => isInGroup(item, group));
+    const span = this.#transactionsOf(group, this.#blocksOf(number));
+    return !this.report.items.some((item) => canMatch(item, group, span));
   }
 
   /** The line that says only that the block was covered. */
@@ -157,37 +158,73 @@ export class SegmentRun {
    * whoever keeps it beyond the next step, of this run or another, copies it.
    */
   *pieces(first = 0, end = this.groupCount): Generator<Uint8Array> {
-    const { groups } = this.#open.segment.directory;
     for (let number = first; number < end; number++) {
-      const group = groups[number] as GroupEntry;
-      const from = Math.max(group.firstBlock, this.#firstBlock);
-      const to = Math.min(group.firstBlock + group.blockCount, this.#endBlock);
-      if (from >= to) continue;
-      const items = this.report.items.filter((item) => isInGroup(item, group));
-      if (items.length === 0) yield* this.#writeLines(group, { from, to });
-      else yield* this.#writeGroup(number, items, { from, to });
+      const { from, to } = this.#blocksOf(number);
+      yield* this.#writeBlocks(number, { from, to });
     }
     yield* this.#flush(1);
+  }
+
+  /** The text of one row group, its first block before anything of the others is read: somebody waits for the first line. */
+  *firstPieces(number: number): Generator<Uint8Array> {
+    const { from, to } = this.#blocksOf(number);
+    yield* this.#writeBlocks(number, { from, to: Math.min(from + 1, to) });
+    yield* this.#flush(1);
+    yield* this.#writeBlocks(number, { from: from + 1, to });
+    yield* this.#flush(1);
+  }
+
+  /** The blocks of a row group that are in the range. */
+  #blocksOf(number: number): { from: number; to: number } {
+    const { firstBlock, blockCount } = this.#open.segment.directory.groups[number] as GroupEntry;
+    return {
+      from: Math.max(firstBlock, this.#firstBlock),
+      to: Math.min(firstBlock + blockCount, this.#endBlock),
+    };
+  }
+
+  *#writeBlocks(number: number, { from, to }: { from: number; to: number }): Generator<Uint8Array> {
+    if (from >= to) return;
+    const group = this.#open.segment.directory.groups[number] as GroupEntry;
+    const span = this.#transactionsOf(group, { from, to });
+    const items = this.report.items.filter((item) => canMatch(item, group, span));
+    if (items.length === 0) yield* this.#writeLines(group, { from, to });
+    else yield* this.#writeGroup(number, items, { from, to, span });
   }
 
   *#writeGroup(
     number: number,
     items: readonly PlannedItem[],
-    { from, to }: { from: number; to: number },
+    { from, to, span }: { from: number; to: number; span: TransactionSpan },
   ): Generator<Uint8Array> {
     const kernel = this.#kernel;
     this.report.groupsRead++;
     this.#scratch.reset();
     const group = this.#open.segment.directory.groups[number] as GroupEntry;
-    const columns = new GroupColumns(this.#open, number, pagesOf(group, items), {
+    const columns = new GroupColumns(this.#open, number, pagesOf(group, items, span), {
       kernel,
       scratch: this.#scratch,
       meter: this.report,
     });
-    const selected = this.#selector.select(columns, items);
+    const selected = this.#selector.select(columns, items, span);
     columns.narrow(selected.marks);
     this.#programs.bind(columns, selected);
     yield* this.#writeLines(group, { from, to }, { columns, selected });
+  }
+
+  #transactionsOf(
+    { firstBlock, firstTransaction }: GroupEntry,
+    { from, to }: { from: number; to: number },
+  ): TransactionSpan {
+    const { counts } = this.#open.segment;
+    const sum = (start: number, first: number, end: number) => {
+      let transaction = start;
+      for (let block = first; block < end; block++)
+        transaction += (counts[block] as (typeof counts)[number]).transactions;
+      return transaction;
+    };
+    const first = sum(firstTransaction, firstBlock, from);
+    return { first, end: sum(first, from, to) };
   }
 
   /** Where the kernel finds the rows of each block of a group: first transaction, end, first reward, end. */

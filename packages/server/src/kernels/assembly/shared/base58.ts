@@ -26,6 +26,11 @@ let pairs: usize = 0;
 let sums: usize = 0;
 /** For each group the blocks of its powers. */
 let powers: usize = 0;
+/** How far the tables are filled, and the digits of the power that comes next. */
+let tableEnd: usize = 0;
+let tableGroups: u32 = 0;
+let power: usize = 0;
+let powerDigits: u32 = 0;
 
 /** Blocks that hold every digit of so many bytes and a piece: a digit has more than 11.7 bits. */
 // @ts-ignore: decorator
@@ -38,7 +43,7 @@ const BLOCK_COUNT_MAX: u32 = (((GROUP_COUNT_MAX + 1) * GROUP_BYTES + 2) * 80) / 
 
 /** Bytes of the memory at `base` that the tables take. */
 export const BASE58_TABLE_BYTES: u32 =
-  PAIR * 2 + 32 + (BLOCK_COUNT_MAX + 1) * 32 + (GROUP_COUNT_MAX + 1) * BLOCK_COUNT_MAX * BLOCK_BYTES;
+  PAIR * 2 + 32 + (BLOCK_COUNT_MAX + 1) * 48 + (GROUP_COUNT_MAX + 1) * BLOCK_COUNT_MAX * BLOCK_BYTES;
 
 export function base58Initialize(base: usize): void {
   pairs = base;
@@ -47,21 +52,27 @@ export function base58Initialize(base: usize): void {
     store<u8>(pairs + value * 2 + 1, load<u8>(ALPHABET + (value % 58)));
   }
   sums = (pairs + PAIR * 2 + 15) & ~15;
-  powers = sums + (BLOCK_COUNT_MAX + 1) * 32;
-  memory.fill(powers, 0, (GROUP_COUNT_MAX + 1) * BLOCK_COUNT_MAX * BLOCK_BYTES);
-  // The sums are not needed yet: they hold the digits of one power.
-  let count: u32 = 1;
-  store<u32>(sums, 1);
-  let table = powers;
-  for (let group: u32 = 0; group <= GROUP_COUNT_MAX; group++) {
+  power = sums + (BLOCK_COUNT_MAX + 1) * 32;
+  powers = power + BLOCK_COUNT_MAX * 16;
+  store<u32>(power, 1);
+  powerDigits = 1;
+  tableEnd = powers;
+  tableGroups = 0;
+}
+
+/** Puts the powers of groups up to `groupCount` into the tables: long data are rare, and so are their powers. */
+function tabulate(groupCount: u32): void {
+  for (; tableGroups < groupCount; tableGroups++) {
+    const byteCount = blockCountOf((tableGroups + 1) * GROUP_BYTES) * BLOCK_BYTES;
+    memory.fill(tableEnd, 0, byteCount);
     for (let piece: u32 = 0; piece < GROUP_PIECES; piece++) {
-      const column = table + (piece >> 1) * 16 + (piece & 1) * 2;
-      for (let digit: u32 = 0; digit < count; digit++) {
-        store<u16>(column + (digit >> 2) * BLOCK_BYTES + (digit & 3) * 4, <u16>load<u32>(sums + digit * 4));
+      const column = tableEnd + (piece >> 1) * 16 + (piece & 1) * 2;
+      for (let digit: u32 = 0; digit < powerDigits; digit++) {
+        store<u16>(column + (digit >> 2) * BLOCK_BYTES + (digit & 3) * 4, <u16>load<u32>(power + digit * 4));
       }
-      count = multiplyByPiece(sums, count);
+      powerDigits = multiplyByPiece(power, powerDigits);
     }
-    table += blockCountOf((group + 1) * GROUP_BYTES) * BLOCK_BYTES;
+    tableEnd += byteCount;
   }
 }
 
@@ -134,6 +145,7 @@ const pieces = memory.data(32, 16);
 function addPowers(bytes: usize, length: u32): u32 {
   const groupCount = (length + GROUP_BYTES - 1) / GROUP_BYTES;
   const blockCount = blockCountOf(length);
+  if (tableGroups <= groupCount) tabulate(groupCount + 1);
   for (let at = sums, end = sums + (blockCount + 1) * 32; at < end; at += 16) v128.store(at, i64x2.splat(0));
   let table = powers;
   let carry: u64 = 0;
