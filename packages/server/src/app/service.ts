@@ -21,13 +21,17 @@ import {
   type ServedDataset,
 } from '../http/served-dataset.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
+import { DatasetSegments } from '../stream/dataset-segments.ts';
 import { DatasetStreams } from '../stream/dataset-streams.ts';
 import { EngineEvaluator } from '../stream/engine-evaluator.ts';
+import { DatasetLookups } from '../stream/lookups/dataset-lookups.ts';
 import { STREAM_LIMITS, type StreamLimits } from '../stream/stream-limits.ts';
 import { adminPort } from './config/admin-port.ts';
 import type { Config, ConfigLimits } from './config/config-schema.ts';
 import { addDatasetMetrics } from './dataset-metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
+import { addTimingMetrics, type TimingMetrics } from './timing-metrics.ts';
+import { watchVisibleLag } from './watch-visible-lag.ts';
 
 export interface ServiceOptions {
   readonly config: Pick<Config, 'listen' | 'admin' | 'engine' | 'limits'>;
@@ -69,6 +73,8 @@ interface OpenDataset {
 }
 
 export class Service {
+  /** Receives durations that the write side measures. */
+  readonly timings: TimingMetrics;
   readonly #modules: ServiceModules;
   /** Threads that all datasets' queries share. */
   readonly #pool: EnginePool;
@@ -89,10 +95,11 @@ export class Service {
   private constructor(options: ServiceOptions, modules: ServiceModules) {
     const { config, keys, version } = options;
     const metrics = new Metrics();
+    this.timings = addTimingMetrics(metrics);
     // The streams of every dataset listen to it; that is no leak.
     setMaxListeners(0, this.#stop.signal);
     this.#modules = modules;
-    this.#pool = new EnginePool(config.engine);
+    this.#pool = new EnginePool(config.engine, { observeWait: this.timings.observeEngineWait });
     this.#connectionCountMax = options.connectionCountMax ?? Number.POSITIVE_INFINITY;
     this.#limits = this.#buildLimits(config.limits);
     this.#keys = keys;
@@ -154,6 +161,9 @@ export class Service {
     });
     this.#running.push(served.streams.run(this.#stop.signal));
     const { reader, isFed } = dataset;
+    const { ledgerUnixMs } = served;
+    const observe = this.timings.observeVisibleLag(name);
+    this.#running.push(watchVisibleLag(reader, { ledgerUnixMs, observe }, this.#stop.signal));
     this.#open.push({ reader, isFed, openedMs: this.#modules.clock.nowMs() });
     entry.become(served);
   }
@@ -239,7 +249,8 @@ function serveDataset(
   dialects: readonly Dialect[],
   { clock, log, pool, limits }: ServeDatasetModules,
 ): ServedDataset {
-  const evaluator = new EngineEvaluator({ dataset: reader, pool });
+  const segments = new DatasetSegments({ dataset: reader, pool });
+  const evaluator = new EngineEvaluator({ dataset: reader, pool, segments });
   const { name } = reader.description;
   const reportFault = (error: unknown) => log.error({ err: error, dataset: name }, 'stream ended');
   const streams = new DatasetStreams(limits, {
@@ -251,6 +262,7 @@ function serveDataset(
   return {
     reader,
     streams,
+    lookups: new DatasetLookups({ dataset: reader, evaluator, segments, pool }),
     dialects,
     ingest,
     ledgerUnixMs: ledgerUnixMs ?? (() => clock.unixMs()),

@@ -5,6 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
+import { systemClock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import { countValues } from '../query/count-values.ts';
@@ -21,6 +22,8 @@ import {
   takenBytesGoal,
 } from './engine-messages.ts';
 import type { EngineWorkerData } from './engine-worker.ts';
+import type { Lookup, LookupResult } from './lookup/lookup.ts';
+import { PoolLookups } from './lookup/pool-lookups.ts';
 import { BatchRooms, readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
 import { RunPlaces } from './run-places.ts';
@@ -51,7 +54,8 @@ export interface PoolQuery {
 const selectionCountMax = 1_000;
 const selectionValueCountMax = 500_000;
 
-type FailedMessage = Extract<FromThread, { kind: 'failed' }>;
+type RunMessage = Extract<FromThread, { kind: 'pieces' | 'end' | 'failed' }>;
+type FailedMessage = Extract<FromThread, { kind: 'failed' | 'look-failed' }>;
 
 /** What a thread makes of objects lives as long as a run: a large young space would only be memory that is gone through. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
@@ -62,13 +66,20 @@ interface PoolSegment {
   readonly onClosed: () => void;
 }
 
+export interface EnginePoolModules {
+  /** Receives how long each run waited for a place among those that are made at once. */
+  readonly observeWait?: (queue: 'history' | 'urgent', seconds: number) => void;
+}
+
 export class EnginePool {
   readonly #options: EnginePoolOptions;
+  readonly #observeWait: EnginePoolModules['observeWait'];
   readonly #threads: Worker[];
   readonly #segments = new Map<string, PoolSegment>();
   /** Those that threads may still read. */
   readonly #closing = new Map<number, { readonly threads: Set<number>; onClosed: () => void }>();
   readonly #runs = new Map<number, PieceQueue>();
+  readonly #lookups = new PoolLookups();
   readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent);
   readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history);
   readonly #selections = new Map<Selection, number>();
@@ -78,8 +89,9 @@ export class EnginePool {
   #nextId = 0;
   #isClosed = false;
 
-  constructor(options: EnginePoolOptions) {
+  constructor(options: EnginePoolOptions, { observeWait }: EnginePoolModules = {}) {
     this.#options = options;
+    this.#observeWait = observeWait;
     this.#threads = Array.from({ length: options.threadCount }, (_, thread) => this.#start(thread));
   }
 
@@ -112,11 +124,14 @@ export class EnginePool {
     const { range, unit = 'group', turn = 0, isUrgent = false, form = 'plain', signal } = query;
     const queue = new PieceQueue(this.#threads.length, turn);
     const places = isUrgent ? this.#urgentPlaces : this.#historyPlaces;
+    const waitStartMs = systemClock.nowMs();
     const place = await places.take(() => {
       queue.fail(new CodedError('engine-run-cut'));
       this.#end(id, queue);
       place.leave();
     }, signal);
+    const waitedSeconds = (systemClock.nowMs() - waitStartMs) / 1000;
+    this.#observeWait?.(isUrgent ? 'urgent' : 'history', waitedSeconds);
     this.#runs.set(id, queue);
     const cancel = () => queue.fail(new CodedError('engine-cancelled'));
     signal?.addEventListener('abort', cancel, { once: true });
@@ -149,8 +164,25 @@ export class EnginePool {
     }
   }
 
+  /**
+   * Answers a lookup from each of the open segments, in their order. Fails as `run` does. The caller bounds how many
+   * lookups there are at once.
+   */
+  async lookUp<L extends Lookup>(
+    keys: readonly string[],
+    lookup: L,
+  ): Promise<readonly LookupResult<L>[]> {
+    assert(!this.#isClosed, 'a closed pool answers nothing');
+    const segments = keys.map((key) => this.#find(key));
+    const threadCount = this.#threads.length;
+    const tell = (thread: number, message: ToThread) => this.#tell(thread, message);
+    const results = await this.#lookups.start(segments, lookup, { threadCount, tell });
+    return results as LookupResult<L>[];
+  }
+
   async stop(): Promise<void> {
     this.#isClosed = true;
+    this.#lookups.close();
     this.#urgentPlaces.close();
     this.#historyPlaces.close();
     for (const queue of this.#runs.values()) queue.fail(new CodedError('engine-cancelled'));
@@ -233,10 +265,22 @@ export class EnginePool {
   }
 
   #receive(thread: number, message: FromThread, rooms: BatchRooms): void {
-    if (message.kind === 'closed') {
-      this.#letGo(message.segment, thread);
-      return;
+    switch (message.kind) {
+      case 'closed':
+        this.#letGo(message.segment, thread);
+        return;
+      case 'looked':
+        this.#lookups.finish(thread, message);
+        return;
+      case 'look-failed':
+        this.#lookups.fail(message.id, this.#failureOf(message));
+        return;
+      default:
+        this.#receiveOfRun(thread, message, rooms);
     }
+  }
+
+  #receiveOfRun(thread: number, message: RunMessage, rooms: BatchRooms): void {
     const queue = this.#runs.get(message.id);
     if (message.kind === 'pieces') {
       const pieces = readBatch(message, rooms);
@@ -259,8 +303,9 @@ export class EnginePool {
   #replace(thread: number, cause: unknown): void {
     if (this.#isClosed) return;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    for (const queue of this.#runs.values())
-      queue.fail(new CodedError('engine-thread-failed', { reason }, { cause }));
+    const failure = new CodedError('engine-thread-failed', { reason }, { cause });
+    for (const queue of this.#runs.values()) queue.fail(failure);
+    this.#lookups.failThread(thread, failure);
     for (const number of this.#closing.keys()) this.#letGo(number, thread);
     this.#threads[thread] = this.#start(thread);
   }

@@ -19,6 +19,7 @@ import type { HttpLimits } from './http-limits.ts';
 import { buildHttpMetrics, type HttpMetrics } from './http-metrics.ts';
 import { KeyBudgets, type KeyLimits } from './key-budgets.ts';
 import { describeListenFailure } from './listen-failure.ts';
+import { LookupSlots } from './lookup-slots.ts';
 import type { Metrics } from './metrics.ts';
 import {
   allowedMethods,
@@ -28,6 +29,8 @@ import {
   type RequestChecksModules,
   type RouteRow,
 } from './request-checks.ts';
+import { answerRoute } from './routes/answer-route.ts';
+import { LOOKUP_ROUTES } from './routes/lookup-routes.ts';
 import type { DatasetDirectory } from './served-dataset.ts';
 import { StallWatch } from './stall-watch.ts';
 import { StreamPlaces } from './stream-places.ts';
@@ -59,7 +62,7 @@ const STREAM_ROUTES: readonly RouteRow[] = [
 ];
 
 /** Every route there is; the description is checked against it. */
-export const ROUTES: readonly RouteRow[] = [...STREAM_ROUTES, ...GET_ROUTES];
+export const ROUTES: readonly RouteRow[] = [...STREAM_ROUTES, ...GET_ROUTES, ...LOOKUP_ROUTES];
 
 /** To a tunnel, which asks for no path. */
 const anyAllowed = allowedMethods([{ method: 'GET', url: '' }, ...STREAM_ROUTES.slice(0, 1)]);
@@ -72,6 +75,7 @@ export class PublicServer {
   readonly #app: FastifyInstance;
   readonly #budgets: KeyBudgets;
   readonly #places: StreamPlaces;
+  readonly #lookups: LookupSlots;
   readonly #unsent: ByteMeter;
   readonly #queries: ByteMeter;
   readonly #checks: RequestChecksModules;
@@ -88,7 +92,12 @@ export class PublicServer {
     this.#queries = new ByteMeter(() => limits.queryBytesMax);
     const meters = { unsent: this.#unsent, queries: this.#queries };
     this.#places = new StreamPlaces(limits, { budgets: this.#budgets, ...meters });
-    this.#metrics = buildHttpMetrics(modules.metrics, { places: this.#places, ...meters });
+    this.#lookups = new LookupSlots(limits);
+    this.#metrics = buildHttpMetrics(modules.metrics, {
+      places: this.#places,
+      lookups: this.#lookups,
+      ...meters,
+    });
     this.#checks = { ...modules, routes: ROUTES, budgets: this.#budgets };
     this.#app = this.#buildApp();
   }
@@ -215,6 +224,16 @@ export class PublicServer {
         await answerStream({ request, reply, checked, finalizedOnly }, modules);
       });
     }
+    for (const route of LOOKUP_ROUTES) {
+      const { method, url } = route;
+      const handler = (request: FastifyRequest, reply: FastifyReply) =>
+        answerRoute(
+          route,
+          { request, reply, checked: this.#checkedOf(request) },
+          { ...modules, lookups: this.#lookups },
+        );
+      app.route({ method, url, handler });
+    }
     const context = { ...this.#options, ...this.#modules, routes: ROUTES };
     for (const route of GET_ROUTES) {
       const answer = route.build(context);
@@ -247,7 +266,13 @@ export class PublicServer {
     reply.header('x-content-type-options', 'nosniff');
     reply.header('cache-control', 'no-store');
     if (this.#isClosing) reply.header('connection', 'close');
-    reply.raw.once('close', () => this.#countResponse(reply.raw));
+    const startMs = this.#modules.clock.nowMs();
+    const { url: route = 'none' } = request.routeOptions;
+    reply.raw.once('close', () => {
+      const seconds = (this.#modules.clock.nowMs() - startMs) / 1000;
+      this.#metrics.requestSeconds.observe({ route }, seconds);
+      this.#countResponse(reply.raw);
+    });
     return this.#allowOrigin(request, reply);
   }
 
@@ -269,7 +294,7 @@ export class PublicServer {
   }
 
   #countStatus(status: number | null): void {
-    if (status !== null) this.#metrics.responses.add({ status: String(status) });
+    if (status !== null) this.#metrics.responses.inc({ status: String(status) });
   }
 
   #answerFrameworkError(error: Error, request: FastifyRequest, reply: FastifyReply): void {

@@ -17,6 +17,8 @@ export interface RouteRow {
   readonly url: string;
   /** Pages for people, and the description of the interface, hold no data and take no key. */
   readonly isOpen?: true;
+  /** Whether it looks something up in the indexes; only so many do at once. */
+  readonly isLookup?: true;
   /** Only datasets that allow this dialect have the path. */
   readonly dialect?: Dialect;
 }
@@ -50,7 +52,7 @@ export function checkRequest(
   }
   if (key !== null) modules.budgets.takeRequest(keyId(key));
   if (request.method !== 'POST') return { key, dataset };
-  if (key !== null) modules.budgets.checkStreams(keyId(key));
+  if (key !== null && route.isLookup !== true) modules.budgets.checkStreams(keyId(key));
   checkBodyHeaders(request.raw);
   return { key, dataset };
 }
