@@ -7,11 +7,12 @@ import { Random } from '../base/random.ts';
 import { datasetExists } from '../dataset/create-dataset.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { datasetNamePattern } from '../dataset/manifest.ts';
-import { Backfill } from '../ingest/backfill.ts';
-import { BlockLoader } from '../ingest/block-loader.ts';
-import { FollowedSource, type FollowedSourceOptions } from '../ingest/followed-source.ts';
-import { checkIdentity } from '../ingest/genesis.ts';
+import { Backfill } from '../ingest/backfill/backfill.ts';
+import { BlockLoader } from '../ingest/follow/block-loader.ts';
+import { FollowedSource } from '../ingest/follow/followed-source.ts';
+import { checkIdentity } from '../ingest/follow/genesis.ts';
 import type { Slot } from '../ledger/primitives.ts';
+import type { SourceOptions } from '../source/open-source.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { Closers } from './closers.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
@@ -23,7 +24,7 @@ export interface BackfillDatasetOptions {
   readonly name: string;
   /** The lowest slot that is wanted, inclusive. */
   readonly to: Slot;
-  readonly sources: readonly FollowedSourceOptions[];
+  readonly sources: readonly SourceOptions[];
   /** Tells the sources' retries apart between processes. */
   readonly seed: number;
 }
@@ -99,11 +100,11 @@ async function openSources(
   for (const options of sources) {
     const random = Random.fromSeed(seed).fork(options.name);
     const source = new FollowedSource(options, { clock, random });
-    closers.add(() => source.node.close());
+    closers.add(() => source.remote.close());
     all.push(source);
   }
   for (const source of all) {
-    const told = source.note(await source.node.identity(signal));
+    const told = source.note(await source.remote.identity(signal));
     if (told.kind === 'ok') checkIdentity(source, told.value, dataset);
   }
   const usable = () => all.filter(({ health }) => !health.isDisabled);
@@ -119,7 +120,7 @@ async function findFirstAvailable(
   sources: readonly FollowedSource[],
   signal: AbortSignal,
 ): Promise<Slot | undefined> {
-  const answers = await Promise.all(sources.map(({ node }) => node.firstAvailable(signal)));
+  const answers = await Promise.all(sources.map(({ remote }) => remote.firstAvailable(signal)));
   const told = answers.flatMap((answer) => (answer.kind === 'ok' ? [answer.value] : []));
   return told.sort((a, b) => a - b)[0];
 }

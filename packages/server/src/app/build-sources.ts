@@ -1,17 +1,15 @@
 import { unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import type { FollowedSourceOptions, RpcSourceOptions } from '../ingest/followed-source.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import type { SimulatedLedger } from '../simulator/simulated-ledger.ts';
 import type { SimulatedNode } from '../simulator/start-node.ts';
 import { startSimulatedNode } from '../simulator/start-simulated-node.ts';
-import { socketAddresses } from '../source/socket-addresses.ts';
+import type { SourceOptions } from '../source/open-source.ts';
+import type { RpcSourceOptions } from '../source/rpc/rpc-source.ts';
+import { socketAddresses } from '../source/rpc/socket-addresses.ts';
 import type { Closers } from './closers.ts';
-import type {
-  DatasetConfig,
-  RpcSourceConfig,
-  SimulatorSourceConfig,
-} from './config/config-schema.ts';
+import type { DatasetConfig } from './config/config-schema.ts';
+import type { RpcSourceConfig, SimulatorSourceConfig } from './config/source-schemas.ts';
 
 /** What a simulated node keeps of its blocks: those who follow it here ask for the same ones within a second or so. */
 const renderedBytesMax = 32 << 20;
@@ -23,7 +21,7 @@ export interface FollowingDataset {
 }
 
 export interface BuiltSources {
-  readonly sources: readonly FollowedSourceOptions[];
+  readonly sources: readonly SourceOptions[];
   /** What a clock would show inside the ledger, where that is simulated. */
   readonly ledgerUnixMs: (() => number) | undefined;
 }
@@ -46,7 +44,7 @@ export class SourceBuilder {
   }
 
   async build(config: DatasetConfig): Promise<BuiltSources> {
-    const sources: FollowedSourceOptions[] = [];
+    const sources: SourceOptions[] = [];
     let ledgerUnixMs: (() => number) | undefined;
     for (const [i, source] of config.sources.entries()) {
       const name = source.name ?? `${source.kind}-${i + 1}`;
@@ -59,7 +57,7 @@ export class SourceBuilder {
           break;
         case 'simulator': {
           const { rpcUrl, wsUrl, ledger } = await this.#simulate(source);
-          sources.push({ name, url: rpcUrl, wsUrls: [wsUrl] });
+          sources.push({ kind: 'rpc', name, url: rpcUrl, wsUrls: [wsUrl] });
           ledgerUnixMs ??= () => unixMsInside(ledger);
           break;
         }
@@ -116,6 +114,7 @@ function describeNode({
 }: RpcSourceConfig): Omit<RpcSourceOptions, 'name'> {
   const wsUrls = ws === undefined ? socketAddresses(url) : ws === 'none' ? [] : [ws];
   return {
+    kind: 'rpc',
     url,
     wsUrls,
     headers,

@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os';
 import type { Dataset } from '../dataset/dataset.ts';
 import { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import { type ImportModules, type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
-import { LineBuffers } from '../source/line-buffers.ts';
-import { readBlockFiles } from '../source/read-block-files.ts';
+import { LineBuffers } from '../source/files/line-buffers.ts';
+import { readBlockFiles } from '../source/files/read-block-files.ts';
 import { Closers } from './closers.ts';
 import { startPreparers } from './start-preparing.ts';
 

@@ -3,11 +3,11 @@ import type { Clock } from '../base/clock.ts';
 import { Random } from '../base/random.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
-import type { StartPoint } from '../ingest/choose-start.ts';
-import type { FollowedSourceOptions } from '../ingest/followed-source.ts';
+import type { StartPoint } from '../ingest/follow/choose-start.ts';
 import { Ingester } from '../ingest/ingester.ts';
 import type { Slot } from '../ledger/primitives.ts';
-import { FetchThread } from '../source/fetch-thread.ts';
+import type { SourceOptions } from '../source/open-source.ts';
+import { FetchThread } from '../source/rpc/fetch-thread.ts';
 import { SourceBuilder } from './build-sources.ts';
 import type { Closers } from './closers.ts';
 import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';
@@ -86,7 +86,7 @@ function createIngester(
   dataset: Dataset,
   what: {
     readonly config: DatasetConfig;
-    readonly sources: readonly FollowedSourceOptions[];
+    readonly sources: readonly SourceOptions[];
     readonly fetchThread: FetchThread;
   },
   { clock, closers, log, seed }: FollowSourcesModules,

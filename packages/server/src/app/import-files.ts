@@ -8,7 +8,7 @@ import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import { dropDataset } from '../dataset/drop-dataset.ts';
 import { datasetNamePattern, type Manifest } from '../dataset/manifest.ts';
 import type { ImportProgress } from '../ingest/import-blocks.ts';
-import { standardInput } from '../source/open-byte-stream.ts';
+import { standardInput } from '../source/files/open-byte-stream.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { Closers } from './closers.ts';
 import { feedFiles } from './feed-files.ts';

@@ -1,10 +1,10 @@
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
-import type { PrepareBlock } from '../ingest/block-loader.ts';
+import type { PrepareBlock } from '../ingest/follow/block-loader.ts';
 import {
   type PreparerPool,
   type PreparerPoolOptions,
   startPreparerPool,
-} from '../ingest/preparer-pool.ts';
+} from '../ingest/prepare/preparer-pool.ts';
 import type { Closers } from './closers.ts';
 
 /** Starts threads that prepare raw blocks as a dataset keeps them. */

@@ -3,7 +3,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { backoffMs } from '../base/retry.ts';
-import type { Refusal } from './rpc-refusal.ts';
+import type { Refusal } from './refusal.ts';
 
 export type SourceState = 'starting' | 'live' | 'waiting' | 'quarantined' | 'disabled';
 

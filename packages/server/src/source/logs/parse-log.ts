@@ -1,0 +1,355 @@
+/**
+ * Reads a transaction's log against its call tree: which call printed which line, what it consumed, how it ended.
+ *
+ * The two come from different parts of a node and need not agree: lines are cut off, some programs print none, old nodes
+ * printed other forms. The parser walks both at once, like a recursive descent over lines whose grammar is
+ *
+ *   call  = invoke frame | nothing            (a program without lines)
+ *   frame = { log | data | other | consumed | call } (success | failed)
+ *
+ * and where they contradict each other it gives up on this log alone: the calls keep their places, without what only the
+ * log could tell. It is total: no input makes it throw.
+ */
+import type { Log, LogKind } from '../../ledger/block.ts';
+import { assignWithoutLog, type Call, type CallTree, nextAddress } from './call-tree.ts';
+import {
+  classifyLine,
+  dataTextStart,
+  failedTextOffset,
+  idStart,
+  type LineClass,
+  lineClass,
+  logTextStart,
+  readDepth,
+  readUnits,
+} from './classify-line.ts';
+import { programLines } from './program-lines.ts';
+
+/** How a log can contradict its call tree. */
+export type LogMismatch =
+  | 'call-missing'
+  | 'height-differs'
+  | 'depth-differs'
+  | 'level-skipped'
+  | 'consumed-by-another'
+  | 'result-of-another'
+  | 'ends-in-frame'
+  | 'inner-after-failure'
+  | 'lines-left';
+
+export interface LogInput {
+  readonly transactionIndex: number;
+  readonly tree: CallTree;
+  readonly lines: readonly string[] | null;
+  /** The top-level instruction that failed: those above it never ran. -1: none ran; their number: all did. */
+  readonly failed: number;
+  /** Whether the failure was raised before the program that it names was invoked. */
+  readonly failedBeforeInvoke: boolean;
+}
+
+export interface LogOutcome {
+  readonly mismatch: LogMismatch | null;
+  readonly hasDroppedLogMessages: boolean;
+  readonly isTruncated: boolean;
+  /** Something ran, and its log was not stored. */
+  readonly isLogMissing: boolean;
+  /** Lines that belong to no call that is known. */
+  readonly skippedLineCount: number;
+  /** Calls without lines whose program is not known to print none. */
+  readonly silentCallCount: number;
+  /** Addresses guessed because neither height nor line gave them. */
+  readonly guessedAddressCount: number;
+}
+
+const noLines: readonly string[] = [];
+
+export class LogParser {
+  readonly #excusedPrograms: ReadonlySet<string>;
+  readonly #logs: Log[];
+
+  // One transaction at a time.
+  #input: LogInput = {
+    transactionIndex: 0,
+    tree: { calls: [], heights: [], starts: [0] },
+    lines: null,
+    failed: -1,
+    failedBeforeInvoke: false,
+  };
+  #lines: readonly string[] = noLines;
+  #cursor = 0;
+  /** The next call to place, and the first and the end of the top-level instruction's list it is in. */
+  #next = 0;
+  #first = 0;
+  #end = 0;
+  #top = 0;
+  #previous: readonly number[] = [];
+  #mismatch: LogMismatch | null = null;
+  #skippedLineCount = 0;
+  #silentCallCount = 0;
+  #guessedAddressCount = 0;
+
+  /** Records are appended to `logs`. */
+  constructor(excusedPrograms: ReadonlySet<string>, logs: Log[]) {
+    this.#excusedPrograms = excusedPrograms;
+    this.#logs = logs;
+  }
+
+  /** Fills in address, error, units and flag of every call of the tree. */
+  parse(input: LogInput): LogOutcome {
+    this.#input = input;
+    this.#lines = input.lines ?? noLines;
+    this.#cursor = 0;
+    this.#mismatch = null;
+    this.#skippedLineCount = 0;
+    this.#silentCallCount = 0;
+    this.#guessedAddressCount = 0;
+    const logCount = this.#logs.length;
+    const isLogMissing = input.lines === null && this.#hasRun();
+    if (isLogMissing || !this.#walk()) {
+      this.#logs.length = logCount;
+      return this.#withoutLog(isLogMissing);
+    }
+    const isTruncated = this.#cursor < this.#lines.length;
+    return {
+      mismatch: null,
+      hasDroppedLogMessages:
+        isTruncated || this.#skippedLineCount > 0 || this.#isLogStrangelyEmpty(),
+      isTruncated,
+      isLogMissing,
+      skippedLineCount: this.#skippedLineCount,
+      silentCallCount: this.#silentCallCount,
+      guessedAddressCount: this.#guessedAddressCount,
+    };
+  }
+
+  #withoutLog(isLogMissing: boolean): LogOutcome {
+    const { tree, failed } = this.#input;
+    return {
+      mismatch: this.#mismatch,
+      guessedAddressCount: assignWithoutLog(tree, failed),
+      hasDroppedLogMessages: this.#mismatch !== null || this.#isLogStrangelyEmpty(),
+      isTruncated: false,
+      isLogMissing,
+      skippedLineCount: 0,
+      silentCallCount: 0,
+    };
+  }
+
+  #hasRun(): boolean {
+    return this.#input.failed >= 0 && this.#input.tree.calls.length > 0;
+  }
+
+  /** Whether there is no line although a program ran that is not known to print none. */
+  #isLogStrangelyEmpty(): boolean {
+    if (this.#lines.length > 0) return false;
+    const { tree, failed } = this.#input;
+    const ranEnd = tree.starts[Math.min(failed + 1, tree.starts.length - 1)] as number;
+    for (let k = 0; k < ranEnd; k++) {
+      if (!this.#excusedPrograms.has((tree.calls[k] as Call).programId)) return true;
+    }
+    return false;
+  }
+
+  #walk(): boolean {
+    const { tree, failed } = this.#input;
+    for (let top = 0; top + 1 < tree.starts.length; top++) {
+      this.#top = top;
+      this.#first = tree.starts[top] as number;
+      this.#end = tree.starts[top + 1] as number;
+      this.#next = this.#first;
+      if (top > failed) {
+        if (this.#end - this.#first > 1) return this.#contradict('inner-after-failure');
+        this.#place(this.#first, 1, false);
+      } else if (!this.#call(1) || !this.#placeRest()) {
+        return false;
+      }
+    }
+    const isRead =
+      this.#cursor === this.#lines.length || this.#lines[this.#cursor] === 'Log truncated';
+    return isRead || this.#contradict('lines-left');
+  }
+
+  /** What the log says nothing about: everything after the mark, and what a silent program called. */
+  #placeRest(): boolean {
+    while (this.#next < this.#end) {
+      if (!this.#placeNext(this.#next === this.#first ? 1 : this.#heightOr(2))) return false;
+    }
+    return true;
+  }
+
+  #call(height: number): boolean {
+    const k = this.#next;
+    if (k === this.#end) return this.#contradict('call-missing');
+    const known = this.#input.tree.heights[k] as number;
+    if (k > this.#first && known !== 0 && known !== height) {
+      return this.#contradict('height-differs');
+    }
+    const { programId } = this.#input.tree.calls[k] as Call;
+    const found = this.#isInvokeOfNext(height) ? lineClass.invoke : this.#classify(programId);
+    if (found === lineClass.mark) return true;
+    if (found === lineClass.invoke && this.#isOf(programId)) {
+      const line = this.#lines[this.#cursor] as string;
+      if (readDepth(line, idStart + programId.length) !== height) {
+        return this.#contradict('depth-differs');
+      }
+      this.#cursor++;
+      this.#next++;
+      return this.#frame(k, height);
+    }
+    this.#next++;
+    if (!this.#place(k, height, true)) return false;
+    this.#countSilent(k);
+    this.#skipLines(programId);
+    return true;
+  }
+
+  #skipLines(programId: string): void {
+    for (; this.#classify(programId) <= lineClass.consumed; this.#cursor++) {
+      this.#skippedLineCount++;
+    }
+  }
+
+  #frame(k: number, height: number): boolean {
+    if (!this.#place(k, height, false)) return false;
+    const call = this.#input.tree.calls[k] as Call;
+    const { programId } = call;
+    const { success } = programLines(programId);
+    for (;;) {
+      const found = this.#classifyInFrame(programId, success, height);
+      switch (found) {
+        case lineClass.log:
+        case lineClass.data:
+        case lineClass.other:
+          this.#record(call, found);
+          break;
+        case lineClass.consumed:
+          if (!this.#isOf(programId)) return this.#contradict('consumed-by-another');
+          call.computeUnitsConsumed = readUnits(
+            this.#lines[this.#cursor] as string,
+            idStart + programId.length,
+          );
+          this.#cursor++;
+          break;
+        case lineClass.invoke:
+          if (!this.#call(height + 1)) return false;
+          break;
+        case lineClass.mark:
+          call.hasDroppedLogMessages = true;
+          return true;
+        case lineClass.end:
+          return this.#contradict('ends-in-frame');
+        default:
+          return this.#result(call, height, found);
+      }
+    }
+  }
+
+  #result(call: Call, height: number, found: LineClass): boolean {
+    const { programId } = call;
+    if (!this.#isOf(programId)) return this.#contradict('result-of-another');
+    if (found === lineClass.failed) {
+      const line = this.#lines[this.#cursor] as string;
+      call.error = line.slice(idStart + programId.length + failedTextOffset);
+    }
+    this.#cursor++;
+    // Without heights: after a failure nothing else runs, so the rest was called from here.
+    const unknown = call.error === null ? 2 : height + 1;
+    while (this.#next < this.#end) {
+      const next = this.#heightOr(unknown);
+      if (next <= height) break;
+      this.#countSilent(this.#next);
+      if (!this.#placeNext(next)) return false;
+    }
+    return true;
+  }
+
+  #record(call: Call, found: LineClass): void {
+    const line = this.#lines[this.#cursor] as string;
+    let kind: LogKind = 'log';
+    let message = line;
+    if (found === lineClass.log) {
+      message = line.slice(logTextStart);
+    } else if (found === lineClass.data) {
+      kind = 'data';
+      message = line.slice(dataTextStart);
+    } else {
+      kind = 'other';
+    }
+    this.#logs.push({
+      transactionIndex: this.#input.transactionIndex,
+      logIndex: this.#cursor,
+      instructionAddress: call.instructionAddress,
+      programId: call.programId,
+      kind,
+      message,
+    });
+    this.#cursor++;
+  }
+
+  /** As `#classify`, with the commonest lines first. */
+  #classifyInFrame(programId: string, success: string, height: number): LineClass {
+    if (this.#cursor === this.#lines.length) return lineClass.end;
+    const line = this.#lines[this.#cursor] as string;
+    // No ID begins with an `l`, which base58 lacks.
+    if (line.charCodeAt(idStart) === 0x6c && line.startsWith('Program log: ')) return lineClass.log;
+    if (line === success) return lineClass.success;
+    if (this.#isInvokeOfNext(height + 1)) return lineClass.invoke;
+    return classifyLine(line, programId);
+  }
+
+  /** Whether the line at the cursor is the one that the next call prints first at this height. */
+  #isInvokeOfNext(height: number): boolean {
+    if (this.#next === this.#end || this.#cursor === this.#lines.length) return false;
+    const { programId } = this.#input.tree.calls[this.#next] as Call;
+    return this.#lines[this.#cursor] === programLines(programId).invoke[height];
+  }
+
+  #classify(likely: string): LineClass {
+    if (this.#cursor === this.#lines.length) return lineClass.end;
+    return classifyLine(this.#lines[this.#cursor] as string, likely);
+  }
+
+  /** Whether the line at the cursor, of a class that names a program, names this one. */
+  #isOf(programId: string): boolean {
+    const line = this.#lines[this.#cursor] as string;
+    return (
+      line.startsWith(programId, idStart) && line.charCodeAt(idStart + programId.length) === 0x20
+    );
+  }
+
+  /** The known height of the next call, or what is assumed. */
+  #heightOr(assumed: number): number {
+    const known = this.#input.tree.heights[this.#next] as number;
+    return known === 0 ? assumed : known;
+  }
+
+  /** Places a call that no line speaks of. */
+  #placeNext(height: number): boolean {
+    const k = this.#next++;
+    const isGuess = k > this.#first && this.#input.tree.heights[k] === 0;
+    if (isGuess) this.#guessedAddressCount++;
+    return this.#place(k, height, true);
+  }
+
+  #place(k: number, height: number, hasDropped: boolean): boolean {
+    const address = k === this.#first ? [this.#top] : nextAddress(this.#previous, height);
+    if (address === undefined) return this.#contradict('level-skipped');
+    const call = this.#input.tree.calls[k] as Call;
+    call.instructionAddress = address;
+    call.hasDroppedLogMessages = hasDropped;
+    this.#previous = address;
+    return true;
+  }
+
+  #countSilent(k: number): void {
+    const { tree, failed, failedBeforeInvoke } = this.#input;
+    if (this.#excusedPrograms.has((tree.calls[k] as Call).programId)) return;
+    const isLastOfFailed = this.#top === failed && k === this.#end - 1;
+    if (!(failedBeforeInvoke && isLastOfFailed)) this.#silentCallCount++;
+  }
+
+  #contradict(mismatch: LogMismatch): false {
+    this.#mismatch = mismatch;
+    return false;
+  }
+}
