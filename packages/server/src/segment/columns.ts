@@ -133,7 +133,7 @@ export const COLUMNS = {
   logIndex: int(40, 'logs', 'log'), // distance from the previous log of the transaction
   logInstruction: int(41, 'logs', 'log'), // row among the transaction's instructions
   logProgram: int(42, 'logs', 'log'), // position
-  logKind: int(43, 'logs', 'log'), // LOG_KIND_CODES
+  logKind: int(43, 'logs', 'log'), // 0 log, 1 data, 2 other
   logLength: int(44, 'logs', 'log', 'logByte'),
   logText: bytes(45, 'logs', 'logByte'), // escaped as in the answer, without quotes
   // Balances.

@@ -50,4 +50,4 @@ await Backfill.run(
 stop.abort();
 await telling;
 await dataset.close();
-await Promise.all([pool.close(), source.node.close(), lock.release()]);
+await Promise.all([pool.close(), source.remote.close(), lock.release()]);
