@@ -1,34 +1,34 @@
-/** Why a node did not give what it was asked for, judged by code, not by text. */
+/** The reason why a source did not deliver, derived from codes and not from texts. */
 export type RefusalReason =
-  /** Cleaned up at this node; others may have it. */
+  /** The source has removed the block; others may have it. */
   | 'pruned'
-  /** Not there yet, or skipped above the root: ask again. */
+  /** The block does not exist yet, or the slot was skipped above the root. Ask again. */
   | 'not-available'
-  /** The node says skipped or missing. A hint, never a proof. */
+  /** The source reports the slot as skipped or missing, which proves nothing. */
   | 'skipped-hint'
-  /** The block exists and cannot be read yet: ask again soon. */
+  /** The block exists but cannot be read yet. Ask again soon. */
   | 'pending'
-  /** The node is behind. */
+  /** The source is behind the ledger. */
   | 'behind'
-  /** No history, no such method. */
+  /** The source has no history, or not the method. */
   | 'incapable'
-  /** A transaction of a version above the one we asked for. */
+  /** The block has a transaction of a newer version than requested. */
   | 'version'
-  /** The request was wrong: our bug, do not repeat it. */
+  /** The request was wrong, which is a bug. Do not repeat it. */
   | 'request-wrong'
-  /** The node, or the way to it, is out of order or overloaded. */
+  /** The source or the network fails or is overloaded. */
   | 'outage'
-  /** The key was refused. */
+  /** The key was rejected. */
   | 'key'
-  /** The answer is too large, no JSON, or no JSON-RPC. */
+  /** The reply is too large or not in the expected format. */
   | 'malformed';
 
 export interface Refusal {
   readonly kind: 'refused';
   readonly reason: RefusalReason;
-  /** The JSON-RPC code, the HTTP status, or what happened; never an address. */
+  /** The JSON-RPC code, the HTTP status, or a description. It never contains an address. */
   readonly cause: string;
-  /** When the node wants to be asked again. */
+  /** When the source wants to be asked again. */
   readonly retryAfterMs?: number;
 }
 
@@ -52,7 +52,7 @@ const reasonsByCode: ReadonlyMap<number, RefusalReason> = new Map<number, Refusa
   [-32700, 'request-wrong'],
 ]);
 
-/** The text decides in one case: some services answer "-32007" when they limit the rate. */
+/** Uses the text only for codes that some providers also use for their rate limit. */
 export function refusalOfRpcError(code: number, message: string): Refusal {
   const cause = `code ${code}`;
   if (code === -32007 || code === -32009) {
@@ -69,5 +69,5 @@ export function refusalOfStatus(status: number, retryAfter: string | undefined):
   return isGiven ? { ...base, retryAfterMs: Math.min(seconds, retryAfterSecondsMax) * 1000 } : base;
 }
 
-/** A node that asks for more is treated as one that is down. */
+/** The longest pause that a source can ask for. */
 const retryAfterSecondsMax = 60;

@@ -3,13 +3,13 @@ import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 
-/** Instead of a file's path: what is piped into the command. */
+/** The path that stands for standard input. */
 export const standardInput = '-';
 
-/** A block has megabytes: smaller pieces cost more turns of the loop than they save memory. */
+/** Blocks have megabytes. Smaller pieces would cost more time than they save memory. */
 const readBytes = 1024 * 1024;
 
-/** The bytes of a file, a pipe or a device, opened once. */
+/** Opens a file, a pipe or a device for reading. */
 export async function openByteStream(path: string): Promise<Readable> {
   if (path === standardInput) return process.stdin;
   if ((await stat(path)).isFIFO()) return openFifo(path);
@@ -17,8 +17,8 @@ export async function openByteStream(path: string): Promise<Readable> {
 }
 
 /**
- * Opened as a file, a FIFO would hold a thread until somebody writes to it, and the end of the process with it. This opens at
- * once and waits as a socket does, which can be destroyed.
+ * Opens a FIFO as a socket. Opened as a file it would block a thread, and with it the end of the process, until a writer opens the
+ * FIFO. A socket can be destroyed while it waits.
  */
 function openFifo(path: string): Readable {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -7,15 +7,15 @@ import {
   readBlockLines,
 } from './read-block-lines.ts';
 
-/** The key and the slot stand before the block. */
+/** A line contains a block and its slot. */
 const lineBytesMax = normalizeDefaults.bytesMax + 256;
 
 export interface ReadFilesOptions extends Pick<ReadLinesOptions, 'onRead' | 'memory'> {
-  /** Whether blocks count only if all of them come, so that a damaged file does no harm. Else it is looked at first. */
+  /** Whether the caller discards all blocks if a file is damaged. Otherwise compressed files are checked first. */
   readonly isAllOrNothing?: boolean;
 }
 
-/** The blocks of several files, one after another, until they end or the signal aborts. */
+/** Reads the blocks of several files, one after another, until the files end or the signal aborts. */
 export async function* readBlockFiles(
   paths: readonly string[],
   { isAllOrNothing = false, ...options }: ReadFilesOptions,
@@ -29,7 +29,7 @@ export async function* readBlockFiles(
         yield line;
       }
     } catch (error) {
-      // A pipe that nothing came through is left in the midst of a line.
+      // Reading a pipe fails when the signal aborts.
       if (signal.aborted && isCodedError(error)) return;
       throw error;
     }

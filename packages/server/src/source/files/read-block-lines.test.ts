@@ -116,7 +116,7 @@ test('error: block-file-unreadable says of a cut or damaged gzip file what is wr
   const packed = zlib.gzipSync(lines.join('\n'));
   await expect(readLines(packed.subarray(0, -20))).rejects.toMatchObject({
     code: 'block-file-unreadable',
-    detail: { line: expect.any(Number), reason: expect.stringContaining('the file is cut') },
+    detail: { line: expect.any(Number), reason: expect.stringContaining('the file is incomplete') },
   });
   const damaged = Uint8Array.from(packed);
   damaged.fill(0xff, 12, 40);

@@ -1,7 +1,6 @@
 /**
- * Files of blocks: a line is `{"slot":N,"block":<result of getBlock>}`, or the same with the slot last, plain, gzip or, where
- * the runtime has it, zstd. The block's bytes are cut out as they are, every digit kept; whether they are a block is for the
- * normalizer to say.
+ * Reads files of blocks. A line is `{"slot":N,"block":<result of getBlock>}`, or the same with the slot last. Files are plain, gzip,
+ * or zstd if the runtime supports it. The bytes of a block are not changed; the normalizer checks them.
  */
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { addAbortSignal, Readable, type Transform } from 'node:stream';
@@ -16,7 +15,7 @@ import { joinParts, LineTooLong, splitLines } from './split-lines.ts';
 
 export interface BlockLine {
   readonly slot: Slot;
-  /** The bytes of the getBlock result, whose memory is held until it is released. */
+  /** The bytes of the getBlock result. The receiver owns a reference to their memory. */
   readonly bytes: Uint8Array;
   readonly path: string;
   /** Counted from 1. */
@@ -25,31 +24,31 @@ export interface BlockLine {
 
 export interface ReadLinesOptions {
   readonly lineBytesMax: number;
-  /** Told how many more bytes of the file, as it is stored, were read. */
+  /** Called with the number of bytes that were read from the stored file. */
   readonly onRead?: ((byteCount: number) => void) | undefined;
-  /** Ends a wait for what is yet to be written to a pipe; what is read then fails. */
+  /** Aborts waiting for data of a pipe. Reading fails then. */
   readonly signal?: AbortSignal | undefined;
-  /** Where lines are read to; by default memory that the garbage collector frees. */
+  /** The memory of the lines; garbage-collected by default. */
   readonly memory?: LineMemory | undefined;
 }
 
 export const lineExpected = '{"slot":N,"block":{…}}';
 
-/** No line has more white space and digits than this before its block, nor after it. */
+/** The longest text before and after the block of a line. */
 const sideBytesMax = 256;
 const slotFirst = {
   head: /^\s*\{\s*"slot"\s*:\s*(?<slot>\d+)\s*,\s*"block"\s*:\s*/,
   tail: /\}$/,
 };
-/** Nothing in a block ends so: what closes it stands between. */
+/** No block ends like this, because its closing brace is in between. */
 const blockFirst = {
   head: /^\s*\{\s*"block"\s*:\s*/,
   tail: /\s*,\s*"slot"\s*:\s*(?<slot>\d+)\s*\}$/,
 };
-/** In UTF-8, read as single bytes. */
+/** The byte order mark of UTF-8, as single bytes. */
 const byteOrderMark = '\u00ef\u00bb\u00bf';
 
-/** The blocks of a file in its order. Empty lines are passed over, anything else that is no block line is refused. */
+/** Reads the blocks of a file in order. Empty lines are skipped; other lines without a block are rejected. */
 export async function* readBlockLines(
   path: string,
   options: ReadLinesOptions,
@@ -68,7 +67,7 @@ export async function* readBlockLines(
   }
 }
 
-/** Yields the lines, whose memory is held. */
+/** Yields the lines with a reference to their memory. */
 async function* readLines(
   path: string,
   { lineBytesMax, onRead, signal, memory }: ReadLinesOptions,
@@ -87,15 +86,15 @@ async function* readLines(
   }
 }
 
-/** Open at its beginning; undefined for what is compressed, and for what is no file and cannot be looked into first. */
+/** Opens a plain file. Returns undefined for a compressed file, and for a pipe, which cannot be inspected first. */
 async function openPlainFile(path: string): Promise<FileHandle | undefined> {
   if (!(await isFile(path)) || (await isCompressedFile(path))) return undefined;
   return open(path);
 }
 
 /**
- * Reads a compressed file to its end and keeps nothing. Only there stands the checksum: a flipped bit before it may leave
- * a block that looks right and is not. A plain file has none, and a pipe cannot be read twice; they are passed over.
+ * Reads a compressed file to its end to verify its checksum, because a flipped bit can leave a block that looks valid. A plain file
+ * has no checksum and a pipe cannot be read twice, so they are skipped.
  */
 export async function checkCompressed(path: string, signal: AbortSignal): Promise<void> {
   try {
@@ -106,7 +105,7 @@ export async function checkCompressed(path: string, signal: AbortSignal): Promis
   }
 }
 
-/** Asked before it is opened: whoever opens a FIFO and closes it has lost what was written to it. */
+/** Must be called before the path is opened: opening and closing a FIFO would lose the data in it. */
 async function isFile(path: string): Promise<boolean> {
   return path !== standardInput && (await stat(path)).isFile();
 }
@@ -123,9 +122,9 @@ async function isCompressedFile(path: string): Promise<boolean> {
   }
 }
 
-/** What the decompressors' codes mean for the file. */
+/** Descriptions of the error codes of the decompressors. */
 const decodeFailures: Readonly<Record<string, string>> = {
-  Z_BUF_ERROR: 'its compressed data ends too early: the file is cut; copy it again',
+  Z_BUF_ERROR: 'its compressed data ends too early: the file is incomplete; copy it again',
   Z_DATA_ERROR: 'its compressed data is damaged; copy it again',
 };
 
@@ -142,16 +141,16 @@ function describeFailure(
   return describeReadFailure(error, { path, line });
 }
 
-function describeReadFailure(error: unknown, place: { path: string; line?: number }): unknown {
+function describeReadFailure(error: unknown, position: { path: string; line?: number }): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof CodedError || code === undefined) return error;
   const reason = decodeFailures[code] ?? code;
-  // A file or folder that cannot be opened has no lines.
-  const detail = openFailures.has(code) ? { path: place.path, reason } : { ...place, reason };
+  // The line is meaningless if the file cannot be opened.
+  const detail = openFailures.has(code) ? { path: position.path, reason } : { ...position, reason };
   return new CodedError('block-file-unreadable', detail, { cause: error });
 }
 
-/** Undefined for a line of white space. */
+/** Returns undefined for a line of white space. */
 function parseLine(
   bytes: Uint8Array,
   { path, line }: { path: string; line: number },
@@ -178,7 +177,7 @@ function parseLine(
   };
 }
 
-/** What stands around the block of a line, by how the line begins and ends. */
+/** Returns the slot of a line and the position of its block, by how the line begins and ends. */
 function findAround(
   first: string,
   last: string,
@@ -194,7 +193,7 @@ function findAround(
   return undefined;
 }
 
-/** The file's bytes, decompressed as its first bytes say. */
+/** Returns the bytes of a file, decompressed according to its first bytes. */
 async function* readFile(
   path: string,
   { onRead, signal }: Pick<ReadLinesOptions, 'onRead' | 'signal'>,
@@ -242,7 +241,7 @@ async function* throughDecoder(
   }
 }
 
-/** Compressions that are recognized so that the message can name them, and the command that decompresses each. */
+/** Unsupported compressions, with the command that decompresses each, for the error message. */
 const foreignCompressions = [
   { name: 'bzip2', magic: [0x42, 0x5a, 0x68], command: 'bzip2 -dc' },
   { name: 'xz', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], command: 'xz -dc' },
@@ -257,7 +256,7 @@ function refuseForeignCompression(first: Uint8Array, path: string): void {
   throw new CodedError('block-file-unreadable', { path, reason });
 }
 
-/** The longest of them all, xz's. */
+/** The length of the longest one, that of xz. */
 const magicBytesMax = 6;
 const gzipMagic = [0x1f, 0x8b];
 const zstdMagic = [0x28, 0xb5, 0x2f, 0xfd];
@@ -270,7 +269,7 @@ function decoderFor(first: Uint8Array, path: string): Transform | undefined {
   if (begins(first, gzipMagic)) return zlib.createGunzip();
   refuseForeignCompression(first, path);
   if (!begins(first, zstdMagic)) return undefined;
-  // Node 22 and later have it.
+  // Node 22 and later support zstd.
   const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform };
   if (createZstdDecompress !== undefined) return createZstdDecompress();
   const reason = 'zstd needs a newer Node; use gzip';

@@ -3,9 +3,9 @@ import { collectedMemory, type LineMemory } from './line-buffers.ts';
 import { LineTooLong } from './split-lines.ts';
 
 const newline = 0x0a;
-/** A line of blocks has megabytes: smaller pieces cost more turns of the loop than they save memory. */
+/** Lines have megabytes. Smaller reads would cost more time than they save memory. */
 const readBytes = 4 * 1024 * 1024;
-/** Several lines: what of a line is at the end of a chunk is copied to the next. */
+/** A chunk has several lines. An incomplete line at its end is copied to the next chunk. */
 const chunkBytes = 4 * readBytes;
 
 export interface ReadFileOptions {
@@ -15,8 +15,8 @@ export interface ReadFileOptions {
 }
 
 /**
- * Yields the lines of a file without their line feeds, where they were read: in chunks of several lines that nothing is written to
- * any more. Whoever gets a line holds its memory.
+ * Yields the lines of a file without their line feeds. A line is a view of a chunk that is not written to any more, with a reference
+ * to its memory.
  */
 export async function* readFileLines(
   file: FileHandle,

@@ -5,7 +5,7 @@ const newline = 0x0a;
 /** A line longer than the limit. */
 export class LineTooLong extends RangeError {}
 
-/** The lines of a stream without their line feeds, in the parts they came in. */
+/** Yields the lines of a stream without their line feeds. A line is a list of parts of chunks. */
 export async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,
   lineBytesMax: number,

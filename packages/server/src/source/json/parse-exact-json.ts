@@ -1,19 +1,19 @@
 /**
- * `JSON.parse` over bytes, with every digit kept and everything refused that would be changed in silence: text that is
- * not UTF-8, halves of surrogate pairs, nesting without end.
+ * Parses JSON without losing digits. Rejects input that `JSON.parse` would change silently or not survive: invalid UTF-8, lone
+ * surrogates, and deep nesting.
  *
- * An integer of 16 digits or more may not fit a JavaScript number, so it is quoted before the parse. A mark in front, the
- * character U+007F, tells it from a text that was quoted by the source:
+ * An integer of 16 digits or more may not fit into a JavaScript number, so it is quoted before parsing. The mark U+007F in front
+ * distinguishes it from a text of the source:
  *
  *   {"fee":18446744073709551615}  ─►  {"fee":"␡18446744073709551615"}
  *
- * Where that character occurs in the source itself, the mark gets a number that no text of it begins with:
+ * If the source contains that character, the mark gets a number with which no text of the source begins:
  *
  *   {"fee":18446744073709551615,"log":"␡0␡ 5"}  ─►  {"fee":"␡1␡18446744073709551615","log":"␡0␡ 5"}
  *
- * The transactions of a block are cut out and parsed one by one, when they are asked for. What a transaction's JSON makes
- * is then still in the processor's caches when it is read, and gone before the garbage collector has to look at it. A text stands
- * for all that follow each other with nothing but a comma between them:
+ * The transactions of a block are cut out and parsed one by one on demand. The objects of a transaction are then still in the
+ * processor's caches when they are read, and die before the garbage collector visits them. One text stands for a run of
+ * transactions that are separated by a comma only:
  *
  *   {"blockhash":…,"transactions":[{…},{…}, {…}]}  ─►  {"blockhash":…,"transactions":["␡0","␡1"]}, {…},{…} and {…}
  */
@@ -21,9 +21,9 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import type { JsonScan } from '../../kernels/json-scanner.ts';
 import { scanJson } from './scan-json.ts';
 
-/** First character of every mark. */
+/** The first character of every mark. */
 export const markCode = 0x7f;
-/** Begins the text that stands for a long integer, or for a part cut out, where the source has no such character. */
+/** The mark of long integers and of cut-out parts, if the source does not contain this character. */
 export const plainMark = String.fromCharCode(markCode);
 
 export type JsonRefusal = 'not-utf8' | 'lone-surrogate' | 'too-deep' | 'not-json';
@@ -32,14 +32,14 @@ export type ExactJson =
   | {
       readonly kind: 'parsed';
       readonly value: unknown;
-      /** What the texts of long integers begin with, and no text of the source does. */
+      /** The prefix of the texts of long integers. No text of the source begins with it. */
       readonly mark: string;
-      /** What the elements of `transactions` stand for; null if they stand for themselves. */
+      /** The cut-out transactions; null if the elements of `transactions` are the transactions themselves. */
       readonly parts: JsonParts | null;
     }
   | { readonly kind: 'refused'; readonly reason: JsonRefusal };
 
-/** Scans a text of JSON. */
+/** Scans JSON bytes. */
 export type ScanJson = (bytes: Uint8Array, depthMax: number) => JsonScan;
 
 export function parseExactJson(
@@ -60,17 +60,17 @@ export function parseExactJson(
   }
 }
 
-/** Parts of a block that follow each other. */
+/** A run of parts: from `first` up to, but not including, `last`. */
 export interface PartRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** The text of a block, and of its transactions one by one. Valid until the next text is scanned. */
+/** The JSON of a block, and of its transactions one by one. Valid until the next block is scanned. */
 export class JsonParts {
   readonly #bytes: Buffer;
   readonly #scan: JsonScan;
-  /** The parts that follow each other with nothing but a comma between them: the first of each such range. */
+  /** The first part of each run of parts that are separated by a comma only. */
   readonly #ranges: number[] = [];
   #mark = plainMark;
 
@@ -79,7 +79,7 @@ export class JsonParts {
     this.#scan = scan;
   }
 
-  /** The parts that an element of `transactions` stands for; undefined if it stands for itself. `last` is not among them. */
+  /** Returns the parts for an element of `transactions`; undefined if the element is a transaction itself. */
   rangeOf(element: unknown): PartRange | undefined {
     if (typeof element !== 'string') return undefined;
     const range = Number(element.slice(1));
@@ -92,7 +92,7 @@ export class JsonParts {
     return this.#bytes.subarray(parts[part * 2], parts[part * 2 + 1]);
   }
 
-  /** The value of a part; undefined if that is no JSON. */
+  /** Parses a part. Returns undefined if it is not JSON. */
   read(part: number): unknown {
     const { parts } = this.#scan;
     try {
@@ -103,7 +103,7 @@ export class JsonParts {
     }
   }
 
-  /** The values that an element of `transactions` stands for; undefined for those that are no JSON. */
+  /** Returns the transactions for an element of `transactions`; undefined for those that are not JSON. */
   readAll(element: unknown): unknown[] {
     const range = this.rangeOf(element);
     if (range === undefined) return [element];
@@ -113,13 +113,13 @@ export class JsonParts {
 
   parseWhole(): ExactJson {
     const end = this.#bytes.length;
-    // Digits are lost here, but not texts.
+    // This parse loses digits but no texts, and only the texts are needed.
     if (this.#scan.hasDelete) this.#mark = findFreeMark(JSON.parse(this.#slice(0, end)));
     const value: unknown = JSON.parse(this.#text(0, end));
     return { kind: 'parsed', value, mark: this.#mark, parts: null };
   }
 
-  /** The block without its transactions; undefined where it cannot be sure that what was cut out are these. */
+  /** Parses the block without its transactions. Returns undefined if the cut-out parts may be something else. */
   parseFrame(): ExactJson | undefined {
     const { parts, hasDelete } = this.#scan;
     if (parts.length === 0 || hasDelete) return undefined;
@@ -140,7 +140,7 @@ export class JsonParts {
     let rangeCount = 0;
     for (const element of elements) {
       if (typeof element !== 'string') continue;
-      // A text of the source's own, which is no transaction.
+      // The text is from the source and not a transaction.
       if (element.charCodeAt(0) !== markCode || element.length > 16) return undefined;
       rangeCount++;
     }
@@ -148,7 +148,7 @@ export class JsonParts {
     return { kind: 'parsed', value, mark: plainMark, parts: this };
   }
 
-  /** The text between two places of the bytes, long integers quoted. */
+  /** Returns the text between two positions, with long integers quoted. */
   #text(start: number, end: number): string {
     const { digitRuns } = this.#scan;
     let run = firstAtOrAfter(digitRuns, start);
@@ -167,7 +167,7 @@ export class JsonParts {
   }
 
   #slice(start: number, end: number): string {
-    // Taking ASCII as Latin-1 is a plain copy, and one odd character costs only its own transaction.
+    // Decoding ASCII as Latin-1 is fast. A non-ASCII character slows down only its own transaction.
     const isPlain = this.#scan.isAscii || isAscii(this.#bytes.subarray(start, end));
     return this.#bytes.toString(isPlain ? 'latin1' : 'utf8', start, end);
   }
@@ -175,7 +175,7 @@ export class JsonParts {
 
 const numberedMark = /^\u007f(\d{1,9})\u007f/;
 
-/** A mark with the lowest number that no text in the value has: there are fewer texts in a block than numbers. */
+/** Returns a mark with the lowest number that no text in the value has. */
 function findFreeMark(value: unknown): string {
   const taken = new Set<number>();
   const visit = (part: unknown): void => {
@@ -192,7 +192,7 @@ function findFreeMark(value: unknown): string {
   return `${plainMark}${free}${plainMark}`;
 }
 
-/** The index of the first pair whose start is at `position` or after it. */
+/** Returns the index of the first pair that starts at or after `position`. */
 function firstAtOrAfter(pairs: Uint32Array, position: number): number {
   let low = 0;
   let high = pairs.length / 2;
@@ -205,14 +205,14 @@ function firstAtOrAfter(pairs: Uint32Array, position: number): number {
 }
 
 const code = { comma: 0x2c, minus: 0x2d, point: 0x2e, zero: 0x30, e: 0x65, caseBit: 0x20 } as const;
-/** What may stand before a value: white space, `[`, `,` and `:`. */
+/** The characters before a value: white space, `[`, `,` and `:`. */
 const valueStarts = new Set([0x20, 0x09, 0x0a, 0x0d, 0x5b, 0x2c, 0x3a]);
 
-/** Where the integer with these digits begins, its sign included; -1 if they are part of something else. */
+/** Returns the start of the integer with these digits, including its sign; -1 if the digits are part of something else. */
 function integerStart(bytes: Uint8Array, digits: number, end: number): number {
   const next = bytes[end];
   if (next === code.point || (next !== undefined && (next | code.caseBit) === code.e)) return -1;
-  // No JSON: left bare, so that the parser refuses it.
+  // A leading zero is not JSON. The digits are not quoted, so that the parser rejects them.
   if (bytes[digits] === code.zero) return -1;
   const start = bytes[digits - 1] === code.minus ? digits - 1 : digits;
   const before = bytes[start - 1];

@@ -1,13 +1,13 @@
-/** Integers of parsed JSON: short ones are numbers, those of 16 digits or more are marked text (`parse-exact-json.ts`). */
+/** Reads integers of parsed JSON: short ones are numbers, those of 16 digits or more are marked texts (`parse-exact-json.ts`). */
 import { markCode, plainMark } from './parse-exact-json.ts';
 
 const u64Max = 2n ** 64n - 1n;
 const i64Min = -(2n ** 63n);
 const i64Max = 2n ** 63n - 1n;
-// A longer integer would have come as text, so a number beyond this was written as a fraction or with an exponent.
+// A longer integer is a marked text, so a larger number was written as a fraction or with an exponent.
 const numberMax = 999_999_999_999_999;
 
-/** The text of a long integer without its mark; undefined for anything else, texts of the source too. */
+/** Returns the digits of a long integer without its mark; undefined for anything else. */
 export function markedDigits(value: unknown, mark: string): string | undefined {
   if (typeof value !== 'string' || value.charCodeAt(0) !== markCode) return undefined;
   if (mark !== plainMark && !value.startsWith(mark)) return undefined;
@@ -28,22 +28,22 @@ export function readI64(value: unknown, mark: string): bigint | undefined {
   return digits === undefined ? undefined : within(digits, i64Min, i64Max);
 }
 
-/** A u64 written as decimal text by the source itself, as token amounts are. */
+/** Reads a u64 that the source writes as decimal text, like token amounts. */
 export function readU64Text(value: unknown): bigint | undefined {
   if (typeof value !== 'string' || value.length > 20 || !isDigits(value)) return undefined;
   if (value.length > 1 && value.charCodeAt(0) === 0x30) return undefined;
-  // Fifteen digits always fit a number, and that way is much the faster.
+  // Fifteen digits always fit into a number, which is much faster.
   if (value.length <= 15) return BigInt(Number(value));
   return within(value, 0n, u64Max);
 }
 
-/** Whether the number is a whole one from 0 up, small enough to be exact. */
+/** Returns whether the number is a non-negative safe integer. */
 export function isCount(value: number): boolean {
   return value >= 0 && value <= numberMax && Math.floor(value) === value;
 }
 
 function within(digits: string, min: bigint, max: bigint): bigint | undefined {
-  // Longer than any 64-bit number with its sign: not worth a conversion, which is quadratic.
+  // A longer text is no 64-bit number. It is not converted, because conversion takes quadratic time.
   if (digits.length > 20) return undefined;
   const value = BigInt(digits);
   return value >= min && value <= max ? value : undefined;

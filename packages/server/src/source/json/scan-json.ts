@@ -3,7 +3,7 @@ import { loadKernel } from '../../kernels/load-kernel.ts';
 
 let scanner: JsonScanner | undefined;
 
-/** Scans a text with a kernel of the thread's own that does nothing else. */
+/** Scans JSON bytes with the kernel of this thread. */
 export function scanJson(bytes: Uint8Array, depthMax: number): JsonScan {
   scanner ??= new JsonScanner(loadKernel<ScanExports>('scan'));
   return scanner.scan(bytes, depthMax);

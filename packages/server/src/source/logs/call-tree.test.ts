@@ -52,7 +52,7 @@ test('error: edge case 10: a group index too high refuses the block', () => {
           transaction: 0,
           field: 'meta.innerInstructions.index[0]',
           found: String(index),
-          expected: 'the place of one of the 1 instructions',
+          expected: 'the index of one of the 1 instructions',
         },
       }),
     );

@@ -1,6 +1,6 @@
 /**
- * The calls of one transaction in the order they were made. Each top-level instruction is followed by its inner ones, the
- * trace of what it called, in pre-order; so the heights alone give the addresses:
+ * The calls of one transaction in the order of execution. Each top-level instruction is followed by its inner instructions in
+ * pre-order, so the addresses follow from the heights:
  *
  *   starts    0                           4       …one past the last
  *   calls     top 0  inner  inner  inner  top 1   …
@@ -14,16 +14,16 @@ export type Call = Mutable<Instruction>;
 
 export interface CallTree {
   readonly calls: Call[];
-  /** The source's `stackHeight` of each call; 0 where it gave none. */
+  /** The `stackHeight` of each call; 0 if the source has none. */
   readonly heights: number[];
-  /** Where each top-level instruction is in `calls`, and as last entry the number of calls. */
+  /** The position of each top-level instruction in `calls`; the last entry is the number of calls. */
   readonly starts: number[];
 }
 
-/** No ledger nests calls this deep; what does is damage. */
+/** No ledger nests calls this deep; deeper nesting is damage. */
 const callDepthMax = 64;
 
-/** The address that follows `previous` at `height`, 2 or more; undefined if a level would be skipped. */
+/** Returns the address after `previous` at a height of 2 or more; undefined if a level would be skipped. */
 export function nextAddress(previous: readonly number[], height: number): number[] | undefined {
   const { length } = previous;
   if (height > length + 1 || height > callDepthMax || height < 2) return undefined;
@@ -34,8 +34,8 @@ export function nextAddress(previous: readonly number[], height: number): number
 }
 
 /**
- * Addresses and flags where no log can be read: by the heights, forced into a tree that exists, and everything that ran
- * marked as incomplete. Answers how many addresses are guesses because their height is unknown.
+ * Assigns addresses by the heights alone, when no log can be read, and marks all calls that ran as incomplete. Invalid heights are
+ * adjusted to the next valid ones. Returns the number of guessed addresses, whose height is unknown.
  */
 export function assignWithoutLog(tree: CallTree, failed: number): number {
   const { calls, heights, starts } = tree;
@@ -44,7 +44,7 @@ export function assignWithoutLog(tree: CallTree, failed: number): number {
     const first = starts[top] as number;
     const end = starts[top + 1] as number;
     let previous: readonly number[] = [top];
-    // One that never ran and called nothing had nothing to log.
+    // A call that did not run has no log that could be missing.
     const isIncomplete = top <= failed || end - first > 1;
     for (let k = first; k < end; k++) {
       const call = calls[k] as Call;

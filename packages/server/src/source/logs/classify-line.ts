@@ -1,5 +1,5 @@
 /**
- * What a raw log line is. Lines are matched whole, and their texts may hold line breaks of any sort.
+ * Classifies raw log lines. Lines are matched as a whole, and their texts may contain line breaks.
  *
  *   Program ID invoke [n]                          invoke
  *   Program ID success                             success
@@ -10,8 +10,8 @@
  *   Log truncated                                  mark
  *   anything else                                  other
  *
- * ID is 32 to 44 characters of base58. Programs print only `log`, `data` and `return` lines, each with its prefix, so a
- * text that imitates another class stays inside its own.
+ * ID is 32 to 44 characters of base58. Programs can only print `log`, `data` and `return` lines, which have a prefix, so a program
+ * cannot imitate another class.
  */
 import { isBase58 } from '../../base/base58.ts';
 
@@ -28,7 +28,7 @@ export const lineClass = {
 } as const;
 export type LineClass = (typeof lineClass)[keyof typeof lineClass];
 
-/** Where the text of a `log` and of a `data` line begins, and the ID of the others. */
+/** The start of the text in `log` and `data` lines, and of the ID in the others. */
 export const logTextStart = 'Program log: '.length;
 export const dataTextStart = 'Program data: '.length;
 export const idStart = 'Program '.length;
@@ -38,7 +38,7 @@ const idLengthMin = 32;
 const idLengthMax = 44;
 const unitsMax = '18446744073709551615';
 
-/** `likely` is a program whose ID is known to be one; naming the open frame's saves looking at each character. */
+/** `likely` is a valid program ID. If the line contains it, the characters of the ID need not be checked. */
 export function classifyLine(line: string, likely: string): LineClass {
   if (!line.startsWith('Program ')) {
     return line === 'Log truncated' ? lineClass.mark : lineClass.other;
@@ -72,7 +72,7 @@ function classifyAfterId(line: string, idEnd: number): LineClass {
   }
 }
 
-/** The n of `invoke [n]`; -1 if the line does not go on like that. */
+/** Returns the n of `invoke [n]`; -1 if the line does not continue like that. */
 export function readDepth(line: string, idEnd: number): number {
   if (!line.startsWith(' invoke [', idEnd) || line.charCodeAt(line.length - 1) !== 0x5d) return -1;
   const start = idEnd + ' invoke ['.length;
@@ -81,7 +81,7 @@ export function readDepth(line: string, idEnd: number): number {
   return Number(line.slice(start, end));
 }
 
-/** Whether the line goes on `consumed a of b compute units`, with an a of 64 bits. */
+/** Returns whether the line continues with `consumed a of b compute units`, where a has at most 64 bits. */
 function isConsumed(line: string, idEnd: number): boolean {
   if (!line.startsWith(' consumed ', idEnd)) return false;
   const start = idEnd + consumedOffset;
@@ -98,7 +98,7 @@ function isConsumed(line: string, idEnd: number): boolean {
   );
 }
 
-/** The a of a line of class `consumed`. */
+/** Returns the a of a line of class `consumed`. */
 export function readUnits(line: string, idEnd: number): bigint {
   const start = idEnd + consumedOffset;
   const end = digitsEnd(line, start);

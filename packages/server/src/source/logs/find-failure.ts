@@ -1,6 +1,6 @@
 import type { CallTree } from './call-tree.ts';
 
-/** Errors that are raised before the program that they name is invoked, so that its call prints no line. */
+/** Errors that are raised before the program is invoked, so that its call prints no line. */
 const errorsBeforeInvoke = new Set([
   'AccountNotExecutable',
   'CallDepth',
@@ -12,12 +12,12 @@ const errorsBeforeInvoke = new Set([
 ]);
 
 export interface Failure {
-  /** The top-level instruction that failed: those after it never ran. -1: none ran; their number: all did. */
+  /** The top-level instruction that failed; later ones did not run. -1 if none ran, their number if all ran. */
   readonly failed: number;
   readonly failedBeforeInvoke: boolean;
 }
 
-/** What of a transaction ran, by its `err`. */
+/** Determines from the `err` of a transaction which instructions ran. */
 export function findFailure(
   err: unknown,
   tree: CallTree,
@@ -29,7 +29,7 @@ export function findFailure(
   if (Array.isArray(cause) && Number.isSafeInteger(cause[0]) && cause[0] >= 0) {
     return { failed: cause[0], failedBeforeInvoke: errorsBeforeInvoke.has(cause[1]) };
   }
-  // An error of another kind stops a transaction before its first instruction, or is found after the last.
+  // Another kind of error occurs before the first instruction or after the last one.
   const hasRun = (lines !== null && lines.length > 0) || tree.calls.length > topCount;
   return { failed: hasRun ? topCount : -1, failedBeforeInvoke: false };
 }

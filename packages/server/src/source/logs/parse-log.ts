@@ -1,14 +1,14 @@
 /**
- * Reads a transaction's log against its call tree: which call printed which line, what it consumed, how it ended.
+ * Assigns the log lines of a transaction to its calls, and reads from them the consumed units and the error of each call.
  *
- * The two come from different parts of a node and need not agree: lines are cut off, some programs print none, old nodes
- * printed other forms. The parser walks both at once, like a recursive descent over lines whose grammar is
+ * Log and calls come from different parts of a node and may disagree: logs are truncated, some programs print no lines, and old nodes
+ * used other formats. The parser walks both at once, as a recursive descent over lines with this grammar:
  *
  *   call  = invoke frame | nothing            (a program without lines)
  *   frame = { log | data | other | consumed | call } (success | failed)
  *
- * and where they contradict each other it gives up on this log alone: the calls keep their places, without what only the
- * log could tell. It is total: no input makes it throw.
+ * If log and calls contradict each other, only the log is discarded: the calls keep their addresses but have no values that come from
+ * the log. No input makes the parser throw.
  */
 import type { Log, LogKind } from '../../ledger/block.ts';
 import { assignWithoutLog, type Call, type CallTree, nextAddress } from './call-tree.ts';
@@ -25,7 +25,7 @@ import {
 } from './classify-line.ts';
 import { programLines } from './program-lines.ts';
 
-/** How a log can contradict its call tree. */
+/** The ways in which a log can contradict its call tree. */
 export type LogMismatch =
   | 'call-missing'
   | 'height-differs'
@@ -41,9 +41,9 @@ export interface LogInput {
   readonly transactionIndex: number;
   readonly tree: CallTree;
   readonly lines: readonly string[] | null;
-  /** The top-level instruction that failed: those above it never ran. -1: none ran; their number: all did. */
+  /** The top-level instruction that failed; later ones did not run. -1 if none ran, their number if all ran. */
   readonly failed: number;
-  /** Whether the failure was raised before the program that it names was invoked. */
+  /** Whether the failure was raised before the program was invoked. */
   readonly failedBeforeInvoke: boolean;
 }
 
@@ -51,13 +51,13 @@ export interface LogOutcome {
   readonly mismatch: LogMismatch | null;
   readonly hasDroppedLogMessages: boolean;
   readonly isTruncated: boolean;
-  /** Something ran, and its log was not stored. */
+  /** Whether instructions ran but the source has no log. */
   readonly isLogMissing: boolean;
-  /** Lines that belong to no call that is known. */
+  /** Lines that belong to no known call. */
   readonly skippedLineCount: number;
-  /** Calls without lines whose program is not known to print none. */
+  /** Calls that printed no lines, of programs that usually print some. */
   readonly silentCallCount: number;
-  /** Addresses guessed because neither height nor line gave them. */
+  /** Addresses that neither the heights nor the lines determine. */
   readonly guessedAddressCount: number;
 }
 
@@ -67,7 +67,7 @@ export class LogParser {
   readonly #excusedPrograms: ReadonlySet<string>;
   readonly #logs: Log[];
 
-  // One transaction at a time.
+  // The state of the current transaction.
   #input: LogInput = {
     transactionIndex: 0,
     tree: { calls: [], heights: [], starts: [0] },
@@ -77,7 +77,7 @@ export class LogParser {
   };
   #lines: readonly string[] = noLines;
   #cursor = 0;
-  /** The next call to place, and the first and the end of the top-level instruction's list it is in. */
+  /** The next call without an address, and the range of calls of its top-level instruction. */
   #next = 0;
   #first = 0;
   #end = 0;
@@ -88,13 +88,13 @@ export class LogParser {
   #silentCallCount = 0;
   #guessedAddressCount = 0;
 
-  /** Records are appended to `logs`. */
+  /** The parser appends records to `logs`. */
   constructor(excusedPrograms: ReadonlySet<string>, logs: Log[]) {
     this.#excusedPrograms = excusedPrograms;
     this.#logs = logs;
   }
 
-  /** Fills in address, error, units and flag of every call of the tree. */
+  /** Sets address, error, units and flag of every call of the tree. */
   parse(input: LogInput): LogOutcome {
     this.#input = input;
     this.#lines = input.lines ?? noLines;
@@ -139,7 +139,7 @@ export class LogParser {
     return this.#input.failed >= 0 && this.#input.tree.calls.length > 0;
   }
 
-  /** Whether there is no line although a program ran that is not known to print none. */
+  /** Returns whether the log is empty although a program ran that usually prints lines. */
   #isLogStrangelyEmpty(): boolean {
     if (this.#lines.length > 0) return false;
     const { tree, failed } = this.#input;
@@ -159,8 +159,8 @@ export class LogParser {
       this.#next = this.#first;
       if (top > failed) {
         if (this.#end - this.#first > 1) return this.#contradict('inner-after-failure');
-        this.#place(this.#first, 1, false);
-      } else if (!this.#call(1) || !this.#placeRest()) {
+        this.#assign(this.#first, 1, false);
+      } else if (!this.#call(1) || !this.#assignRest()) {
         return false;
       }
     }
@@ -169,10 +169,10 @@ export class LogParser {
     return isRead || this.#contradict('lines-left');
   }
 
-  /** What the log says nothing about: everything after the mark, and what a silent program called. */
-  #placeRest(): boolean {
+  /** Assigns addresses to calls without lines: those after a truncation, and the calls of a silent program. */
+  #assignRest(): boolean {
     while (this.#next < this.#end) {
-      if (!this.#placeNext(this.#next === this.#first ? 1 : this.#heightOr(2))) return false;
+      if (!this.#assignNext(this.#next === this.#first ? 1 : this.#heightOr(2))) return false;
     }
     return true;
   }
@@ -197,7 +197,7 @@ export class LogParser {
       return this.#frame(k, height);
     }
     this.#next++;
-    if (!this.#place(k, height, true)) return false;
+    if (!this.#assign(k, height, true)) return false;
     this.#countSilent(k);
     this.#skipLines(programId);
     return true;
@@ -210,7 +210,7 @@ export class LogParser {
   }
 
   #frame(k: number, height: number): boolean {
-    if (!this.#place(k, height, false)) return false;
+    if (!this.#assign(k, height, false)) return false;
     const call = this.#input.tree.calls[k] as Call;
     const { programId } = call;
     const { success } = programLines(programId);
@@ -252,13 +252,13 @@ export class LogParser {
       call.error = line.slice(idStart + programId.length + failedTextOffset);
     }
     this.#cursor++;
-    // Without heights: after a failure nothing else runs, so the rest was called from here.
+    // After a failure nothing else runs, so calls of unknown height were made by this one.
     const unknown = call.error === null ? 2 : height + 1;
     while (this.#next < this.#end) {
       const next = this.#heightOr(unknown);
       if (next <= height) break;
       this.#countSilent(this.#next);
-      if (!this.#placeNext(next)) return false;
+      if (!this.#assignNext(next)) return false;
     }
     return true;
   }
@@ -286,18 +286,18 @@ export class LogParser {
     this.#cursor++;
   }
 
-  /** As `#classify`, with the commonest lines first. */
+  /** Like `#classify`, but checks the most frequent lines first. */
   #classifyInFrame(programId: string, success: string, height: number): LineClass {
     if (this.#cursor === this.#lines.length) return lineClass.end;
     const line = this.#lines[this.#cursor] as string;
-    // No ID begins with an `l`, which base58 lacks.
+    // No ID begins with `l`, which is not a base58 character.
     if (line.charCodeAt(idStart) === 0x6c && line.startsWith('Program log: ')) return lineClass.log;
     if (line === success) return lineClass.success;
     if (this.#isInvokeOfNext(height + 1)) return lineClass.invoke;
     return classifyLine(line, programId);
   }
 
-  /** Whether the line at the cursor is the one that the next call prints first at this height. */
+  /** Returns whether the current line is the invoke line of the next call at this height. */
   #isInvokeOfNext(height: number): boolean {
     if (this.#next === this.#end || this.#cursor === this.#lines.length) return false;
     const { programId } = this.#input.tree.calls[this.#next] as Call;
@@ -309,7 +309,7 @@ export class LogParser {
     return classifyLine(this.#lines[this.#cursor] as string, likely);
   }
 
-  /** Whether the line at the cursor, of a class that names a program, names this one. */
+  /** Returns whether the current line, which contains a program ID, contains this one. */
   #isOf(programId: string): boolean {
     const line = this.#lines[this.#cursor] as string;
     return (
@@ -317,21 +317,21 @@ export class LogParser {
     );
   }
 
-  /** The known height of the next call, or what is assumed. */
+  /** Returns the height of the next call, or the assumed one if it is unknown. */
   #heightOr(assumed: number): number {
     const known = this.#input.tree.heights[this.#next] as number;
     return known === 0 ? assumed : known;
   }
 
-  /** Places a call that no line speaks of. */
-  #placeNext(height: number): boolean {
+  /** Assigns an address to a call without lines. */
+  #assignNext(height: number): boolean {
     const k = this.#next++;
     const isGuess = k > this.#first && this.#input.tree.heights[k] === 0;
     if (isGuess) this.#guessedAddressCount++;
-    return this.#place(k, height, true);
+    return this.#assign(k, height, true);
   }
 
-  #place(k: number, height: number, hasDropped: boolean): boolean {
+  #assign(k: number, height: number, hasDropped: boolean): boolean {
     const address = k === this.#first ? [this.#top] : nextAddress(this.#previous, height);
     if (address === undefined) return this.#contradict('level-skipped');
     const call = this.#input.tree.calls[k] as Call;

@@ -1,16 +1,16 @@
 /**
- * The lines that a call of a program is expected to print. Comparing whole texts is several times faster than taking a
- * line apart, which is left to lines that are none of these.
+ * The lines that a call of a program usually prints. Comparing whole texts is several times faster than parsing a line, which is
+ * only done for other lines.
  */
 export interface ProgramLines {
   readonly success: string;
-  /** The whole invoke line by height. */
+  /** The invoke line for each height. */
   readonly invoke: readonly string[];
 }
 
-/** Ledgers of today nest five deep, nine are announced. */
+/** Current ledgers nest five deep; nine are announced. */
 const heightMax = 9;
-/** A block has some seventy programs, a ledger some thousands. */
+/** A block has about seventy programs, a ledger some thousands. */
 const programCountMax = 4096;
 
 const known = new Map<string, ProgramLines>();

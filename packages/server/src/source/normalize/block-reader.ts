@@ -1,20 +1,20 @@
 /**
- * Reads the values of one parsed block and refuses, by slot, transaction and field, what cannot be mapped. The field's
- * name is put together only when something is refused.
+ * Reads the values of one parsed block. Invalid values throw an error with slot, transaction and field. The name of the field is only
+ * composed for an error.
  */
 import { isBase58Of32 } from '../../base/base58.ts';
 import { CodedError } from '../../base/errors.ts';
 import type { Address, Slot } from '../../ledger/primitives.ts';
 import { isCount, markedDigits, readI64, readU64 } from '../json/read-integer.ts';
 
-/** A JSON object of which nothing is known yet. */
+/** A JSON object that has not been validated. */
 export type Raw<Keys extends string> = { readonly [Key in Keys]?: unknown };
 
 export class BlockReader {
   readonly slot: Slot;
-  /** What the texts of long integers begin with. */
+  /** The prefix of the texts of long integers. */
   readonly mark: string;
-  /** The transaction being read; -1 outside of them. */
+  /** The index of the current transaction; -1 outside of transactions. */
   transaction = -1;
 
   constructor(slot: Slot, mark: string) {
@@ -34,7 +34,7 @@ export class BlockReader {
     throw new CodedError('block-field-missing', { ...this.detail(field, index), expected });
   }
 
-  /** Short enough for a message: a value of a block may be megabytes. */
+  /** Returns a value in a form that is short enough for a message. */
   #describe(value: unknown): string {
     if (value === undefined) return 'nothing';
     if (Array.isArray(value)) return `a list of ${value.length}`;
@@ -65,7 +65,7 @@ export class BlockReader {
     return this.refuse(field, value, 'a list', index);
   }
 
-  /** As `array`, but null and absent are the empty list. */
+  /** Like `array`, but null and absent mean an empty list. */
   optionalArray(value: unknown, field: string): readonly unknown[] {
     if (value === undefined || value === null) return emptyArray;
     return this.array(value, field);
@@ -76,7 +76,7 @@ export class BlockReader {
     return this.refuse(field, value, addressExpected, index);
   }
 
-  /** Checks a whole list in place: the texts are shared, not copied. */
+  /** Checks a whole list in place, without copying it. */
   addresses(value: unknown, field: string): readonly Address[] {
     const list = this.array(value, field);
     for (let i = 0; i < list.length; i++) {
@@ -98,7 +98,7 @@ export class BlockReader {
     return readI64(value, this.mark) ?? this.refuse(field, value, 'an integer of 64 bits', index);
   }
 
-  /** A whole number from 0 to `max`. */
+  /** Reads an integer from 0 to `max`. */
   count(value: unknown, max: number, field: string): number {
     if (typeof value === 'number' && isCount(value) && value <= max) return value;
     return this.refuse(field, value, `an integer from 0 to ${max}`);
@@ -115,7 +115,7 @@ export class BlockReader {
     return list as readonly number[];
   }
 
-  /** A text of the source, which a long integer is not. */
+  /** Reads a text of the source. The text of a long integer is none. */
   text(value: unknown, field: string, index = -1): string {
     if (typeof value === 'string' && markedDigits(value, this.mark) === undefined) return value;
     return this.refuse(field, value, 'a text', index);

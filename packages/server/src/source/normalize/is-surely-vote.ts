@@ -8,7 +8,7 @@ interface VoteExports {
   isVote(length: number): number;
 }
 
-/** Votes have 1,000 to 1,500 bytes. As the kernel has it. */
+/** Votes have 1,000 to 1,500 bytes. The kernel has the same limit. */
 const bytesMax = 2048;
 
 interface VoteKernel {
@@ -31,8 +31,8 @@ function load(): VoteKernel {
 }
 
 /**
- * Whether these bytes of UTF-8 are the JSON of a vote transaction, told without parsing them. Yes is certain: the bytes are
- * valid JSON, and `isVote` would agree. No means that it has to be parsed to be known.
+ * Returns true if these UTF-8 bytes are certainly the valid JSON of a vote transaction, without parsing them. After false the
+ * transaction must be parsed to find out.
  */
 export function isSurelyVote(bytes: Uint8Array): boolean {
   if (bytes.length > bytesMax) return false;

@@ -1,5 +1,5 @@
 /**
- * From the bytes of a `getBlock` result to records.
+ * Converts the bytes of a `getBlock` result into records.
  *
  *   bytes ─► size, depth, UTF-8, exact integers ─► header
  *                                                  rewards
@@ -7,8 +7,8 @@
  *                                                    message, keys ─► calls ─► log ─► instructions, logs
  *                                                    balances, token balances
  *
- * Structural damage refuses the block with a coded error that names slot, transaction and field. A log that contradicts
- * its calls costs that transaction its log, never the block. The same bytes give the same records.
+ * An invalid value rejects the block with a coded error that contains slot, transaction and field. A log that contradicts its calls
+ * is discarded without rejecting the block. The same bytes give the same records.
  */
 import { CodedError } from '../../base/errors.ts';
 import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
@@ -26,7 +26,7 @@ import { readRewards } from './read-rewards.ts';
 export interface NormalizedBlock {
   readonly block: Block;
   readonly counts: NormalizeCounts;
-  /** Has the rows of the transactions that are not in the block, until it is given the next one. */
+  /** Contains the rows of the transactions that are not in `block`. Valid until the next block. */
   readonly taken?: TransactionKernel;
 }
 
@@ -40,7 +40,7 @@ type RawBlock = Raw<
   | 'rewards'
 >;
 
-/** What a server writes that does not know the parent's hash: 32 zero bytes. */
+/** Servers write 32 zero bytes for an unknown parent hash. */
 const unknownHash = '1'.repeat(32);
 
 export const refusalCodes = {
@@ -51,8 +51,8 @@ export const refusalCodes = {
 } as const satisfies Record<JsonRefusal, string>;
 
 /**
- * `slot` is the one that was asked for: a block does not name its own. A kernel, if given, takes the transactions it knows how
- * to read, and the block has only the others.
+ * `slot` is the requested slot, because a block does not contain its own. With a kernel, the result contains the transactions that
+ * the kernel can read as rows, and only the others as records.
  */
 export function normalizeBlock(
   slot: Slot,
@@ -87,13 +87,13 @@ export function normalizeBlock(
   };
 }
 
-/** What is given as undefined is not given. */
+/** Removes options that are undefined. */
 function withDefaults(options: Partial<NormalizeOptions>): NormalizeOptions {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return { ...normalizeDefaults, ...Object.fromEntries(given) };
 }
 
-/** Votes that are to be dropped are not even parsed, nor is what the kernel takes. */
+/** Reads the transactions. Dropped votes and the transactions that the kernel reads are not parsed. */
 function normalizeParts(
   draft: BlockDraft,
   elements: readonly unknown[],
@@ -145,7 +145,7 @@ function newDraft(reader: BlockReader, options: NormalizeOptions): BlockDraft {
   };
 }
 
-/** A kind that did not arrive is not an empty one. */
+/** Rejects a block without rewards, unless they may be missing: absent is not the same as empty. */
 function noteMissingRewards(draft: BlockDraft): [] {
   if (!draft.options.allowMissing.includes('rewards')) {
     throw new CodedError('block-kind-missing', { slot: draft.reader.slot, kind: 'rewards' });
@@ -174,14 +174,14 @@ function readHeader(reader: BlockReader, raw: RawBlock): BlockHeader {
 }
 
 function readParentHash(reader: BlockReader, value: unknown): BlockHash | null {
-  // Slot 0 has no parent, whatever is written there.
+  // Slot 0 has no parent, whatever the source writes.
   if (reader.slot === 0 || value === undefined || value === null || value === unknownHash) {
     return null;
   }
   return reader.address(value, 'previousBlockhash') as string as BlockHash;
 }
 
-/** Where the source did not record it, it is known only once the block is linked. */
+/** If the source does not have the height, it is set when the block is linked. */
 function readHeight(reader: BlockReader, value: unknown): number | null {
   if (value !== undefined && value !== null) {
     return reader.count(value, Number.MAX_SAFE_INTEGER, 'blockHeight');

@@ -1,23 +1,23 @@
 import type { LogMismatch, LogOutcome } from '../logs/parse-log.ts';
 
-/** What normalizing one block met that is worth a metric. None of it made the block wrong; all of it is a count. */
+/** Counts of unusual things in one block, for metrics. None of them makes the block invalid. */
 export interface NormalizeCounts {
   votesDropped: number;
-  /** Transactions of a version above those this code was written for. */
+  /** Transactions of an unknown newer version. */
   unknownVersions: number;
-  /** Transactions whose log contradicted their calls and was discarded, by how. */
+  /** Transactions whose log contradicts their calls and was discarded, by kind of contradiction. */
   degraded: Partial<Record<LogMismatch, number>>;
-  /** Transactions whose log was cut off by the node. */
+  /** Transactions whose log the node has truncated. */
   truncatedLogs: number;
-  /** Transactions that ran and have no log, failed ones and votes included. */
+  /** Transactions that ran and have no log, including failed ones and votes. */
   withoutLog: number;
   /** Log lines that belong to no known call. */
   skippedLines: number;
-  /** Calls without lines whose program is not known to print none. */
+  /** Calls that printed no lines, of programs that usually print some. */
   silentCalls: number;
-  /** Addresses of calls that neither height nor line gave. */
+  /** Addresses of calls that neither the heights nor the lines determine. */
   guessedAddresses: number;
-  /** What a complete source would have delivered: successful non-votes without log, transactions without meta, rewards. */
+  /** Missing parts: logs of successful non-votes, `meta` of transactions, rewards. */
   missingLogs: number;
   missingMeta: number;
   missingRewards: number;

@@ -1,12 +1,12 @@
-/** What decides how raw blocks become records. Fixed for a dataset when it is made, except the limits. */
+/** How raw blocks become records. Except for the limits, the options of a dataset are fixed when it is created. */
 export interface NormalizeOptions {
-  /** Vote transactions are most of a ledger and rarely asked for. */
+  /** Most transactions of a ledger are votes, which are rarely queried. */
   readonly votes: 'drop' | 'keep';
-  /** The source may deliver transactions without `meta`, as the ledger's first months have none. */
+  /** Whether transactions may lack `meta`, like those of the ledger's first months. */
   readonly metaOptional: boolean;
-  /** Kinds that may be missing; else a block that lacks one is refused. */
+  /** The kinds that may be missing. A block that lacks another one is rejected. */
   readonly allowMissing: readonly MissingKind[];
-  /** Programs that are known to print no invoke line; only counters depend on it. */
+  /** Programs that print no invoke line. Only counters depend on it. */
   readonly excusedPrograms: readonly string[];
   readonly bytesMax: number;
   readonly depthMax: number;
@@ -14,7 +14,7 @@ export interface NormalizeOptions {
 
 export type MissingKind = 'logs' | 'rewards';
 
-/** Programs without invoke line: the first three never print one, the others in some versions. */
+/** The first three programs never print an invoke line, the others not in all versions. */
 const excusedProgramsDefault: readonly string[] = [
   'Ed25519SigVerify111111111111111111111111111',
   'KeccakSecp256k11111111111111111111111111111',
@@ -33,8 +33,8 @@ export const normalizeDefaults: NormalizeOptions = {
   metaOptional: false,
   allowMissing: [],
   excusedPrograms: excusedProgramsDefault,
-  // The largest real blocks have a fifth of it.
+  // Five times the largest real block.
   bytesMax: 64 * 1024 * 1024,
-  // Real blocks nest 10 deep. Recursion over what was parsed stays shallow.
+  // Real blocks nest 10 deep. The limit keeps recursion over parsed values shallow.
   depthMax: 64,
 };

@@ -21,7 +21,7 @@ import {
   readVersion,
 } from './read-message.ts';
 
-/** A block while its records are collected, and those who help. */
+/** The records of a block while they are collected, and the tools for it. */
 export interface BlockDraft {
   readonly reader: BlockReader;
   readonly options: NormalizeOptions;
@@ -47,7 +47,7 @@ type RawMeta = Raw<
   | 'computeUnitsConsumed'
 >;
 
-/** The newest version whose form this code was written for. */
+/** The newest known version of transactions. */
 const versionKnownMax = 1;
 
 /** Appends the records of one transaction to the draft. */
@@ -109,7 +109,7 @@ export function normalizeTransaction(draft: BlockDraft, entry: unknown, index: n
   });
 }
 
-/** Null is a transaction of which only the message is known, where that is allowed. */
+/** Returns null for a transaction without `meta`, if that is allowed. */
 function readMeta(draft: BlockDraft, value: unknown): RawMeta | null {
   const { reader } = draft;
   if (value !== undefined && value !== null) return reader.object(value, 'meta');
@@ -133,7 +133,7 @@ function readUnits(reader: BlockReader, meta: RawMeta | null): bigint | null {
   return reader.u64(units, 'meta.computeUnitsConsumed');
 }
 
-/** Answers whether the transaction's log is incomplete: of this one nothing is known. */
+/** Returns true, because the log of a transaction without `meta` is unknown. */
 function addCallsWithoutMeta(
   draft: BlockDraft,
   message: RawMessage,
@@ -156,7 +156,7 @@ interface MetaInput {
   readonly isVote: boolean;
 }
 
-/** Answers whether the transaction's log is incomplete. */
+/** Returns whether the log of the transaction is incomplete. */
 function addMetaRecords(draft: BlockDraft, input: MetaInput): boolean {
   const { reader, counts } = draft;
   const { message, meta, keys } = input;
@@ -185,7 +185,7 @@ function readLines(reader: BlockReader, value: unknown): readonly string[] | nul
   return lines as readonly string[];
 }
 
-/** A program that ran without failing has a log, if only an empty one: the source did not keep it. */
+/** Handles a successful transaction without a log. Every such transaction has one, possibly empty, so the source lost it. */
 function noteMissingLog(draft: BlockDraft): void {
   if (!draft.options.allowMissing.includes('logs')) {
     const { slot, transaction } = draft.reader;

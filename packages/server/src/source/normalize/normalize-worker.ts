@@ -1,4 +1,4 @@
-/** The plain worker: sends the records themselves back. */
+/** The default worker of a pool, which returns the records. */
 import { serveNormalizer } from './serve-normalizer.ts';
 
 serveNormalizer((normalized) => ({ value: normalized }));

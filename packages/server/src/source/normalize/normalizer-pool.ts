@@ -1,9 +1,9 @@
 /**
- * Normalizes blocks in worker threads, so that no block holds the main loop.
+ * Normalizes blocks in worker threads, so that blocks do not delay the main thread.
  *
  *   normalize(slot, bytes) ─► waiting (bounded) ─► a free worker, one block at a time ─► the caller's promise
  *
- * A worker that dies takes only its own block with it and is replaced when the next one needs it.
+ * If a worker dies, only its current block fails. The worker is replaced on demand.
  */
 import { Worker } from 'node:worker_threads';
 import { assert } from '../../base/assert.ts';
@@ -17,13 +17,13 @@ import type { NormalizeReply, NormalizeRequest } from './serve-normalizer.ts';
 
 export interface NormalizerPoolOptions {
   readonly workerCount: number;
-  /** Blocks that wait for a worker, in number and bytes; more are refused, so that memory stays bounded. */
+  /** Limits of the blocks that wait for a worker. More blocks are rejected. */
   readonly waitingCountMax: number;
   readonly waitingBytesMax: number;
   readonly normalize: Partial<NormalizeOptions>;
-  /** A file that calls `serveNormalizer`; by default the one that sends back the records. */
+  /** A file that calls `serveNormalizer`; by default the one that returns records. */
   readonly workerUrl: URL;
-  /** What that file finds as its `workerData`. */
+  /** Passed to that file as `workerData`. */
   readonly workerData?: unknown;
 }
 
@@ -36,12 +36,12 @@ const normalizerPoolDefaults: NormalizerPoolOptions = {
 };
 
 /**
- * What a kernel reads makes few objects, and those of the others die young. A small young space stays in the processor's
- * caches, and is collected often enough to give back the bytes of the blocks that were read.
+ * Workers create few objects, which die young. A small young generation stays in the processor's caches and is collected often
+ * enough to free the bytes of the blocks.
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
 
-/** More than blocks are under way at once. */
+/** More than the number of blocks that are processed at the same time. */
 const spareCountMax = 32;
 
 interface Task<Value> {
@@ -52,16 +52,16 @@ interface Task<Value> {
   readonly reject: (error: Error) => void;
 }
 
-interface Seat<Value> {
+interface PoolWorker<Value> {
   worker: Worker | undefined;
   task: Task<Value> | undefined;
 }
 
 export class NormalizerPool<Value = NormalizedBlock> {
   readonly #options: NormalizerPoolOptions;
-  readonly #seats: Seat<Value>[];
+  readonly #workers: PoolWorker<Value>[];
   readonly #waiting: Task<Value>[] = [];
-  /** Shared memory of values that were read, for values to come. */
+  /** Shared memory that can be reused for results. */
   readonly #spares: SharedArrayBuffer[] = [];
   #waitingBytes = 0;
   #isClosed = false;
@@ -69,17 +69,16 @@ export class NormalizerPool<Value = NormalizedBlock> {
   constructor(options: Partial<NormalizerPoolOptions> = {}) {
     this.#options = { ...normalizerPoolDefaults, ...options };
     const { workerCount } = this.#options;
-    assert(workerCount >= 1, 'a pool has a worker');
-    this.#seats = Array.from({ length: workerCount }, () => ({
+    assert(workerCount >= 1, 'a pool has at least one worker');
+    this.#workers = Array.from({ length: workerCount }, () => ({
       worker: undefined,
       task: undefined,
     }));
   }
 
   /**
-   * The bytes are handed over: if they are a buffer of their own it is moved to the worker and must not be used again. Shared
-   * memory is the caller's again when the block is done.
-   * Rejects with the code that the block is refused with.
+   * Normalizes a block. Bytes that fill their buffer are transferred to the worker, and the caller must not use them any more. Shared
+   * memory can be reused when the promise settles. Rejects with the coded error if the block is invalid.
    */
   normalize(slot: Slot, bytes: Uint8Array, format: BlockFormat = 'node'): Promise<Value> {
     if (this.#isClosed) return Promise.reject(new CodedError('block-pool-closed', { slot }));
@@ -98,14 +97,14 @@ export class NormalizerPool<Value = NormalizedBlock> {
     });
   }
 
-  /** Returns the memory of a value that nobody reads any more, if it is shared: a worker uses it for another value. */
+  /** Takes back the shared memory of a result that is no longer used, so that a worker can reuse it. */
   giveBack({ buffer }: Uint8Array): void {
     if (buffer instanceof SharedArrayBuffer && this.#spares.length < spareCountMax) {
       this.#spares.push(buffer);
     }
   }
 
-  /** Ends the threads. What was not done yet is rejected. */
+  /** Ends the threads. Unfinished blocks are rejected. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { slot, reject } of this.#waiting.splice(0)) {
@@ -113,23 +112,23 @@ export class NormalizerPool<Value = NormalizedBlock> {
     }
     this.#waitingBytes = 0;
     await Promise.all(
-      this.#seats.map(async (seat) => {
-        const { worker } = seat;
-        seat.worker = undefined;
-        this.#fail(seat, (slot) => new CodedError('block-pool-closed', { slot }));
+      this.#workers.map(async (entry) => {
+        const { worker } = entry;
+        entry.worker = undefined;
+        this.#fail(entry, (slot) => new CodedError('block-pool-closed', { slot }));
         await worker?.terminate();
       }),
     );
   }
 
   #assign(): void {
-    for (const seat of this.#seats) {
-      if (this.#isClosed || seat.task !== undefined) continue;
+    for (const entry of this.#workers) {
+      if (this.#isClosed || entry.task !== undefined) continue;
       const task = this.#waiting.shift();
       if (task === undefined) return;
       this.#waitingBytes -= task.bytes.length;
-      seat.task = task;
-      seat.worker ??= this.#start(seat);
+      entry.task = task;
+      entry.worker ??= this.#start(entry);
       const bytes = ownBytes(task.bytes);
       const request: NormalizeRequest = {
         slot: task.slot,
@@ -139,49 +138,49 @@ export class NormalizerPool<Value = NormalizedBlock> {
         spare: this.#spares.pop(),
       };
       const { buffer } = bytes;
-      seat.worker.postMessage(request, buffer instanceof ArrayBuffer ? [buffer] : []);
+      entry.worker.postMessage(request, buffer instanceof ArrayBuffer ? [buffer] : []);
     }
   }
 
-  #start(seat: Seat<Value>): Worker {
-    // Nothing of the process's environment is a worker's business.
+  #start(entry: PoolWorker<Value>): Worker {
+    // The worker does not inherit the environment of the process.
     const { workerUrl: url, workerData } = this.#options;
     const worker = new Worker(url, { env: {}, workerData, resourceLimits });
     worker.on('message', (reply: NormalizeReply<Value>) => {
-      this.#settle(seat, reply);
+      this.#settle(entry, reply);
     });
     worker.on('error', (cause) => {
-      if (seat.worker === worker) seat.worker = undefined;
-      this.#fail(seat, (slot) => new CodedError('block-worker-died', { slot }, { cause }));
+      if (entry.worker === worker) entry.worker = undefined;
+      this.#fail(entry, (slot) => new CodedError('block-worker-died', { slot }, { cause }));
     });
     worker.on('exit', (exitCode) => {
-      if (seat.worker === worker) {
-        seat.worker = undefined;
-        this.#fail(seat, (slot) => new CodedError('block-worker-died', { slot, exitCode }));
+      if (entry.worker === worker) {
+        entry.worker = undefined;
+        this.#fail(entry, (slot) => new CodedError('block-worker-died', { slot, exitCode }));
       }
     });
     return worker;
   }
 
-  #settle(seat: Seat<Value>, reply: NormalizeReply<Value>): void {
-    const { task } = seat;
-    // Closed meanwhile, and rejected.
+  #settle(entry: PoolWorker<Value>, reply: NormalizeReply<Value>): void {
+    const { task } = entry;
+    // The pool was closed meanwhile, and the task is already rejected.
     if (task === undefined) return;
-    seat.task = undefined;
+    entry.task = undefined;
     if (reply.kind === 'done') task.resolve(reply.value);
     else task.reject(new CodedError(reply.code, reply.detail));
     this.#assign();
   }
 
-  #fail(seat: Seat<Value>, errorOf: (slot: Slot) => CodedError): void {
-    const { task } = seat;
-    seat.task = undefined;
+  #fail(entry: PoolWorker<Value>, errorOf: (slot: Slot) => CodedError): void {
+    const { task } = entry;
+    entry.task = undefined;
     if (task !== undefined) task.reject(errorOf(task.slot));
     this.#assign();
   }
 }
 
-/** Bytes whose buffer can be moved or is shared: themselves, or a copy if the buffer holds more. */
+/** Returns the bytes, or a copy if they are only a part of a buffer, which then cannot be transferred. */
 function ownBytes(bytes: Uint8Array): Uint8Array {
   const { buffer, byteLength } = bytes;
   const isWhole = !(buffer instanceof ArrayBuffer) || buffer.byteLength === byteLength;

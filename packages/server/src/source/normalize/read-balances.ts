@@ -4,7 +4,7 @@ import { isCount, readU64Text } from '../json/read-integer.ts';
 import type { Mutable } from '../logs/call-tree.ts';
 import type { BlockReader, Raw } from './block-reader.ts';
 
-/** Most transactions change a handful of accounts; below this many, inserting in place beats a sort. */
+/** Up to this number of accounts, insertion is faster than sorting. Most transactions change only a few. */
 const insertionCountMax = 32;
 
 /** The transaction whose balances are read, its key list, and its `meta`. */
@@ -81,7 +81,7 @@ export function readTokenBalances(
   const pre = readSide(reader, meta.preTokenBalances, preFields, keys.length);
   const post = readSide(reader, meta.postTokenBalances, postFields, keys.length);
   const first = tokenBalances.length;
-  // Both are in the order of the keys, so one walk over the two joins them.
+  // Both lists are in the order of the keys, so one pass merges them.
   for (let i = 0, j = 0; i < pre.length || j < post.length; ) {
     const preIndex = pre[i]?.accountIndex ?? keys.length;
     const postIndex = post[j]?.accountIndex ?? keys.length;
@@ -94,7 +94,7 @@ export function readTokenBalances(
   sortByAccount(tokenBalances, first);
 }
 
-/** One list, each account once, in the order of the keys; as a rule it comes like that. */
+/** Reads one list in the order of the keys, each account once. The source usually sends it in this order. */
 function readSide(
   reader: BlockReader,
   value: unknown,
@@ -108,7 +108,7 @@ function readSide(
   for (let i = 0; i < list.length; i++) {
     const index = reader.object<'accountIndex'>(list[i], fields.list, i).accountIndex;
     if (typeof index !== 'number' || !isCount(index) || index >= keyCount) {
-      reader.refuse(fields.accountIndex, index, `the place of one of the ${keyCount} keys`, i);
+      reader.refuse(fields.accountIndex, index, `the index of one of the ${keyCount} keys`, i);
     }
     if (index <= previous) isAscending = false;
     previous = index;
@@ -123,7 +123,7 @@ function sortSide(
 ): readonly RawTokenBalance[] {
   const sorted = list.toSorted((a, b) => (a.accountIndex as number) - (b.accountIndex as number));
   for (let i = 1; i < sorted.length; i++) {
-    // Named twice: which of the two is true cannot be known.
+    // It is unknown which of two entries for an account is right.
     const index = sorted[i]?.accountIndex;
     if (index === sorted[i - 1]?.accountIndex) {
       reader.refuse(fields.list, `account ${index} twice`, 'an account once', i);
@@ -158,7 +158,7 @@ function readPreSide(reader: BlockReader, raw: RawTokenBalance, record: Draft): 
   record.preAmount = readAmount(reader, amount.amount, preFields);
 }
 
-/** The second side mostly repeats the texts of the first, which are not checked twice. */
+/** Reads the second side. Texts that are equal to those of the first side are not checked again. */
 function readPostSide(reader: BlockReader, raw: RawTokenBalance, record: Draft): void {
   const { preMint, preOwner, preProgramId } = record;
   record.postMint =
@@ -190,7 +190,7 @@ function readAmount(reader: BlockReader, value: unknown, fields: SideFields): bi
   );
 }
 
-/** Nodes of 2021 wrote an owner they did not know as empty text. */
+/** Nodes of 2021 wrote an empty text for an unknown owner. */
 function readOptionalAddress(reader: BlockReader, value: unknown, field: string): Address | null {
   if (value === undefined || value === null || value === '') return null;
   return reader.address(value, field);

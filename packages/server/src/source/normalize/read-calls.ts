@@ -20,7 +20,7 @@ export interface CallsInput {
 
 const noAddress: readonly number[] = [];
 
-/** All calls of a transaction in order; addresses and what logs tell are still to be filled in. */
+/** Reads all calls of a transaction in order. Their addresses and the values from the log are set later. */
 export function readCalls(reader: BlockReader, input: CallsInput): CallTree {
   const top = reader.array(input.message.instructions, 'message.instructions');
   const groups = readGroups(reader, input.inner, top.length);
@@ -53,7 +53,7 @@ function readCall(reader: BlockReader, input: CallsInput, entry: unknown, tree: 
   tree.heights.push(readHeight(reader, raw.stackHeight));
 }
 
-/** 0 where the source gave none. Whether a height makes sense is judged with the log. */
+/** Returns 0 if the source has no height. The log parser checks the heights. */
 function readHeight(reader: BlockReader, value: unknown): number {
   if (value === undefined || value === null) return 0;
   if (typeof value !== 'number' || !isCount(value) || value === 0) {
@@ -62,7 +62,7 @@ function readHeight(reader: BlockReader, value: unknown): number {
   return value;
 }
 
-/** The inner instructions by their top-level one; groups of one index are joined. */
+/** Returns the inner instructions of each top-level instruction. Groups with the same index are joined. */
 function readGroups(
   reader: BlockReader,
   value: unknown,
@@ -79,7 +79,7 @@ function readGroups(
     );
     const { index } = raw;
     if (typeof index !== 'number' || !isCount(index) || index >= topCount) {
-      const expected = `the place of one of the ${topCount} instructions`;
+      const expected = `the index of one of the ${topCount} instructions`;
       reader.refuse('meta.innerInstructions.index', index, expected, i);
     }
     const calls = reader.array(raw.instructions, 'meta.innerInstructions.instructions', i);

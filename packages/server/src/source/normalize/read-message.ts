@@ -12,15 +12,15 @@ export type RawInstruction = Raw<'programIdIndex' | 'accounts' | 'data' | 'stack
 
 export const voteProgram = 'Vote111111111111111111111111111111111111111';
 const legacy = -1;
-// The wire keeps one bit of the byte for telling versioned messages from legacy ones.
+// One bit of the byte distinguishes versioned messages from legacy ones.
 const versionMax = 127;
 const noAddresses: readonly Address[] = [];
 const noLoadedAddresses: LoadedAddresses = { readonly: noAddresses, writable: noAddresses };
 const noLookups: readonly AddressTableLookup[] = [];
 
 /**
- * Whether a transaction is a vote: one top-level instruction, of the vote program. What does not even have this shape is
- * none, and is refused by those who read it whole.
+ * Returns whether a transaction is a vote: it has one top-level instruction, of the vote program. Invalid transactions are not votes
+ * and are rejected when they are read.
  */
 export function isVote(entry: unknown): boolean {
   const message = (entry as { transaction?: { message?: RawMessage } } | null)?.transaction
@@ -109,7 +109,7 @@ function readOptionalAddresses(
   return reader.addresses(value, field);
 }
 
-/** Every index of a transaction points into this list. */
+/** Returns the list to which all indexes of a transaction refer. */
 export function keyListOf(
   accountKeys: readonly Address[],
   loaded: LoadedAddresses,
@@ -143,7 +143,7 @@ export function readAccounts(
 }
 
 function keyExpected(keys: readonly Address[]): string {
-  return `the place of one of the ${keys.length} keys`;
+  return `the index of one of the ${keys.length} keys`;
 }
 
 export function readData(reader: BlockReader, value: unknown): string {

@@ -2,7 +2,7 @@ import { base58Value } from '../../base/base58.ts';
 import type { Reward } from '../../ledger/block.ts';
 import type { BlockReader } from './block-reader.ts';
 
-/** Known types by their lower-case form: archives differ in case. The set is open. */
+/** The known types by their lower-case form, because archives differ in case. Other types are kept as they are. */
 const canonicalTypes = new Map(
   ['Fee', 'Rent', 'Staking', 'Voting', 'DeactivatedStake'].map((type) => [
     type.toLowerCase(),
@@ -10,7 +10,7 @@ const canonicalTypes = new Map(
   ]),
 );
 
-/** The block's rewards in their canonical order; null if the source sent none at all. */
+/** Returns the rewards of a block in canonical order, or null if the source sent none. */
 export function readRewards(reader: BlockReader, value: unknown): Reward[] | null {
   if (value === undefined || value === null) return null;
   const list = reader.array(value, 'rewards');
@@ -43,14 +43,14 @@ function readType(reader: BlockReader, value: unknown, index: number): string | 
   return canonicalTypes.get(text.toLowerCase()) ?? text;
 }
 
-// A number holds six characters of base58 and an index of 17 bits beside them: 58^6 × 2^17 < 2^53.
+// A number has space for six base58 characters and an index of 17 bits: 58^6 × 2^17 < 2^53.
 const prefixLength = 6;
 const indexCount = 2 ** 17;
 const movesPerRewardMax = 8;
 
 /**
- * Ten thousand rewards of an epoch's first block take longer to sort by comparing texts than to parse. Numbers sort
- * several times faster: the first characters, which nearly always decide, above the place in the list.
+ * Sorts the rewards as numbers: the first characters of the address, which nearly always decide, and below them the index in the
+ * list. This is several times faster than comparing texts; the first block of an epoch has ten thousand rewards.
  */
 function sortRewards(rewards: Reward[]): Reward[] {
   if (rewards.length < 64 || rewards.length > indexCount) return rewards.sort(compareRewards);
@@ -68,13 +68,13 @@ function sortRewards(rewards: Reward[]): Reward[] {
       sorted[at] = sorted[at - 1] as Reward;
     }
     sorted[at] = reward;
-    // Many rewards of one account: the prefixes decide too little.
+    // Many rewards have the same prefix, as those of one account, so texts are compared.
     if (moveCount > movesPerRewardMax * sorted.length) return rewards.sort(compareRewards);
   }
   return sorted;
 }
 
-/** The first characters of an address as a number that sorts as they do. */
+/** Returns the first characters of an address as a number that sorts like them. */
 function prefixOf(address: string): number {
   let prefix = 0;
   for (let i = 0; i < prefixLength; i++) prefix = prefix * 58 + base58Value(address.charCodeAt(i));

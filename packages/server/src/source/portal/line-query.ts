@@ -1,4 +1,4 @@
-/** What a portal is asked: whole blocks, every field that is not derived from another, and the counts to check them by. */
+/** The queries to a portal: whole blocks with all fields that are not derived from others, and with the counts of records. */
 import {
   type FIELDS,
   fieldNames,
@@ -7,7 +7,7 @@ import {
   RECORD_ARRAY_NAMES,
 } from '@sluice/protocol/field-table';
 
-/** Second names, and what follows from a field beside it. A reward's recipient is asked for as nodes name it. */
+/** Fields that are derived from others or have two names. */
 const derived: { readonly [K in Kind]?: readonly string[] } = {
   block: ['parentNumber'],
   transaction: ['feePayer'],

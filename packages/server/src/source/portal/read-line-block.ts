@@ -1,7 +1,7 @@
 /**
- * A block as another Sluice sends it: a line with every record of every kind. It is held to the same rules as a block of
- * a node: refused whole if a value cannot be, if records are not in their order or lack what they belong to, or if there
- * are not as many of a kind as the portal says it holds.
+ * Reads a block from a line of another Sluice, which contains all records. The rules are as strict as for a block of a node: the
+ * block is rejected if a value is invalid, if records are not in order or refer to missing ones, or if the number of records of a
+ * kind is not the one that the portal reports.
  */
 import { isBase58Of64 } from '../../base/base58.ts';
 import { CodedError } from '../../base/errors.ts';
@@ -26,9 +26,9 @@ import { normalizeDefaults } from '../normalize/normalize-options.ts';
 import { readData, readLookups } from '../normalize/read-message.ts';
 import { readRewards } from '../normalize/read-rewards.ts';
 
-/** Records written out take somewhat more than the block of a node. */
+/** A line is somewhat longer than the block of a node. */
 export const lineBytesMax = 2 * normalizeDefaults.bytesMax;
-/** More than fit a line. */
+/** More than fit into a line. */
 const indexMax = 10_000_000;
 const depthMax = 64;
 const logKinds = ['log', 'data', 'other'] as const satisfies readonly LogKind[];
@@ -93,7 +93,7 @@ class LineReader extends BlockReader {
     };
   }
 
-  /** As many of each kind as the portal holds: one that lost some on the way must not be stored thin. */
+  /** Compares the number of records with the portal's, so that a block with lost records is not stored. */
   checkCounts(header: unknown, block: Block): void {
     const { recordCounts } = this.object<'recordCounts'>(header, 'header');
     const counts = this.record(recordCounts, 'header.recordCounts');
@@ -120,7 +120,8 @@ class LineReader extends BlockReader {
         const before = items[i - 1];
         if (before === undefined) continue;
         const difference = before.transactionIndex - item.transactionIndex || compare(before, item);
-        if (difference >= 0) this.refuse(field, 'a record', 'one above the one before it', i);
+        if (difference >= 0)
+          this.refuse(field, 'a record', 'a record that sorts after the one before it', i);
       }
       this.transaction = -1;
     };
@@ -136,14 +137,14 @@ class LineReader extends BlockReader {
     this.#checkTree(instructions, logs);
   }
 
-  /** Every call has its caller, and every log its instruction. */
+  /** Checks that every inner instruction has its caller, and every log its instruction. */
   #checkTree(instructions: readonly Instruction[], logs: readonly Log[]): void {
-    const placeOf = (index: number, path: readonly number[]) => `${index}:${path.join()}`;
-    const places = new Set(
-      instructions.map((one) => placeOf(one.transactionIndex, one.instructionAddress)),
+    const keyOf = (index: number, path: readonly number[]) => `${index}:${path.join()}`;
+    const keys = new Set(
+      instructions.map((one) => keyOf(one.transactionIndex, one.instructionAddress)),
     );
     const check = (index: number, path: readonly number[], field: string) => {
-      if (path.length === 0 || places.has(placeOf(index, path))) return;
+      if (path.length === 0 || keys.has(keyOf(index, path))) return;
       this.transaction = index;
       this.refuse(field, path, 'the address of an instruction of the block');
     };
@@ -266,7 +267,7 @@ class LineReader extends BlockReader {
     };
   }
 
-  /** Unknown is null; a value that is left out did not arrive. */
+  /** An unknown value is null. An absent value was lost. */
   orNull<Value>(
     value: unknown,
     field: string,

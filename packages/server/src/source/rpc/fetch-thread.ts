@@ -11,7 +11,7 @@ export type ToFetchThread =
       readonly request: PostRequest;
     }
   | { readonly kind: 'cancel'; readonly id: number }
-  /** Memory of a reply that nobody reads any more. */
+  /** The memory of a reply that is no longer used. */
   | { readonly kind: 'spare'; readonly buffer: SharedArrayBuffer };
 
 export interface FromFetchThread {
@@ -19,21 +19,21 @@ export interface FromFetchThread {
   readonly answer: Answer<PostReply>;
 }
 
-const threadEnded = refusal('outage', 'the thread that fetches has ended');
+const threadEnded = refusal('outage', 'the fetch thread has ended');
 
-/** Its objects are those of requests under way, which are few. */
+/** The thread has few objects: those of the open requests. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 } as const;
 
 type Settle = (answer: Answer<PostReply>) => void;
 
-/** Posts from a thread of its own, one for all sources. It starts with the first post; one that died starts again. */
+/** Sends requests from a worker thread that all sources share. The thread starts with the first request and after a crash. */
 export class FetchThread {
   #worker: Worker | undefined;
   readonly #waiting = new Map<number, Settle>();
   #nextId = 0;
   #isClosed = false;
 
-  /** The way to one server. The thread is closed as a whole. */
+  /** Returns a poster for one server. */
   poster(server: PosterOptions): Poster {
     return {
       post: (request, signal) => this.#post(server, request, signal),
@@ -46,7 +46,7 @@ export class FetchThread {
     this.#worker?.postMessage({ kind: 'spare', buffer } satisfies ToFetchThread);
   }
 
-  /** What is under way is an outage. */
+  /** Ends the thread. Open requests fail as an outage. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const worker = this.#worker;
@@ -68,7 +68,7 @@ export class FetchThread {
     return new Promise((resolve) => {
       const cancel = () => {
         worker.postMessage({ kind: 'cancel', id } satisfies ToFetchThread);
-        settle(refusal('outage', 'no answer in time'));
+        settle(refusal('outage', 'no response in time'));
       };
       const settle: Settle = (answer) => {
         signal.removeEventListener('abort', cancel);
@@ -82,13 +82,13 @@ export class FetchThread {
   }
 
   #start(): Worker {
-    // Neither the environment nor the options of whoever started us are a thread's business.
+    // The thread does not inherit the environment and the options of the process.
     const url = workerUrl(import.meta.url, './fetch-worker.ts');
     const worker = new Worker(url, { env: {}, execArgv: [], resourceLimits });
     worker.on('message', ({ id, answer }: FromFetchThread) => {
       const settle = this.#waiting.get(id);
       if (settle !== undefined) settle(answer);
-      // It came too late.
+      // The reply came after the timeout.
       else if (answer.kind === 'ok') this.#giveBack(answer.value.bytes);
     });
     const lose = () => {

@@ -1,4 +1,4 @@
-/** A thread that reads large replies: on the thread of all streams their bytes would cost every reader time. */
+/** A worker thread that reads large replies, so that they do not delay the streams on the main thread. */
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../../base/assert.ts';
 import { SharedBufferPool } from '../../base/shared-buffer-pool.ts';
@@ -6,29 +6,29 @@ import type { FromFetchThread, ToFetchThread } from './fetch-thread.ts';
 import { HttpPoster } from './http-poster.ts';
 
 const port = parentPort;
-assert(port !== null, 'replies are fetched in a thread of its own');
+assert(port !== null, 'the fetch worker runs in a worker thread');
 
 const posters = new Map<string, HttpPoster>();
-const underWay = new Map<number, AbortController>();
+const openRequests = new Map<number, AbortController>();
 
-/** As many as replies are under way, and some. One length fits nearly all: at the head it is always the same room. */
-const rooms = new SharedBufferPool({
+/** More buffers than open requests. Nearly all replies fit into the smallest size, so that buffers are reused. */
+const buffers = new SharedBufferPool({
   countMax: 24,
   bytesMax: 128 << 20,
   granuleBytes: 8 << 20,
   unusedTakeCountMax: 16,
 });
-/** Below this a room is not worth the way back. */
+/** A smaller reply is not worth a message that returns its buffer. */
 const sharedBytesMin = 1 << 18;
 
 function allocate(length: number): Uint8Array {
-  const room = length < sharedBytesMin ? undefined : rooms.take(length);
-  return room ?? Buffer.allocUnsafeSlow(length);
+  const shared = length < sharedBytesMin ? undefined : buffers.take(length);
+  return shared ?? Buffer.allocUnsafeSlow(length);
 }
 
 port.on('message', (message: ToFetchThread) => {
-  if (message.kind === 'cancel') underWay.get(message.id)?.abort('the call is over');
-  else if (message.kind === 'spare') rooms.release(message.buffer);
+  if (message.kind === 'cancel') openRequests.get(message.id)?.abort('the call is over');
+  else if (message.kind === 'spare') buffers.release(message.buffer);
   else void fetchReply(message);
 });
 
@@ -40,9 +40,9 @@ async function fetchReply({ id, server, request }: ToFetchThread & { kind: 'post
     posters.set(key, poster);
   }
   const controller = new AbortController();
-  underWay.set(id, controller);
+  openRequests.set(id, controller);
   const answer = await poster.post(request, controller.signal);
-  underWay.delete(id);
+  openRequests.delete(id);
   const buffer = answer.kind === 'ok' ? answer.value.bytes.buffer : undefined;
   const moved = buffer instanceof ArrayBuffer ? [buffer] : [];
   port?.postMessage({ id, answer } satisfies FromFetchThread, moved);

@@ -1,13 +1,13 @@
 import { isSpace } from '../json/is-space.ts';
 
-/** A reply by its first and last bytes, which may overlap, and its length. */
+/** The first and the last bytes of a reply, which may overlap, and its length. */
 export interface ReplyEnds {
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
   readonly length: number;
 }
 
-/** Longer than anything that stands before or after a result. */
+/** Longer than the text before and after a result. */
 export const resultMarginBytes = 64;
 
 const resultFirst = Buffer.from('{"jsonrpc":"2.0","result":{');
@@ -19,9 +19,9 @@ export interface ResultRange {
 }
 
 /**
- * Where the result is in a reply to one call, without parsing it: a block is megabytes, and its parser checks all of
- * it anyway. Only the two layouts that most servers write are known, and white space after them, which nodes write too;
- * `undefined` for any other, for errors, and where the result is no object.
+ * Returns the position of the result in a reply without parsing the reply. A block has megabytes, and its parser checks all of it
+ * anyway. Knows only the two layouts that most servers write, with optional white space at the end. Returns `undefined` for
+ * other layouts, for errors, and if the result is not an object.
  *
  *   {"jsonrpc":"2.0","result":{…},"id":7}
  *   {"jsonrpc":"2.0","id":7,"result":{…}}

@@ -1,6 +1,6 @@
 import { gunzip } from 'node:zlib';
 
-/** The whole of a gzip member, or `undefined` if it is cut, damaged or larger than the bound. */
+/** Decompresses a gzip member. Returns `undefined` if it is incomplete, damaged or larger than `bytesMax`. */
 export function gunzipBounded(
   bytes: Uint8Array,
   bytesMax: number,

@@ -1,4 +1,4 @@
-/** POSTs to one server. What it says or fails to say is an answer, never an exception. */
+/** Sends POST requests to one server. Failures are returned as refusals, not thrown. */
 import { type Dispatcher, Pool } from 'undici';
 import { discard } from '../../base/discard.ts';
 import { type Answer, refusal, refusalOfStatus } from '../refusal.ts';
@@ -12,31 +12,31 @@ export interface PosterOptions {
 }
 
 export interface HttpPosterModules {
-  /** Memory for results; it need not be zeroed. */
+  /** Allocates memory for results. The memory is not necessarily zeroed. */
   readonly allocate?: (length: number) => Uint8Array;
 }
 
 export interface PostRequest {
   readonly path: string;
-  /** They may hold a key. */
+  /** May contain a key. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly replyBytesMax: number;
-  /** The call whose result is wanted without what stands around it. */
+  /** The id of the call, if only the bytes of its result are needed and not the whole reply. */
   readonly resultOf?: number;
 }
 
 export interface PostReply {
-  /** A buffer of their own where a result was wanted. */
+  /** If a result was requested, the buffer contains nothing else. */
   readonly bytes: Uint8Array;
-  /** Whether that is the result alone; where there is none the reply is left as it is. */
+  /** Whether the bytes are the result alone. Otherwise they are the whole reply. */
   readonly isResult: boolean;
 }
 
-/** Who posts: this thread, or another one for it. */
+/** Sends requests from this thread or from another one. */
 export interface Poster {
   post(request: PostRequest, signal: AbortSignal): Promise<Answer<PostReply>>;
-  /** Nobody reads the bytes of a reply any more. */
+  /** Returns the memory of a reply that is no longer used. */
   giveBack(bytes: Uint8Array): void;
 }
 
@@ -57,12 +57,12 @@ export class HttpPoster implements Poster {
       const response = await this.#pool.request({ method: 'POST', path, headers, body, signal });
       return await read(response, request, this.#allocate);
     } catch (error) {
-      return refusal('outage', signal.aborted ? 'no answer in time' : causeOf(error));
+      return refusal('outage', signal.aborted ? 'no response in time' : causeOf(error));
     }
   }
 
   giveBack(): void {
-    // It is collected.
+    // The memory is garbage-collected.
   }
 
   async close(): Promise<void> {
@@ -76,7 +76,7 @@ async function read(
   allocate: (length: number) => Uint8Array,
 ): Promise<Answer<PostReply>> {
   if (statusCode !== 200) {
-    // The rest of it is of no interest, and reading on would let a hostile server keep us busy.
+    // The body is not read, so that a hostile server cannot keep us busy.
     body.on('error', () => undefined).destroy();
     const retryAfter = headers['retry-after'];
     return refusalOfStatus(statusCode, Array.isArray(retryAfter) ? retryAfter[0] : retryAfter);
@@ -88,13 +88,13 @@ async function read(
   }
   const inflated = await gunzipBounded(join(pieces, 0, lengthOf(pieces)), replyBytesMax);
   return inflated === undefined
-    ? refusal('malformed', 'the compressed reply is cut, damaged, or larger than the limit')
+    ? refusal('malformed', 'the compressed reply is incomplete, damaged, or larger than the limit')
     : { kind: 'ok', value: cutLast([inflated], resultOf, allocate) };
 }
 
 /**
- * As `cut`, after which nobody reads the pieces: what a socket reads comes in a buffer each, and a block is a hundred. Short chunks of
- * a reply that came together are pieces of one buffer, which is gone once.
+ * Cuts out the result and frees the pieces at once. The pieces of a block are about a hundred buffers, which would burden the
+ * garbage collector. Short pieces can share a buffer, which is freed once.
  */
 function cutLast(...args: Parameters<typeof cut>): PostReply {
   const reply = cut(...args);
@@ -111,13 +111,14 @@ async function collect(
   let length = 0;
   for await (const piece of body) {
     length += piece.byteLength;
-    if (length > bytesMax) return undefined; // Leaving the loop destroys the body.
+    // Returning from the loop destroys the body.
+    if (length > bytesMax) return undefined;
     pieces.push(piece);
   }
   return pieces;
 }
 
-/** A block is megabytes: what is wanted of it is copied together once, where the reply is laid out as most are. */
+/** Copies the result out of the pieces. A reply in a common layout is copied only once, because blocks have megabytes. */
 function cut(
   pieces: readonly Uint8Array[],
   resultOf: number | undefined,
@@ -148,7 +149,7 @@ function join(
   end: number,
   allocate: (length: number) => Uint8Array = Buffer.allocUnsafeSlow,
 ): Uint8Array {
-  // Memory that is not zeroed first: all of it is written.
+  // The memory is not zeroed, because all of it is written.
   const joined = allocate(end - start);
   let at = 0;
   for (const piece of pieces) {

@@ -1,6 +1,6 @@
 /**
- * JSON-RPC over HTTP to one node. What the node says or fails to say is an answer, never an exception: a fault of the
- * world has one place in the type. Addresses hold keys, so nothing here puts one into a text.
+ * A JSON-RPC client for one node over HTTP. Failures are returned as refusals, not thrown. Addresses may contain keys and
+ * therefore never appear in texts.
  */
 import type { Clock } from '../../base/clock.ts';
 import { CodedError } from '../../base/errors.ts';
@@ -11,17 +11,17 @@ import { TokenBucket } from './token-bucket.ts';
 
 export interface RpcClientOptions {
   readonly url: string;
-  /** Calls a second that the node allows; unlimited if absent. */
+  /** The limit of calls per second; unlimited if absent. */
   readonly callsPerSecond?: number;
   readonly replyBytesMax?: number;
   readonly connectionCount?: number;
-  /** Of every request; they may hold a key. */
+  /** Sent with every request. May contain a key. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface RpcClientModules {
   readonly clock: Clock;
-  /** Where large replies are read; in this thread if there is none. */
+  /** Reads large replies. Without it they are read in this thread. */
   readonly fetchThread?: FetchThread;
 }
 
@@ -30,7 +30,7 @@ export interface CallOptions {
   readonly signal: AbortSignal;
 }
 
-/** The largest real blocks have a fifth of it. */
+/** Five times the largest real block. */
 const replyBytesMaxDefault = 64 * 1024 * 1024;
 const connectionCountDefault = 16;
 const overReason = 'the call is over';
@@ -58,7 +58,7 @@ export class RpcClient {
     this.#clock = modules.clock;
   }
 
-  /** A result that is small enough to be parsed here. */
+  /** Calls a method with a small result and parses it. */
   async call(
     method: string,
     params: readonly unknown[],
@@ -71,7 +71,7 @@ export class RpcClient {
     return parseReply(reply.value.bytes, id);
   }
 
-  /** The bytes of a result as they came, unparsed; null where the result is null. */
+  /** Calls a method and returns the bytes of its result, or null if the result is null. */
   async callForBytes(
     method: string,
     params: readonly unknown[],
@@ -86,10 +86,10 @@ export class RpcClient {
     this.giveBack(reply.value.bytes);
     if (parsed.kind !== 'ok') return parsed;
     if (parsed.value === null) return { kind: 'ok', value: null };
-    return refusal('malformed', 'the result is no object');
+    return refusal('malformed', 'the result is not an object');
   }
 
-  /** The bytes of a result are read. */
+  /** Returns the memory of a result that is no longer used. */
   giveBack(bytes: Uint8Array): void {
     this.#blockPoster.giveBack(bytes);
   }
@@ -112,16 +112,16 @@ export class RpcClient {
     request: PostRequest,
     { timeoutMs, signal }: CallOptions,
   ): Promise<Answer<PostReply>> {
-    // Whoever stopped before is not told by an event.
+    // An aborted signal sends no further event.
     if (signal.aborted) return refusal('outage', overReason);
     const deadline = new AbortController();
-    // With a reason of our own: the one that is made otherwise carries a trace of the stack.
+    // A reason is given, because the default reason captures a stack trace.
     const stop = () => deadline.abort(overReason);
     signal.addEventListener('abort', stop, { once: true });
     const timer = this.#clock.sleep(timeoutMs, deadline.signal).then(stop);
     try {
       await this.#bucket.take(deadline.signal);
-      if (deadline.signal.aborted) return refusal('outage', 'no answer in time');
+      if (deadline.signal.aborted) return refusal('outage', 'no response in time');
       return await poster.post(request, deadline.signal);
     } finally {
       signal.removeEventListener('abort', stop);
@@ -131,7 +131,7 @@ export class RpcClient {
   }
 }
 
-/** Refuses what is no http address without repeating it: it may hold a key. */
+/** Rejects anything but an HTTP address. The error does not repeat the address, because it may contain a key. */
 export function parseSourceUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
@@ -142,7 +142,7 @@ export function parseSourceUrl(text: string): URL {
 
 export function headersOf(url: URL): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json' };
-  // On this machine compression costs more than it saves.
+  // Compression is not worthwhile on the same machine.
   if (!isLoopback(url.hostname)) headers['accept-encoding'] = 'gzip';
   if (url.username !== '' || url.password !== '') {
     const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -151,7 +151,7 @@ export function headersOf(url: URL): Record<string, string> {
   return headers;
 }
 
-/** So that a name in other letters replaces ours instead of standing beside it. */
+/** Header names in another case replace ours instead of being added. */
 function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -167,7 +167,7 @@ function parseReply(bytes: Uint8Array, id: number): Answer<unknown> {
   try {
     reply = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
-    return refusal('malformed', 'the reply is no JSON');
+    return refusal('malformed', 'the reply is not JSON');
   }
   if (typeof reply !== 'object' || reply === null) return notJsonRpc;
   const { id: replied, result, error } = reply as Record<string, unknown>;
@@ -176,7 +176,7 @@ function parseReply(bytes: Uint8Array, id: number): Answer<unknown> {
   return { kind: 'ok', value: result };
 }
 
-const notJsonRpc = refusal('malformed', 'the reply is no JSON-RPC answer to the call');
+const notJsonRpc = refusal('malformed', 'the reply is not a JSON-RPC reply to the call');
 
 function refusalOfError(error: unknown): Refusal {
   const { code, message } = error as { code?: unknown; message?: unknown };

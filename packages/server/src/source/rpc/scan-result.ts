@@ -5,9 +5,9 @@ const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * Where the result is in a reply that is laid out in a way of its own: other keys, another order, white space. Slower than
- * `findResult`, and as forgiving as JSON is; `undefined` for errors, for a reply to another call, where the result is no
- * object, and where keys come twice. What is inside of the result is for its parser to judge.
+ * Returns the position of the result in a reply of any layout: with other keys, another order, or white space. It is slower than
+ * `findResult`. Returns `undefined` for errors, for a reply to another call, for duplicate keys, and if the result is not an
+ * object. The content of the result is not checked.
  */
 export function scanResult(bytes: Uint8Array, id: number): ResultRange | undefined {
   const members = readMembers(bytes);
@@ -23,7 +23,7 @@ function hasError(bytes: Uint8Array, members: ReadonlyMap<string, ResultRange> |
   return error !== undefined && textOf(bytes, error) !== 'null';
 }
 
-/** The values of an object by their keys; `undefined` where this is none, or a key comes twice. */
+/** Returns the values of an object by key, or `undefined` if it is not an object or has duplicate keys. */
 function readMembers(bytes: Uint8Array): Map<string, ResultRange> | undefined {
   const members = new Map<string, ResultRange>();
   let at = skipSpace(bytes, 0);
@@ -51,7 +51,7 @@ function skipSpace(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** From the quote of a text to what follows its end. */
+/** Returns the position after a text that starts at `start`. */
 function skipText(bytes: Uint8Array, start: number): number {
   let at = start + 1;
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
@@ -66,7 +66,7 @@ function skipValue(bytes: Uint8Array, start: number): number {
     : skipWord(bytes, start);
 }
 
-/** An object or a list, to what follows its end. */
+/** Returns the position after an object or array. */
 function skipNested(bytes: Uint8Array, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {
@@ -79,7 +79,7 @@ function skipNested(bytes: Uint8Array, start: number): number {
   return bytes.length;
 }
 
-/** A number, a truth value or null. */
+/** Returns the position after a number, a boolean or null. */
 function skipWord(bytes: Uint8Array, start: number): number {
   let at = start;
   while (at < bytes.length && !isSpace(bytes[at] as number) && !wordEnds.has(bytes[at] as number)) {

@@ -1,21 +1,22 @@
 /**
- * Slot notifications of a node, over its WebSocket. They only say when it is worth asking: never data, never a proof. A
- * socket that is silent or closed is opened again; without one, polling goes on.
+ * Slot notifications of a node over its WebSocket. A socket that is silent or closed is opened again. While there is none, the
+ * node is polled.
  */
 import WebSocket from 'ws';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { backoffMs } from '../../base/retry.ts';
 import { parseSlot } from '../../ledger/primitives.ts';
+import type { SlotNotices } from '../source.ts';
 
 export interface SlotWatcherOptions {
-  /** Tried in this order, one after another, until one speaks. */
+  /** Tried in this order until one sends notifications. */
   readonly urls: readonly string[];
-  /** A node that produces slots is never silent for so long. */
+  /** A socket that is silent for this time is closed. */
   readonly silenceMsMax?: number;
-  /** Of the handshake. */
+  /** Sent with the handshake. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Told once, when every address was tried and none spoke. */
+  /** Called once if no address has sent a notification. */
   readonly onMute?: (() => void) | undefined;
 }
 
@@ -25,12 +26,12 @@ const messageBytesMax = 65_536;
 const announcedCountMax = 64;
 const reconnect = { firstMs: 500, maxMs: 30_000 };
 
-export class SlotWatcher {
+export class SlotWatcher implements SlotNotices {
   readonly #options: SlotWatcherOptions;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #waiters = new Set<() => void>();
-  /** When slots were announced, the last ones. */
+  /** The times of the last announcements by slot. */
   readonly #announced = new Map<number, number>();
   #highest = -1;
   #isLive = false;
@@ -44,28 +45,23 @@ export class SlotWatcher {
     this.#random = modules.random;
   }
 
-  /** Whether notifications come. */
   get isLive(): boolean {
     return this.#isLive;
   }
 
-  /** The highest slot that was announced; -1 if none was. */
   get highest(): number {
     return this.#highest;
   }
 
-  /** When a slot was announced; undefined if it was not, or long ago. */
   announcedMs(slot: number): number | undefined {
     return this.#announced.get(slot);
   }
 
-  /** How long ago each of the last slots above this one was announced. */
   announcedAbove(slot: number): number[] {
     const nowMs = this.#clock.nowMs();
     return [...this.#announced].flatMap(([one, ms]) => (one > slot ? [nowMs - ms] : []));
   }
 
-  /** Resolves when a slot above `slot` was announced, after `ms`, or when the signal aborts. */
   async above(slot: number, ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#highest > slot) return;
     const woken = new AbortController();
@@ -82,22 +78,22 @@ export class SlotWatcher {
 
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
-    let isTold = false;
+    let isReported = false;
     for (let turn = 0; !signal.aborted && this.#options.urls.length > 0; turn++) {
       const url = this.#options.urls[turn % this.#options.urls.length] as string;
-      const spoke = await this.#listen(url, signal);
-      // What spoke once is tried first again.
-      if (spoke) turn--;
-      failures = spoke ? 0 : failures + 1;
-      if (!isTold && !signal.aborted && failures === this.#options.urls.length) {
-        isTold = true;
+      const isWorking = await this.#listen(url, signal);
+      // An address that worked is tried again first.
+      if (isWorking) turn--;
+      failures = isWorking ? 0 : failures + 1;
+      if (!isReported && !signal.aborted && failures === this.#options.urls.length) {
+        isReported = true;
         this.#options.onMute?.();
       }
       await this.#clock.sleep(backoffMs(failures + 1, reconnect, this.#random), signal);
     }
   }
 
-  /** Listens until the socket closes or falls silent; tells whether it ever spoke. */
+  /** Listens until the socket closes or is silent for too long. Returns whether it has sent a notification. */
   async #listen(url: string, signal: AbortSignal): Promise<boolean> {
     const socket = new WebSocket(url, {
       handshakeTimeout: handshakeMsMax,
@@ -128,13 +124,13 @@ export class SlotWatcher {
     signal.removeEventListener('abort', onAbort);
     socket.on('error', () => undefined);
     socket.terminate();
-    const spoke = this.#isLive;
+    const isWorking = this.#isLive;
     this.#isLive = false;
-    return spoke;
+    return isWorking;
   }
 
   #announce(slot: number): void {
-    // A node that went back to an earlier slot, as after a fork, still tells that there is something to ask.
+    // The slot can be lower than before, as after a fork. It still means that there may be a new block.
     this.#highest = slot;
     this.#announced.set(slot, this.#clock.nowMs());
     const [oldest] = this.#announced.keys();
@@ -143,7 +139,7 @@ export class SlotWatcher {
   }
 }
 
-/** Tells when nothing was heard for so long. */
+/** Waits until nothing has been received for a time. */
 class Silence {
   readonly #msMax: number;
   readonly #clock: Clock;

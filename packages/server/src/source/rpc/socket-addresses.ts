@@ -1,8 +1,8 @@
 import { parseSourceUrl } from './rpc-client.ts';
 
 /**
- * Where a node may offer its WebSocket, in the order to try: at the same address, as services in front of nodes have it,
- * else one port higher, as nodes themselves do.
+ * Returns the possible WebSocket addresses of a node in the order to try: the same address, which providers use, and one port
+ * higher, which nodes use.
  */
 export function socketAddresses(rpcUrl: string): string[] {
   const same = parseSourceUrl(rpcUrl);

@@ -1,13 +1,13 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** Lets so many calls a second through, on average, with one second's worth at once at most. */
+/** Limits the average number of calls per second. A burst has at most the calls of one second. */
 export class TokenBucket {
   readonly #perSecond: number | null;
   readonly #clock: Clock;
   #tokens: number;
   #filledMs: number;
 
-  /** Null lets everything through. */
+  /** Null means no limit. */
   constructor(perSecond: number | null, clock: Clock) {
     this.#perSecond = perSecond;
     this.#clock = clock;
@@ -19,7 +19,7 @@ export class TokenBucket {
   async take(signal: AbortSignal): Promise<void> {
     if (this.#perSecond === null) return;
     this.#fill(this.#perSecond);
-    // Below zero is a queue: each caller waits for the token it has already taken.
+    // A negative count is a queue: each caller waits for the token that it has already taken.
     this.#tokens--;
     if (this.#tokens >= 0) return;
     await this.#clock.sleep((-this.#tokens / this.#perSecond) * 1000, signal);
