@@ -11,10 +11,10 @@ import type { Closers } from './closers.ts';
 import type { DatasetConfig } from './config/config-schema.ts';
 import type { RpcSourceConfig, SimulatorSourceConfig } from './config/source-schemas.ts';
 
-/** What a simulated node keeps of its blocks: those who follow it here ask for the same ones within a second or so. */
+/** The cache of a simulated node. All datasets that follow it request the same blocks within about a second. */
 const renderedBytesMax = 32 << 20;
 
-/** A dataset that will follow its sources, and how far it has come. */
+/** A dataset that follows its sources, with its current head. */
 export interface FollowingDataset {
   readonly config: DatasetConfig;
   readonly head: Slot | null;
@@ -22,18 +22,18 @@ export interface FollowingDataset {
 
 export interface BuiltSources {
   readonly sources: readonly SourceOptions[];
-  /** What a clock would show inside the ledger, where that is simulated. */
+  /** Returns the time of the ledger, if it is simulated. */
   readonly ledgerUnixMs: (() => number) | undefined;
 }
 
-/** Makes of configured sources what ingestion follows; simulated nodes are started, one for all who want the same. */
+/** Converts configured sources into options for ingestion. Starts simulated nodes; equal simulators share one. */
 export class SourceBuilder {
   readonly #datasets: readonly FollowingDataset[];
   readonly #clock: Clock;
   readonly #closers: Closers;
   readonly #nodes = new Map<string, SimulatedNode>();
 
-  /** All datasets at once: a simulated ledger goes on from where the first of them has come to. */
+  /** Takes all datasets, because a simulated ledger continues from the highest head of them. */
   constructor(
     datasets: readonly FollowingDataset[],
     { clock, closers }: { readonly clock: Clock; readonly closers: Closers },
@@ -62,7 +62,7 @@ export class SourceBuilder {
           break;
         }
         case 'files':
-          // Read before anything is followed: `take-files.ts`.
+          // Files are read before other sources are followed (`take-files.ts`).
           break;
         default:
           return unreachable(source);
@@ -71,7 +71,7 @@ export class SourceBuilder {
     return { sources, ledgerUnixMs };
   }
 
-  /** The node, on ports that nobody else has. */
+  /** Returns the node for a simulator, on free ports. */
   async #simulate(source: SimulatorSourceConfig): Promise<SimulatedNode> {
     const key = keyOf(source);
     const known = this.#nodes.get(key);
@@ -100,7 +100,7 @@ export class SourceBuilder {
   }
 }
 
-/** Equal for simulators that are one ledger, whatever they are called. */
+/** Returns a key that is equal for simulators of the same ledger, regardless of their names. */
 function keyOf({ name: _name, ...ledger }: DatasetConfig['sources'][number]): string {
   return JSON.stringify(ledger);
 }

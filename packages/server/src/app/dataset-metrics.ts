@@ -5,14 +5,14 @@ import type { Metrics, Sample } from '../http/metrics.ts';
 import type { ServedDataset } from '../http/served-dataset.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
 
-/** Asked each time: datasets open one after another. */
+/** Returns the open datasets, which change while the service starts. */
 interface OpenDatasets {
   readonly all: readonly ServedDataset[];
-  /** Names of those that could not be opened. */
+  /** The names of the datasets that could not be opened. */
   readonly refused: readonly string[];
 }
 
-/** What there is to know of each dataset, read when it is asked for. */
+/** Registers the metrics of each dataset. Their values are read on each scrape. */
 export function addDatasetMetrics(metrics: Metrics, directory: OpenDatasets): void {
   const each = (read: (dataset: ServedDataset) => number | null) => (): Sample[] =>
     directory.all.flatMap((dataset) => {

@@ -9,15 +9,15 @@ import { startPreparers } from './start-preparing.ts';
 
 export interface FeedFilesModules {
   readonly signal: AbortSignal;
-  /** So many more bytes of the files were read. */
+  /** Called with the number of bytes that were read from the files. */
   readonly onRead: (byteCount: number) => void;
   readonly onBlock: (byteLength: number) => void;
 }
 
-/** More threads than this wait for the one that reads lines and merges. */
+/** More threads would only wait for the thread that reads lines and merges. */
 const workerCountMax = 8;
 
-/** Puts the blocks of files into an open dataset, by threads of its own. What came before an error stays. */
+/** Imports the blocks of files into an open dataset with its own worker threads. Blocks before an error stay imported. */
 export async function feedFiles(
   dataset: Dataset,
   paths: readonly string[],

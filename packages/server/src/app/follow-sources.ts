@@ -26,7 +26,7 @@ export interface FollowSourcesModules {
   readonly seed: number;
 }
 
-/** Lets every dataset that has sources follow them. */
+/** Starts following the sources of every dataset. */
 export async function followSources(
   datasets: readonly RunningDataset[],
   modules: FollowSourcesModules,
@@ -57,7 +57,7 @@ export async function followSources(
   }
 }
 
-/** Nobody follows a ledger here, but what came from files is sealed as elsewhere. */
+/** Imports files and seals blocks of a dataset without sources to follow. */
 async function keepUp(
   dataset: Dataset,
   reading: Promise<void>,
@@ -109,7 +109,7 @@ function createIngester(
       onPolled: (source) =>
         log.warn(
           { dataset: description.name, source },
-          'its WebSocket does not answer, so it is polled: name another (--ws, ws), or none',
+          'the WebSocket of the source does not work, so the source is polled: set another address (--ws, ws), or none',
         ),
       onBackfilled: ({ to, blocks }) =>
         log.info({ dataset: description.name, to, blocks }, 'backfilled'),

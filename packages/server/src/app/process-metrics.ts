@@ -1,11 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from '../http/metrics.ts';
 
-/** How often the loop's delay is sampled; finer costs more and tells no more. */
+/** How often the delay of the event loop is sampled. */
 const loopSampleMs = 20;
 const nanosecondsPerSecond = 1e9;
 
-/** What the process itself costs, under the names that Prometheus has for them where it has one. */
+/** Registers metrics of the process, with the usual Prometheus names where they exist. */
 export function addProcessMetrics(metrics: Metrics, version: string): void {
   const loop = monitorEventLoopDelay({ resolution: loopSampleMs });
   loop.enable();
@@ -29,7 +29,7 @@ export function addProcessMetrics(metrics: Metrics, version: string): void {
     'sluice_loop_delay_seconds',
     'The longest that the main thread was late since the last time this was read.',
     () => {
-      // A sample is the time between two looks, so being on time is one step.
+      // A sample is the time between two timers, so one interval means no delay.
       const seconds = Math.max(0, loop.max / nanosecondsPerSecond - loopSampleMs / 1000);
       loop.reset();
       return [{ value: seconds }];
