@@ -64,7 +64,6 @@ const dataset = {
   segmentPath: ({ id }: SealedSegment) => join(folder, id),
 } as unknown as DatasetReader;
 const evaluator = new EngineEvaluator({
-  dataset,
   pool,
   segments: new DatasetSegments({ dataset, pool }),
 });
@@ -187,7 +186,6 @@ for (const place of ['row group', 'headers'] as const) {
     let text = '';
     const reading = (async () => {
       for await (const { piece } of new EngineEvaluator({
-        dataset: reader,
         pool,
         segments: new DatasetSegments({ dataset: reader, pool }),
       }).evaluate(job)) {

@@ -2,18 +2,16 @@ import { assert } from '../base/assert.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
-import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import { aheadBytesMax, type PartUnit, type RunPiece } from '../engine/engine-messages.ts';
 import type { EnginePool } from '../engine/engine-pool.ts';
 import { SegmentFailure } from '../engine/segment-failure.ts';
 import type { BlockRef } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
-import { type DatasetSegments, isDamage } from './dataset-segments.ts';
+import type { DatasetSegments } from './dataset-segments.ts';
 import { LinePiece } from './line-piece.ts';
 
 export interface EngineEvaluatorModules {
-  readonly dataset: DatasetReader;
   /** Shared with other datasets. */
   readonly pool: EnginePool;
   /** Shared with the lookups of the dataset. */
@@ -47,14 +45,12 @@ interface RunPlan {
 
 /** Answers by the engine's threads: sealed segments from their files, hot blocks from the bytes of the journal. */
 export class EngineEvaluator implements BlockEvaluator {
-  readonly #dataset: DatasetReader;
   readonly #pool: EnginePool;
   readonly #segments: DatasetSegments;
   /** Queries of one block take turns: loading it in every thread is less than one thread's answers to all of them. */
   #nextTurn = 0;
 
-  constructor({ dataset, pool, segments }: EngineEvaluatorModules) {
-    this.#dataset = dataset;
+  constructor({ pool, segments }: EngineEvaluatorModules) {
     this.#pool = pool;
     this.#segments = segments;
   }
