@@ -3,15 +3,15 @@
  * of the profile `demo` as it is (`npm run test:laws`).
  */
 import { describe, expect, test } from 'vitest';
-import { SimulatedChain } from '../../packages/server/src/simulator/chain.ts';
-import type { ChainBlock } from '../../packages/server/src/simulator/chain-block.ts';
-import type { ChainOptions } from '../../packages/server/src/simulator/chain-options.ts';
+import { SimulatedChain } from '../../packages/server/src/simulator/chain/chain.ts';
+import type { ChainBlock } from '../../packages/server/src/simulator/chain/chain-block.ts';
+import type { ChainOptions } from '../../packages/server/src/simulator/chain/chain-options.ts';
 import {
   type ContentInput,
   parseContentOptions,
 } from '../../packages/server/src/simulator/content/content-options.ts';
-import { expectedBlock } from '../../packages/server/src/simulator/content/expected-block.ts';
 import { BlockGenerator } from '../../packages/server/src/simulator/content/generate-block.ts';
+import { expectedBlock } from '../../packages/server/src/simulator/content/testing/expected-block.ts';
 import { LawChecker } from './check-laws.ts';
 
 const longCount = Number(process.env['LAW_BLOCKS'] ?? 0);

@@ -10,7 +10,7 @@ import { datasetNamePattern } from '../../dataset/manifest.ts';
 import { ENGINE_LIMITS } from '../../engine/engine-limits.ts';
 import { HTTP_LIMITS } from '../../http/http-limits.ts';
 import { KEY_LIMITS } from '../../http/key-budgets.ts';
-import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain-options.ts';
+import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain/chain-options.ts';
 import { PROFILES, type Profile } from '../../simulator/content/content-options.ts';
 import { ADDRESSES_EXPECTED } from '../../source/source-addresses.ts';
 import { STREAM_LIMITS } from '../../stream/stream-limits.ts';
