@@ -1,7 +1,7 @@
 import { isCodedError } from '../base/errors.ts';
 import { dropDataset } from '../dataset/drop-dataset.ts';
 import { readManifest } from '../dataset/manifest.ts';
-import { earlierGenesisHashes } from '../simulator/chain.ts';
+import { earlierGenesisHashes } from '../simulator/chain/chain.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { DEMO_CONFIG } from './demo-config.ts';
 import { lockDataFolder } from './lock-data-folder.ts';

@@ -1,6 +1,6 @@
 /** The configuration of each kind of source: its keys, and the checks that a schema cannot express. */
 import Type, { type Static } from 'typebox';
-import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain-options.ts';
+import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain/chain-options.ts';
 import { PROFILES, type Profile } from '../../simulator/content/content-options.ts';
 import { ADDRESSES } from '../../source/source-addresses.ts';
 import { choice, count } from './schema-parts.ts';
