@@ -6,7 +6,7 @@ import {
   parseContentOptions,
 } from '@sluice/server/dist/simulator/content/content-options.js';
 import { renderContent } from '@sluice/server/dist/simulator/render-content.js';
-import { normalizeBlock } from '@sluice/server/dist/source/normalize-block.js';
+import { normalizeBlock } from '@sluice/server/dist/source/normalize/normalize-block.js';
 
 /** Generates blocks of the final chain of a simulated ledger from a slot on, as records without votes. */
 export function* simulatedRecords(

@@ -6,7 +6,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['source'] } },
   test: {
     name: 'consumers',
-    globalSetup: '../build-once.ts',
+    globalSetup: './test/build-once.ts',
     include: ['client', 'examples', 'guide'].map((folder) => `test/${folder}/**/*.test.ts`),
     // One file at a time: each keeps both cores busy.
     fileParallelism: false,

@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
  */
 export default defineConfig({
   test: {
-    globalSetup: ['./require-node.ts', '../build-once.ts'],
+    globalSetup: ['./test/node/require-node.ts', './test/build-once.ts'],
     include: ['test/node/*.test.ts'],
     fileParallelism: false,
     testTimeout: 300_000,

@@ -69,7 +69,10 @@ describe('a reply', () => {
 
   test('limit: a body that drips is given up at the deadline', async () => {
     const client = await startClient((_request, response) => response.write('{'));
-    expect(await call(client, 100)).toMatchObject({ reason: 'outage', cause: 'no response in time' });
+    expect(await call(client, 100)).toMatchObject({
+      reason: 'outage',
+      cause: 'no response in time',
+    });
   });
 
   test('behavior: a call of somebody who has stopped is over at once', async () => {
