@@ -3,8 +3,8 @@ import type { TSchema } from 'typebox';
 import { Check, Errors } from 'typebox/value';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { escapeHtml } from './html.ts';
-import { STATUS } from './openapi.ts';
-import { ROUTES } from './public-server.ts';
+import { STATUS } from './routes/answer-schemas.ts';
+import { ROUTES } from './routes/routes.ts';
 import { HttpFixture } from './testing/http-fixture.ts';
 
 let fixture: HttpFixture;

@@ -1,6 +1,6 @@
 import * as zlib from 'node:zlib';
 import { expect, test } from 'vitest';
-import { LinePiece } from '../stream/line-piece.ts';
+import { LinePiece } from '../../stream/line-piece.ts';
 import { createLineEncoder } from './line-encoder.ts';
 
 const texts = ['{"a":1}\n', '', `${'x'.repeat(100_000)}\n`, '{"b":2}\n'];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
+import { isCodedError } from '../../base/errors.ts';
 import { findKey, parseKeys, shownKey } from './api-keys.ts';
 
 const hash = (key: string) => createHash('sha256').update(key).digest('hex');
