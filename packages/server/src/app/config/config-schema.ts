@@ -9,7 +9,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { datasetNamePattern } from '../../dataset/manifest.ts';
 import { ENGINE_LIMITS } from '../../engine/engine-limits.ts';
 import { HTTP_LIMITS } from '../../http/http-limits.ts';
-import { KEY_LIMITS } from '../../http/key-budgets.ts';
+import { KEY_LIMITS } from '../../http/keys/key-budgets.ts';
 import { STREAM_LIMITS } from '../../stream/stream-limits.ts';
 import { retentionPattern } from './parse-retention.ts';
 import { choice, count } from './schema-parts.ts';
