@@ -4,42 +4,23 @@
 //
 //   step, 64 bytes:  code · text length · p0 · p1 · w0 · p2 · w1 · p3 · text (32 bytes)
 //   kind, 32 bytes:  steps · step count · row flags · row starts by transaction · array text (`,"logs":[`) · its length · kind bit
+import {
+  STEP_UINT as UINT, STEP_ULONG as ULONG, STEP_LONG as LONG, STEP_KEY as KEY, STEP_KEY_OR_NULL as KEY_OR_NULL,
+  STEP_KEYS as KEYS, STEP_STATIC_KEYS as STATIC_KEYS, STEP_TEXT as TEXT, STEP_CODED_TEXT as CODED_TEXT, STEP_HEX as HEX,
+  STEP_RAW_TEXT as RAW_TEXT, STEP_FLAG as FLAG, STEP_COMMITTED as COMMITTED, STEP_VERSION as VERSION,
+  STEP_SIGNATURES as SIGNATURES, STEP_LOOKUPS as LOOKUPS, STEP_LOADED as LOADED, STEP_PAYER as PAYER,
+  STEP_LOG_KIND as LOG_KIND, STEP_UINT_OR_NULL as UINT_OR_NULL, STEP_KEY_ID as KEY_ID,
+  STEP_TRANSACTION_UINT as TRANSACTION_UINT, STEP_INSTRUCTION_TEXT as INSTRUCTION_TEXT, STEP_DATA as DATA,
+  KIND_BYTES, STEP_BYTES,
+} from '../../layout/writing';
 import { base58Encode } from './base58';
 import { loadInt, loadLong } from './columns';
 import { writeDataText } from './data-texts';
 import { writeUint, writeUlong } from './integers';
 import { keyText } from './texts';
 
-const STEP_BYTES: u32 = 64;
-const KIND_BYTES: u32 = 32;
 /** No value of fixed size, with the text before it, is longer. */
 const STEP_OUTPUT_MAX: u32 = 128;
-
-// What a step writes. engine/steps.ts has the same numbers.
-const UINT: u32 = 0;
-const ULONG: u32 = 1;
-const LONG: u32 = 2;
-const KEY: u32 = 3;
-const KEY_OR_NULL: u32 = 4;
-const KEYS: u32 = 5;
-const STATIC_KEYS: u32 = 6;
-const TEXT: u32 = 7;
-const CODED_TEXT: u32 = 8;
-const HEX: u32 = 9;
-const RAW_TEXT: u32 = 10;
-const FLAG: u32 = 11;
-const COMMITTED: u32 = 12;
-const VERSION: u32 = 13;
-const SIGNATURES: u32 = 14;
-const LOOKUPS: u32 = 15;
-const LOADED: u32 = 16;
-const PAYER: u32 = 17;
-const LOG_KIND: u32 = 18;
-const UINT_OR_NULL: u32 = 19;
-const KEY_ID: u32 = 20;
-const TRANSACTION_UINT: u32 = 21;
-const INSTRUCTION_TEXT: u32 = 22;
-const DATA: u32 = 23;
 
 /** Of the group at hand: where each transaction's keys start, the keys, and by key where its room is. */
 let keyStarts: usize = 0;
