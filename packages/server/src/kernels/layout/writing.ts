@@ -54,6 +54,21 @@ export const KIND_LABEL_LENGTH = 20;
 export const KIND_MARK = 24;
 export const KIND_BYTES = 32;
 
+// The table for the lines of a row group.
+/** The marks of its transactions; 0 if nothing is selected. */
+export const LINES_MARKS = 0;
+/** For each block 16 bytes: its first transaction and their end, its first reward and their end. */
+export const LINES_BLOCKS = 4;
+/** The number of the first of these blocks in the segment. */
+export const LINES_FIRST_BLOCK = 8;
+export const LINES_HEADERS = 12;
+export const LINES_HEADER_STARTS = 16;
+/** Whether blocks without records get a line. */
+export const LINES_IS_ALL = 20;
+/** A block that always gets a line. */
+export const LINES_ALWAYS = 24;
+export const LINES_BYTES = 32;
+
 /** Where writing stopped. */
 export const STATE_BLOCK = 0;
 export const STATE_IS_IN_LINE = 4;
