@@ -5,7 +5,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { StartPoint } from '../ingest/follow/choose-start.ts';
 import { Ingester } from '../ingest/ingester.ts';
-import type { Slot } from '../ledger/primitives.ts';
+import { toSlot } from '../ledger/primitives.ts';
 import type { SourceOptions } from '../source/open-source.ts';
 import { FetchThread } from '../source/rpc/fetch-thread.ts';
 import { SourceBuilder } from './build-sources.ts';
@@ -100,7 +100,7 @@ function createIngester(
     {
       start: toStart(config.from ?? MADE_AS.from),
       retention: parseRetention(String(config.keep)) ?? { kind: 'all' },
-      backfillTo: backfillTo as Slot | undefined,
+      backfillTo: backfillTo === undefined ? undefined : toSlot(backfillTo),
       agreement: config.agreement,
       sources,
     },
@@ -126,5 +126,5 @@ function createIngester(
 }
 
 function toStart(from: NonNullable<DatasetConfig['from']>): StartPoint {
-  return typeof from === 'number' ? { kind: 'slot', slot: from as Slot } : { kind: from };
+  return typeof from === 'number' ? { kind: 'slot', slot: toSlot(from) } : { kind: from };
 }

@@ -1,5 +1,6 @@
 /** One query over one segment: which groups to read, what to select in them, and the text of it in pieces. */
 
+import * as layout from '../kernels/layout/writing.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
 import type { GroupEntry } from '../segment/directory.ts';
@@ -20,9 +21,6 @@ import { Scratch } from './scratch.ts';
  */
 const pieceBytesGoal = 1 << 18;
 export const pieceBytesMax = 1 << 19;
-// The tables of `writeLines` in `write.ts`.
-const linesBytes = 32;
-const stateBytes = 32;
 
 export interface BlockRange {
   /** Slots, both inclusive. */
@@ -95,9 +93,9 @@ export class SegmentRun {
     this.#headers = open.useHeaders(selection.fields.block);
     this.#selector = new GroupSelector(kernel, segment, this.report.items);
     this.#programs = new RecordPrograms(selection, kernel);
-    this.#lines = kernel.allocate(linesBytes + stateBytes);
-    this.#state = this.#lines + linesBytes;
-    kernel.bytes.fill(0, this.#lines, this.#state + stateBytes);
+    this.#lines = kernel.allocate(layout.LINES_BYTES + layout.STATE_BYTES);
+    this.#state = this.#lines + layout.LINES_BYTES;
+    kernel.bytes.fill(0, this.#lines, this.#state + layout.STATE_BYTES);
     this.#out = kernel.allocate(this.#outBytes);
     this.#at = this.#out;
     open.enter();
@@ -294,10 +292,16 @@ export class SegmentRun {
   ): [starts: number, keys: number, table: number] {
     const blocks = found === undefined ? 0 : this.#blockTable(group, found.columns);
     const { textsAt, startsAt } = this.#headers;
-    const lines = [found?.selected.marks ?? 0, blocks, group.firstBlock, textsAt, startsAt];
-    const isWanted = this.#selection.includeAllBlocks ? 1 : 0;
-    this.#kernel.ints.set([...lines, isWanted, this.#alwaysLast], this.#lines / 4);
-    this.#kernel.ints[this.#state / 4] = from;
+    const { ints } = this.#kernel;
+    const lines = this.#lines;
+    ints[(lines + layout.LINES_MARKS) / 4] = found?.selected.marks ?? 0;
+    ints[(lines + layout.LINES_BLOCKS) / 4] = blocks;
+    ints[(lines + layout.LINES_FIRST_BLOCK) / 4] = group.firstBlock;
+    ints[(lines + layout.LINES_HEADERS) / 4] = textsAt;
+    ints[(lines + layout.LINES_HEADER_STARTS) / 4] = startsAt;
+    ints[(lines + layout.LINES_IS_ALL) / 4] = this.#selection.includeAllBlocks ? 1 : 0;
+    ints[(lines + layout.LINES_ALWAYS) / 4] = this.#alwaysLast;
+    ints[(this.#state + layout.STATE_BLOCK) / 4] = from;
     if (found === undefined) return [0, 0, 0];
     const { columns } = found;
     return [columns.made('keyStarts').at, columns.stored('txKeys').at, this.#open.keyTable];
@@ -306,11 +310,11 @@ export class SegmentRun {
   /** Returns the block that the kernel stands before, or in. */
   #readState(): number {
     const { ints } = this.#kernel;
-    const at = this.#state / 4;
-    this.isAtLineEnd = ints[at + 1] === 0;
-    this.report.linesWritten = ints[at + 6] as number;
-    if (this.report.linesWritten > 0) this.lastLineBlock = ints[at + 7] as number;
-    return ints[at] as number;
+    const read = (offset: number) => ints[(this.#state + offset) / 4] as number;
+    this.isAtLineEnd = read(layout.STATE_IS_IN_LINE) === 0;
+    this.report.linesWritten = read(layout.STATE_LINE_COUNT);
+    if (this.report.linesWritten > 0) this.lastLineBlock = read(layout.STATE_LAST_LINE);
+    return read(layout.STATE_BLOCK);
   }
 
   #headerOf(block: number): Uint8Array {

@@ -2,9 +2,19 @@
  * Reads the values of one parsed block. Invalid values throw an error with slot, transaction and field. The name of the field is only
  * composed for an error.
  */
-import { isBase58Of32 } from '../../base/base58.ts';
 import { CodedError } from '../../base/errors.ts';
-import type { Address, Slot } from '../../ledger/primitives.ts';
+import {
+  type Address,
+  areAddresses,
+  areSignatures,
+  type BlockHash,
+  isAddress,
+  isSignature,
+  parseBlockHash,
+  parseSlot,
+  type Signature,
+  type Slot,
+} from '../../ledger/primitives.ts';
 import { isCount, markedDigits, readI64, readU64 } from '../json/read-integer.ts';
 
 /** A JSON object that has not been validated. */
@@ -72,20 +82,31 @@ export class BlockReader {
   }
 
   address(value: unknown, field: string, index = -1): Address {
-    if (typeof value === 'string' && isBase58Of32(value)) return value as Address;
-    return this.refuse(field, value, addressExpected, index);
+    return isAddress(value) ? value : this.refuse(field, value, addressExpected, index);
   }
 
   /** Checks a whole list in place, without copying it. */
   addresses(value: unknown, field: string): readonly Address[] {
     const list = this.array(value, field);
-    for (let i = 0; i < list.length; i++) {
-      const text = list[i];
-      if (typeof text !== 'string' || !isBase58Of32(text)) {
-        this.refuse(field, text, addressExpected, i);
-      }
-    }
-    return list as readonly Address[];
+    if (areAddresses(list)) return list;
+    const index = list.findIndex((one) => !isAddress(one));
+    return this.refuse(field, list[index], addressExpected, index);
+  }
+
+  signatures(value: unknown, field: string): readonly Signature[] {
+    const list = this.array(value, field);
+    if (areSignatures(list)) return list;
+    const index = list.findIndex((one) => !isSignature(one));
+    return this.refuse(field, list[index], 'base58 of 64 bytes', index);
+  }
+
+  hash(value: unknown, field: string): BlockHash {
+    return parseBlockHash(value) ?? this.refuse(field, value, addressExpected);
+  }
+
+  slotOf(value: unknown, field: string): Slot {
+    const expected = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
+    return parseSlot(value) ?? this.refuse(field, value, expected);
   }
 
   u64(value: unknown, field: string, index = -1): bigint {

@@ -156,13 +156,13 @@ function noteMissingRewards(draft: BlockDraft): [] {
 
 function readHeader(reader: BlockReader, raw: RawBlock): BlockHeader {
   const { slot } = reader;
-  const parentSlot = reader.count(raw.parentSlot, Number.MAX_SAFE_INTEGER, 'parentSlot') as Slot;
+  const parentSlot = reader.slotOf(raw.parentSlot, 'parentSlot');
   if (slot === 0 ? parentSlot !== 0 : parentSlot >= slot) {
     throw new CodedError('block-parent-not-below', { slot, parentSlot });
   }
   return {
     number: slot,
-    hash: reader.address(raw.blockhash, 'blockhash') as string as BlockHash,
+    hash: reader.hash(raw.blockhash, 'blockhash'),
     parentSlot,
     parentHash: readParentHash(reader, raw.previousBlockhash),
     height: readHeight(reader, raw.blockHeight),
@@ -178,7 +178,7 @@ function readParentHash(reader: BlockReader, value: unknown): BlockHash | null {
   if (reader.slot === 0 || value === undefined || value === null || value === unknownHash) {
     return null;
   }
-  return reader.address(value, 'previousBlockhash') as string as BlockHash;
+  return reader.hash(value, 'previousBlockhash');
 }
 
 /** If the source does not have the height, it is set when the block is linked. */

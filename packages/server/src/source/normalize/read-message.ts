@@ -1,4 +1,4 @@
-import { isBase58, isBase58Of64 } from '../../base/base58.ts';
+import { isBase58 } from '../../base/base58.ts';
 import type { AddressTableLookup, LoadedAddresses } from '../../ledger/block.ts';
 import type { Address, Signature } from '../../ledger/primitives.ts';
 import { isCount } from '../json/read-integer.ts';
@@ -44,14 +44,7 @@ export function readVersion(reader: BlockReader, version: unknown, hasLookups: b
 }
 
 export function readSignatures(reader: BlockReader, value: unknown): readonly Signature[] {
-  const list = reader.array(value, 'transaction.signatures');
-  for (let i = 0; i < list.length; i++) {
-    const text = list[i];
-    if (typeof text !== 'string' || !isBase58Of64(text)) {
-      reader.refuse('transaction.signatures', text, 'base58 of 64 bytes', i);
-    }
-  }
-  return list as readonly Signature[];
+  return reader.signatures(value, 'transaction.signatures');
 }
 
 export function readLookups(reader: BlockReader, value: unknown): readonly AddressTableLookup[] {

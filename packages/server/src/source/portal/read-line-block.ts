@@ -3,7 +3,6 @@
  * block is rejected if a value is invalid, if records are not in order or refer to missing ones, or if the number of records of a
  * kind is not the one that the portal reports.
  */
-import { isBase58Of64 } from '../../base/base58.ts';
 import { CodedError } from '../../base/errors.ts';
 import type {
   Balance,
@@ -16,7 +15,7 @@ import type {
   Transaction,
 } from '../../ledger/block.ts';
 import { compareInstructionAddresses } from '../../ledger/instruction-address.ts';
-import type { Address, BlockHash, Signature, Slot } from '../../ledger/primitives.ts';
+import type { Address, Slot } from '../../ledger/primitives.ts';
 import { type JsonParts, parseExactJson } from '../json/parse-exact-json.ts';
 import { BlockReader, type Raw } from '../normalize/block-reader.ts';
 import { encodeError } from '../normalize/encode-error.ts';
@@ -71,18 +70,18 @@ type RawRecord = Readonly<Record<string, unknown>>;
 class LineReader extends BlockReader {
   header(value: unknown): BlockHeader {
     const raw = this.record(value, 'header');
-    const number = this.count(raw['number'], Number.MAX_SAFE_INTEGER, 'header.number');
+    const number = this.slotOf(raw['number'], 'header.number');
     if (number !== this.slot) this.refuse('header.number', number, `${this.slot}`);
-    const parentSlot = this.count(raw['parentSlot'], Number.MAX_SAFE_INTEGER, 'header.parentSlot');
+    const parentSlot = this.slotOf(raw['parentSlot'], 'header.parentSlot');
     if (number === 0 ? parentSlot !== 0 : parentSlot >= number) {
       throw new CodedError('block-parent-not-below', { slot: this.slot, parentSlot });
     }
     return {
       number: this.slot,
-      hash: this.address(raw['hash'], 'header.hash') as string as BlockHash,
-      parentSlot: parentSlot as Slot,
+      hash: this.hash(raw['hash'], 'header.hash'),
+      parentSlot,
       parentHash: this.orNull(raw['parentHash'], 'header.parentHash', (hash, field) =>
-        number === 0 ? null : (this.address(hash, field) as string as BlockHash),
+        number === 0 ? null : this.hash(hash, field),
       ),
       height: this.orNull(raw['height'], 'header.height', (height, field) =>
         this.count(height, Number.MAX_SAFE_INTEGER, field),
@@ -190,7 +189,7 @@ class LineReader extends BlockReader {
       numReadonlyUnsignedAccounts: small('numReadonlyUnsignedAccounts'),
       numRequiredSignatures: small('numRequiredSignatures'),
       recentBlockhash: this.address(raw['recentBlockhash'], 'recentBlockhash'),
-      signatures: this.#signatures(raw['signatures']),
+      signatures: this.signatures(raw['signatures'], 'signatures'),
       err: this.orNull(raw['err'], 'err', (err, field) => this.#error(err, field)),
       fee: this.orNull(raw['fee'], 'fee', (fee, field) => this.u64(fee, field)),
       computeUnitsConsumed: this.#units(raw),
@@ -303,14 +302,5 @@ class LineReader extends BlockReader {
   #error(err: unknown, field: string): string {
     const text = typeof err === 'object' ? encodeError(err, this.mark) : undefined;
     return text ?? this.refuse(field, err, 'an object or null');
-  }
-
-  #signatures(value: unknown): readonly Signature[] {
-    const list = this.array(value, 'signatures');
-    for (const [i, text] of list.entries()) {
-      if (typeof text === 'string' && isBase58Of64(text)) continue;
-      this.refuse('signatures', text, 'base58 of 64 bytes', i);
-    }
-    return list as readonly Signature[];
   }
 }

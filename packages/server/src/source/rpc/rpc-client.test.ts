@@ -10,7 +10,6 @@ import { SourceHealth } from '../source-health.ts';
 import { findResult } from './find-result.ts';
 import { RpcClient } from './rpc-client.ts';
 import { scanResult } from './scan-result.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -211,20 +210,4 @@ test('behavior: L-12 waits double up to ten seconds, with jitter, and five strik
   health.answered();
   health.strike('lie');
   expect(health.status.state).toBe('quarantined');
-});
-
-test('limit: the token bucket lets through a second’s worth, then one at a time', async () => {
-  const clock = new ManualClock();
-  const bucket = new TokenBucket(5, clock);
-  const { signal } = new AbortController();
-  let passed = 0;
-  const all = Array.from({ length: 8 }, () => bucket.take(signal).then(() => passed++));
-  await Promise.resolve();
-  await Promise.resolve();
-  expect(passed).toBe(5);
-  clock.advance(200);
-  await all[5];
-  expect(passed).toBe(6);
-  clock.advance(400);
-  await Promise.all(all);
 });

@@ -4,10 +4,10 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { CodedError } from '../../base/errors.ts';
+import { type BucketRate, TokenBucket } from '../../base/token-bucket.ts';
 import { type Answer, type Refusal, refusal, refusalOfRpcError } from '../refusal.ts';
 import type { FetchThread } from './fetch-thread.ts';
 import { HttpPoster, type Poster, type PostReply, type PostRequest } from './http-poster.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 export interface RpcClientOptions {
   readonly url: string;
@@ -46,6 +46,8 @@ export class RpcClient {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #replyBytesMax: number;
   readonly #bucket: TokenBucket;
+  /** Null means no limit. */
+  readonly #rate: BucketRate | null;
   readonly #clock: Clock;
   readonly #observeCall: ObserveCall | undefined;
   #nextId = 1;
@@ -59,7 +61,8 @@ export class RpcClient {
     this.#path = `${url.pathname}${url.search}`;
     this.#headers = { ...headersOf(url), ...lowerCaseNames(options.headers ?? {}) };
     this.#replyBytesMax = options.replyBytesMax ?? replyBytesMaxDefault;
-    this.#bucket = new TokenBucket(options.callsPerSecond ?? null, modules.clock);
+    this.#rate = rateOf(options.callsPerSecond);
+    this.#bucket = new TokenBucket(this.#rate?.burst ?? 0, modules.clock);
     this.#clock = modules.clock;
     this.#observeCall = modules.observeCall;
   }
@@ -135,7 +138,7 @@ export class RpcClient {
     signal.addEventListener('abort', stop, { once: true });
     const timer = this.#clock.sleep(timeoutMs, deadline.signal).then(stop);
     try {
-      await this.#bucket.take(deadline.signal);
+      if (this.#rate !== null) await this.#bucket.take(1, this.#rate, deadline.signal);
       if (deadline.signal.aborted) return refusal('outage', 'no response in time');
       return await poster.post(request, deadline.signal);
     } finally {
@@ -144,6 +147,12 @@ export class RpcClient {
       await timer;
     }
   }
+}
+
+/** A burst has at most the calls of one second. */
+function rateOf(callsPerSecond: number | undefined): BucketRate | null {
+  if (callsPerSecond === undefined) return null;
+  return { perSecond: callsPerSecond, burst: Math.max(1, callsPerSecond) };
 }
 
 /** Rejects anything but an HTTP address. The error does not repeat the address, because it may contain a key. */

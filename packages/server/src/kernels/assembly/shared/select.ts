@@ -429,6 +429,8 @@ function matchPositions(row: u32, filters: usize, filterCount: u32): bool {
   return true;
 }
 
+// @ts-ignore: decorator
+@inline
 function matchPosition(row: u32, filters: usize, filter: u32): bool {
   const at = filters + (filter << FILTER_BYTES_SHIFT);
   const shape = load<u32>(at, FILTER_SHAPE);
