@@ -9,6 +9,8 @@
  * and every column that names an address holds a position in that list. So an address costs one byte per mention, and
  * the key lists alone are the source of the inverted index.
  */
+import type { LogKind } from '../ledger/block.ts';
+
 export type ColumnType = 'int' | 'long' | 'bytes';
 
 /** What the rows of a column are. A page knows how many rows of each domain its transactions have. */
@@ -55,6 +57,12 @@ export const pagedSectionCount = SECTIONS.indexOf('rewards');
 /** How a column's values are coded in a page; the numbers of `kernels/assembly/shared/pages.ts`. */
 export const CODING = { int: 0, long: 1, bytes: 2, delta: 3, keys: 4 } as const;
 export type Coding = keyof typeof CODING;
+
+/** The values of the column `logKind`. */
+export const LOG_KIND_CODES = { log: 0, data: 1, other: 2 } as const satisfies Record<
+  LogKind,
+  number
+>;
 
 interface ColumnShape {
   readonly type: ColumnType;
@@ -125,7 +133,7 @@ export const COLUMNS = {
   logIndex: int(40, 'logs', 'log'), // distance from the previous log of the transaction
   logInstruction: int(41, 'logs', 'log'), // row among the transaction's instructions
   logProgram: int(42, 'logs', 'log'), // position
-  logKind: int(43, 'logs', 'log'), // 0 log, 1 data, 2 other
+  logKind: int(43, 'logs', 'log'), // LOG_KIND_CODES
   logLength: int(44, 'logs', 'log', 'logByte'),
   logText: bytes(45, 'logs', 'logByte'), // escaped as in the answer, without quotes
   // Balances.

@@ -11,12 +11,14 @@ import type {
 } from '../ledger/block.ts';
 import type { Address, Signature } from '../ledger/primitives.ts';
 import type { BlockCounts } from './block-counts.ts';
+import { LOG_KIND_CODES } from './columns.ts';
 import { keyBytes } from './dictionary.ts';
 import type { Segment } from './open-segment.ts';
 import type { GroupRows } from './row-buffer.ts';
 import { unzigzag } from './zigzag.ts';
 
-const kinds: readonly LogKind[] = ['log', 'data', 'other'];
+/** The log kinds by their code. */
+const kinds = Object.keys(LOG_KIND_CODES) as readonly LogKind[];
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The blocks of a segment as objects: for tools, tests and the reference engine, not for queries. */
