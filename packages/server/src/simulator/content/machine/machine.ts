@@ -35,8 +35,14 @@ export const readonly = (account: number): number => account * 4;
 export const writable = (account: number): number => account * 4 + WRITABLE;
 export const signer = (account: number): number => account * 4 + SIGNER;
 export const payer = (account: number): number => account * 4 + WRITABLE + SIGNER;
-export const readonlys = (...accounts: number[]): number[] => accounts.map(readonly);
-export const writables = (...accounts: number[]): number[] => accounts.map(writable);
+export const readonlys = (...accounts: number[]): number[] => mark(accounts, 0);
+export const writables = (...accounts: number[]): number[] => mark(accounts, WRITABLE);
+
+/** In place: references are made for every call, and a second array would cost as much as the rest of it. */
+function mark(accounts: number[], flags: number): number[] {
+  for (let i = 0; i < accounts.length; i++) accounts[i] = (accounts[i] as number) * 4 + flags;
+  return accounts;
+}
 
 /** Why an instruction fails: the error as JSON, its text in the log, and a line before it. */
 export interface Cause {
