@@ -1,4 +1,5 @@
 import { decodeBase58 } from '../base/base58.ts';
+import { BASE58_CHARACTERS_MAX } from './layout/reading.ts';
 import { ensureMemory, loadKernel } from './load-kernel.ts';
 
 interface Base58Exports {
@@ -8,9 +9,6 @@ interface Base58Exports {
   initialize(): void;
   decode(length: number): number;
 }
-
-/** As the kernel has it: more than the text of any data of a transaction of 1,232 bytes. */
-const charactersMax = 1792;
 
 /** Decodes base58 into memory that is used again: what was decoded stays until the next text is. */
 export class Base58Decoder {
@@ -27,16 +25,16 @@ export class Base58Decoder {
     ensureMemory(memory, exports.memoryBytes());
     exports.initialize();
     this.#exports = exports;
-    this.#input = new Uint8Array(memory.buffer, exports.inputAddress(), charactersMax);
-    this.#output = new Uint8Array(memory.buffer, exports.outputAddress(), charactersMax);
+    this.#input = new Uint8Array(memory.buffer, exports.inputAddress(), BASE58_CHARACTERS_MAX);
+    this.#output = new Uint8Array(memory.buffer, exports.outputAddress(), BASE58_CHARACTERS_MAX);
     this.bytes = this.#output;
-    this.words = new Uint32Array(memory.buffer, exports.outputAddress(), charactersMax / 4);
+    this.words = new Uint32Array(memory.buffer, exports.outputAddress(), BASE58_CHARACTERS_MAX / 4);
   }
 
   /** How many bytes the text stands for; -1 if a character is not of the alphabet. */
   decode(text: string): number {
     const { length } = text;
-    if (length > charactersMax) return this.#decodeLong(text);
+    if (length > BASE58_CHARACTERS_MAX) return this.#decodeLong(text);
     const input = this.#input;
     let codes = 0;
     for (let i = 0; i < length; i++) {

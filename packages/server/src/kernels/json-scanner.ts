@@ -1,3 +1,10 @@
+import {
+  SCAN_AHEAD_BYTES,
+  SCAN_DELETE,
+  SCAN_LONE_SURROGATE,
+  SCAN_NON_ASCII,
+  SCAN_TOO_DEEP,
+} from './layout/reading.ts';
 import { ensureMemory, type Kernel } from './load-kernel.ts';
 
 /** What a kernel that scans JSON exports. */
@@ -29,13 +36,8 @@ export interface JsonScan {
   readonly parts: Uint32Array;
 }
 
-// As the kernel has them.
-const flag = { nonAscii: 1, tooDeep: 2, loneSurrogate: 4, delete: 8 } as const;
-
 /** A piece stays in the processor's caches until it is scanned. */
 const pieceBytes = 128 * 1024;
-/** How many bytes behind a piece its scan looks at. */
-const aheadBytes = 64;
 
 /** Copies a JSON text into the memory of a kernel and scans it there. */
 export class JsonScanner {
@@ -53,17 +55,17 @@ export class JsonScanner {
     exports.beginText(bytes.length, depthMax);
     for (let start = 0; start < bytes.length; start += pieceBytes) {
       const end = Math.min(start + pieceBytes, bytes.length);
-      const ahead = Math.min(end + aheadBytes, bytes.length);
+      const ahead = Math.min(end + SCAN_AHEAD_BYTES, bytes.length);
       text.set(bytes.subarray(start, ahead), start);
       exports.scanTo(end);
     }
     const flags = exports.scanFlags();
     return {
       bytes: text,
-      isAscii: (flags & flag.nonAscii) === 0,
-      isTooDeep: (flags & flag.tooDeep) !== 0,
-      hasLoneSurrogate: (flags & flag.loneSurrogate) !== 0,
-      hasDelete: (flags & flag.delete) !== 0,
+      isAscii: (flags & SCAN_NON_ASCII) === 0,
+      isTooDeep: (flags & SCAN_TOO_DEEP) !== 0,
+      hasLoneSurrogate: (flags & SCAN_LONE_SURROGATE) !== 0,
+      hasDelete: (flags & SCAN_DELETE) !== 0,
       digitRuns: new Uint32Array(buffer, exports.runsAddress(), exports.runCount() * 2),
       parts: new Uint32Array(buffer, exports.partsAddress(), exports.partCount() * 2),
     };

@@ -1,4 +1,5 @@
 import { type JsonScan, JsonScanner, type ScanExports } from './json-scanner.ts';
+import { TX_INDEX } from './layout/columns.ts';
 import { type Kernel, loadKernel } from './load-kernel.ts';
 
 interface TransactionExports extends ScanExports {
@@ -16,9 +17,6 @@ interface TransactionExports extends ScanExports {
   textAddress(number: number): number;
   textBytes(number: number): number;
 }
-
-// As the kernel has it: the number of the first column, which has a row for each transaction.
-const firstColumn = 0;
 
 /**
  * Turns the JSON of a block's ordinary transactions into the rows of a segment. Oddities it leaves to those who read JSON with
@@ -73,7 +71,7 @@ export class TransactionKernel {
 
   /** How many transactions have rows. */
   get takenCount(): number {
-    return this.#exports.columnBytes(firstColumn) / 4;
+    return this.#exports.columnBytes(TX_INDEX) / 4;
   }
 
   ints(column: number): Uint32Array {

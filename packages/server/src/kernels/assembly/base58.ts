@@ -1,5 +1,6 @@
 // From base58 text to bytes.
-import { BASE58_CHARACTERS_MAX, BASE58_DECODE_BYTES, base58Decode, base58DecodeInitialize } from './shared/base58-decode';
+import { BASE58_CHARACTERS_MAX } from '../layout/reading';
+import { BASE58_DECODE_BYTES, base58Decode, base58DecodeInitialize } from './shared/base58-decode';
 
 const input: usize = (__heap_base + 63) & ~63;
 const output: usize = input + BASE58_CHARACTERS_MAX + 64;

@@ -31,7 +31,8 @@ import {
 } from './shared/rows';
 
 import { beginScan, partsAddress, scanBytes } from './shared/scan';
-import { isSurelyVote, VOTE_BYTES_MAX, voteProgram } from './shared/vote';
+import { VOTE_BYTES_MAX } from '../layout/reading';
+import { isSurelyVote, voteProgram } from './shared/vote';
 
 export { columnBytes, columnStart } from './shared/rows';
 export { partCount, partsAddress, runCount, runsAddress, scanFlags, scanTo } from './shared/scan';
@@ -174,7 +175,7 @@ export function takeParts(first: u32, last: u32, index: u32): u32 {
 }
 
 function takePart(start: usize, length: u32, index: u32): bool {
-  if (dropsVotes && length <= VOTE_BYTES_MAX && isSurelyVote(start, length)) {
+  if (dropsVotes && length <= <u32>VOTE_BYTES_MAX && isSurelyVote(start, length)) {
     droppedVotes++;
     return true;
   }

@@ -1,5 +1,6 @@
 // Tells votes by the bytes of their JSON.
-import { isSurelyVote, VOTE_BYTES_MAX, voteProgram } from './shared/vote';
+import { VOTE_BYTES_MAX } from '../layout/reading';
+import { isSurelyVote, voteProgram } from './shared/vote';
 
 const input: usize = (__heap_base + 63) & ~63;
 

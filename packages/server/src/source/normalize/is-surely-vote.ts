@@ -1,3 +1,4 @@
+import { VOTE_BYTES_MAX } from '../../kernels/layout/reading.ts';
 import { ensureMemory, type Kernel, loadKernel } from '../../kernels/load-kernel.ts';
 import { voteProgram } from './read-message.ts';
 
@@ -7,9 +8,6 @@ interface VoteExports {
   memoryBytes(): number;
   isVote(length: number): number;
 }
-
-/** Votes have 1,000 to 1,500 bytes. The kernel has the same limit. */
-const bytesMax = 2048;
 
 interface VoteKernel {
   readonly kernel: Kernel<VoteExports>;
@@ -24,7 +22,7 @@ function load(): VoteKernel {
     const { memory, exports } = kernel;
     ensureMemory(memory, exports.memoryBytes());
     new Uint8Array(memory.buffer, exports.programAddress()).set(Buffer.from(voteProgram, 'latin1'));
-    const input = new Uint8Array(memory.buffer, exports.inputAddress(), bytesMax);
+    const input = new Uint8Array(memory.buffer, exports.inputAddress(), VOTE_BYTES_MAX);
     loaded = { kernel, input };
   }
   return loaded;
@@ -35,7 +33,7 @@ function load(): VoteKernel {
  * transaction must be parsed to find out.
  */
 export function isSurelyVote(bytes: Uint8Array): boolean {
-  if (bytes.length > bytesMax) return false;
+  if (bytes.length > VOTE_BYTES_MAX) return false;
   const { kernel, input } = load();
   input.set(bytes);
   return kernel.exports.isVote(bytes.length) !== 0;

@@ -4,9 +4,8 @@
 //
 //   text ─► 16 characters at a time to digits and groups below 58^4 ─► sums of products, four words of the number at a time,
 //           small end first ─► carried ─► bytes, big end first
+import { BASE58_CHARACTERS_MAX } from '../../layout/reading';
 
-/** More than the text of any data of a transaction of 1,232 bytes. */
-export const BASE58_CHARACTERS_MAX: u32 = 1792;
 /** How many bytes beyond its text's length the output of a text may be written. */
 export const BASE58_OUTPUT_SLACK: u32 = 16;
 const groupCountMax: u32 = BASE58_CHARACTERS_MAX / 4;

@@ -1,6 +1,7 @@
 // The calls of the transaction at hand: its top-level instructions, each followed by what it called, in the order they were
 // made (source/call-tree.ts). They are read where they stand, in any order, and put in order when all are there.
-import { BASE58_CHARACTERS_MAX, BASE58_OUTPUT_SLACK, base58Decode } from './base58-decode';
+import { BASE58_CHARACTERS_MAX } from '../../layout/reading';
+import { BASE58_OUTPUT_SLACK, base58Decode } from './base58-decode';
 import { integer, readCount, readIndex, readText, skipValue, take, takeNull, textLength, textStart } from './json';
 import { keyAt, listedKeyCount, listedPosition } from './key-list';
 import { CALL, F_ACCOUNTS, F_DATA, F_GROUP_INDEX, F_PROGRAM_INDEX, GROUP, MALFORMED, readName, TOKEN } from './names';
@@ -146,7 +147,7 @@ const neededMembers: u32 = (1 << (F_PROGRAM_INDEX - CALL)) | (1 << (F_ACCOUNTS -
 function readCallMember(call: usize, name: i32): bool {
   if (name == F_ACCOUNTS) return readAccounts(call);
   if (name == F_DATA) {
-    if (!readText() || textLength > BASE58_CHARACTERS_MAX) return false;
+    if (!readText() || textLength > <u32>BASE58_CHARACTERS_MAX) return false;
     store<u32>(call, <u32>textStart, dataStartOffset);
     store<u32>(call, textLength, dataLengthOffset);
     return true;

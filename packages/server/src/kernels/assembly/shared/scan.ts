@@ -7,6 +7,9 @@
 //   an object at depth 3 of 512 bytes or more ─► its (start, end), into the table of parts
 //
 // Behind the text come 128 bytes that this fills with spaces, and behind those the tables.
+import {
+  SCAN_DELETE as flagDelete, SCAN_LONE_SURROGATE as flagLoneSurrogate, SCAN_NON_ASCII as flagNonAscii, SCAN_TOO_DEEP as flagTooDeep,
+} from '../../layout/reading';
 
 const paddingBytes: u32 = 128;
 const digitsMin: i32 = 16;
@@ -14,10 +17,6 @@ const digitsMin: i32 = 16;
 const partDepth: i32 = 3;
 const partBytesMin: i32 = 512;
 
-const flagNonAscii: i32 = 1;
-const flagTooDeep: i32 = 2;
-const flagLoneSurrogate: i32 = 4;
-const flagDelete: i32 = 8;
 
 let text: usize = 0;
 let textLength: i32 = 0;

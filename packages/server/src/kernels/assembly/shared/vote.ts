@@ -6,8 +6,6 @@
 
 import { at, end, keyLength, keyStart, openJson, readKey, skipDigits, skipSpace, skipText, skipValue, take } from './json';
 
-/** Votes have 1,000 to 1,500 bytes. */
-export const VOTE_BYTES_MAX: u32 = 2048;
 const keyCountMax: i32 = 256;
 const none: i32 = -1;
 

@@ -1,0 +1,19 @@
+/**
+ * The numbers that the readers of blocks share with their kernels. This file is TypeScript and AssemblyScript at once, and
+ * therefore has only integer constants without a type.
+ */
+
+/** What the scan of a JSON text has found, as bits. */
+export const SCAN_NON_ASCII = 1;
+export const SCAN_TOO_DEEP = 2;
+export const SCAN_LONE_SURROGATE = 4;
+export const SCAN_DELETE = 8;
+
+/** How many bytes after a piece its scan may read. */
+export const SCAN_AHEAD_BYTES = 64;
+
+/** A longer transaction is not checked by the vote kernel. Votes have 1,000 to 1,500 bytes. */
+export const VOTE_BYTES_MAX = 2048;
+
+/** The longest base58 text of the decoder: more than the text of all data of a transaction of 1,232 bytes. */
+export const BASE58_CHARACTERS_MAX = 1792;
