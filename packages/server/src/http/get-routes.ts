@@ -1,12 +1,10 @@
-/** The small answers: heads, metadata, status, time, the description and the pages. */
+/** The small answers: heads, metadata, status, time and the description of the interface. */
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { assert } from '../base/assert.ts';
 import { CodedError } from '../base/errors.ts';
 import { findBlockAtTime } from '../chain/find-blocks.ts';
 import { buildMetadata, buildStatus, type MetadataBody } from './describe-dataset.ts';
-import { buildDocsPage } from './docs-page.ts';
 import type { HttpLimits } from './http-limits.ts';
-import { livePage, readPageScript } from './live-page.ts';
 import { buildOpenApi } from './openapi.ts';
 import type { RouteRow } from './request-checks.ts';
 import type { DatasetDirectory, DatasetEntry, ServedDataset } from './served-dataset.ts';
@@ -20,8 +18,6 @@ export interface GetContext {
 
 export interface GetRequest {
   readonly dataset: DatasetEntry | null;
-  /** As the client calls this service. */
-  readonly host: string;
   readonly params: unknown;
 }
 
@@ -40,9 +36,6 @@ export interface GetRoute extends RouteRow {
 const peer = { method: 'GET', dialect: 'solana' } as const;
 
 export const GET_ROUTES: readonly GetRoute[] = [
-  { method: 'GET', url: '/', isOpen: true, build: () => () => html(livePage) },
-  { method: 'GET', url: '/page.js', isOpen: true, build: servePageScript },
-  { method: 'GET', url: '/docs', isOpen: true, build: serveDocs },
   { method: 'GET', url: '/openapi.json', isOpen: true, build: serveOpenApi },
   { method: 'GET', url: '/datasets', build: serveList },
   { method: 'GET', url: '/datasets/:name/metadata', build: ofDataset(serveMetadata) },
@@ -61,10 +54,6 @@ export const GET_ROUTES: readonly GetRoute[] = [
   { ...peer, url: '/datasets/:name/state', build: ofDataset(serveState) },
 ];
 
-function html(body: string): GetAnswer {
-  return { type: 'text/html; charset=utf-8', body };
-}
-
 function json(value: unknown): GetAnswer {
   return { type: 'application/json; charset=utf-8', body: JSON.stringify(value) };
 }
@@ -78,19 +67,6 @@ function ofDataset(answer: DatasetAnswer): (context: GetContext) => Answer {
   return () => (request) => {
     assert(request.dataset !== null, 'the checks resolve the dataset of a path');
     return answer(request.dataset.served, request);
-  };
-}
-
-function servePageScript(): Answer {
-  const body = readPageScript();
-  return () => ({ type: 'text/javascript; charset=utf-8', body });
-}
-
-function serveDocs(context: GetContext): Answer {
-  // Made each time, since a reload may change the limits on it.
-  return ({ host }) => {
-    const [metadata] = listMetadata(context.datasets);
-    return html(buildDocsPage({ ...context, host, metadata }));
   };
 }
 

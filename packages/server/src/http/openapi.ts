@@ -4,10 +4,13 @@ import { buildLineSchema } from '@sluice/protocol/line-schema';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { buildQuerySchema } from '@sluice/protocol/query-schema';
 import Type, { type TSchema } from 'typebox';
+import { ERRORS, type ErrorRow } from '../base/errors.ts';
+import type { HttpLimits } from './http-limits.ts';
 import { DATASET_NAME_PATTERN } from './served-dataset.ts';
 
 export interface OpenApiContext {
   readonly queryLimits: QueryLimits;
+  readonly limits: HttpLimits;
   readonly version: string;
 }
 
@@ -80,7 +83,7 @@ export const STATUS = Type.Object({
   counters: Type.Record(Type.String(), Type.Number()),
 });
 
-export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
+export function buildOpenApi({ queryLimits, limits, version }: OpenApiContext): object {
   const stream = (summary: string) => ({ post: describeStream(summary) });
   const get = (summary: string, schema: TSchema, refusals: readonly number[] = []) => ({
     get: describeGet(summary, schema, refusals),
@@ -109,9 +112,6 @@ export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
       '/datasets/{name}/finalized-stream/height': number(forPeer('The highest finalized slot.')),
       '/datasets/{name}/state': get(forPeer('The stored range.'), state),
       '/openapi.json': { get: { summary: 'This description.', responses: page } },
-      '/docs': { get: { summary: 'The interface for people.', responses: page } },
-      '/': { get: { summary: 'A page that shows the datasets live.', responses: page } },
-      '/page.js': { get: { summary: 'The script of that page.', responses: page } },
     }),
     components: {
       schemas: {
@@ -132,7 +132,19 @@ export function buildOpenApi({ queryLimits, version }: OpenApiContext): object {
       },
     },
     security: [{}, { bearer: [] }, { key: [] }],
+    // The limits in effect, which a reload may change, and the codes of errors.
+    'x-limits': { ...queryLimits, ...limits },
+    'x-errors': listErrors(),
   };
+}
+
+/** Codes of the simulated node's control port and of the operator's listener. */
+const elsewhere = /^(simulator|operator)-/;
+
+function listErrors(): readonly { readonly code: string; readonly status: number }[] {
+  return Object.entries<ErrorRow>(ERRORS).flatMap(([code, { status, text }]) =>
+    status === undefined || elsewhere.test(code) ? [] : [{ code, status, text }],
+  );
 }
 
 function forPeer(summary: string): string {

@@ -20,6 +20,7 @@ import { buildHttpMetrics, type HttpMetrics } from './http-metrics.ts';
 import { KeyBudgets, type KeyLimits } from './key-budgets.ts';
 import { describeListenFailure } from './listen-failure.ts';
 import type { Metrics } from './metrics.ts';
+import { addPageRoutes, PAGE_ROUTES } from './page-routes.ts';
 import {
   allowedMethods,
   type CheckedRequest,
@@ -59,7 +60,7 @@ const STREAM_ROUTES: readonly RouteRow[] = [
 ];
 
 /** Every route there is; the description is checked against it. */
-export const ROUTES: readonly RouteRow[] = [...STREAM_ROUTES, ...GET_ROUTES];
+export const ROUTES: readonly RouteRow[] = [...STREAM_ROUTES, ...GET_ROUTES, ...PAGE_ROUTES];
 
 /** To a tunnel, which asks for no path. */
 const anyAllowed = allowedMethods([{ method: 'GET', url: '' }, ...STREAM_ROUTES.slice(0, 1)]);
@@ -220,15 +221,12 @@ export class PublicServer {
       const answer = route.build(context);
       app.get(route.url, async (request, reply) => {
         const { dataset } = this.#checkedOf(request);
-        const { type, body } = await answer({
-          dataset,
-          host: request.host,
-          params: request.params,
-        });
+        const { type, body } = await answer({ dataset, params: request.params });
         reply.header('content-type', type);
         reply.send(body);
       });
     }
+    addPageRoutes(app);
   }
 
   #checkedOf(request: FastifyRequest): CheckedRequest {

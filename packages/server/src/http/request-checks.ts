@@ -17,6 +17,8 @@ export interface RouteRow {
   readonly url: string;
   /** Pages for people, and the description of the interface, hold no data and take no key. */
   readonly isOpen?: true;
+  /** A page of the web application, or a file of one; not part of the interface that is described. */
+  readonly isPage?: true;
   /** Only datasets that allow this dialect have the path. */
   readonly dialect?: Dialect;
 }

@@ -1,0 +1,5 @@
+import type { PageProps } from '../../routes.ts';
+
+export function WorkbenchPage({ parameters }: PageProps) {
+  return <p>{parameters.join()}</p>;
+}
