@@ -21,8 +21,10 @@ import {
   type ServedDataset,
 } from '../http/served-dataset.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
+import { DatasetSegments } from '../stream/dataset-segments.ts';
 import { DatasetStreams } from '../stream/dataset-streams.ts';
 import { EngineEvaluator } from '../stream/engine-evaluator.ts';
+import { DatasetLookups } from '../stream/lookups/dataset-lookups.ts';
 import { STREAM_LIMITS, type StreamLimits } from '../stream/stream-limits.ts';
 import { adminPort } from './config/admin-port.ts';
 import type { Config, ConfigLimits } from './config/config-schema.ts';
@@ -239,7 +241,8 @@ function serveDataset(
   dialects: readonly Dialect[],
   { clock, log, pool, limits }: ServeDatasetModules,
 ): ServedDataset {
-  const evaluator = new EngineEvaluator({ dataset: reader, pool });
+  const segments = new DatasetSegments({ dataset: reader, pool });
+  const evaluator = new EngineEvaluator({ dataset: reader, pool, segments });
   const { name } = reader.description;
   const reportFault = (error: unknown) => log.error({ err: error, dataset: name }, 'stream ended');
   const streams = new DatasetStreams(limits, {
@@ -251,6 +254,7 @@ function serveDataset(
   return {
     reader,
     streams,
+    lookups: new DatasetLookups({ dataset: reader, evaluator, segments, pool }),
     dialects,
     ingest,
     ledgerUnixMs: ledgerUnixMs ?? (() => clock.unixMs()),

@@ -200,7 +200,10 @@ export const ERRORS = {
   'query-items-too-many': { status: 400, text: 'the query has too many items; split it' },
   'query-values-too-many': { status: 400, text: 'the query has too many values; split it' },
   'range-reversed': { status: 400, text: 'toBlock is below fromBlock' },
-  'range-unavailable': { status: 400, text: 'fromBlock is below start_block; start from there' },
+  'range-unavailable': {
+    status: 400,
+    text: 'the range begins below start_block; start from there',
+  },
 
   // Segments.
   'segment-not-one': {
@@ -315,6 +318,10 @@ export const ERRORS = {
   // Requests: errors other than invalid queries, by status.
   'request-malformed': { status: 400, text: 'the request is not valid HTTP' },
   'body-not-gzip': { status: 400, text: 'the body is not a complete gzip stream' },
+  'parameter-invalid': {
+    status: 400,
+    text: 'a parameter of the request is unknown, missing or not allowed',
+  },
   'time-invalid': { status: 400, text: 'the time must be a whole number of unix seconds' },
   'key-missing': {
     status: 401,
@@ -331,6 +338,22 @@ export const ERRORS = {
   'path-unknown': {
     status: 404,
     text: 'this path does not exist; GET /docs describes the interface',
+  },
+  'slot-skipped': {
+    status: 404,
+    text: 'this slot was skipped: the ledger has no block there; request a neighbouring slot',
+  },
+  'slot-above-head': {
+    status: 404,
+    text: 'this slot is above the head; GET /head names the highest block, retry when it has come',
+  },
+  'slot-below-start': {
+    status: 404,
+    text: 'this slot is below start_block; the dataset does not store it',
+  },
+  'transaction-unknown': {
+    status: 404,
+    text: 'no stored transaction has this signature; it may not be stored yet, or the dataset leaves out its kind or slot',
   },
   'time-not-reached': { status: 404, text: 'no stored block has this time or a later one yet' },
   'operator-path-unknown': {
@@ -392,6 +415,11 @@ export const ERRORS = {
     status: 503,
     retryAfterSeconds: 5,
     text: 'the queries of all open streams together are too large; retry later, or send a shorter query',
+  },
+  'lookups-full': {
+    status: 503,
+    retryAfterSeconds: 1,
+    text: 'too many lookups run now; retry later',
   },
   'streams-full': {
     status: 503,

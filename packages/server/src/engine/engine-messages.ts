@@ -1,6 +1,7 @@
 /** What the pool and its threads say to each other. */
 import type { ErrorCode, ErrorDetail } from '../base/errors.ts';
 import type { Selection } from '../query/query.ts';
+import type { Lookup, LookupResults } from './lookup/lookup.ts';
 import type { BlockRange } from './segment-run.ts';
 
 /** Where a thread finds a segment's bytes: a file, or memory that all threads share. */
@@ -18,7 +19,18 @@ export type ToThread =
   | { readonly kind: 'run'; readonly run: RunRequest }
   /** The reader has taken that many bytes of the run. */
   | { readonly kind: 'taken'; readonly id: number; readonly bytes: number }
-  | { readonly kind: 'cancel'; readonly id: number };
+  | { readonly kind: 'cancel'; readonly id: number }
+  | LookupRequest;
+
+/** A lookup in each of the segments. */
+export interface LookupRequest {
+  readonly kind: 'look';
+  readonly id: number;
+  readonly segments: readonly number[];
+  /** Identifies the results in the answer, one for each segment. */
+  readonly positions: readonly number[];
+  readonly lookup: Lookup;
+}
 
 /** How the text of a run is wanted: as it is, or compressed by the thread that wrote it. */
 export type TextForm = 'plain' | 'deflated';
@@ -96,6 +108,21 @@ export type FromThread =
   | { readonly kind: 'end'; readonly id: number }
   /** The thread reads nothing of it any more. */
   | { readonly kind: 'closed'; readonly segment: number }
+  /** The results of a lookup in all segments that this thread was sent. */
+  | {
+      readonly kind: 'looked';
+      readonly id: number;
+      readonly positions: readonly number[];
+      readonly results: readonly LookupResults[keyof LookupResults][];
+    }
+  | {
+      readonly kind: 'look-failed';
+      readonly id: number;
+      readonly segment: number | undefined;
+      readonly code: ErrorCode | undefined;
+      readonly detail: ErrorDetail;
+      readonly message: string;
+    }
   | {
       readonly kind: 'failed';
       readonly id: number;

@@ -20,6 +20,8 @@ import {
   takenBytesGoal,
 } from './engine-messages.ts';
 import type { EngineWorkerData } from './engine-worker.ts';
+import type { Lookup, LookupResult } from './lookup/lookup.ts';
+import { PoolLookups } from './lookup/pool-lookups.ts';
 import { BatchRooms, readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
 import { RunPlaces } from './run-places.ts';
@@ -48,7 +50,8 @@ export interface PoolQuery {
 const selectionCountMax = 1_000;
 const selectionValueCountMax = 500_000;
 
-type FailedMessage = Extract<FromThread, { kind: 'failed' }>;
+type RunMessage = Extract<FromThread, { kind: 'pieces' | 'end' | 'failed' }>;
+type FailedMessage = Extract<FromThread, { kind: 'failed' | 'look-failed' }>;
 
 /** What a thread makes of objects lives as long as a run: a large young space would only be memory that is gone through. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
@@ -66,6 +69,7 @@ export class EnginePool {
   /** Those that threads may still read. */
   readonly #closing = new Map<number, { readonly threads: Set<number>; onClosed: () => void }>();
   readonly #runs = new Map<number, PieceQueue>();
+  readonly #lookups = new PoolLookups();
   readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent);
   readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history);
   readonly #selections = new Map<Selection, number>();
@@ -146,8 +150,25 @@ export class EnginePool {
     }
   }
 
+  /**
+   * Answers a lookup from each of the open segments, in their order. Fails as `run` does. The caller bounds how many
+   * lookups there are at once.
+   */
+  async lookUp<L extends Lookup>(
+    keys: readonly string[],
+    lookup: L,
+  ): Promise<readonly LookupResult<L>[]> {
+    assert(!this.#isClosed, 'a closed pool answers nothing');
+    const segments = keys.map((key) => this.#find(key));
+    const threadCount = this.#threads.length;
+    const tell = (thread: number, message: ToThread) => this.#tell(thread, message);
+    const results = await this.#lookups.start(segments, lookup, { threadCount, tell });
+    return results as LookupResult<L>[];
+  }
+
   async stop(): Promise<void> {
     this.#isClosed = true;
+    this.#lookups.close();
     this.#urgentPlaces.close();
     this.#historyPlaces.close();
     for (const queue of this.#runs.values()) queue.fail(new CodedError('engine-cancelled'));
@@ -230,10 +251,22 @@ export class EnginePool {
   }
 
   #receive(thread: number, message: FromThread, rooms: BatchRooms): void {
-    if (message.kind === 'closed') {
-      this.#letGo(message.segment, thread);
-      return;
+    switch (message.kind) {
+      case 'closed':
+        this.#letGo(message.segment, thread);
+        return;
+      case 'looked':
+        this.#lookups.finish(thread, message);
+        return;
+      case 'look-failed':
+        this.#lookups.fail(message.id, this.#failureOf(message));
+        return;
+      default:
+        this.#receiveOfRun(thread, message, rooms);
     }
+  }
+
+  #receiveOfRun(thread: number, message: RunMessage, rooms: BatchRooms): void {
     const queue = this.#runs.get(message.id);
     if (message.kind === 'pieces') {
       const pieces = readBatch(message, rooms);
@@ -256,8 +289,9 @@ export class EnginePool {
   #replace(thread: number, cause: unknown): void {
     if (this.#isClosed) return;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    for (const queue of this.#runs.values())
-      queue.fail(new CodedError('engine-thread-failed', { reason }, { cause }));
+    const failure = new CodedError('engine-thread-failed', { reason }, { cause });
+    for (const queue of this.#runs.values()) queue.fail(failure);
+    this.#lookups.failThread(thread, failure);
     for (const number of this.#closing.keys()) this.#letGo(number, thread);
     this.#threads[thread] = this.#start(thread);
   }

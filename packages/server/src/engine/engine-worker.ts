@@ -7,6 +7,7 @@ import { crc32 } from 'node:zlib';
 import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
+import type { Steps } from '../base/time-slices.ts';
 import { deflateEncoder } from '../kernels/deflate-encoder.ts';
 import type { Selection } from '../query/query.ts';
 import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
@@ -17,12 +18,14 @@ import {
   type Coverage,
   type DeflatedText,
   type FromThread,
+  type LookupRequest,
   type PieceBatch,
   type RunRequest,
   type SegmentPlace,
   type TextForm,
   type ToThread,
 } from './engine-messages.ts';
+import type { LookupResults } from './lookup/lookup.ts';
 import { BatchRooms, PieceBatchWriter } from './piece-batch.ts';
 import type { SegmentRun } from './segment-run.ts';
 
@@ -95,6 +98,9 @@ class EngineWorker {
       case 'run':
         void this.#run(message.run);
         return;
+      case 'look':
+        void this.#look(message);
+        return;
       case 'taken': {
         const run = this.#runs.get(message.id);
         if (run === undefined) return;
@@ -127,7 +133,7 @@ class EngineWorker {
       wake: () => {},
     };
     this.#runs.set(request.id, state);
-    for (const one of request.segments) this.#readers.set(one, (this.#readers.get(one) ?? 0) + 1);
+    for (const one of request.segments) this.#enter(one);
     let segment: number | undefined;
     let part = 0;
     try {
@@ -245,6 +251,38 @@ class EngineWorker {
     this.#engine.open(key, file);
     this.#files.set(segment, file);
     return key;
+  }
+
+  async #look({ id, segments, positions, lookup }: LookupRequest): Promise<void> {
+    for (const one of segments) this.#enter(one);
+    const results: LookupResults[keyof LookupResults][] = [];
+    let segment: number | undefined;
+    try {
+      for (segment of segments)
+        results.push(await this.#runSteps(this.#engine.lookUp(this.#open(segment), lookup)));
+      this.#send({ kind: 'looked', id, positions, results });
+    } catch (error) {
+      this.#send({ kind: 'look-failed', id, segment, ...describeFault(error) });
+    } finally {
+      for (const one of segments) this.#leave(one);
+      this.#closeUnused();
+    }
+  }
+
+  /** Pauses for messages and runs whenever a turn is over. */
+  async #runSteps<Result>(steps: Steps<Result>): Promise<Result> {
+    for (;;) {
+      if (systemClock.nowMs() - this.#turnStartMs > turnMs) {
+        await new Promise((resolve) => setImmediate(resolve));
+        this.#turnStartMs = systemClock.nowMs();
+      }
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  #enter(segment: number): void {
+    this.#readers.set(segment, (this.#readers.get(segment) ?? 0) + 1);
   }
 
   #leave(segment: number): void {

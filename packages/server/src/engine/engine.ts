@@ -3,10 +3,12 @@
  * whose bytes can be read at once, and takes the text in pieces.
  */
 import { assert } from '../base/assert.ts';
+import type { Steps } from '../base/time-slices.ts';
 import type { Selection } from '../query/query.ts';
 import { openSegment, type Segment, type SegmentBytes } from '../segment/open-segment.ts';
 import { EngineKernel } from './engine-kernel.ts';
 import { EngineSegment } from './engine-segment.ts';
+import { type Lookup, type LookupResults, runLookup } from './lookup/lookup.ts';
 import { type BlockRange, type RunOptions, type RunReport, SegmentRun } from './segment-run.ts';
 
 export interface EngineOptions {
@@ -77,6 +79,19 @@ export class Engine {
       run.release();
     }
     return run.report;
+  }
+
+  /** Answers a lookup from one open segment, in steps. */
+  *lookUp(key: string, lookup: Lookup): Steps<LookupResults[keyof LookupResults]> {
+    const open = this.#opened(key);
+    this.#growing.add(open);
+    open.users++;
+    try {
+      const write = (selection: Selection, only: Uint32Array) => this.run(key, selection, { only });
+      return yield* runLookup(lookup, { open, kernel: this.#kernel, write });
+    } finally {
+      open.users--;
+    }
   }
 
   /** The segment with its directory, which is read again if the segment was evicted. */

@@ -49,8 +49,8 @@ export interface SelectedGroup {
   readonly flags: Readonly<Record<RecordArray, number>>;
 }
 
-/** Which arrays the items can select rows of, matched or related. */
-function selectableArrays(items: readonly PlannedItem[]): ReadonlySet<RecordArray> {
+/** Returns the arrays that the items can select rows of, matched or related. */
+export function selectableArrays(items: readonly PlannedItem[]): ReadonlySet<RecordArray> {
   const arrays = new Set<RecordArray>();
   for (const { array, relations } of items) {
     arrays.add(array);

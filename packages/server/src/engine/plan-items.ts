@@ -205,6 +205,17 @@ function findCandidates(
   return { name: rarest.name, transactions };
 }
 
+/** Returns the items limited to some transactions, given in ascending order. Rewards belong to none and are left out. */
+export function limitItems(items: readonly PlannedItem[], only: Uint32Array): PlannedItem[] {
+  return items.flatMap((item): PlannedItem[] => {
+    if (item.array === 'rewards') return [];
+    const transactions =
+      item.driving === undefined ? only : intersect(item.driving.transactions, only);
+    if (transactions.length === 0) return [];
+    return [{ ...item, driving: { name: 'transactions', transactions } }];
+  });
+}
+
 /** What both ascending lists have. */
 function intersect(a: Uint32Array, b: Uint32Array): Uint32Array {
   const common = new Uint32Array(a.length);
@@ -218,7 +229,8 @@ function intersect(a: Uint32Array, b: Uint32Array): Uint32Array {
   return common.subarray(0, count);
 }
 
-function unite(lists: readonly Uint32Array[]): Uint32Array {
+/** Returns what any of the ascending lists has, ascending. May return one of the lists itself. */
+export function unite(lists: readonly Uint32Array[]): Uint32Array {
   if (lists.length === 1) return lists[0] as Uint32Array;
   const all = new Uint32Array(lists.reduce((sum, list) => sum + list.length, 0));
   let at = 0;

@@ -10,7 +10,7 @@ import { GroupSelector, isInGroup, type SelectedGroup } from './group-selection.
 import { loadKeyTexts } from './load-key-texts.ts';
 import { pagesOf } from './page-set.ts';
 import type { LoadMeter } from './plain-reader.ts';
-import { type PlannedItem, planItems } from './plan-items.ts';
+import { limitItems, type PlannedItem, planItems } from './plan-items.ts';
 import { RecordPrograms } from './record-programs.ts';
 import { Scratch } from './scratch.ts';
 
@@ -34,6 +34,8 @@ export interface RunOptions {
   readonly range?: BlockRange;
   /** Whether the last block of the range in this segment gets a line in any case. */
   readonly endsCoverage?: boolean;
+  /** Selects records of these transactions alone: ascending, counted from the first of the segment. */
+  readonly only?: Uint32Array;
 }
 
 /** What a run did, for `sluice explain` and for metrics. */
@@ -79,8 +81,9 @@ export class SegmentRun {
     this.#endBlock = firstAtOrAfter(segment.headers, last + 1);
     this.#firstBlock = firstAtOrAfter(segment.headers, first);
     this.#alwaysLast = options.endsCoverage === true ? this.#endBlock - 1 : -1;
+    const items = planItems(selection, open.index, segment.directory.transactionCount);
     this.report = {
-      items: planItems(selection, open.index, segment.directory.transactionCount),
+      items: options.only === undefined ? items : limitItems(items, options.only),
       groupCount: segment.directory.groups.length,
       groupsRead: 0,
       linesWritten: 0,
@@ -291,8 +294,8 @@ export class SegmentRun {
   }
 }
 
-/** The place of the first block with that slot or a later one. */
-function firstAtOrAfter(headers: readonly BlockHeader[], slot: number): number {
+/** Returns the place of the first block with that slot or a later one. */
+export function firstAtOrAfter(headers: readonly BlockHeader[], slot: number): number {
   let low = 0;
   let high = headers.length;
   while (low < high) {

@@ -23,7 +23,7 @@ export function buildStatus({
   dialects,
   ingest,
   ledgerUnixMs,
-}: Omit<ServedDataset, 'streams'>): object {
+}: Omit<ServedDataset, 'streams' | 'lookups'>): object {
   const snapshot = reader.snapshot();
   const { name, aliases, realTime, votes, allowMissing, genesisHash } = reader.description;
   const { storage, counters, alarms } = reader.status();

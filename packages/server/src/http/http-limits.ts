@@ -3,6 +3,8 @@ export interface HttpLimits {
   /** Past these a connection is closed unanswered; ten thousand followers and their neighbours fit. */
   readonly connectionCountMax: number;
   readonly streamCountMax: number;
+  /** Lookups that run at once. More of them would only wait for the engine's threads. */
+  readonly lookupCountMax: number;
   /** Bytes that wait for slow readers, over all streams; past it no new stream is let in. */
   readonly unsentBytesMax: number;
   /**
@@ -30,6 +32,7 @@ export interface HttpLimits {
 export const HTTP_LIMITS: HttpLimits = {
   connectionCountMax: 12_500,
   streamCountMax: 11_000,
+  lookupCountMax: 64,
   unsentBytesMax: 256 * 1024 * 1024,
   queryBytesMax: 64 * 1024 * 1024,
   headersMsMax: 5_000,

@@ -10,6 +10,7 @@ import { systemClock } from '../base/clock.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import { EnginePool } from '../engine/engine-pool.ts';
 import { buildSegment } from '../segment/build-segment.ts';
+import { DatasetSegments } from '../stream/dataset-segments.ts';
 import { EngineEvaluator } from '../stream/engine-evaluator.ts';
 import { MATCH } from '../stream/testing/make-block.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
@@ -33,7 +34,11 @@ beforeAll(async () => {
   const blocks = dataset.decodeSegment(await dataset.readSegment(segment));
   writeFileSync(join(folder, segment.id), buildSegment(blocks));
   dataset.segmentPath = ({ id }) => join(folder, id);
-  const evaluator = new EngineEvaluator({ dataset, pool });
+  const evaluator = new EngineEvaluator({
+    dataset,
+    pool,
+    segments: new DatasetSegments({ dataset, pool }),
+  });
   fixture = await HttpFixture.start({ dataset, evaluator, clock: systemClock });
   const lines = blocks.map(({ header, rewards }) => {
     const texts = rewards.map(

@@ -6,6 +6,9 @@ import { buildQuerySchema } from '@sluice/protocol/query-schema';
 import Type, { type TSchema } from 'typebox';
 import { ERRORS, type ErrorRow } from '../base/errors.ts';
 import type { HttpLimits } from './http-limits.ts';
+import { LOOKUP_ROUTES } from './routes/lookup-routes.ts';
+import { isRequired } from './routes/parse-parameters.ts';
+import type { Route } from './routes/route.ts';
 import { DATASET_NAME_PATTERN } from './served-dataset.ts';
 
 export interface OpenApiContext {
@@ -107,6 +110,7 @@ export function buildOpenApi({ queryLimits, limits, version }: OpenApiContext): 
         Type.Object({ block_number: Type.Integer() }),
         [400],
       ),
+      ...describeRoutes(LOOKUP_ROUTES),
       '/datasets/{name}': get(forPeer('What the dataset is.'), metadata),
       '/datasets/{name}/height': number(forPeer('The highest finalized slot.')),
       '/datasets/{name}/finalized-stream/height': number(forPeer('The highest finalized slot.')),
@@ -157,12 +161,48 @@ function ofEachDialect(prefix: string, build: (dialect: Dialect) => TSchema): ob
 
 type Paths = Readonly<Record<string, Readonly<Record<string, object>>>>;
 
-/** Each operation with the parameters that its path names. */
+/** Describes routes from their own schemas. */
+function describeRoutes(routes: readonly Route[]): Paths {
+  return Object.fromEntries(
+    routes.map((route) => [
+      route.url.replaceAll(/:(\w+)/g, '{$1}'),
+      { [route.method.toLowerCase()]: describeRoute(route) },
+    ]),
+  );
+}
+
+function describeRoute(route: Route): object {
+  const { url, summary, parameters, takesQuery, answer, isLookup } = route;
+  const hasInput = takesQuery === true || Object.keys(parameters).length > 0;
+  const ofBody = takesQuery === true ? [408, 413, 415] : [];
+  return {
+    summary,
+    ...(takesQuery === true ? { requestBody: queryBody } : {}),
+    parameters: Object.entries(parameters).map(([name, schema]) => {
+      const isInPath = url.split('/').includes(`:${name}`);
+      return { name, in: isInPath ? 'path' : 'query', required: isRequired(schema), schema };
+    }),
+    responses: {
+      200: {
+        description: 'The answer.',
+        headers: isLookup === true ? { ...headHeaders, ...encodingHeaders } : everyAnswer,
+        content: { 'application/json': { schema: answer } },
+      },
+      ...describeRefusals([...(hasInput ? [400] : []), 401, 404, ...ofBody, 429, 500, 503]),
+      default: failureResponse,
+    },
+  };
+}
+
+/** Each operation with the parameters that its path names, before its own. */
 function withParameters(paths: Paths): Paths {
-  const describe = (path: string, operation: object) => {
+  const describe = (path: string, operation: object & { parameters?: readonly object[] }) => {
+    const own = operation.parameters ?? [];
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+    const shared = names.filter((name) => name === 'name' || name === 'seconds');
     if (names.length === 0) return operation;
-    return { ...operation, parameters: names.map((name) => reference('parameters', name)) };
+    const parameters = [...shared.map((name) => reference('parameters', name)), ...own];
+    return { ...operation, parameters };
   };
   return Object.fromEntries(
     Object.entries(paths).map(([path, methods]) => [
@@ -223,13 +263,13 @@ interface RefusalRow {
 
 const REFUSALS: Readonly<Record<number, RefusalRow>> = {
   400: {
-    description: 'The query or the time is malformed, or the range begins below start_block.',
+    description: 'The query or a parameter is malformed, or the range begins below start_block.',
   },
   401: {
     description: 'Keys are configured, and none or a wrong one was sent.',
     headers: { 'WWW-Authenticate': header(Type.String(), 'Bearer.') },
   },
-  404: { description: 'There is no such dataset, path or time.' },
+  404: { description: 'There is no such dataset, path, block, transaction or time.' },
   408: { description: 'The request did not arrive in time.' },
   413: { description: 'The body is too large, on the wire or decompressed.' },
   415: { description: 'The type or the encoding of the body is not one that is taken.' },
@@ -263,14 +303,16 @@ const failureResponse = {
   content: { 'application/json': { schema: reference('schemas', 'Error') } },
 };
 
+const queryBody = {
+  required: true,
+  content: { 'application/json': { schema: reference('schemas', 'Query') } },
+};
+
 function describeStream(summary: string): object {
   const lines = DIALECTS.map((name) => reference('schemas', `Line-${name}`));
   return {
     summary,
-    requestBody: {
-      required: true,
-      content: { 'application/json': { schema: reference('schemas', 'Query') } },
-    },
+    requestBody: queryBody,
     responses: {
       200: {
         description: 'One block a line. Empty if every slot of a bounded range was skipped.',
@@ -289,8 +331,8 @@ function describeStream(summary: string): object {
   };
 }
 
-/** In the dialect solana they begin with X-Sqd- instead. */
-const streamHeaders = {
+/** The state that an answer was made from. */
+const headHeaders = {
   ...everyAnswer,
   'X-Ledger-Finalized-Head-Number': header(
     Type.Integer(),
@@ -301,6 +343,11 @@ const streamHeaders = {
     Type.Integer(),
     'The highest block of that state; on a finalized stream in the dialect solana, the finalized head.',
   ),
+};
+
+/** In the dialect solana they begin with X-Sqd- instead. */
+const streamHeaders = {
+  ...headHeaders,
   'X-Sqd-Data-Source': header(Type.String(), 'Always real_time; only in the dialect solana.'),
 };
 

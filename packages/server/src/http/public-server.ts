@@ -19,6 +19,7 @@ import type { HttpLimits } from './http-limits.ts';
 import { buildHttpMetrics, type HttpMetrics } from './http-metrics.ts';
 import { KeyBudgets, type KeyLimits } from './key-budgets.ts';
 import { describeListenFailure } from './listen-failure.ts';
+import { LookupSlots } from './lookup-slots.ts';
 import type { Metrics } from './metrics.ts';
 import { addPageRoutes, PAGE_ROUTES } from './page-routes.ts';
 import {
@@ -29,6 +30,8 @@ import {
   type RequestChecksModules,
   type RouteRow,
 } from './request-checks.ts';
+import { answerRoute } from './routes/answer-route.ts';
+import { LOOKUP_ROUTES } from './routes/lookup-routes.ts';
 import type { DatasetDirectory } from './served-dataset.ts';
 import { StallWatch } from './stall-watch.ts';
 import { StreamPlaces } from './stream-places.ts';
@@ -60,7 +63,12 @@ const STREAM_ROUTES: readonly RouteRow[] = [
 ];
 
 /** Every route there is; the description is checked against it. */
-export const ROUTES: readonly RouteRow[] = [...STREAM_ROUTES, ...GET_ROUTES, ...PAGE_ROUTES];
+export const ROUTES: readonly RouteRow[] = [
+  ...STREAM_ROUTES,
+  ...GET_ROUTES,
+  ...LOOKUP_ROUTES,
+  ...PAGE_ROUTES,
+];
 
 /** To a tunnel, which asks for no path. */
 const anyAllowed = allowedMethods([{ method: 'GET', url: '' }, ...STREAM_ROUTES.slice(0, 1)]);
@@ -215,6 +223,17 @@ export class PublicServer {
         const checked = this.#checkedOf(request);
         await answerStream({ request, reply, checked, finalizedOnly }, modules);
       });
+    }
+    const lookups = new LookupSlots(this.#options.limits);
+    for (const route of LOOKUP_ROUTES) {
+      const { method, url } = route;
+      const handler = (request: FastifyRequest, reply: FastifyReply) =>
+        answerRoute(
+          route,
+          { request, reply, checked: this.#checkedOf(request) },
+          { ...modules, lookups },
+        );
+      app.route({ method, url, handler });
     }
     const context = { ...this.#options, ...this.#modules, routes: ROUTES };
     for (const route of GET_ROUTES) {

@@ -19,6 +19,8 @@ export interface RouteRow {
   readonly isOpen?: true;
   /** A page of the web application, or a file of one; not part of the interface that is described. */
   readonly isPage?: true;
+  /** Whether it looks something up in the indexes; only so many do at once. */
+  readonly isLookup?: true;
   /** Only datasets that allow this dialect have the path. */
   readonly dialect?: Dialect;
 }
@@ -52,7 +54,7 @@ export function checkRequest(
   }
   if (key !== null) modules.budgets.takeRequest(keyId(key));
   if (request.method !== 'POST') return { key, dataset };
-  if (key !== null) modules.budgets.checkStreams(keyId(key));
+  if (key !== null && route.isLookup !== true) modules.budgets.checkStreams(keyId(key));
   checkBodyHeaders(request.raw);
   return { key, dataset };
 }

@@ -4,11 +4,13 @@ import { CodedError } from '../base/errors.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
 import type { DatasetStreams } from '../stream/dataset-streams.ts';
+import type { DatasetLookups } from '../stream/lookups/dataset-lookups.ts';
 
 /** A dataset as the interface offers it. */
 export interface ServedDataset {
   readonly reader: DatasetReader;
   readonly streams: DatasetStreams;
+  readonly lookups: DatasetLookups;
   readonly dialects: readonly Dialect[];
   /** The time by which the ledger dates its newest block: the calendar's, but for a simulated one. */
   readonly ledgerUnixMs: () => number;

@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import { CodedError, ERRORS, type ErrorRow, isCodedError } from '../base/errors.ts';
+import { CodedError } from '../base/errors.ts';
 import { runInTimeSlices } from '../base/time-slices.ts';
 import { parseQuerySteps } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
@@ -20,6 +20,7 @@ import type { EndReason, HttpMetrics } from './http-metrics.ts';
 import { createLineEncoder, type LineEncoder } from './line-encoder.ts';
 import { type Encoding, negotiateEncoding } from './negotiate-encoding.ts';
 import { readBody } from './read-body.ts';
+import { refuseUnread } from './refuse-unread.ts';
 import type { CheckedRequest } from './request-checks.ts';
 import { ResponseWriter, type WriteOutcome, waitForTurn } from './response-writer.ts';
 import type { StallWatch } from './stall-watch.ts';
@@ -110,15 +111,8 @@ async function begin(
   } catch (error) {
     place.leave();
     const about = { dataset: dataset.names.name, requestId: request.id, key: key?.name };
-    return refuseUnread(error, modules.log.child(about));
+    throw refuseUnread(error, modules.log.child(about));
   }
-}
-
-/** What the inside says of its disk and threads is for the log; a client hears that it may come back. */
-function refuseUnread(error: unknown, log: Logger): never {
-  if (!isCodedError(error) || (ERRORS[error.code] as ErrorRow).status !== undefined) throw error;
-  log.error({ err: error, code: error.code }, 'stored blocks cannot be read');
-  throw new CodedError('storage-unreachable', {}, { cause: error });
 }
 
 const HEADER_PREFIXES: Readonly<Record<Dialect, string>> = { ledger: 'x-ledger', solana: 'x-sqd' };

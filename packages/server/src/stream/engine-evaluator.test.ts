@@ -18,6 +18,7 @@ import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
 import type { Block } from '../ledger/block.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
+import { DatasetSegments } from './dataset-segments.ts';
 import { EngineEvaluator } from './engine-evaluator.ts';
 import { FinalizedHeadEvaluator } from './finalized-head-evaluator.ts';
 
@@ -62,7 +63,11 @@ const dataset = {
   readHeaders: async ({ id }: SealedSegment) =>
     (id === 'a' ? blocks.slice(0, 700) : blocks.slice(700, 1_000)).map(({ header }) => header),
 } as unknown as DatasetReader;
-const evaluator = new EngineEvaluator({ dataset, pool });
+const evaluator = new EngineEvaluator({
+  dataset,
+  pool,
+  segments: new DatasetSegments({ dataset, pool }),
+});
 
 const bodies = {
   'few lines': { instructions: [{ d4: ['0x0000092a'] }] },
@@ -187,7 +192,11 @@ for (const place of ['row group', 'headers'] as const) {
     };
     let text = '';
     const reading = (async () => {
-      for await (const { piece } of new EngineEvaluator({ dataset: reader, pool }).evaluate(job)) {
+      for await (const { piece } of new EngineEvaluator({
+        dataset: reader,
+        pool,
+        segments: new DatasetSegments({ dataset: reader, pool }),
+      }).evaluate(job)) {
         text += Buffer.concat(piece?.parts ?? []).toString();
         piece?.release();
       }

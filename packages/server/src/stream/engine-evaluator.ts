@@ -1,6 +1,5 @@
 import { assert } from '../base/assert.ts';
-import { type CodedError, isCodedError } from '../base/errors.ts';
-import { SharedBufferPool } from '../base/shared-buffer-pool.ts';
+import { isCodedError } from '../base/errors.ts';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
@@ -10,13 +9,15 @@ import { SegmentFailure } from '../engine/segment-failure.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
+import { type DatasetSegments, isDamage } from './dataset-segments.ts';
 import { LinePiece } from './line-piece.ts';
-import { idleBytesMax, OpenSegments } from './open-segments.ts';
 
 export interface EngineEvaluatorModules {
   readonly dataset: DatasetReader;
   /** Shared with other datasets. */
   readonly pool: EnginePool;
+  /** Shared with the lookups of the dataset. */
+  readonly segments: DatasetSegments;
 }
 
 /**
@@ -27,9 +28,6 @@ const sealedRunCountMax = 8;
 
 /** Hot blocks evaluated by one run: enough to keep the threads busy, few enough to read ahead. */
 const hotRunCountMax = 8;
-
-/** Memory for hot blocks: those that are kept open, and as much for those that are read while they are. */
-const roomLimits = { countMax: 1_024, bytesMax: idleBytesMax * 2, granuleBytes: 1 << 15 };
 
 /** What one run of the pool goes over, and how to name the blocks in it. */
 interface RunPlan {
@@ -48,17 +46,14 @@ interface RunPlan {
 export class EngineEvaluator implements BlockEvaluator {
   readonly #dataset: DatasetReader;
   readonly #pool: EnginePool;
-  readonly #segments: OpenSegments;
+  readonly #segments: DatasetSegments;
   /** Queries of one block take turns: loading it in every thread is less than one thread's answers to all of them. */
   #nextTurn = 0;
-  /** Blocks on their way to the threads: at the head all queries ask for the same one at once. */
-  readonly #opening = new Map<string, Promise<void>>();
-  readonly #rooms = new SharedBufferPool(roomLimits);
 
-  constructor({ dataset, pool }: EngineEvaluatorModules) {
+  constructor({ dataset, pool, segments }: EngineEvaluatorModules) {
     this.#dataset = dataset;
     this.#pool = pool;
-    this.#segments = new OpenSegments(pool);
+    this.#segments = segments;
   }
 
   async *evaluate(job: EvaluationJob): AsyncGenerator<EvaluatedBlocks> {
@@ -130,26 +125,9 @@ export class EngineEvaluator implements BlockEvaluator {
   }
 
   #planSealed(segments: readonly SealedSegment[]): RunPlan {
-    const keyed = new Map(segments.map((segment) => [this.#useSealed(segment), segment]));
-    const keys = [...keyed.keys()];
+    const { keys, reportDamage, release } = this.#segments.useSealed(segments);
     const last = segments.at(-1)?.last.number ?? -1;
-    const reportDamage = (failure: SegmentFailure) => {
-      const segment = keyed.get(failure.key);
-      if (segment !== undefined && isDamage(failure))
-        this.#dataset.reportDamage(segment, failure.message);
-    };
-    const release = () => {
-      for (const key of keys) this.#segments.leave(key);
-    };
     return { keys, turn: 0, last, hashAt: this.#hashesOf(segments), reportDamage, release };
-  }
-
-  #useSealed(segment: SealedSegment): string {
-    const key = `${this.#dataset.description.name}/${segment.id}`;
-    const path = this.#dataset.segmentPath(segment);
-    if (!this.#segments.has(key)) this.#segments.open(key, { kind: 'file', path });
-    this.#segments.use(key);
-    return key;
   }
 
   /** Of blocks in ascending order: the headers of a segment are read when its first block comes. */
@@ -177,52 +155,12 @@ export class EngineEvaluator implements BlockEvaluator {
   }
 
   async #planHot(blocks: readonly HotBlock[]): Promise<RunPlan> {
-    const keyOf = ({ payload, header }: HotBlock) =>
-      `${this.#dataset.description.name}/hot ${payload} ${header.hash}`;
-    const keys: string[] = [];
-    const release = () => {
-      for (const key of keys) this.#segments.leave(key);
-    };
-    try {
-      for (const block of blocks) {
-        const key = keyOf(block);
-        // What others close meanwhile is opened again.
-        while (!this.#segments.has(key)) await this.#open(key, block);
-        this.#segments.use(key);
-        keys.push(key);
-      }
-    } catch (error) {
-      release();
-      throw error;
-    }
+    const { keys, release } = await this.#segments.useHot(blocks);
     const hashes = new Map(blocks.map(({ header }) => [header.number as number, header.hash]));
     // A block is one row group.
     const parts = { keys, partCount: keys.length, turn: this.#nextTurn++ };
     const last = blocks.at(-1)?.header.number ?? -1;
     return { ...parts, last, hashAt: (slot) => hashes.get(slot), release };
-  }
-
-  /** Opens a hot block from memory that all threads see, so that it is copied once; who asks meanwhile waits for the same. */
-  #open(key: string, block: HotBlock): Promise<void> {
-    const known = this.#opening.get(key);
-    if (known !== undefined) return known;
-    let room: Uint8Array | undefined;
-    const allocate = (length: number) => {
-      room = this.#rooms.take(length);
-      return room ?? new Uint8Array(new SharedArrayBuffer(length));
-    };
-    const opening = this.#dataset.readHotBlock(block, allocate).then((bytes) => {
-      const giveBack = () => this.#rooms.release(bytes.buffer as SharedArrayBuffer);
-      this.#segments.open(
-        key,
-        { kind: 'memory', bytes },
-        room === undefined ? undefined : giveBack,
-      );
-    });
-    this.#opening.set(key, opening);
-    const forget = () => this.#opening.delete(key);
-    opening.then(forget, forget);
-    return opening;
   }
 }
 
@@ -233,10 +171,6 @@ function joined(pieces: readonly RunPiece[]): LinePiece {
   const parts = pieces.map(({ bytes }) => bytes);
   const deflated = pieces.flatMap(({ deflated }) => deflated ?? []);
   return LinePiece.ofLent(parts, { release, deflated });
-}
-
-function isDamage(error: unknown): error is CodedError {
-  return isCodedError(error) && error.code.startsWith('segment-');
 }
 
 function refOf(slot: number, hash: BlockHash | undefined): BlockRef {

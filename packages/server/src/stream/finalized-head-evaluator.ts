@@ -42,6 +42,12 @@ export class FinalizedHeadEvaluator implements BlockEvaluator {
   }
 }
 
+/** Puts the finalized head into one line of text that the engine wrote. */
+export function fillFinalizedHead(line: string, snapshot: ChainSnapshot): string {
+  // A function, because a text would be searched for `$`.
+  return line.replace(`${key}null`, () => `${key}${finalizedHeadText(snapshot)}`);
+}
+
 function finalizedHeadText({ finalized }: ChainSnapshot): string {
   if (finalized === null) return 'null';
   return `{"number":${finalized.number},"hash":"${finalized.hash}"}`;

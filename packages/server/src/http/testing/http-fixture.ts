@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import type { Clock } from '../../base/clock.ts';
 import type { BlockEvaluator } from '../../stream/block-evaluator.ts';
 import { DatasetStreams } from '../../stream/dataset-streams.ts';
+import type { DatasetLookups } from '../../stream/lookups/dataset-lookups.ts';
 import { STREAM_LIMITS, type StreamLimits } from '../../stream/stream-limits.ts';
 import { MATCH } from '../../stream/testing/make-block.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
@@ -30,6 +31,8 @@ export interface FixtureOptions {
   readonly clock?: Clock;
   /** The reference's by default, which answers without threads. */
   readonly evaluator?: BlockEvaluator;
+  /** Needs the engine's threads, so there is none by default. */
+  readonly lookups?: DatasetLookups;
 }
 
 /** A chain of slots 100 to 110 without 104 and 105, finalized up to 103. */
@@ -67,6 +70,7 @@ export class HttpFixture {
     const served = {
       reader: dataset,
       streams: this.streams,
+      lookups: options.lookups ?? ({} as DatasetLookups),
       dialects,
       ledgerUnixMs: () => 1_738_368_112_000,
       ingest: () => null,

@@ -29,7 +29,9 @@ export interface Following {
 
 export interface FollowOptions {
   readonly start?: StartPoint;
+  /** A disk in memory by default; with another one, its folder for the dataset. */
   readonly fs?: Fs;
+  readonly folder?: string;
   /** The machine's unless a test has its own. */
   readonly clock?: Clock;
   /** Without sockets every source is polled. */
@@ -53,7 +55,7 @@ export async function followNodes(
     clock: options.clock ?? systemClock,
     isLockHeld: () => true,
   };
-  const folder = 'data/ledger';
+  const folder = options.folder ?? 'data/ledger';
   if (!(await datasetExists(folder, modules.fs))) {
     const content = { aliases: [], genesisHash: null, metaOptional: false, allowMissing: [] };
     await createDataset(folder, { name: 'ledger', votes: 'drop', ...content }, modules);

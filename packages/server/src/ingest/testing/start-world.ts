@@ -40,7 +40,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       ...options.ledger,
       paused: true,
       chain: { ...shape, ...options.ledger?.chain },
-      content: { transactionsPerBlock: 1, votes: 1, epochRewardsPerBlock: 1 },
+      content: {
+        transactionsPerBlock: 1,
+        votes: 1,
+        epochRewardsPerBlock: 1,
+        ...options.ledger?.content,
+      },
     },
     { clock: systemClock },
   );

@@ -1,0 +1,240 @@
+/**
+ * Counts, from the indexes of one segment, in how many transactions of a range each program, discriminator, mint and account
+ * appears.
+ *
+ *   programs, discriminators   the lists of the classes of instructions, united where a count covers several classes
+ *   mints                      the table of mints names them, their posting lists give the transactions
+ *   accounts                   the table of the busiest accounts; in a part of the segment their posting lists
+ */
+import type { Steps } from '../../base/time-slices.ts';
+import { PART } from '../../segment/directory.ts';
+import type { ClassTable } from '../../segment/index-builder.ts';
+import type { SegmentIndex } from '../../segment/segment-index.ts';
+import type { EngineSegment } from '../engine-segment.ts';
+import { sliceOf } from '../plan-items.ts';
+import type { BlockRange } from '../segment-run.ts';
+import { prefixBytesMax } from './prefix-lengths.ts';
+import { readKeyTexts } from './read-key-texts.ts';
+import { TransactionPlaces } from './transaction-places.ts';
+
+export interface ActivityLookup {
+  readonly kind: 'activity';
+  readonly range: BlockRange;
+  /** By program how many bytes of the data are its discriminator. Others have 8, or what the segment has. */
+  readonly prefixLengths: ReadonlyMap<string, number>;
+}
+
+export interface AddressCount {
+  readonly address: string;
+  readonly count: number;
+}
+
+export interface DiscriminatorCount extends AddressCount {
+  /** Hexadecimal, without `0x`. */
+  readonly prefix: string;
+}
+
+export interface SegmentActivity {
+  readonly blockCount: number;
+  readonly transactionCount: number;
+  readonly programs: CountList<AddressCount>;
+  readonly discriminators: CountList<DiscriminatorCount>;
+  readonly mints: CountList<AddressCount>;
+  readonly accounts: CountList<AddressCount>;
+  /** The hashes of the last blocks: transactions of the next segment name them beside accounts. */
+  readonly lastHashes: readonly string[];
+}
+
+export interface CountList<Row> {
+  /** The greatest counts first. */
+  readonly rows: readonly Row[];
+  /** Whether rows were left out. */
+  readonly isCut: boolean;
+}
+
+/** Rows of each list that are taken from one segment. */
+const rowCountMax = 2_048;
+/** A transaction may name the hash of a block up to 150 blocks before it; twice that, to be safe. */
+const lastHashCount = 300;
+
+/** The transactions that are counted, half-open. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What is counted, by id of the address; `prefix` is empty for all but discriminators. */
+interface IdCount {
+  readonly id: number;
+  readonly prefix: string;
+  readonly count: number;
+}
+
+export function* countActivity(
+  { range, prefixLengths }: ActivityLookup,
+  { segment, index }: EngineSegment,
+): Steps<SegmentActivity> {
+  const { headers } = segment;
+  const { blockStart, blockEnd, start, end } = new TransactionPlaces(segment).within(range);
+  const span = { start, end };
+  const isWhole = blockEnd - blockStart === segment.blockCount;
+  const classes = yield* countClasses({ segment, index, prefixLengths }, { span, isWhole });
+  const [mintIds, mintRecords] = readTable(segment, PART.mints);
+  const mostRecords = greatest(toCounts(mintIds, mintRecords));
+  const mints = greatest(yield* countMentions(mostRecords.rows, index, span));
+  const accountTable = toCounts(...readTable(segment, PART.accounts));
+  const accounts = greatest(
+    isWhole ? accountTable : yield* countMentions(accountTable, index, span),
+  );
+  const lists = [classes.programs, classes.discriminators, mints, accounts];
+  const ids = lists.flatMap(({ rows }) => rows.map(({ id }) => id));
+  const texts = readKeyTexts(segment, ids);
+  const named = ({ rows, isCut }: CountList<IdCount>): CountList<AddressCount> => ({
+    rows: rows.map(({ id, count }) => ({ address: texts.get(id) as string, count })),
+    isCut,
+  });
+  const ownHashes = new Set<string>(headers.map(({ hash }) => hash));
+  const { rows: accountRows } = named(accounts);
+  return {
+    blockCount: blockEnd - blockStart,
+    transactionCount: end - start,
+    programs: named(classes.programs),
+    discriminators: {
+      rows: classes.discriminators.rows.map(({ id, prefix, count }) => ({
+        address: texts.get(id) as string,
+        prefix,
+        count,
+      })),
+      isCut: classes.discriminators.isCut,
+    },
+    mints: { ...named(mints), isCut: mostRecords.isCut || mints.isCut },
+    accounts: {
+      // The table counts every key that transactions name, also the hashes of blocks.
+      rows: accountRows.filter(({ address }) => !ownHashes.has(address)),
+      isCut: segment.addressCount > accountTable.length,
+    },
+    lastHashes: headers.slice(-lastHashCount).map(({ hash }) => hash),
+  };
+}
+
+interface ClassSource {
+  readonly segment: EngineSegment['segment'];
+  readonly index: SegmentIndex;
+  readonly prefixLengths: ReadonlyMap<string, number>;
+}
+
+function* countClasses(
+  { segment, index, prefixLengths }: ClassSource,
+  counted: { readonly span: Span; readonly isWhole: boolean },
+): Steps<{ programs: CountList<IdCount>; discriminators: CountList<IdCount> }> {
+  const { classes } = index;
+  const counter = new ClassCounter(classes, segment.directory.transactionCount, counted);
+  const byProgram = new Map<number, number[]>();
+  for (let number = 0; number < classes.count; number++)
+    pushTo(byProgram, classes.row(number).program, number);
+  const texts = readKeyTexts(segment, [...byProgram.keys()]);
+  const programs: IdCount[] = [];
+  const discriminators: IdCount[] = [];
+  for (const [id, numbers] of byProgram) {
+    programs.push({ id, prefix: '', count: counter.count(numbers) });
+    const length = prefixLengths.get(texts.get(id) as string) ?? prefixBytesMax;
+    const byPrefix = new Map<string, number[]>();
+    for (const number of numbers) pushTo(byPrefix, prefixOf(classes, number, length), number);
+    // Without discriminators there is nothing that the program itself does not say.
+    if (length > 0)
+      for (const [prefix, own] of byPrefix)
+        discriminators.push({ id, prefix, count: counter.count(own) });
+    yield;
+  }
+  return { programs: greatest(programs), discriminators: greatest(discriminators) };
+}
+
+function pushTo<Key>(lists: Map<Key, number[]>, key: Key, value: number): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
+function prefixOf(classes: ClassTable, number: number, length: number): string {
+  const { prefix } = classes.row(number);
+  return Buffer.from(prefix.subarray(0, length)).toString('hex');
+}
+
+/** Counts the transactions of classes in a span. A transaction that is in several of the classes counts once. */
+class ClassCounter {
+  readonly #classes: ClassTable;
+  readonly #span: Span;
+  readonly #isWhole: boolean;
+  /** By transaction the number of the count that it was last counted in. */
+  readonly #counted: Uint32Array;
+  #round = 0;
+
+  constructor(
+    classes: ClassTable,
+    transactionCount: number,
+    { span, isWhole }: { readonly span: Span; readonly isWhole: boolean },
+  ) {
+    this.#classes = classes;
+    this.#span = span;
+    this.#isWhole = isWhole;
+    this.#counted = new Uint32Array(transactionCount);
+  }
+
+  count(numbers: readonly number[]): number {
+    if (numbers.length === 1) return this.#countOne(numbers[0] as number);
+    const round = ++this.#round;
+    let count = 0;
+    for (const number of numbers) {
+      for (const transaction of this.#listOf(number)) {
+        if (this.#counted[transaction] === round) continue;
+        this.#counted[transaction] = round;
+        count++;
+      }
+    }
+    return count;
+  }
+
+  #countOne(number: number): number {
+    return this.#isWhole ? this.#classes.row(number).transactionCount : this.#listOf(number).length;
+  }
+
+  #listOf(number: number): Uint32Array {
+    const list = this.#classes.transactions(number);
+    return this.#isWhole ? list : list.subarray(...sliceOf(list, this.#span.start, this.#span.end));
+  }
+}
+
+/** Lists that are decoded between two steps. */
+const listsAStep = 64;
+
+/** Counts the transactions of the span that name each address. */
+function* countMentions(
+  rows: readonly IdCount[],
+  index: SegmentIndex,
+  { start, end }: Span,
+): Steps<IdCount[]> {
+  const counted: IdCount[] = [];
+  for (const row of rows) {
+    const [from, to] = sliceOf(index.transactions(row.id), start, end);
+    counted.push({ ...row, count: to - from });
+    if (counted.length % listsAStep === 0) yield;
+  }
+  return counted;
+}
+
+function readTable(
+  segment: EngineSegment['segment'],
+  kind: number,
+): [ids: Uint32Array, counts: Uint32Array] {
+  return [segment.readIntUnit(kind, 0), segment.readIntUnit(kind, 1)];
+}
+
+function toCounts(ids: Uint32Array, counts: Uint32Array): IdCount[] {
+  return Array.from(ids, (id, i) => ({ id, prefix: '', count: counts[i] as number }));
+}
+
+/** Keeps the greatest counts that are not 0. */
+function greatest(rows: readonly IdCount[]): CountList<IdCount> {
+  const counted = rows.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count);
+  return { rows: counted.slice(0, rowCountMax), isCut: counted.length > rowCountMax };
+}

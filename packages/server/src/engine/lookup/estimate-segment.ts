@@ -1,0 +1,110 @@
+import type { RecordArray } from '@sluice/protocol/field-table';
+import type { Selection } from '../../query/query.ts';
+import { SECTIONS } from '../../segment/columns.ts';
+import { type GroupEntry, pageCountOf } from '../../segment/directory.ts';
+import type { EngineSegment } from '../engine-segment.ts';
+import { selectableArrays } from '../group-selection.ts';
+import { type PlannedItem, planItems, sliceOf, unite } from '../plan-items.ts';
+import type { BlockRange } from '../segment-run.ts';
+import { TransactionPlaces } from './transaction-places.ts';
+
+/** What a query would have to read of one segment, from the indexes alone. */
+export interface SegmentEstimate {
+  readonly blockCount: number;
+  /** Blocks with a transaction, or rewards, that the indexes cannot rule out. */
+  readonly candidateBlockCount: number;
+  readonly transactionCount: number;
+  readonly candidateCount: number;
+  /** The stored bytes of the pages that hold candidates. */
+  readonly byteCount: number;
+}
+
+type Span = ReturnType<TransactionPlaces['within']>;
+
+export function estimateSegment(
+  { selection, range }: { readonly selection: Selection; readonly range: BlockRange },
+  { segment, index }: EngineSegment,
+): SegmentEstimate {
+  const places = new TransactionPlaces(segment);
+  const span = places.within(range);
+  const items = planItems(selection, index, segment.directory.transactionCount);
+  const candidates = candidatesOf(items, span);
+  const hasRewards = items.some(({ array }) => array === 'rewards');
+  let candidateBlockCount = 0;
+  for (let block = span.blockStart; block < span.blockEnd; block++) {
+    const [from, to] = sliceOf(candidates, places.startOf(block), places.startOf(block + 1));
+    const rewardCount = hasRewards ? (segment.counts[block]?.rewards ?? 0) : 0;
+    if (to > from || rewardCount > 0) candidateBlockCount++;
+  }
+  const sections = neededSections(items, selection);
+  let byteCount = 0;
+  for (const group of segment.groups) {
+    const isInRange =
+      group.firstBlock < span.blockEnd && group.firstBlock + group.blockCount > span.blockStart;
+    if (!isInRange) continue;
+    byteCount += pageBytes(group, candidates, sections);
+    if (hasRewards) byteCount += group.sections[rewardSection]?.storedLength ?? 0;
+  }
+  return {
+    blockCount: span.blockEnd - span.blockStart,
+    candidateBlockCount,
+    transactionCount: span.end - span.start,
+    candidateCount: candidates.length,
+    byteCount: Math.round(byteCount),
+  };
+}
+
+/** Returns the transactions of the span in which an item can match, ascending. */
+function candidatesOf(items: readonly PlannedItem[], { start, end }: Span): Uint32Array {
+  const ofTransactions = items.filter(({ array }) => array !== 'rewards');
+  if (ofTransactions.some(({ driving }) => driving === undefined))
+    return new Uint32Array(end - start).map((_, i) => start + i);
+  const lists = ofTransactions.map(({ driving }) => {
+    const transactions = driving?.transactions ?? new Uint32Array(0);
+    return transactions.subarray(...sliceOf(transactions, start, end));
+  });
+  return unite(lists);
+}
+
+const rewardSection = SECTIONS.indexOf('rewards');
+
+/** The sections that hold the records of an array, beside those of the transactions, which every query reads. */
+const ARRAY_SECTIONS: Readonly<Record<RecordArray, readonly (typeof SECTIONS)[number][]>> = {
+  transactions: [],
+  instructions: ['instructions', 'data'],
+  logs: ['logs'],
+  balances: ['balances'],
+  tokenBalances: ['tokenBalances'],
+  rewards: [],
+};
+
+function neededSections(items: readonly PlannedItem[], { fields }: Selection): readonly number[] {
+  const arrays = selectableArrays(items);
+  const names = new Set<(typeof SECTIONS)[number]>(['transactions', 'keys']);
+  for (const array of arrays) for (const name of ARRAY_SECTIONS[array]) names.add(name);
+  if (arrays.has('transactions') && fields.transaction.includes('signatures'))
+    names.add('signatures');
+  return [...names].map((name) => SECTIONS.indexOf(name));
+}
+
+function pageBytes(
+  group: GroupEntry,
+  candidates: Uint32Array,
+  sections: readonly number[],
+): number {
+  const { firstTransaction, transactionCount, pageTransactions } = group;
+  const end = firstTransaction + transactionCount;
+  const [from, to] = sliceOf(candidates, firstTransaction, end);
+  let [pageCount, lastPage] = [0, -1];
+  for (let i = from; i < to; i++) {
+    const page = Math.floor(((candidates[i] as number) - firstTransaction) / pageTransactions);
+    if (page !== lastPage) pageCount++;
+    lastPage = page;
+  }
+  if (pageCount === 0) return 0;
+  const stored = sections.reduce(
+    (sum, section) => sum + (group.sections[section]?.storedLength ?? 0),
+    0,
+  );
+  return (stored * pageCount) / pageCountOf(group) + group.pageTable.length;
+}

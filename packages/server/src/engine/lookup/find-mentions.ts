@@ -1,0 +1,49 @@
+import type { EngineSegment } from '../engine-segment.ts';
+import { sliceOf } from '../plan-items.ts';
+import { TransactionPlaces } from './transaction-places.ts';
+
+/** A transaction by its place: the slot, and how many stored transactions of the block come before it. */
+export interface TransactionPlace {
+  readonly slot: number;
+  readonly ordinal: number;
+}
+
+export interface MentionsLookup {
+  readonly kind: 'mentions';
+  /** 32 bytes. */
+  readonly address: Uint8Array;
+  /** Only transactions below this place; `null` for all. */
+  readonly before: TransactionPlace | null;
+  readonly countMax: number;
+}
+
+export interface Mention extends TransactionPlace {
+  /** Counted from the first of the segment. */
+  readonly transaction: number;
+}
+
+/** Returns the newest transactions that name an address in any role, the newest first. */
+export function findMentions(
+  { address, before, countMax }: MentionsLookup,
+  { segment, index }: EngineSegment,
+): readonly Mention[] {
+  const id = index.find(address);
+  if (id === undefined) return [];
+  const places = new TransactionPlaces(segment);
+  const list = index.transactions(id);
+  const [, end] = sliceOf(list, 0, endBefore(before, places));
+  const newest = Array.from(list.subarray(Math.max(0, end - countMax), end)).reverse();
+  return newest.map((transaction) => {
+    const block = places.blockOf(transaction);
+    const ordinal = transaction - places.startOf(block);
+    return { transaction, slot: places.slotOf(block), ordinal };
+  });
+}
+
+function endBefore(before: TransactionPlace | null, places: TransactionPlaces): number {
+  if (before === null) return Infinity;
+  const block = places.blockAtOrAfter(before.slot);
+  const start = places.startOf(block);
+  const { blockEnd, end } = places.within({ first: before.slot, last: before.slot });
+  return blockEnd > block ? Math.min(start + before.ordinal, end) : start;
+}

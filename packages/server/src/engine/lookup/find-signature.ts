@@ -1,0 +1,45 @@
+import { type GroupEntry, pageCountOf } from '../../segment/directory.ts';
+import { GroupColumns } from '../group-columns.ts';
+import { PageSet } from '../page-set.ts';
+import { Scratch } from '../scratch.ts';
+import type { LookupContext } from './lookup.ts';
+
+const signatureBytes = 64;
+
+/** Returns the transactions that have the signature. The index may list others too; their signatures are compared. */
+export function findSignature(signature: Uint8Array, context: LookupContext): readonly number[] {
+  const candidates = new Set(context.open.index.findSignature(signature));
+  return [...candidates].filter((transaction) => hasSignature(transaction, signature, context));
+}
+
+function hasSignature(
+  transaction: number,
+  signature: Uint8Array,
+  { open, kernel }: LookupContext,
+): boolean {
+  const { groups } = open.segment.directory;
+  const number = groups.findLastIndex((group) => group.firstTransaction <= transaction);
+  const group = groups[number] as GroupEntry;
+  const row = transaction - group.firstTransaction;
+  const wanted = new Uint8Array(pageCountOf(group));
+  wanted[Math.floor(row / group.pageTransactions)] = 1;
+  const pages = new PageSet(group, wanted);
+  const scratch = new Scratch(kernel);
+  const meter = { pagesRead: 0, bytesRead: 0, bytesInflated: 0 };
+  try {
+    const columns = new GroupColumns(open, number, pages, { kernel, scratch, meter });
+    const counts = columns.stored('txSignatureCount').at / 4;
+    const { at } = columns.stored('txSignatures');
+    const place = pages.placeOf(row);
+    let first = 0;
+    for (let i = 0; i < place; i++) first += kernel.ints[counts + i] as number;
+    const end = first + (kernel.ints[counts + place] as number);
+    for (let i = first; i < end; i++) {
+      const stored = kernel.bytes.subarray(at + i * signatureBytes, at + (i + 1) * signatureBytes);
+      if (Buffer.compare(stored, signature) === 0) return true;
+    }
+    return false;
+  } finally {
+    scratch.release();
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Lookups: small questions that one segment answers from its indexes. Each runs in an engine thread, in steps, so that
+ * queries of the same thread are not delayed.
+ */
+import type { Steps } from '../../base/time-slices.ts';
+import type { Selection } from '../../query/query.ts';
+import type { EngineKernel } from '../engine-kernel.ts';
+import type { EngineSegment } from '../engine-segment.ts';
+import type { BlockRange } from '../segment-run.ts';
+import { type ActivityLookup, countActivity, type SegmentActivity } from './count-activity.ts';
+import { estimateSegment, type SegmentEstimate } from './estimate-segment.ts';
+import { findMentions, type Mention, type MentionsLookup } from './find-mentions.ts';
+import { findSignature } from './find-signature.ts';
+import { listShortPrefixes } from './prefix-lengths.ts';
+
+export type Lookup =
+  /** The transactions that have the signature, which is 64 bytes long. */
+  | { readonly kind: 'signature'; readonly signature: Uint8Array }
+  /** The newest transactions that name an address. */
+  | MentionsLookup
+  /** The line of each listed transaction, in the order of the list. */
+  | {
+      readonly kind: 'records';
+      readonly selection: Selection;
+      readonly transactions: readonly number[];
+    }
+  /** The programs whose classes have prefixes shorter than 8 bytes, with that length. */
+  | { readonly kind: 'prefixes' }
+  | ActivityLookup
+  | { readonly kind: 'estimate'; readonly selection: Selection; readonly range: BlockRange };
+
+export interface LookupResults {
+  readonly signature: readonly number[];
+  readonly mentions: readonly Mention[];
+  readonly records: readonly string[];
+  readonly prefixes: ReadonlyMap<string, number>;
+  readonly activity: SegmentActivity;
+  readonly estimate: SegmentEstimate;
+}
+
+export type LookupResult<L extends Lookup> = LookupResults[L['kind']];
+
+export interface LookupContext {
+  readonly open: EngineSegment;
+  readonly kernel: EngineKernel;
+  /** Writes the lines of a selection, limited to some transactions of the segment. */
+  readonly write: (selection: Selection, only: Uint32Array) => Iterable<Uint8Array>;
+}
+
+export function* runLookup(
+  lookup: Lookup,
+  context: LookupContext,
+): Steps<LookupResults[keyof LookupResults]> {
+  switch (lookup.kind) {
+    case 'signature':
+      return findSignature(lookup.signature, context);
+    case 'mentions':
+      return findMentions(lookup, context.open);
+    case 'records':
+      return yield* writeRecords(lookup, context);
+    case 'prefixes':
+      return listShortPrefixes(context.open);
+    case 'activity':
+      return yield* countActivity(lookup, context.open);
+    case 'estimate':
+      return estimateSegment(lookup, context.open);
+  }
+}
+
+function* writeRecords(
+  { selection, transactions }: Extract<Lookup, { kind: 'records' }>,
+  { write }: LookupContext,
+): Steps<readonly string[]> {
+  const lines: string[] = [];
+  for (const transaction of transactions) {
+    const pieces = [...write(selection, Uint32Array.of(transaction))];
+    lines.push(Buffer.concat(pieces).toString());
+    yield;
+  }
+  return lines;
+}

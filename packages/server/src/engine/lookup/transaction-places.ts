@@ -1,0 +1,51 @@
+import type { BlockHeader } from '../../ledger/block.ts';
+import type { Segment } from '../../segment/open-segment.ts';
+import { type BlockRange, firstAtOrAfter } from '../segment-run.ts';
+
+/** Which transactions of a segment belong to which block. Both are counted from the first of the segment. */
+export class TransactionPlaces {
+  readonly #headers: readonly BlockHeader[];
+  /** By block its first transaction; one more for the end. */
+  readonly #starts: Uint32Array;
+
+  constructor(segment: Segment) {
+    this.#headers = segment.headers;
+    this.#starts = new Uint32Array(segment.blockCount + 1);
+    segment.counts.forEach(({ transactions }, block) => {
+      this.#starts[block + 1] = (this.#starts[block] as number) + transactions;
+    });
+  }
+
+  /** Returns the blocks and the transactions of a range of slots, both half-open. */
+  within({ first, last }: BlockRange) {
+    const blockStart = firstAtOrAfter(this.#headers, first);
+    const blockEnd = Math.max(blockStart, firstAtOrAfter(this.#headers, last + 1));
+    return { blockStart, blockEnd, start: this.startOf(blockStart), end: this.startOf(blockEnd) };
+  }
+
+  /** Returns the first transaction of a block, or of the blocks after it if it has none. */
+  startOf(block: number): number {
+    return this.#starts[block] as number;
+  }
+
+  /** Returns the block of the first slot at or after this one, or the number of blocks. */
+  blockAtOrAfter(slot: number): number {
+    return firstAtOrAfter(this.#headers, slot);
+  }
+
+  /** Returns the block of a transaction. */
+  blockOf(transaction: number): number {
+    let low = 0;
+    let high = this.#headers.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((this.#starts[middle] as number) <= transaction) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  slotOf(block: number): number {
+    return (this.#headers[block] as BlockHeader).number;
+  }
+}

@@ -1,0 +1,12 @@
+import type { Logger } from 'pino';
+import { CodedError, ERRORS, type ErrorRow, isCodedError } from '../base/errors.ts';
+
+/**
+ * Returns the error that a client gets. Failures of the disk or of a worker thread are logged, and the client is told to
+ * retry.
+ */
+export function refuseUnread(error: unknown, log: Logger): unknown {
+  if (!isCodedError(error) || (ERRORS[error.code] as ErrorRow).status !== undefined) return error;
+  log.error({ err: error, code: error.code }, 'stored blocks cannot be read');
+  return new CodedError('storage-unreachable', {}, { cause: error });
+}

@@ -1,0 +1,58 @@
+import Type from 'typebox';
+import { decodeBase58, isBase58Of32 } from '../../base/base58.ts';
+import { CodedError } from '../../base/errors.ts';
+import type { TransactionPlace } from '../../engine/lookup/find-mentions.ts';
+import type { AccountTransactions } from '../../stream/lookups/list-account-transactions.ts';
+import { defineLookup } from './lookup-route.ts';
+import { address, limit, line } from './parameter-schemas.ts';
+
+export const accountRoute = defineLookup({
+  method: 'GET',
+  url: '/datasets/:name/accounts/:address/transactions',
+  summary: 'The newest transactions that name an address in any role, page by page backwards.',
+  parameters: {
+    address,
+    before: Type.Optional(
+      Type.String({
+        pattern: '^\\d{1,16}(-\\d{1,9})?$',
+        description: 'a slot, or next of the answer before',
+      }),
+    ),
+    limit: limit('Transactions of a page.'),
+  },
+  answer: Type.Object({
+    transactions: Type.Array(line, {
+      maxItems: 100,
+      description: 'The newest first; each with one transaction and its records without logs.',
+    }),
+    next: Type.Union([Type.String(), Type.Null()], {
+      description: 'before of the next page; null if there is nothing older.',
+    }),
+  }),
+  look: async (lookups, { parameters, signal }) => {
+    const { before, limit } = parameters;
+    const key = decodeAddress(parameters.address);
+    const place = before === undefined ? null : parsePlace(before);
+    return lookups.accountTransactions({ address: key, before: place, limit }, signal);
+  },
+  write: ({ lines, next }: AccountTransactions) => {
+    const texts = lines.map((text) => text.trimEnd()).join();
+    return `{"transactions":[${texts}],"next":${next === null ? 'null' : `"${writePlace(next)}"`}}`;
+  },
+});
+
+function decodeAddress(text: string): Uint8Array {
+  const bytes = isBase58Of32(text) ? decodeBase58(text) : undefined;
+  if (bytes !== undefined) return bytes;
+  throw new CodedError('parameter-invalid', { path: 'address', allowed: 'base58 of 32 bytes' });
+}
+
+/** A slot alone is the place of its first transaction. */
+function parsePlace(text: string): TransactionPlace {
+  const [slot = 0, ordinal = 0] = text.split('-').map(Number);
+  return { slot: Math.min(slot, Number.MAX_SAFE_INTEGER), ordinal };
+}
+
+function writePlace({ slot, ordinal }: TransactionPlace): string {
+  return ordinal === 0 ? String(slot) : `${slot}-${ordinal}`;
+}

@@ -1,0 +1,40 @@
+import Type, { type TSchema } from 'typebox';
+import { defineLookup } from './lookup-route.ts';
+import { count, limit, slot } from './parameter-schemas.ts';
+
+export const activityRoute = defineLookup({
+  method: 'GET',
+  url: '/datasets/:name/activity',
+  summary: 'The programs, discriminators, mints and accounts in most transactions of a range.',
+  parameters: {
+    from: Type.Optional(slot('The first slot; the first of the dataset by default.')),
+    to: Type.Optional(slot('The last slot, inclusive; the head by default.')),
+    limit: limit('Entries of each list.'),
+  },
+  answer: Type.Object({
+    fromBlock: count('The first slot that was counted.'),
+    toBlock: count('The last slot that was counted.'),
+    isComplete: Type.Boolean({ description: 'Whether the whole range was counted.' }),
+    blocks: count(),
+    transactions: count(),
+    programs: entries({ programId: Type.String() }),
+    discriminators: entries({ programId: Type.String(), discriminator: Type.String() }),
+    mints: entries({ mint: Type.String() }),
+    accounts: entries({ account: Type.String() }),
+    exact: Type.Object(
+      {
+        programs: Type.Boolean(),
+        discriminators: Type.Boolean(),
+        mints: Type.Boolean(),
+        accounts: Type.Boolean(),
+      },
+      { description: 'Whether the counts of a list are exact; if not they are lower bounds.' },
+    ),
+  }),
+  look: (lookups, { parameters, signal }) => lookups.activity(parameters, signal),
+});
+
+function entries(names: Readonly<Record<string, TSchema>>): TSchema {
+  const transactions = count('Transactions of the range that have it.');
+  return Type.Array(Type.Object({ ...names, transactions }), { maxItems: 100 });
+}

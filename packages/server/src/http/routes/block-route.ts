@@ -1,0 +1,12 @@
+import { defineLookup } from './lookup-route.ts';
+import { line, slot } from './parameter-schemas.ts';
+
+export const blockRoute = defineLookup({
+  method: 'GET',
+  url: '/datasets/:name/blocks/:slot',
+  summary: 'One block with every field of every record.',
+  parameters: { slot: slot('The slot of the block.') },
+  answer: line,
+  look: (lookups, { parameters, signal }) => lookups.block(parameters.slot, signal),
+  write: (text) => text.trimEnd(),
+});

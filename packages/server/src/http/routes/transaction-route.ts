@@ -1,0 +1,21 @@
+import { decodeBase58, isBase58Of64 } from '../../base/base58.ts';
+import { CodedError } from '../../base/errors.ts';
+import { defineLookup } from './lookup-route.ts';
+import { line, signature } from './parameter-schemas.ts';
+
+export const transactionRoute = defineLookup({
+  method: 'GET',
+  url: '/datasets/:name/transactions/:signature',
+  summary: 'The block of a transaction with this transaction and its records alone.',
+  parameters: { signature },
+  answer: line,
+  look: async (lookups, { parameters, signal }) =>
+    lookups.transaction(decodeSignature(parameters.signature), signal),
+  write: (text) => text.trimEnd(),
+});
+
+function decodeSignature(text: string): Uint8Array {
+  const bytes = isBase58Of64(text) ? decodeBase58(text) : undefined;
+  if (bytes !== undefined) return bytes;
+  throw new CodedError('parameter-invalid', { path: 'signature', allowed: 'base58 of 64 bytes' });
+}

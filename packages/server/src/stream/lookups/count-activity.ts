@@ -1,0 +1,154 @@
+import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import type { DatasetReader } from '../../dataset/dataset-reader.ts';
+import type { SegmentActivity } from '../../engine/lookup/count-activity.ts';
+import type { BlockRange } from '../../engine/segment-run.ts';
+import { DISCRIMINATOR_LENGTHS } from '../../ledger/discriminator-lengths.ts';
+import { LOOKUP_LIMITS } from './lookup-limits.ts';
+import { firstSlotOf, lastSlotOf, listPlaces, newestPlaces, type Place } from './places.ts';
+import type { SegmentLookups } from './segment-lookups.ts';
+
+export interface ActivityRequest {
+  readonly range: BlockRange;
+  /** Entries of each list. */
+  readonly limit: number;
+}
+
+/** The most active programs, discriminators, mints and accounts; `docs/http.md` describes the fields. */
+export interface Activity {
+  readonly fromBlock: number;
+  readonly toBlock: number;
+  readonly isComplete: boolean;
+  readonly blocks: number;
+  readonly transactions: number;
+  readonly programs: readonly { readonly programId: string; readonly transactions: number }[];
+  readonly discriminators: readonly {
+    readonly programId: string;
+    readonly discriminator: string;
+    readonly transactions: number;
+  }[];
+  readonly mints: readonly { readonly mint: string; readonly transactions: number }[];
+  readonly accounts: readonly { readonly account: string; readonly transactions: number }[];
+  readonly exact: Readonly<Record<ListName, boolean>>;
+}
+
+type ListName = 'programs' | 'discriminators' | 'mints' | 'accounts';
+
+export interface ActivityModules {
+  readonly dataset: DatasetReader;
+  readonly lookups: SegmentLookups;
+}
+
+export async function countActivity(
+  { range, limit }: ActivityRequest,
+  snapshot: ChainSnapshot,
+  { dataset, lookups }: ActivityModules,
+  signal: AbortSignal,
+): Promise<Activity> {
+  const all = listPlaces(snapshot, range);
+  const places = newestPlaces(all, LOOKUP_LIMITS);
+  const prefixLengths = await findPrefixLengths(places, lookups, signal);
+  const results = await lookups.run(places, { kind: 'activity', range, prefixLengths }, signal);
+  const isCut = all.length > places.length;
+  const hashes = await listBlockHashes(places, snapshot, dataset);
+  for (const { lastHashes } of results) for (const hash of lastHashes) hashes.add(hash);
+  const total = (count: (result: SegmentActivity) => number) =>
+    results.reduce((sum, result) => sum + count(result), 0);
+  const list = (name: ListName) => mergeCounts(results, name, { limit, hashes });
+  return {
+    fromBlock: isCut ? Math.max(range.first, firstSlotOf(places[0] as Place)) : range.first,
+    toBlock: range.last,
+    isComplete: !isCut,
+    blocks: total(({ blockCount }) => blockCount),
+    transactions: total(({ transactionCount }) => transactionCount),
+    programs: list('programs').map(([programId, , transactions]) => ({ programId, transactions })),
+    discriminators: list('discriminators').map(([programId, prefix, transactions]) => ({
+      programId,
+      discriminator: `0x${prefix}`,
+      transactions,
+    })),
+    mints: list('mints').map(([mint, , transactions]) => ({ mint, transactions })),
+    accounts: list('accounts').map(([account, , transactions]) => ({ account, transactions })),
+    exact: {
+      programs: isExact(results, 'programs'),
+      discriminators: isExact(results, 'discriminators'),
+      mints: isExact(results, 'mints'),
+      accounts: isExact(results, 'accounts'),
+    },
+  };
+}
+
+/**
+ * Returns by program the length at which discriminators are counted: the shortest that a segment of the range has, so that
+ * the counts of all segments add up.
+ */
+async function findPrefixLengths(
+  places: readonly Place[],
+  lookups: SegmentLookups,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number>> {
+  const lengths = new Map(DISCRIMINATOR_LENGTHS);
+  for (const own of await lookups.run(places, { kind: 'prefixes' }, signal)) {
+    for (const [program, length] of own)
+      lengths.set(program, Math.min(length, lengths.get(program) ?? length));
+  }
+  return lengths;
+}
+
+/** Returns the hashes of the blocks right before the range, which its first transactions name. */
+async function listBlockHashes(
+  places: readonly Place[],
+  snapshot: ChainSnapshot,
+  dataset: DatasetReader,
+): Promise<Set<string>> {
+  const [first] = places;
+  const hashes = new Set<string>();
+  if (first === undefined) return hashes;
+  const before = snapshot.segments.findLast(({ last }) => last.number < firstSlotOf(first));
+  if (before !== undefined)
+    for (const { hash } of await dataset.readHeaders(before)) hashes.add(hash);
+  for (const { header } of snapshot.hot)
+    if (header.number < lastSlotOf(first)) hashes.add(header.hash);
+  return hashes;
+}
+
+type CountRow = [address: string, prefix: string, count: number];
+
+interface MergeOptions {
+  readonly limit: number;
+  /** Keys that are hashes of blocks and no accounts. */
+  readonly hashes: ReadonlySet<string>;
+}
+
+/** Adds up the counts of all places and returns the greatest. Equal counts are in the order of their texts. */
+function mergeCounts(
+  results: readonly SegmentActivity[],
+  name: ListName,
+  { limit, hashes }: MergeOptions,
+): CountRow[] {
+  const sums = new Map<string, CountRow>();
+  for (const result of results) {
+    for (const row of result[name].rows) {
+      const prefix = 'prefix' in row ? row.prefix : '';
+      const key = `${row.address} ${prefix}`;
+      const sum = sums.get(key);
+      if (sum === undefined) sums.set(key, [row.address, prefix, row.count]);
+      else sum[2] += row.count;
+    }
+  }
+  const rows = [...sums.values()].filter(
+    ([address]) => name !== 'accounts' || !hashes.has(address),
+  );
+  return rows.sort(byCount).slice(0, limit);
+}
+
+function byCount([a, prefixA, countA]: CountRow, [b, prefixB, countB]: CountRow): number {
+  return countB - countA || compareTexts(`${a} ${prefixA}`, `${b} ${prefixB}`);
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function isExact(results: readonly SegmentActivity[], name: ListName): boolean {
+  return results.every((result) => !result[name].isCut);
+}

@@ -1,0 +1,148 @@
+/**
+ * The lookups of one dataset: questions about a block, a transaction, an account or a range that are answered from the
+ * indexes of one snapshot, without a stream.
+ */
+import { CodedError } from '../../base/errors.ts';
+import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import type { DatasetReader } from '../../dataset/dataset-reader.ts';
+import type { EnginePool } from '../../engine/engine-pool.ts';
+import type { Query } from '../../query/query.ts';
+import type { BlockEvaluator } from '../block-evaluator.ts';
+import type { DatasetSegments } from '../dataset-segments.ts';
+import { FinalizedHeadEvaluator, fillFinalizedHead } from '../finalized-head-evaluator.ts';
+import { type Activity, type ActivityRequest, countActivity } from './count-activity.ts';
+import { type Estimate, estimateQuery } from './estimate-query.ts';
+import {
+  type AccountRequest,
+  type AccountTransactions,
+  listAccountTransactions,
+} from './list-account-transactions.ts';
+import { LOOKUP_LIMITS } from './lookup-limits.ts';
+import { listPlaces, type Place } from './places.ts';
+import { SegmentLookups } from './segment-lookups.ts';
+import { WHOLE_BLOCK, WHOLE_TRANSACTION } from './selections.ts';
+
+export interface DatasetLookupsModules {
+  readonly dataset: DatasetReader;
+  readonly evaluator: BlockEvaluator;
+  readonly segments: DatasetSegments;
+  readonly pool: EnginePool;
+}
+
+/** What a lookup found, and the state of the chain that it saw. */
+export interface LookedUp<Value> {
+  readonly value: Value;
+  readonly snapshot: ChainSnapshot;
+}
+
+export class DatasetLookups {
+  readonly #dataset: DatasetReader;
+  readonly #evaluator: BlockEvaluator;
+  readonly #lookups: SegmentLookups;
+
+  constructor(modules: DatasetLookupsModules) {
+    this.#dataset = modules.dataset;
+    this.#evaluator = new FinalizedHeadEvaluator(modules.evaluator);
+    this.#lookups = new SegmentLookups(modules);
+  }
+
+  /** Returns the line of a block with everything in it. Throws a coded error that says why there is none. */
+  block(slot: number, signal: AbortSignal): Promise<LookedUp<string>> {
+    return this.#look(async (snapshot) => {
+      const { head, start } = snapshot;
+      if (start !== null && slot < start)
+        throw new CodedError('slot-below-start', { path: 'slot', allowed: `${start} or more` });
+      if (head === null || slot > head.number) throw new CodedError('slot-above-head');
+      const line = await this.#readBlock(slot, snapshot, signal);
+      if (line === '') throw new CodedError('slot-skipped');
+      return line;
+    });
+  }
+
+  /** Returns the line of a transaction's block with this transaction and its records alone. */
+  transaction(signature: Uint8Array, signal: AbortSignal): Promise<LookedUp<string>> {
+    return this.#look(async (snapshot) => {
+      const places = listPlaces(snapshot, { first: 0, last: Infinity }).reverse();
+      const { batchCountMax } = LOOKUP_LIMITS;
+      for (let start = 0; start < places.length; start += batchCountMax) {
+        const batch = places.slice(start, start + batchCountMax);
+        const results = await this.#lookups.run(batch, { kind: 'signature', signature }, signal);
+        const found = results.findIndex((transactions) => transactions.length > 0);
+        if (found < 0) continue;
+        const transactions = (results[found] as readonly number[]).slice(0, 1);
+        const lookup = { kind: 'records', selection: WHOLE_TRANSACTION, transactions } as const;
+        const [lines = []] = await this.#lookups.run([batch[found] as Place], lookup, signal);
+        return fillFinalizedHead(lines[0] as string, snapshot);
+      }
+      throw new CodedError('transaction-unknown', { path: 'signature' });
+    });
+  }
+
+  accountTransactions(
+    request: AccountRequest,
+    signal: AbortSignal,
+  ): Promise<LookedUp<AccountTransactions>> {
+    return this.#look(async (snapshot) => {
+      const { lines, next } = await listAccountTransactions(
+        request,
+        snapshot,
+        this.#lookups,
+        signal,
+      );
+      return { lines: lines.map((line) => fillFinalizedHead(line, snapshot)), next };
+    });
+  }
+
+  /** Counts activity in a range of slots. An absent bound is that of the dataset. */
+  activity(request: PartialActivityRequest, signal: AbortSignal): Promise<LookedUp<Activity>> {
+    return this.#look(async (snapshot) => {
+      const { from = snapshot.start ?? 0, limit } = request;
+      const { to = Math.max(from, snapshot.head?.number ?? 0) } = request;
+      checkStart(from, 'from', snapshot);
+      if (to < from)
+        throw new CodedError('parameter-invalid', { path: 'to', allowed: `${from} or more` });
+      const range = { first: from, last: to };
+      const modules = { dataset: this.#dataset, lookups: this.#lookups };
+      return countActivity({ range, limit }, snapshot, modules, signal);
+    });
+  }
+
+  estimate(query: Query, signal: AbortSignal): Promise<LookedUp<Estimate>> {
+    return this.#look(async (snapshot) => {
+      checkStart(query.fromBlock, 'fromBlock', snapshot);
+      return estimateQuery(query, snapshot, this.#lookups, signal);
+    });
+  }
+
+  async #look<Value>(find: (snapshot: ChainSnapshot) => Promise<Value>): Promise<LookedUp<Value>> {
+    const { snapshot, release } = this.#dataset.acquire();
+    try {
+      if (snapshot.start === null) throw new CodedError('dataset-starting');
+      return { value: await find(snapshot), snapshot };
+    } finally {
+      release();
+    }
+  }
+
+  async #readBlock(slot: number, snapshot: ChainSnapshot, signal: AbortSignal): Promise<string> {
+    const job = { selection: WHOLE_BLOCK, snapshot, first: slot, last: slot };
+    const how = { isUrgent: false, form: 'plain', signal } as const;
+    let line = '';
+    for await (const { piece } of this.#evaluator.evaluate({ ...job, ...how })) {
+      if (piece === null) continue;
+      line += Buffer.concat(piece.parts).toString();
+      piece.release();
+    }
+    return line;
+  }
+}
+
+export type PartialActivityRequest = Pick<ActivityRequest, 'limit'> & {
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+};
+
+function checkStart(slot: number, path: string, { start }: ChainSnapshot): void {
+  if (start === null || slot >= start) return;
+  throw new CodedError('range-unavailable', { path, found: slot, allowed: `${start} or more` });
+}

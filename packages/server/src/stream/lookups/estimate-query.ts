@@ -1,0 +1,83 @@
+import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import type { SegmentEstimate } from '../../engine/lookup/estimate-segment.ts';
+import type { Query } from '../../query/query.ts';
+import { LOOKUP_LIMITS } from './lookup-limits.ts';
+import { blockCountOf, listPlaces, type Place } from './places.ts';
+import type { SegmentLookups } from './segment-lookups.ts';
+
+/** What a query would cost; `docs/http.md` describes the fields. */
+export interface Estimate {
+  readonly fromBlock: number;
+  readonly toBlock: number;
+  readonly isSampled: boolean;
+  readonly segments: {
+    readonly total: number;
+    readonly examined: number;
+    readonly withCandidates: number;
+  };
+  readonly blocks: { readonly total: number; readonly withCandidates: number };
+  readonly transactions: { readonly total: number; readonly toExamine: number };
+  readonly bytesToRead: number;
+}
+
+/** Adds up the estimates of the segments of the query's range, or of a sample of them. */
+export async function estimateQuery(
+  query: Query,
+  snapshot: ChainSnapshot,
+  lookups: SegmentLookups,
+  signal: AbortSignal,
+): Promise<Estimate> {
+  const head = snapshot.head?.number ?? -1;
+  const range = { first: query.fromBlock, last: Math.min(query.toBlock ?? Infinity, head) };
+  const places = listPlaces(snapshot, range);
+  const sample = takeEvenly(places, LOOKUP_LIMITS.estimateSegmentCountMax);
+  const lookup = { kind: 'estimate', selection: selectionOf(query), range } as const;
+  const results = await lookups.run(sample, lookup, signal);
+  const isSampled = sample.length < places.length;
+  const sum = (count: (one: SegmentEstimate) => number) =>
+    results.reduce((total, one) => total + count(one), 0);
+  const examinedBlocks = sum(({ blockCount }) => blockCount);
+  const sampled = new Set(sample);
+  // Only the first and the last place can be in the range in part, and they are always in the sample.
+  const otherBlocks = places
+    .filter((place) => !sampled.has(place))
+    .reduce((total, place) => total + blockCountOf(place), 0);
+  const totalBlocks = examinedBlocks + otherBlocks;
+  const scale = examinedBlocks === 0 ? 1 : totalBlocks / examinedBlocks;
+  const scaled = (count: (one: SegmentEstimate) => number) => Math.round(sum(count) * scale);
+  const withCandidates = results.filter(({ candidateBlockCount }) => candidateBlockCount > 0);
+  return {
+    fromBlock: Math.min(query.fromBlock, Number.MAX_SAFE_INTEGER),
+    toBlock: range.last,
+    isSampled,
+    segments: {
+      total: places.length,
+      examined: sample.length,
+      withCandidates: isSampled
+        ? Math.round((withCandidates.length / sample.length) * places.length)
+        : withCandidates.length,
+    },
+    blocks: {
+      total: totalBlocks,
+      withCandidates: scaled(({ candidateBlockCount }) => candidateBlockCount),
+    },
+    transactions: {
+      total: scaled(({ transactionCount }) => transactionCount),
+      toExamine: scaled(({ candidateCount }) => candidateCount),
+    },
+    bytesToRead: scaled(({ byteCount }) => byteCount),
+  };
+}
+
+/** Returns up to so many places, evenly spread, the first and the last among them. */
+function takeEvenly(places: readonly Place[], countMax: number): readonly Place[] {
+  if (places.length <= countMax) return places;
+  const step = (places.length - 1) / (countMax - 1);
+  return Array.from({ length: countMax }, (_, i) => places[Math.round(i * step)] as Place);
+}
+
+/** The part of the query that the threads need. */
+function selectionOf(query: Query) {
+  const { fromBlock: _, toBlock: __, parentBlockHash: ___, ...selection } = query;
+  return selection;
+}

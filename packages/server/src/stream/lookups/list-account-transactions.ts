@@ -1,0 +1,91 @@
+import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import type { Mention, TransactionPlace } from '../../engine/lookup/find-mentions.ts';
+import { LOOKUP_LIMITS } from './lookup-limits.ts';
+import { firstSlotOf, listPlaces, newestPlaces, type Place } from './places.ts';
+import type { SegmentLookups } from './segment-lookups.ts';
+import { LISTED_TRANSACTION } from './selections.ts';
+
+export interface AccountRequest {
+  /** 32 bytes. */
+  readonly address: Uint8Array;
+  /** Only transactions below this place; `null` starts at the head. */
+  readonly before: TransactionPlace | null;
+  readonly limit: number;
+}
+
+export interface AccountTransactions {
+  /** A line for each transaction, the newest first. */
+  readonly lines: readonly string[];
+  /** Where the next page begins; `null` if there is nothing older. */
+  readonly next: TransactionPlace | null;
+}
+
+interface Found {
+  readonly place: Place;
+  readonly mention: Mention;
+}
+
+/** Goes through the places from the newest to the oldest until there are enough transactions. */
+export async function listAccountTransactions(
+  { address, before, limit }: AccountRequest,
+  snapshot: ChainSnapshot,
+  lookups: SegmentLookups,
+  signal: AbortSignal,
+): Promise<AccountTransactions> {
+  const all = listPlaces(snapshot, { first: 0, last: lastSlotBefore(before) });
+  const searched = newestPlaces(all, LOOKUP_LIMITS).toReversed();
+  const found: Found[] = [];
+  let batchCount: number = LOOKUP_LIMITS.batchCountFirst;
+  // One more than asked for tells whether there is another page.
+  for (let start = 0; start < searched.length && found.length <= limit; ) {
+    const places = searched.slice(start, start + batchCount);
+    const lookup = { kind: 'mentions', address, before, countMax: limit + 1 } as const;
+    const mentions = await lookups.run(places, lookup, signal);
+    found.push(
+      ...places.flatMap((place, i) =>
+        (mentions[i] as readonly Mention[]).map((mention) => ({ place, mention })),
+      ),
+    );
+    start += batchCount;
+    batchCount = Math.min(batchCount * 2, LOOKUP_LIMITS.batchCountMax);
+  }
+  const page = found.slice(0, limit);
+  const lines = await readLines(page, lookups, signal);
+  return { lines, next: nextPage(found, limit, all.length > searched.length, searched) };
+}
+
+function lastSlotBefore(before: TransactionPlace | null): number {
+  if (before === null) return Infinity;
+  return before.ordinal === 0 ? before.slot - 1 : before.slot;
+}
+
+function nextPage(
+  found: readonly Found[],
+  limit: number,
+  isCut: boolean,
+  searched: readonly Place[],
+): TransactionPlace | null {
+  const last = found[limit - 1];
+  if (found.length > limit && last !== undefined)
+    return { slot: last.mention.slot, ordinal: last.mention.ordinal };
+  const oldest = searched.at(-1);
+  return isCut && oldest !== undefined ? { slot: firstSlotOf(oldest), ordinal: 0 } : null;
+}
+
+/** Reads the lines of the transactions, place by place. */
+async function readLines(
+  page: readonly Found[],
+  lookups: SegmentLookups,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const lines: string[] = [];
+  for (const place of new Set(page.map((found) => found.place))) {
+    const transactions = page
+      .filter((found) => found.place === place)
+      .map(({ mention }) => mention.transaction);
+    const lookup = { kind: 'records', selection: LISTED_TRANSACTION, transactions } as const;
+    const [own = []] = await lookups.run([place], lookup, signal);
+    lines.push(...own);
+  }
+  return lines;
+}

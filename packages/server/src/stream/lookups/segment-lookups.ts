@@ -1,0 +1,66 @@
+import type { EnginePool } from '../../engine/engine-pool.ts';
+import type { Lookup, LookupResult } from '../../engine/lookup/lookup.ts';
+import { SegmentFailure } from '../../engine/segment-failure.ts';
+import type { DatasetSegments, UsedSegments } from '../dataset-segments.ts';
+import { LOOKUP_LIMITS } from './lookup-limits.ts';
+import type { Place } from './places.ts';
+
+export interface SegmentLookupsModules {
+  readonly segments: DatasetSegments;
+  readonly pool: EnginePool;
+}
+
+/** Runs lookups on places of a leased snapshot, some places at a time. */
+export class SegmentLookups {
+  readonly #segments: DatasetSegments;
+  readonly #pool: EnginePool;
+
+  constructor({ segments, pool }: SegmentLookupsModules) {
+    this.#segments = segments;
+    this.#pool = pool;
+  }
+
+  /** Returns the result of each place, in their order. Throws the reason of the signal when it aborts. */
+  async run<L extends Lookup>(
+    places: readonly Place[],
+    lookup: L,
+    signal: AbortSignal,
+  ): Promise<LookupResult<L>[]> {
+    const results: LookupResult<L>[] = [];
+    const { batchCountMax } = LOOKUP_LIMITS;
+    for (let start = 0; start < places.length; start += batchCountMax) {
+      signal.throwIfAborted();
+      results.push(...(await this.#runBatch(places.slice(start, start + batchCountMax), lookup)));
+    }
+    return results;
+  }
+
+  async #runBatch<L extends Lookup>(
+    places: readonly Place[],
+    lookup: L,
+  ): Promise<LookupResult<L>[]> {
+    const sealed = places.flatMap((place) => (place.kind === 'sealed' ? place.segment : []));
+    const hot = places.flatMap((place) => (place.kind === 'hot' ? place.block : []));
+    const ofSealed = await this.#lookUp(this.#segments.useSealed(sealed), lookup);
+    const ofHot = await this.#lookUp(await this.#segments.useHot(hot), lookup);
+    const [nextSealed, nextHot] = [ofSealed.values(), ofHot.values()];
+    return places.map(({ kind }) => {
+      const { value } = kind === 'sealed' ? nextSealed.next() : nextHot.next();
+      return value as LookupResult<L>;
+    });
+  }
+
+  async #lookUp<L extends Lookup>(
+    used: UsedSegments,
+    lookup: L,
+  ): Promise<readonly LookupResult<L>[]> {
+    try {
+      return await this.#pool.lookUp(used.keys, lookup);
+    } catch (error) {
+      if (error instanceof SegmentFailure) used.reportDamage(error);
+      throw error;
+    } finally {
+      used.release();
+    }
+  }
+}
