@@ -186,11 +186,7 @@ function prune() {
 }
 
 async function compile() {
-  const steps = [
-    run('typescript/bin/tsc', ['-b', 'tsconfig.json']),
-    compileKernels(),
-    bundleWeb(),
-  ];
+  const steps = [run('typescript/bin/tsc', ['-b', 'tsconfig.json']), compileKernels(), bundleWeb()];
   // All are awaited, so that no compiler still writes when the lock is released.
   const failed = (await Promise.allSettled(steps)).find(({ status }) => status === 'rejected');
   if (failed) throw failed.reason;

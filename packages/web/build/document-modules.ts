@@ -70,7 +70,7 @@ function buildIndex(pages: ReadonlyMap<string, RenderedDocument>): string {
     title,
     pages: patterns.flatMap((pattern) =>
       [...left]
-        .filter((slug) => matches(pattern, slug))
+        .filter((slug) => matches(pattern, slug, pages))
         .sort()
         .flatMap((slug) => {
           left.delete(slug);
@@ -91,11 +91,16 @@ function buildIndex(pages: ReadonlyMap<string, RenderedDocument>): string {
   return `export const groups = [${entries.join(',\n')}];`;
 }
 
-/** `x/*` matches the pages of a folder, `*` those of the first level. */
-function matches(pattern: string, slug: string): boolean {
+/** `x/*` matches the pages of a folder, `*` those of the first level that are not the first page of a folder. */
+function matches(
+  pattern: string,
+  slug: string,
+  pages: ReadonlyMap<string, RenderedDocument>,
+): boolean {
   if (!pattern.endsWith('*')) return slug === pattern;
   const folder = pattern.slice(0, -1);
-  return slug.startsWith(folder) && !slug.slice(folder.length).includes('/');
+  const isFolder = [...pages.keys()].some((other) => other.startsWith(`${slug}/`));
+  return slug.startsWith(folder) && !slug.slice(folder.length).includes('/') && !isFolder;
 }
 
 function buildSearch(pages: ReadonlyMap<string, RenderedDocument>): string {

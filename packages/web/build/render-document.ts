@@ -53,9 +53,9 @@ export function renderDocument(source: DocumentSource, findSlug: FindSlug): Rend
         const labels = 'role="region" aria-label="Table" tabindex="0"';
         return `<div class="table-scroll" ${labels}>${table}</div>\n`;
       },
-      code({ text, lang }) {
+      code({ text }) {
         addText(sections, text);
-        return renderCode(text, lang ?? '');
+        return renderCode(text);
       },
       link({ href, tokens }) {
         const inner = this.parser.parseInline(tokens);
@@ -76,11 +76,10 @@ function addText(sections: { text: string }[], text: string): void {
 }
 
 /** A code block that holds a query gets it as data, from which the page makes a link into the workbench. */
-function renderCode(text: string, language: string): string {
+function renderCode(text: string): string {
   const query = findQuery(text);
   const data = query === undefined ? '' : ` data-query="${escapeHtml(query)}"`;
-  const label = language === '' ? 'Code' : `Code, ${language}`;
-  return `<div class="code"${data}><pre tabindex="0" aria-label="${escapeHtml(label)}"><code>${escapeHtml(text)}</code></pre></div>\n`;
+  return `<div class="code"${data}><pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>\n`;
 }
 
 function findQuery(text: string): string | undefined {

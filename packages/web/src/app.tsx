@@ -18,7 +18,11 @@ export function App() {
       <TopBar />
       <ConnectionBanner />
       <main id="main" class="page" tabIndex={-1}>
-        {isLocked ? <KeyPrompt /> : <LazyPage key={page.name} page={page} parameters={parameters} />}
+        {isLocked ? (
+          <KeyPrompt />
+        ) : (
+          <LazyPage key={page.name} page={page} parameters={parameters} />
+        )}
       </main>
       <footer class="footer">
         <div class="footer-inner">

@@ -27,7 +27,9 @@ export function parseSearch(input: string, head: number | undefined): SearchTarg
     case signatureBytes:
       return { kind: 'signature', signature: text };
     default:
-      return unknown('This is base58, but neither an address (32 bytes) nor a signature (64 bytes). Is a part missing?');
+      return unknown(
+        'This is base58, but neither an address (32 bytes) nor a signature (64 bytes). Is a part missing?',
+      );
   }
 }
 

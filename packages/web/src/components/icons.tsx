@@ -2,7 +2,13 @@
 function icon(path: string) {
   return function Icon() {
     return (
-      <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
+      <svg
+        viewBox="0 0 24 24"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="2"
+        aria-hidden="true"
+      >
         <path d={path} stroke-linecap="round" stroke-linejoin="round" />
       </svg>
     );

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { keyState, useKey as acceptKey } from '../state/connection.ts';
+import { useKey as acceptKey, keyState } from '../state/connection.ts';
 import { Notice } from './notice.tsx';
 import { useTitle } from './use-title.ts';
 
@@ -17,7 +17,8 @@ export function KeyPrompt() {
       <Notice title="This service asks for a key">
         {isWrong && (
           <p class="callout bad" role="alert">
-            The service does not know this key. Check it for missing characters, or ask the operator for a new one.
+            The service does not know this key. Check it for missing characters, or ask the operator
+            for a new one.
           </p>
         )}
         <label class="field">

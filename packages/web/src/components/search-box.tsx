@@ -27,29 +27,33 @@ export function SearchBox() {
     }
   };
   return (
-    <form class="search no-print" role="search" onSubmit={(event) => void submit(event)}>
-      <input
-        ref={field}
-        class="input"
-        type="search"
-        aria-label="Search for a slot, signature, address or time"
-        placeholder="Slot, signature, address or time"
-        autocomplete="off"
-        spellcheck={false}
-        value={text}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-          setNote('');
-        }}
-        onBlur={() => setNote('')}
-      />
-      <kbd aria-hidden="true">/</kbd>
-      {note !== '' && (
-        <p class="search-note" role="alert">
-          {note}
-        </p>
-      )}
-    </form>
+    <search class="search no-print">
+      <form onSubmit={(event) => void submit(event)}>
+        <input
+          ref={field}
+          class="input"
+          type="search"
+          aria-label="Search for a slot, signature, address or time"
+          placeholder="Slot, signature, address or time"
+          autocomplete="off"
+          spellcheck={false}
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setNote('');
+          }}
+          onBlur={() => setNote('')}
+        />
+        <span class="search-key" aria-hidden="true">
+          /
+        </span>
+        {note !== '' && (
+          <p class="search-note" role="alert">
+            {note}
+          </p>
+        )}
+      </form>
+    </search>
   );
 }
 
@@ -80,7 +84,8 @@ function useSlashKey(field: { readonly current: HTMLInputElement | null }): void
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const isTyping =
-        event.target instanceof Element && event.target.closest('input, textarea, select, [contenteditable], .editor') !== null;
+        event.target instanceof Element &&
+        event.target.closest('input, textarea, select, [contenteditable], .editor') !== null;
       if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       field.current?.focus();

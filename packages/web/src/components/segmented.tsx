@@ -9,10 +9,15 @@ interface SegmentedProps<Value extends string> {
 export function Segmented<Value extends string>(props: SegmentedProps<Value>) {
   const { label, value, options, onChange } = props;
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot stand inside the line of a heading.
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot stand in the line of a heading.
     <div class="segmented" role="group" aria-label={label}>
       {options.map(([option, title]) => (
-        <button key={option} type="button" aria-pressed={option === value} onClick={() => onChange(option)}>
+        <button
+          key={option}
+          type="button"
+          aria-pressed={option === value}
+          onClick={() => onChange(option)}
+        >
           {title}
         </button>
       ))}

@@ -8,7 +8,11 @@ export function Skeleton({ lines = 1, height = '1.1rem' }: SkeletonProps) {
   return (
     <div class="stack" role="status" aria-label="Loading">
       {Array.from({ length: lines }, (_, line) => (
-        <span key={line} class="skeleton" style={{ height, width: `${100 - ((line * 17) % 40)}%` }} />
+        <span
+          key={line}
+          class="skeleton"
+          style={{ height, width: `${100 - ((line * 17) % 40)}%` }}
+        />
       ))}
     </div>
   );

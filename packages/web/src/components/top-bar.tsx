@@ -20,7 +20,13 @@ export function TopBar() {
           <DatasetChoice />
           <ConnectionBadge />
           {apiKey.value !== null && (
-            <button type="button" class="button quiet icon" aria-label="Forget the key" title="Forget the key" onClick={forgetKey}>
+            <button
+              type="button"
+              class="button quiet icon"
+              aria-label="Forget the key"
+              title="Forget the key"
+              onClick={forgetKey}
+            >
               <KeyIcon />
             </button>
           )}
@@ -55,7 +61,9 @@ function Navigation() {
       {entries.map(([title, name]) => {
         const needsDataset = name !== 'overview' && name !== 'docs';
         const href = needsDataset
-          ? dataset === '' ? '/' : pagePath[name](dataset)
+          ? dataset === ''
+            ? '/'
+            : pagePath[name](dataset)
           : pagePath[name]();
         const isCurrent = name === (page === '' ? 'overview' : page);
         return (
@@ -76,7 +84,8 @@ function DatasetChoice() {
   const change = (name: string) => {
     chooseDataset(name);
     const [, page = '', , rest] = place.value.path.split('/');
-    if (page === 'live' || page === 'activity' || page === 'workbench') navigate(`/${page}/${name}`);
+    if (page === 'live' || page === 'activity' || page === 'workbench')
+      navigate(`/${page}/${name}`);
     else if (rest !== undefined && page !== 'docs') navigate(`/${page}/${name}/${rest}`);
   };
   return (

@@ -15,6 +15,10 @@ interface VirtualListProps {
   readonly renderRow: (row: number) => ComponentChildren;
   /** Drawn behind the visible rows, in the coordinates of the whole list. */
   readonly renderBehind?: (range: RowRange) => ComponentChildren;
+  /** Stays at the top while the rows scroll. */
+  readonly head?: ComponentChildren;
+  /** The width of the rows if they are wider than the list. */
+  readonly width?: string;
   readonly class?: string;
   /** Changes when the rows are others, so that the list starts at its top again. */
   readonly resetKey?: string;
@@ -30,14 +34,14 @@ const heightMax = 8_000_000;
 /** A scrolling list that has only its visible rows in the document. */
 export function VirtualList(props: VirtualListProps) {
   const { rowCount, rowHeight, label, renderRow, renderBehind, resetKey, addedAtTop = 0 } = props;
-  const box = useRef<HTMLDivElement>(null);
+  const box = useRef<HTMLElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
   useEffect(() => watchView(box.current, setView), []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other rows begin at the top.
+  // Other rows begin at the top.
   useLayoutEffect(() => {
     if (box.current !== null) box.current.scrollTop = 0;
   }, [resetKey]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once for each change of the rows.
+  // Runs once for each change of the rows.
   useLayoutEffect(() => {
     if (box.current !== null && box.current.scrollTop > rowHeight) {
       box.current.scrollTop += addedAtTop * rowHeight;
@@ -51,9 +55,19 @@ export function VirtualList(props: VirtualListProps) {
   const end = Math.min(rowCount, Math.ceil((top + view.height) / rowHeight) + spareRowCount);
   const offset = view.top - top;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable with the keyboard.
-    <div ref={box} class={`virtual ${props.class ?? ''}`} tabIndex={0} role="group" aria-label={label}>
-      <div class="virtual-size" style={{ height: `${shown}px` }}>
+    <section
+      ref={box}
+      class={`virtual ${props.class ?? ''}`}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable with the keyboard.
+      tabIndex={0}
+      aria-label={label}
+    >
+      {props.head !== undefined && (
+        <div class="virtual-head" style={{ minWidth: props.width ?? 'auto' }}>
+          {props.head}
+        </div>
+      )}
+      <div class="virtual-size" style={{ height: `${shown}px`, minWidth: props.width ?? 'auto' }}>
         <div class="virtual-rows" style={{ transform: `translateY(${offset}px)` }}>
           {renderBehind?.({ first, end })}
           {Array.from({ length: Math.max(0, end - first) }, (_, i) => (
@@ -67,7 +81,7 @@ export function VirtualList(props: VirtualListProps) {
           ))}
         </div>
       </div>
-    </div>
+    </section>
   );
 }
 
@@ -76,7 +90,10 @@ interface View {
   readonly height: number;
 }
 
-function watchView(box: HTMLDivElement | null, setView: (view: View) => void): (() => void) | undefined {
+function watchView(
+  box: HTMLElement | null,
+  setView: (view: View) => void,
+): (() => void) | undefined {
   if (box === null) return undefined;
   const read = () => setView({ top: box.scrollTop, height: box.clientHeight });
   const observer = new ResizeObserver(read);

@@ -36,10 +36,15 @@ export function describeInstruction(programId: string, data: string): DescribedI
 }
 
 /** Names an instruction from the discriminator alone, as the activity of a range lists it. */
-export function describeDiscriminator(programId: string, discriminator: string): string | undefined {
+export function describeDiscriminator(
+  programId: string,
+  discriminator: string,
+): string | undefined {
   const native = nativePrograms[programId];
   if (native !== undefined) {
-    const bytes = Uint8Array.from(discriminator.slice(2).match(/../g) ?? [], (hex) => Number.parseInt(hex, 16));
+    const bytes = Uint8Array.from(discriminator.slice(2).match(/../g) ?? [], (hex) =>
+      Number.parseInt(hex, 16),
+    );
     return native.instructions[readNumber(bytes, native.numberBytes)];
   }
   if (discriminator === anchorEvent) return 'Event';
@@ -57,36 +62,47 @@ function view(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+/** Reads one argument: its label and its value as text. */
+type ReadArgument = (bytes: Uint8Array) => readonly [string, string] | undefined;
+
+const readU64 = (bytes: Uint8Array, at: number): bigint | undefined =>
+  bytes.length >= at + 8 ? view(bytes).getBigUint64(at, true) : undefined;
+
+const readLamports: ReadArgument = (bytes) => {
+  const lamports = readU64(bytes, 4);
+  return lamports === undefined ? undefined : ['lamports', formatLamports(lamports)];
+};
+
+const readAmount: ReadArgument = (bytes) => {
+  const amount = readU64(bytes, 1);
+  return amount === undefined ? undefined : ['amount', formatInteger(amount)];
+};
+
+/** The arguments worth showing, by program and instruction. */
+const argumentReaders: Readonly<Record<string, ReadArgument>> = {
+  'System Transfer': readLamports,
+  'System CreateAccount': readLamports,
+  'Stake Withdraw': readLamports,
+  'Compute Budget SetComputeUnitLimit': (bytes) =>
+    bytes.length < 5 ? undefined : ['units', formatInteger(view(bytes).getUint32(1, true))],
+  'Compute Budget SetComputeUnitPrice': (bytes) => {
+    const price = readU64(bytes, 1);
+    return price === undefined ? undefined : ['micro-lamports per unit', formatInteger(price)];
+  },
+  'Memo Memo': (bytes) => ['text', new TextDecoder().decode(bytes)],
+};
+
+const tokenAmounts = /^(Transfer|MintTo|Burn|Approve)(Checked)?$/;
+
 function readDetails(
   program: string,
   name: string | undefined,
   bytes: Uint8Array,
 ): readonly (readonly [string, string])[] {
-  const u64 = (at: number) => (bytes.length >= at + 8 ? view(bytes).getBigUint64(at, true) : undefined);
-  const amountOf = (at: number) => {
-    const amount = u64(at);
-    return amount === undefined ? [] : ([['amount', formatInteger(amount)]] as const);
-  };
-  if (program === 'System' && (name === 'Transfer' || name === 'CreateAccount')) {
-    const lamports = u64(4);
-    return lamports === undefined ? [] : [['lamports', formatLamports(lamports)]];
-  }
-  if (program === 'Stake' && name === 'Withdraw') {
-    const lamports = u64(4);
-    return lamports === undefined ? [] : [['lamports', formatLamports(lamports)]];
-  }
-  if (program.startsWith('Token')) {
-    return /^(Transfer|MintTo|Burn|Approve)(Checked)?$/.test(name ?? '') ? amountOf(1) : [];
-  }
-  if (program === 'Compute Budget' && bytes.length >= 5) {
-    if (name === 'SetComputeUnitLimit') return [['units', formatInteger(view(bytes).getUint32(1, true))]];
-    const price = u64(1);
-    if (name === 'SetComputeUnitPrice' && price !== undefined) {
-      return [['micro-lamports per unit', formatInteger(price)]];
-    }
-  }
-  if (program === 'Memo') return [['text', new TextDecoder().decode(bytes)]];
-  return [];
+  const isTokenAmount = program.startsWith('Token') && tokenAmounts.test(name ?? '');
+  const read = isTokenAmount ? readAmount : argumentReaders[`${program} ${name}`];
+  const detail = read?.(bytes);
+  return detail === undefined ? [] : [detail];
 }
 
 const roles: Readonly<Record<string, readonly string[]>> = {

@@ -79,7 +79,11 @@ export function explainError(err: object, failedProgram: string | undefined): Ex
   if (typeof cause === 'object' && cause !== null && 'Custom' in cause) {
     const code = Number(cause.Custom);
     const meaning = customMeaning(code, failedProgram);
-    return { title, instruction, text: `The program returned its error ${code} (0x${code.toString(16)})${meaning}` };
+    return {
+      title,
+      instruction,
+      text: `The program returned its error ${code} (0x${code.toString(16)})${meaning}`,
+    };
   }
   const cut = typeof cause === 'string' ? cause : (Object.keys(cause ?? {})[0] ?? 'Error');
   return { title, instruction, text: `${spaced(cut)}. ${instructionErrors[cut] ?? ''}`.trim() };
@@ -97,7 +101,9 @@ function customMeaning(code: number, program: string | undefined): string {
 }
 
 function describeRest(detail: unknown): string {
-  return detail === null || detail === undefined ? 'The ledger rejected the transaction.' : writeJson(detail);
+  return detail === null || detail === undefined
+    ? 'The ledger rejected the transaction.'
+    : writeJson(detail);
 }
 
 /** Returns `InvalidAccountData` as `Invalid account data`. */

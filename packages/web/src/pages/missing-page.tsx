@@ -6,7 +6,10 @@ export function MissingPage() {
   return (
     <div class="panel">
       <Notice title="There is no such page">
-        <p>The address is not one of this application. The search above takes slots, signatures, addresses and times.</p>
+        <p>
+          The address is not one of this application. The search above takes slots, signatures,
+          addresses and times.
+        </p>
         <a class="button" href="/">
           To the overview
         </a>

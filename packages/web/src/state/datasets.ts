@@ -1,6 +1,7 @@
 /** The datasets and their status, read again every second while the page is visible. */
-import { listDatasets } from '@sluice/client';
+
 import { computed, signal } from '@preact/signals';
+import { listDatasets } from '@sluice/client';
 import { clock } from '../base/clock.ts';
 import { clientOf } from './clients.ts';
 import { apiKey, connection, keyState, watchedFetch } from './connection.ts';

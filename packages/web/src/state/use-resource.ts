@@ -19,7 +19,7 @@ export function useResource<Value>(
   });
   const [attempt, setAttempt] = useState(0);
   const version = keyVersion.value;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `key` stands for everything that `load` depends on.
+  // `key` stands for everything that `load` depends on.
   useEffect(() => {
     const stop = new AbortController();
     setState({ kind: 'loading', of: key });

@@ -6,7 +6,12 @@ import { Notice } from '../../components/notice.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { mintSymbol } from '../../ledger/address-names.ts';
-import { programsOf, signatureOf, splitBlock, type TransactionView } from '../../ledger/transaction-view.ts';
+import {
+  programsOf,
+  signatureOf,
+  splitBlock,
+  type TransactionView,
+} from '../../ledger/transaction-view.ts';
 import { useHistory } from './use-history.ts';
 
 interface AccountHistoryProps {
@@ -47,7 +52,9 @@ export function AccountHistory({ dataset, address }: AccountHistoryProps) {
           </button>
         </p>
       )}
-      {isComplete && entries.length > 0 && <p class="panel-body muted small">This is the oldest one that is stored.</p>}
+      {isComplete && entries.length > 0 && (
+        <p class="panel-body muted small">This is the oldest one that is stored.</p>
+      )}
     </Panel>
   );
 }
@@ -86,7 +93,9 @@ function Entry({ dataset, address, entry }: EntryProps) {
       </span>
       <span class="history-time">
         <SlotLink dataset={dataset} slot={entry.header.number} />{' '}
-        <span class="muted small">{entry.header.timestamp === null ? '' : formatTime(entry.header.timestamp)}</span>
+        <span class="muted small">
+          {entry.header.timestamp === null ? '' : formatTime(entry.header.timestamp)}
+        </span>
       </span>
     </li>
   );

@@ -5,8 +5,10 @@ import { Notice } from '../../components/notice.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import { addressName } from '../../ledger/address-names.ts';
 import type { PageProps } from '../../routes.ts';
+import { statusOf } from '../../state/datasets.ts';
 import { pagePath } from '../../state/router.ts';
 import { workbenchLink } from '../workbench/query-link.ts';
+import { queryAccount } from '../workbench/sample-queries.ts';
 import { AccountHistory } from './account-history.tsx';
 import './account.css';
 
@@ -24,6 +26,7 @@ export function AccountPage({ parameters }: PageProps) {
     );
   }
   const name = addressName(address);
+  const start = statusOf(dataset)?.start_block ?? 0;
   return (
     <div class="stack">
       <div class="page-head">
@@ -38,7 +41,10 @@ export function AccountPage({ parameters }: PageProps) {
           <a class="button" href={pagePath.program(dataset, address)}>
             As a program
           </a>
-          <a class="button" href={workbenchLink(dataset, accountQuery(address))}>
+          <a
+            class="button"
+            href={workbenchLink(dataset, queryAccount(address, { fromBlock: start }))}
+          >
             Query its transactions
           </a>
         </div>
@@ -46,17 +52,4 @@ export function AccountPage({ parameters }: PageProps) {
       <AccountHistory key={`${dataset}/${address}`} dataset={dataset} address={address} />
     </div>
   );
-}
-
-function accountQuery(address: string): object {
-  return {
-    fromBlock: 0,
-    fields: {
-      block: { number: true, timestamp: true },
-      transaction: { transactionIndex: true, signatures: true, err: true, fee: true },
-      balance: { transactionIndex: true, account: true, pre: true, post: true },
-    },
-    transactions: [{ mentionsAccount: [address] }],
-    balances: [{ account: [address] }],
-  };
 }

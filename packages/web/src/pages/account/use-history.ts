@@ -29,14 +29,15 @@ export function useHistory(dataset: string, address: string): History {
   const [isLoading, setLoading] = useState(true);
   const [error, setError] = useState<unknown>(undefined);
   const version = keyVersion.value;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each wanted page is read once.
+  // Each wanted page is read once.
   useEffect(() => {
     const stop = new AbortController();
     setLoading(true);
     setError(undefined);
     readPage(dataset, { address, before: pages.next ?? undefined, signal: stop.signal })
       .then((page) => {
-        if (!stop.signal.aborted) setPages({ entries: [...pages.entries, ...page.entries], next: page.next });
+        if (!stop.signal.aborted)
+          setPages({ entries: [...pages.entries, ...page.entries], next: page.next });
       })
       .catch((fault: unknown) => {
         if (!stop.signal.aborted) setError(fault);

@@ -20,7 +20,9 @@ export function BlockPage({ parameters }: PageProps) {
   const [dataset = '', slotText = ''] = parameters;
   const slot = Number(slotText);
   useTitle(`Block ${formatInteger(slot)}`);
-  const found = useResource(`${dataset}/${slot}`, (signal) => clientOf(dataset).block(slot, { signal }));
+  const found = useResource(`${dataset}/${slot}`, (signal) =>
+    clientOf(dataset).block(slot, { signal }),
+  );
   if (found.kind === 'loading') return <PanelSkeleton lines={14} />;
   if (found.kind === 'failed') {
     const code = isSluiceError(found.error) ? found.error.reply?.code : undefined;
@@ -44,7 +46,9 @@ export function BlockPage({ parameters }: PageProps) {
           </p>
         </div>
         <div class="row">
-          <span class={isFinalized ? 'badge ok' : 'badge'}>{isFinalized ? 'Finalized' : 'Unfinalized'}</span>
+          <span class={isFinalized ? 'badge ok' : 'badge'}>
+            {isFinalized ? 'Finalized' : 'Unfinalized'}
+          </span>
           <a class="button" href={pagePath.block(dataset, header.parentSlot)} rel="prev">
             Parent
           </a>
@@ -55,8 +59,12 @@ export function BlockPage({ parameters }: PageProps) {
       </div>
       <div class="panel panel-body">
         <dl class="facts">
-          <Fact label="Time">{header.timestamp === null ? 'unknown' : formatTime(header.timestamp)}</Fact>
-          <Fact label="Height">{header.height === null ? 'unknown' : formatInteger(header.height)}</Fact>
+          <Fact label="Time">
+            {header.timestamp === null ? 'unknown' : formatTime(header.timestamp)}
+          </Fact>
+          <Fact label="Height">
+            {header.height === null ? 'unknown' : formatInteger(header.height)}
+          </Fact>
           <Fact label="Parent slot">
             <SlotLink dataset={dataset} slot={header.parentSlot} />
           </Fact>

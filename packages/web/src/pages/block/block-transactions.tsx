@@ -21,11 +21,19 @@ interface BlockTransactionsProps {
 export function BlockTransactions({ dataset, views }: BlockTransactionsProps) {
   const [filter, setFilter] = useState<Filter>('all');
   const shown = useMemo(
-    () => views.filter(({ transaction: { err } }) => filter === 'all' || (err === null) === (filter === 'succeeded')),
+    () =>
+      views.filter(
+        ({ transaction: { err } }) =>
+          filter === 'all' || (err === null) === (filter === 'succeeded'),
+      ),
     [views, filter],
   );
   const unitsMax = useMemo(
-    () => views.reduce((max, { transaction }) => bigger(max, transaction.computeUnitsConsumed ?? 0n), 1n),
+    () =>
+      views.reduce(
+        (max, { transaction }) => bigger(max, transaction.computeUnitsConsumed ?? 0n),
+        1n,
+      ),
     [views],
   );
   const aside = (
@@ -44,10 +52,15 @@ export function BlockTransactions({ dataset, views }: BlockTransactionsProps) {
     <Panel title="Transactions" aside={aside} flush>
       {shown.length === 0 ? (
         <p class="panel-body muted">
-          {filter === 'all' ? 'The block has no transactions that this dataset stores.' : `No transaction ${filter}.`}
+          {filter === 'all'
+            ? 'The block has no transactions that this dataset stores.'
+            : `No transaction ${filter}.`}
         </p>
       ) : (
-        <div class="tx-list" style={{ height: `${Math.min(shown.length, visibleRowCount) * rowHeight + 2}px` }}>
+        <div
+          class="tx-list"
+          style={{ height: `${Math.min(shown.length, visibleRowCount) * rowHeight + 2}px` }}
+        >
           <VirtualList
             label="Transactions of the block"
             rowCount={shown.length}
@@ -55,7 +68,9 @@ export function BlockTransactions({ dataset, views }: BlockTransactionsProps) {
             resetKey={filter}
             renderRow={(row) => {
               const view = shown[row];
-              return view === undefined ? null : <Row dataset={dataset} view={view} unitsMax={unitsMax} />;
+              return view === undefined ? null : (
+                <Row dataset={dataset} view={view} unitsMax={unitsMax} />
+              );
             }}
           />
         </div>
@@ -89,7 +104,9 @@ function Row({ dataset, view, unitsMax }: RowProps) {
         {programs.slice(0, shownProgramCount).map((id) => (
           <AddressLink key={id} dataset={dataset} address={id} />
         ))}
-        {programs.length > shownProgramCount && <span class="muted">+{programs.length - shownProgramCount}</span>}
+        {programs.length > shownProgramCount && (
+          <span class="muted">+{programs.length - shownProgramCount}</span>
+        )}
       </span>
       <span class="tx-units">
         <span class="bar-track" aria-hidden="true">

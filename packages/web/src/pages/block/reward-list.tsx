@@ -43,9 +43,13 @@ export function RewardList({ dataset, rewards }: RewardListProps) {
                   <AddressLink dataset={dataset} address={reward.pubKey} />
                 </td>
                 <td>{reward.rewardType ?? '–'}</td>
-                <td class={reward.lamports < 0n ? 'number bad' : 'number ok'}>{formatChange(reward.lamports, 9)}</td>
+                <td class={reward.lamports < 0n ? 'number bad' : 'number ok'}>
+                  {formatChange(reward.lamports, 9)}
+                </td>
                 <td class="number">{formatLamports(reward.postBalance)}</td>
-                <td class="number">{reward.commission === null ? '–' : `${reward.commission} %`}</td>
+                <td class="number">
+                  {reward.commission === null ? '–' : `${reward.commission} %`}
+                </td>
               </tr>
             ))}
           </tbody>

@@ -24,7 +24,13 @@ export function BlockFlow({ dataset, chain }: BlockFlowProps) {
     ({ block }) => !block.isOrphaned && block.number <= (chain.finalized ?? -1),
   );
   const behind = (range: RowRange) => (
-    <BranchGraph placed={placed} range={range} width={width} rowHeight={rowHeight} finalizedRow={finalizedRow} />
+    <BranchGraph
+      placed={placed}
+      range={range}
+      width={width}
+      rowHeight={rowHeight}
+      finalizedRow={finalizedRow}
+    />
   );
   return (
     <section class="panel" aria-label="Blocks">
@@ -65,7 +71,10 @@ interface FlowRowProps {
 function FlowRow({ entry: { block }, dataset, indent, share, isFinalized }: FlowRowProps) {
   const skipped = block.number - block.parentSlot - 1;
   return (
-    <div class={block.isOrphaned ? 'flow-row orphaned' : 'flow-row'} style={{ paddingLeft: `${indent}px` }}>
+    <div
+      class={block.isOrphaned ? 'flow-row orphaned' : 'flow-row'}
+      style={{ paddingLeft: `${indent}px` }}
+    >
       <span class="flow-slot">
         {block.isOrphaned ? (
           <s>{formatInteger(block.number)}</s>
@@ -80,7 +89,9 @@ function FlowRow({ entry: { block }, dataset, indent, share, isFinalized }: Flow
         <span class="bar" style={{ width: `${Math.max(1, share * 100)}%` }} />
       </span>
       <span class="flow-count">{plural(block.transactionCount, 'tx', 'txs')}</span>
-      <span class="flow-time muted">{block.timestamp === null ? '' : formatTime(block.timestamp)}</span>
+      <span class="flow-time muted">
+        {block.timestamp === null ? '' : formatTime(block.timestamp)}
+      </span>
       <span class="flow-state">
         {block.isOrphaned ? (
           <span class="badge bad">Orphaned</span>

@@ -22,7 +22,9 @@ export function graphWidth(laneCount: number): number {
 export function BranchGraph({ placed, range, width, rowHeight, finalizedRow }: BranchGraphProps) {
   const x = (lane: number) => margin + lane * laneWidth;
   const y = (row: number) => (row + 0.5) * rowHeight;
-  const visible = placed.slice(range.first, range.end).map((entry, i) => ({ entry, row: range.first + i }));
+  const visible = placed
+    .slice(range.first, range.end)
+    .map((entry, i) => ({ entry, row: range.first + i }));
   // A line that passes through starts at a block above and ends at a parent below the visible part.
   const passing = placed
     .slice(0, range.first)
@@ -30,12 +32,7 @@ export function BranchGraph({ placed, range, width, rowHeight, finalizedRow }: B
     .filter(({ entry }) => (entry.parent?.row ?? -1) >= range.first);
   return (
     <>
-      <svg
-        class="graph"
-        width={width}
-        height={placed.length * rowHeight}
-        aria-hidden="true"
-      >
+      <svg class="graph" width={width} height={placed.length * rowHeight} aria-hidden="true">
         {[...passing, ...visible].map(({ entry: { block, lane, parent }, row }) => {
           const end = parent ?? { row: placed.length, lane };
           const bend = y(end.row) - rowHeight * 0.7;
@@ -43,7 +40,9 @@ export function BranchGraph({ placed, range, width, rowHeight, finalizedRow }: B
             end.lane === lane
               ? `M${x(lane)},${y(row)}V${y(end.row)}`
               : `M${x(lane)},${y(row)}V${bend}C${x(lane)},${y(end.row)} ${x(end.lane)},${bend} ${x(end.lane)},${y(end.row)}`;
-          return <path key={block.hash} d={path} class={block.isOrphaned ? 'edge orphaned' : 'edge'} />;
+          return (
+            <path key={block.hash} d={path} class={block.isOrphaned ? 'edge orphaned' : 'edge'} />
+          );
         })}
         {visible.map(({ entry: { block, lane }, row }) =>
           block.isOrphaned ? (

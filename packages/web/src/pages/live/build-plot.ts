@@ -21,10 +21,19 @@ export function buildPlot(box: HTMLElement, data: [number[], number[]], height: 
       legend: { show: false },
       cursor: { y: false },
       scales: { x: { time: false }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-      axes: [{ ...axis, size: 30 }, { ...axis, size: 50 }],
+      axes: [
+        { ...axis, size: 30 },
+        { ...axis, size: 50 },
+      ],
       series: [
         { label: 'Slot' },
-        { label: 'Transactions', stroke: line, fill: `${line}22`, width: 1.5, points: { show: false } },
+        {
+          label: 'Transactions',
+          stroke: line,
+          fill: `${line}22`,
+          width: 1.5,
+          points: { show: false },
+        },
       ],
     },
     data,

@@ -49,7 +49,10 @@ export function layOutBranches(blocks: readonly LiveBlock[]): BranchLayout {
 function chooseLane(
   block: LiveBlock,
   parentRow: number,
-  { lanes, topRows }: { readonly lanes: ReadonlyMap<string, number>; readonly topRows: readonly number[] },
+  {
+    lanes,
+    topRows,
+  }: { readonly lanes: ReadonlyMap<string, number>; readonly topRows: readonly number[] },
 ): number {
   const parentLane = lanes.get(block.parentHash ?? '') ?? 0;
   if (parentLane > 0 && topRows[parentLane] === parentRow) return parentLane;

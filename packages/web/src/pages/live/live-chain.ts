@@ -45,6 +45,8 @@ export function appendBlocks(
 export function rollBack(chain: LiveChain, to: number): LiveChain {
   const isVoid = ({ number, isOrphaned }: LiveBlock) => number > to && !isOrphaned;
   if (!chain.blocks.some(isVoid)) return { ...chain, addedCount: 0 };
-  const blocks = chain.blocks.map((block) => (isVoid(block) ? { ...block, isOrphaned: true } : block));
+  const blocks = chain.blocks.map((block) =>
+    isVoid(block) ? { ...block, isOrphaned: true } : block,
+  );
   return { ...chain, blocks, forkCount: chain.forkCount + 1, addedCount: 0 };
 }

@@ -22,7 +22,8 @@ export function LivePage({ parameters }: PageProps) {
         <div>
           <h1>Live</h1>
           <p>
-            New blocks of {dataset} as they are stored. A fork shows as a branch whose blocks are crossed out.
+            New blocks of {dataset} as they are stored. A fork shows as a branch whose blocks are
+            crossed out.
           </p>
         </div>
         <button
@@ -56,7 +57,8 @@ function newCount(paused: LiveChain, chain: LiveChain): number {
 function LiveFigures({ chain }: { readonly chain: LiveChain }) {
   const head = chain.blocks.find(({ isOrphaned }) => !isOrphaned);
   const orphanedCount = chain.blocks.filter(({ isOrphaned }) => isOrphaned).length;
-  const distance = head === undefined || chain.finalized === null ? null : head.number - chain.finalized;
+  const distance =
+    head === undefined || chain.finalized === null ? null : head.number - chain.finalized;
   return (
     <dl class="panel figures live-figures">
       <div>

@@ -15,7 +15,7 @@ export function TransactionPlot({ blocks }: { readonly blocks: readonly LiveBloc
   const latest = useRef(data);
   latest.current = data;
   const dark = isDark.value;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours follow the theme.
+  // The colours follow the theme.
   useEffect(() => {
     const stop = new AbortController();
     const open = async () => {

@@ -1,7 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { clientOf } from '../../state/clients.ts';
 import { keyVersion } from '../../state/connection.ts';
-import { appendBlocks, emptyChain, type LiveBlock, type LiveChain, rollBack } from './live-chain.ts';
+import {
+  appendBlocks,
+  emptyChain,
+  type LiveBlock,
+  type LiveChain,
+  rollBack,
+} from './live-chain.ts';
 
 /** Blocks below the head to begin with. */
 const firstBlockCount = 80;
@@ -15,7 +21,7 @@ export interface LiveState {
 export function useLiveChain(dataset: string): LiveState {
   const [state, setState] = useState<LiveState>({ chain: emptyChain, error: undefined });
   const version = keyVersion.value;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new key starts again.
+  // A new key starts again.
   useEffect(() => {
     const stop = new AbortController();
     setState({ chain: emptyChain, error: undefined });

@@ -31,7 +31,9 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
               Healthy
             </span>
           )}
-          <span class={isLive ? 'badge accent' : 'badge'}>{isLive ? 'Follows a ledger' : 'Not fed'}</span>
+          <span class={isLive ? 'badge accent' : 'badge'}>
+            {isLive ? 'Follows a ledger' : 'Not fed'}
+          </span>
         </div>
       </div>
       <div class="panel-body stack">
@@ -39,7 +41,11 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
           <div>
             <dt>Head</dt>
             <dd>
-              {head === null ? '–' : <a href={pagePath.block(dataset, head.number)}>{formatInteger(head.number)}</a>}
+              {head === null ? (
+                '–'
+              ) : (
+                <a href={pagePath.block(dataset, head.number)}>{formatInteger(head.number)}</a>
+              )}
             </dd>
           </div>
           <div>
@@ -54,7 +60,9 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
           <div>
             <dt>Lag</dt>
             <dd class={isLate(status) ? 'warn' : ''}>
-              {status.head_lag_seconds === null ? '–' : `${formatInteger(status.head_lag_seconds)} s`}
+              {status.head_lag_seconds === null
+                ? '–'
+                : `${formatInteger(status.head_lag_seconds)} s`}
             </dd>
           </div>
         </dl>
@@ -75,7 +83,9 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
           </div>
           <div>
             <dt>Behind its sources</dt>
-            <dd>{status.behind_slots === null ? '–' : `${formatInteger(status.behind_slots)} slots`}</dd>
+            <dd>
+              {status.behind_slots === null ? '–' : `${formatInteger(status.behind_slots)} slots`}
+            </dd>
           </div>
           <div>
             <dt>Vote transactions</dt>

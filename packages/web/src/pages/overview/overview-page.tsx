@@ -26,8 +26,8 @@ export function OverviewPage() {
         <div class="panel">
           <Notice title="No dataset is being served">
             <p>
-              A dataset appears here once it is open and has its first block. <a href="/docs/cli">The commands</a>{' '}
-              say how to follow a node or import blocks.
+              A dataset appears here once it is open and has its first block.{' '}
+              <a href="/docs/cli">The commands</a> say how to follow a node or import blocks.
             </p>
           </Notice>
         </div>

@@ -12,7 +12,11 @@ export function RatePanel({ dataset, head, start }: RatePanelProps) {
   const series = useRates(dataset, head, start);
   return (
     <div class="rates">
-      <Rate title="Blocks per second" values={series.map(({ blocks }) => blocks)} color="var(--plot-1)" />
+      <Rate
+        title="Blocks per second"
+        values={series.map(({ blocks }) => blocks)}
+        color="var(--plot-1)"
+      />
       <Rate
         title="Transactions per second"
         values={series.map(({ transactions }) => transactions)}

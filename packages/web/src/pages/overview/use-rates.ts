@@ -20,7 +20,11 @@ const blockCountMax = 400;
  * Returns blocks and transactions per second of the last minute, by the time of the blocks. The newest sample is incomplete
  * and left out.
  */
-export function useRates(dataset: string, head: number | null, start: number): readonly RateSample[] {
+export function useRates(
+  dataset: string,
+  head: number | null,
+  start: number,
+): readonly RateSample[] {
   const samples = useRef<Map<number, RateSample>>(new Map());
   const next = useRef<number | undefined>(undefined);
   const isReading = useRef(false);

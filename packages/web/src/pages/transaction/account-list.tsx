@@ -18,10 +18,14 @@ interface AccountListProps {
 export function AccountList({ dataset, transaction }: AccountListProps) {
   const rows = listAccounts(transaction);
   return (
-    <Panel title="Accounts" aside={<span class="muted small">{plural(rows.length, 'account')}</span>} flush>
+    <Panel
+      title="Accounts"
+      aside={<span class="muted small">{plural(rows.length, 'account')}</span>}
+      flush
+    >
       <ol class="plain account-table">
         {rows.map(({ address, isSigner, isWritable, isLoaded }, i) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the place of an account is what instructions refer to.
+          // The place of an account is what instructions refer to.
           <li key={i}>
             <span class="muted account-index">{i}</span>
             <AddressLink dataset={dataset} address={address} full />
@@ -51,5 +55,9 @@ function listAccounts(transaction: Transaction): readonly AccountRow[] {
   }));
   const loaded = (addresses: readonly string[], isWritable: boolean) =>
     addresses.map((address) => ({ address, isSigner: false, isWritable, isLoaded: true }));
-  return [...fixed, ...loaded(loadedAddresses.writable, true), ...loaded(loadedAddresses.readonly, false)];
+  return [
+    ...fixed,
+    ...loaded(loadedAddresses.writable, true),
+    ...loaded(loadedAddresses.readonly, false),
+  ];
 }

@@ -27,7 +27,11 @@ export function BalanceChanges({ dataset, view }: BalanceChangesProps) {
   return (
     <Panel
       title="Balance changes"
-      aside={<span class="muted small">{rows.length - changed.length} token balances did not change</span>}
+      aside={
+        <span class="muted small">
+          {rows.length - changed.length} token balances did not change
+        </span>
+      }
       flush
     >
       {changed.length === 0 ? (

@@ -13,7 +13,11 @@ interface CallTreeProps {
 export function CallTree({ dataset, view }: CallTreeProps) {
   const total = view.transaction.computeUnitsConsumed ?? 0n;
   return (
-    <Panel title="Calls" aside={<span class="muted small">bars: share of the compute units, calls included</span>} flush>
+    <Panel
+      title="Calls"
+      aside={<span class="muted small">bars: share of the compute units, calls included</span>}
+      flush
+    >
       {view.instructions.length === 0 ? (
         <p class="panel-body muted">The transaction has no instructions.</p>
       ) : (
@@ -39,16 +43,23 @@ interface CallProps {
 }
 
 function Call({ dataset, instruction, total }: CallProps) {
-  const { instructionAddress, programId, data, accounts, error, computeUnitsConsumed } = instruction;
+  const { instructionAddress, programId, data, accounts, error, computeUnitsConsumed } =
+    instruction;
   const { program, name, details, roles } = describeInstruction(programId, data);
   const depth = instructionAddress.length - 1;
   return (
-    <li class={`call${error === null ? '' : ' failed'}${depth === 0 ? '' : ' nested'}`} style={{ '--depth': String(depth) }}>
+    <li
+      class={`call${error === null ? '' : ' failed'}${depth === 0 ? '' : ' nested'}`}
+      style={{ '--depth': String(depth) }}
+    >
       <details>
         <summary>
-          <span class="call-place muted">{instructionAddress.map((index) => index + 1).join('.')}</span>
+          <span class="call-place muted">
+            {instructionAddress.map((index) => index + 1).join('.')}
+          </span>
           <span class="call-name">
-            <strong>{program ?? shorten(programId)}</strong> {name ?? <code>{instruction.d8 ?? instruction.d1 ?? 'no data'}</code>}
+            <strong>{program ?? shorten(programId)}</strong>{' '}
+            {name ?? <code>{instruction.d8 ?? instruction.d1 ?? 'no data'}</code>}
             {details.map(([label, value]) => (
               <span key={label} class="call-detail">
                 {label} <b>{value}</b>
@@ -70,7 +81,7 @@ function Call({ dataset, instruction, total }: CallProps) {
             ) : (
               <ol class="account-rows">
                 {accounts.map((address, i) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: an address may occur twice; its place tells them apart.
+                  // An address may occur twice; its place tells them apart.
                   <li key={i}>
                     <AddressLink dataset={dataset} address={address} full />
                     {roles[i] !== undefined && <span class="badge">{roles[i]}</span>}

@@ -12,7 +12,9 @@ export function LogList({ view }: { readonly view: TransactionView }) {
   return (
     <Panel
       title="Logs"
-      aside={transaction.hasDroppedLogMessages && <span class="badge warn">the ledger cut the log</span>}
+      aside={
+        transaction.hasDroppedLogMessages && <span class="badge warn">the ledger cut the log</span>
+      }
       flush
     >
       {shown.length === 0 ? (
@@ -23,7 +25,10 @@ export function LogList({ view }: { readonly view: TransactionView }) {
             const previous = shown[i - 1];
             const isNew = previous?.instructionAddress.join() !== log.instructionAddress.join();
             return (
-              <li key={log.logIndex} style={{ '--depth': String(log.instructionAddress.length - 1) }}>
+              <li
+                key={log.logIndex}
+                style={{ '--depth': String(log.instructionAddress.length - 1) }}
+              >
                 <span class="log-program muted">
                   {isNew && (programName(log.programId) ?? shorten(log.programId))}
                 </span>
@@ -34,7 +39,9 @@ export function LogList({ view }: { readonly view: TransactionView }) {
         </ol>
       )}
       {logs.length > shown.length && (
-        <p class="panel-body muted">{logs.length - shown.length} more lines are in the raw records.</p>
+        <p class="panel-body muted">
+          {logs.length - shown.length} more lines are in the raw records.
+        </p>
       )}
     </Panel>
   );

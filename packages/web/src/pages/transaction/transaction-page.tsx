@@ -1,8 +1,8 @@
+import { shorten } from '../../base/format.ts';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { PanelSkeleton } from '../../components/skeleton.tsx';
 import { useTitle } from '../../components/use-title.ts';
-import { shorten } from '../../base/format.ts';
 import { splitBlock } from '../../ledger/transaction-view.ts';
 import type { PageProps } from '../../routes.ts';
 import { clientOf } from '../../state/clients.ts';
@@ -26,8 +26,8 @@ export function TransactionPage({ parameters }: PageProps) {
         <Notice title="No transaction has this signature">
           <p class="hash">{signature}</p>
           <p>
-            {dataset} holds no such transaction: it may be in another dataset, below the first stored slot, on a branch
-            that was orphaned, or a vote, which most datasets do not store.
+            {dataset} holds no such transaction: it may be in another dataset, below the first
+            stored slot, on a branch that was orphaned, or a vote, which most datasets do not store.
           </p>
           <a class="button" href={pagePath.live(dataset)}>
             Watch the newest blocks

@@ -5,6 +5,7 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { Fact } from '../../components/facts.tsx';
 import { AddressLink, SlotLink } from '../../components/ledger-links.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { RawText } from '../../components/raw-text.tsx';
 import { explainError } from '../../ledger/explain-error.ts';
 import { failedProgram, signatureOf, type TransactionView } from '../../ledger/transaction-view.ts';
 import { AccountList } from './account-list.tsx';
@@ -41,9 +42,7 @@ export function TransactionSections({ dataset, header, view }: TransactionSectio
       <Panel title="Raw records">
         <details>
           <summary>Everything that the dataset holds about this transaction, as JSON</summary>
-          <pre class="raw" tabIndex={0}>
-            {writeJson(view, 2)}
-          </pre>
+          <RawText text={writeJson(view, 2)} />
         </details>
       </Panel>
     </div>
@@ -60,7 +59,9 @@ function StateBadges({ header, isFailed }: StateBadgesProps) {
   return (
     <div class="row">
       <span class={isFailed ? 'badge bad' : 'badge ok'}>{isFailed ? 'Failed' : 'Succeeded'}</span>
-      <span class={isFinalized ? 'badge ok' : 'badge'}>{isFinalized ? 'Finalized' : 'Unfinalized'}</span>
+      <span class={isFinalized ? 'badge ok' : 'badge'}>
+        {isFinalized ? 'Finalized' : 'Unfinalized'}
+      </span>
     </div>
   );
 }
@@ -71,7 +72,8 @@ function TransactionError({ view }: { readonly view: TransactionView }) {
   const { title, text } = explainError(err, failedProgram(view));
   return (
     <div class="callout bad">
-      <strong>{title}.</strong> {text} <span class="muted">It changed nothing but the balance of its fee payer.</span>
+      <strong>{title}.</strong> {text}{' '}
+      <span class="muted">It changed nothing but the balance of its fee payer.</span>
     </div>
   );
 }
@@ -85,12 +87,20 @@ function TransactionFacts({ dataset, header, view }: TransactionSectionsProps) {
           <SlotLink dataset={dataset} slot={header.number} />{' '}
           <span class="muted">#{formatInteger(transaction.transactionIndex)}</span>
         </Fact>
-        <Fact label="Time">{header.timestamp === null ? 'unknown' : formatTime(header.timestamp)}</Fact>
-        <Fact label="Fee">{transaction.fee === null ? 'unknown' : formatLamports(transaction.fee)}</Fact>
-        <Fact label="Compute units">
-          {transaction.computeUnitsConsumed === null ? 'unknown' : formatInteger(transaction.computeUnitsConsumed)}
+        <Fact label="Time">
+          {header.timestamp === null ? 'unknown' : formatTime(header.timestamp)}
         </Fact>
-        <Fact label="Version">{transaction.version === -1 ? 'legacy' : String(transaction.version)}</Fact>
+        <Fact label="Fee">
+          {transaction.fee === null ? 'unknown' : formatLamports(transaction.fee)}
+        </Fact>
+        <Fact label="Compute units">
+          {transaction.computeUnitsConsumed === null
+            ? 'unknown'
+            : formatInteger(transaction.computeUnitsConsumed)}
+        </Fact>
+        <Fact label="Version">
+          {transaction.version === -1 ? 'legacy' : String(transaction.version)}
+        </Fact>
         <Fact label="Instructions">{formatInteger(view.instructions.length)}</Fact>
         <Fact label="Fee payer" wide>
           <AddressLink dataset={dataset} address={transaction.feePayer} full />

@@ -20,7 +20,9 @@ export function decodeQuery(hash: string): string | undefined {
   if (!hash.startsWith(prefix)) return undefined;
   try {
     const binary = atob(hash.slice(prefix.length).replaceAll('-', '+').replaceAll('_', '/'));
-    return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(binary, (c) => c.charCodeAt(0)));
+    return new TextDecoder('utf-8', { fatal: true }).decode(
+      Uint8Array.from(binary, (c) => c.charCodeAt(0)),
+    );
   } catch {
     return undefined;
   }
