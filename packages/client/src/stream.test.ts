@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import type { ClientEvent } from './client-events.ts';
@@ -232,6 +232,17 @@ test('behavior: a stream that is left closes its connection, also while a next i
   while (open.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
+/** Waits until a response takes more, or is closed. Leaves no listener behind. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    response.on('drain', settle).on('close', settle);
+  });
+}
+
 test('limit: a consumer that does not ask makes the service wait', async () => {
   let written = 0;
   const server = createServer(async (_, response) => {
@@ -241,8 +252,7 @@ test('limit: a consumer that does not ask makes the service wait', async () => {
       const line = `{"header":{"number":${number},"hash":"h"},"logs":[{"message":"${pad}"}]}\n`;
       const isTaken = response.write(line);
       written += line.length;
-      if (!isTaken)
-        await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
+      if (!isTaken) await drained(response);
     }
     response.end();
   });

@@ -5,14 +5,14 @@ import type { Metrics, Sample } from '../http/metrics.ts';
 import type { ServedDataset } from '../http/served-dataset.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
 
-/** Asked each time: datasets open one after another. */
+/** The datasets at the moment of a scrape: they open one after another. */
 interface OpenDatasets {
   readonly all: readonly ServedDataset[];
-  /** Names of those that could not be opened. */
+  /** The names of the datasets that could not be opened. */
   readonly refused: readonly string[];
 }
 
-/** What there is to know of each dataset, read when it is asked for. */
+/** Adds the metrics of each dataset. They are read at every scrape. */
 export function addDatasetMetrics(metrics: Metrics, directory: OpenDatasets): void {
   const each = (read: (dataset: ServedDataset) => number | null) => (): Sample[] =>
     directory.all.flatMap((dataset) => {
@@ -20,63 +20,67 @@ export function addDatasetMetrics(metrics: Metrics, directory: OpenDatasets): vo
       const labels = { dataset: dataset.reader.description.name };
       return value === null ? [] : [{ labels, value }];
     });
-  metrics.gauge(
+  const gauge = (name: string, help: string, read: (dataset: ServedDataset) => number | null) =>
+    metrics.gauge({ name, help, labels: ['dataset'] }, each(read));
+  gauge(
     'sluice_dataset_head_slot',
     'Slot of the newest block.',
-    each(({ reader }) => reader.snapshot().head?.number ?? null),
+    ({ reader }) => reader.snapshot().head?.number ?? null,
   );
-  metrics.gauge(
+  gauge(
     'sluice_dataset_finalized_slot',
     'Slot of the newest finalized block.',
-    each(({ reader }) => reader.snapshot().finalized?.number ?? null),
+    ({ reader }) => reader.snapshot().finalized?.number ?? null,
   );
-  metrics.gauge(
+  gauge(
     'sluice_dataset_head_lag_seconds',
     "How far the newest block's time is behind the ledger's.",
-    each(({ reader, ledgerUnixMs }) => lagSeconds(reader.snapshot(), ledgerUnixMs())),
+    ({ reader, ledgerUnixMs }) => lagSeconds(reader.snapshot(), ledgerUnixMs()),
   );
-  metrics.gauge(
-    'sluice_dataset_blocks',
-    'Stored blocks.',
-    each(({ reader }) => countBlocks(reader.snapshot())),
-  );
-  metrics.gauge(
+  gauge('sluice_dataset_blocks', 'Stored blocks.', ({ reader }) => countBlocks(reader.snapshot()));
+  gauge(
     'sluice_dataset_waiters',
     'Readers that wait for the next block.',
-    each(({ streams }) => streams.waiterCount),
+    ({ streams }) => streams.waiterCount,
   );
-  metrics.gauge(
+  gauge(
     'sluice_dataset_start_slot',
-    'The lowest slot that can be asked for.',
-    each(({ reader }) => reader.snapshot().start),
+    'The lowest slot that can be requested.',
+    ({ reader }) => reader.snapshot().start,
   );
-  metrics.gauge(
-    'sluice_dataset_sealed_bytes',
-    'Bytes of the sealed segments.',
-    each(({ reader }) =>
-      reader.snapshot().segments.reduce((sum, { byteLength }) => sum + byteLength, 0),
-    ),
+  gauge('sluice_dataset_sealed_bytes', 'Bytes of the sealed segments.', ({ reader }) =>
+    reader.snapshot().segments.reduce((sum, { byteLength }) => sum + byteLength, 0),
   );
-  metrics.gauge(
+  gauge(
     'sluice_dataset_hot_blocks',
     'Blocks that are in the journal and not in a segment yet.',
-    each(({ reader }) => reader.snapshot().hot.length),
+    ({ reader }) => reader.snapshot().hot.length,
   );
-  metrics.gauge(
+  gauge(
     'sluice_dataset_leases',
-    'States that readers hold; their files stay until they are let go.',
-    each(({ reader }) => reader.status().leaseCount),
+    'Snapshots that readers hold; their files are kept until they are released.',
+    ({ reader }) => reader.status().leaseCount,
+  );
+  gauge(
+    'sluice_dataset_disk_free_bytes',
+    'Free bytes on the disk at the last check, which a write makes about once a second.',
+    ({ reader }) => reader.status().freeBytes,
   );
   metrics.gauge(
-    'sluice_dataset_disk_free_bytes',
-    'What was free on the disk at the last look, which every write brings about once a second.',
-    each(({ reader }) => reader.status().freeBytes),
+    {
+      name: 'sluice_dataset_alarms',
+      help: '1 for every active alarm.',
+      labels: ['dataset', 'code'],
+    },
+    () => listAlarms(directory),
   );
-  metrics.gauge('sluice_dataset_alarms', '1 for every alarm that stands.', () =>
-    listAlarms(directory),
-  );
-  metrics.count('sluice_dataset_events_total', 'What happened to the chain, by event.', () =>
-    directory.all.flatMap(({ reader }) => countEvents(reader, reader.status().counters)),
+  metrics.count(
+    {
+      name: 'sluice_dataset_events_total',
+      help: 'Events of the chain, by kind.',
+      labels: ['dataset', 'event'],
+    },
+    () => directory.all.flatMap(({ reader }) => countEvents(reader, reader.status().counters)),
   );
   addIngestMetrics(metrics, directory);
 }
@@ -108,27 +112,39 @@ function addIngestMetrics(metrics: Metrics, directory: OpenDatasets): void {
       return status === null ? [] : read(status, reader);
     });
   metrics.count(
-    'sluice_ingest_events_total',
-    'What ingestion met, by event.',
+    {
+      name: 'sluice_ingest_events_total',
+      help: 'Events of ingestion, by kind.',
+      labels: ['dataset', 'event'],
+    },
     each(({ counters }, reader) => countEvents(reader, counters)),
   );
   metrics.gauge(
-    'sluice_ingest_stall_seconds',
-    'For how long blocks have been offered and none was added.',
+    {
+      name: 'sluice_ingest_stall_seconds',
+      help: 'For how long sources have offered blocks and none was added.',
+      labels: ['dataset'],
+    },
     each(({ stallMs }, { description }) => [
       { labels: { dataset: description.name }, value: stallMs / 1000 },
     ]),
   );
   metrics.gauge(
-    'sluice_ingest_behind_slots',
-    'How many slots the furthest source is ahead of the newest block.',
+    {
+      name: 'sluice_ingest_behind_slots',
+      help: 'How many slots the furthest source is ahead of the newest block.',
+      labels: ['dataset'],
+    },
     each(({ behindSlots }, { description }) =>
       behindSlots === null ? [] : [{ labels: { dataset: description.name }, value: behindSlots }],
     ),
   );
   metrics.gauge(
-    'sluice_source_state',
-    '1 for the state a source is in.',
+    {
+      name: 'sluice_source_state',
+      help: '1 for the current state of a source.',
+      labels: ['dataset', 'source', 'state'],
+    },
     each(({ sources }, { description }) =>
       sources.map(({ name, state }) => ({
         labels: { dataset: description.name, source: name, state },
@@ -137,8 +153,11 @@ function addIngestMetrics(metrics: Metrics, directory: OpenDatasets): void {
     ),
   );
   metrics.count(
-    'sluice_source_failures_total',
-    'Calls that failed and answers that were refused.',
+    {
+      name: 'sluice_source_failures_total',
+      help: 'Calls that failed and replies that were rejected.',
+      labels: ['dataset', 'source'],
+    },
     each(({ sources }, { description }) =>
       sources.map(({ name, failures }) => ({
         labels: { dataset: description.name, source: name },

@@ -17,6 +17,7 @@ import type { RunningDataset } from './running-dataset.ts';
 import { startPreparing } from './start-preparing.ts';
 import { takeFiles } from './take-files.ts';
 import type { Tasks } from './tasks.ts';
+import type { TimingMetrics } from './timing-metrics.ts';
 
 export interface FollowSourcesModules {
   readonly clock: Clock;
@@ -24,6 +25,7 @@ export interface FollowSourcesModules {
   readonly tasks: Tasks;
   readonly log: Logger;
   readonly seed: number;
+  readonly observeSourceCall: TimingMetrics['observeSourceCall'];
 }
 
 /** Lets every dataset that has sources follow them. */
@@ -89,7 +91,7 @@ function createIngester(
     readonly sources: readonly FollowedSourceOptions[];
     readonly fetchThread: FetchThread;
   },
-  { clock, closers, log, seed }: FollowSourcesModules,
+  { clock, closers, log, seed, observeSourceCall }: FollowSourcesModules,
 ): Ingester {
   const { config, sources, fetchThread } = what;
   const { description } = dataset;
@@ -106,6 +108,7 @@ function createIngester(
       dataset,
       clock,
       fetchThread,
+      observeSourceCall: observeSourceCall(description.name),
       onPolled: (source) =>
         log.warn(
           { dataset: description.name, source },

@@ -24,14 +24,16 @@ export interface OpenDatasetModules {
   readonly fs: Fs;
   readonly clock: Clock;
   readonly lock: WriterLock;
+  readonly observeMerge?: DatasetModules['observeMerge'];
 }
 
 /** Opens a dataset for writing, making it first if it is not there. */
 export async function openOrCreateDataset(
   { folder, name, realTime, manifest }: OpenDatasetOptions,
-  { fs, clock, lock }: OpenDatasetModules,
+  { fs, clock, lock, observeMerge }: OpenDatasetModules,
 ): Promise<Dataset> {
-  const modules = { fs, clock, ...watchLock(lock) };
+  const timed = observeMerge === undefined ? {} : { observeMerge };
+  const modules = { fs, clock, ...timed, ...watchLock(lock) };
   if (!(await datasetExists(folder, fs))) {
     await checkFolderNotShared(folder, fs);
     await createDataset(folder, { ...manifestDefaults, ...manifest, name }, modules);

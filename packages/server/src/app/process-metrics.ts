@@ -1,35 +1,51 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from '../http/metrics.ts';
 
-/** How often the loop's delay is sampled; finer costs more and tells no more. */
+/** How often the delay of the event loop is sampled. More often would cost more and show no more. */
 const loopSampleMs = 20;
 const nanosecondsPerSecond = 1e9;
 
-/** What the process itself costs, under the names that Prometheus has for them where it has one. */
+/** Adds metrics of the process, under the names that are usual with Prometheus where there are any. */
 export function addProcessMetrics(metrics: Metrics, version: string): void {
   const loop = monitorEventLoopDelay({ resolution: loopSampleMs });
   loop.enable();
   const start = { value: Math.round(performance.timeOrigin) / 1000 };
-  metrics.gauge('sluice_build_info', 'Always 1; the labels say what runs.', () => [
-    { labels: { version, node: process.versions.node }, value: 1 },
-  ]);
-  metrics.gauge('process_start_time_seconds', 'When the process began, in unix seconds.', () => [
-    start,
-  ]);
-  metrics.count('process_cpu_seconds_total', 'Processor time of all threads.', () => {
-    const { user, system } = process.cpuUsage();
-    return [{ value: (user + system) / 1e6 }];
-  });
   metrics.gauge(
-    'process_resident_memory_bytes',
-    'Memory of all threads, cache of files included.',
+    {
+      name: 'sluice_build_info',
+      help: 'Always 1; the labels name the running version.',
+      labels: ['version', 'node'],
+    },
+    () => [{ labels: { version, node: process.versions.node }, value: 1 }],
+  );
+  metrics.gauge(
+    {
+      name: 'process_start_time_seconds',
+      help: 'When the process started, in unix seconds.',
+    },
+    () => [start],
+  );
+  metrics.count(
+    { name: 'process_cpu_seconds_total', help: 'Processor time of all threads.' },
+    () => {
+      const { user, system } = process.cpuUsage();
+      return [{ value: (user + system) / 1e6 }];
+    },
+  );
+  metrics.gauge(
+    {
+      name: 'process_resident_memory_bytes',
+      help: 'Resident memory of all threads.',
+    },
     () => [{ value: process.memoryUsage.rss() }],
   );
   metrics.gauge(
-    'sluice_loop_delay_seconds',
-    'The longest that the main thread was late since the last time this was read.',
+    {
+      name: 'sluice_loop_delay_seconds',
+      help: 'The longest delay of the event loop since the last scrape.',
+    },
     () => {
-      // A sample is the time between two looks, so being on time is one step.
+      // A sample is the time between two checks, so a loop without delay gives one step.
       const seconds = Math.max(0, loop.max / nanosecondsPerSecond - loopSampleMs / 1000);
       loop.reset();
       return [{ value: seconds }];

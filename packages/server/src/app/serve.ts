@@ -23,6 +23,7 @@ import { HeldOutput } from './held-output.ts';
 import { decideAccess } from './listen-policy.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { logProgress } from './log-progress.ts';
+import { meterSyncs } from './meter-syncs.ts';
 import { openPlanned } from './open-dataset.ts';
 import { boundConnections, readOpenFilesMax } from './open-files-limit.ts';
 import { isFed, lockedFolders, type PlannedDataset, planDatasets } from './plan-datasets.ts';
@@ -171,7 +172,9 @@ async function runBehind(
   const { datasets, refused } = await openAll(service, planned, running);
   const tasks = new Tasks();
   closers.add(() => tasks.stop());
-  await followSources(datasets, { ...modules, closers, tasks, log, seed: options.seed });
+  const { observeSourceCall } = service.timings;
+  const { seed } = options;
+  await followSources(datasets, { ...modules, closers, tasks, log, seed, observeSourceCall });
   const logged = datasets.map(({ dataset, ingest }) => ({ reader: dataset, ingest }));
   tasks.run((signal) => logProgress(logged, { ...modules, log, signal }));
   modules.onReload(() => reloadService({ service, config, reread: options.reread }, log));
@@ -196,7 +199,16 @@ async function openAll(
     const lock = locks.get(resolve(dirname(one.folder)));
     assert(lock !== undefined, 'a dataset is opened under the lock of the folder it is in');
     try {
-      const dataset = await openPlanned(one, { fs: nodeFs, clock: modules.clock, lock, log });
+      const { clock } = modules;
+      const { observeSync, observeMerge } = service.timings;
+      const fs = meterSyncs(nodeFs, clock, observeSync);
+      const dataset = await openPlanned(one, {
+        fs,
+        clock,
+        lock,
+        log,
+        observeMerge: observeMerge(name),
+      });
       closers.add(() => dataset.close());
       const running: RunningDataset = {
         planned: one,

@@ -30,6 +30,8 @@ import { adminPort } from './config/admin-port.ts';
 import type { Config, ConfigLimits } from './config/config-schema.ts';
 import { addDatasetMetrics } from './dataset-metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
+import { addTimingMetrics, type TimingMetrics } from './timing-metrics.ts';
+import { watchVisibleLag } from './watch-visible-lag.ts';
 
 export interface ServiceOptions {
   readonly config: Pick<Config, 'listen' | 'admin' | 'engine' | 'limits'>;
@@ -71,6 +73,8 @@ interface OpenDataset {
 }
 
 export class Service {
+  /** Receives durations that the write side measures. */
+  readonly timings: TimingMetrics;
   readonly #modules: ServiceModules;
   /** Threads that all datasets' queries share. */
   readonly #pool: EnginePool;
@@ -91,10 +95,11 @@ export class Service {
   private constructor(options: ServiceOptions, modules: ServiceModules) {
     const { config, keys, version } = options;
     const metrics = new Metrics();
+    this.timings = addTimingMetrics(metrics);
     // The streams of every dataset listen to it; that is no leak.
     setMaxListeners(0, this.#stop.signal);
     this.#modules = modules;
-    this.#pool = new EnginePool(config.engine);
+    this.#pool = new EnginePool(config.engine, { observeWait: this.timings.observeEngineWait });
     this.#connectionCountMax = options.connectionCountMax ?? Number.POSITIVE_INFINITY;
     this.#limits = this.#buildLimits(config.limits);
     this.#keys = keys;
@@ -156,6 +161,9 @@ export class Service {
     });
     this.#running.push(served.streams.run(this.#stop.signal));
     const { reader, isFed } = dataset;
+    const { ledgerUnixMs } = served;
+    const observe = this.timings.observeVisibleLag(name);
+    this.#running.push(watchVisibleLag(reader, { ledgerUnixMs, observe }, this.#stop.signal));
     this.#open.push({ reader, isFed, openedMs: this.#modules.clock.nowMs() });
     entry.become(served);
   }

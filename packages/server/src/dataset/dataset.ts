@@ -52,6 +52,8 @@ export interface DatasetModules {
   readonly reacquireLock?: () => Promise<void>;
   /** Merges several segments into one; by default in a worker thread. */
   readonly merge?: (segments: SegmentSequence) => Promise<BuiltSegment>;
+  /** Receives how long each merge took, the wait for an earlier one included. */
+  readonly observeMerge?: (seconds: number) => void;
 }
 
 interface DatasetParts {
@@ -264,7 +266,13 @@ async function openParts(
   );
   waiters.notify(chain.visible.version);
   const mergeThread = new MergeThread(clock);
-  const merge = modules.merge ?? ((sequence: SegmentSequence) => mergeThread.merge(sequence));
+  const mergeUntimed = modules.merge ?? ((sequence) => mergeThread.merge(sequence));
+  const merge = async (sequence: SegmentSequence) => {
+    const startMs = clock.nowMs();
+    const built = await mergeUntimed(sequence);
+    modules.observeMerge?.((clock.nowMs() - startMs) / 1000);
+    return built;
+  };
   const writer = new DatasetWriter({ folder, limits }, { fs, clock, alarms, chain });
   const sealer = new SegmentSealer(limits, { chain, writer, segments, merge });
   return { manifest, chain, writer, sealer, segments, blocks, leases, waiters, mergeThread };

@@ -5,6 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
+import { systemClock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import { countValues } from '../query/count-values.ts';
@@ -62,8 +63,14 @@ interface PoolSegment {
   readonly onClosed: () => void;
 }
 
+export interface EnginePoolModules {
+  /** Receives how long each run waited for a place among those that are made at once. */
+  readonly observeWait?: (queue: 'history' | 'urgent', seconds: number) => void;
+}
+
 export class EnginePool {
   readonly #options: EnginePoolOptions;
+  readonly #observeWait: EnginePoolModules['observeWait'];
   readonly #threads: Worker[];
   readonly #segments = new Map<string, PoolSegment>();
   /** Those that threads may still read. */
@@ -79,8 +86,9 @@ export class EnginePool {
   #nextId = 0;
   #isClosed = false;
 
-  constructor(options: EnginePoolOptions) {
+  constructor(options: EnginePoolOptions, { observeWait }: EnginePoolModules = {}) {
     this.#options = options;
+    this.#observeWait = observeWait;
     this.#threads = Array.from({ length: options.threadCount }, (_, thread) => this.#start(thread));
   }
 
@@ -113,11 +121,14 @@ export class EnginePool {
     const { range, turn = 0, isUrgent = false, form = 'plain', signal } = query;
     const queue = new PieceQueue(this.#threads.length, turn);
     const places = isUrgent ? this.#urgentPlaces : this.#historyPlaces;
+    const waitStartMs = systemClock.nowMs();
     const place = await places.take(() => {
       queue.fail(new CodedError('engine-run-cut'));
       this.#end(id, queue);
       place.leave();
     }, signal);
+    const waitedSeconds = (systemClock.nowMs() - waitStartMs) / 1000;
+    this.#observeWait?.(isUrgent ? 'urgent' : 'history', waitedSeconds);
     this.#runs.set(id, queue);
     const cancel = () => queue.fail(new CodedError('engine-cancelled'));
     signal?.addEventListener('abort', cancel, { once: true });

@@ -1,5 +1,5 @@
 /** The operator's listener: on loopback unless told otherwise, and never on the public one. */
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CodedError } from '../base/errors.ts';
 import { buildErrorReply } from './error-reply.ts';
@@ -36,21 +36,7 @@ export class AdminServer {
         requestTimeout: headersMsMax,
         connectionsCheckingInterval: 1_000,
       },
-      (request, response) => {
-        const requestId = this.#modules.newRequestId();
-        const { status, type, body } = this.#answer(
-          request.method ?? '',
-          request.url ?? '',
-          requestId,
-        );
-        response.writeHead(status, {
-          'content-type': type,
-          'x-request-id': requestId,
-          'cache-control': 'no-store',
-          'x-content-type-options': 'nosniff',
-        });
-        response.end(request.method === 'HEAD' ? undefined : body);
-      },
+      (request, response) => void this.#respond(request, response),
     );
     this.#server.maxConnections = connectionCountMax;
   }
@@ -70,7 +56,20 @@ export class AdminServer {
     });
   }
 
-  /** A dataset that cannot be opened takes no traffic from the others, and is named. */
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestId = this.#modules.newRequestId();
+    const { method = '', url = '' } = request;
+    const { status, type, body } = await this.#answer(method, url, requestId);
+    response.writeHead(status, {
+      'content-type': type,
+      'x-request-id': requestId,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    });
+    response.end(method === 'HEAD' ? undefined : body);
+  }
+
+  /** A dataset that cannot be opened is named, and does not keep traffic from the others. */
   #answerReady(reason: string | null): Answer {
     const unavailable = this.#modules.unavailable();
     const body = {
@@ -81,7 +80,7 @@ export class AdminServer {
     return { status, type: 'application/json', body: JSON.stringify(body) };
   }
 
-  #answer(method: string, url: string, requestId: string): Answer {
+  async #answer(method: string, url: string, requestId: string): Promise<Answer> {
     const path = url.split('?', 1)[0];
     const reason = this.#modules.notReadyReason();
     if (method !== 'GET' && method !== 'HEAD') return refuse('method-wrong', requestId);
@@ -93,8 +92,8 @@ export class AdminServer {
       case '/metrics':
         return {
           status: 200,
-          type: 'text/plain; version=0.0.4; charset=utf-8',
-          body: this.#modules.metrics.text(),
+          type: this.#modules.metrics.contentType,
+          body: await this.#modules.metrics.text(),
         };
       default:
         return refuse('operator-path-unknown', requestId);

@@ -83,8 +83,8 @@ function readSlowly(encoding: 'gzip' | 'identity'): Promise<Buffer> {
   });
 }
 
-async function untilStill(read: () => string): Promise<void> {
-  for (let before = ''; before !== read(); await sleep(100)) before = read();
+async function untilStill(read: () => Promise<string>): Promise<void> {
+  for (let before = ''; before !== (await read()); await sleep(100)) before = await read();
 }
 
 /** Where they differ, instead of megabytes. */

@@ -1,4 +1,6 @@
-/** A small registry in the text form of Prometheus. */
+/** The metrics of the service, in a registry of their own: tests run several services in one process. */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Sample {
@@ -6,69 +8,64 @@ export interface Sample {
   readonly value: number;
 }
 
-interface Family {
+export interface MetricOptions {
   readonly name: string;
-  readonly type: 'counter' | 'gauge';
   readonly help: string;
-  readonly read: () => Iterable<Sample>;
-}
-
-export class Counter {
-  readonly #values = new Map<string, { readonly labels: Labels; value: number }>();
-
-  /** Those that are known beforehand begin at 0: of a series that begins at 1 nobody sees the rise. */
-  constructor(known: readonly Labels[]) {
-    for (const labels of known) this.add(labels, 0);
-  }
-
-  add(labels: Labels = {}, amount = 1): void {
-    const key = Object.values(labels).join('\0');
-    const entry = this.#values.get(key);
-    if (entry === undefined) this.#values.set(key, { labels, value: amount });
-    else entry.value += amount;
-  }
-
-  samples(): Iterable<Sample> {
-    return this.#values.values();
-  }
+  /** Label values come from our own tables, never from a client, so their number is bounded. */
+  readonly labels?: readonly string[];
 }
 
 export class Metrics {
-  readonly #families: Family[] = [];
+  readonly #registry = new Registry();
 
-  /** The labels' values come from our own tables, never from a client, so their number is bounded. */
-  counter(name: string, help: string, known: readonly Labels[]): Counter {
-    const counter = new Counter(known);
-    this.#families.push({ name, type: 'counter', help, read: () => counter.samples() });
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** A counter whose known label values start at 0, because a series that starts at 1 shows no increase. */
+  counter({ labels = [], ...about }: MetricOptions, known: readonly Labels[] = []): Counter {
+    const counter = new Counter({ ...about, labelNames: labels, registers: [this.#registry] });
+    for (const values of known) counter.inc({ ...values }, 0);
     return counter;
   }
 
-  /** Read when asked for, so that it is the truth of that moment. */
-  gauge(name: string, help: string, read: () => Iterable<Sample>): void {
-    this.#families.push({ name, type: 'gauge', help, read });
+  /** A value that is read when metrics are requested. */
+  gauge({ labels = [], ...about }: MetricOptions, read: () => Iterable<Sample>): void {
+    const gauge: Gauge = new Gauge({
+      ...about,
+      labelNames: labels,
+      registers: [this.#registry],
+      collect: () => {
+        gauge.reset();
+        for (const { labels: values = {}, value } of read()) gauge.set({ ...values }, value);
+      },
+    });
   }
 
-  /** A count that something else keeps. */
-  count(name: string, help: string, read: () => Iterable<Sample>): void {
-    this.#families.push({ name, type: 'counter', help, read });
+  /** A count that another component keeps, read when metrics are requested. */
+  count({ labels = [], ...about }: MetricOptions, read: () => Iterable<Sample>): void {
+    const counter: Counter = new Counter({
+      ...about,
+      labelNames: labels,
+      registers: [this.#registry],
+      collect: () => {
+        counter.reset();
+        for (const { labels: values = {}, value } of read()) counter.inc({ ...values }, value);
+      },
+    });
   }
 
-  text(): string {
-    return this.#families.map(writeFamily).join('');
+  histogram({ labels = [], ...about }: MetricOptions, buckets: readonly number[]): Histogram {
+    return new Histogram({
+      ...about,
+      labelNames: labels,
+      buckets: [...buckets],
+      registers: [this.#registry],
+    });
   }
-}
 
-function writeFamily({ name, type, help, read }: Family): string {
-  const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
-  for (const { labels = {}, value } of read()) lines.push(`${name}${writeLabels(labels)} ${value}`);
-  return `${lines.join('\n')}\n`;
-}
-
-function writeLabels(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
-  return pairs.length === 0 ? '' : `{${pairs.join()}}`;
-}
-
-function escapeLabel(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+  /** Returns all metrics in the text format of Prometheus. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
 }

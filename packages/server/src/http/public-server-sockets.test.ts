@@ -15,8 +15,13 @@ const quick = { headersMsMax: 200, requestMsMax: 400, timeoutCheckMs: 50 };
 const head =
   'POST /datasets/ledger-test/stream HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await settle();
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await settle();
+}
+
+/** Whether the metrics have a text. */
+async function metricsHave(text: string): Promise<boolean> {
+  return (await fixture.metrics.text()).includes(text);
 }
 
 /** The writer waits for its reader, and what is read ahead of it is all that will be. */
@@ -24,7 +29,7 @@ async function untilHeldBack(): Promise<void> {
   let stillSince = 0;
   for (let turn = 0, decoded = -1; turn - stillSince < 50; turn++) {
     await settle();
-    const isWaiting = !fixture.metrics.text().includes('sluice_http_unsent_bytes 0');
+    const isWaiting = !(await metricsHave('sluice_http_unsent_bytes 0'));
     if (!isWaiting || fixture.dataset.decodeCount !== decoded) stillSince = turn;
     decoded = fixture.dataset.decodeCount;
   }
@@ -66,7 +71,7 @@ test('error: headers-too-large is 431 in our own words (F-63, trap: framework an
   const text = await say(`GET /datasets HTTP/1.1\r\nhost: x\r\na: ${'a'.repeat(17_000)}\r\n\r\n`);
   expect(text).toMatch(/^HTTP\/1\.1 431 /);
   expect(text).toContain('"code":"headers-too-large"');
-  expect(fixture.metrics.text()).toContain('sluice_http_responses_total{status="431"} 1');
+  expect(await fixture.metrics.text()).toContain('sluice_http_responses_total{status="431"} 1');
 });
 
 test('error: request-malformed: garbage, two lengths, length and chunks, no host (F-63)', async () => {
@@ -145,7 +150,7 @@ test('behavior: who leaves before the turn of an answer came costs nothing', asy
   await until(() => fixture.streams.waiterCount === 1);
   await settle();
   socket.destroy();
-  await until(() => fixture.metrics.text().includes('sluice_http_streams 0'));
+  await until(() => metricsHave('sluice_http_streams 0'));
   expect(fixture.errors).toEqual([]);
 });
 
@@ -168,12 +173,12 @@ test('behavior: a client that leaves while it waits frees its place (L-16, trap:
   await until(() => fixture.streams.waiterCount === 1);
   socket.destroy();
   await until(() => fixture.streams.waiterCount === 0);
-  await until(() => fixture.metrics.text().includes('sluice_http_streams 0'));
+  await until(() => metricsHave('sluice_http_streams 0'));
 });
 
 test('limit: I-96 what a query holds is given back when its stream has ended, however it ends', async () => {
   fixture = await HttpFixture.start();
-  const holdsNone = () => fixture.metrics.text().includes('sluice_http_query_bytes 0\n');
+  const holdsNone = () => metricsHave('sluice_http_query_bytes 0\n');
   expect((await fixture.query({ fromBlock: 100, toBlock: 103 })).status).toBe(200);
   await until(holdsNone);
   expect((await fixture.query({ fromBlock: 1 })).status).toBe(400);
@@ -182,7 +187,7 @@ test('limit: I-96 what a query holds is given back when its stream has ended, ho
   const socket = await fixture.connect();
   socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
   await until(() => fixture.streams.waiterCount === 1);
-  expect(fixture.metrics.text()).toContain(`sluice_http_query_bytes ${body.length}\n`);
+  expect(await fixture.metrics.text()).toContain(`sluice_http_query_bytes ${body.length}\n`);
   socket.destroy();
   await until(holdsNone);
 });
@@ -211,7 +216,7 @@ test('behavior: a client that leaves while its first blocks are read lets go of 
   socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
   await until(() => state === 'reading');
   socket.destroy();
-  await until(() => fixture.metrics.text().includes('sluice_http_streams 0'));
+  await until(() => metricsHave('sluice_http_streams 0'));
   goOn();
   await until(() => state === 'left');
   expect(fixture.dataset.leaseCount).toBe(0);
@@ -241,7 +246,7 @@ test('behavior: a reader that stops is not read ahead of, and cut after 15 s wit
   expect(fixture.dataset.decodeCount).toBe(decoded);
   expect(decoded).toBeLessThan(1_900);
   await fixture.manualClock.advance(2_000);
-  await until(() => fixture.metrics.text().includes('reason="stalled"} 1'));
+  await until(() => metricsHave('reason="stalled"} 1'));
   const text = readToEnd(socket);
   socket.resume();
   expect((await text).endsWith('0\r\n\r\n')).toBe(false);
@@ -282,7 +287,7 @@ test('limit: while slow readers hold too many bytes nobody new is let in (I-96)'
   const socket = await fixture.connect();
   socket.pause();
   socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
-  await until(() => !fixture.metrics.text().includes('sluice_http_unsent_bytes 0'));
+  await until(async () => !(await metricsHave('sluice_http_unsent_bytes 0')));
   const close = 'connection: close\r\n';
   const refused = await say(`${head}${close}content-length: ${body.length}\r\n\r\n${body}`);
   expect(refused).toMatch(/^HTTP\/1\.1 503 /);
@@ -291,7 +296,7 @@ test('limit: while slow readers hold too many bytes nobody new is let in (I-96)'
   // What takes no stream is answered all the same.
   expect((await fixture.get('/datasets/ledger-test/head')).status).toBe(200);
   socket.destroy();
-  await until(() => fixture.metrics.text().includes('sluice_http_unsent_bytes 0'));
+  await until(() => metricsHave('sluice_http_unsent_bytes 0'));
   const short = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 3 }));
   const answer = await say(`${head}${close}content-length: ${short.length}\r\n\r\n${short}`);
   expect(answer).toMatch(/^HTTP\/1\.1 200 /);
@@ -303,18 +308,18 @@ test('limit: while queries hold too many bytes, read or only begun, no other is 
   const short = matchBody({ fromBlock: 100, toBlock: 103 });
   const begun = await fixture.connect();
   begun.write(`${head}content-length: ${body.length}\r\n\r\n${body.slice(0, 20)}`);
-  await until(() => fixture.metrics.text().includes('sluice_http_query_bytes 20'));
+  await until(() => metricsHave('sluice_http_query_bytes 20'));
   const refused = await fixture.query(short);
   expect([refused.status, errorOf(refused).code]).toEqual([503, 'queries-full']);
   expect(refused.headers['retry-after']).toBe('5');
   begun.destroy();
-  await until(() => fixture.metrics.text().includes('sluice_http_query_bytes 0'));
+  await until(() => metricsHave('sluice_http_query_bytes 0'));
   const waiting = await fixture.connect();
   waiting.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
   await until(() => fixture.streams.waiterCount === 1);
   expect((await fixture.query(short)).status).toBe(503);
   waiting.destroy();
-  await until(() => fixture.metrics.text().includes('sluice_http_query_bytes 0'));
+  await until(() => metricsHave('sluice_http_query_bytes 0'));
   expect((await fixture.query(short)).status).toBe(200);
 });
 
@@ -348,8 +353,8 @@ test('behavior: closing ends a connection that its client would keep, once the a
   // Only now can the answer end, when no connection is idle yet.
   const answer = readToEnd(socket);
   socket.resume();
-  await until(() => fixture.metrics.text().includes('sluice_http_streams 0'));
-  await until(() => fixture.metrics.text().includes('sluice_http_unsent_bytes 0'));
+  await until(() => metricsHave('sluice_http_streams 0'));
+  await until(() => metricsHave('sluice_http_unsent_bytes 0'));
   // Far below the time at which everything is cut.
   for (let step = 0; step < 40 && !isClosed; step++) await fixture.manualClock.advance(100);
   expect(isClosed).toBe(true);

@@ -81,6 +81,7 @@ export class PublicServer {
   readonly #app: FastifyInstance;
   readonly #budgets: KeyBudgets;
   readonly #places: StreamPlaces;
+  readonly #lookups: LookupSlots;
   readonly #unsent: ByteMeter;
   readonly #queries: ByteMeter;
   readonly #checks: RequestChecksModules;
@@ -97,7 +98,12 @@ export class PublicServer {
     this.#queries = new ByteMeter(() => limits.queryBytesMax);
     const meters = { unsent: this.#unsent, queries: this.#queries };
     this.#places = new StreamPlaces(limits, { budgets: this.#budgets, ...meters });
-    this.#metrics = buildHttpMetrics(modules.metrics, { places: this.#places, ...meters });
+    this.#lookups = new LookupSlots(limits);
+    this.#metrics = buildHttpMetrics(modules.metrics, {
+      places: this.#places,
+      lookups: this.#lookups,
+      ...meters,
+    });
     this.#checks = { ...modules, routes: ROUTES, budgets: this.#budgets };
     this.#app = this.#buildApp();
   }
@@ -224,14 +230,13 @@ export class PublicServer {
         await answerStream({ request, reply, checked, finalizedOnly }, modules);
       });
     }
-    const lookups = new LookupSlots(this.#options.limits);
     for (const route of LOOKUP_ROUTES) {
       const { method, url } = route;
       const handler = (request: FastifyRequest, reply: FastifyReply) =>
         answerRoute(
           route,
           { request, reply, checked: this.#checkedOf(request) },
-          { ...modules, lookups },
+          { ...modules, lookups: this.#lookups },
         );
       app.route({ method, url, handler });
     }
@@ -264,7 +269,13 @@ export class PublicServer {
     reply.header('x-content-type-options', 'nosniff');
     reply.header('cache-control', 'no-store');
     if (this.#isClosing) reply.header('connection', 'close');
-    reply.raw.once('close', () => this.#countResponse(reply.raw));
+    const startMs = this.#modules.clock.nowMs();
+    const { url: route = 'none' } = request.routeOptions;
+    reply.raw.once('close', () => {
+      const seconds = (this.#modules.clock.nowMs() - startMs) / 1000;
+      this.#metrics.requestSeconds.observe({ route }, seconds);
+      this.#countResponse(reply.raw);
+    });
     return this.#allowOrigin(request, reply);
   }
 
@@ -286,7 +297,7 @@ export class PublicServer {
   }
 
   #countStatus(status: number | null): void {
-    if (status !== null) this.#metrics.responses.add({ status: String(status) });
+    if (status !== null) this.#metrics.responses.inc({ status: String(status) });
   }
 
   #answerFrameworkError(error: Error, request: FastifyRequest, reply: FastifyReply): void {

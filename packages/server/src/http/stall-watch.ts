@@ -18,8 +18,6 @@ interface Progress {
   atMs: number;
 }
 
-const never = new AbortController().signal;
-
 /** Looks at all writes that wait, now and then: a timer for each would cost more than the write. */
 export class StallWatch {
   readonly #limits: StallLimits;
@@ -46,7 +44,7 @@ export class StallWatch {
   async #look(): Promise<void> {
     this.#isLooking = true;
     while (this.#waiting.size > 0) {
-      await this.#clock.sleep(this.#limits.stallCheckMs, never);
+      await this.#clock.sleep(this.#limits.stallCheckMs);
       for (const [write, progress] of this.#waiting) this.#judge(write, progress);
     }
     this.#isLooking = false;

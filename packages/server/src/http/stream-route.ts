@@ -83,6 +83,7 @@ async function begin(
   held: HeldBytes,
   modules: StreamRouteModules,
 ): Promise<BegunStream | null> {
+  const startMs = modules.clock.nowMs();
   const { dataset, key } = checked;
   if (dataset === null) throw new CodedError('dataset-unknown');
   const body = await readBody(request.raw, { ...modules.queryLimits, held });
@@ -101,7 +102,7 @@ async function begin(
     const opened = await dataset.served.streams.open({ query, finalizedOnly, signal, isDeflated });
     const { dialect, fromBlock } = query;
     const sender = new StreamSender(
-      { reply, asked: { dialect, fromBlock }, place, encoding },
+      { reply, asked: { dialect, fromBlock }, place, encoding, startMs },
       modules,
     );
     if (!reply.raw.destroyed) return { sender, opened, place };
@@ -122,6 +123,7 @@ interface OpenRequest {
   readonly asked: Pick<Query, 'dialect' | 'fromBlock'>;
   readonly place: StreamPlace;
   readonly encoding: Encoding;
+  readonly startMs: number;
 }
 
 /** What stands between a stream and its reader. */
@@ -140,12 +142,18 @@ class StreamSender {
   readonly #encoding: Encoding;
   readonly #modules: StreamRouteModules;
   readonly #labels: { readonly encoding: Encoding };
+  /** When the request came; absent once its first line was sent. */
+  #startMs: number | undefined;
   /** Whether all that came is sent, and the next piece is awaited. */
   #isWaiting = false;
   /** What was sent meanwhile and is not taken by the system yet. */
   #offered: Promise<WriteOutcome> | undefined;
 
-  constructor({ reply, asked, place, encoding }: OpenRequest, modules: StreamRouteModules) {
+  constructor(
+    { reply, asked, place, encoding, startMs }: OpenRequest,
+    modules: StreamRouteModules,
+  ) {
+    this.#startMs = startMs;
     this.#reply = reply;
     this.#asked = asked;
     this.#place = place;
@@ -187,7 +195,7 @@ class StreamSender {
     const writer = new ResponseWriter(this.#reply.raw, this.#modules.stallWatch);
     lines.sendTo({ offer: (piece) => this.#offer(piece, encoder, writer) });
     void this.#pump({ lines, encoder, writer, next: lines.next() }).then((reason) => {
-      this.#modules.metrics.streamEnds.add({ reason });
+      this.#modules.metrics.streamEnds.inc({ reason });
       onEnd();
     });
   }
@@ -295,12 +303,19 @@ class StreamSender {
     writer: ResponseWriter,
     onSent?: () => void,
   ): WriteOutcome | Promise<WriteOutcome> {
+    if (this.#startMs !== undefined) this.#observeFirstLine(this.#startMs);
     const byteLength = parts.reduce((sum, { length }) => sum + length, 0);
-    this.#modules.metrics.streamBytes.add(this.#labels, byteLength);
+    this.#modules.metrics.streamBytes.inc(this.#labels, byteLength);
     const paced = this.#place.pace(byteLength);
     const write = () => writer.write(parts, onSent);
     const outcome = paced === undefined ? write() : paced.then(write);
     return outcome instanceof Promise ? this.#meterWaiting(outcome, byteLength) : outcome;
+  }
+
+  #observeFirstLine(startMs: number): void {
+    const { clock, metrics } = this.#modules;
+    this.#startMs = undefined;
+    metrics.firstLineSeconds.observe((clock.nowMs() - startMs) / 1000);
   }
 
   /** What waits is memory that somebody must bound. */

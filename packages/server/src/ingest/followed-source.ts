@@ -29,6 +29,8 @@ export interface FollowedSourceModules {
   readonly fetchThread?: FetchThread;
   /** Told once of a source whose WebSocket does not speak, so that it is polled. */
   readonly onPolled?: (sourceName: string) => void;
+  /** Receives how long each call to a source took, also of calls that failed. */
+  readonly observeSourceCall?: (sourceName: string, call: string, seconds: number) => void;
 }
 
 /** One source that is followed: what it says, when it is worth asking, and how it fares. */
@@ -48,7 +50,14 @@ export class FollowedSource {
 
   constructor(options: FollowedSourceOptions, modules: FollowedSourceModules) {
     const isPortal = options.kind === 'portal';
-    this.node = isPortal ? new PortalNode(options, modules) : new LedgerNode(options, modules);
+    const nodeModules = {
+      ...modules,
+      observeCall: (call: string, seconds: number) =>
+        modules.observeSourceCall?.(options.name, call, seconds),
+    };
+    this.node = isPortal
+      ? new PortalNode(options, nodeModules)
+      : new LedgerNode(options, nodeModules);
     // The stream of a portal wakes by itself.
     const onMute = () => modules.onPolled?.(options.name);
     const watched = isPortal

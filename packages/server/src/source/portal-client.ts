@@ -10,7 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import type { BlockRef } from '../ledger/block.ts';
 import { type BlockHash, parseSlot } from '../ledger/primitives.ts';
-import { headersOf, parseSourceUrl } from './rpc-client.ts';
+import { headersOf, type ObserveCall, parseSourceUrl } from './rpc-client.ts';
 import { type Answer, type Refusal, refusal, refusalOfStatus } from './rpc-refusal.ts';
 import { joinParts, LineTooLong, splitLines } from './split-lines.ts';
 
@@ -20,6 +20,12 @@ export interface PortalClientOptions {
   /** Sent as `Authorization: Bearer`. */
   readonly key?: string | undefined;
   readonly lineBytesMax: number;
+}
+
+export interface PortalClientModules {
+  readonly clock: Clock;
+  /** Receives the time from each request to the headers of its response, also of requests that failed. */
+  readonly observeCall?: ObserveCall;
 }
 
 export type PortalAnswer =
@@ -43,8 +49,9 @@ export class PortalClient {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #lineBytesMax: number;
   readonly #clock: Clock;
+  readonly #observeCall: ObserveCall | undefined;
 
-  constructor(options: PortalClientOptions, modules: { readonly clock: Clock }) {
+  constructor(options: PortalClientOptions, modules: PortalClientModules) {
     const url = parsePortalUrl(options.url);
     this.#pool = new Pool(url.origin, { connections: connectionCount, keepAliveTimeout: 10_000 });
     this.#path = url.pathname.replace(/\/$/, '');
@@ -52,6 +59,7 @@ export class PortalClient {
     this.#headers = { ...headersOf(url), ...key };
     this.#lineBytesMax = options.lineBytesMax;
     this.#clock = modules.clock;
+    this.#observeCall = modules.observeCall;
   }
 
   /** A small answer, parsed. */
@@ -97,6 +105,7 @@ export class PortalClient {
     const onAbort = () => stop.abort();
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
+    const startMs = this.#clock.nowMs();
     const answered = new AbortController();
     const late = this.#clock.sleep(headersMsMax, answered.signal).then(() => {
       if (!answered.signal.aborted) stop.abort();
@@ -117,6 +126,8 @@ export class PortalClient {
       signal.removeEventListener('abort', onAbort);
       return stop.signal.aborted ? refusal('outage', 'no answer in time') : faultOf(error);
     } finally {
+      // The first step of the path names the call; what follows it may be a number.
+      this.#observeCall?.(path.split('/')[1] ?? path, (this.#clock.nowMs() - startMs) / 1000);
       answered.abort();
       await late;
     }

@@ -3,11 +3,10 @@
  * interface. Nothing of it is believed that a node would not be believed either.
  */
 import { isBase58Of32 } from '../base/base58.ts';
-import type { Clock } from '../base/clock.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import { type BlockHash, parseSlot, type Slot } from '../ledger/primitives.ts';
 import { buildBlockQuery, buildHeaderQuery } from './line-query.ts';
-import { PortalClient, type PortalLines } from './portal-client.ts';
+import { PortalClient, type PortalClientModules, type PortalLines } from './portal-client.ts';
 import { lineBytesMax } from './read-line-block.ts';
 import { type Answer, type Refusal, refusal } from './rpc-refusal.ts';
 import type { Commitment, SourceIdentity, SourceNode } from './source-node.ts';
@@ -31,7 +30,7 @@ export class PortalNode implements SourceNode {
   readonly format = 'line';
   readonly #client: PortalClient;
 
-  constructor({ name, url, key }: PortalNodeOptions, modules: { readonly clock: Clock }) {
+  constructor({ name, url, key }: PortalNodeOptions, modules: PortalClientModules) {
     this.name = name;
     this.#client = new PortalClient({ url, key, lineBytesMax }, modules);
   }

@@ -23,7 +23,11 @@ export interface RpcClientModules {
   readonly clock: Clock;
   /** Where large replies are read; in this thread if there is none. */
   readonly fetchThread?: FetchThread;
+  /** Receives how long each call took, also of calls that failed. */
+  readonly observeCall?: ObserveCall;
 }
+
+export type ObserveCall = (call: string, seconds: number) => void;
 
 export interface CallOptions {
   readonly timeoutMs: number;
@@ -43,6 +47,7 @@ export class RpcClient {
   readonly #replyBytesMax: number;
   readonly #bucket: TokenBucket;
   readonly #clock: Clock;
+  readonly #observeCall: ObserveCall | undefined;
   #nextId = 1;
 
   constructor(options: RpcClientOptions, modules: RpcClientModules) {
@@ -56,6 +61,7 @@ export class RpcClient {
     this.#replyBytesMax = options.replyBytesMax ?? replyBytesMaxDefault;
     this.#bucket = new TokenBucket(options.callsPerSecond ?? null, modules.clock);
     this.#clock = modules.clock;
+    this.#observeCall = modules.observeCall;
   }
 
   /** A result that is small enough to be parsed here. */
@@ -66,7 +72,7 @@ export class RpcClient {
   ): Promise<Answer<unknown>> {
     const id = this.#nextId++;
     const request = this.#request(id, method, params);
-    const reply = await this.#post(this.#poster, request, options);
+    const reply = await this.#time(method, this.#post(this.#poster, request, options));
     if (reply.kind !== 'ok') return reply;
     return parseReply(reply.value.bytes, id);
   }
@@ -79,7 +85,7 @@ export class RpcClient {
   ): Promise<Answer<Uint8Array | null>> {
     const id = this.#nextId++;
     const request = { ...this.#request(id, method, params), resultOf: id };
-    const reply = await this.#post(this.#blockPoster, request, options);
+    const reply = await this.#time(method, this.#post(this.#blockPoster, request, options));
     if (reply.kind !== 'ok') return reply;
     if (reply.value.isResult) return { kind: 'ok', value: reply.value.bytes };
     const parsed = parseReply(reply.value.bytes, id);
@@ -96,6 +102,15 @@ export class RpcClient {
 
   async close(): Promise<void> {
     await this.#poster.close();
+  }
+
+  async #time<Reply>(method: string, reply: Promise<Reply>): Promise<Reply> {
+    const startMs = this.#clock.nowMs();
+    try {
+      return await reply;
+    } finally {
+      this.#observeCall?.(method, (this.#clock.nowMs() - startMs) / 1000);
+    }
   }
 
   #request(id: number, method: string, params: readonly unknown[]): PostRequest {
