@@ -50,8 +50,7 @@ export function renderDocument(source: DocumentSource, findSlug: FindSlug): Rend
       table(token: Tokens.Table) {
         const table = Renderer.prototype.table.call(this, token) as string;
         addText(sections, plainText(table.replaceAll('<', ' <')));
-        const labels = 'role="region" aria-label="Table" tabindex="0"';
-        return `<div class="table-scroll" ${labels}>${table}</div>\n`;
+        return `<div class="table-scroll" tabindex="0">${table}</div>\n`;
       },
       code({ text }) {
         addText(sections, text);

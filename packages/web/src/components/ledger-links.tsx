@@ -1,6 +1,6 @@
 import { formatInteger, shorten } from '../base/format.ts';
 import { addressName, programName } from '../ledger/address-names.ts';
-import { pagePath } from '../state/router.ts';
+import { pagePath } from '../state/page-path.ts';
 import { CopyButton } from './copy-button.tsx';
 
 interface AddressLinkProps {

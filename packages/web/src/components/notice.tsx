@@ -6,11 +6,11 @@ interface NoticeProps {
   readonly children?: ComponentChildren;
 }
 
-/** Says why there is nothing to see here, and what to do. */
+/** Says why there is nothing to see here, and what to do: instead of a page, or slim in a part of one. */
 export function Notice({ title, slim = false, children }: NoticeProps) {
   return (
     <div class={slim ? 'notice slim' : 'notice'}>
-      <h2>{title}</h2>
+      {slim ? <h2>{title}</h2> : <h1>{title}</h1>}
       {children}
     </div>
   );

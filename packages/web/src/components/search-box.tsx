@@ -2,7 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { parseSearch } from '../base/parse-search.ts';
 import { clientOf } from '../state/clients.ts';
 import { currentDataset, statusOf } from '../state/datasets.ts';
-import { navigate, pagePath } from '../state/router.ts';
+import { pagePath } from '../state/page-path.ts';
+import { navigate } from '../state/router.ts';
 import { describeError } from './error-notice.tsx';
 
 /** Takes a slot, a signature, an address or a time, and opens the page about it. */

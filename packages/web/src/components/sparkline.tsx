@@ -35,7 +35,8 @@ export function Sparkline({ values, label, color = 'var(--plot-1)' }: SparklineP
 
 function toPoints(values: readonly number[]): string {
   if (values.length < 2) return '';
-  const top = Math.max(...values, Number.MIN_VALUE);
+  // A steady rate is a line below the top, not along it.
+  const top = 1.3 * Math.max(...values, Number.MIN_VALUE);
   const step = width / (values.length - 1);
   return values
     .map((value, i) => {

@@ -1,6 +1,7 @@
 import { apiKey, forgetKey } from '../state/connection.ts';
 import { chooseDataset, currentDataset, datasets } from '../state/datasets.ts';
-import { navigate, pagePath, place } from '../state/router.ts';
+import { pagePath } from '../state/page-path.ts';
+import { navigate, place } from '../state/router.ts';
 import { isDark, toggleTheme } from '../state/theme.ts';
 import { ConnectionBadge } from './connection-badge.tsx';
 import { KeyIcon, LogoIcon, MoonIcon, SunIcon } from './icons.tsx';

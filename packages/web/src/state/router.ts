@@ -49,18 +49,8 @@ function isInternal(event: MouseEvent, link: HTMLAnchorElement): boolean {
   if (!isPlain || event.defaultPrevented || link.target !== '' || link.hasAttribute('download')) {
     return false;
   }
+  // The browser moves to a place on the same page by itself, and moves the focus with it.
+  const isSamePage = link.pathname === location.pathname && link.search === location.search;
+  if (isSamePage && link.hash !== '') return false;
   return link.origin === location.origin && !servicePath.test(link.pathname);
 }
-
-/** The addresses of pages about one dataset. */
-export const pagePath = {
-  overview: () => '/',
-  live: (dataset: string) => `/live/${dataset}`,
-  activity: (dataset: string) => `/activity/${dataset}`,
-  workbench: (dataset: string) => `/workbench/${dataset}`,
-  block: (dataset: string, slot: number | string) => `/block/${dataset}/${slot}`,
-  transaction: (dataset: string, signature: string) => `/transaction/${dataset}/${signature}`,
-  account: (dataset: string, address: string) => `/account/${dataset}/${address}`,
-  program: (dataset: string, address: string) => `/program/${dataset}/${address}`,
-  docs: (slug?: string) => (slug === undefined ? '/docs' : `/docs/${slug}`),
-};

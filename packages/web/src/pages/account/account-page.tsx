@@ -6,7 +6,7 @@ import { useTitle } from '../../components/use-title.ts';
 import { addressName } from '../../ledger/address-names.ts';
 import type { PageProps } from '../../routes.ts';
 import { statusOf } from '../../state/datasets.ts';
-import { pagePath } from '../../state/router.ts';
+import { pagePath } from '../../state/page-path.ts';
 import { workbenchLink } from '../workbench/query-link.ts';
 import { queryAccount } from '../workbench/sample-queries.ts';
 import { AccountHistory } from './account-history.tsx';

@@ -3,7 +3,7 @@ import { shorten } from '../../base/format.ts';
 import { AddressLink } from '../../components/ledger-links.tsx';
 import { mintSymbol, programName } from '../../ledger/address-names.ts';
 import { describeDiscriminator } from '../../ledger/describe-instruction.ts';
-import { pagePath } from '../../state/router.ts';
+import { pagePath } from '../../state/page-path.ts';
 import { workbenchLink } from '../workbench/query-link.ts';
 import {
   queryAccount,

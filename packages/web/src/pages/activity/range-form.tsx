@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { statusOf } from '../../state/datasets.ts';
-import { navigate, pagePath } from '../../state/router.ts';
+import { pagePath } from '../../state/page-path.ts';
+import { navigate } from '../../state/router.ts';
 
 export interface SlotRange {
   readonly from?: number | undefined;

@@ -9,7 +9,7 @@ import { useTitle } from '../../components/use-title.ts';
 import { splitBlock } from '../../ledger/transaction-view.ts';
 import type { PageProps } from '../../routes.ts';
 import { clientOf } from '../../state/clients.ts';
-import { pagePath } from '../../state/router.ts';
+import { pagePath } from '../../state/page-path.ts';
 import { useResource } from '../../state/use-resource.ts';
 import { BlockTransactions } from './block-transactions.tsx';
 import { MissingBlock } from './missing-block.tsx';

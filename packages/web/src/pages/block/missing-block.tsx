@@ -1,7 +1,7 @@
 import { formatInteger } from '../../base/format.ts';
 import { Notice } from '../../components/notice.tsx';
 import { statusOf } from '../../state/datasets.ts';
-import { pagePath } from '../../state/router.ts';
+import { pagePath } from '../../state/page-path.ts';
 
 interface MissingBlockProps {
   readonly dataset: string;

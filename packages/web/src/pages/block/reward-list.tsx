@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { formatChange, formatLamports } from '../../base/format.ts';
 import { AddressLink } from '../../components/ledger-links.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { TableScroll } from '../../components/table-scroll.tsx';
 
 const firstRowCount = 20;
 /** Blocks at the start of an epoch have thousands of rewards; a query in the workbench reads them all. */
@@ -19,7 +20,7 @@ export function RewardList({ dataset, rewards }: RewardListProps) {
   const shown = rewards.slice(0, isOpen ? rowCountMax : firstRowCount);
   return (
     <Panel title="Rewards" flush>
-      <div class="table-scroll">
+      <TableScroll>
         <table class="table">
           <thead>
             <tr>
@@ -54,7 +55,7 @@ export function RewardList({ dataset, rewards }: RewardListProps) {
             ))}
           </tbody>
         </table>
-      </div>
+      </TableScroll>
       {rewards.length > shown.length && (
         <p class="panel-body row">
           <span class="muted">

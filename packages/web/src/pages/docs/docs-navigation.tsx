@@ -1,6 +1,6 @@
 import { groups } from 'virtual:docs';
 import { useState } from 'preact/hooks';
-import { pagePath } from '../../state/router.ts';
+import { pagePath } from '../../state/page-path.ts';
 import { DocsSearch } from './docs-search.tsx';
 
 /** Groups that are long and rarely read are folded. */

@@ -1,6 +1,7 @@
 import { formatInteger } from '../../base/format.ts';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { TableScroll } from '../../components/table-scroll.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import { watchedFetch } from '../../state/connection.ts';
 import { useResource } from '../../state/use-resource.ts';
@@ -94,7 +95,7 @@ interface TableProps {
 
 function Table({ heads, rows }: TableProps) {
   return (
-    <div class="table-scroll">
+    <TableScroll>
       <table>
         <thead>
           <tr>
@@ -117,6 +118,6 @@ function Table({ heads, rows }: TableProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }

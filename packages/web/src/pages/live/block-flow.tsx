@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { formatInteger, formatTime, plural, shorten } from '../../base/format.ts';
 import { type RowRange, VirtualList } from '../../components/virtual-list.tsx';
-import { pagePath } from '../../state/router.ts';
+import { pagePath } from '../../state/page-path.ts';
 import { BranchGraph, graphWidth } from './branch-graph.tsx';
 import { layOutBranches, type PlacedBlock } from './lay-out-branches.ts';
 import type { LiveChain } from './live-chain.ts';

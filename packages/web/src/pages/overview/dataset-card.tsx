@@ -1,6 +1,6 @@
 import { formatBytes, formatInteger } from '../../base/format.ts';
 import type { DatasetStatus } from '../../state/dataset-status.ts';
-import { pagePath } from '../../state/router.ts';
+import { pagePath } from '../../state/page-path.ts';
 import { AlarmList } from './alarm-list.tsx';
 import { RatePanel } from './rate-panel.tsx';
 import { SourceList } from './source-list.tsx';

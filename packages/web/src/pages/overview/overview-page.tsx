@@ -24,7 +24,7 @@ export function OverviewPage() {
         </div>
       ) : all.length === 0 ? (
         <div class="panel">
-          <Notice title="No dataset is being served">
+          <Notice title="No dataset is being served" slim>
             <p>
               A dataset appears here once it is open and has its first block.{' '}
               <a href="/docs/cli">The commands</a> say how to follow a node or import blocks.

@@ -81,7 +81,7 @@ function toSeries(samples: Map<number, RateSample>): readonly RateSample[] {
   if (samples.size === 0) return [];
   const last = Math.max(...samples.keys()) - 1;
   const first = Math.max(Math.min(...samples.keys()) + 1, last - sampleCountMax + 1);
-  for (const index of samples.keys()) if (index < first) samples.delete(index);
+  for (const index of samples.keys()) if (index < last - sampleCountMax) samples.delete(index);
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => {
     const { blocks, transactions } = samples.get(first + i) ?? none;
     return { blocks: blocks / sampleSeconds, transactions: transactions / sampleSeconds };

@@ -6,7 +6,7 @@ import { useTitle } from '../../components/use-title.ts';
 import { programName } from '../../ledger/address-names.ts';
 import type { PageProps } from '../../routes.ts';
 import { statusOf } from '../../state/datasets.ts';
-import { pagePath } from '../../state/router.ts';
+import { pagePath } from '../../state/page-path.ts';
 import { AccountHistory } from '../account/account-history.tsx';
 import { workbenchLink } from '../workbench/query-link.ts';
 import { queryProgram } from '../workbench/sample-queries.ts';

@@ -1,6 +1,7 @@
 import { formatAmount, formatChange, shorten } from '../../base/format.ts';
 import { AddressLink } from '../../components/ledger-links.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { TableScroll } from '../../components/table-scroll.tsx';
 import { mintSymbol } from '../../ledger/address-names.ts';
 import type { TokenBalance, TransactionView } from '../../ledger/transaction-view.ts';
 
@@ -37,7 +38,7 @@ export function BalanceChanges({ dataset, view }: BalanceChangesProps) {
       {changed.length === 0 ? (
         <p class="panel-body muted">No balance changed.</p>
       ) : (
-        <div class="table-scroll">
+        <TableScroll>
           <table class="table">
             <thead>
               <tr>
@@ -58,7 +59,7 @@ export function BalanceChanges({ dataset, view }: BalanceChangesProps) {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
     </Panel>
   );

@@ -21,6 +21,7 @@ const titles: Readonly<Record<RecordArray, string>> = {
 /** The items of one kind. A record is sent if any of them selects it. */
 export function ItemList({ array, query, onChange }: ItemListProps) {
   const items = itemsOf(query, array);
+  const verb = items.length === 0 ? 'Select' : 'Or';
   const add = () => {
     const next = setItems(query, array, [...items, {}]);
     const kind = RECORD_ARRAYS[array];
@@ -38,10 +39,10 @@ export function ItemList({ array, query, onChange }: ItemListProps) {
         <button
           type="button"
           class="button compact"
-          aria-label={`Add an item to ${titles[array]}`}
+          aria-label={`${verb} ${titles[array]}`}
           onClick={add}
         >
-          <PlusIcon /> {items.length === 0 ? 'Select' : 'Or'}
+          <PlusIcon /> {verb}
         </button>
       </div>
       {items.map((item, i) => (

@@ -28,11 +28,11 @@ export function QueryForm({ dataset, query, onChange }: QueryFormProps) {
         />
         Send blocks without selected records too
       </label>
-      <h3 class="form-title">Records to select</h3>
+      <h2 class="form-title">Records to select</h2>
       {RECORD_ARRAY_NAMES.map((array) => (
         <ItemList key={array} array={array} query={query} onChange={onChange} />
       ))}
-      <h3 class="form-title">Fields to send</h3>
+      <h2 class="form-title">Fields to send</h2>
       <FieldPicker query={query} onChange={onChange} />
     </div>
   );

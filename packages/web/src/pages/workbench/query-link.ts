@@ -1,5 +1,5 @@
 /** A query in a link. It stands behind the `#`, which browsers do not send, so its length does not matter to the service. */
-import { pagePath } from '../../state/router.ts';
+import { pagePath } from '../../state/page-path.ts';
 
 const prefix = '#q=';
 

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { clock } from '../../base/clock.ts';
 import { statusOf } from '../../state/datasets.ts';
-import { pagePath, place, replaceAddress } from '../../state/router.ts';
+import { pagePath } from '../../state/page-path.ts';
+import { place, replaceAddress } from '../../state/router.ts';
 import { decodeQuery, encodeQuery } from './query-link.ts';
 import { formatQuery, parseText } from './query-model.ts';
 

@@ -1,7 +1,7 @@
 import { shorten } from '../../../base/format.ts';
 import { writeJson } from '../../../base/write-json.ts';
 import { AddressLink } from '../../../components/ledger-links.tsx';
-import { pagePath } from '../../../state/router.ts';
+import { pagePath } from '../../../state/page-path.ts';
 
 const addressNames =
   /^(programId|account|feePayer|pubkey|pubKey|(pre|post)(Mint|Owner|ProgramId))$/;
