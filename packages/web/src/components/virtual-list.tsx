@@ -27,7 +27,7 @@ interface VirtualListProps {
 }
 
 /** Rows beyond the visible ones, so that fast scrolling shows no gaps. */
-const spareRowCount = 12;
+const spareRowCount = 6;
 /** Browsers cannot scroll to positions far beyond this height; longer lists are scaled. */
 const heightMax = 8_000_000;
 

@@ -10,6 +10,8 @@ export function JsonEditor({ text, onChange, onRun, check, values }: JsonEditorP
   const box = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorHandle | undefined>(undefined);
   const [isOpen, setOpen] = useState(false);
+  /** Texts that the editor reported and that have not come back as the text of the page. */
+  const typed = useRef<string[]>([]);
   // The editor lives longer than a rendering and must call the newest functions.
   const latest = useRef({ text, onChange, onRun, check, values });
   latest.current = { text, onChange, onRun, check, values };
@@ -19,7 +21,10 @@ export function JsonEditor({ text, onChange, onRun, check, values }: JsonEditorP
       const { openEditor } = await import('./editor/open-editor.ts');
       if (isGone || box.current === null) return;
       editor.current = openEditor(box.current, latest.current.text, {
-        onChange: (next) => latest.current.onChange(next),
+        onChange: (next) => {
+          typed.current.push(next);
+          latest.current.onChange(next);
+        },
         onRun: () => latest.current.onRun(),
         check: (query) => latest.current.check(query),
         values: (path) => latest.current.values(path),
@@ -33,7 +38,12 @@ export function JsonEditor({ text, onChange, onRun, check, values }: JsonEditorP
       editor.current = undefined;
     };
   }, []);
-  useEffect(() => editor.current?.setText(text), [text]);
+  useEffect(() => {
+    const place = typed.current.lastIndexOf(text);
+    // What was typed comes back later than the next key; only texts from elsewhere replace the editor's.
+    if (place < 0) editor.current?.setText(text);
+    if (place < 0 || place === typed.current.length - 1) typed.current = [];
+  }, [text]);
   return (
     <div class="editor">
       <div ref={box} class="editor-box" />

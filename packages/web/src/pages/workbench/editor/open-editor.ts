@@ -44,16 +44,20 @@ export function openEditor(box: HTMLElement, text: string, options: EditorOption
   const root = box.shadowRoot ?? box.attachShadow({ mode: 'open' });
   const parent = document.createElement('div');
   root.replaceChildren(parent);
-  const view = new EditorView({
-    root,
-    parent,
-    state: EditorState.create({ doc: text, extensions: buildExtensions(options) }),
-  });
+  let isReplacing = false;
+  const onChange = (next: string) => {
+    if (!isReplacing) options.onChange(next);
+  };
+  const extensions = buildExtensions({ ...options, onChange });
+  const state = EditorState.create({ doc: text, extensions });
+  const view = new EditorView({ root, parent, state });
   return {
     setText: (next) => {
       const current = view.state.doc.toString();
-      if (current !== next)
-        view.dispatch({ changes: { from: 0, to: current.length, insert: next } });
+      if (current === next) return;
+      isReplacing = true;
+      view.dispatch({ changes: { from: 0, to: current.length, insert: next } });
+      isReplacing = false;
     },
     close: () => view.destroy(),
   };
