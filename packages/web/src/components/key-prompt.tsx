@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useKey as acceptKey, keyState } from '../state/connection.ts';
+import { acceptKey, keyState } from '../state/connection.ts';
 import { Notice } from './notice.tsx';
 import { useTitle } from './use-title.ts';
 

@@ -25,7 +25,7 @@ export const apiKey = signal<string | null>(sessionStorage.getItem(storageName))
 /** Grows with every new key, so that whatever was refused is asked for again. */
 export const keyVersion = signal(0);
 
-export function useKey(key: string): void {
+export function acceptKey(key: string): void {
   sessionStorage.setItem(storageName, key);
   apiKey.value = key;
   keyState.value = 'accepted';
