@@ -1,7 +1,7 @@
 import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import { countBlocks, lagSeconds } from '../http/describe-dataset.ts';
-import type { Metrics, Sample } from '../http/metrics.ts';
+import type { Metrics, Sample } from '../http/metrics/metrics.ts';
 import type { ServedDataset } from '../http/served-dataset.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
 

@@ -1,5 +1,5 @@
 import { CodedError, isCodedError } from '../base/errors.ts';
-import { type ApiKey, readKeyFile } from '../http/api-keys.ts';
+import { type ApiKey, readKeyFile } from '../http/keys/api-keys.ts';
 import { isOpenUndecided } from './config/check-config.ts';
 import type { Config } from './config/config-schema.ts';
 import type { LoadedConfig } from './config/load-config.ts';

@@ -17,8 +17,13 @@ export function meterSyncs(fs: Fs, clock: Clock, observe: (seconds: number) => v
     close: () => file.close(),
   });
   return {
-    ...fs,
+    makeFolder: (path) => fs.makeFolder(path),
+    list: (path) => fs.list(path),
     openFile: async (path, mode) => meterFile(await fs.openFile(path, mode)),
+    rename: (from, to) => fs.rename(from, to),
+    remove: (path) => fs.remove(path),
+    removeFolder: (path) => fs.removeFolder(path),
     syncFolder: (path) => timed(() => fs.syncFolder(path)),
+    space: (path) => fs.space(path),
   };
 }

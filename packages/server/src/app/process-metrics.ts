@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../http/metrics/metrics.ts';
 
 /** How often the delay of the event loop is sampled. More often would cost more and show no more. */
 const loopSampleMs = 20;

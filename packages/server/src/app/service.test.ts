@@ -144,6 +144,10 @@ test('behavior: metrics at rest equal the truth (I-97)', async () => {
     'sluice_http_streams 0',
     'sluice_http_stream_ends_total{reason="complete"} 1',
     'sluice_http_responses_total{status="404"} 1',
+    'sluice_http_first_line_seconds_count 1',
+    'sluice_http_request_seconds_count{route="/datasets/:name/stream"} 1',
+    'sluice_http_request_seconds_count{route="none"} 1',
+    'sluice_engine_wait_seconds_count{queue="history"} 0',
   ];
   for (const line of expected) expect(text.split('\n')).toContain(line);
 });

@@ -9,10 +9,10 @@ import type { Clock } from '../base/clock.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import { EnginePool } from '../engine/engine-pool.ts';
 import { AdminServer } from '../http/admin-server.ts';
-import type { ApiKey } from '../http/api-keys.ts';
 import { HTTP_LIMITS, type HttpLimits } from '../http/http-limits.ts';
-import type { KeyLimits } from '../http/key-budgets.ts';
-import { Metrics } from '../http/metrics.ts';
+import type { ApiKey } from '../http/keys/api-keys.ts';
+import type { KeyLimits } from '../http/keys/key-budgets.ts';
+import { Metrics } from '../http/metrics/metrics.ts';
 import { PublicServer } from '../http/public-server.ts';
 import {
   DatasetDirectory,

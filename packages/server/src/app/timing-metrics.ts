@@ -1,5 +1,5 @@
 /** Histograms of durations that components below report. */
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../http/metrics/metrics.ts';
 
 export interface TimingMetrics {
   readonly observeSync: (seconds: number) => void;

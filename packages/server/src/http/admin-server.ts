@@ -1,16 +1,16 @@
-/** The operator's listener: on loopback unless told otherwise, and never on the public one. */
+/** The listener for operators: readiness, health and metrics. It listens on loopback by default. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CodedError } from '../base/errors.ts';
 import { buildErrorReply } from './error-reply.ts';
 import { describeListenFailure } from './listen-failure.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from './metrics/metrics.ts';
 
 export interface AdminServerModules {
   readonly metrics: Metrics;
-  /** Why the service should get no traffic now; `null` if it should. */
+  /** Returns why the service should get no traffic; `null` if it is ready. */
   readonly notReadyReason: () => string | null;
-  /** Datasets that cannot be served while the others are. */
+  /** Returns the names of the datasets that cannot be served. */
   readonly unavailable: () => readonly string[];
   readonly newRequestId: () => string;
 }

@@ -1,9 +1,9 @@
-/** Bytes that all requests together hold of something. Past the limit no new one is let in. */
+/** Counts the bytes that all requests together hold in memory for one purpose. New requests are rejected above the limit. */
 export class ByteMeter {
   readonly #bytesMax: () => number;
   #bytes = 0;
 
-  /** The limit may change under way. */
+  /** A reload may change the limit. */
   constructor(bytesMax: () => number) {
     this.#bytesMax = bytesMax;
   }
@@ -25,7 +25,7 @@ export class ByteMeter {
   }
 }
 
-/** What one request holds, given back together. */
+/** The bytes that one request holds, released together. */
 export class HeldBytes {
   readonly #meter: ByteMeter;
   #bytes = 0;
@@ -34,7 +34,7 @@ export class HeldBytes {
     this.#meter = meter;
   }
 
-  /** False if others hold too much already; then nothing is added. */
+  /** Adds bytes. Returns false, and adds nothing, if the limit is already reached. */
   take(byteCount: number): boolean {
     if (this.#meter.isFull) return false;
     this.#meter.add(byteCount);

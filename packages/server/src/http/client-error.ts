@@ -8,15 +8,15 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
 };
 
 /**
- * What the parser refuses never becomes a request: it is answered here, on the bare socket, and closed. The status, or
- * `null` where nobody is there to answer.
+ * Responds on the socket to input that the HTTP parser rejected, and closes it. Returns the status, or `null` if no
+ * response was sent.
  */
 export function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Duplex,
   requestId: string,
 ): number | null {
-  // A response under way would be spoiled by a second one: it breaks off instead.
+  // A second response would corrupt one that is being sent, so the connection is destroyed instead.
   const isAnswering = (socket as SocketOfServer)._httpMessage?.headersSent === true;
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) {
     socket.destroy();
@@ -26,14 +26,14 @@ export function answerClientError(
   return refuseOnSocket(new CodedError(code), socket, requestId);
 }
 
-/** An answer to what is no request of ours to answer otherwise, and the end of its connection; its status. */
+/** Responds on the socket and closes it. Returns the status. */
 export function refuseOnSocket(refusal: CodedError, socket: Duplex, requestId: string): number {
   const { status, headers, body } = buildErrorReply(refusal, requestId);
   const lines = Object.entries({ ...headers, 'x-request-id': requestId, connection: 'close' });
   const head = lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join('');
   socket.on('error', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\n${head}\r\n${body}`);
-  // A client that goes on sending is not read any more, so nothing but this ends its socket.
+  // The socket is no longer read, so a client that keeps sending would keep it open.
   socket.once('finish', () => socket.destroy());
   return status;
 }

@@ -9,7 +9,7 @@ export interface MetadataBody {
   readonly start_block: number;
 }
 
-/** `undefined` until it is known where the dataset starts. */
+/** Returns the metadata, or `undefined` while the first slot of the dataset is unknown. */
 export function buildMetadata(reader: DatasetReader): MetadataBody | undefined {
   const { start } = reader.snapshot();
   if (start === null) return undefined;
@@ -17,7 +17,7 @@ export function buildMetadata(reader: DatasetReader): MetadataBody | undefined {
   return { dataset: name, aliases, real_time: realTime, start_block: start };
 }
 
-/** What an operator or a mirror asks: what is stored, how fresh it is, what is wrong. No path, no address, no key. */
+/** Returns the state of a dataset for operators and mirrors. Contains no paths, source addresses or keys. */
 export function buildStatus({
   reader,
   dialects,
@@ -55,7 +55,7 @@ export function countBlocks(snapshot: ChainSnapshot): number {
   return sealed + snapshot.hot.length;
 }
 
-/** How far the newest block's own time is behind the ledger's. */
+/** Returns how many seconds the timestamp of the newest block is behind the time of the ledger. */
 export function lagSeconds(snapshot: ChainSnapshot, unixMs: number): number | null {
   const timestamp = snapshot.hot.at(-1)?.header.timestamp ?? null;
   return timestamp === null ? null : Math.round(unixMs / 1000) - Number(timestamp);

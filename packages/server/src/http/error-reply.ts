@@ -1,6 +1,6 @@
 import { type CodedError, ERRORS, type ErrorRow, isCodedError } from '../base/errors.ts';
 
-/** An error as it goes out: the one shape of all but 409. */
+/** The response of every error except 409. */
 export interface ErrorReply {
   readonly status: number;
   readonly code: string;
@@ -8,7 +8,7 @@ export interface ErrorReply {
   readonly body: string;
 }
 
-/** Whatever is no fault of the client's that the catalogue gives a status is ours, and says nothing of the inside. */
+/** Builds the response of an error. Errors without a status in the catalogue become `internal-error`, without details. */
 export function buildErrorReply(error: unknown, requestId: string): ErrorReply {
   if (!isCodedError(error)) return buildReply('internal-error', requestId);
   const row: ErrorRow = ERRORS[error.code];
@@ -41,7 +41,7 @@ function buildReply(code: CodedError['code'], requestId: string, error?: CodedEr
       ...(row.retryAfterSeconds === undefined
         ? {}
         : { 'retry-after': String(row.retryAfterSeconds) }),
-      // What is left of a body that was refused would be taken for the next request.
+      // The unread rest of a rejected body would be parsed as the next request.
       ...(row.status === 413 ? { connection: 'close' } : {}),
     },
     body,

@@ -1,4 +1,4 @@
-/** New blocks reach a reader in their order, whatever still stands before them. */
+/** New blocks reach a client in order, even if earlier ones take longer to compress. */
 import { request } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
@@ -9,12 +9,12 @@ let fixture: HttpFixture;
 afterEach(() => fixture.close());
 
 interface Followed {
-  /** The slots of the lines that came so far, in their order. */
+  /** The slots of the lines received so far, in order. */
   slots(): number[];
   leave(): void;
 }
 
-/** Follows from a slot on; resolves with the head of the response. */
+/** Follows from a slot. Resolves when the headers of the response have arrived. */
 function follow(fromBlock: number, encoding: 'gzip' | 'identity'): Promise<Followed> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'accept-encoding': encoding };
@@ -37,7 +37,7 @@ function decode(bytes: Buffer, encoding: string): string {
   return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString();
 }
 
-/** Of whole lines; one that begins in another is none. */
+/** Returns the slots of the whole lines in a text. */
 function slotsOf(text: string): number[] {
   const lines = text.split('\n').slice(0, -1);
   return lines.map((line) => (JSON.parse(line) as { header: { number: number } }).header.number);
@@ -46,7 +46,7 @@ function slotsOf(text: string): number[] {
 const inOrder = { timeout: 20_000, interval: 100 };
 
 test('behavior: a short block waits until the long one before it is compressed', async () => {
-  // Its line takes a while to compress, that of the next one no time.
+  // The line of this block takes long to compress, the next one does not.
   const dataset = new MemoryDataset({ anchor: 98, rewardCount: 150_000 });
   dataset.extend([99]);
   fixture = await HttpFixture.start({ dataset });
@@ -63,7 +63,7 @@ test('behavior: short blocks wait behind a long one that came with them', async 
   fixture = await HttpFixture.start({ dataset });
   const followed = await follow(111, 'identity');
   await expect.poll(() => fixture.streams.waiterCount, inOrder).toBe(1);
-  // So many at once, from such a slot on, are evaluated together; every third is a long one.
+  // This many blocks at once, from this slot on, are evaluated together. Every third is a long one.
   const slots = Array.from({ length: 16 }, (_, i) => 112 + i);
   dataset.extend(slots);
   await expect.poll(() => followed.slots().length, inOrder).toBeGreaterThan(16);

@@ -1,31 +1,31 @@
-/** What a client may cost. `docs/http.md` lists the same numbers. */
+/** The limits of the public listener. `docs/http.md` lists the same numbers. */
 export interface HttpLimits {
-  /** Past these a connection is closed unanswered; ten thousand followers and their neighbours fit. */
+  /** Further connections are closed without a response. Allows ten thousand followers and other clients. */
   readonly connectionCountMax: number;
   readonly streamCountMax: number;
   /** Lookups that run at once. More of them would only wait for the engine's threads. */
   readonly lookupCountMax: number;
-  /** Bytes that wait for slow readers, over all streams; past it no new stream is let in. */
+  /** Bytes that wait for slow clients, over all streams. New streams are rejected above it. */
   readonly unsentBytesMax: number;
   /**
-   * Bytes of the bodies that are being read and of the queries of open streams; past it no new one is let in. What is made of a
-   * body takes two to three times its bytes, and ten thousand followers have some 6 kB each.
+   * Bytes of the bodies that are being read and of the queries of open streams. New ones are rejected above it. A parsed
+   * query takes two to three times the bytes of its body, and ten thousand followers have about 6 kB each.
    */
   readonly queryBytesMax: number;
   readonly headersMsMax: number;
   readonly requestMsMax: number;
   readonly keepAliveMs: number;
-  /** How often the two limits above are looked at. */
+  /** The interval at which the time limits above are checked. */
   readonly timeoutCheckMs: number;
   readonly headerBytesMax: number;
-  /** A reader that takes no byte for so long is cut. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stallMsMax: number;
   readonly stallCheckMs: number;
-  /** In the dialect `solana`, whose clients ask again at once, an empty answer is held back. */
+  /** Delays empty responses in the dialect `solana`, because its clients repeat the request immediately. */
   readonly emptyHoldMs: number;
-  /** From the signal to end to the end of the last connection. */
+  /** The time from the stop signal until remaining connections are destroyed. */
   readonly closeMsMax: number;
-  /** Before that: not ready, and serving on, for balancers that need a while to notice. */
+  /** The time before that in which the service is not ready but still serves, until load balancers have noticed. */
   readonly closeGraceMs: number;
 }
 

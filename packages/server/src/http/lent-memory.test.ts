@@ -1,4 +1,4 @@
-/** Large answers go out of memory that is lent by the engine's threads and used again: never before it was read. */
+/** Large responses are sent from memory that the engine's threads lend and reuse. It must not be reused before it was sent. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { MATCH } from '../stream/testing/make-block.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
 import { HttpFixture } from './testing/http-fixture.ts';
 
-// More slots than are answered as the head is, and more bytes than sockets take by themselves.
+// More slots than the shared evaluation at the head covers, and more bytes than sockets buffer.
 const slots = Array.from({ length: 300 }, (_, i) => i + 1);
 const rewardCount = 500;
 
@@ -63,7 +63,7 @@ const body = JSON.stringify({
   fields: { reward: { pubKey: true, lamports: true, postBalance: true } },
 });
 
-/** Reads nothing at first, until the service can send no more, then a little at a time. */
+/** Reads nothing until the service can send no more, then reads slowly. */
 function readSlowly(encoding: 'gzip' | 'identity'): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'accept-encoding': encoding };
@@ -87,7 +87,7 @@ async function untilStill(read: () => Promise<string>): Promise<void> {
   for (let before = ''; before !== (await read()); await sleep(100)) before = await read();
 }
 
-/** Where they differ, instead of megabytes. */
+/** Reports the first difference instead of megabytes. */
 function expectSame(text: string): void {
   let at = 0;
   while (at < text.length && text[at] === expected[at]) at++;

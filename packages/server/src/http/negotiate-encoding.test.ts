@@ -29,6 +29,6 @@ test.each([
   expect(negotiateEncoding(header, all)).toBe(encoding);
 });
 
-test('behavior: what the runtime cannot do is never chosen', () => {
+test('behavior: an encoding that the runtime does not support is never chosen', () => {
   expect(negotiateEncoding('zstd, gzip;q=0.1', ['gzip', 'identity'])).toBe('gzip');
 });

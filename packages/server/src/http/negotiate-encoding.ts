@@ -3,15 +3,15 @@ import * as zlib from 'node:zlib';
 export type Encoding = 'identity' | 'gzip' | 'zstd';
 
 /**
- * What this runtime can compress with, the preferred one first. gzip goes before zstd: the engine's threads compress it, once
- * for all readers of the same lines, while zstd needs an open compressor for each reader.
+ * The encodings that this runtime supports, the preferred one first. gzip comes before zstd, because the engine's threads
+ * compress it once for all clients of the same lines, while zstd needs a compressor per client.
  */
 export const ENCODINGS: readonly Encoding[] =
   'createZstdCompress' in zlib ? ['gzip', 'zstd', 'identity'] : ['gzip', 'identity'];
 
 /**
- * The encoding with the highest q-value among ours; of equal ones the preferred. A client that accepts nothing of it gets the
- * lines as they are.
+ * Returns the supported encoding with the highest q-value, and the preferred one of equal ones. A client that accepts none
+ * gets `identity`.
  */
 export function negotiateEncoding(
   header: string | undefined,
@@ -30,7 +30,7 @@ export function negotiateEncoding(
   return best;
 }
 
-/** What is not named is refused, but for identity, which only an explicit zero refuses. */
+/** An encoding that the header does not name is not accepted, except `identity`, which only a q-value of 0 excludes. */
 function defaultWeight(encoding: Encoding, weights: ReadonlyMap<string, number>): number {
   const any = weights.get('*');
   if (any !== undefined) return any;

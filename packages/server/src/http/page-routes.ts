@@ -8,7 +8,7 @@ import { parseEncodingWeights } from './negotiate-encoding.ts';
 import type { RouteRow } from './request-checks.ts';
 import { type AssetEncoding, readWebAssets, type WebAsset } from './web-assets.ts';
 
-const page = { method: 'GET', isOpen: true, isPage: true } as const;
+const page = { method: 'GET', isOpen: true } as const;
 const assetUrl = '/assets/:file';
 
 /** They hold no data and so take no key. The pages ask for data with the key that a person types in. */

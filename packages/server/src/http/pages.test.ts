@@ -1,9 +1,9 @@
-/** The interface described by itself: for people, for programs. */
+/** The pages and the OpenAPI description. */
 import type { TSchema } from 'typebox';
 import { Check, Errors } from 'typebox/value';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { STATUS } from './openapi.ts';
-import { ROUTES } from './public-server.ts';
+import { STATUS } from './routes/answer-schemas.ts';
+import { ROUTES } from './routes/routes.ts';
 import { HttpFixture } from './testing/http-fixture.ts';
 
 let fixture: HttpFixture;
@@ -66,8 +66,7 @@ test('behavior: the description names exactly the routes there are', async () =>
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  const interfaceRoutes = ROUTES.filter(({ isPage }) => isPage !== true);
-  const routed = interfaceRoutes.map(
+  const routed = ROUTES.map(
     ({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`,
   );
   expect(openapi).toBe('3.1.0');
@@ -123,7 +122,7 @@ test('behavior: the description has a parameter for every name in a path, and th
   expect(Object.keys(status)).toEqual(Object.keys(STATUS.properties));
 });
 
-test('behavior: the description of a query tells the fields of the dialects apart, as the service does', async () => {
+test('behavior: the description of a query distinguishes the fields of the dialects, as the service does', async () => {
   await fixture.close();
   fixture = await HttpFixture.start({ dialects: ['ledger', 'solana'] });
   const { components } = JSON.parse((await fixture.get('/openapi.json')).body.toString()) as {
@@ -143,7 +142,7 @@ test('behavior: the description of a query tells the fields of the dialects apar
   }
 });
 
-test('behavior: the description has every status of a question for a time', async () => {
+test('behavior: the description has every status of the route for a time', async () => {
   const { paths } = JSON.parse((await fixture.get('/openapi.json')).body.toString()) as {
     paths: Record<string, { get?: { responses: object } }>;
   };

@@ -1,4 +1,4 @@
-/** What clients do that no client library does: drip, stall, vanish, send garbage. */
+/** Behaviour of clients that no client library has: sending slowly, not reading, disconnecting, sending garbage. */
 import { afterEach, expect, test } from 'vitest';
 import type { BlockRef } from '../ledger/block.ts';
 import type { BlockEvaluator } from '../stream/block-evaluator.ts';
@@ -19,12 +19,12 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   while (!(await condition())) await settle();
 }
 
-/** Whether the metrics have a text. */
+/** Returns whether the metrics contain a text. */
 async function metricsHave(text: string): Promise<boolean> {
   return (await fixture.metrics.text()).includes(text);
 }
 
-/** The writer waits for its reader, and what is read ahead of it is all that will be. */
+/** Resolves when the writer waits for its client and no further block is read ahead. */
 async function untilHeldBack(): Promise<void> {
   let stillSince = 0;
   for (let turn = 0, decoded = -1; turn - stillSince < 50; turn++) {
@@ -61,12 +61,12 @@ test('limit: S-05 a connection may be slow or idle only for so long', async () =
   expect([keepAliveMs, headerBytesMax]).toEqual([15_000, 16_384]);
   fixture = await HttpFixture.start({ limits: { keepAliveMs: 100 } });
   const text = await say('GET /datasets HTTP/1.1\r\nhost: x\r\n\r\n');
-  // It was answered, kept, and closed by us.
+  // The service responded, kept the connection, and then closed it.
   expect(text).toMatch(/^HTTP\/1\.1 200 /);
   expect(text).toContain('Connection: keep-alive\r\nKeep-Alive: timeout=0\r\n');
 });
 
-test('error: headers-too-large is 431 in our own words (F-63, trap: framework answers)', async () => {
+test('error: headers-too-large is 431 with an error of the catalogue (F-63, trap: framework answers)', async () => {
   fixture = await HttpFixture.start();
   const text = await say(`GET /datasets HTTP/1.1\r\nhost: x\r\na: ${'a'.repeat(17_000)}\r\n\r\n`);
   expect(text).toMatch(/^HTTP\/1\.1 431 /);
@@ -90,7 +90,7 @@ test('error: request-malformed: garbage, two lengths, length and chunks, no host
   }
 });
 
-test('behavior: a tunnel is refused in our own words, an unknown expectation is passed over (F-63, trap: framework answers)', async () => {
+test('behavior: CONNECT gets an error of the catalogue, an unknown expectation is ignored (F-63, trap: framework answers)', async () => {
   fixture = await HttpFixture.start();
   const tunnel = await say('CONNECT example.org:443 HTTP/1.1\r\nhost: example.org\r\n\r\n');
   expect(tunnel).toMatch(/^HTTP\/1\.1 405 /);
@@ -113,7 +113,7 @@ test.each([
   expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
 });
 
-test('behavior: requests that are sent before the answers came are answered one after another', async () => {
+test('behavior: pipelined requests are answered one after another', async () => {
   fixture = await HttpFixture.start();
   const body = JSON.stringify(matchBody({ fromBlock: 100, toBlock: 110 }));
   const request = (rest: string) => `${head}${rest}content-length: ${body.length}\r\n\r\n${body}`;
@@ -125,7 +125,7 @@ test('behavior: requests that are sent before the answers came are answered one 
   expect(lines(three)).toEqual([...lines(alone), ...lines(alone), ...lines(alone)]);
 });
 
-test('behavior: an answer that is ready waits for one before it that is not', async () => {
+test('behavior: a response that is ready waits for an earlier one that is not', async () => {
   fixture = await HttpFixture.start();
   const post = (query: Record<string, unknown>, rest = '') => {
     const body = JSON.stringify(matchBody(query));
@@ -140,7 +140,7 @@ test('behavior: an answer that is ready waits for one before it that is not', as
   expect(text).toMatch(/^HTTP\/1\.1 204 .*HTTP\/1\.1 200 .*"number":103.*\n0\r\n\r\n$/s);
 });
 
-test('behavior: who leaves before the turn of an answer came costs nothing', async () => {
+test('behavior: a client that disconnects before the turn of its response holds nothing', async () => {
   fixture = await HttpFixture.start();
   const body = JSON.stringify(matchBody({ fromBlock: 111 }));
   const ready = JSON.stringify(matchBody({ fromBlock: 100, toBlock: 103 }));
@@ -154,7 +154,7 @@ test('behavior: who leaves before the turn of an answer came costs nothing', asy
   expect(fixture.errors).toEqual([]);
 });
 
-test('behavior: a client that leaves in its request costs nothing', async () => {
+test('behavior: a client that disconnects within its request holds nothing', async () => {
   fixture = await HttpFixture.start();
   const socket = await fixture.connect();
   socket.write(`${head}content-length: 100\r\n\r\n{`);
@@ -165,7 +165,7 @@ test('behavior: a client that leaves in its request costs nothing', async () => 
   expect(fixture.errors).toEqual([]);
 });
 
-test('behavior: a client that leaves while it waits frees its place (L-16, trap: disconnect)', async () => {
+test('behavior: a client that disconnects while it waits frees its place (L-16, trap: disconnect)', async () => {
   fixture = await HttpFixture.start();
   const body = JSON.stringify(matchBody({ fromBlock: 111 }));
   const socket = await fixture.connect();
@@ -176,7 +176,7 @@ test('behavior: a client that leaves while it waits frees its place (L-16, trap:
   await until(() => metricsHave('sluice_http_streams 0'));
 });
 
-test('limit: I-96 what a query holds is given back when its stream has ended, however it ends', async () => {
+test('limit: I-96 the bytes of a query are released when its stream ends, for whatever reason', async () => {
   fixture = await HttpFixture.start();
   const holdsNone = () => metricsHave('sluice_http_query_bytes 0\n');
   expect((await fixture.query({ fromBlock: 100, toBlock: 103 })).status).toBe(200);
@@ -192,7 +192,7 @@ test('limit: I-96 what a query holds is given back when its stream has ended, ho
   await until(holdsNone);
 });
 
-test('behavior: a client that leaves while its first blocks are read lets go of them', async () => {
+test('behavior: a client that disconnects while its first blocks are read releases them', async () => {
   let goOn = () => {};
   let state = 'none';
   const evaluator: BlockEvaluator = {
@@ -223,7 +223,7 @@ test('behavior: a client that leaves while its first blocks are read lets go of 
   expect(fixture.errors).toEqual([]);
 });
 
-/** Some 30 MB of lines: more than sockets hold. */
+/** About 30 MB of lines, which is more than sockets buffer. */
 function largeChain(): MemoryDataset {
   const dataset = new MemoryDataset({ rewardCount: 200 });
   dataset.extend(
@@ -234,7 +234,7 @@ function largeChain(): MemoryDataset {
   return dataset;
 }
 
-test('behavior: a reader that stops is not read ahead of, and cut after 15 s with a broken body (F-51, F-52, trap: write() ignored, trap: res.setTimeout)', async () => {
+test('behavior: nothing is read ahead for a client that stops reading, which is disconnected after 15 s with an incomplete body (F-51, F-52, trap: write() ignored, trap: res.setTimeout)', async () => {
   fixture = await HttpFixture.start({ dataset: largeChain() });
   const body = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 1_999 }));
   const socket = await fixture.connect();
@@ -281,7 +281,7 @@ test('behavior: a slow reader gets everything (F-52)', async () => {
   expect(answer.match(/"number":/g)).toHaveLength(2_000);
 });
 
-test('limit: while slow readers hold too many bytes nobody new is let in (I-96)', async () => {
+test('limit: while too many bytes wait for slow clients, new streams are rejected (I-96)', async () => {
   fixture = await HttpFixture.start({ dataset: largeChain(), limits: { unsentBytesMax: 1 } });
   const body = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 1_999 }));
   const socket = await fixture.connect();
@@ -293,7 +293,7 @@ test('limit: while slow readers hold too many bytes nobody new is let in (I-96)'
   expect(refused).toMatch(/^HTTP\/1\.1 503 /);
   expect(refused).toMatch(/^retry-after: 5\r$/im);
   expect(refused).toContain('"code":"readers-too-slow"');
-  // What takes no stream is answered all the same.
+  // Requests that open no stream are still answered.
   expect((await fixture.get('/datasets/ledger-test/head')).status).toBe(200);
   socket.destroy();
   await until(() => metricsHave('sluice_http_unsent_bytes 0'));
@@ -302,7 +302,7 @@ test('limit: while slow readers hold too many bytes nobody new is let in (I-96)'
   expect(answer).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('limit: while queries hold too many bytes, read or only begun, no other is let in (I-96)', async () => {
+test('limit: while queries hold too many bytes, read completely or in part, new ones are rejected (I-96)', async () => {
   fixture = await HttpFixture.start({ limits: { queryBytesMax: 1 } });
   const body = JSON.stringify(matchBody({ fromBlock: 111 }));
   const short = matchBody({ fromBlock: 100, toBlock: 103 });
@@ -323,7 +323,7 @@ test('limit: while queries hold too many bytes, read or only begun, no other is 
   expect((await fixture.query(short)).status).toBe(200);
 });
 
-test('limit: closing does not wait for a reader that stopped (trap: app.close())', async () => {
+test('limit: closing does not wait for a client that stopped reading (trap: app.close())', async () => {
   fixture = await HttpFixture.start({ dataset: largeChain() });
   const body = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 1_999 }));
   const socket = await fixture.connect();
@@ -338,7 +338,7 @@ test('limit: closing does not wait for a reader that stopped (trap: app.close())
   expect((await text).endsWith('0\r\n\r\n')).toBe(false);
 });
 
-test('behavior: closing ends a connection that its client would keep, once the answer has ended', async () => {
+test('behavior: closing ends a kept-alive connection once its response has ended', async () => {
   fixture = await HttpFixture.start({ dataset: largeChain() });
   const body = JSON.stringify(matchBody({ fromBlock: 0, toBlock: 1_999 }));
   const socket = await fixture.connect();
@@ -350,12 +350,12 @@ test('behavior: closing ends a connection that its client would keep, once the a
     isClosed = true;
   });
   await settle();
-  // Only now can the answer end, when no connection is idle yet.
+  // The response can end only now, while no connection is idle.
   const answer = readToEnd(socket);
   socket.resume();
   await until(() => metricsHave('sluice_http_streams 0'));
   await until(() => metricsHave('sluice_http_unsent_bytes 0'));
-  // Far below the time at which everything is cut.
+  // Far below the time after which all connections are destroyed.
   for (let step = 0; step < 40 && !isClosed; step++) await fixture.manualClock.advance(100);
   expect(isClosed).toBe(true);
   await closed;

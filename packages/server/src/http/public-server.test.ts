@@ -66,7 +66,7 @@ describe('heads and metadata', () => {
     expect(JSON.parse((await at(0)).body.toString())).toEqual({ block_number: 100 });
     expect((await at(base + 111)).status).toBe(404);
     expect((await at('soon')).status).toBe(400);
-    // However far off, a time is one.
+    // Times of any distance are valid.
     expect((await at('9'.repeat(20))).status).toBe(404);
     expect(JSON.parse((await at(`-${'9'.repeat(20)}`)).body.toString())).toEqual({
       block_number: 100,
@@ -357,7 +357,7 @@ describe('refusals', () => {
     });
   });
 
-  test('behavior: what a client writes is no property, path or line of the log (S-09)', async () => {
+  test('behavior: text from a client cannot become a property, a path or a line of the log (S-09)', async () => {
     for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty', '..', '%0a']) {
       expect((await fixture.get(`/datasets/${name}/head`)).status, name).toBe(404);
     }
@@ -380,7 +380,7 @@ describe('refusals', () => {
     expect([headers['server'], headers['x-powered-by']]).toEqual([undefined, undefined]);
   });
 
-  test('limit: streams beyond the places are 503 with Retry-After; a place comes back at once (F-56, L-17)', async () => {
+  test('limit: streams above the limit are 503 with Retry-After; a place is freed immediately (F-56, L-17)', async () => {
     await restart({ limits: { streamCountMax: 1 } });
     const socket = await fixture.connect();
     socket.write(post(JSON.stringify(matchBody({ fromBlock: 108 }))));
@@ -421,7 +421,7 @@ describe('cross-origin', () => {
       204,
       'GET, HEAD, POST',
     ]);
-    // Everything that the interface reads of a request.
+    // All request headers that the interface uses.
     expect(String(answer.headers['access-control-allow-headers']).split(', ').sort()).toEqual([
       'authorization',
       'content-encoding',
@@ -461,7 +461,7 @@ function post(body: string, headers = ''): string {
   return `POST /datasets/ledger-test/stream HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Real sockets take real time: this looks again each turn, and the test's own timeout bounds it. */
+/** Polls every turn of the event loop, because real sockets take time. The timeout of the test bounds it. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await settle();
 }

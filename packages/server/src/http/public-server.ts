@@ -10,17 +10,15 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
-import { type ApiKey, keyId } from './api-keys.ts';
 import { ByteMeter } from './byte-meter.ts';
 import { answerClientError, refuseOnSocket } from './client-error.ts';
 import { buildErrorReply } from './error-reply.ts';
-import { GET_ROUTES } from './get-routes.ts';
 import type { HttpLimits } from './http-limits.ts';
-import { buildHttpMetrics, type HttpMetrics } from './http-metrics.ts';
-import { KeyBudgets, type KeyLimits } from './key-budgets.ts';
+import { type ApiKey, keyId } from './keys/api-keys.ts';
+import { KeyBudgets, type KeyLimits } from './keys/key-budgets.ts';
 import { describeListenFailure } from './listen-failure.ts';
-import { LookupSlots } from './lookup-slots.ts';
-import type { Metrics } from './metrics.ts';
+import { buildHttpMetrics, type HttpMetrics } from './metrics/http-metrics.ts';
+import type { Metrics } from './metrics/metrics.ts';
 import { addPageRoutes, PAGE_ROUTES } from './page-routes.ts';
 import {
   allowedMethods,
@@ -31,25 +29,26 @@ import {
   type RouteRow,
 } from './request-checks.ts';
 import { answerRoute } from './routes/answer-route.ts';
-import { LOOKUP_ROUTES } from './routes/lookup-routes.ts';
+import { LookupSlots } from './routes/lookup-slots.ts';
+import { ROUTES } from './routes/routes.ts';
 import type { DatasetDirectory } from './served-dataset.ts';
-import { StallWatch } from './stall-watch.ts';
-import { StreamPlaces } from './stream-places.ts';
-import { answerStream, type StreamRouteModules } from './stream-route.ts';
+import { StallWatch } from './streaming/stall-watch.ts';
+import { StreamPlaces } from './streaming/stream-places.ts';
+import { answerStream, type StreamRouteModules } from './streaming/stream-route.ts';
 
-/** The limits may change under way; after a change `refresh` is called. */
+/** A reload may change the limits and then calls `refresh`. */
 export interface PublicServerOptions {
   readonly limits: HttpLimits;
   readonly queryLimits: QueryLimits;
   readonly keyLimits: KeyLimits;
-  /** Exact origins of pages that may read answers; none by default. */
+  /** The origins whose pages may read responses; none by default. */
   readonly corsOrigins: readonly string[];
   readonly version: string;
 }
 
 export interface PublicServerModules {
   readonly datasets: DatasetDirectory;
-  /** `null` where none are configured. */
+  /** Returns the current keys; `null` if none are configured. */
   readonly keys: () => readonly ApiKey[] | null;
   readonly clock: Clock;
   readonly log: Logger;
@@ -57,21 +56,14 @@ export interface PublicServerModules {
   readonly newRequestId: () => string;
 }
 
-const STREAM_ROUTES: readonly RouteRow[] = [
-  { method: 'POST', url: '/datasets/:name/stream' },
-  { method: 'POST', url: '/datasets/:name/finalized-stream' },
-];
+/** Everything that the router knows: the interface and the pages. */
+const ALL_ROUTES: readonly RouteRow[] = [...ROUTES, ...PAGE_ROUTES];
 
-/** Every route there is; the description is checked against it. */
-export const ROUTES: readonly RouteRow[] = [
-  ...STREAM_ROUTES,
-  ...GET_ROUTES,
-  ...LOOKUP_ROUTES,
-  ...PAGE_ROUTES,
-];
-
-/** To a tunnel, which asks for no path. */
-const anyAllowed = allowedMethods([{ method: 'GET', url: '' }, ...STREAM_ROUTES.slice(0, 1)]);
+/** The methods in the response to CONNECT, which names no path. */
+const anyAllowed = allowedMethods([
+  { method: 'GET', url: '' },
+  { method: 'POST', url: '' },
+]);
 
 const idleSweepMs = 50;
 
@@ -104,11 +96,11 @@ export class PublicServer {
       lookups: this.#lookups,
       ...meters,
     });
-    this.#checks = { ...modules, routes: ROUTES, budgets: this.#budgets };
+    this.#checks = { ...modules, routes: ALL_ROUTES, budgets: this.#budgets };
     this.#app = this.#buildApp();
   }
 
-  /** Resolves with the port, which differs from the one asked for if that was 0. */
+  /** Resolves with the port, which the system chooses if 0 is given. */
   async listen(host: string, port: number): Promise<number> {
     try {
       await this.#app.listen({ host, port });
@@ -118,7 +110,7 @@ export class PublicServer {
     return (this.#app.server.address() as AddressInfo).port;
   }
 
-  /** Takes over limits and keys that changed. Streams of a key that is gone end. */
+  /** Applies changed limits and keys. Ends the streams of removed keys. */
   refresh(): void {
     this.#applyLimits(this.#app);
     const keys = this.#modules.keys();
@@ -136,7 +128,7 @@ export class PublicServer {
     server.maxConnections = limits.connectionCountMax;
   }
 
-  /** A response that ends after the close began leaves a connection that nobody else would end. */
+  /** Closes idle connections during shutdown. A response that ends after `close` began leaves its connection open. */
   async #sweepIdle(over: AbortSignal): Promise<void> {
     while (!over.aborted) {
       await this.#modules.clock.sleep(idleSweepMs, over);
@@ -144,7 +136,7 @@ export class PublicServer {
     }
   }
 
-  /** Ends every stream on a line, answers who waits, and cuts what is left after the limit. */
+  /** Ends every stream after a whole line, then destroys the connections that remain after the time limit. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#places.close();
@@ -165,11 +157,11 @@ export class PublicServer {
       http: {
         connectionsCheckingInterval: limits.timeoutCheckMs,
         maxHeaderSize: limits.headerBytesMax,
-        // Refused below, in our own words.
+        // Rejected below with an error of the catalogue.
         requireHostHeader: false,
       },
       return503OnClosing: false,
-      // A longer name is unknown like any other; the parser bounds it.
+      // The limit of the router is not needed: the HTTP parser limits the length of a path.
       routerOptions: { maxParamLength: limits.headerBytesMax },
       rewriteUrl: ({ url = '' }) => toPath(url),
       genReqId: (raw) => this.#requestId(raw),
@@ -181,11 +173,11 @@ export class PublicServer {
     this.#applyLimits(app);
     this.#answerOddRequests(app);
     app.removeAllContentTypeParsers();
-    // A body is read where its query is parsed, under that route's own limits.
+    // Routes read the body themselves, within their own limits.
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.addHook('onRequest', (request, reply, done) => {
       const isAllowedOrigin = this.#begin(request, reply);
-      // A browser asks so before it posts; where no origin is listed this is a method like any other.
+      // The preflight request of a browser. Without listed origins, OPTIONS is a method like any other.
       if (isAllowedOrigin && request.method === 'OPTIONS') return void reply.code(204).send();
       const { httpVersion, headers } = request.raw;
       if (httpVersion === '1.1' && headers.host === undefined) {
@@ -195,7 +187,7 @@ export class PublicServer {
       done();
     });
     app.setErrorHandler((error, request, reply) => this.#answerError(error, request, reply));
-    // The checks above refuse such a request before this is reached.
+    // The checks above reject such requests before this is reached.
     app.setNotFoundHandler((request, reply) =>
       this.#answerError(new CodedError('path-unknown'), request, reply),
     );
@@ -203,9 +195,9 @@ export class PublicServer {
     return app;
   }
 
-  /** What the server of the runtime would answer by itself, without a body and an id. */
+  /** Handles requests that the HTTP server of the runtime would answer itself, without a body and an id. */
   #answerOddRequests({ server }: FastifyInstance): void {
-    // An expectation that nobody knows may be left alone.
+    // Unknown expectations may be ignored.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('connect', (_request, socket) => {
       const refusal = new CodedError('method-wrong', { method: 'CONNECT', allowed: anyAllowed });
@@ -223,32 +215,16 @@ export class PublicServer {
       stallWatch: new StallWatch(this.#options.limits, this.#modules.clock),
       metrics: this.#metrics,
     };
-    for (const { url } of STREAM_ROUTES) {
-      const finalizedOnly = url.endsWith('/finalized-stream');
-      app.post(url, async (request, reply) => {
-        const checked = this.#checkedOf(request);
-        await answerStream({ request, reply, checked, finalizedOnly }, modules);
-      });
-    }
-    for (const route of LOOKUP_ROUTES) {
-      const { method, url } = route;
-      const handler = (request: FastifyRequest, reply: FastifyReply) =>
-        answerRoute(
-          route,
-          { request, reply, checked: this.#checkedOf(request) },
-          { ...modules, lookups: this.#lookups },
-        );
-      app.route({ method, url, handler });
-    }
     const context = { ...this.#options, ...this.#modules, routes: ROUTES };
-    for (const route of GET_ROUTES) {
-      const answer = route.build(context);
-      app.get(route.url, async (request, reply) => {
-        const { dataset } = this.#checkedOf(request);
-        const { type, body } = await answer({ dataset, params: request.params });
-        reply.header('content-type', type);
-        reply.send(body);
-      });
+    for (const route of ROUTES) {
+      const { method, url } = route;
+      const handler = (request: FastifyRequest, reply: FastifyReply) => {
+        const routed = { request, reply, checked: this.#checkedOf(request) };
+        return route.kind === 'stream'
+          ? answerStream({ ...routed, finalizedOnly: route.finalizedOnly }, modules)
+          : answerRoute(route, routed, { ...modules, context, lookups: this.#lookups });
+      };
+      app.route({ method, url, handler });
     }
     addPageRoutes(app);
   }
@@ -263,7 +239,7 @@ export class PublicServer {
     return this.#modules.newRequestId();
   }
 
-  /** The headers of every answer; tells whether a listed page of another origin asks. */
+  /** Sets the headers of every response. Returns whether the request comes from a listed origin. */
   #begin(request: FastifyRequest, reply: FastifyReply): boolean {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
@@ -321,7 +297,7 @@ export class PublicServer {
   }
 }
 
-/** A target may be a whole address, as proxies are sent; which host it names is nothing to us. */
+/** Returns the path of a request target. The target is a whole URL if the client treats this service as a proxy. */
 function toPath(target: string): string {
   const [, rest] = /^https?:\/\/[^/?#]*(.*)$/is.exec(target) ?? [];
   if (rest === undefined) return target;
@@ -343,7 +319,7 @@ const exposedHeaders = ['X-Ledger', 'X-Sqd']
   .concat('X-Sqd-Data-Source', 'X-Request-Id', 'Retry-After')
   .join(', ');
 
-/** What the framework refuses by itself, in the words of our catalogue. */
+/** Translates errors of the framework into errors of the catalogue. */
 function translate(error: unknown): unknown {
   const status = (error as { statusCode?: number } | null)?.statusCode;
   if (status === 415) return new CodedError('content-type-wrong', {}, { cause: error });

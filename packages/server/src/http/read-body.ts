@@ -4,13 +4,13 @@ import { CodedError } from '../base/errors.ts';
 import type { HeldBytes } from './byte-meter.ts';
 
 export interface ReadBodyOptions {
-  /** On the wire and decoded; both are counted while reading. */
+  /** Applies to the bytes received and to the decompressed bytes. */
   readonly bodyBytesMax: number;
-  /** What is kept of it; the caller gives it back. */
+  /** Counts the bytes that are kept. The caller releases them. */
   readonly held: HeldBytes;
 }
 
-/** Refuses what is no JSON by its headers, before any of it is read. */
+/** Rejects a body that is not JSON by its headers, before it is read. */
 export function checkBodyHeaders(request: IncomingMessage): void {
   const { 'content-type': type, 'content-encoding': encoding } = request.headers;
   if (type === undefined || !/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) {
@@ -27,7 +27,7 @@ function describeHeader(value: string | undefined): string {
   return value === undefined ? 'nothing' : JSON.stringify(value.slice(0, headerLengthMax));
 }
 
-/** The decoded body; `null` if the client left before its end, so that there is nobody to tell. */
+/** Reads and decompresses the body. Resolves to `null` if the client disconnected before its end. */
 export function readBody(
   request: IncomingMessage,
   options: ReadBodyOptions,
@@ -78,7 +78,7 @@ function listenToGunzip(gunzip: Gunzip, { keep, finish, refuse }: GunzipListener
   gunzip.on('error', (cause) => refuse(new CodedError('body-not-gzip', {}, { cause })));
 }
 
-/** Refuses the byte above the limit instead of keeping it. */
+/** Collects chunks up to a limit. */
 class ByteCollector {
   readonly #bytesMax: number;
   readonly #chunks: Uint8Array[] = [];

@@ -1,25 +1,25 @@
 /**
- * What is checked before a body is read, in the order the interface promises: 401, 404, 405, 429, 415. After it come 413, 400
- * and 503.
+ * The checks before a body is read, in the documented order: 401, 404, 405, 429, 415. The checks for 413, 400 and 503
+ * follow.
  */
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { FastifyRequest } from 'fastify';
 import { CodedError } from '../base/errors.ts';
-import { type ApiKey, findKey, keyId, shownKey } from './api-keys.ts';
-import type { KeyBudgets } from './key-budgets.ts';
+import { type ApiKey, findKey, keyId, shownKey } from './keys/api-keys.ts';
+import type { KeyBudgets } from './keys/key-budgets.ts';
 import { checkBodyHeaders } from './read-body.ts';
 import type { DatasetDirectory, DatasetEntry } from './served-dataset.ts';
 
-/** One line of the table that routes, checks of methods and the description are made from. */
+/** The part of a route that the checks need. */
 export interface RouteRow {
   readonly method: 'GET' | 'POST';
-  /** In the router's form: `:name` stands for one part. */
+  /** In the form of the router: `:name` stands for one segment of the path. */
   readonly url: string;
-  /** Pages for people, and the description of the interface, hold no data and take no key. */
+  /** Pages and the description of the interface contain no data and need no key. */
   readonly isOpen?: true;
-  /** A page of the web application, or a file of one; not part of the interface that is described. */
-  readonly isPage?: true;
-  /** Whether it looks something up in the indexes; only so many do at once. */
+  /** `stream` if it opens a stream, whose number a key limits. */
+  readonly kind?: 'answer' | 'stream';
+  /** Whether it looks something up in the indexes. The number of such requests at once is limited. */
   readonly isLookup?: true;
   /** Only datasets that allow this dialect have the path. */
   readonly dialect?: Dialect;
@@ -28,15 +28,15 @@ export interface RouteRow {
 export interface RequestChecksModules {
   readonly routes: readonly RouteRow[];
   readonly datasets: DatasetDirectory;
-  /** `null` where no keys are configured; asked each time, since a reload may change them. */
+  /** Returns the current keys; `null` if none are configured. */
   readonly keys: () => readonly ApiKey[] | null;
   readonly budgets: KeyBudgets;
 }
 
-/** What the checks found out. */
+/** The result of the checks. */
 export interface CheckedRequest {
   readonly key: ApiKey | null;
-  /** The dataset, where the path names one. */
+  /** The dataset that the path names, if it names one. */
   readonly dataset: DatasetEntry | null;
 }
 
@@ -54,7 +54,7 @@ export function checkRequest(
   }
   if (key !== null) modules.budgets.takeRequest(keyId(key));
   if (request.method !== 'POST') return { key, dataset };
-  if (key !== null && route.isLookup !== true) modules.budgets.checkStreams(keyId(key));
+  if (key !== null && route.kind === 'stream') modules.budgets.checkStreams(keyId(key));
   checkBodyHeaders(request.raw);
   return { key, dataset };
 }
@@ -72,7 +72,7 @@ export function checkKey(
   return key;
 }
 
-/** The rows whose path this is, whatever the method. */
+/** Returns the routes with this path, of any method. */
 function matchPath(url: string, routes: readonly RouteRow[]): readonly RouteRow[] {
   const parts = pathParts(url);
   return routes.filter((row) => {
@@ -88,7 +88,7 @@ function pathParts(url: string): readonly string[] {
   return (url.split('?', 1)[0] as string).split('/').map(decodePart);
 }
 
-/** As the router does it: an escape stands for its letter, one that is broken for itself. */
+/** Decodes as the router does. An invalid escape sequence is kept as it is. */
 function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -6,28 +6,28 @@ import type { IngestStatus } from '../ingest/ingester.ts';
 import type { DatasetStreams } from '../stream/dataset-streams.ts';
 import type { DatasetLookups } from '../stream/lookups/dataset-lookups.ts';
 
-/** A dataset as the interface offers it. */
+/** An open dataset with everything that the routes need. */
 export interface ServedDataset {
   readonly reader: DatasetReader;
   readonly streams: DatasetStreams;
   readonly lookups: DatasetLookups;
   readonly dialects: readonly Dialect[];
-  /** The time by which the ledger dates its newest block: the calendar's, but for a simulated one. */
+  /** Returns the current time of the ledger: wall-clock time, except for a simulated ledger. */
   readonly ledgerUnixMs: () => number;
-  /** How its sources are, without their addresses, and what they brought; `null` where nothing feeds it. */
+  /** Returns the state of its sources, without their addresses; `null` if it has none. */
   readonly ingest: () => IngestStatus | null;
 }
 
 export const DATASET_NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
-/** What is known of a dataset before it is open. */
+/** The properties of a dataset that are known before it is open. */
 export interface DatasetNames {
   readonly name: string;
   readonly aliases: readonly string[];
   readonly dialects: readonly Dialect[];
 }
 
-/** A dataset in the directory: opening, then served, or refused for good. */
+/** A dataset in the directory: first opening, then served or permanently refused. */
 export class DatasetEntry {
   readonly names: DatasetNames;
   #state: ServedDataset | 'opening' | 'refused' = 'opening';
@@ -44,12 +44,12 @@ export class DatasetEntry {
     return this.#state === 'refused';
   }
 
-  /** The dataset, if it is open. */
+  /** The dataset, or `undefined` if it is not open. */
   get opened(): ServedDataset | undefined {
     return typeof this.#state === 'string' ? undefined : this.#state;
   }
 
-  /** The dataset, or the refusal that a client gets instead. */
+  /** The dataset. Throws the error that a client gets if it is not open. */
   get served(): ServedDataset {
     if (this.#state === 'opening') throw new CodedError('dataset-opening');
     if (this.#state === 'refused') throw new CodedError('dataset-unavailable');
@@ -61,12 +61,12 @@ export class DatasetEntry {
   }
 }
 
-/** Datasets by name and alias. A name from a client is looked up here and goes nowhere else. */
+/** Datasets by name and alias. Names from clients are used for this lookup only. */
 export class DatasetDirectory {
   readonly #byName = new Map<string, DatasetEntry>();
   readonly #entries: DatasetEntry[] = [];
 
-  /** Makes a dataset known that is yet to be opened. */
+  /** Adds a dataset that will be opened later. */
   expect(names: DatasetNames): DatasetEntry {
     const entry = new DatasetEntry(names);
     this.#entries.push(entry);
@@ -86,12 +86,12 @@ export class DatasetDirectory {
     return this.#entries;
   }
 
-  /** Names of those that could not be opened. */
+  /** The names of the datasets that could not be opened. */
   get refused(): readonly string[] {
     return this.#entries.flatMap(({ isRefused, names }) => (isRefused ? [names.name] : []));
   }
 
-  /** Those that are open. */
+  /** The open datasets. */
   get all(): readonly ServedDataset[] {
     return this.#entries.flatMap(({ opened }) => opened ?? []);
   }

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { resolve, sep } from 'node:path';
 import { CodedError } from '../../base/errors.ts';
-import { KEY_LIMITS } from '../../http/key-budgets.ts';
+import { KEY_LIMITS } from '../../http/keys/key-budgets.ts';
 import {
   ADDRESSES_EXPECTED,
   isPortalUrl,

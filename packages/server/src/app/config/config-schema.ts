@@ -9,7 +9,7 @@ import Type, { type Static, type TSchema, type TSchemaOptions } from 'typebox';
 import { datasetNamePattern } from '../../dataset/manifest.ts';
 import { ENGINE_LIMITS } from '../../engine/engine-limits.ts';
 import { HTTP_LIMITS } from '../../http/http-limits.ts';
-import { KEY_LIMITS } from '../../http/key-budgets.ts';
+import { KEY_LIMITS } from '../../http/keys/key-budgets.ts';
 import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain-options.ts';
 import { PROFILES, type Profile } from '../../simulator/content/content-options.ts';
 import { ADDRESSES_EXPECTED } from '../../source/source-addresses.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findKey, readKeyFile } from '../../http/api-keys.ts';
+import { findKey, readKeyFile } from '../../http/keys/api-keys.ts';
 import { main } from '../main.ts';
 
 let folder: string;

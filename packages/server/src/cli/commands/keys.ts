@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { appendKey } from '../../http/append-key.ts';
+import { appendKey } from '../../http/keys/append-key.ts';
 import type { CommandContext } from '../context.ts';
 
 interface CreateOptions {

@@ -1,13 +1,19 @@
 import { type GroupEntry, pageCountOf } from '../../segment/directory.ts';
+import type { EngineKernel } from '../engine-kernel.ts';
+import type { EngineSegment } from '../engine-segment.ts';
 import { GroupColumns } from '../group-columns.ts';
 import { PageSet } from '../page-set.ts';
 import { Scratch } from '../scratch.ts';
-import type { LookupContext } from './lookup.ts';
 
 const signatureBytes = 64;
 
+interface OpenedSegment {
+  readonly open: EngineSegment;
+  readonly kernel: EngineKernel;
+}
+
 /** Returns the transactions that have the signature. The index may list others too; their signatures are compared. */
-export function findSignature(signature: Uint8Array, context: LookupContext): readonly number[] {
+export function findSignature(signature: Uint8Array, context: OpenedSegment): readonly number[] {
   const candidates = new Set(context.open.index.findSignature(signature));
   return [...candidates].filter((transaction) => hasSignature(transaction, signature, context));
 }
@@ -15,7 +21,7 @@ export function findSignature(signature: Uint8Array, context: LookupContext): re
 function hasSignature(
   transaction: number,
   signature: Uint8Array,
-  { open, kernel }: LookupContext,
+  { open, kernel }: OpenedSegment,
 ): boolean {
   const { groups } = open.segment.directory;
   const number = groups.findLastIndex((group) => group.firstTransaction <= transaction);

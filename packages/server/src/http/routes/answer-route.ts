@@ -1,7 +1,6 @@
-/** Answers the requests of a route: parameters, body, answer, compression. */
+/** Answers a request by its route: parses parameters, calls the handler, compresses the body. */
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
-import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { assert } from '../../base/assert.ts';
@@ -10,16 +9,16 @@ import { runInTimeSlices } from '../../base/time-slices.ts';
 import { parseQuerySteps } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import { type ByteMeter, HeldBytes } from '../byte-meter.ts';
-import type { LookupSlots } from '../lookup-slots.ts';
 import { negotiateEncoding } from '../negotiate-encoding.ts';
 import { readBody } from '../read-body.ts';
-import { refuseUnread } from '../refuse-unread.ts';
 import type { CheckedRequest } from '../request-checks.ts';
+import type { LookupSlots } from './lookup-slots.ts';
 import { parseParameters } from './parse-parameters.ts';
-import type { Route, RouteAnswer } from './route.ts';
+import { refuseUnread } from './refuse-unread.ts';
+import type { Route, RouteAnswer, RouteContext } from './route.ts';
 
 export interface AnswerRouteModules {
-  readonly queryLimits: QueryLimits;
+  readonly context: RouteContext;
   /** Bytes of the bodies that are being read. */
   readonly queries: ByteMeter;
   readonly lookups: LookupSlots;
@@ -46,7 +45,7 @@ export async function answerRoute(
     if (!gone.signal.aborted) await send(reply, answer, request.headers['accept-encoding']);
     else reply.hijack();
   } catch (error) {
-    // Nobody is there to read an answer.
+    // The client has disconnected.
     if (gone.signal.aborted) return void reply.hijack();
     const dataset = checked.dataset?.names.name;
     const about = { dataset, requestId: request.id, key: checked.key?.name };
@@ -64,13 +63,11 @@ interface Attempt extends AnswerRouteModules {
 async function answerWithin(
   route: Route,
   { request, checked }: RoutedRequest,
-  { queryLimits, lookups, held, signal }: Attempt,
+  { context, lookups, held, signal }: Attempt,
 ): Promise<RouteAnswer> {
   const { dataset } = checked;
-  const parameters = parseParameters(route.parameters, {
-    ...withoutName(request.params as Record<string, unknown>),
-    ...(request.query as Record<string, unknown>),
-  });
+  const { queryLimits } = context;
+  const parameters = parseParameters(route.parameters, listTexts(route, request));
   const readQuery = async (): Promise<Query> => {
     assert(dataset !== null, 'a query is sent to a dataset');
     const body = await readBody(request.raw, { ...queryLimits, held });
@@ -80,15 +77,22 @@ async function answerWithin(
   };
   const leave = route.isLookup === true ? lookups.take() : () => undefined;
   try {
-    return await route.handle({ dataset, parameters, readQuery, signal });
+    return await route.handle({ context, dataset, parameters, readQuery, signal });
   } finally {
     leave();
   }
 }
 
-/** The dataset is resolved by the checks. */
-function withoutName({ name: _, ...parameters }: Record<string, unknown>): Record<string, unknown> {
-  return parameters;
+/**
+ * Returns the texts of all parameters but the name of the dataset, which the checks resolve. Lookups reject unknown keys of
+ * the query string; the other routes ignore them.
+ */
+function listTexts(route: Route, { params, query }: FastifyRequest): Record<string, unknown> {
+  const { name: _, ...inPath } = params as Record<string, unknown>;
+  const inQuery = Object.entries(query as Record<string, unknown>).filter(
+    ([key]) => route.isLookup === true || Object.hasOwn(route.parameters, key),
+  );
+  return { ...inPath, ...Object.fromEntries(inQuery) };
 }
 
 /** Shorter answers gain nothing by compression. */
@@ -101,10 +105,11 @@ async function send(
   acceptEncoding: string | undefined,
 ): Promise<void> {
   reply.headers(headers).header('content-type', type);
+  if (body.length < gzipBytesMin) return void reply.send(body);
   const known = reply.getHeader('vary');
   reply.header('vary', known === undefined ? 'Accept-Encoding' : `${known}, Accept-Encoding`);
   const isGzip = negotiateEncoding(acceptEncoding, ['gzip', 'identity']) === 'gzip';
-  if (!isGzip || body.length < gzipBytesMin) return void reply.send(body);
+  if (!isGzip) return void reply.send(body);
   const compressed = await compress(body, { level: constants.Z_BEST_SPEED });
   reply.header('content-encoding', 'gzip').send(compressed);
 }

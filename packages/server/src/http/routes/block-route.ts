@@ -8,5 +8,6 @@ export const blockRoute = defineLookup({
   parameters: { slot: slot('The slot of the block.') },
   answer: line,
   look: (lookups, { parameters, signal }) => lookups.block(parameters.slot, signal),
-  write: (text) => text.trimEnd(),
+  // Without the line feed.
+  write: (line) => line.subarray(0, -1),
 });

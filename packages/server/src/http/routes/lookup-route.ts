@@ -1,9 +1,14 @@
-/** What the routes of lookups have in common: the dataset, the state they saw, and what a client is told of failures. */
+/** Defines routes that look something up in the indexes. They have a limit of their own and report the heads that they saw. */
 import type { TSchema } from 'typebox';
-import { assert } from '../../base/assert.ts';
 import type { DatasetLookups, LookedUp } from '../../stream/lookups/dataset-lookups.ts';
 import type { RouteRow } from '../request-checks.ts';
-import { defineRoute, type ParameterSchemas, type Route, type RouteRequest } from './route.ts';
+import {
+  defineRoute,
+  type ParameterSchemas,
+  type Route,
+  type RouteRequest,
+  servedDataset,
+} from './route.ts';
 
 interface LookupRoute<P extends ParameterSchemas, Value> extends RouteRow {
   readonly summary: string;
@@ -12,7 +17,7 @@ interface LookupRoute<P extends ParameterSchemas, Value> extends RouteRow {
   readonly answer: TSchema;
   readonly look: (lookups: DatasetLookups, request: RouteRequest<P>) => Promise<LookedUp<Value>>;
   /** Writes the body; JSON by default. */
-  readonly write?: (value: Value) => string;
+  readonly write?: (value: Value) => string | Uint8Array;
 }
 
 export function defineLookup<P extends ParameterSchemas, Value>({
@@ -24,8 +29,7 @@ export function defineLookup<P extends ParameterSchemas, Value>({
     ...route,
     isLookup: true,
     handle: async (request) => {
-      assert(request.dataset !== null, 'the checks resolve the dataset of a path');
-      const { value, snapshot } = await look(request.dataset.served.lookups, request);
+      const { value, snapshot } = await look(servedDataset(request).lookups, request);
       const { head, finalized } = snapshot;
       const headers = {
         ...(head === null ? {} : { 'x-ledger-head-number': String(head.number) }),

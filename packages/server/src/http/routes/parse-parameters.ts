@@ -1,4 +1,4 @@
-import { CodedError } from '../../base/errors.ts';
+import { CodedError, type ErrorCode } from '../../base/errors.ts';
 import type { ParameterSchemas, ParameterValues } from './route.ts';
 
 /** The words that the schemas of parameters are made of. */
@@ -9,6 +9,8 @@ interface ParameterSchema {
   readonly pattern?: string;
   readonly default?: unknown;
   readonly description?: string;
+  /** The code of the error for a value that is not allowed; `parameter-invalid` by default. */
+  readonly 'x-error'?: ErrorCode;
   readonly '~optional'?: unknown;
 }
 
@@ -47,7 +49,7 @@ function parse(name: string, schema: ParameterSchema, text: unknown): unknown {
   if (value !== undefined) return value;
   const found = JSON.stringify(text).slice(0, textShownMax);
   const allowed = describeSchema(schema);
-  throw new CodedError('parameter-invalid', { path: name, found, allowed });
+  throw new CodedError(schema['x-error'] ?? 'parameter-invalid', { path: name, found, allowed });
 }
 
 function toValue(schema: ParameterSchema, text: string): string | number | undefined {

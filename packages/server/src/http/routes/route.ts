@@ -2,10 +2,13 @@
  * An endpoint in one place: where it is, what it takes, what it answers, and the code that answers. The router, the
  * validation of parameters, the OpenAPI description and the documentation page all read this.
  */
+import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { Static, TSchema } from 'typebox';
+import { assert } from '../../base/assert.ts';
 import type { Query } from '../../query/query.ts';
+import type { HttpLimits } from '../http-limits.ts';
 import type { RouteRow } from '../request-checks.ts';
-import type { DatasetEntry } from '../served-dataset.ts';
+import type { DatasetDirectory, DatasetEntry, ServedDataset } from '../served-dataset.ts';
 
 /** By name the schema of a parameter: an integer or a text. Those that the url does not name are in the query string. */
 export type ParameterSchemas = Readonly<Record<string, TSchema>>;
@@ -14,37 +17,72 @@ export type ParameterValues<P extends ParameterSchemas> = {
   readonly [Name in keyof P]: Static<P[Name]>;
 };
 
+/** The state of the service that handlers read. */
+export interface RouteContext {
+  readonly datasets: DatasetDirectory;
+  readonly limits: HttpLimits;
+  readonly queryLimits: QueryLimits;
+  readonly version: string;
+  readonly routes: readonly AnyRoute[];
+}
+
 export interface RouteRequest<P extends ParameterSchemas = ParameterSchemas> {
+  readonly context: RouteContext;
   readonly dataset: DatasetEntry | null;
   readonly parameters: ParameterValues<P>;
   /** Parses the body, which is a query. */
   readonly readQuery: () => Promise<Query>;
-  /** Aborts when the client is gone. */
+  /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 
 export interface RouteAnswer {
   readonly type: string;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Route extends RouteRow {
+interface DescribedRoute extends RouteRow {
   readonly summary: string;
+}
+
+/** A route that answers with one body. */
+export interface Route extends DescribedRoute {
+  readonly kind: 'answer';
   readonly parameters: ParameterSchemas;
   /** Whether the body is a query. */
   readonly takesQuery?: true;
   /** The schema of the body of a 200. */
   readonly answer: TSchema;
-  readonly handle: (request: RouteRequest) => Promise<RouteAnswer>;
+  /** The type of that body; JSON by default. */
+  readonly answerType?: string;
+  readonly handle: (request: RouteRequest) => RouteAnswer | Promise<RouteAnswer>;
 }
+
+/** A route that answers a query with a stream of lines. */
+export interface StreamRoute extends DescribedRoute {
+  readonly kind: 'stream';
+  readonly finalizedOnly: boolean;
+}
+
+export type AnyRoute = Route | StreamRoute;
 
 /** Defines a route whose handler knows the types of its parameters. */
 export function defineRoute<P extends ParameterSchemas>(
-  route: Omit<Route, 'parameters' | 'handle'> & {
-    readonly parameters: P;
-    readonly handle: (request: RouteRequest<P>) => Promise<RouteAnswer>;
+  route: Omit<Route, 'kind' | 'parameters' | 'handle'> & {
+    readonly parameters?: P;
+    readonly handle: (request: RouteRequest<P>) => RouteAnswer | Promise<RouteAnswer>;
   },
 ): Route {
-  return route as unknown as Route;
+  return { kind: 'answer', parameters: {}, ...route } as unknown as Route;
+}
+
+export function json(value: unknown): RouteAnswer {
+  return { type: 'application/json; charset=utf-8', body: JSON.stringify(value) };
+}
+
+/** Returns the dataset of a path that names one. */
+export function servedDataset({ dataset }: Pick<RouteRequest, 'dataset'>): ServedDataset {
+  assert(dataset !== null, 'the checks resolve the dataset of a path');
+  return dataset.served;
 }

@@ -12,10 +12,10 @@ import { MATCH } from '../../stream/testing/make-block.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { MemoryDataset } from '../../stream/testing/memory-dataset.ts';
 import { ReferenceEvaluator } from '../../stream/testing/reference-evaluator.ts';
-import type { ApiKey } from '../api-keys.ts';
 import { HTTP_LIMITS, type HttpLimits } from '../http-limits.ts';
-import { KEY_LIMITS, type KeyLimits } from '../key-budgets.ts';
-import { Metrics } from '../metrics.ts';
+import type { ApiKey } from '../keys/api-keys.ts';
+import { KEY_LIMITS, type KeyLimits } from '../keys/key-budgets.ts';
+import { Metrics } from '../metrics/metrics.ts';
 import { PublicServer } from '../public-server.ts';
 import { DatasetDirectory } from '../served-dataset.ts';
 
@@ -27,9 +27,9 @@ export interface FixtureOptions {
   readonly keys?: readonly ApiKey[];
   readonly keyLimits?: Partial<KeyLimits>;
   readonly corsOrigins?: readonly string[];
-  /** The manual one by default. */
+  /** The manual clock by default. */
   readonly clock?: Clock;
-  /** The reference's by default, which answers without threads. */
+  /** By default the reference evaluator, which needs no threads. */
   readonly evaluator?: BlockEvaluator;
   /** Needs the engine's threads, so there is none by default. */
   readonly lookups?: DatasetLookups;
@@ -157,7 +157,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Whether the body came to its end. */
+  /** Whether the whole body was received. */
   readonly isComplete: boolean;
 }
 
@@ -184,7 +184,7 @@ function send(port: number, { method, path, headers, body }: SendOptions): Promi
   });
 }
 
-/** Everything a socket says until it closes. */
+/** Returns everything that a socket receives until it closes. */
 export function readToEnd(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';

@@ -3,9 +3,11 @@ import { systemClock } from '../../base/clock.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { AlarmCode } from '../../dataset/alarm-codes.ts';
 import type { FaultRequest } from '../../simulator/faults.ts';
-import type { LedgerOptions } from '../../simulator/simulated-ledger.ts';
 import { type NodeOptions, type SimulatedNode, startNode } from '../../simulator/start-node.ts';
-import { createSimulatedLedger } from '../../simulator/start-simulated-node.ts';
+import {
+  createSimulatedLedger,
+  type SimulatedLedgerOptions,
+} from '../../simulator/start-simulated-node.ts';
 import { type Following, type FollowOptions, followNodes } from './follow-ledger.ts';
 
 export interface World {
@@ -22,7 +24,7 @@ export interface World {
 }
 
 export interface WorldOptions extends FollowOptions {
-  readonly ledger?: LedgerOptions;
+  readonly ledger?: SimulatedLedgerOptions;
   readonly nodes?: readonly NodeOptions[];
   /** Of the first node, from the beginning. */
   readonly faults?: readonly FaultRequest[];

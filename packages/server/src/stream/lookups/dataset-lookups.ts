@@ -46,15 +46,15 @@ export class DatasetLookups {
     this.#lookups = new SegmentLookups(modules);
   }
 
-  /** Returns the line of a block with everything in it. Throws a coded error that says why there is none. */
-  block(slot: number, signal: AbortSignal): Promise<LookedUp<string>> {
+  /** Returns the line of a block with everything in it, as bytes. Throws a coded error that says why there is none. */
+  block(slot: number, signal: AbortSignal): Promise<LookedUp<Uint8Array>> {
     return this.#look(async (snapshot) => {
       const { head, start } = snapshot;
       if (start !== null && slot < start)
         throw new CodedError('slot-below-start', { path: 'slot', allowed: `${start} or more` });
       if (head === null || slot > head.number) throw new CodedError('slot-above-head');
       const line = await this.#readBlock(slot, snapshot, signal);
-      if (line === '') throw new CodedError('slot-skipped');
+      if (line.length === 0) throw new CodedError('slot-skipped');
       return line;
     });
   }
@@ -124,16 +124,20 @@ export class DatasetLookups {
     }
   }
 
-  async #readBlock(slot: number, snapshot: ChainSnapshot, signal: AbortSignal): Promise<string> {
+  async #readBlock(
+    slot: number,
+    snapshot: ChainSnapshot,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
     const job = { selection: WHOLE_BLOCK, snapshot, first: slot, last: slot };
     const how = { isUrgent: false, form: 'plain', signal } as const;
-    let line = '';
+    const pieces: Uint8Array[] = [];
     for await (const { piece } of this.#evaluator.evaluate({ ...job, ...how })) {
       if (piece === null) continue;
-      line += Buffer.concat(piece.parts).toString();
+      pieces.push(Buffer.concat(piece.parts));
       piece.release();
     }
-    return line;
+    return Buffer.concat(pieces);
   }
 }
 

@@ -1,4 +1,4 @@
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '../../base/errors.ts';
 
 /** Bounds how many lookups run at once. */
 export class LookupSlots {

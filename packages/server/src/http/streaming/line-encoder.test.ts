@@ -1,6 +1,6 @@
 import * as zlib from 'node:zlib';
 import { expect, test } from 'vitest';
-import { LinePiece } from '../stream/line-piece.ts';
+import { LinePiece } from '../../stream/line-piece.ts';
 import { createLineEncoder } from './line-encoder.ts';
 
 const texts = ['{"a":1}\n', '', `${'x'.repeat(100_000)}\n`, '{"b":2}\n'];
@@ -17,7 +17,7 @@ async function encodeAll(encoding: 'gzip' | 'zstd' | 'identity'): Promise<Buffer
   return Buffer.concat([...parts, await encoder.end()]);
 }
 
-test('default: pieces make one gzip member that any reader takes', async () => {
+test('default: pieces make one gzip member that any decoder reads', async () => {
   const bytes = await encodeAll('gzip');
   expect(zlib.gunzipSync(bytes).toString()).toBe(texts.join(''));
 });
@@ -38,7 +38,7 @@ test('behavior: no piece at all is a valid empty member', async () => {
   expect(zlib.gunzipSync(await createLineEncoder('gzip').end())).toHaveLength(0);
 });
 
-test('behavior: a piece is compressed once for all', async () => {
+test('behavior: a piece is compressed once for all clients', async () => {
   const piece = new LinePiece(Buffer.from('line\n'));
   expect(piece.deflated()).toBe(piece.deflated());
 });

@@ -1,18 +1,18 @@
-import { CodedError } from '../base/errors.ts';
-import { type ApiKey, keyId } from './api-keys.ts';
-import type { ByteMeter } from './byte-meter.ts';
-import type { KeyBudgets } from './key-budgets.ts';
+import { CodedError } from '../../base/errors.ts';
+import type { ByteMeter } from '../byte-meter.ts';
+import { type ApiKey, keyId } from '../keys/api-keys.ts';
+import type { KeyBudgets } from '../keys/key-budgets.ts';
 
-/** A place among the open streams. Its signal ends the stream: the client left, or the service closes. */
+/** One of the open streams. Its signal aborts when the client disconnects or the service shuts down. */
 export interface StreamPlace {
   readonly signal: AbortSignal;
-  /** Resolves when so many bytes may go out, or when the signal aborts; undefined if that is now. */
+  /** Resolves when the bytes may be sent, or when the signal aborts. Returns `undefined` if they may be sent now. */
   readonly pace: (byteCount: number) => Promise<void> | undefined;
-  /** Gives the place back; once is enough. */
+  /** Frees the place. Further calls do nothing. */
   readonly leave: () => void;
 }
 
-/** Everyone who has a stream open. */
+/** Counts and limits the open streams. */
 export class StreamPlaces {
   readonly #keys = new Map<AbortController, ApiKey | null>();
   readonly #limits: { readonly streamCountMax: number };
@@ -20,7 +20,7 @@ export class StreamPlaces {
   readonly #unsent: ByteMeter;
   #isClosed = false;
 
-  /** The limits may change under way; those in force when a place is asked for count. */
+  /** A reload may change the limits. They apply to streams that open afterwards. */
   constructor(
     limits: { readonly streamCountMax: number },
     { budgets, unsent }: { readonly budgets: KeyBudgets; readonly unsent: ByteMeter },
@@ -55,14 +55,14 @@ export class StreamPlaces {
     };
   }
 
-  /** Streams whose key is no longer good end after a whole line. */
+  /** Ends the streams whose key is no longer valid, each after a whole line. */
   endUnless(isGood: (key: ApiKey | null) => boolean): void {
     for (const [controller, key] of this.#keys) {
       if (!isGood(key)) controller.abort();
     }
   }
 
-  /** Every open stream ends after a whole line, and no new one opens. */
+  /** Ends all streams after a whole line and opens no new one. */
   close(): void {
     this.#isClosed = true;
     this.endUnless(() => false);

@@ -1,12 +1,12 @@
 import type { Counter, Histogram } from 'prom-client';
-import { ERRORS, type ErrorRow } from '../base/errors.ts';
-import type { StreamEnd } from '../stream/line-stream.ts';
-import type { ByteMeter } from './byte-meter.ts';
-import type { LookupSlots } from './lookup-slots.ts';
+import { ERRORS, type ErrorRow } from '../../base/errors.ts';
+import type { StreamEnd } from '../../stream/line-stream.ts';
+import type { ByteMeter } from '../byte-meter.ts';
+import { ENCODINGS } from '../negotiate-encoding.ts';
+import type { LookupSlots } from '../routes/lookup-slots.ts';
+import type { WriteOutcome } from '../streaming/response-writer.ts';
+import type { StreamPlaces } from '../streaming/stream-places.ts';
 import type { Metrics } from './metrics.ts';
-import { ENCODINGS } from './negotiate-encoding.ts';
-import type { WriteOutcome } from './response-writer.ts';
-import type { StreamPlaces } from './stream-places.ts';
 
 export interface HttpMetrics {
   readonly responses: Counter;

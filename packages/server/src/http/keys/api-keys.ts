@@ -1,22 +1,22 @@
 /**
- * Keys that clients show. The file holds one SHA-256 a line, in hex, with an optional name after it; `#` begins a comment.
- * The keys themselves are nowhere.
+ * The keys that clients send. The key file holds one SHA-256 hash per line, in hex, with an optional name after it; `#`
+ * starts a comment. The keys themselves are not stored.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { CodedError, type ErrorDetail, isCodedError } from '../base/errors.ts';
-import { readSmallFile } from '../storage/read-small-file.ts';
+import { CodedError, type ErrorDetail, isCodedError } from '../../base/errors.ts';
+import { readSmallFile } from '../../storage/read-small-file.ts';
 
-/** A hundred thousand keys. */
+/** Enough for a hundred thousand keys. */
 const keyFileBytesMax = 16 << 20;
 
 export interface ApiKey {
-  /** For logs: the name in the file, or the start of the hash. */
+  /** The name in the key file, or the start of the hash. Used in logs. */
   readonly name: string;
   readonly hash: Uint8Array;
 }
 
-/** What tells keys apart: several may have one name, as while a client goes over to a new one. */
+/** Returns the identity of a key. Names are not unique: a client that changes its key has two under one name. */
 export function keyId({ hash }: ApiKey): string {
   return Buffer.from(hash).toString('hex');
 }
@@ -37,7 +37,7 @@ function readText(file: string): string {
   }
 }
 
-/** `detail` says whose text it is, where that is known. */
+/** Parses the text of a key file. `detail` names the file in errors. */
 export function parseKeys(text: string, detail: ErrorDetail = {}): readonly ApiKey[] {
   const keys: ApiKey[] = [];
   for (const [index, line] of text.split('\n').entries()) {
@@ -62,7 +62,7 @@ export function findKey(shown: string, keys: readonly ApiKey[]): ApiKey | undefi
   return found;
 }
 
-/** Returns the text of the key that a request shows. */
+/** Returns the key in the headers of a request, or `undefined`. */
 export function shownKey({
   authorization,
   'x-api-key': apiKey,

@@ -1,16 +1,16 @@
 /**
- * Pieces of lines in the encoding of a response. Every piece can be decoded as soon as it arrived, and `end` closes the
- * compression properly.
+ * Encodes pieces of lines for a response. A client can decode every piece when it arrives, and `end` completes the
+ * compressed stream.
  */
 import { once } from 'node:events';
 import * as zlib from 'node:zlib';
-import { assert } from '../base/assert.ts';
-import { combineCrc } from '../base/combine-crc.ts';
-import type { DeflatedPart, LinePiece } from '../stream/line-piece.ts';
-import type { Encoding } from './negotiate-encoding.ts';
+import { assert } from '../../base/assert.ts';
+import { combineCrc } from '../../base/combine-crc.ts';
+import type { DeflatedPart, LinePiece } from '../../stream/line-piece.ts';
+import type { Encoding } from '../negotiate-encoding.ts';
 
 export interface LineEncoder {
-  /** At once where it can be; whether that is so is told before. */
+  /** Returns whether `encode` returns its result without a promise. */
   isReady(piece: LinePiece): boolean;
   encode(piece: LinePiece): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
   end(): Promise<Uint8Array>;
@@ -33,10 +33,10 @@ export function createLineEncoder(encoding: Encoding): LineEncoder {
   }
 }
 
-/** No name, no time, no hints. */
+/** A gzip header without a file name, a time or flags. */
 const gzipHeader = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255);
 
-/** One gzip member out of pieces that were compressed apart: its own are only the header, the last block and the sum. */
+/** Joins pieces that were compressed separately into one gzip member. Adds the header, the last block and the checksum. */
 class GzipEncoder implements LineEncoder {
   #crc = 0;
   #byteCount = 0;
@@ -62,7 +62,7 @@ class GzipEncoder implements LineEncoder {
 
   end(): Promise<Uint8Array> {
     const tail = new Uint8Array(10);
-    // An empty last block of fixed codes.
+    // An empty final block with fixed Huffman codes.
     tail[0] = 3;
     const view = new DataView(tail.buffer);
     view.setUint32(2, this.#crc, true);
@@ -80,7 +80,7 @@ class GzipEncoder implements LineEncoder {
 
 type Compressor = zlib.Gzip;
 
-/** Newer runtimes only, whose types this build does not have. */
+/** Only newer runtimes have zstd. The types of the oldest supported one do not declare it. */
 function createZstdEncoder(): LineEncoder {
   const create = (zlib as { createZstdCompress?: () => Compressor }).createZstdCompress;
   assert(create !== undefined, 'zstd is offered only where the runtime has it');

@@ -1,15 +1,15 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 export interface StallLimits {
   readonly stallMsMax: number;
   readonly stallCheckMs: number;
 }
 
-/** A write that waits for its reader. */
+/** A write that waits for its client to read. */
 export interface WaitingWrite {
-  /** Bytes that the system did not take yet. */
+  /** Returns the bytes that the operating system has not accepted yet. */
   unsent(): number;
-  /** The reader took no byte for too long. */
+  /** Called when the client has read nothing for too long. */
   giveUp(): void;
 }
 
@@ -18,14 +18,14 @@ interface Progress {
   atMs: number;
 }
 
-/** Looks at all writes that wait, now and then: a timer for each would cost more than the write. */
+/** Checks all waiting writes at intervals. One timer per write would cost more than the write. */
 export class StallWatch {
   readonly #limits: StallLimits;
   readonly #clock: Clock;
   readonly #waiting = new Map<WaitingWrite, Progress>();
   #isLooking = false;
 
-  /** The limits may change under way. */
+  /** A reload may change the limits. */
   constructor(limits: StallLimits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
@@ -40,7 +40,7 @@ export class StallWatch {
     this.#waiting.delete(write);
   }
 
-  /** As long as there are any. */
+  /** Runs while any write waits. */
   async #look(): Promise<void> {
     this.#isLooking = true;
     while (this.#waiting.size > 0) {

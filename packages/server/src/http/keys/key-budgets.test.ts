@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../base/testing/manual-clock.ts';
 import { KEY_LIMITS, KeyBudgets } from './key-budgets.ts';
 
 const { signal } = new AbortController();
@@ -10,7 +10,7 @@ test('limit: S-03 streams of a key share its bytes a second, and other keys have
   const done: string[] = [];
   const take = (key: string, byteCount: number, name: string) =>
     budgets.takeBytes(key, byteCount, signal).then(() => done.push(name));
-  // A second's worth at once, then each waits for those before it.
+  // The bytes of one second pass at once, then each call waits for the earlier ones.
   await take('a', 1_000, 'first');
   const second = take('a', 500, 'second');
   const third = take('a', 1_000, 'third');
@@ -25,7 +25,7 @@ test('limit: S-03 streams of a key share its bytes a second, and other keys have
   expect(done).toEqual(['first', 'other key', 'second', 'third']);
 });
 
-test('limit: a change of the limits counts at once, a stream that ends waits no longer', async () => {
+test('limit: changed limits apply immediately, and a stream that ends stops waiting', async () => {
   const limits = { ...KEY_LIMITS };
   const budgets = new KeyBudgets(limits, new ManualClock());
   await budgets.takeBytes('a', 1e9, signal);

@@ -1,12 +1,12 @@
-import type { Clock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { CodedError } from '../../base/errors.ts';
 
 export interface KeyLimits {
   readonly requestsPerSecond: number;
-  /** Requests that may come at once after a pause. */
+  /** The maximum number of requests at once after a pause. */
   readonly requestBurst: number;
   readonly streamCountMax: number;
-  /** Of all streams of the key together, as the bytes go out; `null` for no limit. */
+  /** The limit of all streams of the key together, after compression; `null` for no limit. */
   readonly bytesPerSecond: number | null;
 }
 
@@ -23,19 +23,19 @@ interface Budget {
   streamCount: number;
 }
 
-/** What may be taken at once, and when that was true. Below zero is a queue: who took waits until it is zero again. */
+/** A token bucket. A negative number of tokens is a debt: the caller that took them waits until it is paid. */
 interface Bucket {
   tokens: number;
   atMs: number;
 }
 
-/** What each key has left, by its id. One budget a key of the file, so their number is bounded by it. */
+/** The rate limits of each key, by id. There is one budget per key in the key file, which bounds their number. */
 export class KeyBudgets {
   readonly #budgets = new Map<string, Budget>();
   readonly #limits: KeyLimits;
   readonly #clock: Clock;
 
-  /** The limits may change under way. */
+  /** A reload may change the limits. */
   constructor(limits: KeyLimits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
@@ -49,7 +49,7 @@ export class KeyBudgets {
     bucket.tokens -= 1;
   }
 
-  /** Slows a stream down to what its key may take; a second's worth may go at once after a pause. */
+  /** Resolves when the bytes may be sent. After a pause, the bytes of one second may be sent at once. */
   async takeBytes(key: string, byteCount: number, signal: AbortSignal): Promise<void> {
     const { bytesPerSecond } = this.#limits;
     if (bytesPerSecond === null) return;
@@ -60,14 +60,14 @@ export class KeyBudgets {
     await this.#clock.sleep((-bucket.tokens / bytesPerSecond) * 1000, signal);
   }
 
-  /** Keys that are gone are forgotten, so that reloads do not gather them. */
+  /** Removes the budgets of keys that a reload removed. */
   keepOnly(ids: ReadonlySet<string>): void {
     for (const [id, { streamCount }] of this.#budgets) {
       if (!ids.has(id) && streamCount === 0) this.#budgets.delete(id);
     }
   }
 
-  /** Before the body is read, which is where the interface has this refusal. */
+  /** Throws if the key has too many streams. Called before the body is read, so that 429 comes before 413 and 400. */
   checkStreams(key: string): void {
     const { streamCountMax } = this.#limits;
     if (this.#budgetOf(key).streamCount >= streamCountMax) {
@@ -75,7 +75,7 @@ export class KeyBudgets {
     }
   }
 
-  /** Gives the place back when the answer is called. */
+  /** Counts a stream of the key. Returns the function that ends it. */
   takeStream(key: string): () => void {
     this.checkStreams(key);
     const budget = this.#budgetOf(key);

@@ -2,20 +2,20 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { StallWatch, WaitingWrite } from './stall-watch.ts';
 
-/** What became of a write: `gone` if there is no reader any more, `stalled` if it took no byte for too long. */
+/** The outcome of a write: `gone` if the client has disconnected, `stalled` if it read nothing for too long. */
 export type WriteOutcome = 'written' | 'gone' | 'stalled';
 
-/** Parts up to this are framed in a buffer of their own, which all who send the part share. */
+/** A part up to this size is framed once, and all responses that send the part share the frame. */
 const sharedFrameBytesMax = 1 << 16;
 const lineBreak = Buffer.from('\r\n');
 
-/** The frames of parts: a piece of the head is sent by thousands. */
+/** The frames by part. Thousands of followers may send the same part. */
 const frames = new WeakMap<Uint8Array, Uint8Array>();
 
 /**
- * Writes to a response no faster than its reader reads, and not at all to one that stopped. Chunks are framed here and go to
- * the socket at once: the response's own way takes four writes for each, and with ten thousand followers that is most of
- * the work.
+ * Writes to a response with backpressure, and disconnects a client that stops reading. It frames the chunks itself and
+ * writes them to the socket directly, because the response needs four writes per chunk, which was most of the work with
+ * ten thousand followers.
  */
 export class ResponseWriter implements WaitingWrite {
   readonly #response: ServerResponse;
@@ -23,7 +23,7 @@ export class ResponseWriter implements WaitingWrite {
   #wake: (() => void) | undefined;
   #isStalled = false;
 
-  /** Of a response whose headers are sent. */
+  /** The headers of the response must have been sent. */
   constructor(response: ServerResponse, watch: StallWatch) {
     this.#response = response;
     this.#watch = watch;
@@ -34,8 +34,8 @@ export class ResponseWriter implements WaitingWrite {
   readonly #onDrain = () => this.#wake?.();
 
   /**
-   * At once where the reader keeps up. What is given together is one chunk and goes to the system in one call. `onSent` is told
-   * when nobody needs the bytes any more: when the system has taken all of them, or the reader is gone.
+   * Writes the parts as one chunk with one system call. Returns without a promise if the client keeps up. Calls `onSent`
+   * when the bytes are no longer needed: the operating system has accepted them, or the client has disconnected.
    */
   write(parts: readonly Uint8Array[], onSent?: () => void): WriteOutcome | Promise<WriteOutcome> {
     const socket = this.#openSocket();
@@ -44,7 +44,7 @@ export class ResponseWriter implements WaitingWrite {
       return 'gone';
     }
     const byteLength = parts.reduce((sum, { length }) => sum + length, 0);
-    // A chunk of no bytes would be the last one.
+    // An empty chunk would end the response.
     if (byteLength === 0) onSent?.();
     else if (this.#response.chunkedEncoding) sendChunk(socket, { parts, byteLength }, onSent);
     else sendTogether(socket, parts, onSent);
@@ -55,7 +55,7 @@ export class ResponseWriter implements WaitingWrite {
     const response = this.#response;
     const socket = this.#openSocket();
     if (socket === null) return Promise.resolve('gone');
-    // The connection may serve others after this one.
+    // The connection may be reused for further responses.
     socket.off('drain', this.#onDrain);
     response.once('finish', () => this.#wake?.());
     response.end(bytes);
@@ -63,15 +63,15 @@ export class ResponseWriter implements WaitingWrite {
   }
 
   /**
-   * Bytes that the system did not take yet. A socket's own count falls only when a whole write is done, which one large
-   * write to a slow reader may not be for minutes, so the handle's is asked.
+   * Returns the bytes that the operating system has not accepted yet. The count of the socket falls only when a whole write
+   * is done, which can take minutes for a large write to a slow client, so this reads the count of its handle.
    */
   unsent(): number {
     const socket = this.#response.socket as SocketWithHandle | null;
     return socket?._handle?.writeQueueSize ?? socket?.writableLength ?? 0;
   }
 
-  /** By a reset: a body without chunks would otherwise look complete. */
+  /** Resets the connection, because a body without chunks would look complete otherwise. */
   giveUp(): void {
     this.#isStalled = true;
     this.#response.socket?.resetAndDestroy();
@@ -84,7 +84,7 @@ export class ResponseWriter implements WaitingWrite {
     return destroyed || socket === null || socket.destroyed ? null : socket;
   }
 
-  /** A large write counts as waiting until its turn is over, also if the system took all of it. */
+  /** A large write counts as waiting until the end of the event loop turn, even if the system accepted all of it. */
   #hasRoom(): boolean {
     const { socket } = this.#response;
     return socket !== null && (!socket.writableNeedDrain || this.unsent() === 0);
@@ -107,7 +107,7 @@ export class ResponseWriter implements WaitingWrite {
   }
 }
 
-/** A client may send requests before their answers came: an answer has the socket once those before it have ended. */
+/** Waits until the response owns the socket. With pipelining, that is when all earlier responses have ended. */
 export async function waitForTurn(response: ServerResponse, connection: Socket): Promise<void> {
   if (response.socket !== null || connection.destroyed) return;
   await new Promise<void>((resolve) => {

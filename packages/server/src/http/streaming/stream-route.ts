@@ -1,27 +1,27 @@
-/** POST of a query: the life of a stream from its body to the last byte. */
+/** Answers a POST of a query with a stream of lines. */
 
 import type { OutgoingHttpHeader } from 'node:http';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { unreachable } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
-import { runInTimeSlices } from '../base/time-slices.ts';
-import { parseQuerySteps } from '../query/parse-query.ts';
-import type { Query } from '../query/query.ts';
-import type { LinePiece } from '../stream/line-piece.ts';
-import type { LineStream } from '../stream/line-stream.ts';
-import type { OpenedStream, StreamHeads } from '../stream/open-stream.ts';
-import { type ByteMeter, HeldBytes } from './byte-meter.ts';
-import type { HttpLimits } from './http-limits.ts';
-import type { EndReason, HttpMetrics } from './http-metrics.ts';
+import { unreachable } from '../../base/assert.ts';
+import type { Clock } from '../../base/clock.ts';
+import { CodedError } from '../../base/errors.ts';
+import { runInTimeSlices } from '../../base/time-slices.ts';
+import { parseQuerySteps } from '../../query/parse-query.ts';
+import type { Query } from '../../query/query.ts';
+import type { LinePiece } from '../../stream/line-piece.ts';
+import type { LineStream } from '../../stream/line-stream.ts';
+import type { OpenedStream, StreamHeads } from '../../stream/open-stream.ts';
+import { type ByteMeter, HeldBytes } from '../byte-meter.ts';
+import type { HttpLimits } from '../http-limits.ts';
+import type { EndReason, HttpMetrics } from '../metrics/http-metrics.ts';
+import { type Encoding, negotiateEncoding } from '../negotiate-encoding.ts';
+import { readBody } from '../read-body.ts';
+import type { CheckedRequest } from '../request-checks.ts';
+import { refuseUnread } from '../routes/refuse-unread.ts';
 import { createLineEncoder, type LineEncoder } from './line-encoder.ts';
-import { type Encoding, negotiateEncoding } from './negotiate-encoding.ts';
-import { readBody } from './read-body.ts';
-import { refuseUnread } from './refuse-unread.ts';
-import type { CheckedRequest } from './request-checks.ts';
 import { ResponseWriter, type WriteOutcome, waitForTurn } from './response-writer.ts';
 import type { StallWatch } from './stall-watch.ts';
 import type { StreamPlace, StreamPlaces } from './stream-places.ts';
@@ -31,9 +31,9 @@ export interface StreamRouteModules {
   readonly queryLimits: QueryLimits;
   readonly clock: Clock;
   readonly places: StreamPlaces;
-  /** Bytes that wait for slow readers: each stream holds no more than the piece it sends and the one made ahead. */
+  /** Bytes that wait for slow clients. A stream holds at most the piece that it sends and the next one. */
   readonly unsent: ByteMeter;
-  /** Bytes of queries, from the first byte of a body to the end of its stream. */
+  /** Bytes of queries, each counted from the first byte of its body to the end of its stream. */
   readonly queries: ByteMeter;
   readonly stallWatch: StallWatch;
   readonly metrics: HttpMetrics;
@@ -47,7 +47,7 @@ export interface StreamRequest {
   readonly finalizedOnly: boolean;
 }
 
-/** Resolves when the answer is under way: nobody waits for the end of a stream, which would cost each follower memory. */
+/** Resolves when the response has started. Waiting for the end of each stream would cost memory per follower. */
 export async function answerStream(
   stream: StreamRequest,
   modules: StreamRouteModules,
@@ -56,7 +56,7 @@ export async function answerStream(
   let leave = () => held.release();
   try {
     const begun = await begin(stream, held, modules);
-    // The client left before its answer began.
+    // The client disconnected before the response started.
     if (begun === null) return void stream.reply.hijack();
     const { sender, opened, place } = begun;
     leave = () => {
@@ -77,7 +77,7 @@ interface BegunStream {
   readonly place: StreamPlace;
 }
 
-/** Apart from what follows: an answer may take minutes, and holds neither the body nor the query it is to. */
+/** A function of its own, so that a response that lasts for minutes keeps neither the body nor the query in memory. */
 async function begin(
   { request, reply, checked, finalizedOnly }: StreamRequest,
   held: HeldBytes,
@@ -90,7 +90,7 @@ async function begin(
   if (body === null) return null;
   const rules = { limits: modules.queryLimits, dialects: dataset.names.dialects };
   const query = await runInTimeSlices(parseQuerySteps(body, rules));
-  // Before anything is held for it: the answers before it may take minutes.
+  // Earlier responses on this connection may take minutes, so nothing is reserved before they end.
   await waitForTurn(reply.raw, request.raw.socket);
   if (request.raw.socket.destroyed) return null;
   const place = modules.places.take(key);
@@ -126,7 +126,7 @@ interface OpenRequest {
   readonly startMs: number;
 }
 
-/** What stands between a stream and its reader. */
+/** The parts between a stream and its client. */
 interface Pump {
   readonly lines: LineStream;
   readonly encoder: LineEncoder;
@@ -134,7 +134,7 @@ interface Pump {
   next: ReturnType<LineStream['next']>;
 }
 
-/** Makes an answer of what a stream turned out to be. */
+/** Sends the response to a query. */
 class StreamSender {
   readonly #reply: FastifyReply;
   readonly #asked: OpenRequest['asked'];
@@ -142,11 +142,11 @@ class StreamSender {
   readonly #encoding: Encoding;
   readonly #modules: StreamRouteModules;
   readonly #labels: { readonly encoding: Encoding };
-  /** When the request came; absent once its first line was sent. */
+  /** When the request arrived; `undefined` after its first line was sent. */
   #startMs: number | undefined;
-  /** Whether all that came is sent, and the next piece is awaited. */
+  /** Whether everything was sent and the pump waits for the next piece. */
   #isWaiting = false;
-  /** What was sent meanwhile and is not taken by the system yet. */
+  /** A piece that was sent during that wait and that the operating system has not accepted yet. */
   #offered: Promise<WriteOutcome> | undefined;
 
   constructor(
@@ -187,7 +187,7 @@ class StreamSender {
     }
   }
 
-  /** Begins an answer of lines; `onEnd` is told when it has ended. */
+  /** Starts a response of lines. Calls `onEnd` when it has ended. */
   sendLines({ heads, lines }: Extract<OpenedStream, { kind: 'lines' }>, onEnd: () => void): void {
     this.#writeHeads(heads);
     this.#writeStart();
@@ -205,15 +205,15 @@ class StreamSender {
     const { raw } = reply.hijack();
     reply.header('content-type', 'application/jsonl').header('vary', varyOf(reply));
     if (this.#encoding !== 'identity') reply.header('content-encoding', this.#encoding);
-    // A proxy that gathers the answer would keep new blocks from the reader.
+    // Asks proxies not to buffer, because that would delay new blocks.
     reply.header('x-accel-buffering', 'no');
-    // All at once, as a list: what is set one by one the response keeps for as long as it lasts.
+    // Passed as a list, because the response keeps headers that are set one by one in memory until it ends.
     const headers = Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined);
     raw.writeHead(200, headers.flat() as OutgoingHttpHeader[]);
     raw.flushHeaders();
   }
 
-  /** Both of the finalized head's or neither, of the state the answer began with. */
+  /** Writes the heads of the state that the response started with. The finalized head has both headers or neither. */
   #writeHeads({ head, finalized }: StreamHeads): void {
     const { dialect } = this.#asked;
     const prefix = HEADER_PREFIXES[dialect];
@@ -229,11 +229,11 @@ class StreamSender {
     const { signal } = this.#place;
     if (this.#asked.dialect === 'solana') await clock.sleep(limits.emptyHoldMs, signal);
     this.#reply.header('content-type', 'application/jsonl').header('vary', varyOf(this.#reply));
-    // Bytes: to a text the framework would add a charset that no other answer has.
+    // The framework would add a charset to a text.
     this.#reply.code(200).send(Buffer.alloc(0));
   }
 
-  /** After the status there are no errors, only an early end: the reasons are ours to count. */
+  /** Sends all pieces. After the status was sent there are no error responses, only early ends, which are counted by reason. */
   async #pump(pump: Pump): Promise<EndReason> {
     try {
       for (;;) {
@@ -242,7 +242,7 @@ class StreamSender {
       }
     } catch (error) {
       const { log } = this.#modules;
-      log.error({ err: error, requestId: this.#reply.request.id }, 'a stream broke');
+      log.error({ err: error, requestId: this.#reply.request.id }, 'a stream failed');
       this.#reply.raw.destroy();
       return 'bug';
     } finally {
@@ -250,14 +250,14 @@ class StreamSender {
         ({ done, value }) => done === true || value.release(),
         () => undefined,
       );
-      // Its signal wakes it if it waits; the place is given back by then.
+      // Not awaited: the signal of the place ends a wait in the stream.
       pump.lines.close().catch(() => undefined);
     }
   }
 
   /**
-   * Waits for a piece and sends it; answers how it ended if that was the last. One call a piece: a loop would hold the piece
-   * before, and all it was made of, for as long as a follower waits.
+   * Waits for a piece and sends it. Returns why the stream ended if it was the last. A loop over the pieces would keep the
+   * previous piece in memory while a follower waits for the next.
    */
   async #pumpNext(pump: Pump): Promise<EndReason | undefined> {
     const { lines, encoder, writer } = pump;
@@ -270,7 +270,7 @@ class StreamSender {
       const outcome = await writer.end(await encoder.end());
       return outcome === 'written' ? result.value : outcome;
     }
-    // The next piece is made while this one is compressed and sent.
+    // The next piece is produced while this one is compressed and sent.
     pump.next = lines.next();
     const piece = result.value;
     const encoded = encoder.encode(piece);
@@ -280,7 +280,7 @@ class StreamSender {
     return outcome === 'written' ? undefined : outcome;
   }
 
-  /** Sends a piece while the pump waits for one, if nothing stands before it. */
+  /** Sends a piece while the pump waits for the next one. Returns false if the pump must send it. */
   #offer(piece: LinePiece, encoder: LineEncoder, writer: ResponseWriter): boolean {
     if (!this.#isWaiting || this.#offered !== undefined || !encoder.isReady(piece)) return false;
     const parts = encoder.encode(piece);
@@ -297,7 +297,7 @@ class StreamSender {
     return true;
   }
 
-  /** As fast as its key may have it and its reader takes it. At once where neither holds it back. */
+  /** Sends within the rate limit of the key and the speed of the client. Returns without a promise if neither delays it. */
   #deliver(
     parts: readonly Uint8Array[],
     writer: ResponseWriter,
@@ -318,7 +318,7 @@ class StreamSender {
     metrics.firstLineSeconds.observe((clock.nowMs() - startMs) / 1000);
   }
 
-  /** What waits is memory that somebody must bound. */
+  /** Counts the bytes that wait for the client, whose total is limited. */
   async #meterWaiting(delivered: Promise<WriteOutcome>, byteLength: number): Promise<WriteOutcome> {
     const { unsent } = this.#modules;
     unsent.add(byteLength);
@@ -330,7 +330,7 @@ class StreamSender {
   }
 }
 
-/** Lent memory stays until the system has taken it. */
+/** Returns the function that releases lent memory after it was sent. */
 function lentUntilSent(piece: LinePiece): (() => void) | undefined {
   return piece.isLent ? () => piece.release() : undefined;
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
+import { isCodedError } from '../../base/errors.ts';
 import { findKey, parseKeys, shownKey } from './api-keys.ts';
 
 const hash = (key: string) => createHash('sha256').update(key).digest('hex');
 const keys = parseKeys(`# keys\n${hash('one')} alice\n\n${hash('two').toUpperCase()}\n`);
 
-test('default: a file has a hash a line, with a name or without (S-01)', () => {
+test('default: a key file has one hash per line, with or without a name (S-01)', () => {
   expect(keys.map(({ name }) => name)).toEqual(['alice', hash('two').toUpperCase().slice(0, 8)]);
 });
 

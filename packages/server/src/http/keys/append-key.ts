@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '../../base/errors.ts';
 import { parseKeys } from './api-keys.ts';
 
 const keyBytes = 32;
 const namePattern = /^[^\s#]{1,64}$/;
 
 /**
- * Makes a key and adds its hash to a key file, which is made, for its owner alone, if it is not there. Resolves with the
- * key, which nobody can find out again, once the line is durable.
+ * Creates a key and appends its hash to a key file. Creates the file if it does not exist, readable by its owner only.
+ * Resolves with the key once the line is durable. The key cannot be recovered from the file.
  */
 export async function appendKey(file: string, name: string | undefined): Promise<string> {
   if (name !== undefined && !namePattern.test(name)) {
@@ -35,7 +35,7 @@ async function appendLine(path: string, line: string): Promise<void> {
   const file = await open(path, 'a+', 0o600);
   try {
     const text = await file.readFile('utf8');
-    // A service would refuse to start with such a file; better to hear of it now.
+    // Rejects an invalid file here, because the service would refuse to start with it.
     parseKeys(text);
     const isMidLine = text !== '' && !text.endsWith('\n');
     await file.appendFile(`${isMidLine ? '\n' : ''}${line}\n`);

@@ -1,0 +1,51 @@
+/** The small answers about a dataset: what it is, its heads, how it is doing. */
+import Type from 'typebox';
+import { CodedError } from '../../base/errors.ts';
+import { buildMetadata, buildStatus } from '../describe-dataset.ts';
+import { blockRef, METADATA, orNull, STATUS } from './answer-schemas.ts';
+import { defineRoute, json, servedDataset } from './route.ts';
+
+export const datasetsRoute = defineRoute({
+  method: 'GET',
+  url: '/datasets',
+  summary: 'All datasets that are open and know their first slot.',
+  answer: Type.Array(METADATA),
+  handle: ({ context }) =>
+    json(context.datasets.all.flatMap(({ reader }) => buildMetadata(reader) ?? [])),
+});
+
+export const metadataRoute = defineRoute({
+  method: 'GET',
+  url: '/datasets/:name/metadata',
+  summary: 'What the dataset is.',
+  answer: METADATA,
+  handle: (request) => {
+    const metadata = buildMetadata(servedDataset(request).reader);
+    if (metadata === undefined) throw new CodedError('dataset-starting');
+    return json(metadata);
+  },
+});
+
+export const headRoute = defineRoute({
+  method: 'GET',
+  url: '/datasets/:name/head',
+  summary: 'The highest block.',
+  answer: orNull(blockRef),
+  handle: (request) => json(servedDataset(request).reader.snapshot().head),
+});
+
+export const finalizedHeadRoute = defineRoute({
+  method: 'GET',
+  url: '/datasets/:name/finalized-head',
+  summary: 'The highest finalized block.',
+  answer: orNull(blockRef),
+  handle: (request) => json(servedDataset(request).reader.snapshot().finalized),
+});
+
+export const statusRoute = defineRoute({
+  method: 'GET',
+  url: '/datasets/:name/status',
+  summary: 'What is stored, and how it is doing.',
+  answer: STATUS,
+  handle: (request) => json(buildStatus(servedDataset(request))),
+});

@@ -1,0 +1,59 @@
+import Type from 'typebox';
+import { expect, test } from 'vitest';
+import { isCodedError } from '../../base/errors.ts';
+import { parseParameters } from './parse-parameters.ts';
+
+const schemas = {
+  slot: Type.Integer({ minimum: 0 }),
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+  before: Type.Optional(Type.String({ pattern: '^[a-z]+$', description: 'small letters' })),
+};
+
+function detailOf(texts: Record<string, unknown>) {
+  try {
+    parseParameters(schemas, texts);
+  } catch (error) {
+    if (isCodedError(error, 'parameter-invalid')) return error.detail;
+    throw error;
+  }
+  return undefined;
+}
+
+test('default: texts become values, and absent parameters their defaults', () => {
+  expect(parseParameters(schemas, { slot: '7', before: 'abc' })).toEqual({
+    slot: 7,
+    limit: 20,
+    before: 'abc',
+  });
+  expect(parseParameters(schemas, { slot: '7', limit: '100' })).toEqual({ slot: 7, limit: 100 });
+});
+
+test('behavior: a number beyond 2^53 is the greatest exact one', () => {
+  const { slot } = parseParameters(schemas, { slot: '99999999999999999999' });
+  expect(slot).toBe(Number.MAX_SAFE_INTEGER);
+});
+
+test.each([
+  [{}, 'slot'],
+  [{ slot: '' }, 'slot'],
+  [{ slot: ' 1' }, 'slot'],
+  [{ slot: '1e3' }, 'slot'],
+  [{ slot: ['1', '2'] }, 'slot'],
+  [{ slot: '1', limit: '0' }, 'limit'],
+  [{ slot: '1', limit: '101' }, 'limit'],
+  [{ slot: '1', before: 'A' }, 'before'],
+  [{ slot: '1', other: 'x' }, 'other'],
+  [{ slot: '1', __proto__x: 'x' }, '__proto__x'],
+  [{ slot: '1', constructor: 'x' }, 'constructor'],
+])('error: parameter-invalid for %j names %s and what is allowed', (texts, path) => {
+  const detail = detailOf(texts);
+  expect(detail?.['path']).toBe(path);
+  expect(detail?.['allowed']).toEqual(expect.any(String));
+});
+
+test('error: a schema may name another code', () => {
+  const timed = { seconds: Type.String({ pattern: '^x$', 'x-error': 'time-invalid' }) };
+  expect(() => parseParameters(timed, { seconds: 'y' })).toThrow(
+    expect.objectContaining({ code: 'time-invalid' }),
+  );
+});

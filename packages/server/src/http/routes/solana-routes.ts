@@ -1,0 +1,65 @@
+/** Addresses that clients of the dialect `solana` use. Only datasets that allow the dialect have them. */
+import Type from 'typebox';
+import { CodedError } from '../../base/errors.ts';
+import { METADATA, orNull } from './answer-schemas.ts';
+import { metadataRoute } from './dataset-routes.ts';
+import {
+  defineRoute,
+  json,
+  type Route,
+  type RouteAnswer,
+  type RouteRequest,
+  servedDataset,
+} from './route.ts';
+
+const peer = { method: 'GET', dialect: 'solana' } as const;
+const note = 'Only where the dataset allows the dialect solana.';
+const height = {
+  ...peer,
+  summary: `The highest finalized slot as a bare number. ${note}`,
+  answer: Type.Integer(),
+  answerType: 'text/plain',
+  handle: serveHeight,
+} as const;
+
+export const SOLANA_ROUTES: readonly Route[] = [
+  defineRoute({
+    ...peer,
+    url: '/datasets/:name',
+    summary: `What the dataset is. ${note}`,
+    answer: METADATA,
+    handle: metadataRoute.handle,
+  }),
+  defineRoute({ ...height, url: '/datasets/:name/height' }),
+  defineRoute({ ...height, url: '/datasets/:name/finalized-stream/height' }),
+  defineRoute({
+    ...peer,
+    url: '/datasets/:name/state',
+    summary: `The stored range. ${note}`,
+    answer: Type.Object({
+      worker_ranges: Type.Record(
+        Type.String(),
+        Type.Object({
+          ranges: Type.Array(Type.Object({ begin: Type.Integer(), end: Type.Integer() })),
+        }),
+      ),
+      height: orNull(Type.Integer()),
+    }),
+    handle: serveState,
+  }),
+];
+
+function serveHeight(request: RouteRequest): RouteAnswer {
+  const { finalized } = servedDataset(request).reader.snapshot();
+  if (finalized === null) throw new CodedError('dataset-starting');
+  return { type: 'text/plain; charset=utf-8', body: String(finalized.number) };
+}
+
+/** The clients list ranges by worker. This service is one worker. */
+function serveState(request: RouteRequest): RouteAnswer {
+  const { reader } = servedDataset(request);
+  const { start, head } = reader.snapshot();
+  const ranges = start === null || head === null ? [] : [{ begin: start, end: head.number }];
+  const { name } = reader.description;
+  return json({ worker_ranges: { [name]: { ranges } }, height: head?.number ?? null });
+}

@@ -1,0 +1,31 @@
+import Type from 'typebox';
+import { CodedError } from '../../base/errors.ts';
+import { findBlockAtTime } from '../../chain/find-blocks.ts';
+import { defineRoute, json, servedDataset } from './route.ts';
+
+export const timeRoute = defineRoute({
+  method: 'GET',
+  url: '/datasets/:name/timestamps/:seconds/block',
+  summary: 'The first block whose time is at or after a unix second.',
+  parameters: {
+    seconds: Type.String({
+      // Any whole number is a time; the length of a path bounds its digits.
+      pattern: '^-?\\d+$',
+      description: 'a whole number of unix seconds',
+      'x-error': 'time-invalid',
+    }),
+  },
+  answer: Type.Object({ block_number: Type.Integer() }),
+  handle: async (request) => {
+    const { reader } = servedDataset(request);
+    const { snapshot, release } = reader.acquire();
+    try {
+      const seconds = BigInt(request.parameters.seconds);
+      const header = await findBlockAtTime(snapshot, seconds, (one) => reader.readHeaders(one));
+      if (header === undefined) throw new CodedError('time-not-reached', { path: 'seconds' });
+      return json({ block_number: header.number });
+    } finally {
+      release();
+    }
+  },
+});
