@@ -11,7 +11,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/sluice
 COPY . .
 # No package needs an install script. All packages are built; the image keeps only what the server runs: its
-# dependencies, its build, and the script of the web page.
+# dependencies, its build, and the web application.
 RUN npm ci --ignore-scripts && npm run build \
   && rm -rf node_modules && npm ci --ignore-scripts --omit=dev --workspace=@sluice/server \
   && rm -rf packages/*/src packages/*/tsconfig*.json

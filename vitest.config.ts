@@ -26,14 +26,14 @@ const project = (name: string, include: readonly string[], exclude: readonly str
  */
 const programs = ['bench', 'command', 'service'].map((folder) => `test/${folder}/**/*.test.ts`);
 const tidy = ['test/tidy/**/*.test.ts'];
-/** The tests against a real node, and of consumers under forks and kills, have configurations of their own. */
-const apart = ['test/node/**', 'test/client/**', 'test/examples/**', 'test/guide/**'];
+/** The tests in a browser, against a real node, and of consumers under forks have configurations of their own. */
+const apart = ['browser', 'client', 'examples', 'guide', 'node'].map((name) => `test/${name}/**`);
 
 export default defineConfig({
   test: {
     globalSetup: './test/build-once.ts',
     projects: [
-      project('layers', ['packages/*/src/**/*.test.ts']),
+      project('layers', ['packages/*/{src,build}/**/*.test.ts']),
       project('programs', programs),
       project('tidy', tidy),
       project('whole', ['test/*/**/*.test.ts'], [...programs, ...tidy, ...apart]),

@@ -53,8 +53,9 @@ test('behavior: S-13 the image needs no sources, serves its page, and passes its
   linkDependencies();
   const command = join(root, 'packages/server/bin/sluice.js');
   const service = await ServiceProcess.startDemo(join(root, 'data'), command);
-  const script = await (await service.get('/page.js')).text();
-  expect(script.length).toBeGreaterThan(1_000);
+  const page = await (await service.get('/')).text();
+  const [, script = ''] = /src="(\/assets\/[\w.-]+\.js)"/.exec(page) ?? [];
+  expect((await (await service.get(script)).text()).length).toBeGreaterThan(10_000);
   // The command of the health check, with the port of this service.
   const check = /CMD \["node", "-e", "(.*)"\]/.exec(dockerfile)?.[1] ?? '';
   const port = Number(new URL(service.adminUrl).port) - 1;

@@ -69,7 +69,7 @@ export class ServiceProcess {
     program = command,
     [shell, before]: readonly [string, readonly string[]] = ['env', []],
   ): Promise<ServiceProcess> {
-    const ports = ['--port', '0', '--admin-port', '0'];
+    const ports = args.includes('--port') ? [] : ['--port', '0', '--admin-port', '0'];
     const { HOST: _host, PORT: _port, ...env } = process.env;
     const child = spawn(shell, [...before, process.execPath, program, ...args, ...ports], {
       env: { ...env, ...variables },

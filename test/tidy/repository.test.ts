@@ -22,7 +22,7 @@ import { type Finding, parseSource, type RepositoryFile } from './source-file.ts
 
 const files = readRepository();
 const sources = files
-  .filter(({ path }) => /\.(ts|js)$/.test(path) && !path.endsWith('.d.ts'))
+  .filter(({ path }) => /\.(tsx?|js)$/.test(path) && !path.endsWith('.d.ts'))
   .map(parseSource);
 
 function fileAt(path: string): RepositoryFile {

@@ -38,7 +38,8 @@ export interface SourceFile extends RepositoryFile {
 }
 
 export function parseSource({ path, text }: RepositoryFile): SourceFile {
-  const tree = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true);
+  const kind = path.endsWith('.tsx') ? ts.ScriptKind.TSX : undefined;
+  const tree = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true, kind);
   const imports: Import[] = [];
   const mentioned: string[] = [];
   const add = (node: ts.Node, specifier: ts.Node | undefined, isReExport = false) => {
@@ -53,7 +54,7 @@ export function parseSource({ path, text }: RepositoryFile): SourceFile {
       add(node, node.argument.literal);
     else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
       add(node, node.arguments[0]);
-    else if (ts.isStringLiteralLike(node) && /^\.{1,2}\/[\w./-]+\.[tj]s$/.test(node.text))
+    else if (ts.isStringLiteralLike(node) && /^\.{1,2}\/[\w./-]+\.[tj]sx?$/.test(node.text))
       mentioned.push(posix.join(posix.dirname(path), node.text));
   });
   return { path, text, tree, imports, mentioned };
@@ -66,7 +67,7 @@ function resolveSpecifier(from: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined;
   const path = posix.join(posix.dirname(from), specifier);
   // Kernels are AssemblyScript, which imports without an extension.
-  return /\.[tj]s$|\.json$/.test(path) ? path : `${path}.ts`;
+  return /\.([tj]sx?|json|css)$/.test(path) ? path : `${path}.ts`;
 }
 
 export function forEachNode(tree: ts.Node, visit: (node: ts.Node) => void): void {

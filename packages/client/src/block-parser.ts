@@ -95,13 +95,20 @@ export type ParseLine = (line: string) => ParsedBlock;
 
 /** Returns a parser for the lines of a query that selects these fields. */
 export function buildBlockParser(fields: FieldsBody<Dialect>): ParseLine {
+  const revive = buildBlockReviver(fields);
+  return (line) => revive(parseObject(line), line);
+}
+
+/** Returns a function that turns a parsed line into a block, in place. The text is named in errors. */
+export function buildBlockReviver(
+  fields: FieldsBody<Dialect>,
+): (block: Values, line: string) => ParsedBlock {
   const plans: ArrayPlan[] = RECORD_ARRAY_NAMES.map((name) => ({
     name,
     revivers: reviversOf(RECORD_ARRAYS[name], fields),
   }));
   const headerRevivers = reviversOf('block', fields);
-  return (line) => {
-    const block = parseObject(line);
+  return (block, line) => {
     const header = parseHeader(block, line);
     for (const revive of headerRevivers) revive(header);
     for (const { name, revivers } of plans) {

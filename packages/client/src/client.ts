@@ -7,11 +7,19 @@ export {
   type CallOptions,
   type Client,
   createClient,
+  listDatasets,
   type Metadata,
   type Status,
 } from './create-client.ts';
 export { type Cursor, type CursorState, parseCursorState } from './cursor.ts';
 export { anchorDiscriminator, dataPrefix, toHex } from './discriminator.ts';
+export type {
+  AccountTransactions,
+  Activity,
+  Estimate,
+  FullBlock,
+  Lookups,
+} from './lookups.ts';
 export type { Block, Query } from './query-types.ts';
 export {
   CLIENT_ERRORS,

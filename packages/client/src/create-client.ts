@@ -1,10 +1,12 @@
 import { Backlog } from './backlog.ts';
 import { type BlockRef, parseBlockRef } from './block-ref.ts';
 import { CursorStream } from './block-stream.ts';
-import { type ClientOptions, type ParsedOptions, parseOptions } from './client-options.ts';
+import { type ClientOptions, parseOptions } from './client-options.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { type ClientParts, createCaller } from './create-caller.ts';
 import { Attempts, Endpoints } from './endpoints.ts';
 import { HttpClient } from './http-client.ts';
+import { buildLookups, type Lookups } from './lookups.ts';
 import { planQuery } from './plan-query.ts';
 import type { Query, Strict } from './query-types.ts';
 import { type Random, systemRandom } from './retry-wait.ts';
@@ -36,7 +38,7 @@ export interface CallOptions {
 }
 
 /** A client of one dataset. It holds no connection and needs no closing. */
-export interface Client {
+export interface Client extends Lookups {
   /** Returns the newest block, or null if the dataset has none. */
   head(options?: CallOptions): Promise<BlockRef | null>;
   finalizedHead(options?: CallOptions): Promise<BlockRef | null>;
@@ -54,34 +56,14 @@ export interface ClientModules {
   readonly random: Random;
 }
 
-/** A short call is for a person or a program that waits for it, so it gives up earlier than a stream. */
-const callAttemptsMax = 5;
+export const systemModules: ClientModules = { clock: systemClock, random: systemRandom };
 
 export function createClient(
   options: ClientOptions,
-  { clock, random }: ClientModules = { clock: systemClock, random: systemRandom },
+  modules: ClientModules = systemModules,
 ): Client {
-  const parsed = parseOptions(options);
-  const onEvent = options.onEvent ?? (() => undefined);
-  // Called through a wrapper: the platform's function must not be called as a method of another object.
-  const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
-  const endpoints = new Endpoints(parsed.urls, onEvent);
-  const http = new HttpClient(parsed.http, { fetch: send, clock, onEvent });
-  const attemptModules = { endpoints, clock, random, onEvent };
-
-  const get = async (path: string, signal = new AbortController().signal): Promise<unknown> => {
-    const attemptsMax = Math.min(callAttemptsMax, parsed.retry.attemptsMax);
-    const attempts = new Attempts({ ...parsed.retry, attemptsMax }, attemptModules);
-    for (;;) {
-      const url = endpoints.current;
-      try {
-        return await readJson(http, `${url}${path}`, signal);
-      } catch (error) {
-        await attempts.failed(url, error, signal);
-      }
-    }
-  };
-
+  const parts = buildParts(options, modules);
+  const { call, get } = createCaller(parts);
   return {
     head: async ({ signal } = {}) => parseHead(await get('/head', signal)),
     finalizedHead: async ({ signal } = {}) => parseHead(await get('/finalized-head', signal)),
@@ -95,24 +77,33 @@ export function createClient(
         throw error;
       }
     },
+    ...buildLookups(call, parts),
     stream: <const Q extends Query>(query: Q, streamOptions: StreamOptions = {}) =>
-      openStream(query, streamOptions, {
-        parsed,
-        http,
-        endpoints,
-        attemptModules,
-      }) as BlockStream<Q>,
+      openStream(query, streamOptions, parts) as BlockStream<Q>,
   };
 }
 
-interface StreamParts {
-  readonly parsed: ParsedOptions;
-  readonly http: HttpClient;
-  readonly endpoints: Endpoints;
-  readonly attemptModules: ConstructorParameters<typeof Attempts>[1];
+/** Returns the metadata of all datasets of a service; `url` is the address of the service itself. */
+export async function listDatasets(
+  options: ClientOptions,
+  { signal }: CallOptions = {},
+  modules: ClientModules = systemModules,
+): Promise<readonly Metadata[]> {
+  const { get } = createCaller(buildParts(options, modules));
+  return (await get('/datasets', signal)) as readonly Metadata[];
 }
 
-function openStream(query: Query, options: StreamOptions, parts: StreamParts): BlockStream {
+function buildParts(options: ClientOptions, { clock, random }: ClientModules): ClientParts {
+  const parsed = parseOptions(options);
+  const onEvent = options.onEvent ?? (() => undefined);
+  // Called through a wrapper: the platform's function must not be called as a method of another object.
+  const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
+  const endpoints = new Endpoints(parsed.urls, onEvent);
+  const http = new HttpClient(parsed.http, { fetch: send, clock, onEvent });
+  return { parsed, http, endpoints, attemptModules: { endpoints, clock, random, onEvent } };
+}
+
+function openStream(query: Query, options: StreamOptions, parts: ClientParts): BlockStream {
   const { parsed, http, endpoints, attemptModules } = parts;
   const { clock, onEvent } = attemptModules;
   const plan = planQuery(query);
@@ -138,17 +129,6 @@ function openStream(query: Query, options: StreamOptions, parts: StreamParts): B
       return new BatchLoop({ plan, limits, signal }, modules).run();
     },
   });
-}
-
-async function readJson(http: HttpClient, url: string, signal: AbortSignal): Promise<unknown> {
-  const opened = await http.open({ url, signal });
-  if (opened.response.status !== 200) throw await http.refuse(opened, signal);
-  const text = await http.readText(opened, signal);
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (cause) {
-    throw new SluiceError('response-malformed', { detail: `${url} is not JSON`, cause });
-  }
 }
 
 function parseHead(value: unknown): BlockRef | null {

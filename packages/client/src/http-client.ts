@@ -70,16 +70,22 @@ export class HttpClient {
   }
 
   /** Resolves with the whole text of a small body and closes the response. */
-  async readText({ response, close }: OpenResponse, signal: AbortSignal): Promise<string> {
+  async readText(opened: OpenResponse, signal: AbortSignal): Promise<string> {
+    const bytes = await this.readBytes(opened, { bytesMax: smallBodyBytesMax, signal });
+    return new TextDecoder().decode(bytes);
+  }
+
+  /** Resolves with the body, cut after `bytesMax` and a chunk, and closes the response. */
+  async readBytes(
+    { response, close }: OpenResponse,
+    { bytesMax, signal }: { readonly bytesMax: number; readonly signal: AbortSignal },
+  ): Promise<Uint8Array> {
     const { clock } = this.#modules;
     try {
-      const text = await waitFor(collectText(response), {
-        clock,
-        signal,
-        ms: this.#options.timeoutMs,
-      });
-      if (text === timedOut) throw new SluiceError('timeout', { detail: response.url });
-      return text;
+      const ms = this.#options.timeoutMs;
+      const bytes = await waitFor(collectBytes(response, bytesMax), { clock, signal, ms });
+      if (bytes === timedOut) throw new SluiceError('timeout', { detail: response.url });
+      return bytes;
     } catch (cause) {
       signal.throwIfAborted();
       throw cause instanceof SluiceError ? cause : networkError(response.url, cause);
@@ -119,16 +125,22 @@ function networkError(url: string, cause: unknown): SluiceError {
   return new SluiceError('network-failed', { detail: `${url}, ${String(reason)}`, cause });
 }
 
-async function collectText({ body }: Response): Promise<string> {
-  if (body === null) return '';
+async function collectBytes({ body }: Response, bytesMax: number): Promise<Uint8Array> {
+  if (body === null) return new Uint8Array(0);
   const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
-  for (let length = 0; length < smallBodyBytesMax; ) {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  while (length < bytesMax) {
     const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
+    if (done) break;
     length += value.byteLength;
-    text += decoder.decode(value, { stream: true });
+    chunks.push(value);
   }
-  return text;
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
 }

@@ -1,5 +1,5 @@
 // Builds outputs that are missing or older than their sources: TypeScript with project references, kernels with
-// AssemblyScript.
+// AssemblyScript, the web application with Vite.
 //
 // This file and its siblings are JavaScript, because they run before anything is built. All output goes to stderr, so
 // that it does not mix with the output of a command. Concurrent builds wait for each other with a lock folder.
@@ -30,12 +30,14 @@ const kernelFolder = join(serverFolder, 'src', 'kernels', 'assembly');
 const layoutFolder = join(serverFolder, 'src', 'kernels', 'layout');
 const kernelOutputFolder = join(serverFolder, 'dist', 'kernels');
 const kernelStampFile = join(kernelOutputFolder, '.stamp');
+const webFolder = join(root, 'packages', 'web');
+const webStampFile = join(webFolder, 'dist', '.stamp');
 const lockWaitMsMax = 300_000;
 const lockPollMs = 100;
 
 // The source and output folder of each TypeScript project.
 const projects = [
-  ...['protocol', 'server', 'client', 'web'].map((name) => ({
+  ...['protocol', 'server', 'client'].map((name) => ({
     sources: join(root, 'packages', name, 'src'),
     output: join(root, 'packages', name, 'dist'),
   })),
@@ -51,8 +53,11 @@ const configurationFiles = [
   'tsconfig.base.json',
   'tsconfig.json',
   'bench/tsconfig.json',
-  ...['protocol', 'server', 'client', 'web'].map((name) => `packages/${name}/tsconfig.json`),
+  ...['protocol', 'server', 'client'].map((name) => `packages/${name}/tsconfig.json`),
 ];
+// Everything that is bundled into the web application.
+const webSources = ['packages/web', 'packages/client/src', 'packages/protocol/src', 'docs'];
+const webPages = ['README.md', 'ARCHITECTURE.md'];
 
 class BuildFailure extends Error {}
 
@@ -82,9 +87,18 @@ function digestOf(files) {
   return hash.digest('hex');
 }
 
+function walkWebSources() {
+  const files = webSources.flatMap((folder) => [
+    ...walk(join(root, folder), ['dist', 'node_modules', 'testing']),
+  ]);
+  const pages = webPages.map((file) => join(root, file));
+  return [...files.filter((path) => !path.endsWith('.test.ts')), ...pages];
+}
+
 function sourceDigest() {
   const configuration = configurationFiles.map((file) => join(root, file));
-  return digestOf([...configuration, ...projects.flatMap(({ sources }) => walkSources(sources))]);
+  const sources = projects.flatMap((project) => walkSources(project.sources));
+  return digestOf([...new Set([...configuration, ...sources, ...walkWebSources()])]);
 }
 
 function hasStamp(file, digest) {
@@ -93,7 +107,7 @@ function hasStamp(file, digest) {
 
 function isBuilt(digest) {
   const isThere = ({ sources, output }) => existsSync(output) || !existsSync(sources);
-  return projects.every(isThere) && hasStamp(stampFile, digest);
+  return projects.every(isThere) && existsSync(webStampFile) && hasStamp(stampFile, digest);
 }
 
 function find(tool) {
@@ -108,6 +122,8 @@ function run(tool, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [entry, ...args], {
       cwd: root,
+      // A test runner sets another value, with which Vite would build for development.
+      env: { ...process.env, NODE_ENV: 'production' },
       stdio: ['ignore', process.stderr, process.stderr],
     });
     child.on('error', reject);
@@ -147,6 +163,15 @@ async function compileKernels() {
   writeFileSync(kernelStampFile, digest);
 }
 
+async function bundleWeb() {
+  const tools = toolFiles.map((file) => join(root, file));
+  const digest = digestOf([...tools, ...walkWebSources()]);
+  if (hasStamp(webStampFile, digest)) return;
+  rmSync(webStampFile, { force: true });
+  await run('vite/bin/vite.js', ['build', relative(root, webFolder), '--logLevel', 'warn']);
+  writeFileSync(webStampFile, digest);
+}
+
 /** Removes the output of deleted sources. Neither compiler does that, and it could still be imported. */
 function prune() {
   for (const { sources, output } of projects) {
@@ -163,8 +188,8 @@ function prune() {
 }
 
 async function compile() {
-  const steps = [run('typescript/bin/tsc', ['-b', 'tsconfig.json']), compileKernels()];
-  // Both are awaited, so that no compiler still writes when the lock is released.
+  const steps = [run('typescript/bin/tsc', ['-b', 'tsconfig.json']), compileKernels(), bundleWeb()];
+  // All are awaited, so that no compiler still writes when the lock is released.
   const failed = (await Promise.allSettled(steps)).find(({ status }) => status === 'rejected');
   if (failed) throw failed.reason;
   prune();

@@ -10,8 +10,12 @@ interface Ban {
 }
 
 const nowhere = () => false;
-const isClock = (path: string) =>
-  path === 'packages/server/src/base/clock.ts' || path === 'packages/client/src/clock.ts';
+const clocks = new Set([
+  'packages/server/src/base/clock.ts',
+  'packages/client/src/clock.ts',
+  'packages/web/src/base/clock.ts',
+]);
+const isClock = (path: string) => clocks.has(path);
 const isBin = (path: string) => path.startsWith('packages/server/bin/');
 /** Exempts code that does not run in a service: tests, benchmarks and the build may use clocks directly. */
 const isOutsideService = (path: string) =>

@@ -93,7 +93,7 @@ export function findBrokenLinks(files: readonly RepositoryFile[]): Finding[] {
 export function findBrokenReferences(files: readonly RepositoryFile[]): Finding[] {
   const known = knownPaths(files);
   return files
-    .filter(({ path }) => /^(packages|bench)\/.*\.(ts|js)$/.test(path))
+    .filter(({ path }) => /^(packages|bench)\/.*\.(tsx?|js)$/.test(path))
     .flatMap(({ path, text }) =>
       [...text.matchAll(/\bdocs\/[\w/-]+\.md\b/g)]
         .filter(([page]) => !known.has(page))

@@ -54,10 +54,10 @@ const entryPoints = [
   /^packages\/server\/bin\/[^/]+$/,
   /^packages\/server\/src\/cli\/main\.ts$/,
   kernelEntry,
-  /^packages\/web\/src\/page\.ts$/,
+  /^packages\/web\/(src\/main\.tsx|vite\.config\.ts)$/,
   /^bench\/run\.ts$/,
   /^examples\/[^/]+\.ts$/,
-  /^(test\/(client|node)\/)?vitest\.config\.ts$/,
+  /^(test\/(browser|client|node)\/)?vitest\.config\.ts$/,
   /^test\/build-once\.ts$/,
   /\.test\.ts$/,
 ];

@@ -23,7 +23,7 @@ const packageImports: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   server: ['protocol', 'client'],
   client: ['protocol'],
-  web: ['client'],
+  web: ['client', 'protocol'],
 };
 
 /** Pure layers: files, sockets and processes are passed in, so that one seed reproduces a run. */

@@ -57,7 +57,7 @@ export function findBadNames(files: readonly RepositoryFile[]): Finding[] {
 }
 
 function judgeName(path: string): string | undefined {
-  if (!/\.(ts|js)$/.test(path)) return undefined;
+  if (!/\.(tsx?|js)$/.test(path)) return undefined;
   const name = posix.basename(path).split('.')[0] ?? '';
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) return 'name files in kebab-case';
   if (vagueNames.has(name)) return `${name} says nothing: name the file after its main export`;

@@ -18,7 +18,7 @@ export function negotiateEncoding(
   encodings: readonly Encoding[] = ENCODINGS,
 ): Encoding {
   if (header === undefined) return 'identity';
-  const weights = parseWeights(header);
+  const weights = parseEncodingWeights(header);
   let best: Encoding = 'identity';
   let bestWeight = 0;
   for (const encoding of encodings) {
@@ -37,7 +37,8 @@ function defaultWeight(encoding: Encoding, weights: ReadonlyMap<string, number>)
   return encoding === 'identity' ? Number.MIN_VALUE : 0;
 }
 
-function parseWeights(header: string): Map<string, number> {
+/** Returns the q-value of each encoding that a header names. */
+export function parseEncodingWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const part of header.split(',')) {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());

@@ -2,7 +2,6 @@
 import type { TSchema } from 'typebox';
 import { Check, Errors } from 'typebox/value';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { escapeHtml } from './html.ts';
 import { STATUS } from './routes/answer-schemas.ts';
 import { ROUTES } from './routes/routes.ts';
 import { HttpFixture } from './testing/http-fixture.ts';
@@ -13,25 +12,49 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-test('default: the root, the docs and the description are there', async () => {
-  const root = await fixture.get('/');
-  expect([root.status, root.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-  const docs = (await fixture.get('/docs')).body.toString();
-  for (const text of ['mentionsAccount', 'transactionIndex', 'range-unavailable', '1048576']) {
-    expect(docs).toContain(text);
+test('default: every page has the document of the web application, and the description is there', async () => {
+  for (const path of [
+    '/',
+    '/docs',
+    '/docs/guide/handling-forks',
+    '/live/ledger-test',
+    '/block/x/1',
+  ]) {
+    const page = await fixture.get(path);
+    expect([path, page.status, page.headers['content-type']]).toEqual([
+      path,
+      200,
+      'text/html; charset=utf-8',
+    ]);
+    expect(page.headers['cache-control']).toBe('no-cache');
+    // Everything a page needs comes from this service.
+    expect(page.body.toString()).not.toMatch(/(src|href)="(https?:)?\/\//);
   }
-  // The values that keys take: dialects, addresses, discriminators, kinds of logs, one or several.
-  const forms = ['`ledger` or `solana`', '`0x` and 16 hex digits', 'base58 of 32 bytes', '`other`'];
-  for (const form of forms) expect(docs).toContain(form.replaceAll(/`(.*?)`/g, '<code>$1</code>'));
-  expect(docs).toContain('a list of which any may match');
-  // What a reader pastes asks the service that was read, for a dataset that it has.
-  expect(docs).toContain(`http://127.0.0.1:${fixture.port}/datasets/ledger-test/stream -d`);
-  expect(docs).toContain(escapeHtml('{"fromBlock":99,'));
-  const hostile = await fixture.get('/docs', { host: '"><i>' });
-  expect(hostile.body.toString()).not.toContain('<i>');
-  for (const foreign of ['simulator-', 'operator-path']) expect(docs).not.toContain(foreign);
-  // Everything a page needs comes from this service.
-  expect(docs + root.body.toString()).not.toMatch(/(src|href)="(https?:)?\/\//);
+  expect((await fixture.get('/openapi.json')).status).toBe(200);
+});
+
+test('behavior: pages have a content security policy that allows no inline scripts or styles', async () => {
+  const { headers } = await fixture.get('/');
+  const policy = headers['content-security-policy'];
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("script-src 'self'");
+  expect(policy).not.toContain('unsafe');
+  expect(policy).toContain("frame-ancestors 'none'");
+});
+
+test('behavior: the description has the limits in effect and the codes of errors, and nothing of other listeners', async () => {
+  const answer = await fixture.get('/openapi.json');
+  const description = JSON.parse(answer.body.toString()) as {
+    'x-limits': Record<string, number>;
+    'x-errors': { code: string; status: number; text: string }[];
+  };
+  expect(description['x-limits']).toMatchObject({
+    bodyBytesMax: 1_048_576,
+    streamCountMax: 11_000,
+  });
+  const codes = description['x-errors'].map(({ code }) => code);
+  expect(codes).toContain('range-unavailable');
+  expect(codes.filter((code) => /^(simulator|operator)-/.test(code))).toEqual([]);
 });
 
 test('behavior: the description names exactly the routes there are', async () => {
@@ -43,7 +66,9 @@ test('behavior: the description names exactly the routes there are', async () =>
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  const routed = ROUTES.map(({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`);
+  const routed = ROUTES.map(
+    ({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`,
+  );
   expect(openapi).toBe('3.1.0');
   expect(described.sort()).toEqual(routed.sort());
 });

@@ -24,7 +24,7 @@ describe('keys', () => {
     expect([wrong.status, errorOf(wrong).code]).toEqual([401, 'key-wrong']);
     expect(errorOf(wrong).message).not.toContain('is needed');
     expect(wrong.headers['www-authenticate']).toBe('Bearer');
-    for (const open of ['/', '/page.js', '/docs', '/openapi.json']) {
+    for (const open of ['/', '/docs', '/live/x', '/openapi.json']) {
       expect([open, (await fixture.get(open)).status]).toEqual([open, 200]);
     }
     expect((await fixture.get(`/datasets?key=${key}`)).status).toBe(401);

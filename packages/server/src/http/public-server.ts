@@ -13,13 +13,13 @@ import { CodedError, isCodedError } from '../base/errors.ts';
 import { ByteMeter } from './byte-meter.ts';
 import { answerClientError, refuseOnSocket } from './client-error.ts';
 import { buildErrorReply } from './error-reply.ts';
-import { PAGE_ROUTES } from './get-routes.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { type ApiKey, keyId } from './keys/api-keys.ts';
 import { KeyBudgets, type KeyLimits } from './keys/key-budgets.ts';
 import { describeListenFailure } from './listen-failure.ts';
 import { buildHttpMetrics, type HttpMetrics } from './metrics/http-metrics.ts';
 import type { Metrics } from './metrics/metrics.ts';
+import { addPageRoutes, PAGE_ROUTES } from './page-routes.ts';
 import {
   allowedMethods,
   type CheckedRequest,
@@ -226,13 +226,7 @@ export class PublicServer {
       };
       app.route({ method, url, handler });
     }
-    for (const { url, build } of PAGE_ROUTES) {
-      const buildPage = build(context);
-      app.get(url, async (request, reply) => {
-        const { type, body } = buildPage(request.host);
-        reply.header('content-type', type).send(body);
-      });
-    }
+    addPageRoutes(app);
   }
 
   #checkedOf(request: FastifyRequest): CheckedRequest {

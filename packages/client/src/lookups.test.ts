@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { createClient, listDatasets } from './create-client.ts';
+import { codeOf } from './testing/collect.ts';
+import { StubFetch, type StubReply } from './testing/stub-fetch.ts';
+
+const url = 'http://service.test/datasets/a';
+
+function setUp(reply: StubReply) {
+  const stub = new StubFetch(() => reply);
+  return { client: createClient({ url, fetch: stub.fetch }), calls: stub.calls };
+}
+
+const header = '{"number":7,"hash":"h7","timestamp":1767225600}';
+const transaction = '{"transactionIndex":0,"fee":18446744073709551615,"err":null}';
+
+function failure(status: number, code: string): StubReply {
+  return { status, body: JSON.stringify({ error: { code, message: 'no', requestId: '1' } }) };
+}
+
+test('default: a block comes with every digit, and with an array for each kind', async () => {
+  const body = `{"header":${header},"transactions":[${transaction}]}`;
+  const { client, calls } = setUp({ status: 200, body });
+  const block = await client.block(7);
+  expect(calls[0]?.url).toBe(`${url}/blocks/7`);
+  expect(block.header.timestamp).toBe(1_767_225_600n);
+  expect(block.transactions[0]?.fee).toBe(18_446_744_073_709_551_615n);
+  expect(block.rewards).toEqual([]);
+});
+
+test('error: not-found says why a slot has no block', async () => {
+  const { client } = setUp(failure(404, 'slot-skipped'));
+  const error: unknown = await client.block(7).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'not-found', reply: { code: 'slot-skipped' } });
+});
+
+test('behavior: a signature that no transaction has gives null, another refusal an error', async () => {
+  expect(await setUp(failure(404, 'transaction-unknown')).client.transaction('x')).toBe(null);
+  const { client } = setUp(failure(404, 'dataset-unknown'));
+  expect(await codeOf(client.transaction('x'))).toBe('not-found');
+});
+
+test('behavior: transactions of an account come as blocks, page by page', async () => {
+  const body = `{"transactions":[{"header":${header},"transactions":[${transaction}]}],"next":"7-0"}`;
+  const { client, calls } = setUp({ status: 200, body });
+  const page = await client.accountTransactions('abc', { before: '9-1', limit: 5 });
+  expect(calls[0]?.url).toBe(`${url}/accounts/abc/transactions?before=9-1&limit=5`);
+  expect(page.next).toBe('7-0');
+  expect(page.transactions[0]?.transactions[0]?.fee).toBe(18_446_744_073_709_551_615n);
+});
+
+test('behavior: activity and estimate are asked for with their parameters', async () => {
+  const { client, calls } = setUp({ status: 200, body: '{"blocks":3}' });
+  expect(await client.activity({ from: 1, to: 2 })).toEqual({ blocks: 3 });
+  await client.activity();
+  await client.estimate({ fromBlock: 1, logs: [{}] });
+  expect(calls.map((call) => call.url.slice(url.length))).toEqual([
+    '/activity?from=1&to=2',
+    '/activity',
+    '/estimate',
+  ]);
+  expect(calls[2]?.init).toMatchObject({ method: 'POST', body: '{"fromBlock":1,"logs":[{}]}' });
+});
+
+test('behavior: the datasets of a service are listed from its own address', async () => {
+  const stub = new StubFetch(() => ({ status: 200, body: '[{"dataset":"a"}]' }));
+  const found = await listDatasets({ url: 'http://service.test', fetch: stub.fetch });
+  expect(found.map(({ dataset }) => dataset)).toEqual(['a']);
+  expect(stub.calls[0]?.url).toBe('http://service.test/datasets');
+});

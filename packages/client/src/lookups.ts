@@ -1,0 +1,147 @@
+/** Single blocks and transactions, the activity of a range, and what a query would cost. */
+import { type FieldName, fieldNames, KINDS, type Kind } from '@sluice/protocol/field-table';
+import type { FieldsBody } from '@sluice/protocol/query-body';
+import { buildBlockReviver } from './block-parser.ts';
+import type { Call, ClientParts, ReadAnswer } from './create-caller.ts';
+import { decodeMarked } from './exact-json.ts';
+import type { Block, Query } from './query-types.ts';
+import { isSluiceError, SluiceError } from './sluice-error.ts';
+
+type AllFields = { readonly [K in Kind]: { readonly [Name in FieldName<K, 'ledger'>]: true } };
+
+/** A block with every field of its records. */
+export type FullBlock = Block<{ readonly fields: AllFields }>;
+
+export interface LookupOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface PageOptions extends LookupOptions {
+  /** `next` of the page before; a slot for transactions of lower slots. */
+  readonly before?: string | number | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface AccountTransactions {
+  /** The newest first; each has one transaction and its records without logs. */
+  readonly transactions: readonly FullBlock[];
+  /** `before` of the next page, or null if there is nothing older. */
+  readonly next: string | null;
+}
+
+export interface ActivityOptions extends LookupOptions {
+  /** Slots, both inclusive; the whole dataset unless given. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** Counts are numbers of transactions in the range. */
+export interface Activity {
+  readonly fromBlock: number;
+  readonly toBlock: number;
+  /** False if less was counted than was asked for. */
+  readonly isComplete: boolean;
+  readonly blocks: number;
+  readonly transactions: number;
+  readonly programs: readonly { readonly programId: string; readonly transactions: number }[];
+  readonly discriminators: readonly {
+    readonly programId: string;
+    readonly discriminator: string;
+    readonly transactions: number;
+  }[];
+  readonly mints: readonly { readonly mint: string; readonly transactions: number }[];
+  readonly accounts: readonly { readonly account: string; readonly transactions: number }[];
+  /** Whether the counts of a list are exact; if not they are lower bounds. */
+  readonly exact: Readonly<Record<'programs' | 'discriminators' | 'mints' | 'accounts', boolean>>;
+}
+
+export interface Estimate {
+  readonly fromBlock: number;
+  readonly toBlock: number;
+  /** Whether the numbers are scaled up from a sample of the segments. */
+  readonly isSampled: boolean;
+  readonly segments: Readonly<Record<'total' | 'examined' | 'withCandidates', number>>;
+  readonly blocks: Readonly<Record<'total' | 'withCandidates', number>>;
+  readonly transactions: Readonly<Record<'total' | 'toExamine', number>>;
+  readonly bytesToRead: number;
+}
+
+export interface Lookups {
+  /** Returns a block. Throws `not-found` if the slot has none; `reply.code` says why. */
+  block(slot: number, options?: LookupOptions): Promise<FullBlock>;
+  /** Returns the block of a transaction with this transaction and its records alone, or null if none has the signature. */
+  transaction(signature: string, options?: LookupOptions): Promise<FullBlock | null>;
+  /** Returns transactions that name an address in any role, the newest first. */
+  accountTransactions(address: string, options?: PageOptions): Promise<AccountTransactions>;
+  activity(options?: ActivityOptions): Promise<Activity>;
+  /** Returns what a scan would have to read, from the indexes alone. */
+  estimate(query: Query, options?: LookupOptions): Promise<Estimate>;
+}
+
+export function buildLookups(call: Call, { http, parsed }: ClientParts): Lookups {
+  const bytesMax = parsed.lines.lineBytesMax;
+  const readObject: ReadAnswer<Answer> = async (opened, signal) => {
+    const bytes = await http.readBytes(opened, { bytesMax, signal });
+    if (bytes.length >= bytesMax) throw new SluiceError('line-too-long', { detail: 'a lookup' });
+    return parseAnswer(bytes, opened.response.url);
+  };
+  const get = (path: string, signal?: AbortSignal) => call({ path, signal }, readObject);
+  return {
+    block: async (slot, { signal } = {}) => toBlock(await get(`/blocks/${slot}`, signal)),
+    transaction: async (signature, { signal } = {}) => {
+      try {
+        return toBlock(await get(`/transactions/${encodeURIComponent(signature)}`, signal));
+      } catch (error) {
+        if (isSluiceError(error) && error.reply?.code === 'transaction-unknown') return null;
+        throw error;
+      }
+    },
+    accountTransactions: async (address, { signal, before, limit } = {}) => {
+      const path = `/accounts/${encodeURIComponent(address)}/transactions`;
+      const answer = await get(`${path}${toParameters({ before, limit })}`, signal);
+      const entries = answer['transactions'] as readonly Answer[];
+      return {
+        transactions: entries.map(toBlock),
+        next: answer['next'] as string | null,
+      };
+    },
+    activity: async ({ signal, ...parameters } = {}) =>
+      (await get(`/activity${toParameters(parameters)}`, signal)) as unknown as Activity,
+    estimate: async (query, { signal } = {}) => {
+      const request = { path: '/estimate', body: JSON.stringify(query), signal };
+      return (await call(request, readObject)) as unknown as Estimate;
+    },
+  };
+}
+
+type Answer = Record<string, unknown>;
+
+function parseAnswer(bytes: Uint8Array, url: string): Answer {
+  try {
+    const value: unknown = JSON.parse(decodeMarked(bytes));
+    if (typeof value === 'object' && value !== null) return value as Answer;
+  } catch (cause) {
+    throw new SluiceError('response-malformed', { detail: `${url} is not JSON`, cause });
+  }
+  throw new SluiceError('response-malformed', { detail: `${url} is not an object` });
+}
+
+function toParameters(values: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return '';
+  return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+const allFields = Object.fromEntries(
+  KINDS.map((kind) => [
+    kind,
+    Object.fromEntries(fieldNames(kind, 'ledger').map((name) => [name, true])),
+  ]),
+) as FieldsBody;
+
+const revive = buildBlockReviver(allFields);
+
+function toBlock(answer: Answer): FullBlock {
+  return revive(answer, 'a looked up block') as unknown as FullBlock;
+}

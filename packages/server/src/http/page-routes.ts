@@ -1,0 +1,82 @@
+/**
+ * The web application. Every page has the same document, whose script reads the address; scripts and styles have names
+ * that change with their content, so browsers keep them for good.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { CodedError } from '../base/errors.ts';
+import { parseEncodingWeights } from './negotiate-encoding.ts';
+import type { RouteRow } from './request-checks.ts';
+import { type AssetEncoding, readWebAssets, type WebAsset } from './web-assets.ts';
+
+const page = { method: 'GET', isOpen: true } as const;
+const assetUrl = '/assets/:file';
+
+/** They hold no data and so take no key. The pages ask for data with the key that a person types in. */
+export const PAGE_ROUTES: readonly RouteRow[] = [
+  { ...page, url: '/' },
+  { ...page, url: '/live/:name' },
+  { ...page, url: '/activity/:name' },
+  { ...page, url: '/workbench/:name' },
+  { ...page, url: '/block/:name/:slot' },
+  { ...page, url: '/transaction/:name/:signature' },
+  { ...page, url: '/account/:name/:address' },
+  { ...page, url: '/program/:name/:address' },
+  { ...page, url: '/docs' },
+  { ...page, url: '/docs/:page' },
+  { ...page, url: '/docs/:folder/:page' },
+  { ...page, url: assetUrl },
+];
+
+/** Scripts, styles and data come from this service alone, and no other page can frame it. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** A new version shows with the next visit. */
+const pageCaching = 'no-cache';
+const assetCaching = 'public, max-age=31536000, immutable';
+
+export function addPageRoutes(app: FastifyInstance): void {
+  const assets = readWebAssets();
+  for (const { url } of PAGE_ROUTES) {
+    if (url === assetUrl) continue;
+    app.get(url, (request, reply) => {
+      reply.header('content-security-policy', contentSecurityPolicy);
+      reply.header('referrer-policy', 'no-referrer');
+      reply.header('cache-control', pageCaching);
+      return sendAsset(assets.page, request, reply);
+    });
+  }
+  app.get(assetUrl, (request, reply) => {
+    const { file } = request.params as { readonly file: string };
+    const asset = assets.files.get(file);
+    if (asset === undefined) throw new CodedError('path-unknown');
+    reply.header('cache-control', assetCaching);
+    return sendAsset(asset, request, reply);
+  });
+}
+
+function sendAsset(asset: WebAsset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.header('vary', 'Accept-Encoding');
+  reply.header('etag', asset.etag);
+  if (request.headers['if-none-match'] === asset.etag) return reply.code(304).send();
+  const [encoding, body] = chooseBody(asset, request.headers['accept-encoding']);
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
+  reply.header('content-type', asset.type);
+  return reply.send(body);
+}
+
+function chooseBody(asset: WebAsset, header = ''): readonly [AssetEncoding, Buffer] {
+  const weights = parseEncodingWeights(header);
+  const accepted = [...asset.bodies].find(
+    ([encoding]) => encoding === 'identity' || (weights.get(encoding) ?? 0) > 0,
+  );
+  return accepted ?? ['identity', Buffer.alloc(0)];
+}

@@ -1,0 +1,60 @@
+/** What a text in the search box stands for. */
+import { decodeBase58 } from '@sluice/client';
+
+export type SearchTarget =
+  | { readonly kind: 'slot'; readonly slot: number }
+  | { readonly kind: 'time'; readonly seconds: bigint }
+  | { readonly kind: 'address'; readonly address: string }
+  | { readonly kind: 'signature'; readonly signature: string }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+const addressBytes = 32;
+const signatureBytes = 64;
+/** A number above the head that could be a time: from September 2001 on. */
+const secondsMin = 1_000_000_000;
+
+export function parseSearch(input: string, head: number | undefined): SearchTarget {
+  const text = input.trim();
+  const digits = text.replaceAll(/[,_\s]/g, '');
+  if (/^\d{1,15}$/.test(digits)) return parseNumber(Number(digits), head);
+  if (/^\d{4}-\d\d/.test(text)) return parseDate(text);
+  if (!/^[1-9A-HJ-NP-Za-km-z]+$/.test(text)) {
+    return unknown('Enter a slot, a signature, an address, or a time as 2025-02-01 12:00.');
+  }
+  switch (byteCountOf(text)) {
+    case addressBytes:
+      return { kind: 'address', address: text };
+    case signatureBytes:
+      return { kind: 'signature', signature: text };
+    default:
+      return unknown(
+        'This is base58, but neither an address (32 bytes) nor a signature (64 bytes). Is a part missing?',
+      );
+  }
+}
+
+function parseNumber(number: number, head: number | undefined): SearchTarget {
+  const isTime = number >= secondsMin && head !== undefined && number > head;
+  return isTime ? { kind: 'time', seconds: BigInt(number) } : { kind: 'slot', slot: number };
+}
+
+/** A date without a zone is in UTC, as all times of the application are. */
+function parseDate(text: string): SearchTarget {
+  const isZoned = /(z|utc|[+-]\d\d:?\d\d)$/i.test(text);
+  const plain = text.replace(/\s*utc$/i, 'Z').replace(' ', 'T');
+  const ms = Date.parse(isZoned || plain.length <= 10 ? plain : `${plain}Z`);
+  if (Number.isNaN(ms)) return unknown('This is not a time. Write 2025-02-01 12:00, in UTC.');
+  return { kind: 'time', seconds: BigInt(Math.floor(ms / 1_000)) };
+}
+
+function byteCountOf(text: string): number {
+  try {
+    return decodeBase58(text).length;
+  } catch {
+    return 0;
+  }
+}
+
+function unknown(reason: string): SearchTarget {
+  return { kind: 'unknown', reason };
+}

@@ -1,0 +1,22 @@
+import { connection } from '../state/connection.ts';
+
+/** Says at once when the service cannot be reached. The page keeps asking and goes on by itself. */
+export function ConnectionBanner() {
+  const { kind } = connection.value;
+  return (
+    <div role="status" aria-live="assertive">
+      {kind === 'lost' && (
+        <div class="banner">
+          <span>Connection lost: the service does not answer.</span>
+          <span>What you see may be out of date. Reconnecting…</span>
+        </div>
+      )}
+      {kind === 'unavailable' && (
+        <div class="banner waiting">
+          <span>The service is starting, stopping or overloaded.</span>
+          <span>Trying again…</span>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+import { formatInteger, shorten } from '../base/format.ts';
+import { addressName, programName } from '../ledger/address-names.ts';
+import { pagePath } from '../state/page-path.ts';
+import { CopyButton } from './copy-button.tsx';
+
+interface AddressLinkProps {
+  readonly dataset: string;
+  readonly address: string;
+  /** The whole address, with a button to copy it. */
+  readonly full?: boolean;
+}
+
+/** A well-known address by its name, any other by its first and last characters. Programs have pages of their own. */
+export function AddressLink({ dataset, address, full = false }: AddressLinkProps) {
+  const name = addressName(address);
+  const isProgram = programName(address) !== undefined;
+  const href = isProgram ? pagePath.program(dataset, address) : pagePath.account(dataset, address);
+  if (full) {
+    return (
+      <span>
+        {name !== undefined && <strong>{name} </strong>}
+        <a class="hash" href={href}>
+          {address}
+        </a>
+        <CopyButton text={address} label="address" />
+      </span>
+    );
+  }
+  return (
+    <a class={name === undefined ? 'hash' : ''} href={href} title={address}>
+      {name ?? shorten(address)}
+    </a>
+  );
+}
+
+interface SignatureLinkProps {
+  readonly dataset: string;
+  readonly signature: string;
+}
+
+export function SignatureLink({ dataset, signature }: SignatureLinkProps) {
+  return (
+    <a class="hash" href={pagePath.transaction(dataset, signature)} title={signature}>
+      {shorten(signature, 8)}
+    </a>
+  );
+}
+
+export function SlotLink({ dataset, slot }: { readonly dataset: string; readonly slot: number }) {
+  return <a href={pagePath.block(dataset, slot)}>{formatInteger(slot)}</a>;
+}

@@ -1,0 +1,9 @@
+/** A long text in a box of its own, which scrolls. */
+export function RawText({ text }: { readonly text: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable with the keyboard.
+    <pre class="raw" tabIndex={0}>
+      {text}
+    </pre>
+  );
+}

@@ -1,0 +1,97 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { parseSearch } from '../base/parse-search.ts';
+import { clientOf } from '../state/clients.ts';
+import { currentDataset, statusOf } from '../state/datasets.ts';
+import { pagePath } from '../state/page-path.ts';
+import { navigate } from '../state/router.ts';
+import { describeError } from './error-notice.tsx';
+
+/** Takes a slot, a signature, an address or a time, and opens the page about it. */
+export function SearchBox() {
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState('');
+  const [note, setNote] = useState('');
+  useSlashKey(field);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const dataset = currentDataset.value;
+    if (text.trim() === '' || dataset === undefined) return;
+    try {
+      const found = await findTarget(text, dataset);
+      setNote(found.note ?? '');
+      if (found.href === undefined) return;
+      setText('');
+      field.current?.blur();
+      navigate(found.href);
+    } catch (error) {
+      setNote(describeError(error).text);
+    }
+  };
+  return (
+    <search class="search no-print">
+      <form onSubmit={(event) => void submit(event)}>
+        <input
+          ref={field}
+          class="input"
+          type="search"
+          aria-label="Search for a slot, signature, address or time"
+          placeholder="Slot, signature, address or time"
+          autocomplete="off"
+          spellcheck={false}
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setNote('');
+          }}
+          onBlur={() => setNote('')}
+        />
+        <span class="search-key" aria-hidden="true">
+          /
+        </span>
+        {note !== '' && (
+          <p class="search-note" role="alert">
+            {note}
+          </p>
+        )}
+      </form>
+    </search>
+  );
+}
+
+async function findTarget(
+  text: string,
+  dataset: string,
+): Promise<{ readonly href?: string; readonly note?: string }> {
+  const target = parseSearch(text, statusOf(dataset)?.head?.number);
+  switch (target.kind) {
+    case 'slot':
+      return { href: pagePath.block(dataset, target.slot) };
+    case 'signature':
+      return { href: pagePath.transaction(dataset, target.signature) };
+    case 'address':
+      return { href: pagePath.account(dataset, target.address) };
+    case 'time': {
+      const slot = await clientOf(dataset).blockAt(target.seconds);
+      if (slot === null) return { note: `${dataset} has no block at or after this time yet.` };
+      return { href: pagePath.block(dataset, slot) };
+    }
+    case 'unknown':
+      return { note: target.reason };
+  }
+}
+
+/** The key `/` moves the focus here, unless a text is being typed. */
+function useSlashKey(field: { readonly current: HTMLInputElement | null }): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping =
+        event.target instanceof Element &&
+        event.target.closest('input, textarea, select, [contenteditable], .editor') !== null;
+      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [field]);
+}

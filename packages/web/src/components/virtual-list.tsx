@@ -1,0 +1,107 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+export interface RowRange {
+  readonly first: number;
+  /** Half-open. */
+  readonly end: number;
+}
+
+interface VirtualListProps {
+  readonly rowCount: number;
+  /** All rows have this height, in pixels. */
+  readonly rowHeight: number;
+  readonly label: string;
+  readonly renderRow: (row: number) => ComponentChildren;
+  /** Drawn behind the visible rows, in the coordinates of the whole list. */
+  readonly renderBehind?: (range: RowRange) => ComponentChildren;
+  /** Stays at the top while the rows scroll. */
+  readonly head?: ComponentChildren;
+  /** The width of the rows if they are wider than the list. */
+  readonly width?: string;
+  readonly class?: string;
+  /** Changes when the rows are others, so that the list starts at its top again. */
+  readonly resetKey?: string;
+  /** Rows that were added at the top since the last time: a list that is scrolled keeps what it shows. */
+  readonly addedAtTop?: number;
+}
+
+/** Rows beyond the visible ones, so that fast scrolling shows no gaps. */
+const spareRowCount = 6;
+/** Browsers cannot scroll to positions far beyond this height; longer lists are scaled. */
+const heightMax = 8_000_000;
+
+/** A scrolling list that has only its visible rows in the document. */
+export function VirtualList(props: VirtualListProps) {
+  const { rowCount, rowHeight, label, renderRow, renderBehind, resetKey, addedAtTop = 0 } = props;
+  const box = useRef<HTMLElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  useEffect(() => watchView(box.current, setView), []);
+  // Other rows begin at the top.
+  useLayoutEffect(() => {
+    if (box.current !== null) box.current.scrollTop = 0;
+  }, [resetKey]);
+  // Runs once for each change of the rows.
+  useLayoutEffect(() => {
+    if (box.current !== null && box.current.scrollTop > rowHeight) {
+      box.current.scrollTop += addedAtTop * rowHeight;
+    }
+  }, [rowCount, addedAtTop]);
+  const total = rowCount * rowHeight;
+  const shown = Math.min(total, heightMax);
+  const scale = total <= view.height ? 1 : (total - view.height) / Math.max(1, shown - view.height);
+  const top = view.top * scale;
+  const first = Math.max(0, Math.floor(top / rowHeight) - spareRowCount);
+  const end = Math.min(rowCount, Math.ceil((top + view.height) / rowHeight) + spareRowCount);
+  const offset = view.top - top;
+  return (
+    <section
+      ref={box}
+      class={`virtual ${props.class ?? ''}`}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable with the keyboard.
+      tabIndex={0}
+      aria-label={label}
+    >
+      {props.head !== undefined && (
+        <div class="virtual-head" style={{ minWidth: props.width ?? 'auto' }}>
+          {props.head}
+        </div>
+      )}
+      <div class="virtual-size" style={{ height: `${shown}px`, minWidth: props.width ?? 'auto' }}>
+        <div class="virtual-rows" style={{ transform: `translateY(${offset}px)` }}>
+          {renderBehind?.({ first, end })}
+          {Array.from({ length: Math.max(0, end - first) }, (_, i) => (
+            <div
+              key={first + i}
+              class="virtual-row"
+              style={{ top: `${(first + i) * rowHeight}px`, height: `${rowHeight}px` }}
+            >
+              {renderRow(first + i)}
+            </div>
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+interface View {
+  readonly top: number;
+  readonly height: number;
+}
+
+function watchView(
+  box: HTMLElement | null,
+  setView: (view: View) => void,
+): (() => void) | undefined {
+  if (box === null) return undefined;
+  const read = () => setView({ top: box.scrollTop, height: box.clientHeight });
+  const observer = new ResizeObserver(read);
+  observer.observe(box);
+  box.addEventListener('scroll', read, { passive: true });
+  read();
+  return () => {
+    observer.disconnect();
+    box.removeEventListener('scroll', read);
+  };
+}

@@ -1,0 +1,70 @@
+/** A transaction with its records in the order in which they are shown. */
+import type { FullBlock } from '@sluice/client';
+
+export type Transaction = FullBlock['transactions'][number];
+export type Instruction = FullBlock['instructions'][number];
+export type Log = FullBlock['logs'][number];
+export type Balance = FullBlock['balances'][number];
+export type TokenBalance = FullBlock['tokenBalances'][number];
+
+export interface TransactionView {
+  readonly transaction: Transaction;
+  /** In the order of execution: a caller stands before its calls. */
+  readonly instructions: readonly Instruction[];
+  readonly logs: readonly Log[];
+  readonly balances: readonly Balance[];
+  readonly tokenBalances: readonly TokenBalance[];
+}
+
+/** Splits a block into its transactions, each with its own records. */
+export function splitBlock(block: FullBlock): readonly TransactionView[] {
+  const instructions = groupByTransaction(block.instructions);
+  const logs = groupByTransaction(block.logs);
+  const balances = groupByTransaction(block.balances);
+  const tokenBalances = groupByTransaction(block.tokenBalances);
+  return block.transactions.map((transaction) => {
+    const { transactionIndex: index } = transaction;
+    return {
+      transaction,
+      instructions: instructions.get(index) ?? [],
+      logs: logs.get(index) ?? [],
+      balances: balances.get(index) ?? [],
+      tokenBalances: tokenBalances.get(index) ?? [],
+    };
+  });
+}
+
+function groupByTransaction<Row extends { readonly transactionIndex: number }>(
+  rows: readonly Row[],
+): ReadonlyMap<number, readonly Row[]> {
+  const groups = new Map<number, Row[]>();
+  for (const row of rows) {
+    const group = groups.get(row.transactionIndex);
+    if (group === undefined) groups.set(row.transactionIndex, [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
+export function signatureOf({ signatures }: Transaction): string {
+  return signatures[0] ?? '';
+}
+
+/** Returns the deepest program that failed: it returned the error that its callers passed on. */
+export function failedProgram({ instructions }: TransactionView): string | undefined {
+  let found: Instruction | undefined;
+  for (const instruction of instructions) {
+    if (instruction.error === null) continue;
+    const depth = found?.instructionAddress.length ?? 0;
+    if (instruction.instructionAddress.length > depth) found = instruction;
+  }
+  return found?.programId;
+}
+
+/** Returns the programs of the top-level instructions, each once, without those that only set the budget. */
+export function programsOf({ instructions }: TransactionView): readonly string[] {
+  const budget = 'ComputeBudget111111111111111111111111111111';
+  const top = instructions.filter(({ instructionAddress }) => instructionAddress.length === 1);
+  const programs = [...new Set(top.map(({ programId }) => programId))];
+  return programs.length > 1 ? programs.filter((id) => id !== budget) : programs;
+}

@@ -1,0 +1,50 @@
+import { formatInteger, plural } from '../../base/format.ts';
+import { ErrorNotice } from '../../components/error-notice.tsx';
+import { PanelSkeleton } from '../../components/skeleton.tsx';
+import { useTitle } from '../../components/use-title.ts';
+import type { PageProps } from '../../routes.ts';
+import { clientOf } from '../../state/clients.ts';
+import { place } from '../../state/router.ts';
+import { useResource } from '../../state/use-resource.ts';
+import { ActivityLists } from './activity-lists.tsx';
+import { RangeForm, readRange } from './range-form.tsx';
+import './activity.css';
+
+const entryCount = 50;
+
+/** What is in a dataset: who and what is in most transactions of a range. */
+export function ActivityPage({ parameters }: PageProps) {
+  const [dataset = ''] = parameters;
+  useTitle(`Activity · ${dataset}`);
+  const range = readRange(place.value.search);
+  const found = useResource(`${dataset}/${range.from}/${range.to}`, (signal) =>
+    clientOf(dataset).activity({ ...range, limit: entryCount, signal }),
+  );
+  return (
+    <div class="stack">
+      <div class="page-head">
+        <div>
+          <h1>What is in it</h1>
+          <p>
+            Programs, instructions, tokens and accounts by the number of transactions that use them.
+          </p>
+        </div>
+        <RangeForm key={place.value.search} dataset={dataset} range={range} />
+      </div>
+      {found.kind === 'loading' && <PanelSkeleton lines={16} />}
+      {found.kind === 'failed' && <ErrorNotice error={found.error} retry={found.retry} />}
+      {found.kind === 'ready' && (
+        <>
+          <p class="muted">
+            {plural(found.value.transactions, 'transaction')} in{' '}
+            {plural(found.value.blocks, 'block')}, slots {formatInteger(found.value.fromBlock)} to{' '}
+            {formatInteger(found.value.toBlock)}.
+            {!found.value.isComplete &&
+              ' The range is longer than one request counts: these are its newest blocks. Choose an earlier range to see others.'}
+          </p>
+          <ActivityLists dataset={dataset} activity={found.value} />
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import { plural } from '../../base/format.ts';
+import type { SourceRow } from '../../state/dataset-status.ts';
+
+const tones: Readonly<Record<SourceRow['state'], string>> = {
+  starting: 'warn',
+  live: 'ok',
+  waiting: 'warn',
+  quarantined: 'bad',
+  disabled: 'bad',
+};
+
+/** The sources of a dataset by name; their addresses may hold secrets and are not sent. */
+export function SourceList({ sources }: { readonly sources: readonly SourceRow[] }) {
+  if (sources.length === 0) return null;
+  return (
+    <div>
+      <h3 class="label">Sources</h3>
+      <ul class="plain sources">
+        {sources.map(({ name, state, fault, failures }) => (
+          <li key={name}>
+            <span class={`badge ${tones[state]}`}>
+              <span class="dot" />
+              {state}
+            </span>
+            <span>{name}</span>
+            <span class="muted small">
+              {failures > 0 && plural(failures, 'failure')}
+              {fault !== null && ` · last: ${fault}`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

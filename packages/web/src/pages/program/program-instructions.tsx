@@ -1,0 +1,63 @@
+import type { Activity } from '@sluice/client';
+import { formatInteger } from '../../base/format.ts';
+import { ErrorNotice } from '../../components/error-notice.tsx';
+import { PanelSkeleton } from '../../components/skeleton.tsx';
+import { describeDiscriminator } from '../../ledger/describe-instruction.ts';
+import { clientOf } from '../../state/clients.ts';
+import { useResource } from '../../state/use-resource.ts';
+import { CountList } from '../activity/count-list.tsx';
+import { workbenchLink } from '../workbench/query-link.ts';
+import { queryInstruction } from '../workbench/sample-queries.ts';
+
+/** The most that one request lists; instructions of rare programs may not be among them. */
+const entryCount = 100;
+
+interface ProgramInstructionsProps {
+  readonly dataset: string;
+  readonly programId: string;
+}
+
+/** The instructions of a program among the most frequent ones of the dataset. */
+export function ProgramInstructions({ dataset, programId }: ProgramInstructionsProps) {
+  const found = useResource(`${dataset}/${programId}`, (signal) =>
+    clientOf(dataset).activity({ limit: entryCount, signal }),
+  );
+  if (found.kind === 'loading') return <PanelSkeleton lines={4} />;
+  if (found.kind === 'failed') return <ErrorNotice error={found.error} retry={found.retry} slim />;
+  return <Instructions dataset={dataset} programId={programId} activity={found.value} />;
+}
+
+interface InstructionsProps extends ProgramInstructionsProps {
+  readonly activity: Activity;
+}
+
+function Instructions({ dataset, programId, activity }: InstructionsProps) {
+  const own = activity.discriminators.filter((row) => row.programId === programId);
+  const range = { fromBlock: activity.fromBlock, toBlock: activity.toBlock };
+  if (own.length === 0) {
+    return (
+      <p class="callout">
+        No instruction of this program is among the {entryCount} most frequent ones of slots{' '}
+        {formatInteger(activity.fromBlock)} to {formatInteger(activity.toBlock)}.
+      </p>
+    );
+  }
+  return (
+    <CountList
+      title={`Instructions, slots ${formatInteger(activity.fromBlock)} to ${formatInteger(activity.toBlock)}`}
+      total={activity.transactions}
+      isExact={activity.exact.discriminators}
+      rows={own.map(({ discriminator, transactions }) => ({
+        key: discriminator,
+        label: (
+          <>
+            {describeDiscriminator(programId, discriminator)}{' '}
+            <code class="muted">{discriminator}</code>
+          </>
+        ),
+        transactions,
+        href: workbenchLink(dataset, queryInstruction(programId, discriminator, range)),
+      }))}
+    />
+  );
+}

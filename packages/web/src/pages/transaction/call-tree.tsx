@@ -1,0 +1,112 @@
+import { formatInteger, shorten } from '../../base/format.ts';
+import { AddressLink } from '../../components/ledger-links.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { describeInstruction } from '../../ledger/describe-instruction.ts';
+import type { Instruction, TransactionView } from '../../ledger/transaction-view.ts';
+
+interface CallTreeProps {
+  readonly dataset: string;
+  readonly view: TransactionView;
+}
+
+/** The instructions as they called each other, with what each consumed of the transaction's compute units. */
+export function CallTree({ dataset, view }: CallTreeProps) {
+  const total = view.transaction.computeUnitsConsumed ?? 0n;
+  return (
+    <Panel
+      title="Calls"
+      aside={<span class="muted small">bars: share of the compute units, calls included</span>}
+      flush
+    >
+      {view.instructions.length === 0 ? (
+        <p class="panel-body muted">The transaction has no instructions.</p>
+      ) : (
+        <ol class="plain calls">
+          {view.instructions.map((instruction) => (
+            <Call
+              key={instruction.instructionAddress.join('.')}
+              dataset={dataset}
+              instruction={instruction}
+              total={total}
+            />
+          ))}
+        </ol>
+      )}
+    </Panel>
+  );
+}
+
+interface CallProps {
+  readonly dataset: string;
+  readonly instruction: Instruction;
+  readonly total: bigint;
+}
+
+function Call({ dataset, instruction, total }: CallProps) {
+  const { instructionAddress, programId, data, accounts, error, computeUnitsConsumed } =
+    instruction;
+  const { program, name, details, roles } = describeInstruction(programId, data);
+  const depth = instructionAddress.length - 1;
+  return (
+    <li
+      class={`call${error === null ? '' : ' failed'}${depth === 0 ? '' : ' nested'}`}
+      style={{ '--depth': String(depth) }}
+    >
+      <details>
+        <summary>
+          <span class="call-place muted">
+            {instructionAddress.map((index) => index + 1).join('.')}
+          </span>
+          <span class="call-name">
+            <strong>{program ?? shorten(programId)}</strong>{' '}
+            {name ?? <code>{instruction.d8 ?? instruction.d1 ?? 'no data'}</code>}
+            {details.map(([label, value]) => (
+              <span key={label} class="call-detail">
+                {label} <b>{value}</b>
+              </span>
+            ))}
+            {error !== null && <span class="call-error bad">{error}</span>}
+          </span>
+          <Units consumed={computeUnitsConsumed} total={total} />
+        </summary>
+        <dl class="call-body">
+          <dt>Program</dt>
+          <dd>
+            <AddressLink dataset={dataset} address={programId} full />
+          </dd>
+          <dt>Accounts</dt>
+          <dd>
+            {accounts.length === 0 ? (
+              <span class="muted">none</span>
+            ) : (
+              <ol class="account-rows">
+                {accounts.map((address, i) => (
+                  // An address may occur twice; its place tells them apart.
+                  <li key={i}>
+                    <AddressLink dataset={dataset} address={address} full />
+                    {roles[i] !== undefined && <span class="badge">{roles[i]}</span>}
+                  </li>
+                ))}
+              </ol>
+            )}
+          </dd>
+          <dt>Data</dt>
+          <dd class="hash">{data === '' ? <span class="muted">none</span> : data}</dd>
+        </dl>
+      </details>
+    </li>
+  );
+}
+
+function Units({ consumed, total }: { readonly consumed: bigint | null; readonly total: bigint }) {
+  if (consumed === null) return <span class="call-units muted">–</span>;
+  const share = total === 0n ? 0 : Number((consumed * 1_000n) / total) / 10;
+  return (
+    <span class="call-units">
+      <span class="call-units-text">{formatInteger(consumed)} CU</span>
+      <span class="bar-track" aria-hidden="true">
+        <span style={{ width: `${Math.min(100, share)}%` }} />
+      </span>
+    </span>
+  );
+}

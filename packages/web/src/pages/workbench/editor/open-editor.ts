@@ -1,0 +1,99 @@
+/**
+ * Opens CodeMirror for a query. It lives in a shadow root, because there it keeps its styles in constructed style sheets,
+ * which the content security policy allows; in the document it would insert a style element.
+ */
+import {
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { json } from '@codemirror/lang-json';
+import { bracketMatching, foldGutter, foldKeymap, indentOnInput } from '@codemirror/language';
+import { lintGutter, lintKeymap } from '@codemirror/lint';
+import { EditorState } from '@codemirror/state';
+import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
+import type { Path, Problem } from '../check-query.ts';
+import type { JsonObject } from '../query-model.ts';
+import { buildCompletion } from './build-completion.ts';
+import { buildLinter } from './build-linter.ts';
+import { editorTheme } from './editor-theme.ts';
+
+export interface ValueSuggestion {
+  readonly value: string;
+  readonly text: string;
+}
+
+export interface EditorOptions {
+  readonly onChange: (text: string) => void;
+  /** Called for Ctrl+Enter. */
+  readonly onRun: () => void;
+  readonly check: (query: JsonObject) => readonly Problem[];
+  /** Values that can stand at a place, such as addresses that the dataset holds. */
+  readonly values: (path: Path) => readonly ValueSuggestion[];
+}
+
+export interface EditorHandle {
+  /** Replaces the text, unless it is the same. */
+  setText(text: string): void;
+  close(): void;
+}
+
+export function openEditor(box: HTMLElement, text: string, options: EditorOptions): EditorHandle {
+  const root = box.shadowRoot ?? box.attachShadow({ mode: 'open' });
+  const parent = document.createElement('div');
+  root.replaceChildren(parent);
+  let isReplacing = false;
+  const onChange = (next: string) => {
+    if (!isReplacing) options.onChange(next);
+  };
+  const extensions = buildExtensions({ ...options, onChange });
+  const state = EditorState.create({ doc: text, extensions });
+  const view = new EditorView({ root, parent, state });
+  return {
+    setText: (next) => {
+      const current = view.state.doc.toString();
+      if (current === next) return;
+      isReplacing = true;
+      view.dispatch({ changes: { from: 0, to: current.length, insert: next } });
+      isReplacing = false;
+    },
+    close: () => view.destroy(),
+  };
+}
+
+function buildExtensions(options: EditorOptions) {
+  const run = () => {
+    options.onRun();
+    return true;
+  };
+  return [
+    lineNumbers(),
+    foldGutter(),
+    history(),
+    drawSelection(),
+    indentOnInput(),
+    bracketMatching(),
+    closeBrackets(),
+    json(),
+    lintGutter(),
+    buildLinter(options.check),
+    autocompletion({ override: [buildCompletion(options.values)], icons: false }),
+    editorTheme,
+    EditorView.lineWrapping,
+    EditorView.contentAttributes.of({ 'aria-label': 'Query as JSON' }),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) options.onChange(update.state.doc.toString());
+    }),
+    keymap.of([
+      { key: 'Mod-Enter', run },
+      ...closeBracketsKeymap,
+      ...completionKeymap,
+      ...lintKeymap,
+      ...foldKeymap,
+      ...historyKeymap,
+      ...defaultKeymap,
+    ]),
+  ];
+}

@@ -1,0 +1,53 @@
+import type { Estimate, Query } from '@sluice/client';
+import { useEffect, useState } from 'preact/hooks';
+import { clock } from '../../base/clock.ts';
+import { formatBytes, formatInteger } from '../../base/format.ts';
+import { clientOf } from '../../state/clients.ts';
+import type { JsonObject } from './query-model.ts';
+
+const delayMs = 400;
+/** Scans beyond these take noticeably long, so the page asks first. */
+const largeBytes = 250_000_000;
+const largeTransactionCount = 1_000_000;
+
+export function isLarge(estimate: Estimate | undefined): boolean {
+  if (estimate === undefined) return false;
+  return (
+    estimate.bytesToRead > largeBytes || estimate.transactions.toExamine > largeTransactionCount
+  );
+}
+
+/** Asks the service what a valid query would cost, shortly after it changed. */
+export function useEstimate(dataset: string, query: JsonObject | undefined): Estimate | undefined {
+  const [estimate, setEstimate] = useState<Estimate | undefined>(undefined);
+  const body = query === undefined ? undefined : JSON.stringify(query);
+  useEffect(() => {
+    const stop = new AbortController();
+    const ask = async () => {
+      await clock.sleep(delayMs, stop.signal);
+      if (stop.signal.aborted || body === undefined) return;
+      const sent = JSON.parse(body) as Query;
+      const found = await clientOf(dataset).estimate(sent, { signal: stop.signal });
+      if (!stop.signal.aborted) setEstimate(found);
+    };
+    setEstimate(undefined);
+    // Without an estimate the query can still be run.
+    ask().catch(() => undefined);
+    return () => stop.abort();
+  }, [dataset, body]);
+  return estimate;
+}
+
+export function EstimateLine({ estimate }: { readonly estimate: Estimate | undefined }) {
+  if (estimate === undefined) return <p class="estimate muted small">Cost: not estimated</p>;
+  const { transactions, blocks, bytesToRead, isSampled } = estimate;
+  const about = isSampled ? 'about ' : '';
+  return (
+    <p class={isLarge(estimate) ? 'estimate small warn' : 'estimate muted small'}>
+      Cost: examines {about}
+      {formatInteger(transactions.toExamine)} of {formatInteger(transactions.total)} transactions,
+      in at most {formatInteger(blocks.withCandidates)} of {formatInteger(blocks.total)} blocks;
+      reads about {formatBytes(bytesToRead)}
+    </p>
+  );
+}

@@ -1,0 +1,29 @@
+/** A query in a link. It stands behind the `#`, which browsers do not send, so its length does not matter to the service. */
+import { pagePath } from '../../state/page-path.ts';
+
+const prefix = '#q=';
+
+export function workbenchLink(dataset: string, query: object): string {
+  return `${pagePath.workbench(dataset)}${encodeQuery(JSON.stringify(query, null, 2))}`;
+}
+
+/** Returns the part of the link from the `#` on: the text in UTF-8 and base64 with letters that need no escape. */
+export function encodeQuery(text: string): string {
+  const bytes = new TextEncoder().encode(text);
+  let binary = '';
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return `${prefix}${btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`;
+}
+
+/** Returns the text of a query, or `undefined` if the part holds none. */
+export function decodeQuery(hash: string): string | undefined {
+  if (!hash.startsWith(prefix)) return undefined;
+  try {
+    const binary = atob(hash.slice(prefix.length).replaceAll('-', '+').replaceAll('_', '/'));
+    return new TextDecoder('utf-8', { fatal: true }).decode(
+      Uint8Array.from(binary, (c) => c.charCodeAt(0)),
+    );
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
+import { useState } from 'preact/hooks';
+import { formatInteger } from '../../../base/format.ts';
+import { Notice } from '../../../components/notice.tsx';
+import { Segmented } from '../../../components/segmented.tsx';
+import type { QueryRun } from '../run-query.ts';
+import { BlockTree } from './block-tree.tsx';
+import { DownloadMenu } from './download-menu.tsx';
+import { JsonLines } from './json-lines.tsx';
+import { RecordTable } from './record-table.tsx';
+import { RunSummary } from './run-summary.tsx';
+
+type ViewName = 'table' | 'tree' | 'json';
+/** A kind of record, or the headers of the blocks. */
+export type TableName = RecordArray | 'blocks';
+
+interface ResultPanelProps {
+  readonly dataset: string;
+  readonly run: QueryRun;
+  /** Grows with every batch. */
+  readonly version: number;
+}
+
+export function ResultPanel({ dataset, run, version }: ResultPanelProps) {
+  const [view, setView] = useState<ViewName>('table');
+  const [wanted, setWanted] = useState<TableName | undefined>(undefined);
+  const tables = listTables(run);
+  const table =
+    tables.find(({ name }) => name === wanted) ??
+    tables.find(({ count }) => count > 0) ??
+    tables[0];
+  return (
+    <section class="panel results" aria-label="Results">
+      <div class="panel-head">
+        <RunSummary run={run} />
+        <div class="row">
+          <Segmented
+            label="How to show the results"
+            value={view}
+            options={[
+              ['table', 'Table'],
+              ['tree', 'Tree'],
+              ['json', 'JSON'],
+            ]}
+            onChange={setView}
+          />
+          <DownloadMenu run={run} table={table?.name ?? 'blocks'} />
+        </div>
+      </div>
+      {run.blocks.length === 0 ? (
+        <EmptyResult run={run} />
+      ) : view === 'table' ? (
+        <>
+          <div class="tabs" role="tablist" aria-label="Kinds of records">
+            {tables.map(({ name, count }) => (
+              <button
+                key={name}
+                type="button"
+                role="tab"
+                aria-selected={name === table?.name}
+                onClick={() => setWanted(name)}
+              >
+                {name}
+                <span class="count">{formatInteger(count)}</span>
+              </button>
+            ))}
+          </div>
+          <RecordTable
+            dataset={dataset}
+            run={run}
+            table={table?.name ?? 'blocks'}
+            version={version}
+          />
+        </>
+      ) : view === 'tree' ? (
+        <BlockTree run={run} version={version} />
+      ) : (
+        <JsonLines run={run} version={version} />
+      )}
+    </section>
+  );
+}
+
+/** Kinds without records are left out; headers are there always. */
+function listTables(
+  run: QueryRun,
+): readonly { readonly name: TableName; readonly count: number }[] {
+  const kinds = RECORD_ARRAY_NAMES.map((name) => ({ name, count: run.records[name].length }));
+  return [...kinds.filter(({ count }) => count > 0), { name: 'blocks', count: run.blocks.length }];
+}
+
+function EmptyResult({ run }: { readonly run: QueryRun }) {
+  switch (run.state.kind) {
+    case 'running':
+      return (
+        <Notice title="Waiting for the first block" slim>
+          <p>A query that starts at the head waits for the next block.</p>
+        </Notice>
+      );
+    case 'failed':
+      return null;
+    case 'finished':
+      return (
+        <Notice title="The range has no blocks" slim>
+          <p>Every slot of it was skipped.</p>
+        </Notice>
+      );
+    default:
+      return <Notice title="Stopped before the first block" slim />;
+  }
+}

@@ -1,0 +1,87 @@
+/** Queries about one thing, as the pages offer them: a click from what is seen to the records behind it. */
+export interface SampleRange {
+  readonly fromBlock: number;
+  readonly toBlock?: number;
+}
+
+const header = { number: true, timestamp: true };
+const transaction = { transactionIndex: true, signatures: true, feePayer: true, err: true };
+
+export function queryProgram(programId: string, range: SampleRange): object {
+  return {
+    ...range,
+    fields: {
+      block: header,
+      transaction,
+      instruction: {
+        transactionIndex: true,
+        instructionAddress: true,
+        accounts: true,
+        data: true,
+        error: true,
+      },
+    },
+    instructions: [{ programId: [programId], transaction: true }],
+  };
+}
+
+/** The filter `d1` … `d8` is exact; other lengths have a filter for any prefix. */
+export function queryInstruction(
+  programId: string,
+  discriminator: string,
+  range: SampleRange,
+): object {
+  const byteCount = (discriminator.length - 2) / 2;
+  const filter = byteCount >= 1 && byteCount <= 8 ? `d${byteCount}` : 'discriminator';
+  return {
+    ...range,
+    fields: {
+      block: header,
+      transaction,
+      instruction: {
+        transactionIndex: true,
+        instructionAddress: true,
+        accounts: true,
+        data: true,
+        error: true,
+      },
+    },
+    instructions: [{ programId: [programId], [filter]: [discriminator], transaction: true }],
+  };
+}
+
+export function queryMint(mint: string, range: SampleRange): object {
+  return {
+    ...range,
+    fields: {
+      block: header,
+      transaction,
+      tokenBalance: {
+        transactionIndex: true,
+        account: true,
+        postOwner: true,
+        postDecimals: true,
+        preAmount: true,
+        postAmount: true,
+      },
+    },
+    // An account that was opened has no mint before, one that was closed none after.
+    tokenBalances: [
+      { preMint: [mint], transaction: true },
+      { postMint: [mint], transaction: true },
+    ],
+  };
+}
+
+export function queryAccount(address: string, range: SampleRange): object {
+  return {
+    ...range,
+    fields: {
+      block: header,
+      transaction: { ...transaction, fee: true },
+      balance: { transactionIndex: true, account: true, pre: true, post: true },
+    },
+    transactions: [{ mentionsAccount: [address] }],
+    balances: [{ account: [address] }],
+  };
+}

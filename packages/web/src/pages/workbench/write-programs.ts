@@ -1,0 +1,52 @@
+/** A query as a program to paste: for a shell, for TypeScript with the client library, for Python without any. */
+import { formatQuery, type JsonObject } from './query-model.ts';
+
+export interface ProgramTarget {
+  /** The address of the dataset. */
+  readonly url: string;
+  /** Whether the service asks for a key. The key itself is never written. */
+  readonly hasKey: boolean;
+}
+
+export function writeCurl(query: JsonObject, { url, hasKey }: ProgramTarget): string {
+  const key = hasKey ? ` \\\n  -H "Authorization: Bearer $SLUICE_KEY"` : '';
+  const body = formatQuery(query).replaceAll("'", "'\\''");
+  return `curl -N --compressed -H 'Content-Type: application/json'${key} \\\n  ${url}/stream -d '${body}'\n`;
+}
+
+export function writeTypeScript(query: JsonObject, { url, hasKey }: ProgramTarget): string {
+  const key = hasKey ? `,\n  key: process.env['SLUICE_KEY'] ?? ''` : '';
+  return `import { createClient } from '@sluice/client';
+
+const client = createClient({
+  url: '${url}'${key},
+});
+const query = ${formatQuery(query)} as const;
+
+for await (const batch of client.stream(query)) {
+  if (batch.kind === 'rollback') console.log('the ledger forked: undo everything above', batch.to.number);
+  else for (const block of batch.blocks) console.log(block);
+}
+`;
+}
+
+/** JSON and Python differ in three words only, and the parser of Python keeps integers of any size. */
+export function writePython(query: JsonObject, { url, hasKey }: ProgramTarget): string {
+  const key = hasKey ? `\n    "Authorization": "Bearer " + os.environ["SLUICE_KEY"],` : '';
+  return `import json${hasKey ? '\nimport os' : ''}
+import urllib.request
+
+query = json.loads("""${formatQuery(query).replaceAll('\\', '\\\\')}""")
+request = urllib.request.Request(
+    "${url}/stream",
+    data=json.dumps(query).encode(),
+    headers={"Content-Type": "application/json",${key}},
+)
+# The service may end a response at any line. To resume, send fromBlock = last number + 1
+# and parentBlockHash = the hash of that block.
+with urllib.request.urlopen(request) as response:
+    for line in response:
+        block = json.loads(line)
+        print(block["header"]["number"], block)
+`;
+}

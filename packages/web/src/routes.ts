@@ -1,0 +1,107 @@
+/** The pages by address. Each page is a chunk of its own, which is loaded when the page is first shown. */
+import type { FunctionComponent } from 'preact';
+
+/** What the address says, in the order of the placeholders. */
+export interface PageProps {
+  readonly parameters: readonly string[];
+}
+
+export interface Page {
+  readonly name: string;
+  readonly load: () => Promise<FunctionComponent<PageProps>>;
+}
+
+interface RouteEntry {
+  readonly pattern: RegExp;
+  readonly page: Page;
+  /** Whether the page shows no data and so needs no key. */
+  readonly isOpen?: true;
+}
+
+const dataset = '([a-z0-9-]+)';
+
+const routes: readonly RouteEntry[] = [
+  {
+    pattern: /^\/$/,
+    page: {
+      name: 'overview',
+      load: async () => (await import('./pages/overview/overview-page.tsx')).OverviewPage,
+    },
+  },
+  {
+    pattern: new RegExp(`^/live/${dataset}$`),
+    page: {
+      name: 'live',
+      load: async () => (await import('./pages/live/live-page.tsx')).LivePage,
+    },
+  },
+  {
+    pattern: new RegExp(`^/block/${dataset}/(\\d+)$`),
+    page: {
+      name: 'block',
+      load: async () => (await import('./pages/block/block-page.tsx')).BlockPage,
+    },
+  },
+  {
+    pattern: new RegExp(`^/transaction/${dataset}/(\\w+)$`),
+    page: {
+      name: 'transaction',
+      load: async () => (await import('./pages/transaction/transaction-page.tsx')).TransactionPage,
+    },
+  },
+  {
+    pattern: new RegExp(`^/account/${dataset}/(\\w+)$`),
+    page: {
+      name: 'account',
+      load: async () => (await import('./pages/account/account-page.tsx')).AccountPage,
+    },
+  },
+  {
+    pattern: new RegExp(`^/program/${dataset}/(\\w+)$`),
+    page: {
+      name: 'program',
+      load: async () => (await import('./pages/program/program-page.tsx')).ProgramPage,
+    },
+  },
+  {
+    pattern: new RegExp(`^/activity/${dataset}$`),
+    page: {
+      name: 'activity',
+      load: async () => (await import('./pages/activity/activity-page.tsx')).ActivityPage,
+    },
+  },
+  {
+    pattern: new RegExp(`^/workbench/${dataset}$`),
+    page: {
+      name: 'workbench',
+      load: async () => (await import('./pages/workbench/workbench-page.tsx')).WorkbenchPage,
+    },
+  },
+  {
+    pattern: /^\/docs(?:\/([a-z0-9/_-]+))?$/,
+    isOpen: true,
+    page: {
+      name: 'docs',
+      load: async () => (await import('./pages/docs/docs-page.tsx')).DocsPage,
+    },
+  },
+];
+
+const missing: Page = {
+  name: 'missing',
+  load: async () => (await import('./pages/missing-page.tsx')).MissingPage,
+};
+
+export interface FoundPage {
+  readonly page: Page;
+  readonly parameters: readonly string[];
+  readonly isOpen: boolean;
+}
+
+export function findPage(path: string): FoundPage {
+  for (const { pattern, page, isOpen = false } of routes) {
+    const found = pattern.exec(path);
+    if (found !== null) return { page, parameters: found.slice(1), isOpen };
+  }
+  return { page: missing, parameters: [], isOpen: true };
+}

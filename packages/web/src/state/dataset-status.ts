@@ -1,0 +1,33 @@
+import type { BlockRef, Status } from '@sluice/client';
+
+export interface SourceRow {
+  readonly name: string;
+  readonly state: 'starting' | 'live' | 'waiting' | 'quarantined' | 'disabled';
+  readonly fault: string | null;
+  readonly failures: number;
+}
+
+export interface AlarmRow {
+  readonly code: string;
+  readonly message: string;
+  readonly sinceUnixMs: number;
+}
+
+/** What `GET /datasets/{name}/status` returns, as far as the application shows it. */
+export interface DatasetStatus extends Status {
+  readonly head: BlockRef | null;
+  readonly finalized_head: BlockRef | null;
+  readonly dialects: readonly string[];
+  readonly votes: 'keep' | 'drop';
+  readonly sealed_bytes: number;
+  readonly behind_slots: number | null;
+  readonly storage: { readonly kind: string; readonly freeBytes?: number };
+  readonly sources: readonly SourceRow[];
+  readonly backfill: {
+    readonly to: number;
+    readonly slot: number | null;
+    readonly blocks_per_second: number;
+    readonly seconds_left: number | null;
+  } | null;
+  readonly alarms: readonly AlarmRow[];
+}

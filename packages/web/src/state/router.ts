@@ -1,0 +1,56 @@
+/** Addresses of the application. Links are ordinary ones; a click on one changes the page without loading it again. */
+import { signal } from '@preact/signals';
+
+export interface Place {
+  readonly path: string;
+  readonly search: string;
+  readonly hash: string;
+}
+
+export const place = signal<Place>(readPlace());
+
+function readPlace(): Place {
+  const { pathname, search, hash } = location;
+  return { path: pathname, search, hash };
+}
+
+/** Paths that the service answers itself. */
+const servicePath = /^\/(openapi\.json|datasets|assets)(\/|$)/;
+
+export function navigate(href: string, { replace = false } = {}): void {
+  if (replace) history.replaceState(null, '', href);
+  else history.pushState(null, '', href);
+  moveTo(readPlace());
+}
+
+/** Changes the address without a new entry in the history and without a new page. */
+export function replaceAddress(href: string): void {
+  history.replaceState(history.state, '', href);
+}
+
+function moveTo(next: Place): void {
+  const isNewPage = next.path !== place.value.path;
+  place.value = next;
+  if (isNewPage && next.hash === '') scrollTo(0, 0);
+}
+
+export function startRouter(): void {
+  addEventListener('popstate', () => moveTo(readPlace()));
+  document.addEventListener('click', (event) => {
+    const link = event.target instanceof Element ? event.target.closest('a') : null;
+    if (link === null || !isInternal(event, link)) return;
+    event.preventDefault();
+    navigate(`${link.pathname}${link.search}${link.hash}`);
+  });
+}
+
+function isInternal(event: MouseEvent, link: HTMLAnchorElement): boolean {
+  const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey;
+  if (!isPlain || event.defaultPrevented || link.target !== '' || link.hasAttribute('download')) {
+    return false;
+  }
+  // The browser moves to a place on the same page by itself, and moves the focus with it.
+  const isSamePage = link.pathname === location.pathname && link.search === location.search;
+  if (isSamePage && link.hash !== '') return false;
+  return link.origin === location.origin && !servicePath.test(link.pathname);
+}

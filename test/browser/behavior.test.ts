@@ -1,0 +1,115 @@
+/** What happens while people watch: forks, a killed service, searches. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { BrowserWorld, dataset } from './browser-world.ts';
+import { listPages } from './page-list.ts';
+
+let world: BrowserWorld;
+beforeAll(async () => {
+  world = await BrowserWorld.start();
+});
+afterAll(() => world.close());
+
+test('behavior: a fork shows as a branch of orphaned blocks, and the chain goes on', async () => {
+  const watched = await world.open(`/live/${dataset}`);
+  const { page } = watched;
+  await page.waitForSelector('.flow-row');
+  world.node.faults.set({ kind: 'fork', depth: 3, forSlots: 4 });
+  await page.waitForSelector('.flow-row.orphaned .badge.bad', { timeout: 60_000 });
+  expect(await page.locator('.edge.orphaned').count()).toBeGreaterThan(0);
+  expect(await page.locator('.cross').count()).toBeGreaterThan(0);
+  const head = await readHead(page);
+  await page.waitForFunction(
+    (old) =>
+      Number(document.querySelector('.live-figures dd')?.textContent?.replaceAll(',', '')) > old,
+    head,
+  );
+  await page.waitForSelector('.finality');
+  // A conflict is how a fork is noticed; browsers write it to the console.
+  const faults = await watched.findFaults();
+  expect(faults.filter((fault) => !fault.includes('status of 409'))).toEqual([]);
+  await watched.close();
+  world.node.faults.clear({});
+});
+
+async function readHead(page: {
+  textContent(selector: string): Promise<string | null>;
+}): Promise<number> {
+  return Number((await page.textContent('.live-figures dd'))?.replaceAll(',', ''));
+}
+
+test('behavior: the search takes a slot, a signature, an address and a time, and explains other texts', async () => {
+  const pages = await listPages(world);
+  const pathOf = (name: string) => pages.find((one) => one.name === name)?.path ?? '';
+  const signature = pathOf('transaction').split('/').at(-1) ?? '';
+  const address = pathOf('account').split('/').at(-1) ?? '';
+  const { page } = await world.open('/');
+  await page.waitForSelector('.card');
+  const search = async (text: string, path: string | RegExp) => {
+    await page.fill('.search input', text);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(typeof path === 'string' ? `${world.url}${path}` : path);
+  };
+  await search('12', `/block/${dataset}/12`);
+  await search(signature, `/transaction/${dataset}/${signature}`);
+  await search(address, `/account/${dataset}/${address}`);
+  await search('2026-01-01', new RegExp(`/block/${dataset}/\\d+$`));
+  await page.fill('.search input', 'hello, world');
+  await page.keyboard.press('Enter');
+  expect(await page.textContent('.search-note')).toContain('Enter a slot');
+  await page.context().close();
+});
+
+test('behavior: older transactions of an account are loaded backwards', async () => {
+  const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+  const watched = await world.open(`/account/${dataset}/${token}`);
+  const { page } = watched;
+  await page.waitForSelector('.history-row');
+  const slots = () =>
+    page.$$eval('.history-time a', (links) =>
+      links.map((link) => Number(link.textContent?.replaceAll(',', ''))),
+    );
+  const first = await slots();
+  await page.click('text=Load older transactions');
+  await page.waitForFunction(
+    (count) => document.querySelectorAll('.history-row').length > count,
+    first.length,
+  );
+  const all = await slots();
+  expect(all.slice(0, first.length)).toEqual(first);
+  expect(all).toEqual([...all].sort((a, b) => b - a));
+  await watched.expectSound();
+  await watched.close();
+});
+
+test('behavior: the documentation is searched, and its queries open in the workbench', async () => {
+  const watched = await world.open('/docs');
+  const { page } = watched;
+  await page.fill('.docs-search', 'parentBlockHash');
+  await page.waitForSelector('.docs-found a');
+  await page.click('.docs-found a >> nth=0');
+  await page.waitForSelector('.prose h1');
+  await page.goto(`${world.url}/docs/query`);
+  await page.click('.try >> nth=0');
+  await page.waitForURL(new RegExp(`/workbench/${dataset}`));
+  await page.waitForSelector('.item');
+  expect(await page.inputValue('.range-fields input >> nth=0')).toBe('100');
+  await watched.expectSound();
+  await watched.close();
+});
+
+test('behavior: a killed service is noticed at once, and the page goes on by itself when it is back', async () => {
+  const { page } = await world.open('/');
+  await page.waitForSelector('.card');
+  await world.kill();
+  await page.waitForSelector('.banner', { timeout: 5_000 });
+  expect(await page.textContent('.connection')).toContain('Offline');
+  await world.restart();
+  await page.waitForSelector('.banner', { state: 'detached', timeout: 30_000 });
+  const head = () => page.textContent('.figures dd >> nth=0');
+  const before = await head();
+  await page.waitForFunction(
+    (old) => document.querySelector('.figures dd')?.textContent !== old,
+    before,
+  );
+  await page.context().close();
+});

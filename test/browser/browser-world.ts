@@ -1,0 +1,121 @@
+/** A simulated ledger that forks on command, a service that follows it, and a browser. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { systemClock } from '../../packages/server/src/base/clock.ts';
+import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
+import { ServiceProcess } from '../service/service-process.ts';
+import { findBrowser } from './find-browser.ts';
+import { WatchedPage } from './watched-page.ts';
+
+export const dataset = 'ledger';
+
+type SimulatedNode = Awaited<ReturnType<typeof startSimulatedNode>>;
+
+export interface WorldOptions {
+  /** Blocks that exist when the world starts. */
+  readonly blockCount?: number;
+  readonly transactionsPerBlock?: number;
+  /** More arguments of `sluice serve`. */
+  readonly args?: readonly string[];
+}
+
+export class BrowserWorld {
+  readonly node: SimulatedNode;
+  readonly #browser: Browser;
+  readonly #folder: string;
+  readonly #args: readonly string[];
+  #service: ServiceProcess;
+
+  private constructor(parts: {
+    readonly node: SimulatedNode;
+    readonly browser: Browser;
+    readonly folder: string;
+    readonly args: readonly string[];
+    readonly service: ServiceProcess;
+  }) {
+    this.node = parts.node;
+    this.#browser = parts.browser;
+    this.#folder = parts.folder;
+    this.#args = parts.args;
+    this.#service = parts.service;
+  }
+
+  static async start(options: WorldOptions = {}): Promise<BrowserWorld> {
+    const { blockCount = 120, transactionsPerBlock = 8 } = options;
+    const node = await startSimulatedNode(
+      {
+        chain: { seed: 1, startSlot: blockCount, skipRate: 0.05, forkRate: 0 },
+        content: { transactionsPerBlock, votes: 0 },
+      },
+      { clock: systemClock },
+    );
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-browser-'));
+    const source = ['--rpc', node.rpcUrl, '--dataset', dataset, '--from', 'genesis'];
+    const args = ['--data', folder, ...source, ...(options.args ?? [])];
+    const service = await ServiceProcess.startServe(args);
+    const browser = await chromium.launch({
+      executablePath: findBrowser(),
+      args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    });
+    const world = new BrowserWorld({ node, browser, folder, args, service });
+    if (!args.includes('--keys')) await world.untilHead(blockCount - 5);
+    return world;
+  }
+
+  get url(): string {
+    return this.#service.url;
+  }
+
+  async untilHead(slot: number): Promise<void> {
+    for (;;) {
+      const head = await this.#service.getJson<{ number: number } | null>(
+        `/datasets/${dataset}/head`,
+      );
+      if ((head?.number ?? -1) >= slot) return;
+      await systemClock.sleep(100);
+    }
+  }
+
+  /** Kills the service without warning. */
+  async kill(): Promise<void> {
+    await this.#service.end('SIGKILL');
+  }
+
+  /** Starts the service again on the same port. */
+  async restart(): Promise<void> {
+    const { port } = new URL(this.url);
+    this.#service = await ServiceProcess.startServe([
+      ...this.#args,
+      '--port',
+      port,
+      '--admin-port',
+      '0',
+    ]);
+  }
+
+  async open(path: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+    const context = await this.#browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      ...options,
+    });
+    const page = await context.newPage();
+    const watched = new WatchedPage(page, this.url);
+    await page.goto(`${this.url}${path}`);
+    return watched;
+  }
+
+  async post<Answer>(path: string, body: unknown): Promise<Answer[]> {
+    const response = await this.#service.query(`/datasets/${dataset}${path}`, body);
+    const lines = (await response.text()).trim().split('\n');
+    return lines.map((line) => JSON.parse(line) as Answer);
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+    await this.#service.end('SIGTERM');
+    await this.node.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

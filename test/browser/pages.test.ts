@@ -1,0 +1,71 @@
+/** Every page in light and dark, from a telephone to a wall screen. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { BrowserWorld } from './browser-world.ts';
+import { type ListedPage, listPages } from './page-list.ts';
+
+let world: BrowserWorld;
+let pages: readonly ListedPage[];
+beforeAll(async () => {
+  world = await BrowserWorld.start();
+  pages = await listPages(world);
+});
+afterAll(() => world.close());
+
+const shapes = [
+  { name: 'a desktop', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
+  { name: 'a desktop in the dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
+  { name: 'a telephone', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+  { name: 'a 4k screen', viewport: { width: 3840, height: 2160 }, colorScheme: 'light' },
+] as const;
+
+for (const { name, ...options } of shapes) {
+  test(`default: on ${name} every page shows its data, without errors, violations of axe, or sideways scrolling`, async () => {
+    const found: string[] = [];
+    for (const { path, ready, expected } of pages) {
+      const watched = await world.open(path, options);
+      await watched.page.waitForSelector(ready, { timeout: 30_000 });
+      const faults = await watched.findFaults();
+      const unexpected = faults.filter((fault) => expected?.test(fault) !== true);
+      found.push(...unexpected.map((fault) => `${path}: ${fault}`));
+      await watched.close();
+    }
+    expect(found).toEqual([]);
+  });
+}
+
+test('limit: the first load is at most 200 kB compressed, and the overview shows data within seconds', async () => {
+  const { page } = await world.open('/');
+  await page.waitForSelector('.card');
+  const sizes = await page.evaluate(() =>
+    performance
+      .getEntriesByType('resource')
+      .filter(({ name }) => name.includes('/assets/'))
+      .map((entry) => (entry as PerformanceResourceTiming).encodedBodySize),
+  );
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  expect(sizes.length).toBeGreaterThan(2);
+  expect(bytes).toBeGreaterThan(10_000);
+  expect(bytes).toBeLessThan(200_000);
+  await page.context().close();
+});
+
+test('behavior: the theme can be switched, and the choice stays', async () => {
+  const { page } = await world.open('/', { colorScheme: 'light' });
+  await page.click('[aria-label="Use dark colours"]');
+  expect(await page.getAttribute('html', 'data-theme')).toBe('dark');
+  await page.reload();
+  await page.waitForSelector('[aria-label="Use light colours"]');
+  expect(await page.getAttribute('html', 'data-theme')).toBe('dark');
+  await page.context().close();
+});
+
+test('behavior: the keyboard reaches the search and skips to the content', async () => {
+  const { page } = await world.open('/');
+  await page.waitForSelector('.card');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
+  await page.keyboard.press('/');
+  expect(await page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('search');
+  await page.context().close();
+});

@@ -1,0 +1,97 @@
+/** Writes a picture of every page and state to a folder, for people to look at: `npm run screenshots`. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { encodeQuery } from '../../packages/web/src/pages/workbench/query-link.ts';
+import { BrowserWorld, dataset } from './browser-world.ts';
+import { listPages } from './page-list.ts';
+
+const folder = process.env['SCREENSHOTS'] ?? 'screenshots';
+let world: BrowserWorld;
+beforeAll(async () => {
+  mkdirSync(folder, { recursive: true });
+  world = await BrowserWorld.start({ blockCount: 200 });
+});
+afterAll(() => world.close());
+
+const shapes = [
+  { name: '1280', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
+  { name: '1280-dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
+  { name: '390', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+  { name: '4k', viewport: { width: 3840, height: 2160 }, colorScheme: 'light' },
+] as const;
+
+test('default: every page in every shape', async () => {
+  const pages = await listPages(world);
+  for (const { name: shape, ...options } of shapes) {
+    for (const { name, path, ready } of pages) {
+      const { page } = await world.open(path, options);
+      await page.waitForSelector(ready);
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+      await page.screenshot({ path: join(folder, `${name}-${shape}.png`) });
+      await page.context().close();
+    }
+  }
+  expect(pages.length).toBeGreaterThan(10);
+});
+
+test('default: the states that come and go', async () => {
+  const shoot = async (name: string, path: string, act: (page: Page) => Promise<unknown>) => {
+    const { page } = await world.open(path);
+    await act(page);
+    await page.screenshot({ path: join(folder, `${name}.png`) });
+    await page.context().close();
+  };
+  await shoot('state-fork', `/live/${dataset}`, async (page) => {
+    await page.waitForSelector('.flow-row');
+    world.node.faults.set({ kind: 'fork', depth: 3, forSlots: 4 });
+    await page.waitForSelector('.flow-row.orphaned');
+  });
+  const query = { fromBlock: 0, toBlock: 150, instructions: [{ transaction: true }] };
+  for (const view of ['Table', 'Tree', 'JSON']) {
+    await shoot(
+      `state-results-${view.toLowerCase()}`,
+      `/workbench/${dataset}${encodeQuery(JSON.stringify(query))}`,
+      async (page) => {
+        await page.click('.run-button:not([disabled])');
+        await page.waitForSelector('.run-summary .badge.ok');
+        await page.click(`.results .segmented button:has-text("${view}")`);
+        await page.locator('.results').scrollIntoViewIfNeeded();
+      },
+    );
+  }
+  await shoot(
+    'state-query-problems',
+    `/workbench/${dataset}${encodeQuery('{"fromBlock": 1, "logs": [{"kind": "x"}]}')}`,
+    (page) => page.waitForSelector('.problems'),
+  );
+  await shoot('state-connection-lost', '/', async (page) => {
+    await page.waitForSelector('.card');
+    await page.route('**/datasets/**', (route) => route.abort());
+    await page.route('**/datasets', (route) => route.abort());
+    await page.waitForSelector('.banner');
+  });
+  await shoot('state-key-wrong', '/', async (page) => {
+    await page.route('**/datasets*', (route) => route.fulfill({ status: 401, body: '{}' }));
+    await page.reload();
+    await page.fill('.key-prompt input', 'wrong');
+    await page.click('.key-prompt button');
+    await page.waitForSelector('.key-prompt [role=alert]');
+  });
+  await shoot('state-alarm', '/', async (page) => {
+    await page.route('**/status', async (route) => {
+      const response = await route.fetch();
+      const alarm = {
+        code: 'sources-down',
+        message: 'no source has answered for 60 s',
+        sinceUnixMs: Date.parse('2026-11-16'),
+      };
+      await route.fulfill({
+        response,
+        json: { ...((await response.json()) as object), alarms: [alarm] },
+      });
+    });
+    await page.waitForSelector('.callout.bad');
+  });
+});

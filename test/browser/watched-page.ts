@@ -1,0 +1,56 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+/** A page whose errors are collected: those of scripts, of the content security policy, and requests to other hosts. */
+export class WatchedPage {
+  readonly page: Page;
+  readonly faults: string[] = [];
+
+  constructor(page: Page, origin: string) {
+    this.page = page;
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning')
+        this.faults.push(message.text());
+    });
+    page.on('pageerror', (error) => this.faults.push(String(error.stack)));
+    page.on('request', (request) => {
+      const url = request.url();
+      if (!url.startsWith(origin) && !url.startsWith('blob:'))
+        this.faults.push(`request to ${url}`);
+    });
+  }
+
+  /** Expects no error so far, and nothing that makes the page hard to use. */
+  async expectSound(): Promise<void> {
+    expect(await this.findFaults()).toEqual([]);
+  }
+
+  async findFaults(): Promise<readonly string[]> {
+    return [...this.faults, ...(await this.#findBarriers()), ...(await this.#findOverflow())];
+  }
+
+  /** Returns violations of the rules for accessible pages. */
+  async #findBarriers(): Promise<readonly string[]> {
+    await this.page.evaluate(axe.source);
+    return await this.page.evaluate(async () => {
+      const { axe: engine } = globalThis as unknown as { axe: typeof axe };
+      const found = await engine.run(document, { resultTypes: ['violations'] });
+      return found.violations.map(
+        ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`,
+      );
+    });
+  }
+
+  async #findOverflow(): Promise<readonly string[]> {
+    const [content = 0, window = 0] = await this.page.evaluate(() => [
+      document.documentElement.scrollWidth,
+      document.documentElement.clientWidth,
+    ]);
+    return content > window ? [`${content} pixels wide in a window of ${window}`] : [];
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+  }
+}

@@ -1,0 +1,201 @@
+/** Queries: the form, the editor, the results, and many rows. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { encodeQuery } from '../../packages/web/src/pages/workbench/query-link.ts';
+import { BrowserWorld, dataset } from './browser-world.ts';
+
+const blockCount = 420;
+let world: BrowserWorld;
+beforeAll(async () => {
+  world = await BrowserWorld.start({ blockCount, transactionsPerBlock: 24 });
+});
+afterAll(() => world.close());
+
+const linkTo = (query: object) => `/workbench/${dataset}${encodeQuery(JSON.stringify(query))}`;
+
+/** The text of the editor, which is in a shadow root. */
+const editorLines = '.editor-box .cm-line';
+
+test('default: a query in a link runs, and its results show as table, tree and JSON', async () => {
+  const watched = await world.open(
+    linkTo({
+      fromBlock: 10,
+      toBlock: 30,
+      fields: { transaction: { fee: true, feePayer: true } },
+      transactions: [{}],
+    }),
+  );
+  const { page } = watched;
+  await page.waitForSelector(editorLines);
+  await page.click('.run-button');
+  await page.waitForSelector('.run-summary .badge.ok');
+  expect(await page.locator('.record-row').count()).toBeGreaterThan(5);
+  await watched.expectSound();
+  await page.click('.segmented button:has-text("Tree")');
+  await page.click('.tree-row >> nth=0');
+  expect(await page.textContent('.tree')).toContain('header');
+  await page.click('.segmented button:has-text("JSON") >> nth=-1');
+  expect(await page.textContent('.raw')).toContain('"feePayer"');
+  await watched.expectSound();
+  await watched.close();
+});
+
+test('behavior: form and JSON are in step, and the address follows', async () => {
+  const watched = await world.open(linkTo({ fromBlock: 10 }));
+  const { page } = watched;
+  await page.waitForSelector(editorLines);
+  await page.fill('.range-fields input >> nth=1', '77');
+  await page.keyboard.press('Tab');
+  await page.waitForSelector(`${editorLines}:has-text("\\"toBlock\\": 77")`);
+  await page.click('[aria-label="Select Rewards"]');
+  await page.waitForSelector(`${editorLines}:has-text("rewards")`);
+  await page.click('.editor-box .cm-content');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText('{"fromBlock": 5, "logs": [{"kind": "data"}]}');
+  await page.waitForFunction(
+    () => (document.querySelector('.range-fields input') as HTMLInputElement | null)?.value === '5',
+  );
+  expect(await page.locator('.filter').count()).toBe(1);
+  await page.waitForFunction(() => atob(location.hash.slice(3)).includes('"fromBlock": 5'));
+  await watched.expectSound();
+  await watched.close();
+});
+
+test('behavior: mistakes are named before anything is sent, and the form waits for valid JSON', async () => {
+  const { page } = await world.open(
+    linkTo({ fromBlock: 5, instructions: [{ programId: ['short'] }], sort: 1 }),
+  );
+  await page.waitForSelector('.problems');
+  const text = await page.textContent('.problems');
+  expect(text).toContain('instructions[0].programId[0]');
+  expect(text).toContain('sort');
+  expect(await page.isDisabled('.run-button')).toBe(true);
+  await page.waitForSelector('.editor-box .cm-lintRange-error');
+  await page.click('.editor-box .cm-content');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText('{"fromBlock":');
+  await page.waitForSelector('.side-form .callout.bad');
+  await page.context().close();
+});
+
+test('behavior: keys are completed from the tables of the protocol', async () => {
+  const { page } = await world.open(linkTo({ fromBlock: 5 }));
+  await page.click('.editor-box .cm-content');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText('{"fromBlock": 5, "instructions": [{}]}');
+  for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowLeft');
+  await page.keyboard.type('"inner');
+  await page.waitForSelector('.cm-tooltip-autocomplete li');
+  expect(await page.textContent('.cm-tooltip-autocomplete')).toContain('innerInstructions');
+  await page.context().close();
+});
+
+test('behavior: every recipe runs on this dataset', async () => {
+  const watched = await world.open(`/workbench/${dataset}`);
+  const { page } = watched;
+  await page.waitForFunction(() => document.querySelectorAll('.recipe-choice option').length > 6);
+  const count = await page.locator('.recipe-choice option').count();
+  for (let i = 1; i < count; i++) {
+    await page.selectOption('.recipe-choice', { index: i });
+    await page.click('.run-button:not([disabled])');
+    await page.waitForFunction(() => {
+      const [, blocks] = document.querySelectorAll('.run-figure strong');
+      return Number(blocks?.textContent?.replaceAll(',', '')) > 0;
+    });
+    if ((await page.textContent('.run-button')) === 'Stop') await page.click('.run-button');
+    expect(await page.locator('[role=alert]').count()).toBe(0);
+  }
+  expect(watched.faults).toEqual([]);
+  await watched.close();
+});
+
+test('limit: 100,000 records scroll smoothly, because only visible rows are in the document', async () => {
+  const everything = Object.fromEntries(
+    ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'].map((name) => [
+      name,
+      [{}],
+    ]),
+  );
+  const watched = await world.open(
+    linkTo({ fromBlock: 0, toBlock: blockCount - 10, ...everything }),
+  );
+  const { page } = watched;
+  await page.click('.run-button:not([disabled])');
+  await page.waitForSelector('.run-summary .badge.ok', { timeout: 120_000 });
+  const recordCount = Number((await page.textContent('.run-figure strong'))?.replaceAll(',', ''));
+  expect(recordCount).toBeGreaterThan(100_000);
+  await page.click('.tabs button:has-text("instructions")');
+  const frames = await page.evaluate(async () => {
+    const list = document.querySelector('.record-table') as HTMLElement;
+    const times: number[] = [];
+    let last = performance.now();
+    for (let i = 0; i < 60; i++) {
+      list.scrollTop += 320;
+      await new Promise(requestAnimationFrame);
+      times.push(performance.now() - last);
+      last = performance.now();
+    }
+    return times.sort((a, b) => a - b);
+  });
+  // 60 a second on an idle machine. The quicker ones count, because a busy machine delays the others.
+  expect(frames[15]).toBeLessThan(50);
+  expect(await page.locator('.record-row').count()).toBeLessThan(200);
+  await page.evaluate(() => {
+    const list = document.querySelector('.record-table') as HTMLElement;
+    list.scrollTop = list.scrollHeight;
+  });
+  const last = String(blockCount - 10);
+  await page.waitForFunction(
+    (slot) =>
+      [...document.querySelectorAll('.record-row a')].some(
+        ({ textContent }) => Number(textContent) >= Number(slot) - 5,
+      ),
+    last,
+  );
+  expect(watched.faults).toEqual([]);
+  await watched.close();
+});
+
+test('behavior: results are downloaded with every digit, and the query is copied as programs', async () => {
+  const watched = await world.open(
+    linkTo({
+      fromBlock: 0,
+      toBlock: 40,
+      fields: { block: { number: true }, balance: { account: true, post: true } },
+      balances: [{}],
+    }),
+    { permissions: ['clipboard-read', 'clipboard-write'] },
+  );
+  const { page } = watched;
+  await page.click('.run-button:not([disabled])');
+  await page.waitForSelector('.run-summary .badge.ok');
+  await page.click('.menu button:has-text("Download")');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.click('.menu-list button >> nth=0'),
+  ]);
+  const stream = await download.createReadStream();
+  const parts: Buffer[] = [];
+  for await (const part of stream) parts.push(part as Buffer);
+  const saved = Buffer.concat(parts).toString();
+  const sent = await fetch(`${world.url}/datasets/${dataset}/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      fromBlock: 0,
+      toBlock: 40,
+      fields: { block: { number: true }, balance: { account: true, post: true } },
+      balances: [{}],
+    }),
+  });
+  expect(saved).toBe(await sent.text());
+  for (const [name, mark] of [
+    ['curl', 'curl -N'],
+    ['TypeScript', 'createClient'],
+    ['Python', 'urllib.request'],
+  ] as const) {
+    await page.click('.menu button:has-text("Copy as")');
+    await page.click(`.menu-list button:has-text("${name}")`);
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(mark);
+  }
+  await watched.close();
+});
