@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { checkFolderNotShared } from '../dataset/check-folder-not-shared.ts';
 import { createDataset, datasetExists } from '../dataset/create-dataset.ts';
-import { Dataset, type DatasetModules } from '../dataset/dataset.ts';
+import { Dataset, type DatasetModules, type DatasetOptions } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import type { Manifest } from '../dataset/manifest.ts';
 import type { Fs } from '../storage/fs.ts';
@@ -24,19 +24,23 @@ export interface OpenDatasetModules {
   readonly fs: Fs;
   readonly clock: Clock;
   readonly lock: WriterLock;
+  /** Where segments are, and what else a dataset has on other machines. */
+  readonly remote?: Pick<DatasetModules, 'segments' | 'publish' | 'confirm' | 'onDamage'> &
+    Pick<DatasetOptions, 'limits'>;
 }
 
 /** Opens a dataset for writing, making it first if it is not there. */
 export async function openOrCreateDataset(
   { folder, name, realTime, manifest }: OpenDatasetOptions,
-  { fs, clock, lock }: OpenDatasetModules,
+  { fs, clock, lock, remote }: OpenDatasetModules,
 ): Promise<Dataset> {
-  const modules = { fs, clock, ...watchLock(lock) };
+  const { limits, ...elsewhere } = remote ?? {};
+  const modules = { fs, clock, ...watchLock(lock), ...elsewhere };
   if (!(await datasetExists(folder, fs))) {
     await checkFolderNotShared(folder, fs);
     await createDataset(folder, { ...manifestDefaults, ...manifest, name }, modules);
   }
-  return Dataset.open({ folder, realTime }, modules);
+  return Dataset.open({ folder, realTime, ...(limits === undefined ? {} : { limits }) }, modules);
 }
 
 /**

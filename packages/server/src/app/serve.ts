@@ -27,7 +27,7 @@ import { openPlanned } from './open-dataset.ts';
 import { boundConnections, readOpenFilesMax } from './open-files-limit.ts';
 import { isFed, lockedFolders, type PlannedDataset, planDatasets } from './plan-datasets.ts';
 import { reloadService } from './reload-service.ts';
-import type { RunningDataset } from './running-dataset.ts';
+import type { OpenedDataset, RunningDataset } from './running-dataset.ts';
 import { Service } from './service.ts';
 import { Tasks } from './tasks.ts';
 
@@ -168,8 +168,14 @@ async function runBehind(
   const url = formatUrl(config.listen.host, service.port);
   const adminUrl = formatUrl(config.admin.host, service.adminPort);
   log.info({ url, adminUrl }, 'listening');
-  const { datasets, refused } = await openAll(service, planned, running);
   const tasks = new Tasks();
+  const { datasets, refused } = await openAll(service, planned, { ...running, tasks }).catch(
+    async (error: unknown) => {
+      await tasks.stop();
+      throw error;
+    },
+  );
+  // Closers run in reverse, so that no task outlives the dataset it works on.
   closers.add(() => tasks.stop());
   await followSources(datasets, { ...modules, closers, tasks, log, seed: options.seed });
   const logged = datasets.map(({ dataset, ingest }) => ({ reader: dataset, ingest }));
@@ -187,8 +193,9 @@ async function runBehind(
 async function openAll(
   service: Service,
   planned: readonly PlannedDataset[],
-  { modules, log, closers, locks }: Running,
+  parts: Running & { readonly tasks: Tasks },
 ): Promise<Pick<RunningService, 'datasets' | 'refused'>> {
+  const { modules, log, closers, locks } = parts;
   const opened: RunningDataset[] = [];
   const refused: RefusedDataset[] = [];
   for (const one of planned) {
@@ -196,11 +203,12 @@ async function openAll(
     const lock = locks.get(resolve(dirname(one.folder)));
     assert(lock !== undefined, 'a dataset is opened under the lock of the folder it is in');
     try {
-      const dataset = await openPlanned(one, { fs: nodeFs, clock: modules.clock, lock, log });
+      const { dataset, lead } = await openOne(one, { ...parts, lock });
       closers.add(() => dataset.close());
       const running: RunningDataset = {
         planned: one,
         dataset,
+        lead,
         openedHead: dataset.snapshot().head?.number ?? null,
         ingest: () => null,
         ledgerUnixMs: undefined,
@@ -228,6 +236,18 @@ async function openAll(
   }
   if (opened.length === 0) throw describeRefusal(refused);
   return { datasets: opened, refused };
+}
+
+/** Opens a dataset on this machine, or in the object store of the configuration, whose code is loaded only for that. */
+async function openOne(
+  planned: PlannedDataset,
+  { options, modules, log, closers, tasks, lock }: Running & { tasks: Tasks; lock: WriterLock },
+): Promise<OpenedDataset> {
+  const { config } = options.loaded;
+  const opening = { fs: nodeFs, clock: modules.clock, lock, log };
+  if (config.store === undefined) return { dataset: await openPlanned(planned, opening) };
+  const { openRemote } = await import('./remote/open-remote.ts');
+  return openRemote(planned, config, { ...opening, closers, tasks, seed: options.seed });
 }
 
 /** Each was logged; what is wrong with the first is what ends the start. */

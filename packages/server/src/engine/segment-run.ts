@@ -1,6 +1,7 @@
 /** One query over one segment: which groups to read, what to select in them, and the text of it in pieces. */
 
 import type { BlockHeader } from '../ledger/block.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
 import type { Selection } from '../query/query.ts';
 import type { GroupEntry } from '../segment/directory.ts';
 import type { EngineKernel } from './engine-kernel.ts';
@@ -132,6 +133,20 @@ export class SegmentRun {
     if (this.#selection.includeAllBlocks || last === this.#endBlock - 1) return false;
     const group = this.#open.segment.directory.groups[number] as GroupEntry;
     return !this.report.items.some((item) => isInGroup(item, group));
+  }
+
+  /** Returns where the page table of a group is, and the sections that `ranges` are in another group. */
+  sameSections(from: number, to: number, ranges: readonly ByteRange[]): ByteRange[] {
+    const { groups } = this.#open.segment.directory;
+    const starts = new Set(ranges.map(({ start }) => start));
+    const source = groups[from] as GroupEntry;
+    const { pageTable, sections } = groups[to] as GroupEntry;
+    const same = sections.filter((_, i) => starts.has(source.sections[i]?.offset ?? -1));
+    const places = [{ offset: pageTable.offset, storedLength: pageTable.length }, ...same];
+    return places.map(({ offset, storedLength }) => ({
+      start: offset,
+      end: offset + storedLength,
+    }));
   }
 
   /** The line that says only that the block was covered. */

@@ -3,7 +3,7 @@ import { type CodedError, isCodedError } from '../base/errors.ts';
 import { SharedBufferPool } from '../base/shared-buffer-pool.ts';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
-import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import type { DatasetReader, RemoteSegment } from '../dataset/dataset-reader.ts';
 import type { RunPiece } from '../engine/engine-messages.ts';
 import type { EnginePool } from '../engine/engine-pool.ts';
 import { SegmentFailure } from '../engine/segment-failure.ts';
@@ -146,10 +146,19 @@ export class EngineEvaluator implements BlockEvaluator {
 
   #useSealed(segment: SealedSegment): string {
     const key = `${this.#dataset.description.name}/${segment.id}`;
-    const path = this.#dataset.segmentPath(segment);
-    if (!this.#segments.has(key)) this.#segments.open(key, { kind: 'file', path });
+    // Also for an open segment, so that the cache knows that it is used.
+    const remote = this.#dataset.remoteSegment?.(segment);
+    if (!this.#segments.has(key)) this.#openSealed(key, segment, remote);
     this.#segments.use(key);
     return key;
+  }
+
+  #openSealed(key: string, segment: SealedSegment, remote: RemoteSegment | undefined): void {
+    if (remote !== undefined) {
+      this.#segments.open(key, remote.place, undefined, remote.fetch);
+      return;
+    }
+    this.#segments.open(key, { kind: 'file', path: this.#dataset.segmentPath(segment) });
   }
 
   /** Of blocks in ascending order: the headers of a segment are read when its first block comes. */

@@ -15,6 +15,7 @@ import { PROFILES, type Profile } from '../../simulator/content/content-options.
 import { ADDRESSES_EXPECTED } from '../../source/source-addresses.ts';
 import { STREAM_LIMITS } from '../../stream/stream-limits.ts';
 import { retentionPattern } from './parse-retention.ts';
+import { feedSchema, storeSchema } from './remote-schema.ts';
 
 /** What our own reader and printer look at, beside what a schema says by itself. */
 export interface Annotations {
@@ -387,6 +388,13 @@ export const configSchema = Type.Object({
     default: ['ledger'],
     description: 'types of queries that datasets answer which do not say otherwise',
   }),
+  role: choice(['both', 'write', 'read'], {
+    default: 'both',
+    description:
+      'with a `feed`: whether this service may follow the sources and write (`write`), only answers queries (`read`), or `both`',
+  }),
+  store: Type.Optional(storeSchema),
+  feed: Type.Optional(feedSchema),
   listen: section('The interface. Beyond loopback one of `auth` and `keys` is needed.', {
     host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'where to listen' }),
     port: Type.Integer({ ...port, default: 8080, description: 'its port; 0 for any' }),
