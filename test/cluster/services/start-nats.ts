@@ -26,7 +26,7 @@ export async function startNats(folder: string, count: number): Promise<NatsClus
     const own = join(folder, `nats-${i}`);
     mkdirSync(own, { recursive: true });
     const file = join(own, 'nats.conf');
-    const cluster = `cluster { name: test, listen: "127.0.0.1:${ports[count + i]}", routes: [${routes.join(', ')}] }`;
+    const cluster = `cluster { name: test, listen: "127.0.0.1:${ports[count + i]}", no_advertise: true, routes: [${routes.join(', ')}] }`;
     writeFileSync(
       file,
       `server_name: n${i}\nlisten: "127.0.0.1:${ports[i]}"\nhttp: "127.0.0.1:${ports[2 * count + i]}"\njetstream { store_dir: "${own}/js", max_file: 10GB }\n${count > 1 ? cluster : ''}\n`,
