@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../packages/server/src/base/clock.ts';
+import { S3Client } from '../../packages/server/src/object-store/s3-client.ts';
 import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { waitUntil } from './services/child.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
@@ -26,7 +27,8 @@ const query = {
 
 beforeAll(async () => {
   const started = await startS3(join(folder, 's3'));
-  if (started === undefined) throw new Error('MinIO is not installed: docs/scale.md says how');
+  if (started === undefined)
+    throw new Error('no object store is installed: docs/scale.md says how');
   s3 = started;
   proxy = await startFaultProxy(s3.port);
   node = await startSimulatedNode(
@@ -64,12 +66,20 @@ function start(name: string): Promise<ClusterMember> {
 }
 
 async function countSegments(): Promise<number> {
-  const { readdirSync } = await import('node:fs');
-  try {
-    return readdirSync(join(folder, 's3/ledger/ledger/segments')).length;
-  } catch {
-    return 0;
-  }
+  const client = new S3Client(
+    {
+      ...s3,
+      prefix: '',
+      region: 'us-east-1',
+      pathStyle: true,
+      requestMsMax: 10_000,
+      connectionCountMax: 1,
+    },
+    { credentials: s3, clock: systemClock, random: () => 0 },
+  );
+  const objects = await client.list('ledger/segments/');
+  await client.close();
+  return objects.length;
 }
 
 async function ask(body: object = query): Promise<{ status: number; text: string }> {

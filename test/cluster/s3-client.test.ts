@@ -15,7 +15,8 @@ let client: S3Client;
 
 beforeAll(async () => {
   const started = await startS3(join(folder, 's3'));
-  if (started === undefined) throw new Error('MinIO is not installed: docs/scale.md says how');
+  if (started === undefined)
+    throw new Error('no object store is installed: docs/scale.md says how');
   server = started;
   proxy = await startFaultProxy(server.port);
   client = clientOf('test');

@@ -9,7 +9,8 @@ export type Fault =
   | 'truncated'
   | 'wrong'
   | 'cut'
-  | 'lost';
+  | 'lost'
+  | 'unconditional';
 
 export interface FaultProxy {
   readonly url: string;
@@ -43,6 +44,11 @@ export async function startFaultProxy(targetPort: number, seed = 1): Promise<Fau
       const code = fault === 'failing' ? 'InternalError' : 'SlowDown';
       outgoing.writeHead(fault === 'failing' ? 500 : 503, { 'content-type': 'application/xml' });
       return void outgoing.end(`<Error><Code>${code}</Code></Error>`);
+    }
+    // A store that does not know conditional writes says yes to all of them.
+    if (fault === 'unconditional' && incoming.headers['if-none-match'] !== undefined) {
+      incoming.resume();
+      return void outgoing.writeHead(200).end();
     }
     const forwarded = send(
       {

@@ -117,6 +117,14 @@ export class ClusterMember {
     return (await response.json()) as never;
   }
 
+  /** Whether this process follows the sources. */
+  async isLeading(): Promise<boolean> {
+    const status = (await this.readStatus().catch(() => undefined)) as
+      | { sources?: unknown[] }
+      | undefined;
+    return (status?.sources?.length ?? 0) > 0;
+  }
+
   async untilHead(slot: number, msMax = 120_000): Promise<void> {
     await waitUntil(
       `${this.name} reaches slot ${slot}`,

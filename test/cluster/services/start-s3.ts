@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { findFreePorts, findProgram, startChild, waitUntil } from './child.ts';
+import { type StartedS3, startCeph } from './start-ceph.ts';
 
 /** A real object store on the loopback interface with an empty bucket. */
 export interface S3Server {
@@ -17,14 +17,26 @@ export interface S3Server {
 const accessKeyId = 'sluice-test';
 const secretAccessKey = 'sluice-test-secret';
 
-/** Starts MinIO. Returns undefined, so that tests can say so, if it is not installed. */
+/**
+ * Starts MinIO, or else the gateway of Ceph. Returns undefined, so that tests can say so, if neither is installed.
+ */
 export async function startS3(folder: string): Promise<S3Server | undefined> {
   const minio = findProgram('minio', 'MINIO');
-  if (minio === undefined) return undefined;
-  const [port = 0] = await findFreePorts(1);
+  const radosgw = findProgram('radosgw', 'RADOSGW');
+  if (minio === undefined && radosgw === undefined) return undefined;
   const bucket = 'ledger';
-  mkdirSync(join(folder, bucket), { recursive: true });
-  const endpoint = `http://127.0.0.1:${port}`;
+  mkdirSync(folder, { recursive: true });
+  const server =
+    minio !== undefined
+      ? await startMinio(minio, folder)
+      : await startCeph(folder, { accessKeyId, secretAccessKey });
+  const endpoint = `http://127.0.0.1:${server.port}`;
+  await createBucket(endpoint, bucket);
+  return { ...server, endpoint, bucket, accessKeyId, secretAccessKey };
+}
+
+async function startMinio(minio: string, folder: string): Promise<StartedS3> {
+  const [port = 0] = await findFreePorts(1);
   const child = startChild(minio, ['server', folder, '--address', `127.0.0.1:${port}`, '--quiet'], {
     env: {
       MINIO_ROOT_USER: accessKeyId,
@@ -33,12 +45,10 @@ export async function startS3(folder: string): Promise<S3Server | undefined> {
     },
   });
   await waitUntil('MinIO starts', async () => {
-    const response = await fetch(`${endpoint}/minio/health/live`).catch(() => undefined);
-    return response?.status === 200;
+    const url = `http://127.0.0.1:${port}/minio/health/live`;
+    return (await fetch(url).catch(() => undefined))?.status === 200;
   });
-  await createBucket(endpoint, bucket);
-  const stop = () => child.stop('SIGKILL');
-  return { name: 'MinIO', endpoint, port, bucket, accessKeyId, secretAccessKey, stop };
+  return { name: 'MinIO', port, stop: () => child.stop('SIGKILL') };
 }
 
 /** Creates a bucket by a request that is signed here, because the client under test never creates one. */

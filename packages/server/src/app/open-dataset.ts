@@ -25,7 +25,10 @@ export interface OpenDatasetModules {
   readonly clock: Clock;
   readonly lock: WriterLock;
   /** Where segments are, and what else a dataset has on other machines. */
-  readonly remote?: Pick<DatasetModules, 'segments' | 'publish' | 'confirm' | 'onDamage'> &
+  readonly remote?: Pick<
+    DatasetModules,
+    'segments' | 'publish' | 'confirm' | 'counters' | 'onDamage'
+  > &
     Pick<DatasetOptions, 'limits'>;
 }
 

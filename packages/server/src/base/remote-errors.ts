@@ -32,6 +32,9 @@ export const REMOTE_ERRORS = {
   'store-owned': {
     text: 'another data folder wrote the manifest of this dataset last; move this folder away to take the dataset over from the store, or use another prefix',
   },
+  'dataset-exists': {
+    text: 'the data folder already has this dataset; use another data folder, or drop it first',
+  },
   'store-upload-differs': {
     text: 'the object store holds another object than the one that was written; the upload is repeated',
   },

@@ -109,6 +109,6 @@ export class BucketSegments implements SegmentFiles {
 }
 
 /** A segment's name ends with the checksum of its content. */
-function checksumOf({ id }: SealedSegment): number {
+export function checksumOf({ id }: SealedSegment): number {
   return Number.parseInt(/-([0-9a-f]{8})\.segment$/.exec(id)?.[1] ?? '', 16);
 }

@@ -60,6 +60,8 @@ export interface DatasetModules {
   readonly publish?: PublishCommits;
   /** See `DatasetReader.confirm`. */
   readonly confirm?: () => Promise<boolean>;
+  /** Further counts of events for `status`. */
+  readonly counters?: () => Readonly<Record<string, number>>;
   /** Called when a segment cannot be read. */
   readonly onDamage?: (segment: SealedSegment) => void;
 }
@@ -82,6 +84,7 @@ export class Dataset implements DatasetReader {
   readonly #options: DatasetOptions;
   readonly #parts: DatasetParts;
   readonly #onDamage: (segment: SealedSegment) => void;
+  readonly #counters: () => Readonly<Record<string, number>>;
   #isClosed = false;
 
   private constructor(
@@ -94,6 +97,7 @@ export class Dataset implements DatasetReader {
     this.#options = options;
     this.#parts = parts;
     this.#onDamage = modules.onDamage ?? (() => undefined);
+    this.#counters = modules.counters ?? (() => ({}));
     if (modules.confirm !== undefined) this.confirm = modules.confirm;
   }
 
@@ -239,7 +243,7 @@ export class Dataset implements DatasetReader {
       storage: this.#storageStatus(),
       freeBytes: writer.space.freeBytes,
       leaseCount: leases.count,
-      counters: writer.counters,
+      counters: { ...writer.counters, ...this.#counters() },
       alarms: this.alarms.list(),
     };
   }

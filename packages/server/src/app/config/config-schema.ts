@@ -391,7 +391,7 @@ export const configSchema = Type.Object({
   role: choice(['both', 'write', 'read'], {
     default: 'both',
     description:
-      'with a `feed`: whether this service may follow the sources and write (`write`), only answers queries (`read`), or `both`',
+      'with a `feed`: `both` follows the sources when it is its turn, and answers queries; `read` only answers; `write` is `both` with a `/ready` that says no, so that balancers leave it alone',
   }),
   store: Type.Optional(storeSchema),
   feed: Type.Optional(feedSchema),

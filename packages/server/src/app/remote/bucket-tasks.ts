@@ -45,6 +45,12 @@ export async function openBucketOf(
   return bucket;
 }
 
+/** Returns what a dataset has read from its bucket, for its status and metrics. */
+export function countersOf({ cache }: Bucket): Readonly<Record<string, number>> {
+  const { requests, fetchedBytes, evictions } = cache.counters;
+  return { storeRequests: requests, storeBytes: fetchedBytes, cacheEvictions: evictions };
+}
+
 /** Starts what every reader of a bucket does beside its queries. */
 export function runReader(
   dataset: Dataset,

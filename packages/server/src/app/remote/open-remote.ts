@@ -13,7 +13,13 @@ import type { StoreConfig } from '../config/remote-schema.ts';
 import { openPlanned } from '../open-dataset.ts';
 import type { PlannedDataset } from '../plan-datasets.ts';
 import type { OpenedDataset } from '../running-dataset.ts';
-import { collectRegularly, openBucketOf, type RemoteModules, runReader } from './bucket-tasks.ts';
+import {
+  collectRegularly,
+  countersOf,
+  openBucketOf,
+  type RemoteModules,
+  runReader,
+} from './bucket-tasks.ts';
 import { openShared } from './open-shared.ts';
 
 /** Opens a dataset of a configuration with a store, and with a feed if there is one. */
@@ -41,6 +47,7 @@ async function openOwned(
   const damage = new DamageWatch(bucket.segments);
   const remote = {
     segments: bucket.segments,
+    counters: () => countersOf(bucket),
     onDamage: (segment: SealedSegment) => damage.report(segment),
     limits: { sealBlockCount: config.segmentBlockCount },
   };

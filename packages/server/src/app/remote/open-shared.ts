@@ -17,7 +17,13 @@ import type { FeedConfig, StoreConfig } from '../config/remote-schema.ts';
 import { openPlanned } from '../open-dataset.ts';
 import type { PlannedDataset } from '../plan-datasets.ts';
 import type { OpenedDataset } from '../running-dataset.ts';
-import { collectRegularly, openBucketOf, type RemoteModules, runReader } from './bucket-tasks.ts';
+import {
+  collectRegularly,
+  countersOf,
+  openBucketOf,
+  type RemoteModules,
+  runReader,
+} from './bucket-tasks.ts';
 
 interface SharedConfig {
   readonly store: StoreConfig;
@@ -48,6 +54,7 @@ export async function openShared(
     segments: bucket.segments,
     publish: replica.publish,
     confirm: () => replica.confirm(),
+    counters: () => countersOf(bucket),
     onDamage: (segment: SealedSegment) => damage.report(segment),
     limits: {
       groupBytesMax: Math.floor(feed.messageBytesMax * groupShare),
