@@ -96,7 +96,7 @@ test.each(['slow', 'failing', 'throttling', 'truncated', 'cut'] as const)(
 test('behavior: a create whose answer was lost counts as done', async () => {
   Object.assign(proxy, { fault: 'lost', limit: 1 });
   expect(await client.create('lost', bytes(10))).toBe(true);
-  expect(proxy.limit).toBe(-1);
+  expect(proxy.limit).toBeLessThan(0);
 });
 
 test('error: store-unreachable: after all attempts, within seconds', async () => {

@@ -5,7 +5,7 @@ export default defineConfig({
   resolve: { conditions: ['source'] },
   ssr: { resolve: { conditions: ['source'] } },
   test: {
-    globalSetup: './test/build-once.ts',
+    globalSetup: ['./test/cluster/install-servers.ts', './test/build-once.ts'],
     include: ['test/cluster/**/*.test.ts'],
     fileParallelism: false,
     testTimeout: 900_000,
