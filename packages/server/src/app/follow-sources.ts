@@ -9,7 +9,7 @@ import { toSlot } from '../ledger/primitives.ts';
 import type { SourceOptions } from '../source/open-source.ts';
 import { FetchThread } from '../source/rpc/fetch-thread.ts';
 import { SourceBuilder } from './build-sources.ts';
-import type { Closers } from './closers.ts';
+import { Closers } from './closers.ts';
 import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';
 import { parseRetention } from './config/parse-retention.ts';
 import { isFed } from './plan-datasets.ts';
@@ -42,6 +42,10 @@ export async function followSources(
   const fetchThread = new FetchThread();
   modules.closers.add(() => fetchThread.close());
   for (const { running, config } of following) {
+    if (running.lead !== undefined) {
+      running.lead((signal) => followInTurn(running, { config, fetchThread }, modules, signal));
+      continue;
+    }
     const { sources, ledgerUnixMs } = await builder.build(config);
     running.ledgerUnixMs = ledgerUnixMs;
     const readFiles = (signal: AbortSignal) =>
@@ -56,6 +60,29 @@ export async function followSources(
       await readFiles(signal);
       await ingester.run(signal);
     });
+  }
+}
+
+/** Follows the sources of a shared dataset while it is this process's turn to write. */
+async function followInTurn(
+  running: RunningDataset,
+  { config, fetchThread }: { readonly config: DatasetConfig; readonly fetchThread: FetchThread },
+  modules: FollowSourcesModules,
+  signal: AbortSignal,
+): Promise<void> {
+  const closers = new Closers();
+  const head = running.dataset.snapshot().head?.number ?? null;
+  try {
+    const builder = new SourceBuilder([{ config, head }], { ...modules, closers });
+    const { sources, ledgerUnixMs } = await builder.build(config);
+    running.ledgerUnixMs = ledgerUnixMs;
+    const turn = { ...modules, closers };
+    const ingester = createIngester(running.dataset, { config, sources, fetchThread }, turn);
+    running.ingest = () => ingester.status;
+    await ingester.run(signal);
+  } finally {
+    running.ingest = () => null;
+    await closers.closeAll();
   }
 }
 

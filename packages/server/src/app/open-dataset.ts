@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { checkFolderNotShared } from '../dataset/check-folder-not-shared.ts';
 import { createDataset, datasetExists } from '../dataset/create-dataset.ts';
-import { Dataset, type DatasetModules } from '../dataset/dataset.ts';
+import { Dataset, type DatasetModules, type DatasetOptions } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import type { Manifest } from '../dataset/manifest.ts';
 import type { Fs } from '../storage/fs.ts';
@@ -25,20 +25,27 @@ export interface OpenDatasetModules {
   readonly clock: Clock;
   readonly lock: WriterLock;
   readonly observeMerge?: DatasetModules['observeMerge'];
+  /** Where segments are, and what else a dataset has on other machines. */
+  readonly remote?: Pick<
+    DatasetModules,
+    'segments' | 'publish' | 'confirm' | 'counters' | 'onDamage'
+  > &
+    Pick<DatasetOptions, 'limits'>;
 }
 
 /** Opens a dataset for writing. Creates it if it does not exist. */
 export async function openOrCreateDataset(
   { folder, name, realTime, manifest }: OpenDatasetOptions,
-  { fs, clock, lock, observeMerge }: OpenDatasetModules,
+  { fs, clock, lock, observeMerge, remote }: OpenDatasetModules,
 ): Promise<Dataset> {
   const timed = observeMerge === undefined ? {} : { observeMerge };
-  const modules = { fs, clock, ...timed, ...watchLock(lock) };
+  const { limits, ...elsewhere } = remote ?? {};
+  const modules = { fs, clock, ...timed, ...watchLock(lock), ...elsewhere };
   if (!(await datasetExists(folder, fs))) {
     await checkFolderNotShared(folder, fs);
     await createDataset(folder, { ...manifestDefaults, ...manifest, name }, modules);
   }
-  return Dataset.open({ folder, realTime }, modules);
+  return Dataset.open({ folder, realTime, ...(limits === undefined ? {} : { limits }) }, modules);
 }
 
 /**

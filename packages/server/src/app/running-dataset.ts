@@ -3,9 +3,17 @@ import type { IngestStatus } from '../ingest/ingester.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import type { PlannedDataset } from './plan-datasets.ts';
 
+/** A dataset, and how it is written if it is shared with other processes. */
+export interface OpenedDataset {
+  readonly dataset: Dataset;
+  /** Lets this process compete for writing: `work` runs whenever it is its turn, until the signal aborts. */
+  readonly lead?: (work: (signal: AbortSignal) => Promise<void>) => void;
+}
+
 export interface RunningDataset {
   readonly planned: PlannedDataset;
   readonly dataset: Dataset;
+  readonly lead: OpenedDataset['lead'] | undefined;
   /** The head at the start. */
   readonly openedHead: Slot | null;
   /** Returns the status of the sources; `null` before they are followed, or if there are none. */

@@ -28,7 +28,7 @@ import { openPlanned } from './open-dataset.ts';
 import { boundConnections, readOpenFilesMax } from './open-files-limit.ts';
 import { isFed, lockedFolders, type PlannedDataset, planDatasets } from './plan-datasets.ts';
 import { reloadService } from './reload-service.ts';
-import type { RunningDataset } from './running-dataset.ts';
+import type { OpenedDataset, RunningDataset } from './running-dataset.ts';
 import { Service } from './service.ts';
 import { Tasks } from './tasks.ts';
 
@@ -169,8 +169,14 @@ async function runBehind(
   const url = formatUrl(config.listen.host, service.port);
   const adminUrl = formatUrl(config.admin.host, service.adminPort);
   log.info({ url, adminUrl }, 'listening');
-  const { datasets, refused } = await openAll(service, planned, running);
   const tasks = new Tasks();
+  const { datasets, refused } = await openAll(service, planned, { ...running, tasks }).catch(
+    async (error: unknown) => {
+      await tasks.stop();
+      throw error;
+    },
+  );
+  // Closers run in reverse, so that no task outlives the dataset it works on.
   closers.add(() => tasks.stop());
   const { observeSourceCall } = service.timings;
   const { seed } = options;
@@ -190,8 +196,9 @@ async function runBehind(
 async function openAll(
   service: Service,
   planned: readonly PlannedDataset[],
-  { modules, log, closers, locks }: Running,
+  parts: Running & { readonly tasks: Tasks },
 ): Promise<Pick<RunningService, 'datasets' | 'refused'>> {
+  const { modules, log, closers, locks } = parts;
   const opened: RunningDataset[] = [];
   const refused: RefusedDataset[] = [];
   for (const one of planned) {
@@ -199,20 +206,12 @@ async function openAll(
     const lock = locks.get(resolve(dirname(one.folder)));
     assert(lock !== undefined, 'a dataset is opened under the lock of its parent folder');
     try {
-      const { clock } = modules;
-      const { observeSync, observeMerge } = service.timings;
-      const fs = meterSyncs(nodeFs, clock, observeSync);
-      const dataset = await openPlanned(one, {
-        fs,
-        clock,
-        lock,
-        log,
-        observeMerge: observeMerge(name),
-      });
+      const { dataset, lead } = await openOne(one, service, { ...parts, lock });
       closers.add(() => dataset.close());
       const running: RunningDataset = {
         planned: one,
         dataset,
+        lead,
         openedHead: dataset.snapshot().head?.number ?? null,
         ingest: () => null,
         ledgerUnixMs: undefined,
@@ -240,6 +239,23 @@ async function openAll(
   }
   if (opened.length === 0) throw describeRefusal(refused);
   return { datasets: opened, refused };
+}
+
+/** Opens a dataset on this machine, or in the object store of the configuration, whose code is loaded only for that. */
+async function openOne(
+  planned: PlannedDataset,
+  service: Service,
+  { options, modules, log, closers, tasks, lock }: Running & { tasks: Tasks; lock: WriterLock },
+): Promise<OpenedDataset> {
+  const { config } = options.loaded;
+  const { clock } = modules;
+  const { observeSync, observeMerge } = service.timings;
+  const fs = meterSyncs(nodeFs, clock, observeSync);
+  const timed = { observeMerge: observeMerge(planned.names.name) };
+  const opening = { fs, clock, lock, log, ...timed };
+  if (config.store === undefined) return { dataset: await openPlanned(planned, opening) };
+  const { openRemote } = await import('./remote/open-remote.ts');
+  return openRemote(planned, config, { ...opening, closers, tasks, seed: options.seed });
 }
 
 /** Returns the error of the first dataset, which ends the start. All errors are logged. */

@@ -34,7 +34,7 @@ import { addTimingMetrics, type TimingMetrics } from './timing-metrics.ts';
 import { watchVisibleLag } from './watch-visible-lag.ts';
 
 export interface ServiceOptions {
-  readonly config: Pick<Config, 'listen' | 'admin' | 'engine' | 'limits'>;
+  readonly config: Pick<Config, 'listen' | 'admin' | 'engine' | 'limits' | 'role'>;
   /** `null` where anyone may ask. */
   readonly keys: readonly ApiKey[] | null;
   readonly version: string;
@@ -88,6 +88,7 @@ export class Service {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
   #keys: readonly ApiKey[] | null;
+  readonly #isWriter: boolean;
   #isClosing = false;
   port = 0;
   adminPort = 0;
@@ -99,6 +100,7 @@ export class Service {
     // The streams of every dataset listen to it; that is no leak.
     setMaxListeners(0, this.#stop.signal);
     this.#modules = modules;
+    this.#isWriter = config.role === 'write';
     this.#pool = new EnginePool(config.engine, { observeWait: this.timings.observeEngineWait });
     this.#connectionCountMax = options.connectionCountMax ?? Number.POSITIVE_INFINITY;
     this.#limits = this.#buildLimits(config.limits);
@@ -186,6 +188,7 @@ export class Service {
   /** Why the service should get no traffic; `null` if it should. */
   notReadyReason(): string | null {
     if (this.#isClosing) return 'closing';
+    if (this.#isWriter) return 'role is write';
     const opening = this.#directory.entries.find(({ isOpening }) => isOpening);
     if (opening !== undefined) return `opening ${opening.names.name}`;
     const starting = this.#open.find((dataset) => this.#isStarting(dataset));

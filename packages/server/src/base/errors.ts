@@ -1,4 +1,5 @@
 import { getSystemErrorMap } from 'node:util';
+import { REMOTE_ERRORS } from './remote-errors.ts';
 
 /**
  * The catalogue of all errors that the environment can cause: bad input, failing sources, full disks. Codes are public,
@@ -431,6 +432,8 @@ export const ERRORS = {
     retryAfterSeconds: 2,
     text: 'too many readers wait at the head; retry later',
   },
+
+  ...REMOTE_ERRORS,
 
   // The worker threads that evaluate queries.
   'engine-cancelled': { text: 'the query was cancelled' },

@@ -39,6 +39,7 @@ export const ALARM_CODES = [
   'dataset-unfed',
   'dataset-write-failed',
   'disk-floor-reached',
+  'feed-unreachable',
   'files-unread',
   'finality-stalled',
   'portal-content-differs',
@@ -46,6 +47,7 @@ export const ALARM_CODES = [
   'source-contradicts-finality',
   'source-start-missing',
   'sources-down',
+  'store-unreachable',
 ] as const;
 
 export type AlarmCode = (typeof ALARM_CODES)[number];

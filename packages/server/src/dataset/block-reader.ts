@@ -8,7 +8,7 @@ import { openSegment } from '../segment/open-segment.ts';
 import type { Payload } from '../storage/journal.ts';
 import type { DatasetLimits } from './dataset-limits.ts';
 import type { Allocate } from './dataset-reader.ts';
-import type { SegmentStore } from './segment-store.ts';
+import type { SegmentFiles } from './segment-files.ts';
 
 /** An estimate of the memory that a header takes. */
 const headerBytes = 400;
@@ -16,7 +16,7 @@ const headerBytes = 400;
 const decodedGrowth = 12;
 
 export interface BlockReaderModules {
-  readonly segments: SegmentStore;
+  readonly segments: SegmentFiles;
   /** Reads the bytes of a hot block from the journal. The caller owns the buffer. */
   readonly readPayload: (id: number) => Promise<Uint8Array>;
 }

@@ -2,6 +2,7 @@
  * The only writer of a dataset's chain.
  *
  *   commit ─► rules checked on the pending state ─► queue ─► one journal record for all queued commits ─► sync ─► visible
+ *                                                            (published first, if the dataset has several machines)
  *
  * The visible state is always durable. After a failed write it stays unchanged, and every commit is rejected until
  * `reopen` has read the journal again.
@@ -58,8 +59,18 @@ export interface ChainWriterOptions {
   readonly groupBytesMax: number;
 }
 
+/**
+ * Makes commits durable outside this machine. If it throws, none of them becomes visible here, although they may have
+ * become durable there.
+ */
+export type PublishCommits = (
+  commits: readonly Commit[],
+  payloads: readonly Payload[],
+) => Promise<void>;
+
 export interface ChainWriterModules {
   readonly fs: Fs;
+  readonly publish?: PublishCommits;
   /** Whether this process still holds the lock of the data folder. Checked before every write. */
   readonly isLockHeld: () => boolean;
   readonly reacquireLock?: () => Promise<void>;
@@ -242,7 +253,9 @@ export class ChainWriter {
     if (!this.#modules.isLockHeld()) throw new CodedError('data-folder-lock-lost');
     if (this.#journal.isFull) await this.#rotate(this.#journal);
     const payloads = group.flatMap((one) => one.payloads);
-    await this.#journal.append(encodeCommits(group.map(({ commit }) => commit)), payloads);
+    const commits = group.map(({ commit }) => commit);
+    await this.#modules.publish?.(commits, payloads);
+    await this.#journal.append(encodeCommits(commits), payloads);
     const last = group.at(-1) as Queued;
     this.#visible = last.next;
     this.#modules.onVisible(last.next, payloads);

@@ -4,6 +4,8 @@
  */
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
+import type { CachedPlace } from '../object-store/cached-range-file.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
 import type { MissingKind, NormalizeOptions } from '../source/normalize/normalize-options.ts';
 import type { AlarmCode } from './alarm-codes.ts';
 import type { Manifest } from './manifest.ts';
@@ -32,8 +34,16 @@ export interface DatasetReader {
   readSegment(segment: SealedSegment): Promise<Uint8Array>;
   /** Returns the path of a sealed segment's file, for readers that open it themselves. */
   segmentPath(segment: SealedSegment): string;
+  /** Returns where the segment is if it has to be fetched from an object store. */
+  remoteSegment?(segment: SealedSegment): RemoteSegment | undefined;
   /** Returns the headers of a sealed segment's blocks, ascending. Recent ones are cached. */
   readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]>;
+
+  /**
+   * Resolves to true when this state contains everything that any reader of the dataset has shown before the call, and to
+   * false if that cannot be found out. A dataset with one reader does not have it.
+   */
+  confirm?(): Promise<boolean>;
 
   status(): DatasetStatus;
   /**
@@ -41,6 +51,13 @@ export interface DatasetReader {
    * repair the file.
    */
   reportDamage(segment: SealedSegment, cause: string): void;
+}
+
+/** A segment in an object store, behind a cache file. */
+export interface RemoteSegment {
+  readonly place: CachedPlace;
+  /** Resolves when the ranges are in the cache file. */
+  readonly fetch: (ranges: readonly ByteRange[]) => Promise<void>;
 }
 
 /** Returns uninitialized memory of this length. */

@@ -14,7 +14,7 @@ import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { Fs } from '../storage/fs.ts';
 import { AlarmBoard } from './alarm-board.ts';
 import { BlockReader } from './block-reader.ts';
-import { ChainWriter, type NewChange } from './chain-writer.ts';
+import { ChainWriter, type NewChange, type PublishCommits } from './chain-writer.ts';
 import { ChangeWaiters } from './change-waiters.ts';
 import { checkJournalExists } from './dataset-files.ts';
 import { type DatasetLimits, datasetLimits } from './dataset-limits.ts';
@@ -24,6 +24,7 @@ import type {
   DatasetDescription,
   DatasetReader,
   DatasetStatus,
+  RemoteSegment,
   SnapshotLease,
   StorageStatus,
 } from './dataset-reader.ts';
@@ -32,6 +33,7 @@ import type { Manifest } from './manifest.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
 import { MergeThread, type SegmentSequence } from './merge/merge-thread.ts';
 import { chooseTrim, type Retention } from './retention.ts';
+import type { SegmentFiles } from './segment-files.ts';
 import { SegmentSealer } from './segment-sealer.ts';
 import { SegmentStore } from './segment-store.ts';
 import { SnapshotLeases } from './snapshot-leases.ts';
@@ -54,6 +56,16 @@ export interface DatasetModules {
   readonly merge?: (segments: SegmentSequence) => Promise<BuiltSegment>;
   /** Receives how long each merge took, the wait for an earlier one included. */
   readonly observeMerge?: (seconds: number) => void;
+  /** Where sealed segments are; by default in the folder `segments`. */
+  readonly segments?: SegmentFiles;
+  /** Makes a commit durable elsewhere before it becomes visible here. */
+  readonly publish?: PublishCommits;
+  /** See `DatasetReader.confirm`. */
+  readonly confirm?: () => Promise<boolean>;
+  /** Further counts of events for `status`. */
+  readonly counters?: () => Readonly<Record<string, number>>;
+  /** Called when a segment cannot be read. */
+  readonly onDamage?: (segment: SealedSegment) => void;
 }
 
 interface DatasetParts {
@@ -61,7 +73,7 @@ interface DatasetParts {
   readonly chain: ChainWriter;
   readonly writer: DatasetWriter;
   readonly sealer: SegmentSealer;
-  readonly segments: SegmentStore;
+  readonly segments: SegmentFiles;
   readonly blocks: BlockReader;
   readonly leases: SnapshotLeases;
   readonly waiters: ChangeWaiters;
@@ -70,20 +82,32 @@ interface DatasetParts {
 
 export class Dataset implements DatasetReader {
   readonly alarms: AlarmBoard;
+  readonly confirm?: () => Promise<boolean>;
   readonly #options: DatasetOptions;
   readonly #parts: DatasetParts;
+  readonly #onDamage: (segment: SealedSegment) => void;
+  readonly #counters: () => Readonly<Record<string, number>>;
   #isClosed = false;
 
-  private constructor(options: DatasetOptions, alarms: AlarmBoard, parts: DatasetParts) {
+  private constructor(
+    options: DatasetOptions,
+    modules: DatasetModules,
+    alarms: AlarmBoard,
+    parts: DatasetParts,
+  ) {
     this.alarms = alarms;
     this.#options = options;
     this.#parts = parts;
+    this.#onDamage = modules.onDamage ?? (() => undefined);
+    this.#counters = modules.counters ?? (() => ({}));
+    if (modules.confirm !== undefined) this.confirm = modules.confirm;
   }
 
   /** Opens a dataset in its last committed state. Throws, and changes nothing, if its files cannot be read. */
   static async open(options: DatasetOptions, modules: DatasetModules): Promise<Dataset> {
     const alarms = new AlarmBoard(modules.clock);
-    const dataset = new Dataset(options, alarms, await openParts(options, modules, alarms));
+    const parts = await openParts(options, modules, alarms);
+    const dataset = new Dataset(options, modules, alarms, parts);
     try {
       await dataset.collect();
     } catch (error) {
@@ -129,6 +153,10 @@ export class Dataset implements DatasetReader {
 
   segmentPath(segment: SealedSegment): string {
     return this.#parts.segments.path(segment);
+  }
+
+  remoteSegment(segment: SealedSegment): RemoteSegment | undefined {
+    return this.#parts.segments.remote(segment);
   }
 
   readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {
@@ -203,10 +231,12 @@ export class Dataset implements DatasetReader {
     return this.#parts.manifest.update(changes);
   }
 
-  reportDamage({ first, last }: SealedSegment, cause: string): void {
+  reportDamage(segment: SealedSegment, cause: string): void {
+    const { first, last } = segment;
     // An error from a worker thread may contain the path of the file, which clients must not see.
     const text = cause.replaceAll(`${this.#options.folder}/`, '');
     this.alarms.raise('segment-damaged', `slots ${first.number} to ${last.number}: ${text}`);
+    this.#onDamage(segment);
   }
 
   status(): DatasetStatus {
@@ -215,9 +245,14 @@ export class Dataset implements DatasetReader {
       storage: this.#storageStatus(),
       freeBytes: writer.space.freeBytes,
       leaseCount: leases.count,
-      counters: writer.counters,
+      counters: { ...writer.counters, ...this.#counters() },
       alarms: this.alarms.list(),
     };
+  }
+
+  /** For how long the oldest state that readers use has been in use, in milliseconds. */
+  get oldestLeaseMs(): number {
+    return this.#parts.leases.oldestMs;
   }
 
   async close(): Promise<void> {
@@ -247,9 +282,9 @@ async function openParts(
   const manifest = await DatasetManifest.open(folder, fs);
   await checkJournalExists(folder, fs);
   const limits = { ...datasetLimits, ...options.limits };
-  const leases = new SnapshotLeases();
+  const leases = new SnapshotLeases(clock);
   const waiters = new ChangeWaiters(limits.waiterCountMax);
-  const segments = new SegmentStore(`${folder}/segments`, fs);
+  const segments = modules.segments ?? new SegmentStore(`${folder}/segments`, fs);
   const readPayload = (id: number) => chain.readPayload(id);
   const blocks = new BlockReader(limits, { segments, readPayload });
   const journal = { folder: `${folder}/journal`, fileBytesMax: limits.journalFileBytesMax };

@@ -6,12 +6,12 @@ import type { DatasetLimits } from './dataset-limits.ts';
 import type { DatasetWriter } from './dataset-writer.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
 import type { SegmentSequence } from './merge/merge-thread.ts';
-import type { SegmentStore } from './segment-store.ts';
+import type { SegmentFiles } from './segment-files.ts';
 
 export interface SegmentSealerModules {
   readonly chain: ChainWriter;
   readonly writer: DatasetWriter;
-  readonly segments: SegmentStore;
+  readonly segments: SegmentFiles;
   /** Merges several segments into one. */
   readonly merge: (segments: SegmentSequence) => Promise<BuiltSegment>;
 }

@@ -13,8 +13,9 @@ import {
 } from '../storage/fs.ts';
 import { listIfExists, segmentSuffix } from './dataset-files.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
+import type { SegmentFiles } from './segment-files.ts';
 
-export class SegmentStore {
+export class SegmentStore implements SegmentFiles {
   readonly #fs: Fs;
   readonly #folder: string;
   /** Segments that are being written, or whose commit is not durable yet. */
@@ -27,6 +28,10 @@ export class SegmentStore {
 
   path(segment: SealedSegment): string {
     return `${this.#folder}/${segment.id}`;
+  }
+
+  remote(): undefined {
+    return undefined;
   }
 
   read(segment: SealedSegment): Promise<Uint8Array> {
@@ -48,12 +53,7 @@ export class SegmentStore {
    * caller then commits it.
    */
   async write(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<SealedSegment> {
-    assert(built.hashes.length === headers.length, 'a merge keeps every block');
-    assert(
-      built.hashes.every((hash, i) => hash === headers[i]?.hash),
-      'a merge keeps the order of blocks',
-    );
-    const segment = describeSegment(built, headers);
+    const segment = describeBuilt(built, headers);
     this.#uncommitted.add(segment.id);
     await this.#fs.makeFolder(this.#folder);
     await writeFileAtomically(this.#fs, this.#folder, segment.id, built.parts);
@@ -75,6 +75,16 @@ export class SegmentStore {
         await removeIfExists(this.#fs, `${this.#folder}/${name}`);
     }
   }
+}
+
+/** Returns the description of a segment that was just built, which must contain exactly the blocks of `headers`. */
+export function describeBuilt(built: BuiltSegment, headers: readonly BlockHeader[]): SealedSegment {
+  assert(built.hashes.length === headers.length, 'a merge keeps every block');
+  assert(
+    built.hashes.every((hash, i) => hash === headers[i]?.hash),
+    'a merge keeps the order of blocks',
+  );
+  return describeSegment(built, headers);
 }
 
 /** Returns the description of a segment for the chain. The file name derives from slots and checksum. */

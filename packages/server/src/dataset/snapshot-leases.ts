@@ -1,12 +1,21 @@
+import type { Clock } from '../base/clock.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { hotPayloads } from './chain-writer.ts';
 import type { SnapshotLease } from './dataset-reader.ts';
 
 /** Counts the readers of each snapshot. The files and payloads of a leased snapshot must not be removed. */
 export class SnapshotLeases {
+  /** In the order in which snapshots were acquired first. */
   readonly #readerCounts = new Map<ChainSnapshot, number>();
+  readonly #sinceMs = new WeakMap<ChainSnapshot, number>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   acquire(snapshot: ChainSnapshot): SnapshotLease {
+    if (!this.#sinceMs.has(snapshot)) this.#sinceMs.set(snapshot, this.#clock.nowMs());
     this.#readerCounts.set(snapshot, (this.#readerCounts.get(snapshot) ?? 0) + 1);
     let isHeld = true;
     return {
@@ -24,6 +33,13 @@ export class SnapshotLeases {
   /** The number of different snapshots that are leased. */
   get count(): number {
     return this.#readerCounts.size;
+  }
+
+  /** For how long the oldest snapshot that is leased has been in use; 0 if none is. */
+  get oldestMs(): number {
+    const [oldest] = this.#readerCounts.keys();
+    const sinceMs = oldest === undefined ? undefined : this.#sinceMs.get(oldest);
+    return sinceMs === undefined ? 0 : this.#clock.nowMs() - sinceMs;
   }
 
   snapshots(): readonly ChainSnapshot[] {

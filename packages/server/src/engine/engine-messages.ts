@@ -1,12 +1,15 @@
 /** What the pool and its threads say to each other. */
 import type { ErrorCode, ErrorDetail } from '../base/errors.ts';
+import type { CachedPlace } from '../object-store/cached-range-file.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
 import type { Selection } from '../query/query.ts';
 import type { Lookup, LookupResults } from './lookup/lookup.ts';
 import type { BlockRange } from './segment-run.ts';
 
-/** Where a thread finds a segment's bytes: a file, or memory that all threads share. */
+/** Where a thread finds a segment's bytes: a file, a cache file of an object store, or memory that all threads share. */
 export type SegmentPlace =
   | { readonly kind: 'file'; readonly path: string }
+  | CachedPlace
   | { readonly kind: 'memory'; readonly bytes: Uint8Array };
 
 export type ToThread =
@@ -133,6 +136,13 @@ export type FromThread =
       readonly code: ErrorCode | undefined;
       readonly detail: ErrorDetail;
       readonly message: string;
+    }
+  /** The thread needs ranges of a cached segment. It waits for them if there is a ticket. */
+  | {
+      readonly kind: 'fetch';
+      readonly segment: number;
+      readonly ranges: readonly ByteRange[];
+      readonly ticket: number | undefined;
     }
   | {
       readonly kind: 'failed';

@@ -8,6 +8,7 @@ import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
 import { countValues } from '../query/count-values.ts';
 import type { Selection } from '../query/query.ts';
 import { type EnginePoolOptions, RUN_LIMITS } from './engine-limits.ts';
@@ -22,6 +23,7 @@ import {
   takenBytesGoal,
 } from './engine-messages.ts';
 import type { EngineWorkerData } from './engine-worker.ts';
+import { FetchSignal } from './fetch-signal.ts';
 import type { Lookup, LookupResult } from './lookup/lookup.ts';
 import { PoolLookups } from './lookup/pool-lookups.ts';
 import { BatchRooms, readBatch } from './piece-batch.ts';
@@ -64,12 +66,16 @@ interface PoolSegment {
   readonly number: number;
   readonly place: SegmentPlace;
   readonly onClosed: () => void;
+  readonly fetch: FetchRanges | undefined;
 }
 
 export interface EnginePoolModules {
   /** Receives how long each run waited for a place among those that are made at once. */
   readonly observeWait?: (queue: 'history' | 'urgent', seconds: number) => void;
 }
+
+/** Puts ranges of a segment into its cache file. */
+export type FetchRanges = (ranges: readonly ByteRange[]) => Promise<void>;
 
 export class EnginePool {
   readonly #options: EnginePoolOptions;
@@ -80,6 +86,8 @@ export class EnginePool {
   readonly #closing = new Map<number, { readonly threads: Set<number>; onClosed: () => void }>();
   readonly #runs = new Map<number, PieceQueue>();
   readonly #lookups = new PoolLookups();
+  /** By number of the segment, until no thread reads it any more. */
+  readonly #fetches = new Map<number, FetchRanges>();
   readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent);
   readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history);
   readonly #selections = new Map<Selection, number>();
@@ -96,10 +104,16 @@ export class EnginePool {
   }
 
   /** Makes a segment known to all threads; each opens it when it first needs it. Told when none reads it any more. */
-  open(key: string, place: SegmentPlace, onClosed: () => void = () => undefined): void {
+  open(
+    key: string,
+    place: SegmentPlace,
+    onClosed: () => void = () => undefined,
+    fetch?: FetchRanges,
+  ): void {
     assert(!this.#segments.has(key), 'a segment is opened once');
     const number = this.#nextSegment++;
-    this.#segments.set(key, { number, place, onClosed });
+    this.#segments.set(key, { number, place, onClosed, fetch });
+    if (fetch !== undefined) this.#fetches.set(number, fetch);
     this.#tellAll({ kind: 'open', segment: number, place });
   }
 
@@ -202,6 +216,7 @@ export class EnginePool {
     closing.threads.delete(thread);
     if (closing.threads.size > 0) return;
     this.#closing.delete(number);
+    this.#fetches.delete(number);
     closing.onClosed();
   }
 
@@ -246,7 +261,14 @@ export class EnginePool {
     const cacheBytes = Math.floor(cacheBytesMax / threadCount);
     const memory = BatchRooms.make();
     const rooms = new BatchRooms(memory);
-    const data: EngineWorkerData = { thread, threadCount, cacheBytesMax: cacheBytes, memory };
+    const signal = FetchSignal.create();
+    const data: EngineWorkerData = {
+      thread,
+      threadCount,
+      cacheBytesMax: cacheBytes,
+      memory,
+      fetchSignal: signal.buffer,
+    };
     const worker = new Worker(workerUrl(import.meta.url, './engine-worker.ts'), {
       workerData: data,
       // A thread has no business with our secrets.
@@ -255,7 +277,10 @@ export class EnginePool {
       execArgv: [],
       resourceLimits,
     });
-    worker.on('message', (message: FromThread) => this.#receive(thread, message, rooms));
+    worker.on('message', (message: FromThread) => {
+      if (message.kind === 'fetch') void this.#fetch(message, signal);
+      else this.#receive(thread, message, rooms);
+    });
     worker.on('error', (cause) => this.#replace(thread, cause));
     for (const { number: segment, place } of this.#segments.values())
       worker.postMessage({ kind: 'open', segment, place } satisfies ToThread);
@@ -264,7 +289,24 @@ export class EnginePool {
     return worker;
   }
 
-  #receive(thread: number, message: FromThread, rooms: BatchRooms): void {
+  async #fetch(
+    { segment, ranges, ticket }: Extract<FromThread, { kind: 'fetch' }>,
+    signal: FetchSignal,
+  ): Promise<void> {
+    const fetch = this.#fetches.get(segment);
+    try {
+      await fetch?.(ranges);
+      if (ticket !== undefined) signal.finish(ticket);
+    } catch (error) {
+      if (ticket !== undefined) signal.fail(ticket, error);
+    }
+  }
+
+  #receive(
+    thread: number,
+    message: Exclude<FromThread, { kind: 'fetch' }>,
+    rooms: BatchRooms,
+  ): void {
     switch (message.kind) {
       case 'closed':
         this.#letGo(message.segment, thread);

@@ -9,8 +9,9 @@ import { systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { Steps } from '../base/time-slices.ts';
 import { deflateEncoder } from '../kernels/deflate-encoder.ts';
+import { type CachedPlace, CachedRangeFile } from '../object-store/cached-range-file.ts';
 import type { Selection } from '../query/query.ts';
-import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
+import { openRangeFile } from '../storage/range-file.ts';
 import { Engine } from './engine.ts';
 import {
   aheadBytesFloor,
@@ -19,12 +20,14 @@ import {
   type DeflatedText,
   type FromThread,
   type LookupRequest,
+  type PartUnit,
   type PieceBatch,
   type RunRequest,
   type SegmentPlace,
   type TextForm,
   type ToThread,
 } from './engine-messages.ts';
+import { FetchSignal } from './fetch-signal.ts';
 import type { LookupResults } from './lookup/lookup.ts';
 import { BatchRooms, PieceBatchWriter } from './piece-batch.ts';
 import type { SegmentRun } from './segment-run.ts';
@@ -35,6 +38,7 @@ export interface EngineWorkerData {
   readonly cacheBytesMax: number;
   /** For its rooms, shared with the pool. */
   readonly memory: SharedArrayBuffer;
+  readonly fetchSignal: SharedArrayBuffer;
 }
 
 const noBytes = new Uint8Array(0);
@@ -64,7 +68,11 @@ class EngineWorker {
   readonly #port: MessagePort;
   readonly #data: EngineWorkerData;
   readonly #places = new Map<number, SegmentPlace>();
-  readonly #files = new Map<number, RangeFile>();
+  readonly #files = new Map<number, { close(): void }>();
+  /** Segments whose bytes may have to be fetched first. */
+  readonly #cached = new Map<number, CachedRangeFile>();
+  readonly #fetchSignal: FetchSignal;
+  #nextTicket = 1;
   readonly #runs = new Map<number, RunState>();
   readonly #selections = new Map<number, Selection>();
   /** How many runs may still read a segment. */
@@ -78,6 +86,7 @@ class EngineWorker {
     this.#port = port;
     this.#data = data;
     this.#rooms = new BatchRooms(data.memory);
+    this.#fetchSignal = new FetchSignal(data.fetchSignal);
     this.#engine = new Engine({ cacheBytesMax: data.cacheBytesMax });
     port.on('message', (message: ToThread) => this.#receive(message));
   }
@@ -178,6 +187,7 @@ class EngineWorker {
         if (!this.#isMine(part, request) || run.skips(group)) continue;
         state.part = part;
         await this.#runGroup(run, group, part, state);
+        this.#readAhead(segment, run, group, request.unit);
         await this.#takeTurns(state);
       }
     } finally {
@@ -260,10 +270,34 @@ class EngineWorker {
       this.#engine.open(key, place.bytes);
       return key;
     }
-    const file = openRangeFile(place.path);
-    this.#engine.open(key, file);
+    const file =
+      place.kind === 'file' ? openRangeFile(place.path) : this.#openCached(segment, place);
     this.#files.set(segment, file);
+    this.#engine.open(key, file);
     return key;
+  }
+
+  #openCached(segment: number, place: CachedPlace): CachedRangeFile {
+    const file = new CachedRangeFile(place, (ranges) => {
+      const ticket = this.#nextTicket++;
+      this.#send({ kind: 'fetch', segment, ranges, ticket });
+      this.#fetchSignal.wait(ticket);
+    });
+    this.#cached.set(segment, file);
+    return file;
+  }
+
+  /** Fetches for the next row group of this thread the sections that the last one needed. */
+  #readAhead(segment: number, run: SegmentRun, group: number, unit: PartUnit): void {
+    const file = this.#cached.get(segment);
+    if (file === undefined) return;
+    const sections = file.takeWholeSections();
+    const step = unit === 'group' ? this.#data.threadCount : 1;
+    let next = group + step;
+    while (next < run.groupCount && run.skips(next)) next += step;
+    if (sections.length === 0 || next >= run.groupCount) return;
+    const ranges = file.missing(run.sameSections(group, next, sections));
+    if (ranges.length > 0) this.#send({ kind: 'fetch', segment, ranges, ticket: undefined });
   }
 
   async #look({ id, segments, positions, lookup }: LookupRequest): Promise<void> {
@@ -311,6 +345,7 @@ class EngineWorker {
       if (this.#engine.has(key)) this.#engine.close(key);
       this.#files.get(segment)?.close();
       this.#files.delete(segment);
+      this.#cached.delete(segment);
       this.#places.delete(segment);
       this.#closing.delete(segment);
       this.#send({ kind: 'closed', segment });

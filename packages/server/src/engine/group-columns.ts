@@ -181,7 +181,9 @@ export class GroupColumns {
     const table = scratch.reserveZeroed(pages.length * 8);
     const name = `group ${this.#number}.${SECTIONS[section]}`;
     const { starts, at: startsAt } = this.#pageStarts(section);
-    for (const { from, to, start, end } of spansOf(pages, wanted, starts)) {
+    const spans = spansOf(pages, wanted, starts);
+    this.#expect(place, spans);
+    for (const { from, to, start, end } of spans) {
       const chunks = open.reader.chunksOf(place.offset + start, end - start);
       const target = scratch.reserve(chunks.length);
       open.reader.read(chunks.start, chunks.length, target, name);
@@ -197,6 +199,20 @@ export class GroupColumns {
       }
     }
     return table;
+  }
+
+  /** Lets bytes that are not on this machine be fetched together. */
+  #expect({ offset, storedLength }: GroupEntry['sections'][number], spans: readonly Span[]): void {
+    const { bytes } = this.open.segment;
+    if (bytes.expect === undefined) return;
+    const section = { start: offset, end: offset + storedLength };
+    const parts = spans.map(({ start, end }) =>
+      this.open.reader.chunksOf(offset + start, end - start),
+    );
+    bytes.expect(
+      section,
+      parts.map(({ start, length }) => ({ start, end: start + length })),
+    );
   }
 
   /** Where the pages of a section start in it, and where the last one ends: here, and in the kernel's memory. */

@@ -2,6 +2,7 @@
 
 import * as layout from '../kernels/layout/writing.ts';
 import type { BlockHeader } from '../ledger/block.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
 import type { Selection } from '../query/query.ts';
 import type { GroupEntry } from '../segment/directory.ts';
 import type { EngineKernel } from './engine-kernel.ts';
@@ -134,6 +135,20 @@ export class SegmentRun {
     const group = this.#open.segment.directory.groups[number] as GroupEntry;
     const span = this.#transactionsOf(group, this.#blocksOf(number));
     return !this.report.items.some((item) => canMatch(item, group, span));
+  }
+
+  /** Returns where the page table of a group is, and the sections that `ranges` are in another group. */
+  sameSections(from: number, to: number, ranges: readonly ByteRange[]): ByteRange[] {
+    const { groups } = this.#open.segment.directory;
+    const starts = new Set(ranges.map(({ start }) => start));
+    const source = groups[from] as GroupEntry;
+    const { pageTable, sections } = groups[to] as GroupEntry;
+    const same = sections.filter((_, i) => starts.has(source.sections[i]?.offset ?? -1));
+    const places = [{ offset: pageTable.offset, storedLength: pageTable.length }, ...same];
+    return places.map(({ offset, storedLength }) => ({
+      start: offset,
+      end: offset + storedLength,
+    }));
   }
 
   /** The line that says only that the block was covered. */

@@ -2,6 +2,7 @@ import { discard } from '../base/discard.ts';
 import { ensureMemory } from '../kernels/load-kernel.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import { type BlockHash, toSlot } from '../ledger/primitives.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
 import { BLOCK_COLUMNS, type BlockColumnName } from './block-columns.ts';
 import type { BlockCounts } from './block-counts.ts';
 import { chunkBytes } from './chunk-checksums.ts';
@@ -30,6 +31,8 @@ export interface SegmentBytes {
   read(offset: number, length: number): Uint8Array;
   /** Fills the target, or as much of it as there is; answers how much. */
   readInto(offset: number, target: Uint8Array): number;
+  /** Announces reads of parts of a section, where bytes have to be fetched and fetching them together is faster. */
+  expect?(section: ByteRange, parts: readonly ByteRange[]): void;
 }
 
 function bytesInMemory(bytes: Uint8Array): SegmentBytes {

@@ -1,7 +1,7 @@
 import { type CodedError, isCodedError } from '../base/errors.ts';
 import { SharedBufferPool } from '../base/shared-buffer-pool.ts';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
-import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import type { DatasetReader, RemoteSegment } from '../dataset/dataset-reader.ts';
 import type { EnginePool } from '../engine/engine-pool.ts';
 import type { SegmentFailure } from '../engine/segment-failure.ts';
 import { idleBytesMax, OpenSegments } from './open-segments.ts';
@@ -64,10 +64,16 @@ export class DatasetSegments {
 
   #useFile(segment: SealedSegment): string {
     const key = `${this.#dataset.description.name}/${segment.id}`;
-    const path = this.#dataset.segmentPath(segment);
-    if (!this.#open.has(key)) this.#open.open(key, { kind: 'file', path });
+    // This is called also for an open segment, so that the cache of an object store knows that it is used.
+    const remote = this.#dataset.remoteSegment?.(segment);
+    if (!this.#open.has(key)) this.#openFile(key, segment, remote);
     this.#open.use(key);
     return key;
+  }
+
+  #openFile(key: string, segment: SealedSegment, remote: RemoteSegment | undefined): void {
+    if (remote !== undefined) this.#open.open(key, remote.place, undefined, remote.fetch);
+    else this.#open.open(key, { kind: 'file', path: this.#dataset.segmentPath(segment) });
   }
 
   #hotKey({ payload, header }: HotBlock): string {

@@ -1,6 +1,6 @@
 import { assert } from '../base/assert.ts';
 import type { SegmentPlace } from '../engine/engine-messages.ts';
-import type { EnginePool } from '../engine/engine-pool.ts';
+import type { EnginePool, FetchRanges } from '../engine/engine-pool.ts';
 
 interface OpenSegment {
   /** Bytes it holds in memory, the rest of its room included; files hold none. */
@@ -28,8 +28,8 @@ export class OpenSegments {
   }
 
   /** Opens a segment that is not open. Told when nobody reads it any more. */
-  open(key: string, place: SegmentPlace, onClosed?: () => void): void {
-    this.#pool.open(key, place, onClosed);
+  open(key: string, place: SegmentPlace, onClosed?: () => void, fetch?: FetchRanges): void {
+    this.#pool.open(key, place, onClosed, fetch);
     const bytes = place.kind === 'memory' ? place.bytes.buffer.byteLength : 0;
     this.#open.set(key, { bytes, users: 0 });
     this.#bytes += bytes;

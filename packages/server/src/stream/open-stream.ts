@@ -72,7 +72,7 @@ async function judgeAndWait(
   const { dataset, clock, followers, limits, isFed } = modules;
   const deadlineMs = clock.nowMs() + limits.waitMsMax;
   for (;;) {
-    const judged = await judgeNewest(range, dataset);
+    const judged = await judgeConfirmed(range, dataset);
     if (judged.decision.kind !== 'above-data') return judged;
     if (signal.aborted) return { lease: judged.lease, decision: { kind: 'closing' } };
     if (!isFed || clock.nowMs() >= deadlineMs) return judged;
@@ -81,6 +81,20 @@ async function judgeAndWait(
     const { version } = judged.lease.snapshot;
     await followers.wait({ version, deadlineMs, signal });
   }
+}
+
+/**
+ * A reader that is behind others may miss the fork that made a hash right. So a conflict is judged again by a state that
+ * has everything others had; if there is none, the hash is not proved wrong, and the request waits.
+ */
+async function judgeConfirmed(range: StreamRange, dataset: DatasetReader): Promise<Judged> {
+  const judged = await judgeNewest(range, dataset);
+  if (judged.decision.kind !== 'conflict' || dataset.confirm === undefined) return judged;
+  judged.lease.release();
+  const isConfirmed = await dataset.confirm();
+  const again = await judgeNewest(range, dataset);
+  if (isConfirmed || again.decision.kind !== 'conflict') return again;
+  return { ...again, decision: { kind: 'above-data' } };
 }
 
 async function judgeNewest(range: StreamRange, dataset: DatasetReader): Promise<Judged> {

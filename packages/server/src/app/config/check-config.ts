@@ -18,6 +18,7 @@ export function checkConfig(config: Config, tree: ConfigTree): readonly CodedErr
   checker.checkNames();
   checker.checkFolders();
   checker.checkLimits();
+  checker.checkRemote();
   checker.checkDialects(config.dialects, 'dialects');
   config.datasets.forEach((dataset, i) => {
     checker.checkDataset(dataset, pathBelow('datasets', i));
@@ -134,6 +135,25 @@ class ConfigChecker {
     this.#refuse('limits.http.headersMsMax', 'no more than requestMsMax');
   }
 
+  checkRemote(): void {
+    const { store, feed, role, serveUnlisted } = this.#config;
+    if (feed !== undefined && store === undefined) this.#refuse('feed', 'store, which it needs');
+    if (feed === undefined && role !== 'both') this.#refuseUseless('', ['role'], 'feed');
+    this.#config.datasets.forEach(({ sources }, i) => {
+      const isShareable = sources.every(({ kind }) => kind === 'rpc' || kind === 'portal');
+      const key = `${pathBelow('datasets', i)}.sources`;
+      if (feed !== undefined && !isShareable) {
+        this.#refuse(key, 'sources of kind rpc or portal, which every writer reaches');
+      }
+    });
+    if ((store?.accessKeyId === undefined) !== (store?.secretAccessKey === undefined)) {
+      this.#refuse('store', 'both accessKeyId and secretAccessKey, or neither');
+    }
+    if (feed !== undefined && serveUnlisted && this.#tree.places.has('serveUnlisted')) {
+      this.#refuse('serveUnlisted', 'false with a feed: only listed datasets are shared');
+    }
+  }
+
   checkDialects(dialects: readonly string[], path: string): void {
     if (!dialects.includes('ledger')) this.#refuse(path, 'a list with ledger in it');
   }
@@ -173,9 +193,10 @@ class ConfigChecker {
   /** Keys that are given although nothing would come of them, so that nobody believes they had an effect. */
   #refuseUseless(path: string, keys: readonly string[], needs: string): void {
     for (const key of keys) {
-      const place = this.#tree.places.get(`${path}.${key}`);
+      const whole = path === '' ? key : `${path}.${key}`;
+      const place = this.#tree.places.get(whole);
       if (place === undefined) continue;
-      const detail = { key: `${path}.${key}`, line: place.line, needs };
+      const detail = { key: whole, line: place.line, needs };
       this.faults.push(new CodedError('config-key-useless', detail));
     }
   }

@@ -12,6 +12,7 @@ import { HTTP_LIMITS } from '../../http/http-limits.ts';
 import { KEY_LIMITS } from '../../http/keys/key-budgets.ts';
 import { STREAM_LIMITS } from '../../stream/stream-limits.ts';
 import { retentionPattern } from './parse-retention.ts';
+import { feedSchema, storeSchema } from './remote-schema.ts';
 import { choice, count } from './schema-parts.ts';
 import { sourceSchema } from './source-schemas.ts';
 
@@ -253,6 +254,13 @@ export const configSchema = Type.Object({
     default: ['ledger'],
     description: 'types of queries that datasets answer which do not say otherwise',
   }),
+  role: choice(['both', 'write', 'read'], {
+    default: 'both',
+    description:
+      'with a `feed`: `both` follows the sources when it is its turn, and answers queries; `read` only answers; `write` is `both` with a `/ready` that says no, so that balancers leave it alone',
+  }),
+  store: Type.Optional(storeSchema),
+  feed: Type.Optional(feedSchema),
   listen: section('The interface. Beyond loopback one of `auth` and `keys` is needed.', {
     host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'where to listen' }),
     port: Type.Integer({ ...port, default: 8080, description: 'its port; 0 for any' }),

@@ -11,6 +11,7 @@ import { formatCount, formatTable } from '../format-table.ts';
 import { listDataFolder } from '../list-data-folder.ts';
 import { Progress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
+import { buildTransferCommands } from './dataset-transfer.ts';
 
 interface ListOptions {
   readonly data: string;
@@ -48,12 +49,14 @@ export function buildDatasetCommand(context: CommandContext): Command {
     .action((name: string, options: { readonly data: string }) =>
       upgradeNamed(name, options.data, context),
     );
-  return new Command('dataset')
-    .description('List, drop or upgrade the datasets of a data folder.')
+  const command = new Command('dataset')
+    .description('List, drop or upgrade the datasets of a data folder, or copy them to a store.')
     .addCommand(list)
     .addCommand(drop)
     .addCommand(upgrade)
     .addHelpText('after', examples);
+  for (const one of buildTransferCommands(context)) command.addCommand(one);
+  return command;
 }
 
 const examples = `

@@ -8,6 +8,7 @@ import { isTerminal, styler, usesColor } from '../../base/terminal.ts';
 import type { CommandContext } from '../context.ts';
 import type { Finding } from '../doctor/check.ts';
 import { checkData } from '../doctor/check-data.ts';
+import { checkRemote } from '../doctor/check-remote.ts';
 import { checkSources } from '../doctor/check-sources.ts';
 import { checkPorts, checkSystem } from '../doctor/check-system.ts';
 import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
@@ -66,6 +67,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
     ...findings,
     ...(await checkData(config.data)),
     ...(await checkSources(sources, () => systemClock.unixMs())),
+    ...(await checkRemote(config)),
     ...(await checkPorts([
       { what: 'interface', host: listen.host, port: listen.port },
       { what: 'operator', host: admin.host, port: adminPort(config) },

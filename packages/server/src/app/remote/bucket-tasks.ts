@@ -1,0 +1,95 @@
+/** What every process does that reads a dataset from a bucket. */
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { isCodedError } from '../../base/errors.ts';
+import { Random } from '../../base/random.ts';
+import { type Bucket, openBucket } from '../../cluster/bucket.ts';
+import { collectBucket } from '../../cluster/collect-bucket.ts';
+import { keepLease } from '../../cluster/reader-leases.ts';
+import type { DamageWatch } from '../../cluster/watch-damage.ts';
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { Closers } from '../closers.ts';
+import type { StoreConfig } from '../config/remote-schema.ts';
+import type { OpenDatasetModules } from '../open-dataset.ts';
+import type { PlannedDataset } from '../plan-datasets.ts';
+import type { Tasks } from '../tasks.ts';
+import { openStore } from './open-store.ts';
+
+export interface RemoteModules extends OpenDatasetModules {
+  readonly log: Logger;
+  readonly closers: Closers;
+  readonly tasks: Tasks;
+  readonly seed: number;
+}
+
+/** Between two searches for objects that nobody needs. */
+const collectEveryMs = 30 * 60_000;
+
+export async function openBucketOf(
+  { names, folder }: PlannedDataset,
+  config: StoreConfig,
+  modules: RemoteModules,
+): Promise<Bucket> {
+  const random = Random.fromSeed(modules.seed).fork(`store ${names.name}`);
+  const store = openStore(config, {
+    clock: modules.clock,
+    environment: process.env,
+    random: () => random.unit(),
+  });
+  modules.closers.add(() => store.close());
+  const { cacheBytesMax, requestCountMax } = config;
+  const cacheFolder = join(folder, 'cache');
+  const options = { dataset: names.name, cacheFolder, cacheBytesMax, requestCountMax };
+  const bucket = await openBucket(options, { store, clock: modules.clock });
+  modules.closers.add(async () => bucket.cache.close());
+  return bucket;
+}
+
+/** Returns what a dataset has read from its bucket, for its status and metrics. */
+export function countersOf({ cache }: Bucket): Readonly<Record<string, number>> {
+  const { requests, fetchedBytes, evictions } = cache.counters;
+  return { storeRequests: requests, storeBytes: fetchedBytes, cacheEvictions: evictions };
+}
+
+/** Starts what every reader of a bucket does beside its queries. */
+export function runReader(
+  dataset: Dataset,
+  bucket: Bucket,
+  damage: DamageWatch,
+  { clock, tasks, reader }: Pick<RemoteModules, 'clock' | 'tasks'> & { readonly reader: string },
+): void {
+  const { store } = bucket;
+  const oldestAgeMs = () => dataset.oldestLeaseMs;
+  tasks.run((signal) => bucket.cache.run(signal));
+  tasks.run((signal) => damage.run(dataset, clock, signal));
+  tasks.run((signal) =>
+    keepLease({ dataset: bucket.dataset, reader }, { store, clock, oldestAgeMs }, signal),
+  );
+}
+
+/** Removes what nobody needs from the bucket, at an interval, until the signal aborts. */
+export async function collectRegularly(
+  { dataset, store, log }: Bucket,
+  modules: Pick<RemoteModules, 'clock' | 'log'> & {
+    readonly writer: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  const { clock, signal, writer } = modules;
+  while (!signal.aborted) {
+    await clock.sleep(collectEveryMs, signal);
+    if (signal.aborted) return;
+    try {
+      // The time of the store is that of an object just written.
+      const key = `${dataset}/leases/clock-${writer}`;
+      await store.put(key, new TextEncoder().encode('{"ageMs":0}'));
+      const nowUnixMs = (await store.head(key))?.modifiedUnixMs;
+      if (nowUnixMs === undefined) continue;
+      const { manifests, objects } = await collectBucket(dataset, { store, log, nowUnixMs });
+      if (manifests + objects > 0) modules.log.info({ dataset, manifests, objects }, 'collected');
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      modules.log.warn({ dataset, code: error.code }, error.message);
+    }
+  }
+}

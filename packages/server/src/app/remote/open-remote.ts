@@ -1,0 +1,60 @@
+/**
+ * Opens datasets whose segments are in an object store. This folder is loaded only where a store is configured.
+ */
+import { randomUUID } from 'node:crypto';
+import { assert } from '../../base/assert.ts';
+import type { SealedSegment } from '../../chain/chain-snapshot.ts';
+import { ManifestKeeper } from '../../cluster/manifest-keeper.ts';
+import { claimFolder } from '../../cluster/own-folder.ts';
+import { DamageWatch } from '../../cluster/watch-damage.ts';
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { Config } from '../config/config-schema.ts';
+import type { StoreConfig } from '../config/remote-schema.ts';
+import { openPlanned } from '../open-dataset.ts';
+import type { PlannedDataset } from '../plan-datasets.ts';
+import type { OpenedDataset } from '../running-dataset.ts';
+import {
+  collectRegularly,
+  countersOf,
+  openBucketOf,
+  type RemoteModules,
+  runReader,
+} from './bucket-tasks.ts';
+import { openShared } from './open-shared.ts';
+
+/** Opens a dataset of a configuration with a store, and with a feed if there is one. */
+export async function openRemote(
+  planned: PlannedDataset,
+  config: Pick<Config, 'store' | 'feed' | 'role'>,
+  modules: RemoteModules,
+): Promise<OpenedDataset> {
+  const { store, feed, role } = config;
+  assert(store !== undefined, 'this is loaded only where a store is configured');
+  if (feed !== undefined) return openShared(planned, { store, feed, role }, modules);
+  return { dataset: await openOwned(planned, store, modules) };
+}
+
+/** Opens a dataset that this machine alone writes. */
+async function openOwned(
+  planned: PlannedDataset,
+  config: StoreConfig,
+  modules: RemoteModules,
+): Promise<Dataset> {
+  const { fs, clock, tasks } = modules;
+  const bucket = await openBucketOf(planned, config, modules);
+  const newWriter = () => `folder-${randomUUID()}`;
+  const { writer, number } = await claimFolder(planned.folder, bucket, { fs, newWriter });
+  const damage = new DamageWatch(bucket.segments);
+  const remote = {
+    segments: bucket.segments,
+    counters: () => countersOf(bucket),
+    onDamage: (segment: SealedSegment) => damage.report(segment),
+    limits: { sealBlockCount: config.segmentBlockCount },
+  };
+  const dataset = await openPlanned(planned, { ...modules, remote });
+  const keeper = new ManifestKeeper({ writer, number }, { dataset, log: bucket.log, clock });
+  tasks.run((signal) => keeper.run(signal));
+  runReader(dataset, bucket, damage, { ...modules, reader: writer });
+  tasks.run((signal) => collectRegularly(bucket, { ...modules, writer, signal }));
+  return dataset;
+}

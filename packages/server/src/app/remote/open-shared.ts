@@ -1,0 +1,179 @@
+/** Opens a dataset that several processes share: a copy of the feed, over the segments of the bucket. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { SealedSegment } from '../../chain/chain-snapshot.ts';
+import type { Bucket } from '../../cluster/bucket.ts';
+import type { FeedPosition } from '../../cluster/bucket-manifest.ts';
+import type { Feed } from '../../cluster/feed.ts';
+import { JetStreamFeed } from '../../cluster/jetstream-feed.ts';
+import { ManifestKeeper } from '../../cluster/manifest-keeper.ts';
+import { prepareReplica } from '../../cluster/prepare-replica.ts';
+import { Replica } from '../../cluster/replica.ts';
+import { takeTurns } from '../../cluster/take-turns.ts';
+import { DamageWatch } from '../../cluster/watch-damage.ts';
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { Config } from '../config/config-schema.ts';
+import type { FeedConfig, StoreConfig } from '../config/remote-schema.ts';
+import { openPlanned } from '../open-dataset.ts';
+import type { PlannedDataset } from '../plan-datasets.ts';
+import type { OpenedDataset } from '../running-dataset.ts';
+import {
+  collectRegularly,
+  countersOf,
+  openBucketOf,
+  type RemoteModules,
+  runReader,
+} from './bucket-tasks.ts';
+
+interface SharedConfig {
+  readonly store: StoreConfig;
+  readonly feed: FeedConfig;
+  readonly role: Config['role'];
+}
+
+/** Between two removals of local files that no state needs. */
+const tidyEveryMs = 30_000;
+/** Messages stay for readers that are this many manifests behind. */
+const keptManifestCount = 4;
+
+export async function openShared(
+  planned: PlannedDataset,
+  { store: storeConfig, feed: feedConfig, role }: SharedConfig,
+  modules: RemoteModules,
+): Promise<OpenedDataset> {
+  const { fs, clock, tasks, closers } = modules;
+  const { name } = planned.names;
+  const member = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const bucket = await openBucketOf(planned, storeConfig, modules);
+  const feed = await JetStreamFeed.open({ ...feedConfig, dataset: name }, { clock });
+  closers.add(() => feed.close());
+  const manifest = await prepareReplica(planned.folder, bucket, { fs, writer: member });
+  const replica = new Replica({ dataset: name, feed, store: bucket.store, clock }, manifest);
+  const damage = new DamageWatch(bucket.segments);
+  const remote = {
+    segments: bucket.segments,
+    publish: replica.publish,
+    confirm: () => replica.confirm(),
+    counters: () => countersOf(bucket),
+    onDamage: (segment: SealedSegment) => damage.report(segment),
+    limits: {
+      groupBytesMax: Math.floor(feed.messageBytesMax * groupShare),
+      sealBlockCount: storeConfig.segmentBlockCount,
+    },
+  };
+  const dataset = await openPlanned(planned, { ...modules, remote });
+  try {
+    replica.attach(dataset);
+    if (manifest !== undefined) await replica.restoreHot(manifest);
+    await replica.catchUp(new AbortController().signal);
+  } catch (error) {
+    await dataset.close();
+    throw error;
+  }
+  runReader(dataset, bucket, damage, { ...modules, reader: member });
+  tasks.run((signal) => tidy(dataset, modules, signal));
+  if (role === 'read') tasks.run((signal) => replica.follow(signal));
+  const parts = { dataset, bucket, feed, replica, member };
+  return {
+    dataset,
+    lead: (work) => {
+      if (role !== 'read') tasks.run((signal) => compete(parts, { ...modules, work }, signal));
+    },
+  };
+}
+
+/** Commits are grouped up to this share of a message, so that blocks of usual size need no object of their own. */
+const groupShare = 0.7;
+
+interface SharedParts {
+  readonly dataset: Dataset;
+  readonly bucket: Bucket;
+  readonly feed: Feed;
+  readonly replica: Replica;
+  readonly member: string;
+}
+
+/** Follows the feed, and writes whenever this process has the lease. */
+async function compete(
+  parts: SharedParts,
+  modules: RemoteModules & { readonly work: (signal: AbortSignal) => Promise<void> },
+  signal: AbortSignal,
+): Promise<void> {
+  const { dataset, feed, replica, member } = parts;
+  const { clock, log, work } = modules;
+  const { name } = dataset.description;
+  await takeTurns(
+    member,
+    {
+      replica,
+      feed,
+      clock,
+      work: (turn) => runTurn(parts, { ...modules, work }, turn),
+      onTurn: (isLeading) => log.info({ dataset: name }, isLeading ? 'writing' : 'standing by'),
+      onFault: (error) => log.warn({ dataset: name, code: error.code }, error.message),
+    },
+    signal,
+  );
+}
+
+/** One turn of a writer: follows the sources, advances the manifest, removes what nobody needs. */
+async function runTurn(
+  parts: SharedParts,
+  modules: RemoteModules & { readonly work: (signal: AbortSignal) => Promise<void> },
+  turn: AbortSignal,
+): Promise<void> {
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  turn.addEventListener('abort', end, { once: true });
+  if (turn.aborted) stop.abort();
+  const keeper = await openKeeper(parts, modules);
+  const running = [
+    keeper.run(stop.signal),
+    modules.work(stop.signal),
+    collectRegularly(parts.bucket, { ...modules, writer: parts.member, signal: stop.signal }),
+  ];
+  try {
+    await Promise.all(running);
+  } finally {
+    // One that failed ends the others, and all have ended before another process may write.
+    stop.abort();
+    await Promise.allSettled(running);
+  }
+}
+
+async function openKeeper(
+  { dataset, bucket, feed, replica, member }: SharedParts,
+  { clock }: RemoteModules,
+): Promise<ManifestKeeper> {
+  const numbers = await bucket.log.listNumbers();
+  const needed: number[] = [];
+  let written: FeedPosition | undefined;
+  return new ManifestKeeper(
+    { writer: member, number: numbers.at(-1) ?? 0 },
+    {
+      dataset,
+      log: bucket.log,
+      clock,
+      position: (snapshot) => {
+        written = replica.position(snapshot);
+        return written;
+      },
+      onAdvanced: async () => {
+        if (written === undefined) return;
+        needed.push(Math.min(written.sequence, ...written.blocks.map(([sequence]) => sequence)));
+        if (needed.length > keptManifestCount) await feed.purgeBelow(needed.shift() as number);
+      },
+    },
+  );
+}
+
+async function tidy(
+  dataset: Dataset,
+  { clock }: Pick<RemoteModules, 'clock'>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(tidyEveryMs, signal);
+    if (!signal.aborted) await dataset.collect();
+  }
+}

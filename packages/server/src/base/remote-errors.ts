@@ -1,0 +1,72 @@
+/** The part of the error catalogue about other machines: the object store and the feed. */
+export const REMOTE_ERRORS = {
+  // The object store that holds the segments, and the cache in front of it.
+  'store-unreachable': {
+    status: 503,
+    retryAfterSeconds: 2,
+    text: 'the object store does not answer, or answers wrongly; check the endpoint and the network',
+  },
+  'store-refused': {
+    status: 503,
+    retryAfterSeconds: 10,
+    text: 'the object store refuses the request; check the credentials, the bucket and the region',
+  },
+  'store-object-missing': {
+    status: 503,
+    retryAfterSeconds: 10,
+    text: 'the object store has no such object',
+  },
+  'store-credentials-missing': {
+    text: 'there are no credentials for the object store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write a shared credentials file',
+  },
+  'store-unconditional': {
+    text: 'the object store ignores If-None-Match, so two writers could overwrite each other; use a store that supports conditional writes',
+  },
+  'store-manifest-damaged': { text: 'a manifest in the object store is damaged' },
+  'store-manifest-missing': {
+    text: 'the object store has no manifest of this dataset; check bucket and prefix, or push the dataset first',
+  },
+  'store-fenced': {
+    text: 'another process has advanced the manifest of this dataset; this one stops writing. Let only one service write it',
+  },
+  'store-owned': {
+    text: 'another data folder wrote the manifest of this dataset last; move this folder away to take the dataset over from the store, or use another prefix',
+  },
+  'dataset-exists': {
+    text: 'the data folder already has this dataset; use another data folder, or drop it first',
+  },
+  'store-upload-differs': {
+    text: 'the object store holds another object than the one that was written; the upload is repeated',
+  },
+  'cache-too-small': {
+    status: 503,
+    retryAfterSeconds: 2,
+    text: 'the cache evicts objects faster than they are read; raise store.cacheBytesMax',
+  },
+  'cache-failed': {
+    status: 503,
+    retryAfterSeconds: 2,
+    text: 'the cache in front of the object store cannot be read or written; check its disk',
+  },
+
+  // The feed that several services share.
+  'feed-unreachable': {
+    text: 'the feed does not answer; blocks that are stored are served on. Check the NATS servers and the network',
+  },
+  'feed-fenced': {
+    text: 'another service writes the dataset now; this one follows it',
+  },
+  'feed-full': {
+    text: 'the stream of the feed is full; the writer waits until blocks are sealed. Raise feed.bytesMax',
+  },
+  'feed-gap': {
+    text: 'the feed no longer has the messages that this service needs; start it again, so that it begins with a newer manifest',
+  },
+  'feed-message-damaged': { text: 'a message of the feed is damaged' },
+  'feed-message-too-large': {
+    text: 'a commit does not fit a message of the feed; raise max_payload of the NATS servers',
+  },
+  'replica-folder-foreign': {
+    text: 'the folder has a dataset that is no copy of a feed; use another data folder, or push the dataset to the store first',
+  },
+} as const;

@@ -1,0 +1,114 @@
+/** The segments of a dataset in an object store, read through a cache on the local disk. */
+import { crc32 } from 'node:zlib';
+import { discard } from '../base/discard.ts';
+import { CodedError } from '../base/errors.ts';
+import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import type { RemoteSegment } from '../dataset/dataset-reader.ts';
+import type { BuiltSegment } from '../dataset/merge/built-segment.ts';
+import type { SegmentFiles } from '../dataset/segment-files.ts';
+import { describeBuilt } from '../dataset/segment-store.ts';
+import type { BlockHeader } from '../ledger/block.ts';
+import type { CachedObject } from '../object-store/cached-object.ts';
+import type { ObjectCache } from '../object-store/object-cache.ts';
+import type { ObjectStore } from '../object-store/object-store.ts';
+import { readSegmentHeaders } from '../segment/open-segment.ts';
+
+/** The end of a segment holds its directory and block table, which are needed first. */
+const tailBytes = 64 << 10;
+
+export interface BucketSegmentsModules {
+  readonly store: ObjectStore;
+  readonly cache: ObjectCache;
+}
+
+export class BucketSegments implements SegmentFiles {
+  readonly #folder: string;
+  readonly #modules: BucketSegmentsModules;
+
+  constructor(dataset: string, modules: BucketSegmentsModules) {
+    this.#folder = `${dataset}/segments`;
+    this.#modules = modules;
+  }
+
+  path(segment: SealedSegment): string {
+    return this.#cached(segment).place.path;
+  }
+
+  remote(segment: SealedSegment): RemoteSegment {
+    const cached = this.#cached(segment);
+    return { place: cached.place, fetch: (ranges) => cached.fetch(ranges) };
+  }
+
+  /** Reads a whole segment from the store and verifies it by the checksum in its name. */
+  async read(segment: SealedSegment): Promise<Uint8Array> {
+    const bytes = await this.#modules.store.get(this.keyOf(segment));
+    const isSame = bytes.length === segment.byteLength && crc32(bytes) === checksumOf(segment);
+    if (!isSame) throw new CodedError('segment-damaged', { segment: segment.id });
+    return bytes;
+  }
+
+  async readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {
+    const cached = this.#cached(segment);
+    const { byteLength: length } = segment;
+    await cached.fetch([
+      { start: 0, end: 1 },
+      { start: Math.max(0, length - tailBytes), end: length },
+    ]);
+    const read = (offset: number, count: number) => cached.read(offset, count);
+    return readSegmentHeaders({ length, read });
+  }
+
+  /**
+   * Uploads a segment. The store verifies its checksum, and the length is read back, before the caller commits and so
+   * names it.
+   */
+  async write(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<SealedSegment> {
+    const segment = describeBuilt(built, headers);
+    await this.upload(segment, Buffer.concat(built.parts));
+    await this.#cached(segment).admit(built.parts);
+    for (const { buffer } of built.parts) discard(new Uint8Array(buffer));
+    return segment;
+  }
+
+  async upload(segment: SealedSegment, bytes: Uint8Array): Promise<void> {
+    const { store } = this.#modules;
+    await store.put(this.keyOf(segment), bytes);
+    const stored = await store.head(this.keyOf(segment));
+    if (stored?.byteLength === bytes.length) return;
+    throw new CodedError('store-upload-differs', { segment: segment.id });
+  }
+
+  /** The collector of the bucket leaves new objects alone for hours, so nothing has to be protected here. */
+  settle(): void {}
+
+  async collect(needed: ReadonlySet<string>): Promise<void> {
+    for (const name of this.#modules.cache.names()) {
+      if (!needed.has(name)) this.#modules.cache.remove(name);
+    }
+  }
+
+  /** Forgets the local copy of a segment, so that the next read fetches it again. */
+  evict(segment: SealedSegment): void {
+    this.#cached(segment).evict();
+  }
+
+  /** Verifies the object in the store. If it is right, the local copy is replaced by it. */
+  async repair(segment: SealedSegment): Promise<void> {
+    const bytes = await this.read(segment);
+    this.evict(segment);
+    await this.#cached(segment).admit([bytes]);
+  }
+
+  keyOf({ id }: SealedSegment): string {
+    return `${this.#folder}/${id}`;
+  }
+
+  #cached(segment: SealedSegment): CachedObject {
+    return this.#modules.cache.use(segment.id, this.keyOf(segment), segment.byteLength);
+  }
+}
+
+/** A segment's name ends with the checksum of its content. */
+export function checksumOf({ id }: SealedSegment): number {
+  return Number.parseInt(/-([0-9a-f]{8})\.segment$/.exec(id)?.[1] ?? '', 16);
+}

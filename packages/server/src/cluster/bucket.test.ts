@@ -1,0 +1,184 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { createDataset, datasetExists } from '../dataset/create-dataset.ts';
+import { Dataset } from '../dataset/dataset.ts';
+import { mergeInProcess } from '../dataset/testing/merge-in-process.ts';
+import { MemoryStore } from '../object-store/testing/memory-store.ts';
+import { SimFs } from '../storage/testing/sim-fs.ts';
+import { type Bucket, openBucket } from './bucket.ts';
+import { collectBucket } from './collect-bucket.ts';
+import { ManifestKeeper } from './manifest-keeper.ts';
+import { claimFolder } from './own-folder.ts';
+import { datasetName, readAll, refAt, runOf } from './testing/member.ts';
+import { DamageWatch } from './watch-damage.ts';
+
+const folder = `data/${datasetName}`;
+const hour = 3_600_000;
+let cacheFolder: string;
+let store: MemoryStore;
+let bucket: Bucket;
+
+beforeEach(async () => {
+  cacheFolder = mkdtempSync(join(tmpdir(), 'sluice-bucket-'));
+  store = new MemoryStore();
+  const options = { dataset: datasetName, cacheFolder, cacheBytesMax: 1 << 30, requestCountMax: 4 };
+  bucket = await openBucket(options, { store, clock: systemClock });
+});
+afterEach(() => rmSync(cacheFolder, { recursive: true }));
+
+async function open(fs: SimFs, writer = 'first') {
+  const owned = await claimFolder(folder, bucket, { fs, newWriter: () => writer });
+  const damage = new DamageWatch(bucket.segments);
+  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
+  if (!(await datasetExists(folder, fs))) {
+    const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
+    await createDataset(
+      folder,
+      { name: datasetName, aliases: [], votes: 'drop', ...rest },
+      modules,
+    );
+  }
+  const dataset = await Dataset.open(
+    { folder, realTime: true, limits: { sealBlockCount: 4 } },
+    { ...modules, segments: bucket.segments, onDamage: (one) => damage.report(one) },
+  );
+  const keeper = new ManifestKeeper(owned, { dataset, log: bucket.log, clock: systemClock });
+  return { dataset, keeper, damage, owned };
+}
+
+async function grow(dataset: Dataset, last: number): Promise<void> {
+  const head = dataset.snapshot().head?.number;
+  if (head === undefined) await dataset.commit([{ kind: 'create', anchor: refAt(9) }]);
+  await dataset.commit([{ kind: 'extend', blocks: runOf((head ?? 9) + 1, last) }]);
+  await dataset.commit([{ kind: 'finalize', block: refAt(last) }]);
+  while (await dataset.seal());
+}
+
+test('default: a machine that lost its disk goes on from the newest manifest', async () => {
+  const { dataset, keeper } = await open(new SimFs());
+  await grow(dataset, 20);
+  await keeper.advance();
+  const sealed = (await readAll(dataset)).filter(({ header }) => header.number <= 17);
+  await dataset.close();
+  const again = await open(new SimFs(), 'second');
+  expect(again.dataset.snapshot()).toMatchObject({
+    start: 10,
+    head: refAt(17),
+    finalized: refAt(17),
+  });
+  expect(await readAll(again.dataset)).toEqual(sealed);
+  await grow(again.dataset, 25);
+  await again.keeper.advance();
+  // The first one, if it still ran, could not advance the manifest any more.
+  await dataset.close();
+  await expect(keeper.advance()).resolves.toBeUndefined();
+  expect((await bucket.log.readLatest())?.writer).toBe('second');
+});
+
+test('error: store-fenced: of two writers of one manifest one stops', async () => {
+  const one = await open(new SimFs(), 'one');
+  await grow(one.dataset, 20);
+  await one.keeper.advance();
+  const two = await open(new SimFs(), 'two');
+  await grow(two.dataset, 25);
+  await two.keeper.advance();
+  await grow(one.dataset, 30);
+  await expect(one.keeper.advance()).rejects.toMatchObject({ code: 'store-fenced' });
+  expect((await bucket.log.readLatest())?.writer).toBe('two');
+});
+
+test('error: store-owned: a folder whose bucket another folder has taken over is refused', async () => {
+  const fs = new SimFs();
+  const one = await open(fs, 'one');
+  await grow(one.dataset, 20);
+  await one.keeper.advance();
+  await one.dataset.close();
+  const two = await open(new SimFs(), 'two');
+  await grow(two.dataset, 25);
+  await two.keeper.advance();
+  await expect(open(fs, 'one')).rejects.toMatchObject({ code: 'store-owned' });
+});
+
+test('behavior: an upload that fails changes nothing, and is repeated', async () => {
+  const { dataset, keeper } = await open(new SimFs());
+  store.isDown = true;
+  await expect(grow(dataset, 20)).rejects.toMatchObject({ code: 'store-unreachable' });
+  expect(dataset.snapshot().segments).toEqual([]);
+  store.isDown = false;
+  while (await dataset.seal());
+  await keeper.advance();
+  const latest = await bucket.log.readLatest();
+  expect(latest?.chain.segments).toHaveLength(2);
+  for (const segment of latest?.chain.segments ?? []) {
+    expect(await store.head(bucket.segments.keyOf(segment))).toMatchObject({
+      byteLength: segment.byteLength,
+    });
+  }
+});
+
+test('behavior: wrong bytes are found, the copy is evicted, and the alarm ends when the store is right', async () => {
+  const { dataset, damage } = await open(new SimFs());
+  await grow(dataset, 20);
+  const [segment] = dataset.snapshot().segments;
+  if (segment === undefined) throw new Error('no segment');
+  bucket.segments.evict(segment);
+  store.distort = (_, bytes) => bytes.fill(3);
+  await expect(bucket.segments.readHeaders(segment)).rejects.toMatchObject({
+    code: expect.stringMatching(/^segment-/),
+  });
+  dataset.reportDamage(segment, 'wrong bytes');
+  expect(dataset.alarms.has('segment-damaged')).toBe(true);
+  const stop = new AbortController();
+  const watching = damage.run(
+    dataset,
+    {
+      ...systemClock,
+      sleep: async () => {
+        store.distort = (_, bytes) => bytes;
+      },
+    },
+    stop.signal,
+  );
+  await vi.waitUntil(() => !dataset.alarms.has('segment-damaged'));
+  expect(await bucket.segments.readHeaders(segment)).toHaveLength(4);
+  stop.abort();
+  await watching;
+});
+
+test('behavior: only what no recent manifest and no lease needs is collected', async () => {
+  const { dataset, keeper } = await open(new SimFs());
+  const limits = { graceMs: hour, manifestCountMin: 1 };
+  const collect = () =>
+    collectBucket(datasetName, { store, log: bucket.log, nowUnixMs: store.unixMs }, limits);
+  store.unixMs = 100 * hour;
+  await grow(dataset, 29);
+  await keeper.advance();
+  const [first] = dataset.snapshot().segments;
+  if (first === undefined) throw new Error('no segment');
+  const key = bucket.segments.keyOf(first);
+  store.unixMs += hour;
+  await store.put(`${datasetName}/leases/reader`, new TextEncoder().encode('{"ageMs":1000}'));
+  store.unixMs += 100;
+  await dataset.trim({ kind: 'blocks', count: 8 });
+  await keeper.advance();
+  await store.put(`${datasetName}/segments/unnamed`, new Uint8Array(1));
+  expect(await collect()).toEqual({ manifests: 0, objects: 0 });
+  // The grace is over, but the reader has renewed its lease on the older state.
+  store.unixMs += 2 * hour;
+  const lease = JSON.stringify({ ageMs: 2 * hour + 1_000 });
+  await store.put(`${datasetName}/leases/reader`, new TextEncoder().encode(lease));
+  await collect();
+  expect(await store.head(key)).toBeDefined();
+  // The reader is gone, and so is its lease after a while.
+  store.unixMs += hour;
+  expect(await collect()).toMatchObject({ manifests: 1 });
+  expect(await store.head(key)).toBeUndefined();
+  expect(await store.head(`${datasetName}/segments/unnamed`)).toBeUndefined();
+  expect(await bucket.log.listNumbers()).toEqual([2]);
+  for (const segment of dataset.snapshot().segments) {
+    expect(await store.head(bucket.segments.keyOf(segment))).toBeDefined();
+  }
+});

@@ -1,0 +1,31 @@
+import type { Clock } from '../base/clock.ts';
+import { ObjectCache } from '../object-store/object-cache.ts';
+import type { ObjectStore } from '../object-store/object-store.ts';
+import { ManifestLog } from './bucket-manifest.ts';
+import { BucketSegments } from './bucket-segments.ts';
+
+export interface BucketOptions {
+  readonly dataset: string;
+  readonly cacheFolder: string;
+  readonly cacheBytesMax: number;
+  readonly requestCountMax: number;
+}
+
+/** The part of an object store that belongs to one dataset, with the cache in front of it. */
+export interface Bucket {
+  readonly dataset: string;
+  readonly store: ObjectStore;
+  readonly cache: ObjectCache;
+  readonly segments: BucketSegments;
+  readonly log: ManifestLog;
+}
+
+export async function openBucket(
+  { dataset, cacheFolder, cacheBytesMax, requestCountMax }: BucketOptions,
+  { store, clock }: { readonly store: ObjectStore; readonly clock: Clock },
+): Promise<Bucket> {
+  const limits = { folder: cacheFolder, bytesMax: cacheBytesMax, requestCountMax };
+  const cache = await ObjectCache.open(limits, { store, clock });
+  const segments = new BucketSegments(dataset, { store, cache });
+  return { dataset, store, cache, segments, log: new ManifestLog(store, dataset) };
+}

@@ -1,0 +1,134 @@
+/**
+ * A message of the feed.
+ *
+ *   length of the head u32 · head, JSON · payloads
+ *   head   { commits, payloads: [[length, crc] | key, …] }
+ *
+ * In the commits, the payload of a block is its place in the list. A payload that does not fit the message is an object
+ * of the store, and the list has its key. Place -1 is a block that every state at this sequence already has.
+ */
+import { crc32 } from 'node:zlib';
+import { assert } from '../base/assert.ts';
+import { CodedError } from '../base/errors.ts';
+import type { HotBlock } from '../chain/chain-snapshot.ts';
+import type { NewBlock, NewChange } from '../dataset/chain-writer.ts';
+import { type Commit, decodeCommits, encodeCommits } from '../dataset/state-codec.ts';
+import type { BlockHeader } from '../ledger/block.ts';
+import type { Payload } from '../storage/journal.ts';
+
+export interface OutgoingMessage {
+  readonly bytes: Uint8Array;
+  /** The blocks whose bytes the message carries or names, in order. */
+  readonly blocks: readonly BlockHeader[];
+}
+
+/** Stores a large payload elsewhere and returns its key. */
+export type StoreBlock = (header: BlockHeader, bytes: Uint8Array) => Promise<string>;
+export type LoadBlock = (key: string) => Promise<Uint8Array>;
+
+type PayloadEntry = readonly [length: number, crc: number] | string;
+
+/** The head of a message is small beside the payloads; so much stays free for it. */
+const headBytesMax = 128 << 10;
+
+export async function encodeMessage(
+  commits: readonly Commit[],
+  payloads: readonly Payload[],
+  { bytesMax, store }: { readonly bytesMax: number; readonly store: StoreBlock },
+): Promise<OutgoingMessage> {
+  const places = new Map(payloads.map(({ id }, place) => [id, place]));
+  const headers = new Map<number, BlockHeader>();
+  const placed = commits.map((commit) =>
+    commit.map((change) => {
+      if (!('blocks' in change)) return change;
+      const blocks = change.blocks.map(({ header, payload }): HotBlock => {
+        const place = places.get(payload) ?? -1;
+        if (place >= 0) headers.set(place, header);
+        return { header, payload: place };
+      });
+      return { ...change, blocks };
+    }),
+  );
+  const blocks = payloads.map((_, place) => {
+    const header = headers.get(place);
+    assert(header !== undefined, 'every payload belongs to a block of its commit');
+    return header;
+  });
+  const stored = chooseStored(payloads, bytesMax - headBytesMax);
+  const entries: PayloadEntry[] = [];
+  const carried: Uint8Array[] = [];
+  for (const [place, { bytes }] of payloads.entries()) {
+    if (stored.has(place)) entries.push(await store(blocks[place] as BlockHeader, bytes));
+    else {
+      entries.push([bytes.length, crc32(bytes)]);
+      carried.push(bytes);
+    }
+  }
+  const text = `{"commits":${encodeCommits(placed)},"payloads":${JSON.stringify(entries)}}`;
+  const head = new TextEncoder().encode(text);
+  const length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, head.length, true);
+  const bytes = Buffer.concat([length, head, ...carried]);
+  if (bytes.length > bytesMax)
+    throw new CodedError('feed-message-too-large', { bytes: bytes.length });
+  return { bytes, blocks };
+}
+
+/** Chooses the payloads that go elsewhere: the largest, until the others fit. */
+function chooseStored(payloads: readonly Payload[], bytesMax: number): Set<number> {
+  const stored = new Set<number>();
+  let total = payloads.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  const bySize = [...payloads.keys()].sort(
+    (a, b) => (payloads[b]?.bytes.length ?? 0) - (payloads[a]?.bytes.length ?? 0),
+  );
+  for (const place of bySize) {
+    if (total <= bytesMax) break;
+    stored.add(place);
+    total -= payloads[place]?.bytes.length ?? 0;
+  }
+  return stored;
+}
+
+export interface IncomingMessage {
+  readonly commits: readonly (readonly NewChange[])[];
+  /** The blocks that the message carries or names, by place. */
+  readonly blocks: readonly NewBlock[];
+}
+
+export async function decodeMessage(bytes: Uint8Array, load: LoadBlock): Promise<IncomingMessage> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const headEnd = 4 + view.getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, headEnd))) as {
+    commits: unknown;
+    payloads: PayloadEntry[];
+  };
+  const payloads: Uint8Array[] = [];
+  let at = headEnd;
+  for (const entry of head.payloads) {
+    if (typeof entry === 'string') {
+      payloads.push(await load(entry));
+      continue;
+    }
+    const [length, crc] = entry;
+    // A copy of its own, because the dataset frees the buffer when it no longer needs it.
+    const payload = new Uint8Array(bytes.subarray(at, at + length));
+    if (payload.length !== length || crc32(payload) !== crc) {
+      throw new CodedError('feed-message-damaged');
+    }
+    payloads.push(payload);
+    at += length;
+  }
+  const blocks: NewBlock[] = [];
+  const commits = decodeCommits(head.commits).map((commit) =>
+    commit.map((change): NewChange => {
+      if (!('blocks' in change)) return change;
+      const own = change.blocks.map(({ header, payload }) => {
+        const block = { header, bytes: payloads[payload] ?? new Uint8Array(0) };
+        if (payload >= 0) blocks[payload] = block;
+        return block;
+      });
+      return { ...change, blocks: own };
+    }),
+  );
+  return { commits, blocks };
+}

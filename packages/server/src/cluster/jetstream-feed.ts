@@ -1,0 +1,253 @@
+/** The feed as a stream of NATS JetStream, and the lease as a key with a time to live in a JetStream bucket. */
+import {
+  DeliverPolicy,
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  RetentionPolicy,
+  StorageType,
+  type StreamInfo,
+} from '@nats-io/jetstream';
+import { type KV, Kvm } from '@nats-io/kv';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { Clock } from '../base/clock.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
+import type { Feed, FeedMessage, Lease } from './feed.ts';
+import { KvLease } from './kv-lease.ts';
+
+export interface JetStreamFeedOptions {
+  readonly dataset: string;
+  readonly servers: readonly string[];
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+  readonly token?: string | undefined;
+  readonly replicas: number;
+  readonly bytesMax: number;
+  readonly leaseMs: number;
+}
+
+/** An acknowledgement takes milliseconds; an election of a new leader among the servers takes a second or two. */
+const publishMsMax = 3_000;
+const requestMsMax = 3_000;
+const connectMsMax = 3_000;
+const reconnectWaitMs = 250;
+/** Messages that wait in this process to be applied. */
+const pendingBytesMax = 16 << 20;
+const wrongLastSequence: ReadonlySet<number> = new Set([10_071, 10_164]);
+/** Codes of a stream that has reached its limit of bytes. */
+const streamFull: ReadonlySet<number> = new Set([10_047, 10_077]);
+/** The rest of a stream is for the messages that let it shrink. */
+const fullShare = 0.9;
+const streamMissing = 10_059;
+
+export class JetStreamFeed implements Feed {
+  readonly #options: JetStreamFeedOptions;
+  readonly #clock: Clock;
+  readonly #connection: NatsConnection;
+  readonly #client: JetStreamClient;
+  readonly #manager: JetStreamManager;
+  #leases: KV | undefined;
+  /** The size of the stream: as last reported, and what was published since. */
+  #bytes = 0;
+
+  private constructor(
+    options: JetStreamFeedOptions,
+    clock: Clock,
+    connection: NatsConnection,
+    manager: JetStreamManager,
+  ) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#connection = connection;
+    this.#client = jetstream(connection, { timeout: requestMsMax });
+    this.#manager = manager;
+  }
+
+  /** Connects, and creates the stream of the dataset if it does not exist. */
+  static async open(
+    options: JetStreamFeedOptions,
+    { clock }: { clock: Clock },
+  ): Promise<JetStreamFeed> {
+    const connection = await connectTo(options);
+    try {
+      const manager = await jetstreamManager(connection, {
+        timeout: requestMsMax,
+        checkAPI: false,
+      });
+      const feed = new JetStreamFeed(options, clock, connection, manager);
+      await feed.#createStream();
+      return feed;
+    } catch (error) {
+      await connection.close();
+      throw toCoded(error, 'open');
+    }
+  }
+
+  /** What a message may have, less the headers that the client adds. */
+  get messageBytesMax(): number {
+    return (this.#connection.info?.max_payload ?? 1 << 20) - 1_024;
+  }
+
+  get isNearlyFull(): boolean {
+    return this.#bytes > this.#options.bytesMax * fullShare;
+  }
+
+  async readLastSequence(): Promise<number> {
+    const { state } = await this.readInfo();
+    return state.last_seq;
+  }
+
+  async readInfo(): Promise<StreamInfo> {
+    try {
+      const info = await this.#manager.streams.info(this.#stream);
+      this.#bytes = info.state.bytes;
+      return info;
+    } catch (error) {
+      throw toCoded(error, 'info');
+    }
+  }
+
+  async publish(bytes: Uint8Array, expectedSequence: number): Promise<number> {
+    try {
+      const ack = await this.#client.publish(this.#subject, bytes, {
+        expect: { streamName: this.#stream, lastSequence: expectedSequence },
+        timeout: publishMsMax,
+        // A message that was stored although its acknowledgement was lost is found by reading, never by sending again.
+        retries: 0,
+      });
+      this.#bytes += bytes.length;
+      return ack.seq;
+    } catch (error) {
+      throw toCoded(error, 'publish');
+    }
+  }
+
+  async *read(firstSequence: number, signal: AbortSignal): AsyncGenerator<FeedMessage> {
+    const { state } = await this.readInfo();
+    if (state.first_seq > firstSequence && state.last_seq >= firstSequence) {
+      throw new CodedError('feed-gap', { wanted: firstSequence, first: state.first_seq });
+    }
+    let next = firstSequence;
+    try {
+      const consumer = await this.#client.consumers.get(this.#stream, {
+        deliver_policy: DeliverPolicy.StartSequence,
+        opt_start_seq: firstSequence,
+        inactive_threshold: 60_000,
+      });
+      const messages = await consumer.consume({ max_bytes: pendingBytesMax });
+      const stop = () => messages.stop();
+      signal.addEventListener('abort', stop, { once: true });
+      try {
+        if (signal.aborted) return;
+        for await (const { seq, data } of messages) {
+          if (seq < next) continue;
+          if (seq > next) throw new CodedError('feed-gap', { wanted: next, first: seq });
+          next = seq + 1;
+          yield { sequence: seq, bytes: data };
+          if (signal.aborted) return;
+        }
+      } finally {
+        signal.removeEventListener('abort', stop);
+        await messages.close().catch(() => undefined);
+      }
+    } catch (error) {
+      throw toCoded(error, 'read');
+    }
+  }
+
+  async purgeBelow(sequence: number): Promise<void> {
+    try {
+      await this.#manager.streams.purge(this.#stream, { seq: sequence });
+    } catch (error) {
+      throw toCoded(error, 'purge');
+    }
+    await this.readInfo();
+  }
+
+  async acquireLease(holder: string, signal: AbortSignal): Promise<Lease | undefined> {
+    const { leaseMs, dataset } = this.#options;
+    const kv = await this.#openLeases();
+    return KvLease.acquire({ key: dataset, holder, leaseMs }, { kv, clock: this.#clock }, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  get #stream(): string {
+    return `sluice-${this.#options.dataset}`;
+  }
+
+  get #subject(): string {
+    return `sluice.${this.#options.dataset}`;
+  }
+
+  async #createStream(): Promise<void> {
+    try {
+      await this.#manager.streams.info(this.#stream);
+      return;
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError) || error.code !== streamMissing) throw error;
+    }
+    await this.#manager.streams.add({
+      name: this.#stream,
+      subjects: [this.#subject],
+      storage: StorageType.File,
+      retention: RetentionPolicy.Limits,
+      // A full stream refuses new messages. To discard old ones would lose blocks that are not sealed yet.
+      discard: DiscardPolicy.New,
+      num_replicas: this.#options.replicas,
+      max_bytes: this.#options.bytesMax,
+      deny_delete: true,
+    });
+  }
+
+  async #openLeases(): Promise<KV> {
+    const { leaseMs, replicas } = this.#options;
+    try {
+      this.#leases ??= await new Kvm(this.#client).create('sluice-leases', {
+        ttl: leaseMs,
+        replicas,
+        history: 1,
+        storage: StorageType.File,
+      });
+      return this.#leases;
+    } catch (error) {
+      throw toCoded(error, 'open leases');
+    }
+  }
+}
+
+async function connectTo(options: JetStreamFeedOptions): Promise<NatsConnection> {
+  const { servers, user, password, token } = options;
+  try {
+    return await connect({
+      servers: [...servers],
+      ...(user === undefined ? {} : { user }),
+      ...(password === undefined ? {} : { pass: password }),
+      ...(token === undefined ? {} : { token }),
+      name: `sluice ${options.dataset}`,
+      timeout: connectMsMax,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: reconnectWaitMs,
+      pingInterval: 5_000,
+      maxPingOut: 2,
+    });
+  } catch (error) {
+    throw toCoded(error, 'connect');
+  }
+}
+
+function toCoded(error: unknown, operation: string): CodedError {
+  if (isCodedError(error)) return error;
+  if (error instanceof JetStreamApiError) {
+    const { code } = error;
+    if (wrongLastSequence.has(code)) return new CodedError('feed-fenced', {}, { cause: error });
+    if (streamFull.has(code)) return new CodedError('feed-full', {}, { cause: error });
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return new CodedError('feed-unreachable', { operation, reason }, { cause: error });
+}

@@ -1,0 +1,55 @@
+/**
+ * A dataset of one machine whose segments are in a bucket: the journal is on the local disk, as without a bucket, and
+ * the manifests in the bucket follow it. A machine that lost its disk starts again from the newest manifest.
+ */
+import { CodedError } from '../base/errors.ts';
+import { datasetExists } from '../dataset/create-dataset.ts';
+import { restoreDataset } from '../dataset/restore-dataset.ts';
+import { readStoredDataset } from '../dataset/stored-dataset.ts';
+import type { Fs } from '../storage/fs.ts';
+import type { Bucket } from './bucket.ts';
+import { type BucketManifest, sealedPart } from './bucket-manifest.ts';
+import { readFolderOwner, writeFolderOwner } from './folder-owner.ts';
+
+export interface OwnedFolder {
+  readonly writer: string;
+  /** The number of the newest manifest, 0 if there is none. */
+  readonly number: number;
+}
+
+/**
+ * Makes the folder of a dataset fit its bucket before it is opened: restores it from the newest manifest if it does not
+ * exist, and refuses if another folder writes the bucket. `newWriter` names this folder if it has no name yet.
+ */
+export async function claimFolder(
+  folder: string,
+  bucket: Bucket,
+  { fs, newWriter }: { readonly fs: Fs; readonly newWriter: () => string },
+): Promise<OwnedFolder> {
+  const latest = await bucket.log.readLatest();
+  const owner = await readFolderOwner(folder, fs);
+  const number = latest?.number ?? 0;
+  if (await datasetExists(folder, fs)) {
+    const isOurs =
+      owner?.kind === 'folder' && (latest === undefined || latest.writer === owner.writer);
+    if (isOurs) return { writer: owner.writer, number };
+    if (owner !== undefined || latest !== undefined) {
+      throw new CodedError('store-owned', { dataset: bucket.dataset, manifest: number });
+    }
+    await checkNoSegments(folder, bucket.dataset, fs);
+  } else if (latest !== undefined) await restore(folder, latest, fs);
+  const writer = newWriter();
+  await fs.makeFolder(folder);
+  await writeFolderOwner(folder, { kind: 'folder', writer }, fs);
+  return { writer, number };
+}
+
+async function restore(folder: string, { chain, dataset }: BucketManifest, fs: Fs): Promise<void> {
+  await restoreDataset(folder, { manifest: dataset, chain: sealedPart(chain) }, { fs });
+}
+
+/** Segments in the folder would not be found any more. */
+async function checkNoSegments(folder: string, dataset: string, fs: Fs): Promise<void> {
+  const { snapshot } = await readStoredDataset(folder, fs);
+  if (snapshot.segments.length > 0) throw new CodedError('store-manifest-missing', { dataset });
+}

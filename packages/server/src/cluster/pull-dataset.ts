@@ -1,0 +1,53 @@
+import { crc32 } from 'node:zlib';
+import { CodedError, isCodedError } from '../base/errors.ts';
+import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import { datasetExists } from '../dataset/create-dataset.ts';
+import { restoreDataset } from '../dataset/restore-dataset.ts';
+import { type Fs, readWholeFile, removeIfExists, writeFileAtomically } from '../storage/fs.ts';
+import type { Bucket } from './bucket.ts';
+import { sealedPart } from './bucket-manifest.ts';
+import { checksumOf } from './bucket-segments.ts';
+import type { TransferModules } from './push-dataset.ts';
+
+/** No dataset name has this suffix, so a folder that is being filled is never taken for a dataset. */
+const partialSuffix = '.pulled';
+
+/** Copies the sealed blocks of a bucket to a new folder. A pull that was stopped goes on with the segments it has. */
+export async function pullDataset(
+  folder: string,
+  bucket: Bucket,
+  { fs, onPart, signal }: Pick<TransferModules, 'fs' | 'onPart' | 'signal'>,
+): Promise<{ readonly segments: number }> {
+  if (await datasetExists(folder, fs)) throw new CodedError('dataset-exists', { folder });
+  const latest = await bucket.log.readLatest();
+  if (latest === undefined) {
+    throw new CodedError('store-manifest-missing', { dataset: bucket.dataset });
+  }
+  const partial = `${folder}${partialSuffix}`;
+  await fs.makeFolder(`${partial}/segments`);
+  const chain = sealedPart(latest.chain);
+  for (const segment of chain.segments) {
+    if (signal.aborted) throw new CodedError('cli-interrupted');
+    if (!(await hasSegment(`${partial}/segments`, segment, fs))) {
+      const bytes = await bucket.segments.read(segment);
+      await writeFileAtomically(fs, `${partial}/segments`, segment.id, [bytes]);
+    }
+    onPart(segment.blockCount, segment.byteLength);
+  }
+  await fs.removeFolder(`${partial}/journal`);
+  await removeIfExists(fs, `${partial}/manifest.json`);
+  await restoreDataset(partial, { manifest: latest.dataset, chain }, { fs });
+  await fs.rename(partial, folder);
+  await fs.syncFolder(folder.slice(0, Math.max(folder.lastIndexOf('/'), 1)));
+  return { segments: chain.segments.length };
+}
+
+async function hasSegment(folder: string, segment: SealedSegment, fs: Fs): Promise<boolean> {
+  try {
+    const bytes = await readWholeFile(fs, `${folder}/${segment.id}`);
+    return bytes.length === segment.byteLength && crc32(bytes) === checksumOf(segment);
+  } catch (error) {
+    if (isCodedError(error, 'storage-missing')) return false;
+    throw error;
+  }
+}

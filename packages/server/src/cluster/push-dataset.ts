@@ -1,0 +1,91 @@
+import { assert } from '../base/assert.ts';
+import { CodedError } from '../base/errors.ts';
+import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
+import type { BuiltSegment } from '../dataset/merge/built-segment.ts';
+import type { SegmentSequence } from '../dataset/merge/merge-thread.ts';
+import { describeBuilt } from '../dataset/segment-store.ts';
+import { readStoredDataset, type StoredDataset } from '../dataset/stored-dataset.ts';
+import { type Fs, readWholeFile } from '../storage/fs.ts';
+import type { Bucket } from './bucket.ts';
+import { sealedPart } from './bucket-manifest.ts';
+import { readFolderOwner, writeFolderOwner } from './folder-owner.ts';
+
+export interface TransferModules {
+  readonly fs: Fs;
+  readonly merge: (segments: SegmentSequence) => Promise<BuiltSegment>;
+  readonly newWriter: () => string;
+  /** Called for each segment with its number of blocks and bytes. */
+  readonly onPart: (blockCount: number, byteLength: number) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface PushSummary {
+  readonly segments: number;
+  readonly manifest: number;
+  /** Blocks that are not final yet and stay behind. */
+  readonly leftBlocks: number;
+}
+
+/**
+ * Copies the finalized blocks of a dataset's folder to a bucket. Segments that the bucket has are not sent again, so a
+ * push that was stopped goes on. The folder becomes the owner of the dataset in the bucket.
+ */
+export async function pushDataset(
+  folder: string,
+  bucket: Bucket,
+  modules: TransferModules,
+): Promise<PushSummary> {
+  const { fs, signal } = modules;
+  const latest = await bucket.log.readLatest();
+  const owner = await readFolderOwner(folder, fs);
+  if (latest !== undefined && latest.writer !== owner?.writer) {
+    throw new CodedError('store-owned', { dataset: bucket.dataset, manifest: latest.number });
+  }
+  const stored = await readStoredDataset(folder, fs);
+  const { snapshot } = stored;
+  const objects = await bucket.store.list(`${bucket.dataset}/segments/`);
+  const sizes = new Map(objects.map(({ key, byteLength }) => [key, byteLength]));
+  for (const segment of snapshot.segments) {
+    if (signal.aborted) throw new CodedError('cli-interrupted');
+    if (sizes.get(bucket.segments.keyOf(segment)) !== segment.byteLength) {
+      const bytes = await readWholeFile(fs, `${folder}/segments/${segment.id}`);
+      await bucket.segments.upload(segment, bytes);
+    }
+    modules.onPart(segment.blockCount, segment.byteLength);
+  }
+  const last = await pushHot(stored, bucket, modules);
+  const chain = last === undefined ? snapshot : withSegment(snapshot, last);
+  const writer = owner?.writer ?? modules.newWriter();
+  const number = (latest?.number ?? 0) + 1;
+  const { manifest: dataset } = stored;
+  await writeFolderOwner(folder, { kind: 'folder', writer }, fs);
+  await bucket.log.create({ number, writer, dataset, chain: sealedPart(chain), feed: null });
+  const { length } = chain.segments;
+  return { segments: length, manifest: number, leftBlocks: chain.hot.length };
+}
+
+/** Uploads the finalized blocks of the journal as one segment. */
+async function pushHot(
+  { snapshot, readHotBlock }: StoredDataset,
+  bucket: Bucket,
+  { merge, onPart }: TransferModules,
+): Promise<SealedSegment | undefined> {
+  const finalized = snapshot.finalized?.number ?? -1;
+  const blocks = snapshot.hot.filter(({ header }) => header.number <= finalized);
+  if (blocks.length === 0) return undefined;
+  const payloads = await Promise.all(blocks.map((block) => readHotBlock(block)));
+  const built = await merge(payloads);
+  const segment = describeBuilt(
+    built,
+    blocks.map(({ header }) => header),
+  );
+  await bucket.segments.upload(segment, Buffer.concat(built.parts));
+  onPart(segment.blockCount, segment.byteLength);
+  return segment;
+}
+
+function withSegment(snapshot: ChainSnapshot, segment: SealedSegment): ChainSnapshot {
+  const hot = snapshot.hot.slice(segment.blockCount);
+  assert(hot.length + segment.blockCount === snapshot.hot.length, 'finalized blocks come first');
+  return { ...snapshot, segments: [...snapshot.segments, segment], hot };
+}

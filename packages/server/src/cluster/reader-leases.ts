@@ -1,0 +1,62 @@
+/**
+ * Leases of readers in the bucket: `<dataset>/leases/<reader>`. Each says since when the oldest state that the reader
+ * still uses is the newest one, so that the segments of that state are not removed. A lease that is not renewed expires.
+ */
+import type { Clock } from '../base/clock.ts';
+import { isCodedError } from '../base/errors.ts';
+import type { ObjectStore } from '../object-store/object-store.ts';
+
+/** A reader that is silent for so long has died, or is cut off from the bucket and could not read from it anyway. */
+const leaseMsMax = 15 * 60_000;
+const renewEveryMs = 5 * 60_000;
+
+export interface ReaderLease {
+  readonly reader: string;
+  readonly sinceUnixMs: number;
+}
+
+export async function readLeases(
+  dataset: string,
+  { store, nowUnixMs }: { readonly store: ObjectStore; readonly nowUnixMs: number },
+): Promise<ReaderLease[]> {
+  const leases: ReaderLease[] = [];
+  for (const { key, modifiedUnixMs } of await store.list(`${dataset}/leases/`)) {
+    if (nowUnixMs - modifiedUnixMs > leaseMsMax) {
+      await store.remove(key);
+      continue;
+    }
+    const { ageMs } = JSON.parse(new TextDecoder().decode(await store.get(key))) as {
+      ageMs: number;
+    };
+    // The age is measured by the reader and the time by the store, so the two clocks are never compared.
+    leases.push({ reader: key, sinceUnixMs: modifiedUnixMs - ageMs });
+  }
+  return leases;
+}
+
+/** Renews the lease of a reader until the signal aborts, then removes it. */
+export async function keepLease(
+  { dataset, reader }: { readonly dataset: string; readonly reader: string },
+  modules: {
+    readonly store: ObjectStore;
+    readonly clock: Clock;
+    /** Returns for how long the oldest state in use has been in use. */
+    readonly oldestAgeMs: () => number;
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, clock, oldestAgeMs } = modules;
+  const key = `${dataset}/leases/${reader}`;
+  const renew = async () => {
+    const text = JSON.stringify({ ageMs: oldestAgeMs() });
+    await store.put(key, new TextEncoder().encode(text));
+  };
+  const ignoreFault = (error: unknown) => {
+    if (!isCodedError(error)) throw error;
+  };
+  while (!signal.aborted) {
+    await renew().catch(ignoreFault);
+    await clock.sleep(renewEveryMs, signal);
+  }
+  await store.remove(key).catch(ignoreFault);
+}

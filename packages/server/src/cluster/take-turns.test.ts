@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { MemoryStore } from '../object-store/testing/memory-store.ts';
+import { takeTurns } from './take-turns.ts';
+import { type Member, refAt, runOf, startMember, stateOf } from './testing/member.ts';
+import { MemoryFeed } from './testing/memory-feed.ts';
+
+/** Lets a member compete; its work is to add blocks of its own until its turn ends. */
+function compete(
+  { replica }: Member,
+  name: string,
+  feed: MemoryFeed,
+  { stop, work }: { stop: AbortSignal; work: (turn: AbortSignal) => Promise<void> },
+) {
+  const modules = { replica, feed, clock: systemClock, work, onTurn: () => {}, onFault: () => {} };
+  return takeTurns(name, modules, stop);
+}
+
+const untilAborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+test('default: one writes and the others follow it; when it stops, the next goes on from its last block', async () => {
+  const world = { store: new MemoryStore(), feed: new MemoryFeed() };
+  const [one, two] = [await startMember(world), await startMember(world)];
+  const [stopOne, stopTwo] = [new AbortController(), new AbortController()];
+  const first = compete(one, 'one', world.feed, {
+    stop: stopOne.signal,
+    work: async (turn) => {
+      await one.dataset.commit([{ kind: 'create', anchor: refAt(9) }]);
+      await one.dataset.commit([{ kind: 'extend', blocks: runOf(10, 12) }]);
+      await untilAborted(turn);
+    },
+  });
+  while (two.dataset.snapshot().head?.number !== 12) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await two.replica.catchUp(stopTwo.signal);
+  }
+  const second = compete(two, 'two', world.feed, {
+    stop: stopTwo.signal,
+    work: async (turn) => {
+      await two.dataset.commit([{ kind: 'extend', blocks: runOf(13, 14) }]);
+      stopTwo.abort();
+      await untilAborted(turn);
+    },
+  });
+  stopOne.abort();
+  await Promise.all([first, second]);
+  await one.replica.catchUp(new AbortController().signal);
+  expect(one.dataset.snapshot().head).toEqual(refAt(14));
+  expect(stateOf(one.dataset)).toEqual(stateOf(two.dataset));
+  await Promise.all([one.close(), two.close()]);
+});

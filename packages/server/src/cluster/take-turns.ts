@@ -1,0 +1,86 @@
+/**
+ * The life of a process that may write: it follows the feed until it has the lease, catches up, leads until it loses the
+ * lease or is fenced, and then follows again.
+ */
+import type { Clock } from '../base/clock.ts';
+import { type CodedError, isCodedError } from '../base/errors.ts';
+import type { Feed, Lease } from './feed.ts';
+import type { Replica } from './replica.ts';
+
+export interface TakeTurnsModules {
+  readonly replica: Replica;
+  readonly feed: Feed;
+  readonly clock: Clock;
+  /** What a leader does. It ends soon after the signal aborts. */
+  readonly work: (signal: AbortSignal) => Promise<void>;
+  readonly onTurn: (isLeading: boolean) => void;
+  /** Called when a turn ended with an error. */
+  readonly onFault: (error: CodedError) => void;
+}
+
+const retryMs = 500;
+
+/** Runs until the signal aborts. `holder` names this process among the writers. */
+export async function takeTurns(
+  holder: string,
+  modules: TakeTurnsModules,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, onFault } = modules;
+  while (!signal.aborted) {
+    try {
+      const lease = await followUntilLeased(holder, modules, signal);
+      if (lease !== undefined) await lead(lease, modules, signal);
+    } catch (error) {
+      // Without the messages that are missing nothing can go on; a new start takes a newer manifest.
+      if (!isCodedError(error) || error.code === 'feed-gap') throw error;
+      onFault(error);
+      await clock.sleep(retryMs, signal);
+    }
+  }
+}
+
+async function followUntilLeased(
+  holder: string,
+  { replica, feed }: TakeTurnsModules,
+  signal: AbortSignal,
+): Promise<Lease | undefined> {
+  const stop = linked(signal);
+  const following = replica.follow(stop.signal);
+  try {
+    const acquiring = feed.acquireLease(holder, stop.signal);
+    // If following fails, the lease is not waited for.
+    acquiring.catch(() => undefined);
+    return await Promise.race([acquiring, following.then(() => undefined)]);
+  } finally {
+    stop.abort();
+    await following;
+  }
+}
+
+async function lead(lease: Lease, modules: TakeTurnsModules, signal: AbortSignal): Promise<void> {
+  const { replica, work, onTurn } = modules;
+  const turn = linked(signal);
+  const end = () => turn.abort();
+  lease.signal.addEventListener('abort', end, { once: true });
+  try {
+    await replica.catchUp(turn.signal);
+    if (turn.signal.aborted || lease.signal.aborted) return;
+    replica.lead(end);
+    onTurn(true);
+    await work(turn.signal);
+  } finally {
+    turn.abort();
+    replica.unlead();
+    onTurn(false);
+    await lease.release();
+  }
+}
+
+/** Returns a controller that also aborts with a signal. */
+function linked(signal: AbortSignal): AbortController {
+  const controller = new AbortController();
+  if (signal.aborted) controller.abort();
+  else signal.addEventListener('abort', () => controller.abort(), { signal: controller.signal });
+  return controller;
+}

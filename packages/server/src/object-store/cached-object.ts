@@ -1,0 +1,226 @@
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  read as readFile,
+  unlinkSync,
+  write as writeFile,
+} from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { assert } from '../base/assert.ts';
+import { CodedError } from '../base/errors.ts';
+import { dataSuffix, mapSuffix, writeMap } from './cache-map.ts';
+import type { CachedPlace } from './cached-range-file.ts';
+import type { Gate } from './gate.ts';
+import type { ByteRange, ObjectStore } from './object-store.ts';
+import { Presence } from './presence.ts';
+
+export interface CacheCounters {
+  requests: number;
+  fetchedBytes: number;
+  evictions: number;
+}
+
+export interface CachedObjectOptions {
+  readonly folder: string;
+  readonly name: string;
+  readonly byteLength: number;
+}
+
+export interface CachedObjectModules {
+  readonly store: ObjectStore;
+  readonly gate: Gate;
+  readonly counters: CacheCounters;
+  readonly onStored: (object: CachedObject, bytes: number) => void;
+  readonly onEvicted: (object: CachedObject, bytes: number) => void;
+}
+
+/** Evictions during a fetch make it start again. */
+const attemptCountMax = 8;
+
+const readAt = promisify(readFile);
+const writeAt = promisify(writeFile);
+
+/** One object of the cache: its file, and which ranges of it are there. */
+export class CachedObject {
+  /** Where the store has it. */
+  key = '';
+  readonly byteLength: number;
+  readonly #path: string;
+  readonly #modules: CachedObjectModules;
+  readonly #presence: Presence;
+  readonly #fetches = new Set<ByteRange & { readonly done: Promise<void> }>();
+  #descriptor: number | undefined;
+  #presentBytes = 0;
+
+  constructor(options: CachedObjectOptions, modules: CachedObjectModules) {
+    this.byteLength = options.byteLength;
+    this.#path = join(options.folder, options.name);
+    this.#modules = modules;
+    this.#presence = Presence.create(options.byteLength);
+  }
+
+  get presentBytes(): number {
+    return this.#presentBytes;
+  }
+
+  /** Returns where worker threads find it. The file exists from now on. */
+  get place(): CachedPlace {
+    this.#open();
+    const path = `${this.#path}${dataSuffix}`;
+    return { kind: 'cached', path, byteLength: this.byteLength, presence: this.#presence.buffer };
+  }
+
+  /** Resolves when the ranges are in the file. */
+  async fetch(ranges: readonly ByteRange[]): Promise<void> {
+    for (let attempt = 0; attempt < attemptCountMax; attempt++) {
+      const runs = this.#presence.planRuns(ranges);
+      if (runs.length === 0) return;
+      await Promise.all(runs.map((run) => this.#inProgress(run) ?? this.#start(run)));
+    }
+    throw new CodedError('cache-too-small');
+  }
+
+  /** Fetches ranges that will probably be needed, unless the store is busy already. A failure is left to the real read. */
+  prefetch(ranges: readonly ByteRange[]): void {
+    if (!this.#modules.gate.isBusy) this.fetch(ranges).catch(() => undefined);
+  }
+
+  async read(start: number, length: number): Promise<Uint8Array> {
+    const end = Math.min(start + length, this.byteLength);
+    for (let attempt = 0; attempt < attemptCountMax; attempt++) {
+      await this.fetch([{ start, end }]);
+      const { generation } = this.#presence;
+      if (!this.#presence.covers({ start, end })) continue;
+      const bytes = new Uint8Array(end - start);
+      await this.#guard(() => readAt(this.#open(), bytes, 0, bytes.length, start));
+      if (this.#presence.generation === generation) return bytes;
+    }
+    throw new CodedError('cache-too-small');
+  }
+
+  /** Stores the whole object, whose bytes the caller has verified. */
+  async admit(parts: readonly Uint8Array[]): Promise<void> {
+    const { generation } = this.#presence;
+    let at = 0;
+    for (const part of parts) {
+      await this.#write(part, at);
+      at += part.length;
+    }
+    assert(at === this.byteLength, 'an object is admitted whole');
+    if (this.#presence.generation === generation) this.#mark({ start: 0, end: at });
+  }
+
+  /** Forgets the content. Threads that read it meanwhile notice and fetch it again. */
+  evict(): void {
+    const bytes = this.#presentBytes;
+    this.#presence.clear();
+    this.#presentBytes = 0;
+    if (this.#descriptor !== undefined) {
+      ftruncateSync(this.#descriptor, 0);
+      ftruncateSync(this.#descriptor, this.byteLength);
+    }
+    this.#modules.onEvicted(this, bytes);
+  }
+
+  /** Takes over the map of an earlier process. */
+  restore(words: Int32Array): void {
+    this.#presence.words.set(words, 1);
+    this.#presentBytes = this.#presence.presentBytes;
+    this.#modules.onStored(this, this.#presentBytes);
+  }
+
+  saveMap(): void {
+    if (this.#descriptor === undefined) return;
+    const words = this.#presence.words.slice(1);
+    writeMap(`${this.#path}${mapSuffix}`, { byteLength: this.byteLength, words });
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
+  removeFiles(): void {
+    this.close();
+    for (const suffix of [dataSuffix, mapSuffix]) {
+      try {
+        unlinkSync(`${this.#path}${suffix}`);
+      } catch {
+        // It was never written.
+      }
+    }
+  }
+
+  #inProgress({ start, end }: ByteRange): Promise<void> | undefined {
+    for (const fetch of this.#fetches)
+      if (fetch.start < end && start < fetch.end) return fetch.done;
+    return undefined;
+  }
+
+  #start(run: ByteRange): Promise<void> {
+    const done = this.#modules.gate.pass(() => this.#fetchRun(run));
+    const fetch = { ...run, done };
+    this.#fetches.add(fetch);
+    const forget = () => this.#fetches.delete(fetch);
+    done.then(forget, forget);
+    return done;
+  }
+
+  async #fetchRun(run: ByteRange): Promise<void> {
+    const { store, counters } = this.#modules;
+    const { generation } = this.#presence;
+    const bytes = await store.get(this.key, run);
+    counters.requests++;
+    counters.fetchedBytes += bytes.length;
+    await this.#write(bytes, run.start);
+    // After an eviction the file may have been cut below what was just written.
+    if (this.#presence.generation === generation) this.#mark(run);
+  }
+
+  #mark(run: ByteRange): void {
+    const added = this.#presence.add(run);
+    this.#presentBytes += added;
+    this.#modules.onStored(this, added);
+  }
+
+  async #write(bytes: Uint8Array, offset: number): Promise<void> {
+    await this.#guard(async () => {
+      let written = 0;
+      while (written < bytes.length) {
+        const rest = bytes.length - written;
+        const result = await writeAt(this.#open(), bytes, written, rest, offset + written);
+        written += result.bytesWritten;
+      }
+    });
+  }
+
+  #open(): number {
+    if (this.#descriptor === undefined) {
+      const path = `${this.#path}${dataSuffix}`;
+      try {
+        this.#descriptor = openSync(path, 'a+');
+        closeSync(this.#descriptor);
+        this.#descriptor = openSync(path, 'r+');
+        ftruncateSync(this.#descriptor, this.byteLength);
+      } catch (error) {
+        throw cacheError(error);
+      }
+    }
+    return this.#descriptor;
+  }
+
+  async #guard(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      throw cacheError(error);
+    }
+  }
+}
+
+function cacheError(cause: unknown): CodedError {
+  const { code = 'unknown' } = cause as NodeJS.ErrnoException;
+  return new CodedError('cache-failed', { reason: code }, { cause });
+}

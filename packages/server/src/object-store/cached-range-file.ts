@@ -1,0 +1,93 @@
+/** Reads a cached object by range in a worker thread. Bytes that are not on the disk yet are fetched by another thread. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { CodedError } from '../base/errors.ts';
+import type { ByteRange } from './object-store.ts';
+import { Presence } from './presence.ts';
+
+/** Where a thread finds the cache file of an object. */
+export interface CachedPlace {
+  readonly kind: 'cached';
+  readonly path: string;
+  readonly byteLength: number;
+  readonly presence: SharedArrayBuffer;
+}
+
+/** A cache that evicts an object faster than it can be read is far too small. */
+const attemptCountMax = 16;
+/** If at least this share of a section is needed, all of it is fetched by one request. */
+const wholeShare = 0.25;
+
+export class CachedRangeFile {
+  readonly length: number;
+  readonly #descriptor: number;
+  readonly #presence: Presence;
+  readonly #fetchNow: (ranges: readonly ByteRange[]) => void;
+  #fetchedWhole: ByteRange[] = [];
+
+  /** `fetchNow` returns when the ranges are in the cache file, or throws. */
+  constructor(place: CachedPlace, fetchNow: (ranges: readonly ByteRange[]) => void) {
+    this.length = place.byteLength;
+    this.#descriptor = openSync(place.path, 'r');
+    this.#presence = new Presence(place.presence, place.byteLength);
+    this.#fetchNow = fetchNow;
+  }
+
+  read(offset: number, length: number): Uint8Array {
+    const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.length - offset)));
+    return bytes.subarray(0, this.readInto(offset, bytes));
+  }
+
+  readInto(offset: number, target: Uint8Array): number {
+    const range = { start: offset, end: Math.min(offset + target.length, this.length) };
+    for (let attempt = 0; attempt < attemptCountMax; attempt++) {
+      const { generation } = this.#presence;
+      if (!this.#presence.covers(range)) {
+        this.#fetchNow([range]);
+        continue;
+      }
+      const count = this.#readFile(offset, target.subarray(0, range.end - range.start));
+      // An eviction during the read may have put zeros into it.
+      if (this.#presence.generation === generation) return count;
+    }
+    throw new CodedError('cache-too-small');
+  }
+
+  /**
+   * Announces reads of parts of a section, so that they are fetched together. If they are a large share of the section,
+   * all of it is fetched.
+   */
+  expect(section: ByteRange, parts: readonly ByteRange[]): void {
+    const needed = parts.reduce((sum, { start, end }) => sum + end - start, 0);
+    const isWhole = needed >= (section.end - section.start) * wholeShare;
+    if (isWhole) this.#fetchedWhole.push(section);
+    const ranges = isWhole ? [section] : parts;
+    if (!ranges.every((range) => this.#presence.covers(range))) this.#fetchNow(ranges);
+  }
+
+  /** Returns the sections that were announced and needed as a whole since the last call. */
+  takeWholeSections(): readonly ByteRange[] {
+    const taken = this.#fetchedWhole;
+    this.#fetchedWhole = [];
+    return taken;
+  }
+
+  /** Returns those of the ranges that are not in the cache file. */
+  missing(ranges: readonly ByteRange[]): ByteRange[] {
+    return ranges.filter((range) => !this.#presence.covers(range));
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+
+  #readFile(offset: number, target: Uint8Array): number {
+    let filled = 0;
+    while (filled < target.length) {
+      const rest = target.length - filled;
+      const count = readSync(this.#descriptor, target, filled, rest, offset + filled);
+      if (count === 0) break;
+      filled += count;
+    }
+    return filled;
+  }
+}

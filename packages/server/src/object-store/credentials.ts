@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { CodedError } from '../base/errors.ts';
+
+export interface Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string | undefined;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Finds the credentials in the places that other tools use, the first of: the configuration, the environment
+ * (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN), the shared credentials file
+ * (AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials) with the profile of AWS_PROFILE.
+ */
+export function findCredentials(
+  configured: Partial<Credentials>,
+  environment: Environment,
+): Credentials {
+  const { accessKeyId, secretAccessKey } = configured;
+  if (accessKeyId !== undefined && secretAccessKey !== undefined) {
+    return { accessKeyId, secretAccessKey, sessionToken: configured.sessionToken };
+  }
+  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret } = environment;
+  if (id !== undefined && secret !== undefined) {
+    const sessionToken = environment['AWS_SESSION_TOKEN'];
+    return { accessKeyId: id, secretAccessKey: secret, sessionToken };
+  }
+  const file = environment['AWS_SHARED_CREDENTIALS_FILE'] ?? join(homedir(), '.aws', 'credentials');
+  const profile = environment['AWS_PROFILE'] ?? 'default';
+  const found = parseCredentialsFile(readText(file), profile);
+  if (found === undefined) throw new CodedError('store-credentials-missing', { profile });
+  return found;
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Parses the profiles of a shared credentials file: sections in brackets with lines `key = value`. */
+function parseCredentialsFile(text: string, profile: string): Credentials | undefined {
+  const values = new Map<string, string>();
+  let section = '';
+  for (const line of text.split(/\r?\n/)) {
+    const heading = /^\s*\[\s*([^\]]+?)\s*\]\s*$/.exec(line)?.[1];
+    if (heading !== undefined) section = heading;
+    const [, key, value] = /^\s*([\w]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+    if (section === profile && key !== undefined && value !== undefined) values.set(key, value);
+  }
+  const accessKeyId = values.get('aws_access_key_id');
+  const secretAccessKey = values.get('aws_secret_access_key');
+  if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;
+  return { accessKeyId, secretAccessKey, sessionToken: values.get('aws_session_token') };
+}

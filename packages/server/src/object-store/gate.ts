@@ -1,0 +1,28 @@
+/** Lets a limited number of operations run at the same time. The others wait in order. */
+export class Gate {
+  readonly #countMax: number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(countMax: number) {
+    this.#countMax = countMax;
+  }
+
+  get isBusy(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  async pass<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#running >= this.#countMax) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else this.#running++;
+    try {
+      return await work();
+    } finally {
+      // The place goes to the next one, so that the count stays.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ManualClock } from '../base/testing/manual-clock.ts';
+import { CachedRangeFile } from './cached-range-file.ts';
+import { ObjectCache } from './object-cache.ts';
+import { MemoryStore } from './testing/memory-store.ts';
+
+const megabyte = 1 << 20;
+let folder: string;
+let store: MemoryStore;
+let clock: ManualClock;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-cache-'));
+  store = new MemoryStore();
+  clock = new ManualClock();
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const open = (bytesMax = 100 * megabyte) =>
+  ObjectCache.open({ folder, bytesMax, requestCountMax: 4 }, { store, clock });
+
+async function put(name: string, byteLength = megabyte): Promise<Uint8Array> {
+  const bytes = new Uint8Array(byteLength);
+  for (let i = 0; i < byteLength; i++) bytes[i] = i * 7 + (i >> 9);
+  await store.put(name, bytes);
+  return bytes;
+}
+
+const gets = () => store.calls.filter((call) => call.startsWith('get')).length;
+
+test('default: ranges are fetched once, and near ones together', async () => {
+  const bytes = await put('a');
+  const object = (await open()).use('a', 'a', bytes.length);
+  expect(await object.read(10_000, 100)).toEqual(bytes.slice(10_000, 10_100));
+  expect(await object.read(10_050, 20)).toEqual(bytes.slice(10_050, 10_070));
+  expect(gets()).toBe(1);
+  await object.fetch([
+    { start: 100_000, end: 100_010 },
+    { start: 120_000, end: 120_010 },
+    { start: 900_000, end: 900_010 },
+  ]);
+  expect(gets()).toBe(3);
+  expect(await object.read(bytes.length - 5, 100)).toEqual(bytes.slice(-5));
+});
+
+test('behavior: readers of the same range share one request', async () => {
+  const bytes = await put('a');
+  const object = (await open()).use('a', 'a', bytes.length);
+  const reads = Array.from({ length: 5 }, () => object.read(5_000, 10));
+  for (const read of await Promise.all(reads)) expect(read).toEqual(bytes.slice(5_000, 5_010));
+  expect(gets()).toBe(1);
+});
+
+test('behavior: what was fetched survives a restart, and a damaged map only costs a fetch', async () => {
+  const bytes = await put('a');
+  await put('b');
+  const first = await open();
+  await first.use('a', 'a', bytes.length).read(10_000, 100);
+  await first.use('b', 'b', bytes.length).read(0, 1);
+  first.close();
+  writeFileSync(join(folder, 'b.map'), 'nonsense');
+  const second = await open();
+  expect(second.bytes).toBe(4_096);
+  expect(await second.use('a', 'a', bytes.length).read(10_000, 100)).toEqual(
+    bytes.slice(10_000, 10_100),
+  );
+  expect(gets()).toBe(2);
+  expect(await second.use('b', 'b', bytes.length).read(0, 1)).toEqual(bytes.slice(0, 1));
+  expect(gets()).toBe(3);
+});
+
+test('limit: the cache keeps its size, evicts what was used once first, and the disk is freed', async () => {
+  const cache = await open(4 * megabyte);
+  const bytes = await put('often');
+  await cache.use('often', 'often', megabyte).read(0, megabyte);
+  clock.advance(61_000);
+  await cache.use('often', 'often', megabyte).read(0, 10);
+  for (let i = 0; i < 10; i++) {
+    await put(`scan-${i}`);
+    await cache.use(`scan-${i}`, `scan-${i}`, megabyte).read(0, megabyte);
+  }
+  expect(cache.bytes).toBeLessThanOrEqual(4 * megabyte);
+  const before = gets();
+  const again = await cache.use('often', 'often', megabyte).read(0, megabyte);
+  expect(Buffer.compare(again, bytes)).toBe(0);
+  expect(gets()).toBe(before);
+  await cache.use('scan-0', 'scan-0', megabyte).read(0, 1);
+  expect(gets()).toBe(before + 1);
+  const data = readdirSync(folder).filter((name) => name.endsWith('.data'));
+  const blocks = data.reduce((sum, name) => sum + statSync(join(folder, name)).blocks * 512, 0);
+  expect(blocks).toBeLessThanOrEqual(5 * megabyte);
+});
+
+test('behavior: a thread that reads while its object is evicted fetches again and never returns zeros', async () => {
+  const bytes = await put('a', 8_192);
+  const cache = await open();
+  const object = cache.use('a', 'a', bytes.length);
+  await object.fetch([{ start: 0, end: bytes.length }]);
+  const wanted: number[] = [];
+  const file = new CachedRangeFile(object.place, (ranges) => {
+    wanted.push(...ranges.map(({ start }) => start));
+    // As the main thread does while the worker waits.
+    throw new Error(`needs ${ranges.length}`);
+  });
+  expect(Buffer.compare(file.read(100, 50), bytes.slice(100, 150))).toBe(0);
+  object.evict();
+  expect(() => file.read(100, 50)).toThrow('needs 1');
+  expect(wanted).toEqual([100]);
+  file.close();
+});
+
+test('error: store-unreachable: a failed fetch is reported, and the next attempt works', async () => {
+  const bytes = await put('a');
+  const object = (await open()).use('a', 'a', bytes.length);
+  store.isDown = true;
+  await expect(object.read(0, 10)).rejects.toMatchObject({ code: 'store-unreachable' });
+  store.isDown = false;
+  expect(await object.read(0, 10)).toEqual(bytes.slice(0, 10));
+});

@@ -1,0 +1,216 @@
+/**
+ * Ranges of immutable objects on the local disk.
+ *
+ *   FOLDER/<name>.data   a sparse file as long as the object, with the ranges that were fetched
+ *   FOLDER/<name>.map    which ranges those are; written some time after them, so that a crash only loses the knowledge
+ *
+ * The cache trusts its files, because the readers of segments verify the checksums of everything they read: bytes that
+ * are wrong, from the disk or from the store, are reported as damage, and the owner evicts the object.
+ *
+ * Admission: everything that is fetched is stored. Eviction: whole objects, in the order of their last use, first those
+ * that were used only once, so that one scan of all history does not displace what is used every day.
+ */
+import { readdirSync, statSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { makeFolder } from '../storage/make-folder.ts';
+import { dataSuffix, mapSuffix, readMap } from './cache-map.ts';
+import { type CacheCounters, CachedObject } from './cached-object.ts';
+import { Gate } from './gate.ts';
+import type { ObjectStore } from './object-store.ts';
+
+export interface ObjectCacheOptions {
+  readonly folder: string;
+  /** The maximum size of all cache files. Fetches in progress may exceed it for a moment. */
+  readonly bytesMax: number;
+  /** Requests to the store at the same time. */
+  readonly requestCountMax: number;
+}
+
+export interface ObjectCacheModules {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+}
+
+/** The share of the cache for objects that were used more than once. */
+const frequentShare = 0.8;
+/** Uses within this time count as one: a query reads an object in many steps. */
+const sameUseMs = 60_000;
+const saveEveryMs = 1_000;
+
+interface Entry {
+  readonly object: CachedObject;
+  lastUsedMs: number;
+}
+
+export class ObjectCache {
+  readonly counters: CacheCounters = { requests: 0, fetchedBytes: 0, evictions: 0 };
+  readonly #options: ObjectCacheOptions;
+  readonly #modules: ObjectCacheModules;
+  readonly #gate: Gate;
+  /** Both in the order of the last use. */
+  readonly #recent = new Map<string, Entry>();
+  readonly #frequent = new Map<string, Entry>();
+  readonly #unsaved = new Set<CachedObject>();
+  #bytes = 0;
+  #frequentBytes = 0;
+
+  private constructor(options: ObjectCacheOptions, modules: ObjectCacheModules) {
+    this.#options = options;
+    this.#modules = modules;
+    this.#gate = new Gate(options.requestCountMax);
+  }
+
+  /** Opens a cache with what an earlier process left in its folder. */
+  static async open(
+    options: ObjectCacheOptions,
+    modules: ObjectCacheModules,
+  ): Promise<ObjectCache> {
+    await makeFolder(options.folder);
+    const cache = new ObjectCache(options, modules);
+    cache.#load();
+    return cache;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Returns an object of this name and length, which is a use of it. The key is where the store has it. */
+  use(name: string, key: string, byteLength: number): CachedObject {
+    const nowMs = this.#modules.clock.nowMs();
+    const known = this.#recent.get(name) ?? this.#frequent.get(name);
+    if (known !== undefined) {
+      this.#touch(name, known, nowMs);
+      known.object.key = key;
+      return known.object;
+    }
+    const object = this.#create(name, byteLength);
+    object.key = key;
+    this.#recent.set(name, { object, lastUsedMs: nowMs });
+    return object;
+  }
+
+  names(): string[] {
+    return [...this.#recent.keys(), ...this.#frequent.keys()];
+  }
+
+  /** Removes an object that no snapshot needs any more. */
+  remove(name: string): void {
+    const entry = this.#recent.get(name) ?? this.#frequent.get(name);
+    if (entry === undefined) return;
+    this.#evict(entry.object);
+    this.#forget(name);
+    entry.object.removeFiles();
+  }
+
+  /** Writes the maps of objects that changed, at an interval, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#modules.clock.sleep(saveEveryMs, signal);
+      this.#save();
+    }
+  }
+
+  close(): void {
+    this.#save();
+    for (const { object } of [...this.#recent.values(), ...this.#frequent.values()]) object.close();
+  }
+
+  #create(name: string, byteLength: number): CachedObject {
+    const { folder } = this.#options;
+    return new CachedObject(
+      { folder, name, byteLength },
+      {
+        store: this.#modules.store,
+        gate: this.#gate,
+        counters: this.counters,
+        onStored: (object, bytes) => {
+          this.#bytes += bytes;
+          if (this.#frequent.has(name)) this.#frequentBytes += bytes;
+          this.#unsaved.add(object);
+          this.#shrink(name);
+        },
+        onEvicted: (object, bytes) => {
+          this.#bytes -= bytes;
+          if (this.#frequent.has(name)) this.#frequentBytes -= bytes;
+          this.#unsaved.add(object);
+        },
+      },
+    );
+  }
+
+  #touch(name: string, entry: Entry, nowMs: number): void {
+    const isAgain = nowMs - entry.lastUsedMs > sameUseMs;
+    entry.lastUsedMs = nowMs;
+    const { presentBytes } = entry.object;
+    if (this.#frequent.delete(name)) {
+      this.#frequent.set(name, entry);
+      return;
+    }
+    this.#recent.delete(name);
+    if (!isAgain) {
+      this.#recent.set(name, entry);
+      return;
+    }
+    this.#frequent.set(name, entry);
+    this.#frequentBytes += presentBytes;
+    this.#demote();
+  }
+
+  /** Keeps the objects that were used often below their share, so that new ones have a chance. */
+  #demote(): void {
+    for (const [name, entry] of this.#frequent) {
+      if (this.#frequentBytes <= this.#options.bytesMax * frequentShare) return;
+      this.#frequent.delete(name);
+      this.#frequentBytes -= entry.object.presentBytes;
+      this.#recent.set(name, entry);
+    }
+  }
+
+  /** Evicts until the limit is kept, but not the object that is being read. */
+  #shrink(keptName: string): void {
+    for (const entries of [this.#recent, this.#frequent]) {
+      for (const [name, { object }] of entries) {
+        if (this.#bytes <= this.#options.bytesMax) return;
+        if (name === keptName || object.presentBytes === 0) continue;
+        this.#evict(object);
+      }
+    }
+  }
+
+  #evict(object: CachedObject): void {
+    object.evict();
+    this.counters.evictions++;
+  }
+
+  #forget(name: string): void {
+    this.#recent.delete(name);
+    this.#frequent.delete(name);
+  }
+
+  #save(): void {
+    for (const object of this.#unsaved) object.saveMap();
+    this.#unsaved.clear();
+  }
+
+  #load(): void {
+    const { folder } = this.#options;
+    const names = readdirSync(folder);
+    const maps = names.filter((name) => name.endsWith(mapSuffix));
+    const byAge = maps
+      .map((file) => ({ file, usedMs: statSync(join(folder, file)).mtimeMs }))
+      .sort((a, b) => a.usedMs - b.usedMs);
+    const known = new Set<string>();
+    for (const { file } of byAge) {
+      const name = file.slice(0, -mapSuffix.length);
+      const map = readMap(join(folder, file));
+      if (map === undefined || !names.includes(`${name}${dataSuffix}`)) continue;
+      const object = this.#create(name, map.byteLength);
+      this.#recent.set(name, { object, lastUsedMs: Number.NEGATIVE_INFINITY });
+      object.restore(map.words);
+      known.add(`${name}${mapSuffix}`).add(`${name}${dataSuffix}`);
+    }
+    for (const name of names) if (!known.has(name)) unlinkSync(join(folder, name));
+  }
+}

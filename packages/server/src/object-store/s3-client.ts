@@ -1,0 +1,244 @@
+/**
+ * A client of S3-compatible object stores. It signs requests with aws4fetch and sends them with undici, so that
+ * connections, timeouts and retries are under our control. It uses single PUTs only, because a segment is a few tens of
+ * megabytes.
+ */
+import { createHash } from 'node:crypto';
+import { AwsV4Signer } from 'aws4fetch';
+import { Agent, type Dispatcher, request } from 'undici';
+import type { Clock } from '../base/clock.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
+import type { Credentials } from './credentials.ts';
+import type { ByteRange, ObjectInfo, ObjectStore } from './object-store.ts';
+import { parseListing, readTag } from './parse-listing.ts';
+import { TransientFailure, withRetries } from './retry.ts';
+
+export interface S3Options {
+  readonly bucket: string;
+  /** All keys are below it. Empty, or without a slash at either end. */
+  readonly prefix: string;
+  /** The address of the service, without the bucket. */
+  readonly endpoint: string;
+  readonly region: string;
+  /** Whether the bucket is the first component of the path; otherwise it is part of the host name. */
+  readonly pathStyle: boolean;
+  readonly requestMsMax: number;
+  readonly connectionCountMax: number;
+}
+
+export interface S3Modules {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Called with the bytes of every answer, for metrics. */
+  readonly onAnswer?: (operation: string, bytes: number) => void;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Uint8Array;
+}
+
+interface Send {
+  readonly operation: string;
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+export class S3Client implements ObjectStore {
+  readonly #options: S3Options;
+  readonly #modules: S3Modules;
+  readonly #agent: Agent;
+  readonly #base: string;
+
+  constructor(options: S3Options, modules: S3Modules) {
+    this.#options = options;
+    this.#modules = modules;
+    const { requestMsMax, connectionCountMax } = options;
+    this.#agent = new Agent({
+      connections: connectionCountMax,
+      connect: { timeout: Math.min(requestMsMax, 5_000) },
+      headersTimeout: requestMsMax,
+      bodyTimeout: requestMsMax,
+    });
+    this.#base = baseUrl(options);
+  }
+
+  async get(key: string, range?: ByteRange): Promise<Uint8Array> {
+    const headers: Record<string, string> = {};
+    if (range !== undefined) headers['range'] = `bytes=${range.start}-${range.end - 1}`;
+    const { body } = await this.#retried('get', key, async () => {
+      const answer = await this.#send({
+        operation: 'get',
+        method: 'GET',
+        url: this.#url(key),
+        headers,
+      });
+      if (range !== undefined && answer.body.length !== range.end - range.start) {
+        throw new TransientFailure(`got ${answer.body.length} bytes of ${range.end - range.start}`);
+      }
+      return answer;
+    });
+    return body;
+  }
+
+  async head(key: string): Promise<ObjectInfo | undefined> {
+    try {
+      const { headers } = await this.#retried('head', key, () =>
+        this.#send({ operation: 'head', method: 'HEAD', url: this.#url(key) }),
+      );
+      return {
+        key,
+        byteLength: Number(headers['content-length']),
+        modifiedUnixMs: Date.parse(String(headers['last-modified'])),
+      };
+    } catch (error) {
+      if (isCodedError(error, 'store-object-missing')) return undefined;
+      throw error;
+    }
+  }
+
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    await this.#retried('put', key, () => this.#put(key, bytes));
+  }
+
+  async create(key: string, bytes: Uint8Array): Promise<boolean> {
+    const headers = { 'if-none-match': '*' };
+    const { status } = await this.#retried('create', key, () => this.#put(key, bytes, headers));
+    if (status !== 412) return true;
+    // The answer to an earlier attempt may have been lost after the store had accepted it.
+    const stored = await this.get(key);
+    return Buffer.compare(stored, bytes) === 0;
+  }
+
+  async list(prefix: string): Promise<ObjectInfo[]> {
+    const found: ObjectInfo[] = [];
+    const own = this.#key('');
+    let token: string | undefined;
+    do {
+      const query = new URLSearchParams({ 'list-type': '2', prefix: this.#key(prefix) });
+      if (token !== undefined) query.set('continuation-token', token);
+      const url = `${this.#base}/?${query}`;
+      const { body } = await this.#retried('list', prefix, () =>
+        this.#send({ operation: 'list', method: 'GET', url }),
+      );
+      const page = parseListing(new TextDecoder().decode(body));
+      for (const one of page.objects) found.push({ ...one, key: one.key.slice(own.length) });
+      token = page.nextToken;
+    } while (token !== undefined);
+    return found;
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#retried('remove', key, () =>
+      this.#send({ operation: 'remove', method: 'DELETE', url: this.#url(key) }),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  #put(
+    key: string,
+    body: Uint8Array,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
+    const digest = createHash('md5').update(body).digest('base64');
+    // Stores verify both and refuse other bytes: the second is part of the signature.
+    const all = {
+      ...headers,
+      'content-md5': digest,
+      'x-amz-content-sha256': createHash('sha256').update(body).digest('hex'),
+      'content-type': 'application/octet-stream',
+    };
+    return this.#send({ operation: 'put', method: 'PUT', url: this.#url(key), headers: all, body });
+  }
+
+  #retried(operation: string, key: string, attempt: () => Promise<Answer>): Promise<Answer> {
+    return withRetries(`${operation} ${key}`, attempt, this.#modules);
+  }
+
+  async #send(send: Send): Promise<Answer> {
+    const { operation, method, body } = send;
+    const { region, requestMsMax } = this.#options;
+    const { accessKeyId, secretAccessKey, sessionToken } = this.#modules.credentials;
+    const signer = new AwsV4Signer({
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+      service: 's3',
+      region,
+      method,
+      url: send.url,
+      headers: { ...send.headers },
+    });
+    const signed = await signer.sign();
+    const answer = await receive(signed.url.href, {
+      method,
+      headers: Object.fromEntries(signed.headers),
+      body: body ?? null,
+      dispatcher: this.#agent,
+      signal: AbortSignal.timeout(requestMsMax),
+    });
+    this.#modules.onAnswer?.(operation, answer.body.length);
+    return judgeAnswer(operation, answer);
+  }
+
+  #key(key: string): string {
+    const { prefix } = this.#options;
+    return prefix === '' ? key : `${prefix}/${key}`;
+  }
+
+  #url(key: string): string {
+    return `${this.#base}/${this.#key(key).split('/').map(encodeURIComponent).join('/')}`;
+  }
+}
+
+function baseUrl({ endpoint, bucket, pathStyle }: S3Options): string {
+  const url = new URL(endpoint);
+  if (!pathStyle) url.hostname = `${bucket}.${url.hostname}`;
+  const path = pathStyle ? `/${bucket}` : '';
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}${path}`;
+}
+
+async function receive(
+  url: string,
+  options: Parameters<typeof request>[1] & { dispatcher: Dispatcher },
+): Promise<Answer> {
+  try {
+    const { statusCode, headers, body } = await request(url, options);
+    const bytes = new Uint8Array(await body.arrayBuffer());
+    const expected = headers['content-length'];
+    const isWhole = expected === undefined || options.method === 'HEAD';
+    if (!isWhole && Number(expected) !== bytes.length) {
+      throw new TransientFailure(`got ${bytes.length} bytes of ${expected}`);
+    }
+    return { status: statusCode, headers, body: bytes };
+  } catch (error) {
+    if (error instanceof TransientFailure) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new TransientFailure(code ?? message, { cause: error });
+  }
+}
+
+/** Statuses that another attempt may not meet: overload, throttling (503 SlowDown), timeouts, a racing write. */
+const transientStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504]);
+
+function judgeAnswer(operation: string, answer: Answer): Answer {
+  const { status, body } = answer;
+  if (status < 300 || status === 412) return answer;
+  const reason = readTag(new TextDecoder().decode(body.subarray(0, 4_096)), 'Code') ?? '';
+  if (status === 404 && reason !== 'NoSuchBucket') {
+    if (operation === 'remove') return answer;
+    throw new CodedError('store-object-missing', { operation });
+  }
+  // A body that was damaged on the way is sent again.
+  if (transientStatuses.has(status) || reason === 'BadDigest' || reason === 'RequestTimeout') {
+    throw new TransientFailure(`HTTP ${status}${reason === '' ? '' : ` ${reason}`}`);
+  }
+  throw new CodedError('store-refused', { operation, status, reason });
+}

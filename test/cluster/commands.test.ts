@@ -1,0 +1,111 @@
+/** `sluice dataset push` and `pull`, and `sluice doctor`, against a real object store and a real feed. */
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { main } from '../../packages/server/src/cli/main.ts';
+import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
+import { type NatsCluster, startNats } from './services/start-nats.ts';
+import { type S3Server, startS3 } from './services/start-s3.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-transfer-test-'));
+const data = join(folder, 'data');
+const config = join(folder, 'sluice.yaml');
+let s3: S3Server;
+let nats: NatsCluster;
+let proxy: FaultProxy;
+
+beforeAll(async () => {
+  const [store, servers] = await Promise.all([startS3(join(folder, 's3')), startNats(folder, 1)]);
+  if (store === undefined) throw new Error('no object store is installed: docs/scale.md says how');
+  if (servers === undefined)
+    throw new Error('nats-server is not installed: docs/scale.md says how');
+  [s3, nats] = [store, servers];
+  proxy = await startFaultProxy(s3.port);
+  writeConfig();
+  const blocks = join(folder, 'blocks.jsonl');
+  await run('simulate', '--seed', '3', '--start-slot', '300', '--blocks', '8', '--out', blocks);
+  await run('import', '--data', data, '--dataset', 'mine', blocks);
+});
+afterAll(async () => {
+  await proxy?.stop();
+  await nats?.stop();
+  await s3?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function writeConfig(change: object = {}): void {
+  const { bucket, accessKeyId, secretAccessKey } = s3;
+  const store = { kind: 's3', bucket, endpoint: proxy.url, accessKeyId, secretAccessKey };
+  writeFileSync(config, stringify({ data, store, ...change }));
+}
+
+async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const out = new PassThrough({ highWaterMark: 1e9 });
+  const err = new PassThrough({ highWaterMark: 1e9 });
+  const code = await main(args, { out, err });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+test('default: a dataset goes to the bucket and comes back whole, also after an interruption', async () => {
+  const pushed = await run('dataset', 'push', 'mine', '--config', config);
+  expect([pushed.code, pushed.out]).toEqual([0, 'mine: manifest 1 with 1 segments\n']);
+  const again = await run('dataset', 'push', 'mine', '--config', config);
+  expect(again.out).toBe('mine: manifest 2 with 1 segments\n');
+  const copy = join(folder, 'copy');
+  Object.assign(proxy, { fault: 'wrong', share: 1, match: '/segments/' });
+  const damaged = await run('dataset', 'pull', 'mine', '--config', config, '--data', copy);
+  expect([damaged.code, damaged.err]).toEqual([1, expect.stringContaining('[segment-damaged]')]);
+  expect(existsSync(join(copy, 'mine'))).toBe(false);
+  Object.assign(proxy, { fault: 'none', match: '' });
+  const pulled = await run('dataset', 'pull', 'mine', '--config', config, '--data', copy);
+  expect([pulled.code, pulled.out]).toEqual([0, `mine: 1 segments in ${join(copy, 'mine')}\n`]);
+  const segments = (where: string) => readdirSync(join(where, 'mine/segments'));
+  expect(segments(copy)).toEqual(segments(data));
+  expect((await run('verify', '--data', copy)).code).toBe(0);
+});
+
+test('error: dataset-exists, store-owned: nothing is overwritten, here or there', async () => {
+  const pull = await run('dataset', 'pull', 'mine', '--config', config);
+  expect([pull.code, pull.err]).toEqual([1, expect.stringContaining('[dataset-exists]')]);
+  const push = await run(
+    'dataset',
+    'push',
+    'mine',
+    '--config',
+    config,
+    '--data',
+    join(folder, 'copy'),
+  );
+  expect([push.code, push.err]).toEqual([1, expect.stringContaining('[store-owned]')]);
+});
+
+async function examine(): Promise<{ area: string; state: string; text: string }[]> {
+  const { out } = await run('doctor', '--config', config, '--json');
+  const findings = JSON.parse(out) as { area: string; state: string; text: string }[];
+  return findings.filter(({ area }) => area === 'store' || area === 'feed');
+}
+
+test('default: doctor tries the bucket and the stream', async () => {
+  const servers = nats.ports.map((port) => `nats://127.0.0.1:${port}`);
+  const feed = { kind: 'jetstream', servers, replicas: 1 };
+  const datasets = [{ name: 'mine', sources: [{ kind: 'rpc', url: 'http://127.0.0.1:1' }] }];
+  writeConfig({ feed, datasets });
+  expect(await examine()).toMatchObject([
+    { area: 'store', state: 'ok', text: expect.stringContaining('refuses to overwrite') },
+    { area: 'feed', state: 'warning', text: expect.stringContaining('1 replicas') },
+  ]);
+  writeConfig({ feed: { ...feed, servers: ['nats://127.0.0.1:1'] }, datasets });
+  expect((await examine())[1]).toMatchObject({ area: 'feed', state: 'wrong' });
+  writeConfig();
+});
+
+test('error: store-unconditional: doctor finds a store that ignores If-None-Match', async () => {
+  Object.assign(proxy, { fault: 'unconditional', share: 1 });
+  expect(await examine()).toMatchObject([
+    { state: 'wrong', text: expect.stringContaining('[store-unconditional]') },
+  ]);
+  Object.assign(proxy, { fault: 'none' });
+});

@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process';
+import { findProgram } from './services/child.ts';
+
+/**
+ * Installs the servers that the tests start, where this process may: as root, with the packages of Debian. Says what is
+ * missing otherwise.
+ */
+export function setup(): void {
+  const missing = listMissing();
+  if (missing.length === 0) return;
+  if (process.getuid?.() === 0 && findProgram('apt-get', 'APT_GET') !== undefined) {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    const options = { env, stdio: 'inherit' as const };
+    execFileSync('apt-get', ['install', '-y', '--no-install-recommends', ...missing], options);
+  }
+  const still = listMissing();
+  if (still.length === 0) return;
+  throw new Error(
+    `these packages are missing: ${still.join(' ')}. Install them with apt-get, or the programs nats-server and minio with go install: docs/scale.md says how`,
+  );
+}
+
+function listMissing(): string[] {
+  const hasNats = findProgram('nats-server', 'NATS_SERVER') !== undefined;
+  const hasStore =
+    findProgram('minio', 'MINIO') !== undefined || findProgram('radosgw', 'RADOSGW') !== undefined;
+  return [
+    ...(hasNats ? [] : ['nats-server']),
+    ...(hasStore ? [] : ['radosgw', 'ceph-mon', 'ceph-osd']),
+  ];
+}

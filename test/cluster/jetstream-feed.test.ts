@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../packages/server/src/base/clock.ts';
+import { JetStreamFeed } from '../../packages/server/src/cluster/jetstream-feed.ts';
+import { waitUntil } from './services/child.ts';
+import { type NatsCluster, startNats } from './services/start-nats.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-nats-'));
+let nats: NatsCluster;
+const feeds: JetStreamFeed[] = [];
+
+beforeAll(async () => {
+  const started = await startNats(folder, 3);
+  if (started === undefined)
+    throw new Error('nats-server is not installed: docs/scale.md says how');
+  nats = started;
+});
+afterAll(async () => {
+  for (const feed of feeds) await feed.close();
+  await nats?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(dataset: string, options: { bytesMax?: number } = {}): Promise<JetStreamFeed> {
+  const servers = nats.ports.map((port) => `nats://127.0.0.1:${port}`);
+  const rest = { bytesMax: 1 << 30, replicas: 3, leaseMs: 2_000, ...options };
+  const feed = await JetStreamFeed.open({ dataset, servers, ...rest }, { clock: systemClock });
+  feeds.push(feed);
+  return feed;
+}
+
+const text = (value: string) => new TextEncoder().encode(value);
+const never = new AbortController().signal;
+
+test('default: messages are read in order, from any sequence, also while they come', async () => {
+  const [writer, reader] = [await open('order'), await open('order')];
+  for (let i = 0; i < 5; i++) expect(await writer.publish(text(`m${i}`), i)).toBe(i + 1);
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const reading = (async () => {
+    for await (const { sequence, bytes } of reader.read(3, stop.signal)) {
+      seen.push(`${sequence} ${new TextDecoder().decode(bytes)}`);
+      if (sequence === 7) stop.abort();
+    }
+  })();
+  await writer.publish(text('m5'), 5);
+  await writer.publish(text('m6'), 6);
+  await reading;
+  expect(seen).toEqual(['3 m2', '4 m3', '5 m4', '6 m5', '7 m6']);
+  expect(await reader.readLastSequence()).toBe(7);
+});
+
+test('error: feed-fenced: of racing writers exactly one wins, and a stale one never', async () => {
+  const [one, two] = [await open('fence'), await open('fence')];
+  await one.publish(text('first'), 0);
+  const attempts = Array.from({ length: 20 }, (_, i) =>
+    (i % 2 === 0 ? one : two).publish(text(`${i}`), 1).then(
+      () => 'won',
+      (error: { code: string }) => error.code,
+    ),
+  );
+  const outcomes = await Promise.all(attempts);
+  expect(outcomes.filter((outcome) => outcome === 'won')).toHaveLength(1);
+  expect(new Set(outcomes)).toEqual(new Set(['won', 'feed-fenced']));
+  expect(await one.readLastSequence()).toBe(2);
+});
+
+test('behavior: one holds the lease; when it is silent, another gets it within the time to live', async () => {
+  const [one, two] = [await open('lease'), await open('lease')];
+  const first = await one.acquireLease('one', never);
+  const waiting = two.acquireLease('two', never);
+  let isTaken = false;
+  void waiting.then(() => {
+    isTaken = true;
+  });
+  await systemClock.sleep(3_000);
+  expect([first?.signal.aborted, isTaken]).toEqual([false, false]);
+  await one.close();
+  const closedMs = performance.now();
+  const second = await waiting;
+  expect(performance.now() - closedMs).toBeLessThan(4_000);
+  expect(first?.signal.aborted).toBe(true);
+  expect(second?.signal.aborted).toBe(false);
+  await second?.release();
+});
+
+test('behavior: with one server of three gone it goes on; without a quorum it says so, and recovers', async () => {
+  const feed = await open('quorum');
+  let sequence = await feed.publish(text('a'), 0);
+  const [, second, third] = nats.servers;
+  await third?.child.stop('SIGKILL');
+  await waitUntil('a publish succeeds with two servers', async () => {
+    const last = await feed.readLastSequence().catch(() => undefined);
+    if (last === undefined) return false;
+    sequence = await feed.publish(text('b'), last).catch(() => 0);
+    return sequence > 0;
+  });
+  await second?.child.stop('SIGKILL');
+  await expect(feed.publish(text('c'), sequence)).rejects.toMatchObject({
+    code: 'feed-unreachable',
+  });
+  second?.restart();
+  third?.restart();
+  await waitUntil('a publish succeeds again', async () => {
+    const last = await feed.readLastSequence().catch(() => undefined);
+    return last !== undefined && (await feed.publish(text('d'), last).catch(() => 0)) > 0;
+  });
+});
+
+test('error: feed-gap: a reader whose messages were removed is told', async () => {
+  const feed = await open('gap');
+  for (let i = 0; i < 5; i++) await feed.publish(text(`${i}`), i);
+  await feed.purgeBelow(4);
+  const read = async () => {
+    for await (const { sequence } of feed.read(2, never)) return sequence;
+    return 0;
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'feed-gap' });
+});
+
+test('limit: a nearly full stream is reported before it refuses', async () => {
+  const feed = await open('full', { bytesMax: 64 << 20 });
+  const large = new Uint8Array(1_000_000);
+  let sequence = await feed.readLastSequence();
+  while (!feed.isNearlyFull) sequence = await feed.publish(large, sequence);
+  expect(await feed.publish(text('a seal still fits'), sequence)).toBe(sequence + 1);
+  await feed.purgeBelow(sequence);
+  expect(feed.isNearlyFull).toBe(false);
+});

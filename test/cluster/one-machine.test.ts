@@ -1,0 +1,191 @@
+/** One machine with a small disk in front of a bucket: answers, faults of the store, restarts, a lost disk. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../packages/server/src/base/clock.ts';
+import { S3Client } from '../../packages/server/src/object-store/s3-client.ts';
+import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
+import { waitUntil } from './services/child.ts';
+import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
+import { ClusterMember } from './services/member.ts';
+import { type S3Server, startS3 } from './services/start-s3.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-one-machine-'));
+const lastSlot = 400;
+let node: Awaited<ReturnType<typeof startSimulatedNode>>;
+let s3: S3Server;
+let proxy: FaultProxy;
+let member: ClusterMember;
+
+const query = {
+  fromBlock: 0,
+  toBlock: lastSlot - 60,
+  instructions: [{}],
+  fields: { block: { number: true, hash: true }, instruction: { programId: true, data: true } },
+};
+
+beforeAll(async () => {
+  const started = await startS3(join(folder, 's3'));
+  if (started === undefined)
+    throw new Error('no object store is installed: docs/scale.md says how');
+  s3 = started;
+  proxy = await startFaultProxy(s3.port);
+  node = await startSimulatedNode(
+    {
+      paused: true,
+      chain: { seed: 5, startSlot: lastSlot + 1, slotMs: 400, skipRate: 0.05, forkRate: 0 },
+      content: { transactionsPerBlock: 20 },
+    },
+    { clock: systemClock },
+  );
+  member = await start('first');
+  await member.untilHead(lastSlot - 5);
+  await waitUntil('segments are sealed', async () => (await countSegments()) >= 10);
+});
+afterAll(async () => {
+  await member?.close();
+  await node?.close();
+  await proxy?.stop();
+  await s3?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function start(name: string): Promise<ClusterMember> {
+  const behind = { ...s3, port: Number(new URL(proxy.url).port) };
+  const store = { segmentBlockCount: 32, cacheBytesMax: 64 << 20, requestMsMax: 3_000 };
+  return ClusterMember.start({
+    name,
+    role: 'both',
+    folder,
+    rpcUrl: node.rpcUrl,
+    s3: behind,
+    nats: undefined,
+    store,
+  });
+}
+
+async function countSegments(): Promise<number> {
+  const client = new S3Client(
+    {
+      ...s3,
+      prefix: '',
+      region: 'us-east-1',
+      pathStyle: true,
+      requestMsMax: 10_000,
+      connectionCountMax: 1,
+    },
+    { credentials: s3, clock: systemClock, random: () => 0 },
+  );
+  const objects = await client.list('ledger/segments/');
+  await client.close();
+  return objects.length;
+}
+
+async function ask(body: object = query): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${member.url}/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** Starts the service with an empty cache, so that every query goes to the store. */
+async function startCold(name: string): Promise<void> {
+  await member.close();
+  member = await start(name);
+  await member.untilHead(lastSlot - 60);
+  await waitUntil(
+    'the dataset is served',
+    async () => (await ask({ ...query, toBlock: 1 })).status === 200,
+  );
+}
+
+let reference = '';
+
+test('default: history comes from the bucket, and a machine with an empty disk answers the same', async () => {
+  const { status, text } = await ask();
+  expect(status).toBe(200);
+  reference = text;
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { header: { number: number; hash: string } });
+  const expected = [];
+  for (let slot = 0; slot <= query.toBlock; slot++) {
+    const block = node.ledger.chain.blockAt(slot);
+    if (block !== undefined) expected.push([slot, block.blockhash]);
+  }
+  expect(lines.at(-1)?.header.number).toBe(expected.at(-1)?.[0]);
+  expect(lines.length).toBeGreaterThan(300);
+  await startCold('second');
+  const before = proxy.requests;
+  expect(await ask()).toEqual({ status: 200, text: reference });
+  const cold = proxy.requests - before;
+  expect(cold).toBeGreaterThan(10);
+  expect(await ask()).toEqual({ status: 200, text: reference });
+  expect(proxy.requests - before - cold).toBe(0);
+});
+
+test('behavior: the cache survives a kill of the process', async () => {
+  await systemClock.sleep(1_500);
+  member.signal('SIGKILL');
+  await systemClock.sleep(500);
+  await member.untilHead(lastSlot - 60);
+  const before = proxy.requests;
+  await waitUntil('it answers', async () => (await ask()).status === 200);
+  const { text } = await ask();
+  expect(text).toBe(reference);
+  expect(proxy.requests - before).toBeLessThan(10);
+});
+
+test.each(['slow', 'failing', 'throttling', 'truncated'] as const)(
+  'behavior: a store that is %s for every tenth request gives right answers',
+  async (fault) => {
+    await startCold(`cold-${fault}`);
+    Object.assign(proxy, { fault, share: 0.1 });
+    const { status, text } = await ask();
+    Object.assign(proxy, { fault: 'none' });
+    expect(status).toBe(200);
+    expect(text).toBe(reference);
+  },
+);
+
+test('behavior: wrong bytes end the answer on a line with an alarm, and it recovers by itself', async () => {
+  await startCold('cold-wrong');
+  Object.assign(proxy, { fault: 'wrong', share: 0.5, match: '/segments/' });
+  let alarms: string[] = [];
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const { status, text } = await ask();
+    if (status === 200) {
+      expect(reference.startsWith(text)).toBe(true);
+      expect(text === '' || text.endsWith('\n')).toBe(true);
+    } else expect([500, 503]).toContain(status);
+    alarms = (await member.readStatus()).alarms.map(({ code }) => code);
+    if (alarms.includes('segment-damaged')) break;
+  }
+  expect(alarms).toContain('segment-damaged');
+  Object.assign(proxy, { fault: 'none' });
+  await waitUntil(
+    'the answer is whole again',
+    async () => (await ask()).text === reference,
+    60_000,
+  );
+  await waitUntil(
+    'the alarm ends',
+    async () => (await member.readStatus()).alarms.length === 0,
+    60_000,
+  );
+});
+
+test('behavior: without the store the head is served, history gets 503 or ends early, and it recovers', async () => {
+  await startCold('cold-cut');
+  Object.assign(proxy, { fault: 'cut', share: 1 });
+  expect(await member.readHead()).toBeGreaterThanOrEqual(lastSlot - 60);
+  const { status, text } = await ask();
+  if (status === 200) expect(reference.startsWith(text) && text !== reference).toBe(true);
+  else expect(status).toBe(503);
+  Object.assign(proxy, { fault: 'none' });
+  expect(await ask()).toEqual({ status: 200, text: reference });
+});

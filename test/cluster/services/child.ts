@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+
+/** A program that a test has started, with the end of what it wrote. */
+export interface Child {
+  readonly process: ChildProcess;
+  readonly output: () => string;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+const outputLengthMax = 20_000;
+
+export function startChild(
+  command: string,
+  args: readonly string[],
+  options: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},
+): Child {
+  const env = { ...process.env, ...options.env };
+  const child = spawn(command, args, { ...options, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (bytes: Buffer) => {
+      output = (output + bytes.toString()).slice(-outputLengthMax);
+    });
+  }
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  return {
+    process: child,
+    output: () => output,
+    stop: async (signal = 'SIGTERM') => {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await ended;
+    },
+  };
+}
+
+/** Returns the path of a program: named by a variable, on the PATH, or where `go install` puts it. */
+export function findProgram(name: string, variable: string): string | undefined {
+  const named = process.env[variable];
+  if (named !== undefined) return named;
+  const home = process.env['HOME'] ?? '';
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    join(home, 'go/bin'),
+    '/usr/sbin',
+  ];
+  return folders.map((folder) => join(folder, name)).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns ports of the loopback interface that nothing listens on at the moment. */
+export async function findFreePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+/** Waits until a condition holds, for which it is asked every 50 ms. */
+export async function waitUntil(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  msMax = 30_000,
+): Promise<void> {
+  const deadline = performance.now() + msMax;
+  while (performance.now() < deadline) {
+    if (await isSo()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`${what} did not happen within ${msMax} ms`);
+}

@@ -1,0 +1,105 @@
+/** A proxy of HTTP between a client and an object store that injects faults into answers. */
+import { createServer, type Server, request as send } from 'node:http';
+
+export type Fault =
+  | 'none'
+  | 'slow'
+  | 'failing'
+  | 'throttling'
+  | 'truncated'
+  | 'wrong'
+  | 'cut'
+  | 'lost'
+  | 'unconditional';
+
+export interface FaultProxy {
+  readonly url: string;
+  fault: Fault;
+  /** The share of requests that the fault meets. */
+  share: number;
+  /** How many requests it meets at most. */
+  limit: number;
+  /** Only requests whose path contains it. */
+  match: string;
+  requests: number;
+  bodyBytes: number;
+  stop(): Promise<void>;
+}
+
+const slowMs = 1_000;
+
+export async function startFaultProxy(targetPort: number, seed = 1): Promise<FaultProxy> {
+  let state = seed;
+  const random = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+  const server: Server = createServer((incoming, outgoing) => {
+    const isHit = (incoming.url ?? '').includes(proxy.match) && random() < proxy.share;
+    const fault = isHit && proxy.limit-- > 0 ? proxy.fault : 'none';
+    proxy.requests++;
+    if (fault === 'cut') return void incoming.socket.destroy();
+    if (fault === 'failing' || fault === 'throttling') {
+      incoming.resume();
+      const code = fault === 'failing' ? 'InternalError' : 'SlowDown';
+      outgoing.writeHead(fault === 'failing' ? 500 : 503, { 'content-type': 'application/xml' });
+      return void outgoing.end(`<Error><Code>${code}</Code></Error>`);
+    }
+    // A store that does not know conditional writes says yes to all of them.
+    if (fault === 'unconditional' && incoming.headers['if-none-match'] !== undefined) {
+      incoming.resume();
+      return void outgoing.writeHead(200).end();
+    }
+    const forwarded = send(
+      {
+        port: targetPort,
+        host: '127.0.0.1',
+        method: incoming.method,
+        path: incoming.url,
+        headers: incoming.headers,
+      },
+      (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.on('end', () => {
+          const body = Buffer.concat(chunks);
+          proxy.bodyBytes += body.length;
+          if (fault === 'lost') return void outgoing.destroy();
+          const deliver = () => {
+            outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+            if (fault === 'truncated' && body.length > 1) {
+              outgoing.write(body.subarray(0, body.length >> 1));
+              return void setTimeout(() => outgoing.destroy(), 10);
+            }
+            if (fault === 'wrong' && incoming.method === 'GET' && body.length > 0) {
+              const at = Math.floor(random() * body.length);
+              body[at] = (body[at] as number) ^ 0x5a;
+            }
+            return void outgoing.end(body);
+          };
+          if (fault === 'slow') setTimeout(deliver, slowMs);
+          else deliver();
+          return undefined;
+        });
+      },
+    );
+    forwarded.on('error', () => outgoing.destroy());
+    incoming.pipe(forwarded);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  const proxy: FaultProxy = {
+    url: `http://127.0.0.1:${port}`,
+    fault: 'none',
+    share: 1,
+    limit: Number.POSITIVE_INFINITY,
+    match: '',
+    requests: 0,
+    bodyBytes: 0,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return proxy;
+}

@@ -1,0 +1,60 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Child, findFreePorts, findProgram, startChild, waitUntil } from './child.ts';
+
+/** A cluster of NATS servers with JetStream on the loopback interface. */
+export interface NatsCluster {
+  readonly servers: readonly NatsServer[];
+  readonly ports: readonly number[];
+  stop(): Promise<void>;
+}
+
+export interface NatsServer {
+  readonly port: number;
+  child: Child;
+  /** Starts it again after it was killed. */
+  restart(): void;
+}
+
+/** Starts servers and waits until they have elected a leader. Returns undefined if nats-server is not installed. */
+export async function startNats(folder: string, count: number): Promise<NatsCluster | undefined> {
+  const program = findProgram('nats-server', 'NATS_SERVER');
+  if (program === undefined) return undefined;
+  const ports = await findFreePorts(count * 3);
+  const routes = ports.slice(count, 2 * count).map((port) => `nats://127.0.0.1:${port}`);
+  const servers = Array.from({ length: count }, (_, i): NatsServer => {
+    const own = join(folder, `nats-${i}`);
+    mkdirSync(own, { recursive: true });
+    const file = join(own, 'nats.conf');
+    const cluster = `cluster { name: test, listen: "127.0.0.1:${ports[count + i]}", no_advertise: true, routes: [${routes.join(', ')}] }`;
+    writeFileSync(
+      file,
+      `server_name: n${i}\nlisten: "127.0.0.1:${ports[i]}"\nhttp: "127.0.0.1:${ports[2 * count + i]}"\njetstream { store_dir: "${own}/js", max_file: 10GB }\n${count > 1 ? cluster : ''}\n`,
+    );
+    const start = () => startChild(program, ['-c', file]);
+    const server: NatsServer = {
+      port: ports[i] as number,
+      child: start(),
+      restart: () => {
+        server.child = start();
+      },
+    };
+    return server;
+  });
+  await waitUntil('NATS elects a leader', async () => {
+    const states = await Promise.all(
+      ports.slice(2 * count).map(async (port) => {
+        const response = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined);
+        return response?.status === 200;
+      }),
+    );
+    return states.every((isHealthy) => isHealthy);
+  });
+  return {
+    servers,
+    ports: ports.slice(0, count),
+    stop: async () => {
+      await Promise.all(servers.map(({ child }) => child.stop('SIGKILL')));
+    },
+  };
+}

@@ -1,0 +1,169 @@
+/**
+ * The same queries on a data folder and on a bucket, side by side: warm, and cold with the bytes that were fetched. The
+ * times are printed; the bytes are checked, because they do not depend on the machine.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { DIALECTS } from '@sluice/protocol/dialect';
+import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { main } from '../../packages/server/src/cli/main.ts';
+import { Engine } from '../../packages/server/src/engine/engine.ts';
+import type { ByteRange } from '../../packages/server/src/object-store/object-store.ts';
+import { parseQueryBody } from '../../packages/server/src/query/parse-query.ts';
+import { openRangeFile } from '../../packages/server/src/storage/range-file.ts';
+import { ServiceProcess } from '../service/service-process.ts';
+import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
+import { type S3Server, startS3 } from './services/start-s3.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-speed-'));
+const data = join(folder, 'data');
+const blockCount = Number(process.env['SPEED_BLOCKS'] ?? 120);
+const transactions = Number(process.env['SPEED_TRANSACTIONS'] ?? 120);
+const repeatCount = 7;
+let s3: S3Server;
+let proxy: FaultProxy;
+let local: ServiceProcess;
+let remote: ServiceProcess;
+
+const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+const QUERIES = {
+  'one program, its data': {
+    instructions: [{ programId: [token] }],
+    fields: {
+      block: { number: true },
+      instruction: { programId: true, data: true, accounts: true },
+    },
+  },
+  'fee payers of all transactions': {
+    transactions: [{}],
+    fields: { block: { number: true }, transaction: { feePayer: true, fee: true } },
+  },
+  'everything of all transactions': {
+    transactions: [{ instructions: true, logs: true, balances: true, tokenBalances: true }],
+  },
+} as const;
+
+beforeAll(async () => {
+  const started = await startS3(join(folder, 's3'));
+  if (started === undefined)
+    throw new Error('no object store is installed: docs/scale.md says how');
+  s3 = started;
+  proxy = await startFaultProxy(s3.port);
+  const blocks = join(folder, 'blocks.jsonl');
+  const size = ['--blocks', String(blockCount), '--transactions', String(transactions)];
+  await run('simulate', '--seed', '3', '--start-slot', '300', ...size, '--out', blocks);
+  await run('import', '--data', data, '--dataset', 'ledger', blocks);
+  const { bucket, accessKeyId, secretAccessKey } = s3;
+  const store = { kind: 's3', bucket, endpoint: proxy.url, accessKeyId, secretAccessKey };
+  const config = join(folder, 'push.yaml');
+  writeFileSync(config, stringify({ data, store }));
+  await run('dataset', 'push', 'ledger', '--config', config);
+  // The copy of another machine: its folder has nothing, and it takes the dataset over.
+  const other = join(folder, 'other');
+  mkdirSync(other);
+  const served = join(folder, 'serve.yaml');
+  writeFileSync(served, stringify({ data: other, store, datasets: [{ name: 'ledger' }] }));
+  local = await ServiceProcess.startServe(['--data', data]);
+  remote = await ServiceProcess.startServe(['--config', served]);
+});
+afterAll(async () => {
+  await Promise.all([local?.end('SIGKILL'), remote?.end('SIGKILL')]);
+  await proxy?.stop();
+  await s3?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function run(...args: string[]): Promise<void> {
+  const err = new PassThrough({ highWaterMark: 1e9 });
+  const code = await main(args, { out: new PassThrough({ highWaterMark: 1e9 }), err });
+  if (code !== 0) throw new Error(`${args.join(' ')}: ${String(err.read())}`);
+}
+
+async function ask(service: ServiceProcess, query: object): Promise<{ text: string; ms: number }> {
+  const startMs = performance.now();
+  const response = await fetch(`${service.url}/datasets/ledger/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ fromBlock: 300, toBlock: 1_000_000, ...query }),
+  });
+  return { text: await response.text(), ms: performance.now() - startMs };
+}
+
+/** In turns, so that what else the machine does meets both alike. */
+async function bestOfBoth(query: object): Promise<[local: number, remote: number]> {
+  let [localMs, remoteMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let i = 0; i < repeatCount; i++) {
+    localMs = Math.min(localMs, (await ask(local, query)).ms);
+    remoteMs = Math.min(remoteMs, (await ask(remote, query)).ms);
+  }
+  return [localMs, remoteMs];
+}
+
+/** The bytes that a query needs: the columns of the row groups that it reads, and what it reads of the indexes. */
+function countNeeded(query: object): number {
+  const body = new TextEncoder().encode(JSON.stringify({ fromBlock: 0, ...query }));
+  const selection = parseQueryBody(body, { limits: QUERY_LIMITS, dialects: DIALECTS });
+  const segments = join(data, 'ledger/segments');
+  let total = 0;
+  for (const name of readdirSync(segments)) {
+    const file = openRangeFile(join(segments, name));
+    const ranges: ByteRange[] = [];
+    const engine = new Engine({ cacheBytesMax: 1 << 28 });
+    engine.open(name, {
+      length: file.length,
+      read: (start, length) => {
+        ranges.push({ start, end: start + length });
+        return file.read(start, length);
+      },
+      readInto: (start, target) => {
+        ranges.push({ start, end: start + target.length });
+        return file.readInto(start, target);
+      },
+      expect: (section) => ranges.push(section),
+    });
+    for (const _ of engine.run(name, selection));
+    file.close();
+    total += unionBytes(ranges);
+  }
+  return total;
+}
+
+function unionBytes(ranges: readonly ByteRange[]): number {
+  let [total, end] = [0, 0];
+  for (const range of [...ranges].sort((a, b) => a.start - b.start)) {
+    total += Math.max(0, range.end - Math.max(end, range.start));
+    end = Math.max(end, range.end);
+  }
+  return total;
+}
+
+test('default: the same answers; a cold query fetches at most 1.3 times the columns it needs', async () => {
+  const rows: string[] = [];
+  const segments = join(data, 'ledger/segments');
+  rows.push(
+    `${readdirSync(segments).length} segments, ${blockCount} blocks, ${transactions} transactions each`,
+  );
+  for (const [name, query] of Object.entries(QUERIES)) {
+    // From an empty cache each time.
+    await remote.end('SIGKILL');
+    rmSync(join(folder, 'other/ledger/cache'), { recursive: true, force: true });
+    remote = await ServiceProcess.startServe(['--config', join(folder, 'serve.yaml')]);
+    const expected = await ask(local, query);
+    Object.assign(proxy, { requests: 0, bodyBytes: 0 });
+    const cold = await ask(remote, query);
+    const { requests, bodyBytes } = proxy;
+    expect(cold.text === expected.text && cold.text.length > 1_000).toBe(true);
+    const needed = countNeeded(query);
+    const [localMs, remoteMs] = await bestOfBoth(query);
+    const perGigabyte = Math.round(requests / (bodyBytes / 1e9));
+    rows.push(
+      `${name}: answer ${cold.text.length} B; warm ${localMs.toFixed(1)} ms local, ${remoteMs.toFixed(1)} ms bucket (${(remoteMs / localMs).toFixed(2)} x); cold ${cold.ms.toFixed(0)} ms, ${bodyBytes} B in ${requests} requests (${perGigabyte} a GB), needed ${needed} B: ${(bodyBytes / needed).toFixed(2)} x`,
+    );
+    process.stdout.write(`${rows.at(-1)}\n`);
+    expect(bodyBytes).toBeLessThan(needed * 1.3 + 64 * 1_024);
+  }
+});
