@@ -1,6 +1,6 @@
 /** Typed columns that grow while rows are appended. `values` is a view of what is filled. */
 
-/** The capacity of a column that has a value. Many columns of a block stay empty and allocate nothing. */
+/** The data of empty columns. Many columns of a block stay empty and allocate nothing. */
 const noInts = new Uint32Array(0);
 const noLongs = new BigUint64Array(0);
 const noBytes = new Uint8Array(0);
