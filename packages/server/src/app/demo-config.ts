@@ -39,7 +39,7 @@ const blocksPerDay = 86_400_000 / slotMs;
 /** The size of a block in a sealed segment: measured 8,770 bytes over 11 segments of 1,024 blocks. */
 const bytesPerBlock = 8_800;
 
-/** Waits for data, because the printed command must work at once. On a slow machine the text is printed without data. */
+/** The longest wait for data before the startup text is printed, because the command in it should work at once. */
 const firstBlockMsMax = 10_000;
 
 export async function describeDemo(running: RunningService, signal: AbortSignal): Promise<string> {

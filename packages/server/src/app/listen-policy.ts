@@ -24,7 +24,7 @@ export function decideAccess(access: AccessConfig): readonly ApiKey[] | null {
   }
 }
 
-/** Returns the position of the key file in the configuration, if a file sets it. */
+/** Adds the key and the line of the configuration to the error, if a configuration file names the key file. */
 function nameKey(fault: CodedError, { config, tree, file = '' }: AccessConfig): CodedError {
   const place = tree.places.get('listen.keys');
   if (place === undefined) return fault;

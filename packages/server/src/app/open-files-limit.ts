@@ -31,7 +31,7 @@ export function refuseFewFiles(openFilesMax = readOpenFilesMax()): void {
 
 /**
  * Returns the largest number of connections that leaves enough files for segments, sources and operators: the limit minus the files
- * of the service and its segments, but at least half of the limit. Rejects a limit that is too low for the service.
+ * of the service and its segments, but at least half of what the service itself leaves. Rejects a limit that is too low.
  */
 export function boundConnections(
   openFilesMax: number,

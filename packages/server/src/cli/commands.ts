@@ -4,7 +4,7 @@ import type { CommandContext } from './context.ts';
 
 export type BuildCommand = (context: CommandContext) => Command;
 
-/** Every command of the program, in the order of its help. One file in `commands/` builds each. */
+/** All commands in the order of the help. Each is built by a file in `commands/`. */
 const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   demo: async () => (await beforeService(() => import('./commands/demo.ts'))).buildDemoCommand,
   serve: async () => (await beforeService(() => import('./commands/serve.ts'))).buildServeCommand,
@@ -25,15 +25,15 @@ const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   explain: async () => (await import('./commands/explain.ts')).buildExplainCommand,
 };
 
-/** Where files are too few for a service they are for loading it, which then fails in ways that say something else. */
+/** Checks the limit of open files first, because loading the service would otherwise fail with a misleading error. */
 function beforeService<Module>(load: () => Promise<Module>): Promise<Module> {
   refuseFewFiles();
   return load();
 }
 
-/** The command of that name alone, since loading what all of them need takes most of a second; all if there is none such. */
+/** Loads only the named command, because loading all of them takes most of a second. Loads all if there is no such command. */
 export async function loadCommands(name = ''): Promise<BuildCommand[]> {
-  // Answered by the program itself.
+  // The program itself handles these.
   if (name === '--version' || name === '-V') return [];
   const wanted = Object.hasOwn(commands, name) ? [name] : Object.keys(commands);
   return Promise.all(wanted.map((one) => (commands[one] as () => Promise<BuildCommand>)()));

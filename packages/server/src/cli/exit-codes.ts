@@ -1,4 +1,4 @@
-/** What a script can rely on. `docs/cli.md` lists the same table. */
+/** The exit codes. `docs/cli.md` has the same table. */
 export const EXIT = {
   ok: 0,
   failure: 1,

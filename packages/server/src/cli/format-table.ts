@@ -1,6 +1,6 @@
 /**
- * Lines of columns two spaces apart: numbers to the right, texts to the left. The first row is the heading, the first column
- * the names of rows, which are texts whatever they look like.
+ * Formats rows as columns, two spaces apart, with numbers aligned to the right and texts to the left. The first row is the heading.
+ * The first column always contains texts.
  */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const columnCount = Math.max(0, ...rows.map((row) => row.length));

@@ -2,7 +2,7 @@ import { CodedError, isCodedError } from '../base/errors.ts';
 import { findDatasets } from '../dataset/find-datasets.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 
-/** The names of the datasets in a data folder; what goes wrong names the folder. */
+/** Returns the names of the datasets in a data folder. Errors contain the folder. */
 export async function listDataFolder(folder: string): Promise<string[]> {
   try {
     return await findDatasets(folder, nodeFs);

@@ -3,20 +3,20 @@ import { type Command, Option } from 'commander';
 import { isSameListener } from '../app/config/admin-port.ts';
 import { portOption } from './parse-option.ts';
 
-/** Of both listeners, as the configuration has it. */
+/** The part of the configuration about both listeners. */
 const hostDefault = '127.0.0.1';
 
-/** Where a service listens and who may ask; the same for every command that serves. */
+/** The options for addresses and access of every command that serves. */
 export interface ListenChoice {
   readonly host?: string;
   readonly port?: number;
   readonly adminPort?: number;
   readonly auth?: 'none';
-  /** A file of hashes. */
+  /** A file with the hashes of the keys. */
   readonly keys?: string;
 }
 
-/** Without defaults: what neither an option nor the environment says is for the configuration to say. */
+/** The options have no defaults, because a configuration file may set the values. */
 export function addListenOptions(command: Command): Command {
   return command
     .addOption(
@@ -41,7 +41,7 @@ export function addListenOptions(command: Command): Command {
     .addOption(new Option('--keys <file>', 'hashes of the keys that may ask').env('SLUICE_KEYS'));
 }
 
-/** By the options' names, where there is no file that has a part in it. */
+/** Reports equal addresses with the names of the options instead of the configuration keys. */
 export function refuseSameListener(
   command: Command,
   { host = hostDefault, port, adminPort }: ListenChoice,
@@ -51,12 +51,12 @@ export function refuseSameListener(
   command.error('error: --admin-port must differ from --port, which is at the same address');
 }
 
-/** What the options say, as a configuration holds it. `data` is the data folder, if one is named. */
+/** Returns the options in the form of a configuration. `data` is the data folder, if it is given. */
 export function listenOverrides(
   { host, port, adminPort, auth, keys }: ListenChoice,
   data: string | undefined,
 ): Record<string, unknown> {
-  // An open door that is asked for here is not closed again by keys of the file.
+  // `--auth none` overrides the keys of the file.
   const keysHere =
     keys === undefined ? { keys: auth === undefined ? undefined : null } : { keys: resolve(keys) };
   return {

@@ -11,7 +11,7 @@ const systemContext: CommandContext = {
   err: process.stderr,
 };
 
-/** Runs one command line and answers with the exit code; nothing below it ends the process. */
+/** Runs one command line and returns the exit code. No called function ends the process. */
 export async function main(
   args: string[],
   context: CommandContext = systemContext,
@@ -39,7 +39,7 @@ export function buildProgram(context: CommandContext, commands: readonly BuildCo
   return program;
 }
 
-/** `help x` is `x --help`. For an x that is not there the parser would show the general help: let it see the x alone. */
+/** Converts `help x` into `x --help`. For an unknown x the parser gets x alone, because it would show the general help. */
 function rewriteHelp(program: Command, args: string[]): string[] {
   const rewritten = args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : args;
   const [name = ''] = rewritten;
@@ -47,7 +47,7 @@ function rewriteHelp(program: Command, args: string[]): string[] {
   return isKnown || !/^\w/.test(name) || name === 'help' ? rewritten : [name];
 }
 
-/** Every command refuses what it does not know, and says so the same way. `path` is how a person calls it. */
+/** Makes every command reject unknown arguments in the same way. `path` is the full name of the command. */
 function harden(command: Command, path: string, context: CommandContext): void {
   command
     .exitOverride()
@@ -63,7 +63,7 @@ function harden(command: Command, path: string, context: CommandContext): void {
   for (const child of command.commands) harden(child, `${path} ${child.name()}`, context);
 }
 
-/** A compose file hands on variables that nobody set as empty ones. */
+/** Removes empty variables, because a compose file passes on unset variables as empty ones. */
 function passOverEmptyVariables(command: Command): void {
   for (const option of command.options) {
     if (option.envVar !== undefined && process.env[option.envVar] === '') delete option.envVar;
@@ -71,8 +71,8 @@ function passOverEmptyVariables(command: Command): void {
 }
 
 /**
- * The parser would miss a required option before it looks at unknown ones, and so hide that the required one was
- * misspelled. A hook before the action runs after all other checks.
+ * Checks required options in a hook, after all other checks. The parser would report a missing option before an unknown one, and so
+ * hide that the required option is misspelled.
  */
 function checkRequiredLast(command: Command): void {
   const required = command.options.filter((option) => option.mandatory);
@@ -85,7 +85,7 @@ function checkRequiredLast(command: Command): void {
   });
 }
 
-/** Modules, threads and files are opened everywhere; where there is no room for one more, that is no bug of ours. */
+/** Returns whether an error is caused by the limit of open files, which can happen anywhere and is not a bug. */
 function isOutOfFiles(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | null)?.code === 'EMFILE';
 }
@@ -99,7 +99,7 @@ function report(thrown: unknown, context: CommandContext): number {
     context.err.write(`sluice: ${error.message} [${error.code}]\n`);
     return error.code === 'cli-usage' ? EXIT.usage : EXIT.failure;
   }
-  // The message of the client ends with its code.
+  // The message of a client error ends with its code.
   if (isSluiceError(error)) {
     context.err.write(`sluice: ${error.message}\n`);
     return EXIT.failure;

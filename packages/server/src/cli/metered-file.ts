@@ -2,7 +2,7 @@ import { CodedError, isCodedError } from '../base/errors.ts';
 import type { SegmentBytes } from '../segment/open-segment.ts';
 import { openRangeFile } from '../storage/range-file.ts';
 
-/** A segment's file, and how much was read of it so far. */
+/** The file of a segment, which counts the bytes that are read. */
 export interface MeteredFile {
   readonly path: string;
   readonly bytes: SegmentBytes;
@@ -28,7 +28,7 @@ export function openMeteredFile(path: string): MeteredFile {
   return { path, bytes: { length: file.length, read, readInto }, meter, close: () => file.close() };
 }
 
-/** Runs work on a file; what goes wrong names the file. */
+/** Runs a function on a file. Errors contain the file. */
 export function naming<Result>(path: string, work: () => Result): Result {
   try {
     return work();

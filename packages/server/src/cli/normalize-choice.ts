@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { MissingKind } from '../source/normalize/normalize-options.ts';
 
-/** How raw blocks become records; the same for every command that reads files of blocks. */
+/** The options for normalizing blocks of every command that reads files of blocks. */
 export interface NormalizeChoice {
   readonly votes: 'drop' | 'keep';
   readonly metaOptional?: boolean;
@@ -26,7 +26,7 @@ export function addNormalizeOptions(command: Command): Command {
 export const metaOptionalText =
   'take transactions without meta, as the first months have them; the same as --allow-missing meta';
 
-/** What a block may lack where that is said; `meta` has two ways to say it. */
+/** The parts that blocks may lack. `meta` can be given in two ways. */
 type OptionalKind = MissingKind | 'meta';
 
 export const OPTIONAL_KINDS: readonly OptionalKind[] = ['logs', 'rewards', 'meta'];
@@ -39,7 +39,7 @@ export function chooseNormalize({ votes, metaOptional, allowMissing }: Normalize
   };
 }
 
-/** Reads a list with commas of some of these. */
+/** Parses a comma-separated list of allowed values. */
 export function kindsOption<Kind extends string>(
   known: readonly Kind[],
 ): (text: string) => readonly Kind[] {

@@ -8,7 +8,7 @@ export interface NumberRange {
   readonly integer: boolean;
 }
 
-/** A parser for an option's value; commander names the option and the value, this the rest. */
+/** Returns a parser for the value of an option. Commander adds the option and the value to its errors. */
 export type OptionParser<Value> = (text: string) => Value;
 
 export function numberOption(range: NumberRange): OptionParser<number> {
@@ -34,7 +34,7 @@ export function datasetNameOption(text: string): string {
 
 export const portOption = numberOption({ min: 0, max: 65_535, integer: true });
 
-/** Unix seconds of a date (its midnight) or a time, in UTC unless it names another zone. */
+/** Returns the unix seconds of a date (at midnight) or a time, in UTC unless it contains another zone. */
 export function dateOption(text: string): number {
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})?$/.test(text);
@@ -46,7 +46,7 @@ export function dateOption(text: string): number {
   );
 }
 
-/** The runtime's parser takes 31 February for 3 March. */
+/** Rejects dates that do not exist: the runtime's parser takes 31 February for 3 March. */
 function isDay(text: string): boolean {
   return new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);
 }

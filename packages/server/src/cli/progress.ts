@@ -4,7 +4,7 @@ const barEveryMs = 100;
 const lineEveryMs = 5_000;
 const barWidth = 30;
 
-/** How far a long command is: a bar on a terminal, now and then a line elsewhere. */
+/** Shows the progress of a long command: a bar on a terminal, or a line from time to time elsewhere. */
 export class Progress {
   readonly #total: number | undefined;
   readonly #share: (() => number | undefined) | undefined;
@@ -19,8 +19,7 @@ export class Progress {
 
   constructor(
     /**
-     * Without a total, how much is done is told, not how far that is, unless `share` knows: from 0 to 1, by another
-     * measure than the unit.
+     * Without a total only the finished amount is shown, unless `share` returns the finished share from 0 to 1 by another measure.
      */
     options: { total?: number; share?: () => number | undefined; unit: string },
     modules: { err: NodeJS.WritableStream; clock: Clock },
@@ -35,7 +34,7 @@ export class Progress {
     this.#isTerminal = (modules.err as { isTTY?: boolean }).isTTY === true;
   }
 
-  /** Whether anything was shown so far. */
+  /** Whether any progress was shown. */
   get isShown(): boolean {
     return this.#shownMs > this.#startMs;
   }
@@ -49,13 +48,13 @@ export class Progress {
     this.#err.write(this.#isTerminal ? `\r${this.#bar()}` : `${this.#line()}\n`);
   }
 
-  /** The last word, also when the work ended before anything was shown; nothing where nothing was done. */
+  /** Shows the final state, also if no progress was shown before. Shows nothing if nothing was done. */
   finish(): void {
     if (this.#done === 0) return;
     this.#err.write(this.#isTerminal ? `\r${this.#bar()}\n` : `${this.#line()}\n`);
   }
 
-  /** The last word of work that was cut short: how much is done, and no share, which may have been reading ahead of it. */
+  /** Shows the final state of interrupted work without a share, because reading may be ahead of the finished work. */
   stop(): void {
     if (this.#done === 0) return;
     this.#err.write(`${this.#isTerminal ? '\r' : ''}${this.#amount()}\n`);

@@ -1,4 +1,4 @@
-/** Calls whoever registers at every SIGHUP. One that came before that is not lost, and does not end the process. */
+/** Calls the registered callback at every SIGHUP. A signal before the registration is not lost and does not end the process. */
 export function reloadSignal(): (reload: () => void) => void {
   let isWanted = false;
   let act: (() => void) | undefined;

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { parseRetention } from '../app/config/parse-retention.ts';
 
-/** The text of `keep` as a configuration holds it. */
+/** Checks the value of `--keep` and returns it. */
 export function retentionOption(text: string): string {
   if (parseRetention(text) !== undefined) return text;
   throw new InvalidArgumentError(

@@ -8,7 +8,7 @@ import { readVersion } from './read-version.ts';
 import { reloadSignal } from './reload-signal.ts';
 import { stopSignal } from './stop-signal.ts';
 
-/** Runs the service that a file and options describe, until it is stopped. */
+/** Runs a service with a configuration from a file and options until it is stopped. */
 export async function runConfigured(
   choice: ConfigChoice,
   describe: Describe,
@@ -17,7 +17,7 @@ export async function runConfigured(
   limitHeapGrowth();
   const reread = () => loadConfig(choice, process.env);
   const loaded = reread();
-  // Where there is nothing to read again, a terminal that closes ends the process as it ends any other.
+  // Without a file to reload, SIGHUP ends the process, as when its terminal is closed.
   const canReload = choice.file !== undefined || loaded.config.listen.keys !== undefined;
   await runServe(
     { loaded, reread, describe, version: readVersion(), seed: randomInt(2 ** 32) },

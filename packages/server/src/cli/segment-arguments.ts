@@ -1,4 +1,4 @@
-/** Arguments that name segments: files, or a dataset of a data folder, which stands for all its segments. */
+/** Arguments that refer to segments: files, or a dataset of a data folder for all its segments. */
 import { existsSync } from 'node:fs';
 import { readStoredDataset } from '../dataset/stored-dataset.ts';
 import { nodeFs } from '../storage/node-fs.ts';
@@ -7,11 +7,11 @@ import { listDataFolder } from './list-data-folder.ts';
 
 export interface SegmentChoice {
   readonly arguments: readonly string[];
-  /** Where datasets are looked up. */
+  /** The data folder of the datasets. */
   readonly data: string;
 }
 
-/** A file of the name goes before a dataset of it. What is neither stays, so that reading it says what is wrong. */
+/** A file takes precedence over a dataset of the same name. Other names are returned unchanged and fail when they are read. */
 export async function resolveSegments(
   { arguments: given, data }: SegmentChoice,
   { err }: Pick<CommandContext, 'err'>,

@@ -1,4 +1,4 @@
-/** Aborts on the first SIGINT or SIGTERM. The second one finds nobody listening and ends the process. */
+/** Returns a signal that aborts on the first SIGINT or SIGTERM. The second one ends the process. */
 export function stopSignal(): AbortSignal {
   if (listening !== undefined) return listening;
   const stop = new AbortController();
@@ -14,7 +14,7 @@ export function stopSignal(): AbortSignal {
   return listening;
 }
 
-/** One for all who ask: a process is stopped as a whole. */
+/** The same signal is returned for all callers. */
 let listening: AbortSignal | undefined;
 
 export function aborted(signal: AbortSignal): Promise<void> {

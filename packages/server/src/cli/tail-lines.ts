@@ -1,4 +1,4 @@
-/** The lines of `sluice tail`. */
+/** Formats the lines of `sluice tail`. */
 
 import type { Style } from '../base/terminal.ts';
 import type { BlockRef } from '../ledger/block.ts';
@@ -26,7 +26,7 @@ export interface TailOptions {
   readonly style: (style: Style, text: string) => string;
 }
 
-/** Rates are those of the last seconds. */
+/** The time over which rates are measured. */
 const rateMs = 10_000;
 
 export function createTailLines({ isForPeople, style }: TailOptions): TailLines {
@@ -75,7 +75,7 @@ function clockTime(seconds: bigint | null): string {
   return isShown ? new Date(ms).toISOString().slice(11, 19) : '--:--:--';
 }
 
-/** Blocks and transactions a second, by when they arrived. */
+/** Measures blocks and transactions per second by their time of arrival. */
 class Rates {
   #arrivals: { readonly atMs: number; readonly transactions: number }[] = [];
 
@@ -84,7 +84,7 @@ class Rates {
     this.#arrivals = this.#arrivals.filter((arrival) => arrival.atMs >= atMs - rateMs);
   }
 
-  /** Nothing until blocks have come for a second: those that were there already came all at once. */
+  /** Returns nothing during the first second, because stored blocks arrive all at once. */
   describe(nowMs: number): string {
     const [first, ...later] = this.#arrivals;
     const seconds = (nowMs - (first?.atMs ?? nowMs)) / 1_000;

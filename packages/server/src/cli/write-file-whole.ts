@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { CodedError } from '../base/errors.ts';
 import { checkOutput, type OutputOptions } from './write-output.ts';
 
-/** Writes a file that is there whole and durable, or not at all: under a temporary name that becomes the path at the end. */
+/** Writes a file atomically and durably: under a temporary name, which is renamed at the end. */
 export async function writeFileWhole<Result>(
   options: OutputOptions,
   signal: AbortSignal,

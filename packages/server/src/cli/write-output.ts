@@ -8,14 +8,14 @@ import { CodedError } from '../base/errors.ts';
 const gzipLevel = 1;
 
 export interface OutputOptions {
-  /** `-` for standard output; gzip if it ends in `.gz`. */
+  /** `-` means standard output. A name that ends in `.gz` is compressed. */
   readonly path: string;
   readonly force: boolean;
 }
 
 /**
- * Refuses a path that must not be written, before any work is done for it. Answers with the file's own place: a symbolic
- * link stays one, and what it leads to is replaced.
+ * Rejects a path that must not be written, before the work starts. Returns the real path, so that the target of a symbolic link is
+ * replaced and not the link.
  */
 export async function checkOutput({ path, force }: OutputOptions): Promise<string> {
   if (path === '-') return path;
@@ -23,7 +23,7 @@ export async function checkOutput({ path, force }: OutputOptions): Promise<strin
   if (found === undefined) return path;
   const place = found.isSymbolicLink() ? await followLink(path) : path;
   const stats = place === path ? found : await lstat(place);
-  // Renaming over a device or a FIFO would take it away from everybody else.
+  // Renaming over a device or a FIFO would remove it for other processes.
   if (!stats.isFile()) {
     throw new CodedError('cli-file-irregular', { path, found: describeKind(stats) });
   }
@@ -43,7 +43,7 @@ function describeKind(stats: Stats): string {
   return stats.isSocket() ? 'a socket' : 'a device';
 }
 
-/** Writes the pieces whole or not at all: under a temporary name that becomes the path at the end. */
+/** Writes the pieces atomically: under a temporary name, which is renamed at the end. */
 export async function writeOutput(
   options: OutputOptions,
   pieces: Iterable<Uint8Array>,
@@ -87,7 +87,7 @@ async function writeToStream(
   try {
     await pipeline(Readable.from(pieces, { objectMode: false }), out, { signal, end: false });
   } catch (error) {
-    // The reader has seen enough, as `head` has.
+    // The reader has closed the pipe, as `head` does.
     const isEnough = (error as NodeJS.ErrnoException).code === 'EPIPE';
     if (!isEnough) throw describeFailure(error, '-', signal);
   }

@@ -1,6 +1,6 @@
 /** Typed columns that grow while rows are appended. `values` is a view of what is filled. */
 
-/** Many columns of a block stay empty: room is made for them with the first value. */
+/** The data of empty columns. Many columns of a block stay empty and allocate nothing. */
 const noInts = new Uint32Array(0);
 const noLongs = new BigUint64Array(0);
 const noBytes = new Uint8Array(0);
@@ -115,7 +115,7 @@ export class ByteColumn {
 
 const encoder = new TextEncoder();
 
-/** The same values in an array that has room for so many. */
+/** Returns an array with the same values and at least this capacity. */
 export function growTo(values: Uint32Array, count: number): Uint32Array {
   if (count <= values.length) return values;
   const grown = new Uint32Array(Math.max(count, values.length * 2));

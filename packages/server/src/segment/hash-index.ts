@@ -1,5 +1,5 @@
 /**
- * From keys to numbers, without the keys: whoever looks one up compares the key that the number stands for.
+ * Maps keys to numbers without storing the keys. The caller of a lookup must compare the key of each number that it returns.
  *
  *   blocks        for 64 buckets each: the entries of all buckets before them u32 · the entries of each bucket u8[64]
  *   fingerprints  u8[n], by bucket

@@ -51,7 +51,7 @@ function paddingBytes(segment: Segment): number {
   return segment.partEntry(PART.keys, 0).offset - end;
 }
 
-/** Parts whose pieces are told apart, by what they hold. */
+/** The names of the pieces of parts that have several. */
 const INDEX_ARRAYS = ['blocks', 'fingerprints', 'values'];
 
 function measureParts({ directory }: Segment): MeasuredPart[] {

@@ -51,7 +51,7 @@ interface Ends {
 
 const signatureBytes = 64;
 
-/** What the rows are told apart from: columns that are filled already. */
+/** The columns of a row group that are completely filled. */
 export type FilledColumns = {
   readonly [Name in keyof GroupRows]: Pick<GroupRows[Name], 'values'>;
 };

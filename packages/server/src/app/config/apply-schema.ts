@@ -1,4 +1,4 @@
-/** From unknown values to a configuration: strict, total, and with the line of everything that is wrong. */
+/** Converts unknown values into a configuration, and reports every invalid value with its line. */
 import type { TSchema } from 'typebox';
 import { CodedError, type ErrorCode, type ErrorDetail } from '../../base/errors.ts';
 import { findNearestName } from '../../base/find-nearest-name.ts';
@@ -7,13 +7,13 @@ import { fitsSchema } from './fits-schema.ts';
 import type { SchemaNode } from './schema-node.ts';
 
 export interface AppliedSchema {
-  /** With every default filled in; only to be used where there are no faults. */
+  /** The configuration with all defaults. Only valid if there are no faults. */
   readonly value: unknown;
   readonly faults: readonly CodedError[];
 }
 
 export interface ApplyOptions {
-  /** What a relative path of the tree means. */
+  /** The folder for relative paths. */
   readonly resolvePath: (path: string) => string;
 }
 
@@ -63,7 +63,7 @@ class SchemaReader {
   }
 
   #readObject(schema: SchemaNode, value: unknown, path: string): unknown {
-    // `limits:` with nothing below it is as good as no such key.
+    // An empty section such as `limits:` counts as absent.
     const object = value === null ? {} : value;
     if (!isObject(object)) return this.#refuseShape('keys and values', value, path);
     const properties = schema.properties ?? {};
@@ -72,7 +72,7 @@ class SchemaReader {
       if (!Object.hasOwn(properties, key)) this.#refuseUnknown(key, Object.keys(properties), path);
     }
     for (const [key, property] of Object.entries(properties)) {
-      // What is written down and empty is no wish for the default: keys that got lost would leave the door open.
+      // An empty value does not mean the default: lost keys would open the service to everyone.
       const found = object[key] === undefined ? property.default : object[key];
       const below = pathBelow(path, key);
       if (found !== undefined) read[key] = this.read(property, found, below);
@@ -119,12 +119,12 @@ class SchemaReader {
     this.#refuse('config-key-unknown', { key: below, ...this.#lineOf(below), ...hint });
   }
 
-  /** A text where there should be more than one stands in for what it should hold, secrets among it. */
+  /** A text in place of an object is not shown, because the object may contain secrets. */
   #refuseShape(expected: string, found: unknown, path: string): undefined {
     return this.#refuseValue(expected, found, path, typeof found === 'string');
   }
 
-  /** What came from a variable is not shown, wherever it was put. */
+  /** Values from environment variables are never shown. */
   #refuseValue(expected: string, found: unknown, path: string, isSecret = false): undefined {
     const isHidden =
       (isSecret && found !== null) || this.#tree.places.get(path)?.template !== undefined;
@@ -143,13 +143,13 @@ class SchemaReader {
   }
 }
 
-/** The choice `2025` is a text, which without quotes is a number. */
+/** Converts a number into a text if the schema expects one of several texts, such as `2025` without quotes. */
 function toChoice({ enum: choices }: SchemaNode, value: unknown): unknown {
   const isChoice = typeof value === 'number' && choices?.includes(String(value)) === true;
   return isChoice ? String(value) : value;
 }
 
-/** A variable is text; where a number or a truth value is wanted it is read as one. */
+/** Converts the text of an environment variable into a number or a boolean if the schema expects one. */
 function fromVariable(schema: SchemaNode, value: unknown): unknown {
   if (typeof value !== 'string' || fitsSchema(schema, value)) return value;
   if (/^-?\d+(\.\d+)?$/.test(value)) return Number(value);
@@ -160,7 +160,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a value of this schema looks like, for a person. */
+/** Describes the values of a schema in words. */
 export function describeExpected(schema: SchemaNode): string {
   const { type, minimum, maximum, minItems = 0, maxItems } = schema;
   if (schema.expected !== undefined) return schema.expected;
@@ -178,7 +178,7 @@ export function describeExpected(schema: SchemaNode): string {
 
 const foundLengthMax = 64;
 
-/** An address at a wrong place may hold a secret as well as at the right one. */
+/** Hides addresses, which may contain a secret also where they are not expected. */
 function describeFound(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (isObject(value)) return 'keys and values';

@@ -1,4 +1,4 @@
-/** What no schema can say: how keys of a configuration go together. */
+/** Checks rules between several keys of a configuration, which a schema cannot express. */
 import { isIP } from 'node:net';
 import { resolve, sep } from 'node:path';
 import { CodedError } from '../../base/errors.ts';
@@ -26,7 +26,7 @@ export function checkConfig(config: Config, tree: ConfigTree): readonly CodedErr
   return checker.faults;
 }
 
-/** Beyond loopback, and nobody has said who may ask. */
+/** Returns whether the service listens beyond loopback without keys and without an explicit `auth`. */
 export function isOpenUndecided({
   host,
   auth,
@@ -40,7 +40,7 @@ function isLoopback(host: string): boolean {
   return isIP(host) === 4 && host.startsWith('127.');
 }
 
-/** The origin of an address of the web; `*` is a letter of names to the parser, and meant as more here. */
+/** Returns the origin of a web address. Rejects `*`, which the URL parser accepts in names and which would suggest a wildcard. */
 function readOrigin(text: string): string | undefined {
   if (!URL.canParse(text) || text.includes('*')) return undefined;
   const { protocol, origin } = new URL(text);
@@ -49,7 +49,7 @@ function readOrigin(text: string): string | undefined {
 
 const portMax = 65_535;
 const KEY_LIMIT_NAMES = Object.keys(KEY_LIMITS) as (keyof typeof KEY_LIMITS)[];
-/** What counts only where blocks come from somewhere, and what only where they are followed. */
+/** Keys that have an effect only with sources, and only with sources that are followed. */
 const uselessBesideFiles = ['from', 'backfillTo', 'agreement'];
 const uselessAlone = [...uselessBesideFiles, 'keep', 'votes', 'allowMissing'];
 
@@ -84,12 +84,12 @@ class ConfigChecker {
       this.faults.push(new CodedError('auth-undecided', { key, ...line, host: listen.host }));
     }
     if (listen.keys !== undefined) return;
-    // What is printed as the default may be written down.
+    // Default values may be written down, because `sluice config` prints them.
     const changed = KEY_LIMIT_NAMES.filter((name) => limits.key[name] !== KEY_LIMITS[name]);
     this.#refuseUseless('limits.key', changed, 'listen.keys');
   }
 
-  /** A browser sends an origin in one form only; any other would never match. */
+  /** Rejects origins that are not in the exact form that browsers send, because they would never match. */
   checkOrigins(): void {
     for (const [i, text] of this.#config.listen.corsOrigins.entries()) {
       const origin = readOrigin(text);
@@ -114,7 +114,7 @@ class ConfigChecker {
     });
   }
 
-  /** One folder has one writer, and a folder inside a dataset's own is the dataset's. */
+  /** Rejects datasets with the same folder, or with a folder inside the folder of another dataset. */
   checkFolders(): void {
     const taken: string[] = [`${resolve(this.#config.data)}${sep}`];
     this.#config.datasets.forEach((dataset, i) => {
@@ -190,7 +190,7 @@ class ConfigChecker {
     });
   }
 
-  /** Keys that are given although nothing would come of them, so that nobody believes they had an effect. */
+  /** Rejects keys that would have no effect. */
   #refuseUseless(path: string, keys: readonly string[], needs: string): void {
     for (const key of keys) {
       const whole = path === '' ? key : `${path}.${key}`;
@@ -201,7 +201,7 @@ class ConfigChecker {
     }
   }
 
-  /** The value is not repeated: it may be a secret, or have come from a variable. */
+  /** The error does not repeat the value, which may be a secret. */
   #refuse(key: string, expected: string): void {
     const place = this.#tree.places.get(key);
     const line = place === undefined ? {} : { line: place.line };

@@ -1,4 +1,4 @@
-/** What `sluice config init` writes: it runs as it is, and shows what an operator changes first. */
+/** The file that `sluice config init` writes. It works unchanged and shows the most important keys. */
 export const CONFIG_EXAMPLE = `# The configuration of a Sluice service: sluice serve --config sluice.yaml
 # Every key is described in docs/configuration.md; sluice config check tells what is wrong, sluice config print what is in
 # force. Paths are relative to this file. \${NAME} in a text is the environment variable of that name.

@@ -1,7 +1,6 @@
 /**
- * Everything that can be configured, in one schema: the type that the rest of the program sees, what a file may hold, and
- * the tables of `docs/configuration.md` all derive from it. A key with a default is always there once a configuration is
- * parsed; one without is required, unless it is optional.
+ * The schema of the configuration. The TypeScript type, the validation of files and the tables of `docs/configuration.md` derive from
+ * it. A key with a default is always present after parsing; a key without one is required, unless it is optional.
  */
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
@@ -33,10 +32,10 @@ function section<Properties extends Record<string, TSchema>>(
   return Type.Object(properties, { default: {}, description });
 }
 
-/** What a dataset is made as where its configuration does not say. */
+/** The options of a new dataset that the configuration does not set. */
 export const MADE_AS = { from: 'latest', votes: 'drop', allowMissing: [] } as const;
 
-/** The page has the default; the configuration has none, since for a dataset that is there it counts what somebody said. */
+/** Shows a default in the documentation only. The parsed configuration has none, because it must be known whether the key is set. */
 function whenMade(value: unknown): { readonly defaultText: string } {
   return { defaultText: `\`${JSON.stringify(value)}\`` };
 }
@@ -45,7 +44,7 @@ function list<Item extends TSchema>(item: Item, description: string) {
   return Type.Array(item, { default: [], maxItems: listItemCountMax, description });
 }
 
-/** Where the value cannot be told as a browser would send it. */
+/** The expected form of an origin. */
 export const ORIGIN_EXPECTED = 'an exact origin such as https://example.org';
 
 const port = { minimum: 0, maximum: 65_535 };

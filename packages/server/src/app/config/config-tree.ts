@@ -1,26 +1,26 @@
 import type { CodedError } from '../../base/errors.ts';
 
-/** A configuration before it is checked: plain values, and of each where it stands in the file it came from. */
+/** A configuration before it is checked: plain values with their positions in the file. */
 export interface ConfigTree {
   readonly value: unknown;
-  /** By path, `datasets[0].sources[1].url`. Empty where there is no file. */
+  /** The positions by path, such as `datasets[0].sources[1].url`. Empty without a file. */
   readonly places: ReadonlyMap<string, ConfigPlace>;
-  /** Variables that are not set and anchors that are not there, by `key` where they were named; the value there means nothing. */
+  /** Unset variables and missing anchors, with the `key` that refers to them. The value of the key has no meaning. */
   readonly unset: readonly CodedError[];
 }
 
 export interface ConfigPlace {
   readonly line: number;
-  /** The text as the file has it, where variables were put in. It may be shown; what was put in may not. */
+  /** The original text of a value with variables. It may be shown, unlike the values of the variables. */
   readonly template?: string;
 }
 
-/** What a refusal says of where; the whole file has no key. */
+/** Returns the position for an error. The whole file has no key. */
 export function keyOf(path: string): { key?: string } {
   return path === '' ? {} : { key: path };
 }
 
-/** The path of a key, or of an item, below another. */
+/** Returns the path of a key or of an item below another path. */
 export function pathBelow(path: string, step: string | number): string {
   if (typeof step === 'number') return `${path}[${step}]`;
   return path === '' ? step : `${path}.${step}`;

@@ -2,8 +2,8 @@ import { assert } from '../../base/assert.ts';
 import type { SchemaNode } from './schema-node.ts';
 
 /**
- * Whether the schema of a single value, or of a choice of such, allows this one. Our schemas need few words; the library that makes them
- * knows all, and to load its check took a tenth of a second of every start.
+ * Returns whether a schema of a scalar, or a union of such schemas, allows a value. It is hand-written because our schemas use few
+ * keywords, and loading the validator of the schema library took a tenth of a second of every start.
  */
 export function fitsSchema(schema: SchemaNode, value: unknown): boolean {
   const { anyOf, enum: choices, type } = schema;

@@ -8,34 +8,34 @@ import type { ConfigPlace, ConfigTree } from './config-tree.ts';
 import { type Environment, readYaml } from './read-yaml.ts';
 
 export interface ConfigChoice {
-  /** Without one there are only the overrides, and defaults for the rest. */
+  /** Without a file the configuration consists of the overrides and the defaults. */
   readonly file?: string | undefined;
-  /** What options and the environment say; it goes before the file. Shaped as a file. */
+  /** Values of options and the environment, in the form of a file. They take precedence over the file. */
   readonly overrides: Readonly<Record<string, unknown>>;
 }
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** What it was made from, for those who show it or say where something is written. */
+  /** The values before parsing, with their positions. */
   readonly tree: ConfigTree;
-  /** The file of it, if there is one. */
+  /** The path of the file, if there is one. */
   readonly file?: string | undefined;
 }
 
 export interface ExaminedConfig extends LoadedConfig {
   readonly faults: readonly CodedError[];
-  /** Whether every key and value is one that can be; only then is it looked at how they go together. */
+  /** Whether all keys and values are valid on their own. Only then are the rules between them checked. */
   readonly isShaped: boolean;
 }
 
-/** Reads a configuration and refuses it, by its first fault, if anything is wrong with it. */
+/** Reads a configuration. Throws the first fault if it is invalid. */
 export function loadConfig(choice: ConfigChoice, environment: Environment): LoadedConfig {
   const { faults, config, tree, file } = examineConfig(choice, environment);
   if (faults[0] !== undefined) throw faults[0];
   return { config, tree, file };
 }
 
-/** As `loadConfig`, with everything that is wrong, in the order of lines. */
+/** Like `loadConfig`, but returns all faults in the order of lines. */
 export function examineConfig(
   { file, overrides }: ConfigChoice,
   environment: Environment,
@@ -46,7 +46,7 @@ export function examineConfig(
   const applied = applySchema(configSchema, tree, { resolvePath });
   const config = applied.value as Config;
   const unsetKeys = new Set(tree.unset.map(({ detail }) => detail['key']));
-  // What is wrong with a value that is not known is that it is not.
+  // A value with an unset variable is reported only for that.
   const wrong = applied.faults.filter(({ detail }) => !unsetKeys.has(detail['key'] ?? null));
   const ofShape = [...tree.unset, ...wrong];
   const isShaped = ofShape.length === 0;
@@ -55,7 +55,7 @@ export function examineConfig(
   return { config, tree, file, isShaped, faults: sorted };
 }
 
-/** A file of a thousand datasets has a tenth of it. */
+/** Ten times the size of a file with a thousand datasets. */
 const configBytesMax = 1 << 20;
 const emptyTree: ConfigTree = { value: {}, places: new Map(), unset: [] };
 
@@ -85,7 +85,7 @@ function byLine(a: CodedError, b: CodedError): number {
   return Number(a.detail['line'] ?? 0) - Number(b.detail['line'] ?? 0);
 }
 
-/** The tree with other values put over it, `null` to take one away. What was put over has no place in the file any more. */
+/** Returns the tree with the overrides applied; `null` removes a value. Overridden values have no position in the file. */
 function override(tree: ConfigTree, overrides: Readonly<Record<string, unknown>>): ConfigTree {
   const places = new Map(tree.places);
   return { ...tree, value: merge(tree.value, overrides, { places, path: '' }), places };
@@ -99,7 +99,7 @@ interface MergeInto {
 function merge(below: unknown, above: unknown, { places, path }: MergeInto): unknown {
   if (above === undefined) return below;
   if (!isObject(above) || (!isObject(below) && below !== undefined && below !== null)) {
-    // A file whose `listen` is a list is refused for that, whatever the options say.
+    // A section of the wrong type, such as a list, is kept, so that it is reported.
     if (isObject(above)) return below;
     places.delete(path);
     return above ?? undefined;

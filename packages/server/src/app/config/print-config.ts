@@ -1,4 +1,4 @@
-/** A configuration for a person to read: every key with its value, and no secret. */
+/** Prints a configuration with all keys and values, but without secrets. */
 import { stringify } from 'yaml';
 import { adminPort } from './admin-port.ts';
 import { type Config, configSchema, type DatasetConfig, MADE_AS } from './config-schema.ts';
@@ -9,13 +9,13 @@ import type { SchemaNode } from './schema-node.ts';
 
 const hidden = '***';
 
-/** As YAML that could be read again, but for what is hidden. */
+/** Returns YAML that is a valid configuration, except for hidden values. */
 export function printConfig({ config, tree }: LoadedConfig): string {
   const where = { path: '', places: tree.places };
   return stringify(show(configSchema as SchemaNode, inForce(config), where), { lineWidth: 0 });
 }
 
-/** With what follows from other keys written out. */
+/** Adds values that derive from other keys. */
 function inForce(config: Config): Config {
   return {
     ...config,
@@ -29,7 +29,7 @@ function inForce(config: Config): Config {
   };
 }
 
-/** What counts when a dataset is made, and is refused where none can be. */
+/** Keys that apply to a new dataset, and are rejected if no dataset can be created. */
 function madeAs({ sources, from, votes, allowMissing }: DatasetConfig): Partial<DatasetConfig> {
   const isFollowed = sources.some(({ kind }) => kind !== 'files');
   return {
@@ -64,7 +64,7 @@ function show(schema: SchemaNode, value: unknown, { path, places }: Where): unkn
   );
 }
 
-/** What came from a variable is shown as the file has it: with the variable's name, not its value. */
+/** A value with a variable is shown as in the file: with the name of the variable and not its value. */
 function showLeaf({ secret }: SchemaNode, value: unknown, { path, places }: Where): unknown {
   const template = places.get(path)?.template;
   const text = template ?? value;
@@ -73,7 +73,7 @@ function showLeaf({ secret }: SchemaNode, value: unknown, { path, places }: Wher
   return /^(Bearer |Basic )?\$\{\w+\}$/.test(text) ? text : hidden;
 }
 
-/** The origin tells which node it is; user, path and query often are keys. */
+/** Only the origin of an address is shown. User, path and query are often keys. */
 function hideUrl(text: string): string {
   const [, origin, user, host, rest] = /^(\w+:\/\/)([^/?#]*@)?([^/?#@]*)(.*)$/s.exec(text) ?? [];
   if (origin === undefined) return text === 'none' || /^\$\{\w+\}$/.test(text) ? text : hidden;

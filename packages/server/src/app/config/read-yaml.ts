@@ -13,14 +13,13 @@ import { type ConfigPlace, type ConfigTree, keyOf, pathBelow } from './config-tr
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** References to a part of the file copy it, and copies of copies grow without bound. */
+/** The limit of aliases, because nested aliases can grow exponentially. */
 const valueCountMax = 100_000;
 const depthMax = 16;
 
 /**
- * The values of a file, with the line of each. `${NAME}` in a text becomes the environment's variable of that name, after
- * the file was parsed, so that no variable can change its structure; `$${` is a plain `${`. No text of the file goes into
- * an error: it may hold a secret.
+ * Reads the values of a file with their lines. `${NAME}` in a text is replaced by the environment variable after parsing, so that a
+ * variable cannot change the structure; `$${` is a plain `${`. Errors contain no text of the file, because it may be a secret.
  */
 export function readYaml(text: string, environment: Environment): ConfigTree {
   const lines = new LineCounter();
@@ -50,7 +49,7 @@ class YamlReader {
   read(): ConfigTree {
     const { contents } = this.#document;
     const value = contents === null ? {} : this.#value(contents, '', 0);
-    // A file of comments only.
+    // The file has only comments.
     return { value: value ?? {}, places: this.#places, unset: this.#unset };
   }
 
@@ -60,7 +59,7 @@ class YamlReader {
     if (isAlias(node)) {
       const meant = node.resolve(this.#document);
       if (meant !== undefined) return this.#value(meant, path, depth + 1);
-      // Not by its name: it may be a secret that begins with *.
+      // The error does not contain the name, which may be a secret that begins with `*`.
       const expected =
         'a name that & gave to a part above, or quotes around a text that begins with *';
       this.#unset.push(invalid({ ...keyOf(path), line, expected }));
@@ -70,7 +69,7 @@ class YamlReader {
       return node.items.map((item, i) => this.#value(item, pathBelow(path, i), depth + 1));
     }
     if (isMap(node)) {
-      // Without a prototype, so that every key is data.
+      // The object has no prototype, so that every key is data.
       const object: Record<string, unknown> = Object.create(null);
       for (const pair of node.items) this.#readPair(pair, { path, depth, object });
       return object;
@@ -90,7 +89,7 @@ class YamlReader {
     }
     const path = pathBelow(into.path, name);
     into.object[name] = this.#value(value, path, into.depth + 1);
-    // The line of the key, where it and its value stand on two.
+    // The line is that of the key, if key and value are on different lines.
     this.#places.set(path, { ...this.#places.get(path), line });
   }
 

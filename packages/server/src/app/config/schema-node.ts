@@ -1,6 +1,6 @@
 import type { Annotations } from './schema-parts.ts';
 
-/** A schema as the data it is. */
+/** A schema as plain data. */
 export interface SchemaNode extends Partial<Annotations> {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, SchemaNode>>;

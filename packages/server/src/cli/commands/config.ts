@@ -55,7 +55,7 @@ function checkFile(file: string, options: ListenChoice, { out }: CommandContext)
   out.write(`${file} is right: ${length} ${length === 1 ? 'dataset' : 'datasets'} listed.\n`);
 }
 
-/** What is wrong with the key file. Where one is needed and not named is said already. */
+/** Returns the errors of the key file. A missing key file is reported elsewhere. */
 function findKeyFaults(examined: ExaminedConfig): CodedError[] {
   if (!examined.isShaped || examined.config.listen.keys === undefined) return [];
   try {

@@ -105,7 +105,7 @@ function describeUpgrade(name: string, summary: UpgradeSummary): string {
   return `${name}: ${done}\n`;
 }
 
-/** One that cannot be read has the error instead of the rest. */
+/** A dataset that cannot be read has an error instead of the other values. */
 interface ListedDataset {
   readonly name: string;
   readonly votes?: 'drop' | 'keep';

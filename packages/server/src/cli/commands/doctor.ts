@@ -76,7 +76,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   ];
 }
 
-/** The configuration, where it can be used at all, and what is wrong with it. */
+/** Returns the configuration, if it is usable, and its errors. */
 function examineConfiguration({ config: file, data, ...options }: DoctorOptions): {
   readonly config: Config | undefined;
   readonly findings: Finding[];

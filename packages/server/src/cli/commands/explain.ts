@@ -14,7 +14,7 @@ import { formatCount, formatTable } from '../format-table.ts';
 import { type MeteredFile, naming, openMeteredFile } from '../metered-file.ts';
 import { resolveSegments } from '../segment-arguments.ts';
 
-/** What is loaded stays loaded: a file is looked at once, so the cache only has to hold what one step needs. */
+/** A small cache is enough, because every file is read only once. */
 const cacheBytesMax = 256 * 1024 * 1024;
 
 export function buildExplainCommand(context: CommandContext): Command {
@@ -55,11 +55,11 @@ Examples:
 
 interface ItemCost {
   readonly array: RecordArray;
-  /** The item, by what it filters: the order of a query's items means nothing. */
+  /** The filters of the item, because the position of an item has no meaning. */
   readonly filters: Readonly<Record<string, readonly string[] | boolean>>;
-  /** The address filter whose list of transactions was walked; null if all were looked at. */
+  /** The filter whose list of transactions was scanned; null if all transactions were scanned. */
   readonly drivenBy: string | null;
-  /** Of the query's range: transactions the plan expected to look at, and those on the list; null where it looks at none. */
+  /** The transactions in the query's range that the plan expected to scan, and those on the list; null if none are scanned. */
   readonly transactionsEstimated: number | null;
   readonly transactionsListed: number | null;
   readonly rowsMatched: number;
@@ -72,7 +72,7 @@ interface Cost {
   readonly pagesRead: number;
   readonly bytesRead: number;
   readonly bytesInflated: number;
-  /** All that was read of the file, the directory and the index too. */
+  /** The bytes that were read from the file, including its directory and index. */
   readonly fileReads: number;
   readonly fileBytes: number;
   readonly lines: number;
@@ -150,7 +150,7 @@ interface TransactionRange {
   readonly end: number;
 }
 
-/** The segment's transactions, by number, that a range of slots covers. */
+/** Returns the numbers of the segment's transactions in a range of slots. */
 function transactionsIn({ headers, counts }: Segment, range: BlockRange): TransactionRange {
   let first = 0;
   let end = 0;
@@ -243,7 +243,7 @@ function formatItem(cost: ItemCost): string[] {
   ];
 }
 
-/** Enough of a value to tell it from the others. */
+/** Shortens a value so that it can still be distinguished from the others. */
 const valueLengthMax = 12;
 
 function describeFilters(filters: ItemCost['filters']): string {

@@ -69,7 +69,7 @@ async function runImport(
   out.write(describe(name, summary));
 }
 
-/** What the dataset keeps is not changed later, and nobody should believe it was. */
+/** Reports options that have no effect, because the options of an existing dataset cannot be changed. */
 function describeDifference(
   { name, votes, allowMissing }: DatasetDescription,
   asked: { votes: string; metaOptional: boolean; allowMissing: readonly string[] },
@@ -83,7 +83,7 @@ function describeDifference(
 }
 
 function describe(name: string, { importedCount, knownCount, range }: ImportSummary): string {
-  // A new one that nothing came into is not kept.
+  // A new dataset without blocks is removed.
   if (range === null) return `${name}: there is no block in the files; no dataset was made\n`;
   const known = knownCount === 0 ? '' : `, ${formatCount(knownCount)} were there already`;
   const slots = `slots ${range[0]} to ${range[1]}`;

@@ -41,7 +41,7 @@ Examples:
 
 interface Summary {
   readonly version: number;
-  /** Absent where a file was named. */
+  /** Absent if the argument is a file. */
   readonly segmentCount?: number;
   readonly fileBytes: number;
   readonly blockCount: number;
@@ -83,7 +83,7 @@ function summarize(segment: Segment): Summary {
   };
 }
 
-/** Several segments as one, in the order of their slots. An address counts once for each segment that has it. */
+/** Adds up several segments in the order of their slots. An address counts once for each segment that contains it. */
 function combine(measured: readonly Measured[]): Measured {
   const [first] = measured;
   if (first !== undefined && measured.length === 1) return first;
@@ -137,7 +137,7 @@ function describeText({ summary, parts }: Measured, name: string): string {
 
 const columnHeads = ['part', 'name', 'pieces', 'stored bytes', 'a transaction', 'share'];
 
-/** The parts of each table, then its total where it has several; at last the total of all. */
+/** Returns the parts of each table, with a total for tables of several parts, and the total of all tables. */
 function partRows(summary: Summary, parts: readonly MeasuredPart[]): string[][] {
   const row = (part: MeasuredPart) => formatPart(part, summary);
   const tables = [...new Set(parts.map(({ table }) => table))];

@@ -35,7 +35,7 @@ async function createKey(
   { out, err }: CommandContext,
 ): Promise<void> {
   const key = await appendKey(file, name);
-  // Alone on standard output, so that a script can take it.
+  // Only the key goes to standard output, so that a script can read it.
   out.write(`${key}\n`);
   err.write(
     `Its hash is in ${file}; the key itself is stored nowhere. Clients send it as Authorization: Bearer or X-API-Key.\n` +

@@ -67,7 +67,7 @@ async function pack(
       write,
       progress,
     });
-    // Aborted before the first block is no fault of the files.
+    // An abort before the first block is not a fault of the files.
     if (packed.blockCount === 0 && !signal.aborted) {
       throw new CodedError('block-line-invalid', noBlocks(paths));
     }
@@ -77,7 +77,7 @@ async function pack(
   context.out.write(describe(summary, options.out));
 }
 
-/** Finished, the segment would take the place of the blocks it was made from. */
+/** Rejects an output path that is one of the input files, which the segment would replace. */
 async function checkNotInput(out: string, paths: readonly string[]): Promise<void> {
   const place = await realpath(out).catch(() => undefined);
   if (place === undefined) return;
@@ -93,7 +93,7 @@ interface PackSummary {
   readonly lastSlot: number;
   readonly transactionCount: number;
   readonly bytes: number;
-  /** The first block that found no room. */
+  /** The first block that did not fit. */
   readonly stoppedAt: BlockLine | undefined;
 }
 
@@ -133,7 +133,7 @@ async function packBlocks(
   return { blockCount, firstSlot, lastSlot, transactionCount, bytes, stoppedAt };
 }
 
-/** As an import says it of a file in which there is no block. */
+/** The same error as an import reports for a file without blocks. */
 function noBlocks(paths: readonly string[]): { path: string; found: string; expected: string } {
   return { path: paths.join(' '), found: 'no blocks', expected: lineExpected };
 }

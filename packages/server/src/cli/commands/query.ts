@@ -114,7 +114,7 @@ function renderAsked(asked: QueryBody, options: QueryOptions, target: Target): s
 
 type Run = Parameters<typeof runQuery>[0];
 
-/** A query that asks for no records is one for all of them, where records are counted. */
+/** With `--count`, a query without items counts all records. */
 function everything(query: QueryBody): QueryBody {
   if (RECORD_ARRAY_NAMES.some((array) => query[array] !== undefined)) return query;
   const all = Object.fromEntries(RECORD_ARRAY_NAMES.map((array) => [array, [{}]]));
@@ -138,7 +138,7 @@ async function countRecords(
   { out }: CommandContext,
 ): Promise<void> {
   const sink = new CountSink(arraysOf(run.query));
-  // Records without fields are counted as well as with, and cost nothing to send.
+  // Records are sent without fields, because only their number matters.
   const query = { ...everything(run.query), fields: {} };
   await runQuery({ ...run, query }, { ...modules, sink });
   const counts = Object.entries(sink.counts);
@@ -174,7 +174,7 @@ async function writeFile(
   }
 }
 
-/** A table for people, lines for programs and files. */
+/** The default format: a table on a terminal, JSON lines otherwise. */
 function chooseOutput(
   { output, out: path, printCurl, printTs }: QueryOptions,
   out: NodeJS.WritableStream,

@@ -120,8 +120,7 @@ function parseStart(text: string): number | string {
 const startNames: ReadonlySet<string> = new Set(['latest', 'earliest', 'genesis']);
 
 /**
- * The dataset that follows, as a file would have it. Options that would have no effect are refused, so that nobody
- * believes they had one.
+ * Returns the configuration of the dataset that follows sources. Options that would have no effect are rejected.
  */
 function chooseFollow(command: Command, options: ServeCommandOptions): unknown[] | undefined {
   const { config, rpc = [], portal = [], ws, dataset, ...content } = options;

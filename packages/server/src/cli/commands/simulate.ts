@@ -46,7 +46,7 @@ interface SimulateOptions {
   readonly force?: boolean;
 }
 
-/** What has no meaning for a file: it holds the final chain, whole. */
+/** Options that have no meaning for a file, which contains the whole final chain. */
 const nodeOnlyOptions = [
   ...['host', 'port', 'wsPort', 'controlPort', 'speed', 'history'],
   ...['forkRate', 'forkDepth', 'finalityDistance'],
@@ -165,7 +165,7 @@ function parseVotes(text: string): boolean | number {
   throw new InvalidArgumentError(`Expected ${expected}.`);
 }
 
-/** Refuses options that would have no effect, so that nobody believes they had one. */
+/** Rejects options that would have no effect. */
 function checkCombination(command: Command, options: SimulateOptions): void {
   const { out, blocks } = options;
   if (out === undefined && blocks !== undefined) command.error('error: --blocks needs --out FILE');

@@ -64,7 +64,7 @@ function readStatuses(list: TargetList): Promise<StatusResult[]> {
   return Promise.all(list.names.map(read));
 }
 
-/** A dataset that cannot say how it is does not keep the others from it. */
+/** A dataset whose status cannot be read does not prevent the output for the others. */
 async function askStatus(name: string, { base, key }: ServiceAddress): Promise<StatusResult> {
   try {
     return await getJson<Status>(`${base}/datasets/${name}/status`, { key });

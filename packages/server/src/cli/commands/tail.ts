@@ -71,12 +71,12 @@ async function tail(options: TailOptions, target: Target, context: CommandContex
   try {
     await follow(query, options, { client, lines, out, signal });
   } catch (error) {
-    // Ctrl-C is how this ends.
+    // Ctrl-C is the normal end of this command.
     if (!signal.aborted) throw error;
   }
 }
 
-/** Up to the head where nothing feeds the dataset, for ever else. */
+/** Ends at the head if the dataset follows no source. Otherwise it runs until it is stopped. */
 async function buildQuery({ last, finalized }: TailOptions, client: Client): Promise<QueryBody> {
   const [{ start_block, real_time }, head] = await Promise.all([
     client.metadata(),

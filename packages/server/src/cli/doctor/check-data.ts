@@ -8,10 +8,10 @@ import { formatCount } from '../format-table.ts';
 import type { Finding } from './check.ts';
 
 const area = 'data';
-/** Below this the next day of a busy ledger may not fit. */
+/** With less free space, the next day of a busy ledger may not fit. */
 const freeBytesMin = 10e9;
 
-/** The data folder, its lock, its free space and the datasets in it. Reads the journals, not the segments. */
+/** Checks the data folder, its lock, its free space and its datasets. Reads journals but no segments. */
 export async function checkData(folder: string): Promise<Finding[]> {
   const path = resolve(folder);
   let names: readonly string[];
@@ -38,7 +38,7 @@ function describeFolder(path: string, error: unknown): Finding {
   };
 }
 
-/** Taking the lock is what a service does first; it also shows whether the folder can be written to. */
+/** Checks that the lock can be taken, which a service does first. This also checks that the folder is writable. */
 async function checkLock(path: string): Promise<Finding> {
   try {
     const lock = await WriterLock.acquire(path);

@@ -4,13 +4,13 @@ import { messageOf } from './check-data.ts';
 
 const area = 'sources';
 const answerMsMax = 10_000;
-/** A source this far behind the calendar does not keep up, or the calendar here is wrong. */
+/** A source with a larger lag does not keep up, or the clock of this machine is wrong. */
 const lagSecondsMax = 60;
 const clockSecondsMax = 5;
 
 export type SourceConfig = Config['datasets'][number]['sources'][number];
 
-/** Asks each source that is reached over the network who it is and how far it is, and compares clocks. */
+/** Checks each source on the network: whether it answers, how far behind it is, and whether the clocks agree. */
 export async function checkSources(
   sources: readonly SourceConfig[],
   unixMs: () => number,
@@ -24,7 +24,7 @@ export async function checkSources(
   }
   const findings = await Promise.all(
     asked.map(async (source, index) => {
-      // By number, because an address may hold a key.
+      // Sources are numbered, because an address may contain a key.
       const name = source.name ?? `${source.kind}-${index + 1}`;
       return source.kind === 'rpc'
         ? checkNode(name, source, unixMs)
@@ -126,7 +126,7 @@ function silent(name: string, error: unknown): Finding {
   };
 }
 
-/** By the date that the source puts on its answer, which has a precision of a second. */
+/** Compares the clocks by the `Date` header of the source, which has a precision of a second. */
 function checkClock(name: string, response: Response, unixMs: () => number): Finding[] {
   const theirs = Date.parse(response.headers.get('date') ?? '');
   if (Number.isNaN(theirs)) return [];

@@ -6,10 +6,10 @@ import { getJson } from '../target/get-json.ts';
 import type { Finding } from './check.ts';
 
 const probeMsMax = 2_000;
-/** What the engine, the cache and a busy head take together. */
+/** The memory of the engine, the cache and a busy head together. */
 const memoryBytesMin = 2e9;
 
-/** How many files may be open, memory and the runtime. */
+/** Checks the limit of open files, the memory and the runtime. */
 export function checkSystem(datasets: number): Finding[] {
   const area = 'system';
   const memory = totalmem();
@@ -52,7 +52,7 @@ export interface Listener {
   readonly port: number;
 }
 
-/** Whether each address can be listened on, or has a Sluice already. */
+/** Checks whether each address is free, or is already used by a Sluice. */
 export async function checkPorts(listeners: readonly Listener[]): Promise<Finding[]> {
   return Promise.all(listeners.filter(({ port }) => port !== 0).map(checkPort));
 }
@@ -83,7 +83,7 @@ function tryListening(host: string, port: number): Promise<string | undefined> {
   });
 }
 
-/** Both listeners of a service know one of these paths. */
+/** Each listener of a service serves one of these paths. */
 async function isSluice(url: string): Promise<boolean> {
   const answers = await Promise.allSettled([
     getJson(`${url}/openapi.json`, { msMax: probeMsMax }),

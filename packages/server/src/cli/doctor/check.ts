@@ -1,4 +1,4 @@
-/** What a check of `sluice doctor` found. */
+/** The result of one check of `sluice doctor`. */
 export interface Finding {
   readonly area:
     | 'configuration'
@@ -11,6 +11,6 @@ export interface Finding {
     | 'system';
   readonly state: 'ok' | 'warning' | 'wrong';
   readonly text: string;
-  /** What to do; absent where nothing is wrong. */
+  /** What to do; absent if there is no problem. */
   readonly remedy?: string;
 }

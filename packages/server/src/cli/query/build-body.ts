@@ -7,7 +7,7 @@ import { defaultFields, fieldsForTable, parseFields } from './choose-fields.ts';
 import { buildItems, type FilterFlags } from './query-flags.ts';
 import type { QueryOptions } from './query-options.ts';
 
-/** A query whose range is still to be decided. */
+/** A query without its range. */
 export type QueryDraft = Omit<QueryBody, 'fromBlock'> & { readonly fromBlock?: number };
 
 const filterNames: readonly (keyof FilterFlags)[] = [
@@ -22,7 +22,7 @@ const filterNames: readonly (keyof FilterFlags)[] = [
   'with',
 ];
 
-/** The query of a file or of stdin, or what the flags stand for; not both. */
+/** Returns the query of a file or of stdin, or the query that the flags describe. Both together are an error. */
 export async function buildDraft(
   options: QueryOptions,
   { stdin, isTable }: { readonly stdin: NodeJS.ReadableStream; readonly isTable: boolean },
@@ -40,7 +40,7 @@ export async function buildDraft(
   return fields === undefined ? read : { ...read, fields: parseFields(fields) };
 }
 
-/** Without a filter every block comes, as its header. */
+/** Without a filter the query returns the headers of all blocks. */
 function buildFromFlags(options: QueryOptions, isTable: boolean): QueryDraft {
   const items = buildItems(options);
   const isUnfiltered = Object.keys(items).length === 0;
@@ -72,7 +72,7 @@ function readFile(file: string): QueryDraft {
   return naming(file, () => parse(readSmallFile(file, QUERY_LIMITS.bodyBytesMax).toString(), file));
 }
 
-/** What the query says is checked by the service, which names the path of a wrong value. */
+/** The service checks the content of the query and reports the path of an invalid value. */
 function parse(source: string, file: string): QueryDraft {
   try {
     const value: unknown = JSON.parse(source);

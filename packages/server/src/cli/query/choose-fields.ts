@@ -15,7 +15,7 @@ import { findNearestName } from '../../base/find-nearest-name.ts';
 
 type Fields = Partial<Record<Kind, Record<string, boolean>>>;
 
-/** Every header names its block, so that the reader can resume, and its time. */
+/** Every header contains its block, so that the reader can resume, and its time. */
 const headerFields = { number: true, hash: true, timestamp: true };
 
 /** All fields of the kinds of records that the items can return, except those marked (ext). */
@@ -28,7 +28,7 @@ export function defaultFields(items: ItemsBody): FieldsBody {
   return fields;
 }
 
-/** The fields that a person wants to see in a table, where the width of a terminal is all there is. */
+/** The most useful fields for a table, because the width of a terminal is limited. */
 const tableFields: Fields = {
   block: { number: true, hash: true, timestamp: true },
   transaction: { transactionIndex: true, signatures: true, feePayer: true, fee: true, err: true },
@@ -50,7 +50,7 @@ export function fieldsForTable(items: ItemsBody): FieldsBody {
   return Object.fromEntries(kinds.map((kind) => [kind, tableFields[kind] ?? {}]));
 }
 
-/** The kinds of records that items match and pull in. */
+/** Returns the kinds of records that the items match and include. */
 export function kindsOf(items: ItemsBody): readonly Kind[] {
   const arrays = Object.entries(items).flatMap(([array, list]) => {
     const relations = relationRows(array as RecordArray).filter(([name]) =>
@@ -61,7 +61,7 @@ export function kindsOf(items: ItemsBody): readonly Kind[] {
   return [...new Set(arrays)].map((array) => RECORD_ARRAYS[array]);
 }
 
-/** Parses `instruction.data,transaction.feePayer,block.timestamp`; a kind alone stands for all its fields. */
+/** Parses `instruction.data,transaction.feePayer,block.timestamp`. A kind without a field means all its fields. */
 export function parseFields(list: readonly string[]): FieldsBody {
   const fields: Fields = { block: { number: true, hash: true } };
   for (const text of list) {

@@ -1,7 +1,7 @@
 import type { BlockWriter } from './block-writer.ts';
 import type { RowSource } from './record-rows.ts';
 
-/** Rows as RFC 4180 has them, with a heading, except that lines end in a line feed alone. */
+/** Writes CSV according to RFC 4180 with a heading, except that lines end with a line feed alone. */
 export function createCsvWriter({ columns, rows }: RowSource): BlockWriter {
   return {
     begin: () => formatRow(columns),

@@ -1,4 +1,4 @@
-/** JSON in which integers of 64 bits are written with every digit. */
+/** Writes JSON with all digits of 64-bit integers. */
 import type { Dialect } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import type { BlockWriter, ReadBlock } from './block-writer.ts';
@@ -18,7 +18,7 @@ export interface JsonWriterOptions {
   readonly isPretty: boolean;
 }
 
-/** A block a line, or spread over lines for people. Blocks look as the service sends them. */
+/** Writes one block per line, or indented on a terminal, in the form in which the service sends them. */
 export function createJsonWriter({ dialect, isPretty }: JsonWriterOptions): BlockWriter {
   const indent = isPretty ? 2 : undefined;
   const toText = dialect === 'solana' ? toSolanaJson : toExactJson;
@@ -39,7 +39,7 @@ function withoutEmpty(block: ReadBlock): object {
   return Object.fromEntries(entries);
 }
 
-/** In this dialect quantities are texts; times are not. */
+/** In the dialect `solana` quantities are texts, but times are not. */
 function toSolanaJson(value: unknown, indent?: number): string {
   const replace = (key: string, part: unknown) => {
     if (typeof part !== 'bigint') return part;

@@ -1,27 +1,26 @@
 /**
- * The file of `--out`, with a second file beside it that says how far it is:
+ * The file of `--out`, with a second file that stores the progress:
  *
  *   FILE          lines or rows, appended
- *   FILE.cursor   the cursor of the stream, the length of FILE that belongs to it, and where each block that may still be
- *                 replaced ends in FILE
+ *   FILE.cursor   the cursor of the stream, the length of FILE at that cursor, and the end of each block in FILE that may
+ *                 still be replaced
  *
- * The second file is replaced as a whole after the first was written. Whatever FILE holds beyond the stated length was written
- * after it and is cut off when the command goes on, so that no block is there twice or in part. After a fork, FILE is cut
- * back to the common block.
+ * The second file is replaced atomically after the first was written. Text of FILE beyond the stored length is truncated when the
+ * command continues, so that no block is duplicated or incomplete. After a fork, FILE is truncated to the common block.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { type CursorState, parseCursorState } from '@sluice/client';
 import { CodedError } from '../../base/errors.ts';
 
-/** Where the lines of a block end. */
+/** The end of the lines of a block. */
 interface Mark {
   readonly slot: number;
   readonly end: number;
 }
 
 interface OutState {
-  /** Of what was asked, without its range. */
+  /** The query and the format as text, without the range. */
   readonly query: string;
   readonly cursor: CursorState;
   readonly bytes: number;
@@ -30,14 +29,14 @@ interface OutState {
 
 export interface OutFileOptions {
   readonly path: string;
-  /** What is asked and in which form, as text; only the same can be appended. */
+  /** The query and the format as text. A file can only be continued with the same. */
   readonly asked: string;
   readonly force: boolean;
   /** Written at the start of a new file. */
   readonly heading: string;
 }
 
-/** Blocks that may be replaced are a few dozen; this many is a service that never names a finalized one. */
+/** The limit of blocks that may be replaced. Usually they are a few dozen; more means that the service reports no finalized block. */
 const markCountMax = 10_000;
 const saveEveryMs = 1_000;
 
@@ -84,7 +83,7 @@ export class OutFile {
     return out;
   }
 
-  /** Where the stream goes on; undefined for a new file. */
+  /** The position from which the stream continues; undefined for a new file. */
   get cursor(): CursorState | undefined {
     return this.#cursor;
   }
@@ -103,7 +102,7 @@ export class OutFile {
     await this.#write(texts.map(([, text]) => text).join(''));
   }
 
-  /** Cuts off every block above a slot. The length is saved first: a file that is longer than stated can be resumed. */
+  /** Removes all blocks above a slot. The new length is saved first, because a file that is longer than stored can be resumed. */
   async rollBack(slot: number, cursor: CursorState): Promise<void> {
     const last = this.#marks.findLastIndex((mark) => mark.slot <= slot);
     const mark = this.#marks[last];
@@ -118,7 +117,7 @@ export class OutFile {
     await attempt(this.#path, () => this.#file.truncate(mark.end));
   }
 
-  /** Notes how far the file is; saved once in a while, and when it is closed. */
+  /** Records the progress, which is saved from time to time and when the file is closed. */
   async note(cursor: CursorState, finalizedSlot: number | undefined, nowMs: number): Promise<void> {
     this.#cursor = cursor;
     const floor = this.#marks.findLastIndex(({ slot }) => slot <= (finalizedSlot ?? -1));
@@ -166,7 +165,7 @@ function cursorPath(path: string): string {
   return `${path}.cursor`;
 }
 
-/** What the last run left; undefined if there is nothing to go on from. */
+/** Returns the state of the last run; undefined if there is none to continue from. */
 async function readState(path: string, query: string): Promise<OutState | undefined> {
   const text = await readFile(cursorPath(path), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;

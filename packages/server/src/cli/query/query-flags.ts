@@ -1,4 +1,4 @@
-/** The flags of `sluice query` for common cases, and the items of a query that they stand for. */
+/** The flags of `sluice query` for common cases, and the items of a query that they describe. */
 import type { RecordArray } from '@sluice/protocol/field-table';
 import type { ItemsBody } from '@sluice/protocol/query-body';
 import { relationRows } from '@sluice/protocol/request-table';
@@ -13,7 +13,7 @@ export interface FilterFlags {
   readonly mint?: readonly string[];
   readonly owner?: readonly string[];
   readonly feePayer?: readonly string[];
-  /** `true` where the flag has no value. */
+  /** `true` if the flag has no value. */
   readonly logs?: true | readonly string[];
   readonly with?: readonly string[];
 }
@@ -21,7 +21,7 @@ export interface FilterFlags {
 type Item = Record<string, unknown>;
 type Items = Partial<Record<RecordArray, readonly Item[]>>;
 
-/** Returns the items that the flags ask for; none where no flag filters. Flags of one kind of record are AND-ed. */
+/** Returns the items for the flags; none without a filter. Flags of one kind of record are AND-ed. */
 export function buildItems(flags: FilterFlags): ItemsBody {
   const items: Items = {
     ...instructionItems(flags),
@@ -32,7 +32,7 @@ export function buildItems(flags: FilterFlags): ItemsBody {
   return addRelations(items, flags.with ?? []) as ItemsBody;
 }
 
-/** `--account` narrows the instructions of `--program`, where both are given. */
+/** `--account` restricts the instructions of `--program` if both are given. */
 function instructionItems({ program, d1, d8, account }: FilterFlags): Items {
   if (program === undefined && d1 === undefined && d8 === undefined) return {};
   return { instructions: [defined({ programId: program, d1, d8, mentionsAccount: account })] };
@@ -56,7 +56,7 @@ function tokenBalanceItems({ mint, owner }: FilterFlags): Items {
   };
 }
 
-/** Without programs of its own, `--logs` takes those of `--program`. */
+/** Without own programs, `--logs` uses those of `--program`. */
 function logItems({ logs, program }: FilterFlags): Items {
   if (logs === undefined) return {};
   return { logs: [defined({ programId: logs === true ? program : logs })] };
@@ -66,13 +66,13 @@ function defined(item: Item): Item {
   return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined));
 }
 
-/** Short names for what `--with` pulls in, beside the names of the query language. */
+/** Short names of relations for `--with`, in addition to the names of the query language. */
 const shortNames: Readonly<Record<string, string>> = {
   inner: 'innerInstructions',
   parents: 'parentInstructions',
 };
 
-/** Sets each relation on every item that has it, and refuses one that no item has. */
+/** Sets each relation on every item that has it, and rejects a relation that no item has. */
 function addRelations(items: Items, names: readonly string[]): Items {
   const found = new Set<string>();
   const entries = Object.entries(items).map(([array, list]) => {
@@ -89,7 +89,7 @@ function addRelations(items: Items, names: readonly string[]): Items {
   return Object.fromEntries(entries) as Items;
 }
 
-/** `logs`, `balances` and so on stand for those of the transaction, where an item has no such relation of its own. */
+/** `logs`, `balances` and so on mean those of the transaction, if an item has no such relation itself. */
 function findRelation(array: RecordArray, name: string): string | undefined {
   const known: readonly string[] = relationRows(array).map(([relation]) => relation);
   const camel = name.replaceAll(/-([a-z])/g, (_all, letter: string) => letter.toUpperCase());

@@ -116,7 +116,7 @@ function addOutputOptions(command: Command): Command {
     .option('--quiet', 'no progress on stderr');
 }
 
-/** An option with one value or several, with commas or by repeating it. The name of the dataset may stand after it. */
+/** An option with one or several values, separated by commas or by repeating it. The name of the dataset may follow it. */
 function several(flags: string, description: string): Option {
   return new Option(flags, description).argParser(
     (text: string, before: readonly string[] | undefined) => [

@@ -1,4 +1,4 @@
-/** Records of one kind as rows: what a table and a CSV file show. */
+/** Converts records of one kind into rows for tables and CSV files. */
 import {
   defaultFieldNames,
   fieldNames,
@@ -20,13 +20,13 @@ export interface RowSource {
   rows(block: ReadBlock): readonly (readonly string[])[];
 }
 
-/** The kind that a query asks for first; headers where it asks for no records. */
+/** Returns the first kind that a query selects, or headers if it selects no records. */
 export function chooseKind(query: QueryBody): RowKind {
   const order: readonly RecordArray[] = ['instructions', ...RECORD_ARRAY_NAMES];
   return order.find((array) => (query[array]?.length ?? 0) > 0) ?? 'blocks';
 }
 
-/** Each row begins with its slot. A record of a transaction also has the signature, where the query selects it. */
+/** Each row begins with its slot. A record of a transaction also has the signature if the query selects it. */
 export function createRowSource(query: QueryBody, kind: RowKind): RowSource {
   if (kind === 'blocks') {
     const names = selectedNames(query, 'block').filter((name) => name !== 'number');
@@ -63,7 +63,7 @@ function signatureOf({ transactions = [] }: ReadBlock, index: unknown): string {
   return cell((transaction?.['signatures'] as readonly unknown[] | undefined)?.[0]);
 }
 
-/** A position in a call tree is written with dots, a list of addresses with spaces, an unknown value as nothing. */
+/** Writes a position in a call tree with dots, a list of addresses with spaces, and an unknown value as an empty text. */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'string') return value;

@@ -1,4 +1,4 @@
-/** A query as code that sends the same request. */
+/** Renders a query as code that sends the same request. */
 import type { QueryBody } from '@sluice/protocol/query-body';
 
 export interface RenderedRequest {
@@ -6,7 +6,7 @@ export interface RenderedRequest {
   readonly url: string;
   readonly query: QueryBody;
   readonly finalized: boolean;
-  /** Whether the service wants a key, which is then read from SLUICE_KEY. */
+  /** Whether the service requires a key, which the code reads from SLUICE_KEY. */
   readonly hasKey: boolean;
 }
 
@@ -16,7 +16,7 @@ export function renderCurl({ url, query, finalized, hasKey }: RenderedRequest): 
   return `curl -N --compressed -H 'Content-Type: application/json'${key} ${quote(`${url}/${path}`)} -d ${quote(JSON.stringify(query))}\n`;
 }
 
-/** For a POSIX shell. */
+/** Quotes a text for a POSIX shell. */
 function quote(text: string): string {
   if (/^[\w:/.@%+=-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", `'\\''`)}'`;

@@ -3,15 +3,15 @@ import { CodedError } from '../../base/errors.ts';
 import type { QueryDraft } from './build-body.ts';
 import type { Place, QueryOptions } from './query-options.ts';
 
-/** The slots of a query, both inclusive; without a last one it follows the ledger. */
+/** The slots of a query, both inclusive. Without a last slot the query follows the ledger. */
 export interface SlotRange {
   readonly first: number;
   readonly last: number | undefined;
 }
 
 /**
- * From flags, then from the query itself, then from the dataset: from its first block to its head. A range that is not followed
- * ends with the head, so that the command ends.
+ * Determines the range from the flags, then from the query, then from the dataset: from its first block to its head. Without
+ * `--follow` the range ends at the head, so that the command ends.
  */
 export async function resolveRange(
   options: QueryOptions,
@@ -33,7 +33,7 @@ export async function resolveRange(
   const end = follow === true ? given : Math.min(given ?? head.number, head.number);
   if (last !== undefined) return { first: Math.max(start, head.number - last + 1), last: end };
   if (from !== undefined) return { first: await slotAt(from, client, head.number), last: end };
-  // Whoever follows without a beginning wants what is new.
+  // A stream that follows without a start begins at the head.
   const first = draft.fromBlock ?? (follow === true ? head.number : start);
   return { first, last: end };
 }
@@ -43,7 +43,7 @@ async function slotAt(place: Place, client: Client, head: number): Promise<numbe
   return (await client.blockAt(place.seconds)) ?? head + 1;
 }
 
-/** The last slot before a time. */
+/** Returns the last slot before a time. */
 async function slotBefore(place: Place, client: Client, head: number): Promise<number> {
   if ('slot' in place) return place.slot;
   const after = await client.blockAt(place.seconds);

@@ -11,7 +11,7 @@ import type { Target } from '../target/open-target.ts';
 import type { ReadBlock } from './block-writer.ts';
 import type { BlockSink } from './sinks.ts';
 
-/** A command that is not to follow for ever gives up after so many failures in a row. */
+/** A command that does not follow the ledger fails after this many failures in a row. */
 const attemptsMax = 5;
 
 export function createTargetClient(
@@ -24,14 +24,14 @@ export function createTargetClient(
     ...(key === undefined ? {} : { key }),
     ...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
     ...(options.isPatient ? {} : { retry: { attemptsMax } }),
-    // Within this machine compression costs more than it saves.
+    // Compression is not worthwhile on the same machine.
     ...(folder === undefined
       ? {}
       : { fetch: reloading(folder.reload), headers: { 'accept-encoding': 'identity' } }),
   });
 }
 
-/** A request for a stream after the first follows an early end, as when another process removed a segment: files are read anew. */
+/** A further request for a stream means an early end, for example because another process removed a segment. The files are read again. */
 function reloading(reload: () => Promise<void>): typeof fetch {
   let streamCount = 0;
   return async (input, init) => {
@@ -44,11 +44,11 @@ export interface RunOptions {
   readonly query: QueryBody;
   readonly finalized: boolean;
   readonly cursor: CursorState | undefined;
-  /** Stop after so many blocks. */
+  /** The number of blocks after which to stop. */
   readonly limit: number | undefined;
-  /** Whether an interruption is how it ends. */
+  /** Whether an interruption is the normal end. */
   readonly isEndless: boolean;
-  /** Whether to show how far it is. */
+  /** Whether to show the progress. */
   readonly showsProgress: boolean;
 }
 
@@ -59,7 +59,7 @@ export interface RunModules {
   readonly err: CommandContext['err'];
 }
 
-/** Returns how many blocks came. */
+/** Returns the number of blocks that were read. */
 export async function runQuery(options: RunOptions, modules: RunModules): Promise<number> {
   const { target, signal, err } = modules;
   const meter = new QueryMeter(options, err);
@@ -112,7 +112,7 @@ function explain(error: unknown, { target, signal }: RunModules): unknown {
   return file === undefined ? error : new CodedError('segment-damaged', { file }, { cause: error });
 }
 
-/** Shows progress, and what went wrong on the way. */
+/** Shows the progress, and failures that are retried. */
 class QueryMeter {
   readonly #progress: Progress | undefined;
   readonly #err: CommandContext['err'];
@@ -141,7 +141,7 @@ class QueryMeter {
     }
   }
 
-  /** Work that was done before anything was shown needs no last word, except on a terminal. */
+  /** If the work is done before any progress was shown, the final state is only shown on a terminal. */
   end(): void {
     if (this.#progress?.isShown === true || isTerminal(this.#err)) this.#progress?.finish();
   }

@@ -1,11 +1,11 @@
-/** Where the output of a query goes. */
+/** The destination of the output of a query. */
 import type { BlocksBatch, RollbackBatch } from '@sluice/client';
 import type { RecordArray } from '@sluice/protocol/field-table';
 import type { BlockWriter, ReadBlock } from './block-writer.ts';
 import type { OutFile } from './out-file.ts';
 
 export interface BlockSink {
-  /** Takes blocks; false if nobody reads any more. */
+  /** Writes blocks. Returns false if the reader has closed the output. */
   take(blocks: readonly ReadBlock[], batch: BlocksBatch, nowMs: number): Promise<boolean>;
   rollBack(batch: RollbackBatch): Promise<void>;
   /** After the last block. */
@@ -13,7 +13,7 @@ export interface BlockSink {
   close(): Promise<void>;
 }
 
-/** Writes to a stream as fast as its reader reads. A reader that left, as `head` does, ends the query. */
+/** Writes to a stream with backpressure. A reader that closes it, as `head` does, ends the query. */
 export function createStreamSink(out: NodeJS.WritableStream, writer: BlockWriter): BlockSink {
   let isGone = false;
   let isBegun = false;
@@ -46,7 +46,7 @@ export function createStreamSink(out: NodeJS.WritableStream, writer: BlockWriter
   };
 }
 
-/** Resolves when a stream takes more, or is closed. */
+/** Resolves when a stream accepts more data or is closed. */
 function drained(out: NodeJS.WritableStream): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -76,7 +76,7 @@ export function createFileSink(file: OutFile, writer: BlockWriter): BlockSink {
 export class CountSink implements BlockSink {
   readonly counts: Record<string, number> = { blocks: 0 };
 
-  /** The kinds to count; each is named also where there is no record of it. */
+  /** The kinds to count. Each is printed even if there is no record of it. */
   constructor(arrays: readonly RecordArray[]) {
     for (const array of arrays) this.counts[array] = 0;
   }

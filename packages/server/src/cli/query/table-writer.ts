@@ -3,18 +3,18 @@ import type { BlockWriter } from './block-writer.ts';
 import type { RowSource } from './record-rows.ts';
 
 export interface TableOptions {
-  /** Columns of the terminal; undefined where lines may be of any length. */
+  /** The width of the terminal; undefined if lines may have any length. */
   readonly width: number | undefined;
   readonly style: (style: Style, text: string) => string;
 }
 
-/** The widths of columns are chosen from so many rows, which are held back until then. */
+/** The number of rows that determine the widths of columns. They are held back until then. */
 const sampleRowCount = 50;
-/** A longer value is shortened in its middle, where the terminal is too narrow for it. */
+/** A longer value is shortened in the middle if the terminal is too narrow. */
 const shortLength = 13;
 const gap = '  ';
 
-/** A table whose columns are as wide as the first rows need; later values that are longer push the rest of their line aside. */
+/** Writes a table. The first rows determine the widths of columns; longer values later shift the rest of their line. */
 export function createTableWriter(
   { columns, rows }: RowSource,
   options: TableOptions,

@@ -3,13 +3,13 @@ import { CodedError } from '../../base/errors.ts';
 export interface GetOptions {
   readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** After this the service counts as not answering. */
+  /** The timeout of the request. */
   readonly msMax?: number;
 }
 
 const msMaxDefault = 10_000;
 
-/** Returns the JSON that a service answers. A refusal and a service that does not answer are coded errors. */
+/** Returns the JSON response of a service. Errors and timeouts are thrown as coded errors. */
 export async function getJson<Body>(url: string, options: GetOptions = {}): Promise<Body> {
   const { status, body } = await get(url, options);
   if (status === 200) {

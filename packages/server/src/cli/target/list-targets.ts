@@ -11,17 +11,17 @@ import {
   urlDefault,
 } from './open-target.ts';
 
-/** Datasets by where they are. */
+/** Datasets of a service or of a data folder. */
 export type TargetList = {
   readonly names: readonly string[];
-  /** Whether one dataset was named; else these are all of them. */
+  /** Whether one dataset was named. Otherwise these are all datasets. */
   readonly isNamed: boolean;
 } & (
   | { readonly kind: 'service'; readonly service: ServiceAddress }
   | { readonly kind: 'folder'; readonly folder: string }
 );
 
-/** Returns the dataset that is named, or every dataset where none is; looks where `openTarget` looks. */
+/** Returns the named dataset, or all datasets if none is named. Searches in the same order as `openTarget`. */
 export async function listTargets(
   { target, data }: TargetChoice,
   env: TargetEnvironment = process.env,

@@ -1,6 +1,6 @@
 /**
- * What a command is to read: a dataset of a running service, or one of a data folder. A folder is served by this process for
- * itself, so that everything above reads both the same way.
+ * Opens the dataset that a command reads: of a running service, or of a data folder. This process serves a folder to itself, so that
+ * both are read in the same way.
  */
 import { serveFolder } from '../../app/serve-folder.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -14,22 +14,22 @@ export interface Target {
   /** The address of the dataset, `http://HOST/datasets/NAME`. */
   readonly url: string;
   readonly key: string | undefined;
-  /** Where the data comes from, for people. */
+  /** Describes the origin of the data. */
   readonly where: string;
-  /** A folder does not grow under this command; undefined for a service. */
+  /** Set for a data folder, which does not grow while the command runs; undefined for a service. */
   readonly folder: FolderTarget | undefined;
   close(): Promise<void>;
 }
 
 export interface FolderTarget {
-  /** Takes over what another process wrote meanwhile. */
+  /** Reads what another process has written meanwhile. */
   reload(): Promise<void>;
-  /** Paths of segments that turned out to be damaged. */
+  /** The paths of damaged segments that were found. */
   readonly damaged: ReadonlySet<string>;
 }
 
 export interface TargetChoice {
-  /** An address or a name; undefined for the only dataset there is. */
+  /** An address or a name; undefined if there is only one dataset. */
   readonly target: string | undefined;
   /** A data folder to read instead of a service. */
   readonly data: string | undefined;
@@ -42,7 +42,7 @@ export interface TargetEnvironment {
 
 export const urlDefault = 'http://127.0.0.1:8080';
 export const folderDefault = './data';
-/** A service on this machine answers at once; whoever has none should not wait for it. */
+/** A short timeout for a service on this machine, because there may be none. */
 export const probeMsMax = 2_000;
 
 export async function openTarget(
@@ -69,7 +69,7 @@ async function openUrl(address: string, key: string | undefined): Promise<Target
   return serviceTarget(chooseOnly(await listServed({ base, key }), base), { base, key });
 }
 
-/** The address of the service, and the name of the dataset where it has one. */
+/** Returns the address of the service, and the name of the dataset if the address contains it. */
 export function splitAddress(address: string): { base: string; name: string | undefined } {
   if (URL.canParse(address)) {
     const { origin, pathname } = new URL(address);
@@ -89,7 +89,7 @@ function serviceTarget(name: string, { base, key }: ServiceAddress): Target {
   return { name, url, key, where: url, folder: undefined, close: async () => undefined };
 }
 
-/** The dataset at the service, or undefined where no service answers or it has no such dataset. */
+/** Returns the dataset of the service, or undefined if no service answers or it does not have the dataset. */
 async function findServed(
   name: string | undefined,
   service: ServiceAddress,
@@ -109,7 +109,7 @@ async function findServed(
   }
 }
 
-/** Whether there is no Sluice at the address. */
+/** Returns whether an error means that there is no Sluice at the address. */
 export function isNoService(error: unknown): boolean {
   return isCodedError(error, 'service-unreachable') || isCodedError(error, 'service-foreign');
 }
@@ -179,7 +179,7 @@ function missing(name: string | undefined, { dataFolder, triedUrl, names }: Sear
   });
 }
 
-/** The only name there is; with several, a person must choose. */
+/** Returns the only name. With several names the user must choose. */
 function chooseOnly(names: readonly string[], where: string): string {
   const [only] = names;
   if (only !== undefined && names.length === 1) return only;

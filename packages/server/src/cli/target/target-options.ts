@@ -4,7 +4,7 @@ export interface TargetOptions {
   readonly data?: string;
 }
 
-/** The argument and the option by which every reading command is told what to read. */
+/** The argument and the option that select the dataset of every reading command. */
 export function addTarget(command: Command): Command {
   return command
     .addArgument(

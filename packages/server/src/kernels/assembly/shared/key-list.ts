@@ -15,7 +15,7 @@ let listedPositions: usize = 0;
 let stamp: u32 = 0;
 let keyCount: u32 = 0;
 let listedCount: u32 = 0;
-/** Whether the transaction has more keys than there is room for. */
+/** Whether the transaction has more keys than the list can hold. */
 export let isListFull: bool = false;
 
 /** By id of the block: the key, and the number of its address. */

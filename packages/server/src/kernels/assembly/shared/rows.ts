@@ -19,7 +19,7 @@ function entryOf(column: i32): usize {
   return columns + ((<usize>column) << 4);
 }
 
-/** Bytes for each column: room for blocks several times as large as real ones. */
+/** Returns the capacity of a column in bytes: enough for blocks several times as large as real ones. */
 function roomOf(column: i32): u32 {
   if (column == TX_KEYS || column == LOOKUP_INDEXES) return 1 << 20;
   if (column == TX_SIGNATURES) return 1 << 20;
