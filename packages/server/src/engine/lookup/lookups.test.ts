@@ -127,3 +127,24 @@ test('behavior: activity of a part of the segment counts the transactions of its
     }
   expect(new Map(programs.rows.map(({ address, count }) => [address, count]))).toEqual(counts);
 });
+
+test('behavior: the hash of a block is no account, although transactions name it', () => {
+  const hash = blocks[0]?.header.hash ?? '';
+  const naming = blocks.slice(0, 20).map((block) => ({
+    ...block,
+    transactions: block.transactions.map((one) => ({ ...one, recentBlockhash: hash })),
+  }));
+  engine.open('hashes', buildSegment(naming));
+  const lookup = {
+    kind: 'activity',
+    range: { first: 0, last: 99 },
+    prefixLengths: new Map(),
+  } as const;
+  const { accounts, lastHashes } = runToCompletion(engine.lookUp('hashes', lookup)) as LookupResult<
+    typeof lookup
+  >;
+  const names = accounts.rows.map(({ address }) => address);
+  expect(names).toContain(sampleAddress(11));
+  expect(names).not.toContain(hash);
+  expect(lastHashes).toContain(hash);
+});

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { decodeBase58 } from '../../base/base58.ts';
+import { decodeBase58, encodeBase58 } from '../../base/base58.ts';
 import { isCodedError } from '../../base/errors.ts';
 import {
   type ChainSnapshot,
@@ -13,6 +13,7 @@ import {
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { EnginePool } from '../../engine/engine-pool.ts';
 import { parseTestQuery } from '../../engine/testing/arbitrary-query.ts';
+import type { Block } from '../../ledger/block.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import { buildSegment } from '../../segment/build-segment.ts';
 import { sampleBlock } from '../../segment/testing/sample-block.ts';
@@ -31,14 +32,17 @@ afterAll(async () => {
 const { signal } = new AbortController();
 const blocks = Array.from({ length: 300 }, (_, slot) => sampleBlock(slot));
 
-/** A segment a block. The last of them can be damaged. */
-const segments = blocks.map((block): SealedSegment => {
-  const id = `${block.header.number}.segment`;
-  const bytes = buildSegment([block]);
+/** One segment per block. */
+const segments = blocks.map((block) => sealAs(`${block.header.number}.segment`, [block]));
+
+/** Stores blocks as one segment of its own. */
+function sealAs(id: string, run: readonly Block[]): SealedSegment {
+  const bytes = buildSegment(run);
   writeFileSync(join(folder, id), bytes);
-  const refs = { first: block.header, last: block.header };
-  return { id, ...refs, blockCount: 1, byteLength: bytes.length } as unknown as SealedSegment;
-});
+  const refs = { first: run[0]?.header, last: run.at(-1)?.header };
+  const counts = { blockCount: run.length, byteLength: bytes.length };
+  return { id, ...refs, ...counts } as unknown as SealedSegment;
+}
 
 function lookupsOf(name: string, chain: Partial<ChainSnapshot>) {
   const last = blocks.at(-1)?.header;
@@ -140,4 +144,24 @@ test('default: a transaction that is 256 segments below the head is found', asyn
     header: { number: 44 },
     transactions: [{ signatures: blocks[44]?.transactions[0]?.signatures }],
   });
+});
+
+test('behavior: discriminators have the shortest length that a segment of the range has, so that counts add up', async () => {
+  const [instruction] = sampleBlock(0).instructions;
+  const withData = (slot: number, count: number): Block => ({
+    ...sampleBlock(slot),
+    logs: [],
+    instructions: Array.from({ length: count }, (_, i) => ({
+      ...(instruction as Block['instructions'][number]),
+      instructionAddress: [i],
+      data: encodeBase58(Uint8Array.of(7, 9, i >> 8, i & 0xff, 1, 2, 3, 4, 5)),
+    })),
+  });
+  // 300 different prefixes of 4 bytes in one segment: it keeps 2 bytes. The other one has 8.
+  const mixed = [sealAs('many', [withData(0, 300)]), sealAs('few', [withData(1, 2)])];
+  const { lookups } = lookupsOf('mixed', { segments: mixed });
+  const { value } = await lookups.activity({ limit: 100 }, signal);
+  expect(value.discriminators).toEqual([
+    { programId: instruction?.programId, discriminator: '0x0709', transactions: 2 },
+  ]);
 });
