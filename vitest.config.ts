@@ -26,8 +26,10 @@ const project = (name: string, include: readonly string[], exclude: readonly str
  */
 const programs = ['bench', 'command', 'service'].map((folder) => `test/${folder}/**/*.test.ts`);
 const tidy = ['test/tidy/**/*.test.ts'];
-/** The tests against a real node, and of consumers under forks and kills, have configurations of their own. */
-const apart = ['test/node/**', 'test/client/**', 'test/examples/**', 'test/guide/**'];
+/** The tests against a real node, of consumers under forks and kills, and of a cluster have configurations of their own. */
+const apart = ['client', 'cluster', 'examples', 'guide', 'node'].map(
+  (folder) => `test/${folder}/**`,
+);
 
 export default defineConfig({
   test: {

@@ -57,8 +57,8 @@ const entryPoints = [
   /^packages\/web\/src\/page\.ts$/,
   /^bench\/run\.ts$/,
   /^examples\/[^/]+\.ts$/,
-  /^(test\/(client|node)\/)?vitest\.config\.ts$/,
-  /^test\/build-once\.ts$/,
+  /^(test\/(client|cluster|node)\/)?vitest\.config\.ts$/,
+  /^test\/(build-once|cluster\/install-servers)\.ts$/,
   /\.test\.ts$/,
 ];
 
