@@ -26,8 +26,10 @@ const project = (name: string, include: readonly string[], exclude: readonly str
  */
 const programs = ['bench', 'command', 'service'].map((folder) => `test/${folder}/**/*.test.ts`);
 const tidy = ['test/tidy/**/*.test.ts'];
-/** The tests in a browser, against a real node, and of consumers under forks have configurations of their own. */
-const apart = ['browser', 'client', 'examples', 'guide', 'node'].map((name) => `test/${name}/**`);
+/** The tests in a browser, of a cluster, against a real node, and of consumers under forks have configurations of their own. */
+const apart = ['browser', 'client', 'cluster', 'examples', 'guide', 'node'].map(
+  (folder) => `test/${folder}/**`,
+);
 
 export default defineConfig({
   test: {

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { systemClock } from '../../../packages/server/src/base/clock.ts';
 import { findFreePorts, findProgram, startChild, waitUntil } from './child.ts';
 import { type StartedS3, startCeph } from './start-ceph.ts';
 
@@ -53,7 +54,7 @@ async function startMinio(minio: string, folder: string): Promise<StartedS3> {
 
 /** Creates a bucket by a request that is signed here, because the client under test never creates one. */
 async function createBucket(endpoint: string, bucket: string): Promise<void> {
-  const stamp = `${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`;
+  const stamp = new Date(systemClock.unixMs()).toISOString().replace(/[-:]|\.\d+/g, '');
   const day = stamp.slice(0, 8);
   const { host } = new URL(endpoint);
   const payload = 'UNSIGNED-PAYLOAD';

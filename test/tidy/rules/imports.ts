@@ -57,8 +57,8 @@ const entryPoints = [
   /^packages\/web\/(src\/main\.tsx|vite\.config\.ts)$/,
   /^bench\/run\.ts$/,
   /^examples\/[^/]+\.ts$/,
-  /^(test\/(browser|client|node)\/)?vitest\.config\.ts$/,
-  /^test\/build-once\.ts$/,
+  /^(test\/(browser|client|cluster|node)\/)?vitest\.config\.ts$/,
+  /^test\/(build-once|cluster\/install-servers)\.ts$/,
   /\.test\.ts$/,
 ];
 

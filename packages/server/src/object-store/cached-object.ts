@@ -52,6 +52,9 @@ export class CachedObject {
   readonly #presence: Presence;
   readonly #fetches = new Set<ByteRange & { readonly done: Promise<void> }>();
   #descriptor: number | undefined;
+  /** Reads and writes of the file in progress. */
+  #useCount = 0;
+  #hasFile = false;
   #presentBytes = 0;
 
   constructor(options: CachedObjectOptions, modules: CachedObjectModules) {
@@ -117,9 +120,9 @@ export class CachedObject {
     const bytes = this.#presentBytes;
     this.#presence.clear();
     this.#presentBytes = 0;
-    if (this.#descriptor !== undefined) {
-      ftruncateSync(this.#descriptor, 0);
-      ftruncateSync(this.#descriptor, this.byteLength);
+    if (this.#hasFile) {
+      ftruncateSync(this.#open(), 0);
+      ftruncateSync(this.#open(), this.byteLength);
     }
     this.#modules.onEvicted(this, bytes);
   }
@@ -128,13 +131,21 @@ export class CachedObject {
   restore(words: Int32Array): void {
     this.#presence.words.set(words, 1);
     this.#presentBytes = this.#presence.presentBytes;
+    this.#hasFile = true;
     this.#modules.onStored(this, this.#presentBytes);
   }
 
   saveMap(): void {
-    if (this.#descriptor === undefined) return;
+    if (!this.#hasFile) return;
     const words = this.#presence.words.slice(1);
     writeMap(`${this.#path}${mapSuffix}`, { byteLength: this.byteLength, words });
+  }
+
+  /** Closes the file until it is needed again. Returns false if it is in use. */
+  closeIdle(): boolean {
+    if (this.#useCount > 0) return false;
+    this.close();
+    return true;
   }
 
   close(): void {
@@ -204,6 +215,7 @@ export class CachedObject {
         closeSync(this.#descriptor);
         this.#descriptor = openSync(path, 'r+');
         ftruncateSync(this.#descriptor, this.byteLength);
+        this.#hasFile = true;
       } catch (error) {
         throw cacheError(error);
       }
@@ -212,10 +224,13 @@ export class CachedObject {
   }
 
   async #guard(work: () => Promise<unknown>): Promise<void> {
+    this.#useCount++;
     try {
       await work();
     } catch (error) {
       throw cacheError(error);
+    } finally {
+      this.#useCount--;
     }
   }
 }

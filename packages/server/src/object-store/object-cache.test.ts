@@ -120,3 +120,19 @@ test('error: store-unreachable: a failed fetch is reported, and the next attempt
   store.isDown = false;
   expect(await object.read(0, 10)).toEqual(bytes.slice(0, 10));
 });
+
+test('limit: many objects share few open files, and each is read again after its file was closed', async () => {
+  const cache = await open();
+  const bytes = await put('shared', 5_000);
+  const before = readdirSync('/proc/self/fd').length;
+  for (let i = 0; i < 600; i++) {
+    const object = cache.use(`object-${i}`, 'shared', bytes.length);
+    expect(await object.read(i, 3)).toEqual(bytes.slice(i, i + 3));
+  }
+  expect(readdirSync('/proc/self/fd').length - before).toBeLessThan(300);
+  const calls = gets();
+  const first = cache.use('object-0', 'shared', bytes.length);
+  expect(await first.read(0, 3)).toEqual(bytes.slice(0, 3));
+  expect(gets()).toBe(calls);
+  cache.close();
+});

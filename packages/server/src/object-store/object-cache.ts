@@ -37,6 +37,8 @@ const frequentShare = 0.8;
 /** Uses within this time count as one: a query reads an object in many steps. */
 const sameUseMs = 60_000;
 const saveEveryMs = 1_000;
+/** Files that are open in this thread; worker threads open their own. */
+const openCountMax = 256;
 
 interface Entry {
   readonly object: CachedObject;
@@ -52,6 +54,8 @@ export class ObjectCache {
   readonly #recent = new Map<string, Entry>();
   readonly #frequent = new Map<string, Entry>();
   readonly #unsaved = new Set<CachedObject>();
+  /** Objects whose file may be open here, in the order of their last use. */
+  readonly #open = new Set<CachedObject>();
   #bytes = 0;
   #frequentBytes = 0;
 
@@ -82,13 +86,25 @@ export class ObjectCache {
     const known = this.#recent.get(name) ?? this.#frequent.get(name);
     if (known !== undefined) {
       this.#touch(name, known, nowMs);
+      this.#keepOpen(known.object);
       known.object.key = key;
       return known.object;
     }
     const object = this.#create(name, byteLength);
     object.key = key;
     this.#recent.set(name, { object, lastUsedMs: nowMs });
+    this.#keepOpen(object);
     return object;
+  }
+
+  /** Limits the files that are open, because a scan may go over more objects than a process may open files. */
+  #keepOpen(object: CachedObject): void {
+    this.#open.delete(object);
+    this.#open.add(object);
+    for (const oldest of this.#open) {
+      if (this.#open.size <= openCountMax) return;
+      if (oldest.closeIdle()) this.#open.delete(oldest);
+    }
   }
 
   names(): string[] {
@@ -101,6 +117,8 @@ export class ObjectCache {
     if (entry === undefined) return;
     this.#evict(entry.object);
     this.#forget(name);
+    this.#open.delete(entry.object);
+    this.#unsaved.delete(entry.object);
     entry.object.removeFiles();
   }
 

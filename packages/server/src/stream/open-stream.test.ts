@@ -167,6 +167,31 @@ test('behavior: at head + 1 another hash than the head is a conflict at once, wi
   expect(list.at(-1)).toBe(110);
 });
 
+test('behavior: a reader that is behind others catches up before it calls a hash wrong', async () => {
+  // The other reader has replaced 110 already; this one learns of it while it is asked.
+  const ahead = smallChain();
+  ahead.fork(109, [110, 111], 'b');
+  const behind = smallChain();
+  const confirm = async () => {
+    behind.fork(109, [110, 111], 'b');
+    return true;
+  };
+  fixture = new StreamFixture(Object.assign(behind, { confirm }));
+  const parentBlockHash = ahead.refAt(110).hash;
+  const opened = await fixture.open({ fromBlock: 111, toBlock: 111, parentBlockHash });
+  expect(opened.kind).toBe('lines');
+  expect(await conflict({ fromBlock: 111, parentBlockHash: wrong })).toContain(110);
+});
+
+test('behavior: a reader that cannot find out whether it is behind answers no conflict', async () => {
+  const dataset = Object.assign(smallChain(), { confirm: async () => false });
+  fixture = new StreamFixture(dataset);
+  const opened = fixture.open({ fromBlock: 111, parentBlockHash: wrong });
+  await fixture.clock.advance(5_100);
+  expect((await opened).kind).toBe('above-data');
+  expect(dataset.leaseCount).toBe(0);
+});
+
 test('behavior: above head + 1 an unknown hash proves nothing (I-40)', async () => {
   fixture = new StreamFixture(smallChain());
   const opened = fixture.open({ fromBlock: 112, parentBlockHash: wrong });

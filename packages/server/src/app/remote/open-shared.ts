@@ -1,6 +1,7 @@
 /** Opens a dataset that several processes share: a copy of the feed, over the segments of the bucket. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { isCodedError } from '../../base/errors.ts';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { Bucket } from '../../cluster/bucket.ts';
 import type { FeedPosition } from '../../cluster/bucket-manifest.ts';
@@ -174,6 +175,10 @@ async function tidy(
 ): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(tidyEveryMs, signal);
-    if (!signal.aborted) await dataset.collect();
+    if (signal.aborted) return;
+    await dataset.collect().catch((error: unknown) => {
+      // A disk that fails raises alarms where it is written to; this is tried again.
+      if (!isCodedError(error)) throw error;
+    });
   }
 }
