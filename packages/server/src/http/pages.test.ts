@@ -66,9 +66,7 @@ test('behavior: the description names exactly the routes there are', async () =>
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  const routed = ROUTES.map(
-    ({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`,
-  );
+  const routed = ROUTES.map(({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`);
   expect(openapi).toBe('3.1.0');
   expect(described.sort()).toEqual(routed.sort());
 });

@@ -1,4 +1,4 @@
-import { formatBytes, formatInteger } from '../../base/format.ts';
+import { formatBytes, formatDuration, formatInteger } from '../../base/format.ts';
 import type { DatasetStatus } from '../../state/dataset-status.ts';
 import { pagePath } from '../../state/page-path.ts';
 import { AlarmList } from './alarm-list.tsx';
@@ -59,11 +59,7 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
           </div>
           <div>
             <dt>Lag</dt>
-            <dd class={isLate(status) ? 'warn' : ''}>
-              {status.head_lag_seconds === null
-                ? '–'
-                : `${formatInteger(status.head_lag_seconds)} s`}
-            </dd>
+            <dd class={isLate(status) ? 'warn' : ''}>{formatLag(status.head_lag_seconds)}</dd>
           </div>
         </dl>
         <RatePanel dataset={dataset} head={head?.number ?? null} start={status.start_block} />
@@ -116,6 +112,12 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
       </div>
     </section>
   );
+}
+
+/** Seconds while that is a readable number. */
+function formatLag(seconds: number | null): string {
+  if (seconds === null) return '–';
+  return seconds < 120 ? `${seconds} s` : formatDuration(seconds * 1_000);
 }
 
 function isLate(status: DatasetStatus): boolean {

@@ -1,4 +1,4 @@
-import { formatAmount, formatChange, shorten } from '../../base/format.ts';
+import { formatAmount, formatChange, plural, shorten } from '../../base/format.ts';
 import { AddressLink } from '../../components/ledger-links.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { TableScroll } from '../../components/table-scroll.tsx';
@@ -25,13 +25,14 @@ interface ChangeRow {
 export function BalanceChanges({ dataset, view }: BalanceChangesProps) {
   const rows = [...nativeRows(view), ...view.tokenBalances.map(tokenRow)];
   const changed = rows.filter(({ pre, post }) => pre !== post);
+  const unchangedCount = rows.length - changed.length;
   return (
     <Panel
       title="Balance changes"
       aside={
-        <span class="muted small">
-          {rows.length - changed.length} token balances did not change
-        </span>
+        unchangedCount > 0 && (
+          <span class="muted small">{plural(unchangedCount, 'token balance')} unchanged</span>
+        )
       }
       flush
     >
