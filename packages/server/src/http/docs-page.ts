@@ -94,8 +94,9 @@ function buildExample({ host, metadata }: DocsContext): string {
   const origin = `http://${hostPattern.test(host) ? host : '127.0.0.1:8080'}`;
   const { dataset = 'NAME', start_block = 0 } = metadata ?? {};
   return `curl -N -H 'Content-Type: application/json' --compressed ${origin}/datasets/${dataset}/stream -d '
-{"fromBlock":${start_block},"fields":{"block":{"number":true,"hash":true},"instruction":{"programId":true,"data":true}},
- "instructions":[{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA","d1":"0x03"}]}'`;
+{"fromBlock":${start_block},"fields":{"block":{"number":true,"hash":true},
+  "instruction":{"transactionIndex":true,"instructionAddress":true,"accounts":true,"data":true}},
+ "instructions":[{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA","d1":["0x03","0x0c"]}]}'`;
 }
 
 const FILTERS = `<p>A filter takes a value, or a list of which any may match: <code>"d1":"0x03"</code> or <code>"d1":["0x03","0x0c"]</code>. All filters of an
