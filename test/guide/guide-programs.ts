@@ -4,26 +4,34 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { repositoryRoot } from '../repository-files.ts';
 
+export type Language = 'js' | 'python' | 'sh' | 'json';
+
 export interface GuideProgram {
   /** The page and the number of the program on it. */
   readonly name: string;
+  readonly language: Language;
   readonly text: string;
 }
 
-const pages = join(repositoryRoot, 'docs', 'guide');
+const guide = join(repositoryRoot, 'docs', 'guide');
 const demoUrl = 'http://127.0.0.1:8080/datasets/ledger-beta';
+const nodeUrl = 'http://127.0.0.1:8899';
 
-/** Every JavaScript program of the guide. */
-export function readGuidePrograms(): GuideProgram[] {
-  return readdirSync(pages)
-    .filter((page) => page.endsWith('.md'))
-    .flatMap((page) => {
-      const text = readFileSync(join(pages, page), 'utf8');
-      return [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, program = ''], index) => ({
-        name: `${page} ${index + 1}`,
-        text: program,
-      }));
-    });
+/** The code blocks of a page in a language. */
+export function readCode(page: string, language: Language): GuideProgram[] {
+  const text = readFileSync(join(repositoryRoot, page), 'utf8');
+  const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, 'gm'));
+  return [...blocks].map(([, code = ''], index) => ({
+    name: `${page} ${index + 1}`,
+    language,
+    text: code,
+  }));
+}
+
+/** The code blocks of all pages of the guide in a language. */
+export function readGuideCode(language: Language): GuideProgram[] {
+  const pages = readdirSync(guide).filter((page) => page.endsWith('.md'));
+  return pages.flatMap((page) => readCode(join('docs', 'guide', page), language));
 }
 
 /** A program of the guide as a process, in a folder of its own inside the repository, where packages are found. */
@@ -34,11 +42,13 @@ export class RunningProgram {
   output = '';
   errors = '';
 
-  constructor({ text }: GuideProgram, url: string) {
+  /** `rpcUrl` is the address of a node, for the programs that read one. */
+  constructor({ text, language }: GuideProgram, url: string, rpcUrl = nodeUrl) {
     this.#folder = mkdtempSync(join(repositoryRoot, 'node_modules', '.guide-test-'));
-    const file = join(this.#folder, 'program.mjs');
-    writeFileSync(file, text.replaceAll(demoUrl, url));
-    this.#child = spawn(process.execPath, [file], { cwd: this.#folder, stdio: 'pipe' });
+    const file = join(this.#folder, language === 'python' ? 'program.py' : 'program.mjs');
+    writeFileSync(file, text.replaceAll(demoUrl, url).replaceAll(nodeUrl, rpcUrl));
+    const interpreter = language === 'python' ? 'python3' : process.execPath;
+    this.#child = spawn(interpreter, [file], { cwd: this.#folder, stdio: 'pipe' });
     this.#child.stdout?.on('data', (bytes) => {
       this.output += String(bytes);
     });

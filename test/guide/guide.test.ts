@@ -1,30 +1,39 @@
 /** Every program of the guide, as a reader runs it. */
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../packages/client/src/client.ts';
+import { systemClock } from '../../packages/server/src/base/clock.ts';
+import type { SimulatedNode } from '../../packages/server/src/simulator/start-node.ts';
+import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { StormWorld } from '../client/storm-world.ts';
 import { ServiceProcess } from '../service/service-process.ts';
-import { RunningProgram, readGuidePrograms } from './guide-programs.ts';
+import { type GuideProgram, RunningProgram, readGuideCode } from './guide-programs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-guide-'));
-const programs = readGuidePrograms();
+const programs = readGuideCode('js');
+const pythonPrograms = readGuideCode('python');
 let demo: ServiceProcess;
+let node: SimulatedNode;
 beforeAll(async () => {
   demo = await ServiceProcess.startDemo(folder);
+  node = await startSimulatedNode({}, { clock: systemClock });
 });
 afterAll(async () => {
   await demo.end('SIGKILL');
+  await node.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
 test('default: the guide has programs', () => {
-  expect(programs.length).toBeGreaterThanOrEqual(8);
+  expect(programs.length).toBeGreaterThanOrEqual(12);
+  expect(pythonPrograms.length).toBeGreaterThanOrEqual(4);
 });
 
-test.each(programs)('behavior: the program $name runs and finds records', async (program) => {
-  const running = new RunningProgram(program, `${demo.url}/datasets/ledger-beta`);
+async function expectRecords(program: GuideProgram): Promise<void> {
+  const running = new RunningProgram(program, `${demo.url}/datasets/ledger-beta`, node.rpcUrl);
   try {
     await running.until(() => running.lines.length >= 5);
     expect(running.errors).toBe('');
@@ -35,7 +44,23 @@ test.each(programs)('behavior: the program $name runs and finds records', async 
   } finally {
     await running.stop();
   }
-});
+}
+
+test.each(programs)('behavior: the program $name runs and finds records', expectRecords);
+
+/** Whether Python and the packages that a program imports are installed. */
+function canRun({ text }: GuideProgram): boolean {
+  const names = [...text.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => name);
+  return spawnSync('python3', ['-c', `import ${names.join(', ')}`]).status === 0;
+}
+
+// The packages requests, duckdb and polars are not part of this project; programs that need missing ones are skipped.
+for (const program of pythonPrograms) {
+  test.runIf(canRun(program))(
+    `behavior: the Python program ${program.name} runs and finds records`,
+    () => expectRecords(program),
+  );
+}
 
 test('limit: the consumer with plain fetch has at most 60 lines', () => {
   const plain = programs.filter(({ text }) => /known/.test(text));

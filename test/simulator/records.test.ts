@@ -8,12 +8,12 @@ import type { Block } from '../../packages/server/src/ledger/block.ts';
 import {
   type ContentInput,
   parseContentOptions,
-  STRESS_PRESETS,
 } from '../../packages/server/src/simulator/content/content-options.ts';
 import { BlockGenerator } from '../../packages/server/src/simulator/content/generate-block.ts';
 import { renderRawBlock } from '../../packages/server/src/simulator/content/render-raw-block.ts';
 import { chainBlockOf } from '../../packages/server/src/simulator/content/testing/chain-block-of.ts';
 import { expectedBlock } from '../../packages/server/src/simulator/content/testing/expected-block.ts';
+import { STRESS_PRESETS } from '../../packages/server/src/simulator/content/testing/stress-presets.ts';
 import { normalizeBlock } from '../../packages/server/src/source/normalize/normalize-block.ts';
 
 /** Compares record by record, so that a difference shows the record and not four megabytes. */

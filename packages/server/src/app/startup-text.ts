@@ -40,14 +40,18 @@ Stop with Ctrl-C; the next start goes on from here.
 `;
 }
 
+/** The AMM of the demo ledger, and the start of the data of its swaps. */
+const demoAmm = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
+const swapStart = '0xf8c69e91e17587c8';
+
 function curlLine(url: string): string {
   const query = {
     fromBlock: 0,
     fields: {
       block: { number: true, hash: true },
-      tokenBalance: { transactionIndex: true, account: true, preAmount: true, postAmount: true },
+      instruction: { transactionIndex: true, instructionAddress: true, accounts: true, data: true },
     },
-    tokenBalances: [{}],
+    instructions: [{ programId: demoAmm, d8: swapStart, isCommitted: true }],
   };
   return `curl -N --compressed -H 'Content-Type: application/json' ${url}/datasets/ledger-beta/stream -d '${JSON.stringify(query)}'`;
 }

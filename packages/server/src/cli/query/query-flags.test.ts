@@ -25,12 +25,7 @@ test.each<[string, FilterFlags, object]>([
   [
     'a mint and an owner',
     { mint: [A], owner: [B] },
-    {
-      tokenBalances: [
-        { preMint: [A], preOwner: [B] },
-        { postMint: [A], postOwner: [B] },
-      ],
-    },
+    { tokenBalances: [{ mint: [A], owner: [B] }] },
   ],
   ['all logs', { logs: true }, { logs: [{}] }],
   [
@@ -53,12 +48,7 @@ test.each<[string, FilterFlags, object]>([
   [
     'a relation on each item that has it',
     { mint: [A], with: ['transaction'] },
-    {
-      tokenBalances: [
-        { preMint: [A], transaction: true },
-        { postMint: [A], transaction: true },
-      ],
-    },
+    { tokenBalances: [{ mint: [A], transaction: true }] },
   ],
 ])('behavior: %s', (_what, flags, items) => {
   expect(buildItems(flags)).toEqual(items);

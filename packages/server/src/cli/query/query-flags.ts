@@ -45,15 +45,10 @@ function transactionItems({ program, d1, d8, account, feePayer }: FilterFlags): 
   return { transactions: [defined({ feePayer, mentionsAccount })] };
 }
 
-/** A token account may have the mint and the owner before, after, or both. */
+/** The filters `mint` and `owner` match a value before the transaction or after it. */
 function tokenBalanceItems({ mint, owner }: FilterFlags): Items {
   if (mint === undefined && owner === undefined) return {};
-  return {
-    tokenBalances: [
-      defined({ preMint: mint, preOwner: owner }),
-      defined({ postMint: mint, postOwner: owner }),
-    ],
-  };
+  return { tokenBalances: [defined({ mint, owner })] };
 }
 
 /** Without own programs, `--logs` uses those of `--program`. */

@@ -14,7 +14,7 @@ describe('content-options', () => {
       version1Rate: 0,
       slotsPerEpoch: 432_000,
       epochRewardsPerBlock: 40,
-      stress: false,
+      oddities: null,
     });
   });
 

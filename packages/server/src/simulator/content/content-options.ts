@@ -5,8 +5,20 @@
 import { CodedError } from '../../base/errors.ts';
 import { checkOption, type Range } from '../chain/option-range.ts';
 import { ERAS, type Era } from './eras.ts';
+import type { Cause, Machine } from './machine/machine.ts';
+import type { SimulatedReward } from './simulated-block.ts';
 
 export type Profile = 'demo' | '2025' | 'busy';
+
+/** What the tests add to blocks: rare calls, failures and rewards. */
+export interface Oddities {
+  /** The share of transactions that fail in a rare way. */
+  readonly rareRate: number;
+  /** Called within an instruction of an application. */
+  readonly act: (vm: Machine, program: number) => void;
+  readonly fail: (vm: Machine, program: number, cause: Cause) => void;
+  readonly rewards: readonly Omit<SimulatedReward, 'pubkey'>[];
+}
 
 export interface ContentInput {
   /** Default 1. The same seed and options give the same blocks on every machine. */
@@ -27,26 +39,20 @@ export interface ContentInput {
   readonly slotsPerEpoch?: number | undefined;
   /** Staking and voting rewards in each of those blocks. Default: the profile's. */
   readonly epochRewardsPerBlock?: number | undefined;
-  /**
-   * Default false. Everything rare becomes frequent: calls nest up to nine deep, logs overflow, messages hold line breaks
-   * and imitate other lines, programs print nothing, amounts reach 2^53 + 1 and 2^64 - 1.
-   */
-  readonly stress?: boolean | undefined;
+  /** Default none. Makes rare things frequent, for the tests of programs that read blocks. */
+  readonly oddities?: Oddities | undefined;
 }
 
-export interface ContentOptions {
-  readonly seed: number;
-  readonly profile: Profile;
-  readonly era: Era;
-  readonly transactionsPerBlock: number;
+/** The same with all defaults filled in. */
+export type ContentOptions = {
+  readonly [Name in keyof Omit<ContentInput, 'votes' | 'oddities'>]-?: NonNullable<
+    ContentInput[Name]
+  >;
+} & {
   /** Mean; 0 for none. */
   readonly votesPerBlock: number;
-  readonly failureRate: number;
-  readonly version1Rate: number;
-  readonly slotsPerEpoch: number;
-  readonly epochRewardsPerBlock: number;
-  readonly stress: boolean;
-}
+  readonly oddities: Oddities | null;
+};
 
 interface ProfileRow {
   readonly era: Era;
@@ -69,18 +75,6 @@ export const PROFILES: Readonly<Record<Profile, ProfileRow>> = {
 /** A block of more than this is cut, as the ledger itself would. */
 export const TRANSACTION_COUNT_MAX = 4000;
 
-/** Odd ledgers for the tests of whatever reads blocks: everything rare is frequent, in every era. */
-export const STRESS_PRESETS: readonly ContentInput[] = ERAS.map((era) => ({
-  profile: 'demo',
-  era,
-  transactionsPerBlock: 16,
-  votes: 4,
-  failureRate: 0.5,
-  version1Rate: era === '2025' || era === '2026' ? 0.02 : 0,
-  slotsPerEpoch: 1024,
-  stress: true,
-}));
-
 export function parseContentOptions(input: ContentInput = {}): ContentOptions {
   const profile = input.profile ?? 'demo';
   const row = Object.hasOwn(PROFILES, profile) ? PROFILES[profile] : undefined;
@@ -99,7 +93,7 @@ export function parseContentOptions(input: ContentInput = {}): ContentOptions {
     version1Rate: input.version1Rate ?? 0,
     slotsPerEpoch: input.slotsPerEpoch ?? 432_000,
     epochRewardsPerBlock: input.epochRewardsPerBlock ?? row.epochRewardsPerBlock,
-    stress: input.stress ?? false,
+    oddities: input.oddities ?? null,
   };
   check(options);
   return options;

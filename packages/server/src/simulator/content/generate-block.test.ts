@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ContentInput, parseContentOptions, STRESS_PRESETS } from './content-options.ts';
+import { type ContentInput, parseContentOptions } from './content-options.ts';
 import { BlockGenerator } from './generate-block.ts';
 import { renderRawBlock } from './render-raw-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';
+import { STRESS_PRESETS } from './testing/stress-presets.ts';
 
 /** It is 1.3 to 1.8, and up to 2.8 where many others use the processor as well. */
 const RATIO_MAX = 3.4;

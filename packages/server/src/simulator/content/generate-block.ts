@@ -36,7 +36,7 @@ export function createStock(options: ContentOptions): Stock {
   const book = new AddressBook(random.fork('addresses'), { pool, world }, { derivesAll });
   const isTokenNew = options.era === '2026';
   const machine = new Machine({ world, book, random }, { isTokenNew });
-  const scene = new Scene(machine, { isStress: options.stress });
+  const scene = new Scene(machine, options);
   const runner = new BlockRunner(options, { scene, random: random.fork('blocks') });
   const modules = { runner, random: random.fork('rewards'), world, book };
   return { pool, world, timeline: new Timeline(options, modules) };

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { parseContentOptions, STRESS_PRESETS } from './content-options.ts';
+import { parseContentOptions } from './content-options.ts';
 import { BlockGenerator } from './generate-block.ts';
 import { type RenderOptions, renderRawBlock } from './render-raw-block.ts';
 import type { SimulatedBlock } from './simulated-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';
+import { STRESS_PRESETS } from './testing/stress-presets.ts';
 
 const block = new BlockGenerator(
   parseContentOptions({ profile: '2025', transactionsPerBlock: 120, votes: 10 }),

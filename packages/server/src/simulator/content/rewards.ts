@@ -17,15 +17,6 @@ const SLOTS_PER_LEADER = 4;
 const VOTE_BYTES = 3762;
 const VOTING_LAMPORTS = 3_000_000;
 const COMMISSIONS = [0, 5, 7, 8, 10, 100] as const;
-/** Two rewards of one key and type, one without a type, an unknown type, and amounts at the ends of their range. */
-const ODD_REWARDS: readonly Omit<SimulatedReward, 'pubkey'>[] = [
-  reward('-9223372036854775808', '18446744073709551615', 'Staking', 255),
-  reward('9223372036854775807', '9007199254740993', 'Staking', null),
-  reward('7', '0', null, null),
-  reward('9007199254740993', '0', 'DeactivatedStake', 0),
-  reward('8', '1', 'Gratitude', 3),
-];
-
 function reward(
   lamports: string,
   postBalance: string,
@@ -90,7 +81,7 @@ export function listOutsideRewards(
   options: ContentOptions,
   modules: { readonly pool: TextPool; readonly random: Random },
 ): SimulatedReward[] {
-  const { epochRewardsPerBlock: count, stress, era } = options;
+  const { epochRewardsPerBlock: count, oddities, era } = options;
   const rewards: SimulatedReward[] = [];
   const draw = (random: Random): string => {
     modules.pool.passing.clear();
@@ -118,7 +109,9 @@ export function listOutsideRewards(
     const row = reward(`-${random.between(1, 900)}`, balance, 'Rent', null);
     rewards.push({ pubkey: draw(random), ...row });
   }
-  const pubkey = draw(random);
-  if (stress) rewards.push(...ODD_REWARDS.map((row) => ({ pubkey, ...row })));
+  if (oddities !== null) {
+    const pubkey = draw(random);
+    rewards.push(...oddities.rewards.map((row) => ({ pubkey, ...row })));
+  }
   return rewards;
 }

@@ -37,6 +37,8 @@ const VOTE_SIGMA = 0.1;
 const LOOKUP_RATE = 0.43;
 const LATE_VOTE_RATE = 0.002;
 const LOST_LOG_RATE = 0.5;
+/** Share of failed transactions that are refused as a whole, and of those that fail after everything ran. */
+const RARE_RATE = 0.004;
 /** Of the last transactions of a window, so many end sessions. */
 const SETTLE_RATE = 0.5;
 const NO_VOTE = -1;
@@ -132,14 +134,14 @@ export class BlockRunner {
   }
 
   #runOther(random: Random, slot: number, isEnding: boolean): void {
-    const { stress, failureRate, version1Rate } = this.#options;
+    const { oddities, failureRate, version1Rate } = this.#options;
     const { isModern } = this.#era;
     const scene = this.#scene;
     this.#machine.pool.passing.clear();
     const version = drawVersion(random, { isModern, version1Rate });
     const hasLookups = version === 0 && random.chance(LOOKUP_RATE);
     scene.next(random, slot, random.chance(failureRate));
-    const rare = stress ? 0.06 : 0.004;
+    const rare = oddities?.rareRate ?? RARE_RATE;
     const kind = scene.isDoomed ? random.unit() : 1;
     // Refused as a whole, or only after everything ran; what it would have done is as good as any.
     if (kind < rare * 2) scene.isDoomed = false;
@@ -149,7 +151,7 @@ export class BlockRunner {
       if (!isSettled) actAsCast(scene);
     } else act(scene);
     scene.refusal = null;
-    if (stress && random.chance(0.1)) this.#machine.whisper(ID.signatureCheck);
+    if (oddities !== null && random.chance(0.1)) this.#machine.whisper(ID.signatureCheck);
     if (kind >= rare && kind < rare * 2 && this.#machine.error === null) {
       this.#machine.refuseAll('InsufficientFundsForRent', '{"account_index":0}');
     }

@@ -1,5 +1,6 @@
 /** What an action has at hand: the machine, the world, the numbers of this transaction, and who acts. */
 import type { Random } from '../../../base/random.ts';
+import type { ContentOptions } from '../content-options.ts';
 import { buildZipfTable, Quantiles, type WeightedTable } from '../distributions.ts';
 import type { Machine } from '../machine/machine.ts';
 import { Applications } from '../programs/applications.ts';
@@ -36,7 +37,7 @@ export class Scene {
   /** The transaction is refused as a whole before anything runs, with this error. */
   refusal: string | null = null;
 
-  constructor(vm: Machine, options: { readonly isStress: boolean }) {
+  constructor(vm: Machine, options: Pick<ContentOptions, 'oddities'>) {
     this.vm = vm;
     this.world = vm.world;
     this.random = vm.random;

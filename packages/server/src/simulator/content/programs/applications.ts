@@ -3,16 +3,9 @@
  * program's rank alone.
  */
 import { Random } from '../../../base/random.ts';
+import type { ContentOptions, Oddities } from '../content-options.ts';
 import { buildZipfTable, Quantiles, type WeightedTable } from '../distributions.ts';
-import {
-  type Cause,
-  DEPTH_MAX,
-  type Machine,
-  readonly,
-  readonlys,
-  signer,
-  writable,
-} from '../machine/machine.ts';
+import { type Cause, type Machine, readonly, signer, writable } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { rentOf } from '../world/tokens.ts';
 import { APP_ACCOUNT_COUNT, APP_COUNT } from '../world/world.ts';
@@ -91,10 +84,10 @@ export class Applications {
   readonly #ranks: WeightedTable = buildZipfTable(APP_COUNT, EXPONENT);
   readonly #known = new Map<number, Application>();
   readonly #source = Random.fromSeed(0).fork('applications');
-  readonly #isStress: boolean;
+  readonly #oddities: Oddities | null;
 
-  constructor({ isStress }: { readonly isStress: boolean }) {
-    this.#isStress = isStress;
+  constructor({ oddities }: Pick<ContentOptions, 'oddities'>) {
+    this.#oddities = oddities;
   }
 
   /** One instruction of an application that is drawn by popularity; with `isDoomed` it fails. */
@@ -105,7 +98,7 @@ export class Applications {
     const kind = random.pick(application.kinds);
     const program = vm.world.apps + rank;
     const refs = this.#drawRefs(vm, rank, user, kind.accountCount);
-    if (isDoomed && random.chance(this.#isStress ? 0.2 : 0.02)) {
+    if (isDoomed && random.chance(this.#oddities === null ? 0.02 : 0.2)) {
       vm.refuse(program, refs, random.pick(REFUSALS));
       return;
     }
@@ -113,22 +106,17 @@ export class Applications {
     for (let i = kind.start.length; i < kind.byteCount; i++) data.u8(random.below(256));
     if (!vm.enter(program, data.done(), refs)) return;
     this.#print(vm, application, kind);
-    if (this.#isStress) this.#stress(vm, program);
+    if (this.#oddities !== null) this.#oddities.act(vm, program);
     else if (random.chance(vm.depth === 1 ? NESTED_RATE : NESTED_AGAIN_RATE)) {
       if (vm.depth < NESTED_DEPTH_MAX) this.call(vm, { user, isDoomed: false });
     }
-    if (isDoomed && vm.error === null) this.#fail(vm, program);
+    if (isDoomed && vm.error === null) {
+      const cause = random.pick(CAUSES);
+      if (this.#oddities === null) vm.fail(cause);
+      else this.#oddities.fail(vm, program, cause);
+    }
     // A nested call costs less, so that the units of a transaction suffice.
     vm.leave((vm.depth === 1 ? kind.units : kind.units >> 3) + random.below(90));
-  }
-
-  #fail(vm: Machine, program: number): void {
-    const cause = vm.random.pick(CAUSES);
-    if (!this.#isStress || !vm.random.chance(0.3)) vm.fail(cause);
-    else {
-      const id = vm.pool.read(vm.book.address(program));
-      vm.failRaw(cause, `${cause.text}\nProgram ${id} success\r\u2028end`);
-    }
   }
 
   #print(vm: Machine, { prints, hasData, lines }: Application, { name }: Kind): void {
@@ -160,46 +148,6 @@ export class Applications {
       }
     }
     return refs;
-  }
-
-  /** Makes rare things frequent: calls up to nine deep, programs without lines, logs that overflow or imitate others. */
-  #stress(vm: Machine, program: number): void {
-    const { random, world } = vm;
-    if (vm.depth > 1 || random.chance(0.6)) this.#printOddity(vm, program);
-    if (vm.depth < DEPTH_MAX && random.chance(vm.depth === 1 ? 0.4 : 0.8)) {
-      const refs = readonlys(world.reserve, world.vastHolder, ID.token);
-      if (vm.enter(program, vm.data.open(1).u8(vm.depth).done(), refs)) {
-        this.#stress(vm, program);
-        vm.leave(700);
-      }
-    }
-    if (vm.depth === 1 && random.chance(0.05)) vm.whisper(ID.signatureCheck);
-  }
-
-  #printOddity(vm: Machine, program: number): void {
-    const id = vm.pool.read(vm.book.address(program));
-    const { random } = vm;
-    const odd = random.pick([
-      'Program log: ',
-      'Program log:  two  spaces ',
-      'Program log: Log truncated',
-      `Program log: Program ${id} success`,
-      `Program log: Program ${id} invoke [1]`,
-      `Program log: Program ${id} failed: custom program error: 0x1`,
-      `Program log: first line\nProgram ${id} success\rthird\u2028fourth`,
-      'Program log: "quoted" \\ back\tslash \u0000\u001f\u007f',
-      'Program log: \u{1f30a} sluice é 水',
-      `Program consumption: ${random.below(200_000)} units remaining`,
-      'Program data: \n',
-      'Program data: ',
-      'Program is not a known form',
-      `Program ${id} consumed nothing at all`,
-      `Program log: ${'x'.repeat(random.between(1000, 6000))}`,
-      `Program log: ${'y'.repeat(random.between(9000, 9999))}`,
-    ]);
-    const start = odd.slice(0, 13);
-    const role = start === 'Program log: ' ? 'log' : start === 'Program data:' ? 'data' : 'other';
-    vm.log.line(role, vm.caller).escaped(odd).end();
   }
 
   #find(rank: number): Application {

@@ -1,0 +1,136 @@
+/** Every command and query of the guide, the README, the pages of docs, the start banner and /docs, run against the demo. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClient } from '../../packages/client/src/client.ts';
+import { repositoryRoot } from '../repository-files.ts';
+import { ServiceProcess } from '../service/service-process.ts';
+import { type GuideProgram, readCode, readGuideCode } from './guide-programs.ts';
+
+interface Query {
+  readonly fromBlock: number;
+  readonly toBlock?: number;
+  readonly fields?: Readonly<Record<string, Readonly<Record<string, boolean>>>>;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
+const command = join(repositoryRoot, 'packages', 'server', 'bin', 'sluice.js');
+/** Everything that the examples select happens before this block. */
+const lastBlock = 200;
+const outputBytesMax = 64 << 20;
+const kinds = ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'];
+let demo: ServiceProcess;
+let docsPage = '';
+beforeAll(async () => {
+  demo = await ServiceProcess.startDemo(folder);
+  const client = createClient({ url: `${demo.url}/datasets/ledger-beta` });
+  while (((await client.head())?.number ?? 0) < lastBlock) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  docsPage = await (await fetch(`${demo.url}/docs`)).text();
+});
+afterAll(async () => {
+  await demo.end('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Fails unless the records can be joined and the stream resumed. */
+function expectJoinable({ fields }: Query): void {
+  if (fields === undefined) return;
+  expect(fields['block']).toMatchObject({ hash: true });
+  for (const [kind, names] of Object.entries(fields)) {
+    if (kind === 'block' || kind === 'reward') continue;
+    expect(names, kind).toMatchObject({ transactionIndex: true });
+    if (kind === 'instruction') expect(names).toMatchObject({ instructionAddress: true });
+  }
+}
+
+async function expectAnswer(text: string): Promise<void> {
+  const query = JSON.parse(text) as Query & { readonly includeAllBlocks?: boolean };
+  expectJoinable(query);
+  const response = await fetch(`${demo.url}/datasets/ledger-beta/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...query, toBlock: Math.min(query.toBlock ?? lastBlock, lastBlock) }),
+  });
+  const body = await response.text();
+  expect(response.status, body).toBe(200);
+  const blocks = body
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const asked = kinds.filter((kind) => kind in query);
+  for (const kind of asked)
+    expect(
+      blocks.some((block) => kind in block),
+      kind,
+    ).toBe(true);
+  if (asked.length === 0) expect(blocks.length).toBeGreaterThan(1);
+}
+
+const queries = [...readCode('docs/query.md', 'json'), ...readGuideCode('json')].filter(
+  ({ text }) => text.includes('"fromBlock"'),
+);
+
+test.each(queries)('behavior: the query $name returns records', ({ text }) => expectAnswer(text));
+
+/** Runs a command line as a person in a clone of this repository does. */
+function runLine(line: string): string {
+  const text = line
+    .replaceAll('http://127.0.0.1:8080', demo.url)
+    .replaceAll('npx sluice', `'${process.execPath}' '${command}'`);
+  // A command that follows the ledger ends with this limit.
+  const { stdout, stderr, status } = spawnSync('timeout', ['20', 'bash', '-ec', text], {
+    cwd: folder,
+    encoding: 'utf8',
+    maxBuffer: outputBytesMax,
+    env: { ...process.env, SLUICE_URL: demo.url },
+  });
+  expect([0, 124], stderr).toContain(status);
+  return stdout;
+}
+
+function expectOutput(line: string): void {
+  const body = /-d '([^']*)'/.exec(line)?.[1];
+  if (body !== undefined) expectJoinable(JSON.parse(body) as Query);
+  const isEndless = body === undefined ? line.includes('--follow') : !body.includes('"toBlock"');
+  const output = runLine(isEndless ? `${line.trimEnd()} | head -n 5` : line);
+  if (!line.includes('--out ')) expect(output).toMatch(/[1-9]/);
+  if (body !== undefined) expect(kinds.some((kind) => output.includes(`"${kind}":[`))).toBe(true);
+}
+
+const pages = ['README.md', 'docs/http.md', 'docs/cli.md'].flatMap((page) => readCode(page, 'sh'));
+const isRead = ({ text }: GuideProgram): boolean =>
+  /^(curl .*\/stream|npx sluice query) /m.test(text);
+const lines = [...readGuideCode('sh'), ...pages.filter(isRead)];
+
+test('default: there are commands to run', () => {
+  expect(lines.length).toBeGreaterThan(8);
+  expect(queries.length).toBeGreaterThan(12);
+});
+
+test.each(lines)('behavior: the command $name prints records', ({ text }) => {
+  // The file that some commands read their query from.
+  writeFileSync(join(folder, 'q.json'), queries[0]?.text ?? '');
+  const commands = text.includes(" -d '") ? [text] : text.trimEnd().split('\n');
+  for (const one of commands) expectOutput(one);
+});
+
+test('behavior: the command of the start banner prints records', () => {
+  const line = /^ +(curl .*)$/m.exec(demo.text)?.[1] as string;
+  expectOutput(line);
+});
+
+test('behavior: the command of the page /docs prints records', () => {
+  const line = /curl [^<]*/.exec(docsPage)?.[0] as string;
+  expectOutput(
+    line
+      .replaceAll('&quot;', '"')
+      .replaceAll('&#39;', "'")
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&amp;', '&'),
+  );
+});
