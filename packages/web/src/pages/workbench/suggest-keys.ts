@@ -48,7 +48,7 @@ function suggestFields(kind: string | number | undefined): readonly Suggestion[]
   return fieldRows(kind as Kind).map(([name, row]) => ({ name, text: row.text, value: 'true' }));
 }
 
-export function suggestItemKeys(array: RecordArray): readonly Suggestion[] {
+function suggestItemKeys(array: RecordArray): readonly Suggestion[] {
   const filters = filterRows(array).map(([name, row]) => ({
     name,
     text: row.text,
