@@ -3,7 +3,7 @@ import { renderDocument } from './render-document.ts';
 
 const findSlug = (path: string) => (path === 'docs/http.md' ? 'http' : undefined);
 const render = (text: string) =>
-  renderDocument({ path: 'docs/guide/page.md', slug: 'guide/page', text }, findSlug);
+  renderDocument({ path: 'docs/guide/README.md', slug: 'guide', text }, findSlug);
 
 test('default: headings get anchors as GitHub makes them, unique on the page', () => {
   const { html, title, sections } = render(

@@ -1,15 +1,5 @@
 /** The pages by address. Each page is a chunk of its own, which is loaded when the page is first shown. */
-import type { FunctionComponent } from 'preact';
-
-/** What the address says, in the order of the placeholders. */
-export interface PageProps {
-  readonly parameters: readonly string[];
-}
-
-export interface Page {
-  readonly name: string;
-  readonly load: () => Promise<FunctionComponent<PageProps>>;
-}
+import type { Page } from './page-props.ts';
 
 interface RouteEntry {
   readonly pattern: RegExp;

@@ -1,6 +1,6 @@
 import type { FunctionComponent } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
-import type { Page, PageProps } from '../routes.ts';
+import type { Page, PageProps } from '../page-props.ts';
 import { ErrorNotice } from './error-notice.tsx';
 import { PanelSkeleton } from './skeleton.tsx';
 

@@ -4,7 +4,7 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import { addressName } from '../../ledger/address-names.ts';
-import type { PageProps } from '../../routes.ts';
+import type { PageProps } from '../../page-props.ts';
 import { statusOf } from '../../state/datasets.ts';
 import { pagePath } from '../../state/page-path.ts';
 import { workbenchLink } from '../workbench/query-link.ts';

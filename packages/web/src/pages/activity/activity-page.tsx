@@ -2,7 +2,7 @@ import { formatInteger, plural } from '../../base/format.ts';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { PanelSkeleton } from '../../components/skeleton.tsx';
 import { useTitle } from '../../components/use-title.ts';
-import type { PageProps } from '../../routes.ts';
+import type { PageProps } from '../../page-props.ts';
 import { clientOf } from '../../state/clients.ts';
 import { place } from '../../state/router.ts';
 import { useResource } from '../../state/use-resource.ts';

@@ -7,7 +7,7 @@ import { SlotLink } from '../../components/ledger-links.tsx';
 import { PanelSkeleton } from '../../components/skeleton.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import { splitBlock } from '../../ledger/transaction-view.ts';
-import type { PageProps } from '../../routes.ts';
+import type { PageProps } from '../../page-props.ts';
 import { clientOf } from '../../state/clients.ts';
 import { pagePath } from '../../state/page-path.ts';
 import { useResource } from '../../state/use-resource.ts';

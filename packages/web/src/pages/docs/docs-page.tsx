@@ -1,6 +1,6 @@
 import { groups } from 'virtual:docs';
 import { Notice } from '../../components/notice.tsx';
-import type { PageProps } from '../../routes.ts';
+import type { PageProps } from '../../page-props.ts';
 import { DocsNavigation } from './docs-navigation.tsx';
 import { DocumentView } from './document-view.tsx';
 import { ServiceReference } from './service-reference.tsx';

@@ -3,7 +3,7 @@ import { formatInteger, plural } from '../../base/format.ts';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { PanelSkeleton } from '../../components/skeleton.tsx';
 import { useTitle } from '../../components/use-title.ts';
-import type { PageProps } from '../../routes.ts';
+import type { PageProps } from '../../page-props.ts';
 import { BlockFlow } from './block-flow.tsx';
 import type { LiveChain } from './live-chain.ts';
 import { TransactionPlot } from './transaction-plot.tsx';

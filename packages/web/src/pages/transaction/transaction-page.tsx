@@ -4,7 +4,7 @@ import { Notice } from '../../components/notice.tsx';
 import { PanelSkeleton } from '../../components/skeleton.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import { splitBlock } from '../../ledger/transaction-view.ts';
-import type { PageProps } from '../../routes.ts';
+import type { PageProps } from '../../page-props.ts';
 import { clientOf } from '../../state/clients.ts';
 import { pagePath } from '../../state/page-path.ts';
 import { useResource } from '../../state/use-resource.ts';

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { EditorHandle, EditorOptions } from './editor/open-editor.ts';
+import type { EditorOptions } from './editor/editor-options.ts';
+import type { EditorHandle } from './editor/open-editor.ts';
 
 interface JsonEditorProps extends EditorOptions {
   readonly text: string;

@@ -1,15 +1,9 @@
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import { FieldPicker } from './field-picker.tsx';
 import { ItemList } from './item-list.tsx';
-import type { JsonObject } from './query-model.ts';
+import type { QueryFormProps } from './query-form-props.ts';
 import { setKey } from './query-model.ts';
 import { RangeFields } from './range-fields.tsx';
-
-export interface QueryFormProps {
-  readonly dataset: string;
-  readonly query: JsonObject;
-  readonly onChange: (query: JsonObject) => void;
-}
 
 /** The query as controls. Every change gives a new query, whose text the editor then shows. */
 export function QueryForm({ dataset, query, onChange }: QueryFormProps) {

@@ -1,6 +1,6 @@
 import { formatInteger } from '../../base/format.ts';
 import { statusOf } from '../../state/datasets.ts';
-import type { QueryFormProps } from './query-form.tsx';
+import type { QueryFormProps } from './query-form-props.ts';
 import { setKey } from './query-model.ts';
 
 export function RangeFields({ dataset, query, onChange }: QueryFormProps) {

@@ -7,7 +7,7 @@ import { watchedFetch } from '../../state/connection.ts';
 import { statusOf } from '../../state/datasets.ts';
 import { useResource } from '../../state/use-resource.ts';
 import { checkQuery, type Path, type Problem } from './check-query.ts';
-import type { ValueSuggestion } from './editor/open-editor.ts';
+import type { ValueSuggestion } from './editor/editor-options.ts';
 import type { JsonObject } from './query-model.ts';
 
 const entryCount = 40;

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Segmented } from '../../components/segmented.tsx';
 import { useTitle } from '../../components/use-title.ts';
-import type { PageProps } from '../../routes.ts';
+import type { PageProps } from '../../page-props.ts';
 import { EstimateLine, isLarge, useEstimate } from './estimate-line.tsx';
 import { JsonEditor } from './json-editor.tsx';
 import { ProblemList } from './problem-list.tsx';

@@ -9,8 +9,8 @@ import type { EditorView } from '@codemirror/view';
 import type { SyntaxNode } from '@lezer/common';
 import type { Path } from '../check-query.ts';
 import { suggestKeys, suggestValues } from '../suggest-keys.ts';
+import type { ValueSuggestion } from './editor-options.ts';
 import { pathOf } from './json-places.ts';
-import type { ValueSuggestion } from './open-editor.ts';
 
 /** Completes keys from the tables of the protocol, and values from what the dataset holds. */
 export function buildCompletion(

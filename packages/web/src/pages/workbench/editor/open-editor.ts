@@ -14,25 +14,10 @@ import { bracketMatching, foldGutter, foldKeymap, indentOnInput } from '@codemir
 import { lintGutter, lintKeymap } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
-import type { Path, Problem } from '../check-query.ts';
-import type { JsonObject } from '../query-model.ts';
 import { buildCompletion } from './build-completion.ts';
 import { buildLinter } from './build-linter.ts';
+import type { EditorOptions } from './editor-options.ts';
 import { editorTheme } from './editor-theme.ts';
-
-export interface ValueSuggestion {
-  readonly value: string;
-  readonly text: string;
-}
-
-export interface EditorOptions {
-  readonly onChange: (text: string) => void;
-  /** Called for Ctrl+Enter. */
-  readonly onRun: () => void;
-  readonly check: (query: JsonObject) => readonly Problem[];
-  /** Values that can stand at a place, such as addresses that the dataset holds. */
-  readonly values: (path: Path) => readonly ValueSuggestion[];
-}
 
 export interface EditorHandle {
   /** Replaces the text, unless it is the same. */

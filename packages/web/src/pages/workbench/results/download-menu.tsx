@@ -1,6 +1,6 @@
 import { Menu } from '../../../components/menu.tsx';
 import type { QueryRun } from '../run-query.ts';
-import type { TableName } from './result-panel.tsx';
+import type { TableName } from './result-table.ts';
 import { writeCsv, writeLines } from './write-results.ts';
 
 interface DownloadMenuProps {

@@ -1,8 +1,8 @@
 import { useMemo } from 'preact/hooks';
 import { VirtualList } from '../../../components/virtual-list.tsx';
-import type { QueryRun, ResultRecord } from '../run-query.ts';
+import type { QueryRun } from '../run-query.ts';
 import { RecordCell } from './record-cell.tsx';
-import type { TableName } from './result-panel.tsx';
+import { columnsOf, countRows, recordAt, slotAt, type TableName } from './result-table.ts';
 
 const rowHeight = 32;
 /** In rem. */
@@ -64,22 +64,4 @@ export function RecordTable({ dataset, run, table, version }: RecordTableProps) 
 
 function isNumber(value: unknown): boolean {
   return typeof value === 'number' || typeof value === 'bigint';
-}
-
-export function countRows(run: QueryRun, table: TableName): number {
-  return table === 'blocks' ? run.blocks.length : run.records[table].length;
-}
-
-export function recordAt(run: QueryRun, table: TableName, row: number): ResultRecord | undefined {
-  return table === 'blocks' ? run.blocks[row]?.header : run.records[table][row];
-}
-
-export function slotAt(run: QueryRun, table: TableName, row: number): number | undefined {
-  return table === 'blocks' ? run.blocks[row]?.header.number : run.slots[table][row];
-}
-
-/** All records of a kind have the same fields. */
-export function columnsOf(run: QueryRun, table: TableName): readonly string[] {
-  const names = Object.keys(recordAt(run, table, 0) ?? {});
-  return table === 'blocks' ? names.filter((name) => name !== 'number') : names;
 }

@@ -1,4 +1,4 @@
-import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
+import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import { useState } from 'preact/hooks';
 import { formatInteger } from '../../../base/format.ts';
 import { Notice } from '../../../components/notice.tsx';
@@ -8,11 +8,10 @@ import { BlockTree } from './block-tree.tsx';
 import { DownloadMenu } from './download-menu.tsx';
 import { JsonLines } from './json-lines.tsx';
 import { RecordTable } from './record-table.tsx';
+import type { TableName } from './result-table.ts';
 import { RunSummary } from './run-summary.tsx';
 
 type ViewName = 'table' | 'tree' | 'json';
-/** A kind of record, or the headers of the blocks. */
-export type TableName = RecordArray | 'blocks';
 
 interface ResultPanelProps {
   readonly dataset: string;

@@ -2,8 +2,7 @@
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import { writeJson } from '../../../base/write-json.ts';
 import type { QueryRun, ResultBlock } from '../run-query.ts';
-import { columnsOf, countRows, recordAt, slotAt } from './record-table.tsx';
-import type { TableName } from './result-panel.tsx';
+import { columnsOf, countRows, recordAt, slotAt, type TableName } from './result-table.ts';
 
 /** Returns a block as it stands in a line: arrays without records are left out. */
 export function toLine(block: ResultBlock): object {

@@ -1,0 +1,16 @@
+import type { Path, Problem } from '../check-query.ts';
+import type { JsonObject } from '../query-model.ts';
+
+export interface ValueSuggestion {
+  readonly value: string;
+  readonly text: string;
+}
+
+export interface EditorOptions {
+  readonly onChange: (text: string) => void;
+  /** Called for Ctrl+Enter. */
+  readonly onRun: () => void;
+  readonly check: (query: JsonObject) => readonly Problem[];
+  /** Values that can stand at a place, such as addresses that the dataset holds. */
+  readonly values: (path: Path) => readonly ValueSuggestion[];
+}
