@@ -7,7 +7,6 @@
  *
  * Every window of the ledger starts with the state `start`, and its last blocks restore it.
  */
-import type { ContentOptions } from '../content-options.ts';
 import { Cells } from './cells.ts';
 import { ID, KNOWN_COUNT, PROGRAMS } from './known-addresses.ts';
 import {
@@ -123,7 +122,10 @@ type Name = keyof ReturnType<typeof listKinds> | keyof ReturnType<typeof listSta
 type Firsts = Readonly<Record<Name, number>>;
 export type World = WorldState & Firsts;
 
-export function createWorld(options: ContentOptions): World {
+export function createWorld(options: {
+  readonly transactionsPerBlock: number;
+  readonly votesPerBlock: number;
+}): World {
   const users = Math.max(64, Math.round(options.transactionsPerBlock * 2.4));
   const counts = { users, validators: countValidators(options.votesPerBlock) };
   const firsts: Record<string, number> = {};
