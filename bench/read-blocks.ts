@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { assert } from '@sluice/server/dist/base/assert.js';
 import type { Slot } from '@sluice/server/dist/ledger/primitives.js';
-import { SimulatedChain } from '@sluice/server/dist/simulator/chain.js';
+import { SimulatedChain } from '@sluice/server/dist/simulator/chain/chain.js';
 import { parseContentOptions } from '@sluice/server/dist/simulator/content/content-options.js';
 import { BlockGenerator } from '@sluice/server/dist/simulator/content/generate-block.js';
 import { renderRawBlock } from '@sluice/server/dist/simulator/content/render-raw-block.js';

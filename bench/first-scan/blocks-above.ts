@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { encodeBase58 } from '@sluice/server/dist/base/base58.js';
-import { normalizeBlock } from '@sluice/server/dist/source/normalize-block.js';
-import type { BlockLine } from '@sluice/server/dist/source/read-block-lines.js';
+import type { BlockLine } from '@sluice/server/dist/source/files/read-block-lines.js';
+import { normalizeBlock } from '@sluice/server/dist/source/normalize/normalize-block.js';
 import { STREAM_LIMITS } from '@sluice/server/dist/stream/stream-limits.js';
 
 const blockCount = STREAM_LIMITS.sharedSlotCountMax + 16;

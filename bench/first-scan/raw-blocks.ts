@@ -4,8 +4,11 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import type { Block } from '@sluice/server/dist/ledger/block.js';
-import { normalizeBlock } from '@sluice/server/dist/source/normalize-block.js';
-import { type BlockLine, readBlockLines } from '@sluice/server/dist/source/read-block-lines.js';
+import {
+  type BlockLine,
+  readBlockLines,
+} from '@sluice/server/dist/source/files/read-block-lines.js';
+import { normalizeBlock } from '@sluice/server/dist/source/normalize/normalize-block.js';
 import { UsageFailure } from '../benchmark.ts';
 import { CommandProcess } from '../service/command-process.ts';
 import { writeBlocksAbove } from './blocks-above.ts';

@@ -8,11 +8,8 @@ import { Engine } from '@sluice/server/dist/engine/engine.js';
 import type { Block } from '@sluice/server/dist/ledger/block.js';
 import { discriminator } from '@sluice/server/dist/ledger/discriminator.js';
 import { buildSegment } from '@sluice/server/dist/segment/build-segment.js';
-import { SimulatedChain } from '@sluice/server/dist/simulator/chain.js';
-import { parseContentOptions } from '@sluice/server/dist/simulator/content/content-options.js';
-import { expectedBlock } from '@sluice/server/dist/simulator/content/expected-block.js';
-import { BlockGenerator } from '@sluice/server/dist/simulator/content/generate-block.js';
 import { parseBody } from '../engine/parse-body.ts';
+import { simulatedRecords } from '../simulated-records.ts';
 import type { SimulatorOptions } from './processes.ts';
 
 export interface QueryChoice {
@@ -31,7 +28,8 @@ export function chooseFollowerQueries(
   ledger: SimulatorOptions,
   { count, answerBytesGoal }: QueryChoice,
 ): readonly object[] {
-  const blocks = sampleBlocks(ledger);
+  const range = { firstSlot: sampleSlot, blockCount: sampleBlockCount };
+  const blocks = [...simulatedRecords(ledger, range)];
   const calls = rank(
     blocks.flatMap(({ instructions }) =>
       instructions.map(({ programId, data }) => [programId, discriminator(data, 8)] as const),
@@ -61,18 +59,6 @@ export function chooseFollowerQueries(
   });
   assert(chosen.length === count, 'the ledger has enough programs and owners');
   return chosen.map(({ body }) => body);
-}
-
-function sampleBlocks({ seed, profile }: SimulatorOptions): readonly Block[] {
-  const chain = new SimulatedChain({ seed });
-  const generator = new BlockGenerator(parseContentOptions({ seed, profile, votes: false }));
-  const blocks: Block[] = [];
-  for (let slot = sampleSlot; blocks.length < sampleBlockCount; slot++) {
-    const block = chain.blockAt(slot);
-    if (block === undefined) continue;
-    blocks.push(expectedBlock(generator.generate(block), { votes: 'drop' }));
-  }
-  return blocks;
 }
 
 /** Sorts by frequency, then by text. */

@@ -1,4 +1,4 @@
-import type { SimulatedChain } from '@sluice/server/dist/simulator/chain.js';
+import type { SimulatedChain } from '@sluice/server/dist/simulator/chain/chain.js';
 
 /** The number of attempts, so that at least one is not delayed. */
 const lookCount = 50;

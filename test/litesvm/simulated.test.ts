@@ -8,8 +8,8 @@ import { AccountState, getMintEncoder, getTokenEncoder } from '@solana-program/t
 import type { LiteSVM } from 'litesvm';
 import { describe, expect, test } from 'vitest';
 import { decodeBase58 } from '../../packages/server/src/base/base58.ts';
-import { SimulatedChain } from '../../packages/server/src/simulator/chain.ts';
-import type { ChainBlock } from '../../packages/server/src/simulator/chain-block.ts';
+import { SimulatedChain } from '../../packages/server/src/simulator/chain/chain.ts';
+import type { ChainBlock } from '../../packages/server/src/simulator/chain/chain-block.ts';
 import { parseContentOptions } from '../../packages/server/src/simulator/content/content-options.ts';
 import { BlockGenerator } from '../../packages/server/src/simulator/content/generate-block.ts';
 import { renderRawBlock } from '../../packages/server/src/simulator/content/render-raw-block.ts';

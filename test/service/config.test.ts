@@ -107,7 +107,7 @@ test('behavior: SIGHUP activates a new key; a removed key gets 401 and its strea
   const followed = await stream('bob', { fromBlock: 0, includeAllBlocks: true });
   writeKeys('alice', 'carol');
   const ended = followed.text();
-  await service.reload('were read again');
+  await service.reload('reloaded keys, limits');
   expect([await statusFor('alice'), await statusFor('carol'), await statusFor('bob')]).toEqual([
     200, 200, 401,
   ]);
@@ -124,7 +124,7 @@ test('behavior: SIGHUP applies limits at once and lists the changes that need a 
   const limits =
     'limits:\n  query: { itemCountMax: 2 }\n  key: { requestBurst: 1, requestsPerSecond: 0.01 }\nadmin: { host: 127.0.0.2 }';
   writeFileSync(file, config(limits));
-  const lines = await service.reload('counts at the next start');
+  const lines = await service.reload('take effect at the next start');
   expect(lines.join('')).toContain('"changed":["admin"]');
   const refused = await stream('alice', items(3));
   expect([refused.status, await refused.text()]).toEqual([
@@ -139,7 +139,7 @@ test('behavior: SIGHUP applies limits at once and lists the changes that need a 
 
 test('error: SIGHUP with an invalid configuration or key file changes nothing and logs the reason', async () => {
   writeFileSync(file, config('limits:\n  query: { itemsCountMax: 50 }\n'));
-  const [line = ''] = await service.reload('everything stays as it was');
+  const [line = ''] = await service.reload('was not reloaded');
   expect(JSON.parse(line)).toMatchObject({
     code: 'config-key-unknown',
     msg: expect.stringMatching(/itemsCountMax, line 20, nearest itemCountMax/),
@@ -150,7 +150,7 @@ test('error: SIGHUP with an invalid configuration or key file changes nothing an
   expect(JSON.parse(keysLine).msg).toMatch(/key listen\.keys, line 3, .*keyLine 1\)/);
   expect([await statusFor('carol'), await statusFor('bob')]).toEqual([200, 401]);
   writeKeys('alice', 'carol');
-  await service.reload('were read again');
+  await service.reload('reloaded keys, limits');
 });
 
 test('behavior: a secret is in no log, metric, response, error or output, and no response contains a path (F-17, S-15)', async () => {

@@ -1,89 +1,145 @@
 /**
- * The laws of the simulated ledger over thousands of blocks and over forks. `LAW_BLOCKS` asks for more blocks than the default,
- * of the profile `demo` as it is (`npm run test:laws`).
+ * The laws of the simulated ledger over thousands of blocks, of every profile, and over forks, those of the chain and those that
+ * faults cause. `LAW_BLOCKS` asks for more blocks, with the profiles' own numbers of transactions (`npm run test:laws`).
  */
 import { describe, expect, test } from 'vitest';
-import { SimulatedChain } from '../../packages/server/src/simulator/chain.ts';
-import type { ChainBlock } from '../../packages/server/src/simulator/chain-block.ts';
-import type { ChainOptions } from '../../packages/server/src/simulator/chain-options.ts';
+import { systemClock } from '../../packages/server/src/base/clock.ts';
+import { SimulatedChain } from '../../packages/server/src/simulator/chain/chain.ts';
+import type { ChainBlock } from '../../packages/server/src/simulator/chain/chain-block.ts';
+import { SimulatedTime } from '../../packages/server/src/simulator/chain/simulated-time.ts';
 import {
   type ContentInput,
   parseContentOptions,
 } from '../../packages/server/src/simulator/content/content-options.ts';
-import { expectedBlock } from '../../packages/server/src/simulator/content/expected-block.ts';
 import { BlockGenerator } from '../../packages/server/src/simulator/content/generate-block.ts';
+import { expectedBlock } from '../../packages/server/src/simulator/content/testing/expected-block.ts';
+import { type FaultRequest, Faults } from '../../packages/server/src/simulator/faults/faults.ts';
+import { type NodeState, NodeView } from '../../packages/server/src/simulator/node/node-view.ts';
 import { LawChecker } from './check-laws.ts';
 
 const longCount = Number(process.env['LAW_BLOCKS'] ?? 0);
-const blockCount = longCount > 0 ? longCount : 2300;
-const content: ContentInput =
-  longCount > 0 ? {} : { transactionsPerBlock: 4, votes: 1, slotsPerEpoch: 700 };
+const isLong = longCount > 0;
+const small: ContentInput = { transactionsPerBlock: 4, votes: 1, slotsPerEpoch: 700 };
+const medium: ContentInput = { transactionsPerBlock: 100, votes: 30, slotsPerEpoch: 100 };
 
-function generatorOf(seed: number): BlockGenerator {
+function generatorOf(seed: number, content: ContentInput): BlockGenerator {
   return new BlockGenerator(parseContentOptions({ seed, ...content }));
 }
 
-/** Follows what a node shows as confirmed, from slot to slot, and rolls back where it changes its mind. */
-function followForks(options: Partial<ChainOptions>, slotCount: number) {
-  const chain = new SimulatedChain(options);
-  const generator = generatorOf(chain.options.seed);
-  const checker = new LawChecker();
-  const applied: ChainBlock[] = [];
-  let rolledBackCount = 0;
-  const { slotMs, startSlot } = chain.options;
-  const endMs = (startSlot + slotCount) * slotMs;
-  for (let ms = startSlot * slotMs; ms < endMs; ms = chain.nextChangeMs(ms)) {
-    const { branch, confirmedSlot } = chain.stateAt(ms);
+/** Applies what a node shows as confirmed, and rolls back where it changes its mind. */
+class Follower {
+  readonly checker = new LawChecker();
+  readonly applied: ChainBlock[] = [];
+  rolledBackCount = 0;
+  readonly #generator: BlockGenerator;
+  readonly #startSlot: number;
+
+  constructor(generator: BlockGenerator, startSlot: number) {
+    this.#generator = generator;
+    this.#startSlot = startSlot;
+  }
+
+  see({ branch, confirmedSlot }: Pick<NodeState, 'branch' | 'confirmedSlot'>): void {
     const news: ChainBlock[] = [];
     let block = branch.blockAt(confirmedSlot);
-    while (block !== undefined && block.slot >= startSlot) {
-      const place = applied.findLastIndex((one) => one.blockhash === block?.blockhash);
-      if (place >= 0) {
-        rolledBackCount += applied.splice(place + 1).length;
-        break;
-      }
+    let sharedCount = 0;
+    while (block !== undefined && block.slot >= this.#startSlot) {
+      const { blockhash } = block;
+      sharedCount = this.applied.findLastIndex((one) => one.blockhash === blockhash) + 1;
+      if (sharedCount > 0) break;
       news.push(block);
       block = block.parent();
     }
-    checker.rollBackTo(applied.at(-1)?.slot ?? startSlot - 1);
+    this.rolledBackCount += this.applied.splice(sharedCount).length;
+    this.checker.rollBackTo(this.applied.at(-1)?.slot ?? this.#startSlot - 1);
     for (const one of news.reverse()) {
-      checker.apply(expectedBlock(generator.generate(one), { votes: 'keep' }));
-      applied.push(one);
+      this.checker.apply(expectedBlock(this.#generator.generate(one), { votes: 'keep' }));
+      this.applied.push(one);
     }
+    expect(this.checker.broken).toEqual([]);
   }
-  return { checker, applied, generator, rolledBackCount };
+}
+
+/** The laws over so many blocks of the final chain, which are more than a window, or around the end of the first window. */
+function checkChain(seed: number, content: ContentInput, blockCount: number) {
+  const chain = new SimulatedChain({ seed, skipRate: 0.02 });
+  const generator = generatorOf(seed, content);
+  const checker = new LawChecker();
+  const { windowSlots } = generator;
+  let slot = blockCount > windowSlots ? 0 : windowSlots - (blockCount >> 1);
+  for (let count = 0; count < blockCount; count++) {
+    slot = chain.nextBlock(slot);
+    const block = chain.blockAt(slot) as ChainBlock;
+    checker.apply(expectedBlock(generator.generate(block), { votes: 'keep' }));
+    expect(checker.broken).toEqual([]);
+    slot++;
+  }
+  expect(slot).toBeGreaterThan(windowSlots);
+  expect(checker.tokens.listDifferences()).toEqual([]);
+  return checker;
 }
 
 describe('laws of the simulated ledger', () => {
   test('property: lamports, tokens, supplies, events and failures add up, also across windows', () => {
-    const chain = new SimulatedChain({ seed: 3, skipRate: 0.02 });
-    const generator = generatorOf(3);
-    const checker = new LawChecker();
-    let slot = 0;
-    for (let count = 0; count < blockCount; count++) {
-      slot = chain.nextBlock(slot);
-      const block = chain.blockAt(slot) as ChainBlock;
-      checker.apply(expectedBlock(generator.generate(block), { votes: 'keep' }));
-      expect(checker.broken).toEqual([]);
-      slot++;
-    }
-    expect(slot).toBeGreaterThan(generator.windowSlots);
-    expect(checker.tokens.listDifferences()).toEqual([]);
-    // Enough of everything has happened for the laws to say something.
+    const blockCount = isLong ? longCount : 2300;
+    const checker = checkChain(3, isLong ? {} : small, blockCount);
+    // Enough has happened for the laws to mean something.
     expect(checker.transactionCount).toBeGreaterThan(blockCount * 3);
     expect(checker.swapCount).toBeGreaterThan(blockCount / 2);
     expect(checker.failedCount).toBeGreaterThan(blockCount / 3);
   });
 
+  test.each(['2025', 'busy'] as const)('property: the same holds for the profile %s', (profile) => {
+    const blockCount = isLong ? Math.ceil(longCount / 100) : 40;
+    const checker = checkChain(6, { profile, ...(isLong ? {} : medium) }, blockCount);
+    expect(checker.swapCount).toBeGreaterThan(blockCount * 5);
+    expect(checker.failedCount).toBeGreaterThan(blockCount * 5);
+  });
+
   test('property: the laws hold through forks, and the branch that wins is the one without any fork', () => {
     const options = { seed: 4, startSlot: 1900, forkRate: 0.3, forkDepthMax: 6, skipRate: 0.05 };
-    const { checker, applied, generator, rolledBackCount } = followForks(options, 400);
-    expect(checker.broken).toEqual([]);
-    expect(checker.tokens.listDifferences()).toEqual([]);
-    expect(rolledBackCount).toBeGreaterThan(50);
-    // A ledger that was started anew at the end has the same block.
-    const last = applied.filter((block) => block.branch === 0).at(-1) as ChainBlock;
-    const again = expectedBlock(generatorOf(4).generate(last), { votes: 'keep' });
+    const chain = new SimulatedChain(options);
+    const generator = generatorOf(4, small);
+    const follower = new Follower(generator, options.startSlot);
+    const { slotMs } = chain.options;
+    const endMs = (options.startSlot + (isLong ? longCount / 10 : 400)) * slotMs;
+    for (let ms = options.startSlot * slotMs; ms < endMs; ms = chain.nextChangeMs(ms)) {
+      follower.see(chain.stateAt(ms));
+    }
+    expect(follower.checker.tokens.listDifferences()).toEqual([]);
+    expect(follower.rolledBackCount).toBeGreaterThan(50);
+    // A ledger that is started anew at the end has the same block.
+    const last = follower.applied.filter((block) => block.branch === 0).at(-1) as ChainBlock;
+    const again = expectedBlock(generatorOf(4, small).generate(last), { votes: 'keep' });
     expect(expectedBlock(generator.generate(last), { votes: 'keep' })).toEqual(again);
+  });
+
+  test.each<[FaultRequest, number]>([
+    [{ kind: 'fork', depth: 5, forSlots: 6 }, 20],
+    [{ kind: 'fork-lower', depth: 6, lowerBy: 3, forSlots: 6 }, 20],
+    [{ kind: 'fork-storm', depth: 8 }, 100],
+    [{ kind: 'fork-below-finality', depth: 4 }, 30],
+  ])('property: the laws hold through the fault %j', (fault, rolledBackMin) => {
+    // Across the end of a window, whose last block settles on every branch.
+    const chain = new SimulatedChain({ seed: 5, startSlot: 1990, forkRate: 0, skipRate: 0.05 });
+    const { slotMs, startSlot } = chain.options;
+    const startMs = startSlot * slotMs;
+    const time = new SimulatedTime({ startMs, speed: 1, paused: true }, { clock: systemClock });
+    const faults = new Faults({ random: chain.random, nowMs: () => time.nowMs() });
+    const view = new NodeView({ lagSlots: 0 }, { chain, time, faults });
+    const follower = new Follower(generatorOf(5, small), startSlot - 60);
+    const slotCount = isLong ? longCount / 20 : 100;
+    for (let slot = 0; slot < slotCount; slot++) {
+      if (slot % 12 === 3) {
+        faults.clear();
+        faults.set(fault);
+      }
+      // The branch below finality cannot be left by a rollback that finality allows, so it stays.
+      if (slot % 12 === 11 && fault.kind !== 'fork-below-finality') faults.clear();
+      follower.see(view.stateAt());
+      time.advance(slotMs);
+    }
+    expect(follower.rolledBackCount).toBeGreaterThan(rolledBackMin);
+    expect(follower.checker.tokens.listDifferences()).toEqual([]);
   });
 });

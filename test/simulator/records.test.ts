@@ -10,11 +10,11 @@ import {
   parseContentOptions,
   STRESS_PRESETS,
 } from '../../packages/server/src/simulator/content/content-options.ts';
-import { expectedBlock } from '../../packages/server/src/simulator/content/expected-block.ts';
 import { BlockGenerator } from '../../packages/server/src/simulator/content/generate-block.ts';
 import { renderRawBlock } from '../../packages/server/src/simulator/content/render-raw-block.ts';
 import { chainBlockOf } from '../../packages/server/src/simulator/content/testing/chain-block-of.ts';
-import { normalizeBlock } from '../../packages/server/src/source/normalize-block.ts';
+import { expectedBlock } from '../../packages/server/src/simulator/content/testing/expected-block.ts';
+import { normalizeBlock } from '../../packages/server/src/source/normalize/normalize-block.ts';
 
 /** Compares record by record, so that a difference shows the record and not four megabytes. */
 function expectSameBlock(actual: Block, expected: Block, place: string): void {

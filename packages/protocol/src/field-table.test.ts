@@ -68,7 +68,10 @@ test('behavior: the second dialect writes all 64-bit quantities as text', () => 
 test('behavior: every item has the filters and flags of the interface', () => {
   const positions = Array.from({ length: 16 }, (_, at) => `a${at}`).join(' ');
   const items: Readonly<Record<string, readonly [filters: string, flags: string]>> = {
-    transactions: ['feePayer mentionsAccount', 'instructions balances tokenBalances logs'],
+    transactions: [
+      'feePayer mentionsAccount isCommitted*',
+      'instructions balances tokenBalances logs',
+    ],
     instructions: [
       `programId d1 d2 d3 d4 d5 d6 d7 d8 discriminator* ${positions} mentionsAccount isCommitted`,
       'transaction transactionBalances transactionTokenBalances transactionInstructions innerInstructions ' +
@@ -77,7 +80,7 @@ test('behavior: every item has the filters and flags of the interface', () => {
     logs: ['programId kind', 'instruction transaction'],
     balances: ['account', 'transaction transactionInstructions'],
     tokenBalances: [
-      'account preProgramId postProgramId preMint postMint preOwner postOwner',
+      'account preProgramId postProgramId preMint postMint preOwner postOwner mint* owner*',
       'transaction transactionInstructions transactionBalances* transactionTokenBalances*',
     ],
     rewards: ['pubkey', ''],

@@ -39,6 +39,9 @@ const discriminator = <Bytes extends number>(bytes: Bytes) =>
     text: bytes === 1 ? 'The first byte of the data.' : `The first ${bytes} bytes of the data.`,
   }) as const;
 
+/** An extension: a filter that is not part of the core interface. */
+const extension = <Row extends FilterRow>(row: Row) => ({ ...row, ext: true }) as const;
+
 const position = (index: number) => address(`The account at position ${index}.`);
 
 const transaction = {
@@ -66,6 +69,11 @@ export const ITEMS = {
     filters: {
       feePayer: address('The account that paid the fee.'),
       mentionsAccount: address('Any static key or loaded address of the transaction.'),
+      isCommitted: {
+        value: 'boolean',
+        ext: true,
+        text: 'Whether it succeeded. An unknown outcome matches neither value.',
+      },
     },
     relations: {
       instructions: transactionInstructions,
@@ -150,6 +158,8 @@ export const ITEMS = {
       postMint: address('Mint after.'),
       preOwner: address('Owner before.'),
       postOwner: address('Owner after.'),
+      mint: extension(address('Mint before or after.')),
+      owner: extension(address('Owner before or after.')),
     },
     relations: {
       transaction,

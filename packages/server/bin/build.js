@@ -26,6 +26,8 @@ const stampFile = join(serverFolder, 'dist', '.stamp');
 // Each file directly in this folder becomes one WebAssembly module of the same name. Shared code is in the folders
 // below it.
 const kernelFolder = join(serverFolder, 'src', 'kernels', 'assembly');
+// Constants that kernels share with TypeScript.
+const layoutFolder = join(serverFolder, 'src', 'kernels', 'layout');
 const kernelOutputFolder = join(serverFolder, 'dist', 'kernels');
 const kernelStampFile = join(kernelOutputFolder, '.stamp');
 const webFolder = join(root, 'packages', 'web');
@@ -143,7 +145,7 @@ function kernelNames() {
 
 async function compileKernels() {
   const tools = toolFiles.map((file) => join(root, file));
-  const digest = digestOf([...tools, ...walkSources(kernelFolder)]);
+  const digest = digestOf([...tools, ...[kernelFolder, layoutFolder].flatMap(walkSources)]);
   if (hasStamp(kernelStampFile, digest)) return;
   mkdirSync(kernelOutputFolder, { recursive: true });
   rmSync(kernelStampFile, { force: true });

@@ -1,4 +1,4 @@
-/** The composition of a backfill: history from nodes into one dataset of a data folder. */
+/** Runs `sluice backfill`: loads history from sources into one dataset of a data folder. */
 
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../base/clock.ts';
@@ -7,11 +7,12 @@ import { Random } from '../base/random.ts';
 import { datasetExists } from '../dataset/create-dataset.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { datasetNamePattern } from '../dataset/manifest.ts';
-import { Backfill } from '../ingest/backfill.ts';
-import { BlockLoader } from '../ingest/block-loader.ts';
-import { FollowedSource, type FollowedSourceOptions } from '../ingest/followed-source.ts';
-import { checkIdentity } from '../ingest/genesis.ts';
+import { Backfill } from '../ingest/backfill/backfill.ts';
+import { BlockLoader } from '../ingest/follow/block-loader.ts';
+import { FollowedSource } from '../ingest/follow/followed-source.ts';
+import { checkIdentity } from '../ingest/follow/genesis.ts';
 import type { Slot } from '../ledger/primitives.ts';
+import type { SourceOptions } from '../source/open-source.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { Closers } from './closers.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
@@ -21,25 +22,25 @@ import { startPreparing } from './start-preparing.ts';
 export interface BackfillDatasetOptions {
   readonly dataFolder: string;
   readonly name: string;
-  /** The lowest slot that is wanted, inclusive. */
+  /** The lowest slot to load, inclusive. */
   readonly to: Slot;
-  readonly sources: readonly FollowedSourceOptions[];
-  /** Tells the sources' retries apart between processes. */
+  readonly sources: readonly SourceOptions[];
+  /** The seed of random waits, so that several processes do not retry at the same time. */
   readonly seed: number;
 }
 
 export interface BackfillDatasetModules {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Where it begins, and where the sources' own history ends, if they told. */
+  /** Called with the first stored slot, and with the first slot of the sources if they reported it. */
   readonly onStart: (start: Slot, firstAvailable: Slot | undefined) => void;
   readonly onBlock: (slot: Slot, byteLength: number) => void;
 }
 
-/** More threads than this wait for the node. */
+/** More threads would only wait for the node. */
 const workerCountMax = 8;
 
-/** Answers with the first slot that can be asked for then; what came before an interruption or an error stays. */
+/** Returns the first stored slot. Segments that were stored before an interruption or an error stay. */
 export async function backfillDataset(
   options: BackfillDatasetOptions,
   modules: BackfillDatasetModules,
@@ -88,7 +89,7 @@ function startOf(dataset: Dataset): Slot {
   return start;
 }
 
-/** The sources that do not say to serve another ledger. */
+/** Opens the sources and returns those that serve the same ledger. */
 async function openSources(
   { sources, seed }: BackfillDatasetOptions,
   { clock, signal }: BackfillDatasetModules,
@@ -99,12 +100,12 @@ async function openSources(
   for (const options of sources) {
     const random = Random.fromSeed(seed).fork(options.name);
     const source = new FollowedSource(options, { clock, random });
-    closers.add(() => source.node.close());
+    closers.add(() => source.remote.close());
     all.push(source);
   }
   for (const source of all) {
-    const told = source.note(await source.node.identity(signal));
-    if (told.kind === 'ok') checkIdentity(source, told.value, dataset);
+    const identity = source.note(await source.remote.identity(signal));
+    if (identity.kind === 'ok') checkIdentity(source, identity.value, dataset);
   }
   const usable = () => all.filter(({ health }) => !health.isDisabled);
   if (usable().length === 0) {
@@ -114,12 +115,12 @@ async function openSources(
   return usable;
 }
 
-/** The lowest slot that any of them has; undefined if none told. */
+/** Returns the lowest slot that a source has; undefined if no source reported it. */
 async function findFirstAvailable(
   sources: readonly FollowedSource[],
   signal: AbortSignal,
 ): Promise<Slot | undefined> {
-  const answers = await Promise.all(sources.map(({ node }) => node.firstAvailable(signal)));
-  const told = answers.flatMap((answer) => (answer.kind === 'ok' ? [answer.value] : []));
-  return told.sort((a, b) => a - b)[0];
+  const answers = await Promise.all(sources.map(({ remote }) => remote.firstAvailable(signal)));
+  const slots = answers.flatMap((answer) => (answer.kind === 'ok' ? [answer.value] : []));
+  return slots.sort((a, b) => a - b)[0];
 }

@@ -1,41 +1,39 @@
 import { unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import type { FollowedSourceOptions, RpcSourceOptions } from '../ingest/followed-source.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import type { SimulatedLedger } from '../simulator/simulated-ledger.ts';
 import type { SimulatedNode } from '../simulator/start-node.ts';
 import { startSimulatedNode } from '../simulator/start-simulated-node.ts';
-import { socketAddresses } from '../source/socket-addresses.ts';
+import type { SourceOptions } from '../source/open-source.ts';
+import type { RpcSourceOptions } from '../source/rpc/rpc-source.ts';
+import { socketAddresses } from '../source/rpc/socket-addresses.ts';
 import type { Closers } from './closers.ts';
-import type {
-  DatasetConfig,
-  RpcSourceConfig,
-  SimulatorSourceConfig,
-} from './config/config-schema.ts';
+import type { DatasetConfig } from './config/config-schema.ts';
+import type { RpcSourceConfig, SimulatorSourceConfig } from './config/source-schemas.ts';
 
-/** What a simulated node keeps of its blocks: those who follow it here ask for the same ones within a second or so. */
+/** The cache of a simulated node. All datasets that follow it request the same blocks within about a second. */
 const renderedBytesMax = 32 << 20;
 
-/** A dataset that will follow its sources, and how far it has come. */
+/** A dataset that follows its sources, with its current head. */
 export interface FollowingDataset {
   readonly config: DatasetConfig;
   readonly head: Slot | null;
 }
 
 export interface BuiltSources {
-  readonly sources: readonly FollowedSourceOptions[];
-  /** What a clock would show inside the ledger, where that is simulated. */
+  readonly sources: readonly SourceOptions[];
+  /** Returns the time of the ledger, if it is simulated. */
   readonly ledgerUnixMs: (() => number) | undefined;
 }
 
-/** Makes of configured sources what ingestion follows; simulated nodes are started, one for all who want the same. */
+/** Converts configured sources into options for ingestion. Starts simulated nodes; equal simulators share one. */
 export class SourceBuilder {
   readonly #datasets: readonly FollowingDataset[];
   readonly #clock: Clock;
   readonly #closers: Closers;
   readonly #nodes = new Map<string, SimulatedNode>();
 
-  /** All datasets at once: a simulated ledger goes on from where the first of them has come to. */
+  /** Takes all datasets, because a simulated ledger continues from the highest head of them. */
   constructor(
     datasets: readonly FollowingDataset[],
     { clock, closers }: { readonly clock: Clock; readonly closers: Closers },
@@ -46,7 +44,7 @@ export class SourceBuilder {
   }
 
   async build(config: DatasetConfig): Promise<BuiltSources> {
-    const sources: FollowedSourceOptions[] = [];
+    const sources: SourceOptions[] = [];
     let ledgerUnixMs: (() => number) | undefined;
     for (const [i, source] of config.sources.entries()) {
       const name = source.name ?? `${source.kind}-${i + 1}`;
@@ -59,12 +57,12 @@ export class SourceBuilder {
           break;
         case 'simulator': {
           const { rpcUrl, wsUrl, ledger } = await this.#simulate(source);
-          sources.push({ name, url: rpcUrl, wsUrls: [wsUrl] });
+          sources.push({ kind: 'rpc', name, url: rpcUrl, wsUrls: [wsUrl] });
           ledgerUnixMs ??= () => unixMsInside(ledger);
           break;
         }
         case 'files':
-          // Read before anything is followed: `take-files.ts`.
+          // Files are read before other sources are followed (`take-files.ts`).
           break;
         default:
           return unreachable(source);
@@ -73,7 +71,7 @@ export class SourceBuilder {
     return { sources, ledgerUnixMs };
   }
 
-  /** The node, on ports that nobody else has. */
+  /** Returns the node for a simulator, on free ports. */
   async #simulate(source: SimulatorSourceConfig): Promise<SimulatedNode> {
     const key = keyOf(source);
     const known = this.#nodes.get(key);
@@ -102,7 +100,7 @@ export class SourceBuilder {
   }
 }
 
-/** Equal for simulators that are one ledger, whatever they are called. */
+/** Returns a key that is equal for simulators of the same ledger, regardless of their names. */
 function keyOf({ name: _name, ...ledger }: DatasetConfig['sources'][number]): string {
   return JSON.stringify(ledger);
 }
@@ -116,6 +114,7 @@ function describeNode({
 }: RpcSourceConfig): Omit<RpcSourceOptions, 'name'> {
   const wsUrls = ws === undefined ? socketAddresses(url) : ws === 'none' ? [] : [ws];
   return {
+    kind: 'rpc',
     url,
     wsUrls,
     headers,

@@ -1,4 +1,4 @@
-/** What must be closed in the end, in the reverse of the order it was opened in. */
+/** Closes resources in the reverse order in which they were opened. */
 export class Closers {
   readonly #closers: (() => Promise<void>)[] = [];
 
@@ -6,7 +6,7 @@ export class Closers {
     this.#closers.push(close);
   }
 
-  /** Closes everything, also after one of them failed; the first failure is thrown in the end. */
+  /** Closes everything, even if one resource fails to close. Throws the first failure at the end. */
   async closeAll(): Promise<void> {
     const failures: unknown[] = [];
     for (const close of this.#closers.splice(0).reverse()) {

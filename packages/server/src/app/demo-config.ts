@@ -1,5 +1,5 @@
 /**
- * The demonstration as a configuration: one ledger of one seed, so that everyone sees the same blocks, and two datasets.
+ * The configuration of the demo: two datasets of one simulated ledger with a fixed seed, so that every demo has the same blocks.
  *
  *   slot 0 ──────── mainnetFirstSlot, 1 February 2025 ──────── firstHeadSlot ──► grows
  *   └ ledger-beta   └ ledger-mainnet                           └ the head at the very first start
@@ -9,7 +9,7 @@ import type { RunningService } from './serve.ts';
 import { buildDemoText } from './startup-text.ts';
 
 const slotMs = 400;
-/** Enough to have something finalized to look at, little enough to be stored within seconds. */
+/** Enough blocks to have finalized ones, and few enough to be stored within seconds. */
 const firstHeadSlot = 200;
 const mainnetFirstSlot = 100;
 const mainnetFirstSeconds = Date.UTC(2025, 1, 1) / 1000;
@@ -24,7 +24,7 @@ const ledger = {
   startSeconds: mainnetFirstSeconds + ((firstHeadSlot - mainnetFirstSlot) * slotMs) / 1000,
 };
 
-/** Shaped as a file would be. */
+/** In the form of a configuration file. */
 export const DEMO_CONFIG = {
   serveUnlisted: false,
   dialects: ['ledger', 'solana'],
@@ -34,12 +34,12 @@ export const DEMO_CONFIG = {
   ],
 };
 
-/** Blocks of a day, skipped slots left out of account. */
+/** The number of blocks per day, ignoring skipped slots. */
 const blocksPerDay = 86_400_000 / slotMs;
-/** What a block of this ledger takes in a sealed segment: measured 8,770 bytes over 11 segments of 1,024 blocks. */
+/** The size of a block in a sealed segment: measured 8,770 bytes over 11 segments of 1,024 blocks. */
 const bytesPerBlock = 8_800;
 
-/** Its line to paste must work at once, so it is printed when there is something to read; a slow machine is told anyway. */
+/** Waits for data, because the printed command must work at once. On a slow machine the text is printed without data. */
 const firstBlockMsMax = 10_000;
 
 export async function describeDemo(running: RunningService, signal: AbortSignal): Promise<string> {

@@ -2,22 +2,22 @@ import { availableParallelism } from 'node:os';
 import type { Dataset } from '../dataset/dataset.ts';
 import { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import { type ImportModules, type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
-import { LineBuffers } from '../source/line-buffers.ts';
-import { readBlockFiles } from '../source/read-block-files.ts';
+import { LineBuffers } from '../source/files/line-buffers.ts';
+import { readBlockFiles } from '../source/files/read-block-files.ts';
 import { Closers } from './closers.ts';
 import { startPreparers } from './start-preparing.ts';
 
 export interface FeedFilesModules {
   readonly signal: AbortSignal;
-  /** So many more bytes of the files were read. */
+  /** Called with the number of bytes that were read from the files. */
   readonly onRead: (byteCount: number) => void;
   readonly onBlock: (byteLength: number) => void;
 }
 
-/** More threads than this wait for the one that reads lines and merges. */
+/** More threads would only wait for the thread that reads lines and merges. */
 const workerCountMax = 8;
 
-/** Puts the blocks of files into an open dataset, by threads of its own. What came before an error stays. */
+/** Imports the blocks of files into an open dataset with its own worker threads. Blocks before an error stay imported. */
 export async function feedFiles(
   dataset: Dataset,
   paths: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Which files of blocks a dataset has had, in `files-read.json` of its folder, so that a restart does not read them again. It
- * may be lost or deleted without harm: what is stored already is passed over when it is read.
+ * The list of imported files in `files-read.json` of a dataset, so that a restart does not read them again. The list can be deleted
+ * without harm, because stored blocks are skipped.
  */
 import { stat } from 'node:fs/promises';
 import { CodedError, isCodedError } from '../base/errors.ts';
@@ -8,7 +8,7 @@ import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
 
 const fileName = 'files-read.json';
 
-/** By path, how the file was when it had been read whole. */
+/** The state of each file when it was completely read, by path. */
 export type FilesRead = Map<string, string>;
 
 export async function loadFilesRead(folder: string, fs: Fs): Promise<FilesRead> {
@@ -27,7 +27,7 @@ export async function saveFilesRead(folder: string, read: FilesRead, fs: Fs): Pr
   await writeFileAtomically(fs, folder, fileName, [new TextEncoder().encode(text)]);
 }
 
-/** A file as it is now: it counts as another one when its length or time changed. A pipe has no length. */
+/** Returns the state of a file. A changed length or time makes it another file. A pipe has no length. */
 export async function describeFile(
   path: string,
 ): Promise<{ readonly byteLength: number | null; readonly state: string }> {

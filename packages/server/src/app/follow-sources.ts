@@ -3,11 +3,11 @@ import type { Clock } from '../base/clock.ts';
 import { Random } from '../base/random.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
-import type { StartPoint } from '../ingest/choose-start.ts';
-import type { FollowedSourceOptions } from '../ingest/followed-source.ts';
+import type { StartPoint } from '../ingest/follow/choose-start.ts';
 import { Ingester } from '../ingest/ingester.ts';
-import type { Slot } from '../ledger/primitives.ts';
-import { FetchThread } from '../source/fetch-thread.ts';
+import { toSlot } from '../ledger/primitives.ts';
+import type { SourceOptions } from '../source/open-source.ts';
+import { FetchThread } from '../source/rpc/fetch-thread.ts';
 import { SourceBuilder } from './build-sources.ts';
 import type { Closers } from './closers.ts';
 import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';
@@ -28,7 +28,7 @@ export interface FollowSourcesModules {
   readonly observeSourceCall: TimingMetrics['observeSourceCall'];
 }
 
-/** Lets every dataset that has sources follow them. */
+/** Starts following the sources of every dataset. */
 export async function followSources(
   datasets: readonly RunningDataset[],
   modules: FollowSourcesModules,
@@ -59,7 +59,7 @@ export async function followSources(
   }
 }
 
-/** Nobody follows a ledger here, but what came from files is sealed as elsewhere. */
+/** Imports files and seals blocks of a dataset without sources to follow. */
 async function keepUp(
   dataset: Dataset,
   reading: Promise<void>,
@@ -88,7 +88,7 @@ function createIngester(
   dataset: Dataset,
   what: {
     readonly config: DatasetConfig;
-    readonly sources: readonly FollowedSourceOptions[];
+    readonly sources: readonly SourceOptions[];
     readonly fetchThread: FetchThread;
   },
   { clock, closers, log, seed, observeSourceCall }: FollowSourcesModules,
@@ -100,7 +100,7 @@ function createIngester(
     {
       start: toStart(config.from ?? MADE_AS.from),
       retention: parseRetention(String(config.keep)) ?? { kind: 'all' },
-      backfillTo: backfillTo as Slot | undefined,
+      backfillTo: backfillTo === undefined ? undefined : toSlot(backfillTo),
       agreement: config.agreement,
       sources,
     },
@@ -112,7 +112,7 @@ function createIngester(
       onPolled: (source) =>
         log.warn(
           { dataset: description.name, source },
-          'its WebSocket does not answer, so it is polled: name another (--ws, ws), or none',
+          'the WebSocket of the source does not work, so the source is polled: set another address (--ws, ws), or none',
         ),
       onBackfilled: ({ to, blocks }) =>
         log.info({ dataset: description.name, to, blocks }, 'backfilled'),
@@ -126,5 +126,5 @@ function createIngester(
 }
 
 function toStart(from: NonNullable<DatasetConfig['from']>): StartPoint {
-  return typeof from === 'number' ? { kind: 'slot', slot: from as Slot } : { kind: from };
+  return typeof from === 'number' ? { kind: 'slot', slot: toSlot(from) } : { kind: from };
 }

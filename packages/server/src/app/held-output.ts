@@ -1,11 +1,10 @@
 import { Writable } from 'node:stream';
 
-/** Lines that are held; a start that logs more than this has something to say. */
+/** The limit of held lines. If there are more, the output is released. */
 const heldCountMax = 1_000;
 
 /**
- * Output that is held back until it is released, and then passed on at once. On a terminal the log of a start is shown below the
- * text that says where the service listens, and not over it.
+ * Holds back output until it is released. On a terminal the log of the start appears below the startup text instead of above it.
  */
 export class HeldOutput extends Writable {
   readonly #target: NodeJS.WritableStream;

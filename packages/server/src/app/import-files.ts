@@ -8,7 +8,7 @@ import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import { dropDataset } from '../dataset/drop-dataset.ts';
 import { datasetNamePattern, type Manifest } from '../dataset/manifest.ts';
 import type { ImportProgress } from '../ingest/import-blocks.ts';
-import { standardInput } from '../source/open-byte-stream.ts';
+import { standardInput } from '../source/files/open-byte-stream.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { Closers } from './closers.ts';
 import { feedFiles } from './feed-files.ts';
@@ -20,22 +20,22 @@ export interface ImportOptions {
   readonly dataFolder: string;
   readonly name: string;
   readonly paths: readonly string[];
-  /** What a dataset that is not there yet is made as. */
+  /** The options of a new dataset. */
   readonly manifest: Pick<Manifest, 'votes' | 'metaOptional' | 'allowMissing'>;
 }
 
 export interface ImportFilesModules {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The dataset is open; what it keeps was fixed when it was made. */
+  /** Called when the dataset is open, with the options that it was created with. */
   readonly onOpen: (description: DatasetDescription) => void;
-  /** More bytes of the files were read; `share` of them is read by now. Not called where nobody knows how many there are. */
+  /** Called with the share of the bytes that was read so far. Not called if the total size is unknown. */
   readonly onRead: (share: number) => void;
   readonly onBlock: (byteLength: number) => void;
 }
 
 export interface ImportSummary extends ImportProgress {
-  /** The first slot that can be asked for and the last block's; null if the dataset is empty. */
+  /** The first slot and the last block; null if the dataset is empty. */
   readonly range: readonly [start: number, head: number] | null;
 }
 
@@ -67,7 +67,10 @@ export async function importFiles(
   }
 }
 
-/** Before anything is made or locked: a mistyped name leaves nothing behind. Undefined where one of them is a pipe. */
+/**
+ * Returns the total size of the files; undefined if one of them is a pipe. Called before anything is created or locked, so that a
+ * mistyped name has no effect.
+ */
 async function measureFiles(paths: readonly string[]): Promise<number | undefined> {
   let bytes: number | undefined = 0;
   for (const path of paths) {
@@ -92,7 +95,7 @@ async function openTarget(
   closers.add(async () => {
     const isEmpty = dataset.snapshot().start === null;
     await dataset.close();
-    // Nobody wants a new dataset that not one block made it into.
+    // A new dataset without any block is removed again.
     if (isNew && isEmpty) await dropDataset({ dataFolder, name }, nodeFs);
   });
   onOpen(dataset.description);

@@ -4,15 +4,15 @@ import { isOpenUndecided } from './config/check-config.ts';
 import type { Config } from './config/config-schema.ts';
 import type { LoadedConfig } from './config/load-config.ts';
 
-/** `auth: none` is a decision that someone wrote down; no `auth` is none at all. */
+/** `auth: none` is an explicit decision; an absent `auth` is not. */
 type AccessChoice = Pick<Config['listen'], 'host' | 'auth' | 'keys'>;
 
-/** As much of a configuration as says who may ask, and where that is written. */
+/** The part of a configuration that controls access, with its positions in the file. */
 export interface AccessConfig extends Pick<LoadedConfig, 'tree' | 'file'> {
   readonly config: { readonly listen: AccessChoice };
 }
 
-/** The keys of a service; `null` where anyone may ask. What leaves loopback open without a decision is refused. */
+/** Returns the keys of a service, or `null` if no key is needed. Rejects a public address without keys or an explicit `auth: none`. */
 export function decideAccess(access: AccessConfig): readonly ApiKey[] | null {
   const { listen } = access.config;
   if (isOpenUndecided(listen)) throw new CodedError('auth-undecided', { host: listen.host });
@@ -24,7 +24,7 @@ export function decideAccess(access: AccessConfig): readonly ApiKey[] | null {
   }
 }
 
-/** By key and line, if a file names the keys; an option or a variable is known by the key file alone. */
+/** Returns the position of the key file in the configuration, if a file sets it. */
 function nameKey(fault: CodedError, { config, tree, file = '' }: AccessConfig): CodedError {
   const place = tree.places.get('listen.keys');
   if (place === undefined) return fault;

@@ -127,7 +127,7 @@ test('behavior: a source that does not answer is told of once, and once when it 
   expect(said).toMatchObject([{ level: 40, source: 'rpc-1', fault: 'ECONNREFUSED' }]);
   // Nobody is followed, so that is not said.
   await pass(40);
-  expect(said.splice(1)).toMatchObject([{ level: 40, msg: 'no source answers as it should' }]);
+  expect(said.splice(1)).toMatchObject([{ level: 40, msg: 'all sources fail' }]);
   status = { ...well, sources: [{ ...source, state: 'live', fault: null }] };
   await pass(5);
   expect(said.slice(1)).toMatchObject([{ source: 'rpc-1', msg: 'the source is back' }]);

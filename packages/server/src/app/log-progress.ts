@@ -12,14 +12,14 @@ export interface LogProgressModules {
 
 export interface LoggedDataset {
   readonly reader: DatasetReader;
-  /** `null` where nothing feeds it. */
+  /** `null` if the dataset follows no source. */
   readonly ingest: () => Pick<
     IngestStatus,
     'backfill' | 'behindSlots' | 'counters' | 'sources'
   > | null;
 }
 
-/** Says once in a while how far the datasets are that grow, and at once which alarms were raised and cleared. */
+/** Logs the progress of the datasets from time to time, and alarms as soon as they are raised and cleared. */
 export async function logProgress(
   datasets: readonly LoggedDataset[],
   { log, clock, signal }: LogProgressModules,
@@ -36,21 +36,21 @@ export async function logProgress(
   }
 }
 
-/** Far below one line per ten blocks. */
+/** Much less than one line per ten blocks. */
 const followingMs = 60_000;
-/** Who waits for history to come wants to see it move. */
+/** The interval while history is loaded. */
 const catchingUpMs = 10_000;
-/** Nearer than this it is there before anybody has read the line. */
+/** A smaller distance to the head is not logged. */
 const catchingUpSlotsMin = 100;
 const blocksALineMin = 10;
-/** A call that fails now and then is nobody's business; a source that is away is. */
+/** A source is reported after this many failed checks in a row, so that single failures are not logged. */
 const failedLooksMax = 5;
 
-/** A dataset, and how far it was when that was last told. */
+/** A dataset, and its state when it was last logged. */
 class GrowingDataset {
   readonly #dataset: LoggedDataset;
   readonly #modules: Pick<LogProgressModules, 'log' | 'clock'>;
-  /** By source, for how many looks in a row it did not answer. */
+  /** The number of failed checks in a row, by source. */
   readonly #failedLooks = new Map<string, number>();
   #saidMs: number;
   #slot: number | undefined;
@@ -63,7 +63,7 @@ class GrowingDataset {
     this.#slot = dataset.reader.snapshot().head?.number;
   }
 
-  /** Says of a source once that it does not answer, and once that it does again. */
+  /** Logs once that a source fails, and once that it works again. */
   logSources(): void {
     const { reader, ingest } = this.#dataset;
     const { log } = this.#modules;
@@ -73,13 +73,13 @@ class GrowingDataset {
       const isWell = state === 'live' || state === 'starting';
       this.#failedLooks.set(source, isWell ? 0 : looks + 1);
       if (!isWell && looks + 1 === failedLooksMax) {
-        log.warn({ dataset, source, state, fault }, 'the source does not answer as it should');
+        log.warn({ dataset, source, state, fault }, 'the source fails');
       }
       if (isWell && looks >= failedLooksMax) log.info({ dataset, source }, 'the source is back');
     }
   }
 
-  /** By what `logSources` has seen. */
+  /** Returns whether a source works, according to `logSources`. */
   #isAnswered(sources: readonly SourceStatus[]): boolean {
     const isAway = ({ name }: SourceStatus) => (this.#failedLooks.get(name) ?? 0) >= failedLooksMax;
     return sources.length === 0 || !sources.every(isAway);
@@ -105,7 +105,7 @@ class GrowingDataset {
       log.info({ ...heads, blocks, blocksPerSecond, ...far }, 'catching up');
     } else if (start === null) log.warn({ dataset, reason: reasons(reader) }, 'no block yet');
     else if (this.#isAnswered(status.sources)) log.info(heads, 'following');
-    else log.warn(heads, 'no source answers as it should');
+    else log.warn(heads, 'all sources fail');
     if (status.backfill !== null) log.info({ dataset, ...status.backfill }, 'backfilling');
     this.#saidMs = nowMs;
     this.#slot = head?.number;
@@ -113,7 +113,7 @@ class GrowingDataset {
   }
 }
 
-/** The messages of the alarms that stand, or undefined. */
+/** Returns the messages of the active alarms, or undefined. */
 function reasons(reader: DatasetReader): string | undefined {
   const messages = reader.status().alarms.map(({ message }) => message);
   return messages.length === 0 ? undefined : messages.join('; ');
@@ -126,7 +126,7 @@ interface Advance {
   readonly elapsedMs: number;
 }
 
-/** Undefined where the head of the sources is near. */
+/** Returns undefined if the dataset is near the head of its sources. */
 function howFar({ from, to, behindSlots, elapsedMs }: Advance) {
   if (to === undefined || behindSlots === null || behindSlots < catchingUpSlotsMin) return;
   if (to <= from) return { behindSlots };

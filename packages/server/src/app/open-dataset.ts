@@ -12,11 +12,11 @@ import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';
 import type { PlannedDataset } from './plan-datasets.ts';
 
 export interface OpenDatasetOptions {
-  /** The dataset's own. */
+  /** The folder of the dataset. */
   readonly folder: string;
   readonly name: string;
   readonly realTime: boolean;
-  /** What a dataset that is not there yet is made as. */
+  /** The options of a new dataset. */
   readonly manifest?: Partial<Manifest>;
 }
 
@@ -27,7 +27,7 @@ export interface OpenDatasetModules {
   readonly observeMerge?: DatasetModules['observeMerge'];
 }
 
-/** Opens a dataset for writing, making it first if it is not there. */
+/** Opens a dataset for writing. Creates it if it does not exist. */
 export async function openOrCreateDataset(
   { folder, name, realTime, manifest }: OpenDatasetOptions,
   { fs, clock, lock, observeMerge }: OpenDatasetModules,
@@ -42,8 +42,8 @@ export async function openOrCreateDataset(
 }
 
 /**
- * A dataset's own view of the lock: once it was lost, even if another dataset of the folder has retaken it, the journal is
- * read back before anything is written.
+ * The view of a dataset on the lock. After the lock was lost, the journal is read again before anything is written, even if another
+ * dataset of the folder has taken the lock again.
  */
 function watchLock(lock: WriterLock): Pick<DatasetModules, 'isLockHeld' | 'reacquireLock'> {
   let { term } = lock;
@@ -64,7 +64,7 @@ const manifestDefaults: Omit<Manifest, 'name'> = {
   allowMissing: [],
 };
 
-/** Opens a dataset as it is configured. One that nothing feeds must be there. */
+/** Opens a dataset according to its configuration. A dataset without sources must exist. */
 export async function openPlanned(
   { names, folder, config }: PlannedDataset,
   modules: OpenDatasetModules & { readonly log: Logger },
@@ -90,7 +90,7 @@ export async function openPlanned(
   }
 }
 
-/** Until it has begun, a dataset may begin elsewhere; of what else is said now in vain, whoever said it is told. */
+/** The start slot can be changed until the first block is stored. Other options that have no effect any more are logged. */
 async function heedConfig(dataset: Dataset, config: DatasetConfig, log: Logger): Promise<void> {
   const { from } = config;
   const hasBegun = dataset.snapshot().start !== null;
@@ -99,7 +99,7 @@ async function heedConfig(dataset: Dataset, config: DatasetConfig, log: Logger):
   if (ignored.length === 0) return;
   log.warn(
     { dataset: dataset.description.name, ignored },
-    'the dataset was made otherwise: these count when it is made, and are ignored now',
+    'the dataset was created with other options: these options have an effect only on a new dataset and are ignored',
   );
 }
 

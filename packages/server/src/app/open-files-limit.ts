@@ -1,18 +1,18 @@
-/** Every connection is an open file to the system, which lets a process have only so many of them. */
+/** Derives the number of connections from the limit of open files, because every connection is an open file. */
 import { readFileSync } from 'node:fs';
 import { CodedError } from '../base/errors.ts';
 import { idleCountMax } from '../stream/open-segments.ts';
 
-/** The process, its threads and both listeners before anybody has connected, and the operator's connections. */
+/** Open files of the process, its threads and both listeners, and the connections of operators. */
 const processCount = 80;
-/** Journals, threads that prepare and merge, and calls to sources. */
+/** Open files per dataset: the journal, worker threads, and requests to sources. */
 const datasetCount = 32;
-/** Modules are loaded many at a time: some 170 files were seen to be open at once. */
+/** About 170 files are open at once while modules are loaded. */
 const loadingCount = 256;
-/** Fewer readers than this are not worth a start. */
+/** The service does not start with fewer connections. */
 const connectionCountMin = 16;
 
-/** How many files this process may have open; `null` where the system does not say. */
+/** Returns the limit of open files of this process; `null` if it is unknown. */
 export function readOpenFilesMax(): number | null {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
@@ -23,15 +23,15 @@ export function readOpenFilesMax(): number | null {
   }
 }
 
-/** Refuses a limit under which no service could be loaded, whatever it serves. */
+/** Rejects a limit that is too low to load the service. */
 export function refuseFewFiles(openFilesMax = readOpenFilesMax()): void {
   if (openFilesMax === null || openFilesMax >= loadingCount) return;
   throw new CodedError('open-files-too-few', { openFilesMax, needed: loadingCount });
 }
 
 /**
- * How many connections there may be, so that files of segments, sources and the operator's listener always find room: what is left
- * beside the service itself and its segments, or half where that is not much. Refuses a limit that the service cannot run under.
+ * Returns the largest number of connections that leaves enough files for segments, sources and operators: the limit minus the files
+ * of the service and its segments, but at least half of the limit. Rejects a limit that is too low for the service.
  */
 export function boundConnections(
   openFilesMax: number,
@@ -39,7 +39,7 @@ export function boundConnections(
 ): number {
   const own = processCount + datasetCount * datasets;
   const left = openFilesMax - own;
-  // Each thread of the engine opens the segments of a dataset for itself.
+  // Each thread of the engine opens the segments of a dataset separately.
   const segmentCount = idleCountMax * threads * datasets;
   const count = Math.max(left - segmentCount, Math.floor(left / 2));
   if (count >= connectionCountMin) return count;

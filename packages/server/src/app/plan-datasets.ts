@@ -8,20 +8,20 @@ import type { Fs } from '../storage/fs.ts';
 import type { Config, DatasetConfig } from './config/config-schema.ts';
 import { datasetFolder } from './config/dataset-folder.ts';
 
-/** A dataset that is to be opened, with the names it will have: known before anything large is read. */
+/** A dataset that will be opened, with its names, which are known before the dataset is read. */
 export interface PlannedDataset {
   readonly names: DatasetNames;
   readonly folder: string;
-  /** `null` for one that is only found in the data folder. */
+  /** `null` for a dataset of the data folder that is not configured. */
   readonly config: DatasetConfig | null;
 }
 
-/** Whether anything is configured that brings it blocks. */
+/** Returns whether a source is configured. */
 export function isFed({ config }: Pick<PlannedDataset, 'config'>): boolean {
   return config !== null && config.sources.length > 0;
 }
 
-/** Those that are configured, and those that the data folder holds beside them. */
+/** Returns the configured datasets and the other datasets of the data folder. */
 export async function planDatasets(
   config: Config,
   modules: { readonly fs: Fs; readonly log: Logger },
@@ -62,7 +62,7 @@ async function planUnlisted(
   return found;
 }
 
-/** What is wrong with a manifest is told when the dataset is opened. */
+/** Ignores an invalid manifest, which is reported when the dataset is opened. */
 async function readManifestIfAny(folder: string, fs: Fs): Promise<Manifest | undefined> {
   try {
     return await readManifest(fs, folder);
@@ -72,7 +72,7 @@ async function readManifestIfAny(folder: string, fs: Fs): Promise<Manifest | und
   }
 }
 
-/** The folders to lock: a dataset's writer is that of the folder it is in. */
+/** Returns the folders to lock: the parent folder of each dataset. */
 export function lockedFolders(config: Config): string[] {
   const folders = config.datasets.map((dataset) => dirname(datasetFolder(dataset, config)));
   return [...new Set([config.data, ...folders].map((folder) => resolve(folder)))];

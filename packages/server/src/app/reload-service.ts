@@ -7,12 +7,12 @@ import type { Service } from './service.ts';
 
 export interface ReloadOptions {
   readonly service: Pick<Service, 'reload'>;
-  /** The one the service was started with. */
+  /** The configuration with which the service was started. */
   readonly config: Config;
   readonly reread: () => LoadedConfig;
 }
 
-/** Takes over keys, limits and the log level; with a fault in what was read everything stays as it was. */
+/** Applies keys, limits and the log level of a changed configuration. An invalid configuration changes nothing. */
 export function reloadService({ service, config, reread }: ReloadOptions, log: Logger): void {
   try {
     const loaded = reread();
@@ -20,16 +20,16 @@ export function reloadService({ service, config, reread }: ReloadOptions, log: L
     const keys = decideAccess(loaded);
     service.reload(next.limits, keys);
     log.level = next.log.level;
-    log.info({ keys: keys?.length ?? null }, 'keys, limits and log level were read again');
+    log.info({ keys: keys?.length ?? null }, 'reloaded keys, limits and log level');
     const changed = findOthers(config, next);
-    if (changed.length > 0) log.warn({ changed }, 'what changed here counts at the next start');
+    if (changed.length > 0) log.warn({ changed }, 'these changes take effect at the next start');
   } catch (error) {
     if (!isCodedError(error)) throw error;
-    log.error({ code: error.code }, `everything stays as it was: ${error.message}`);
+    log.error({ code: error.code }, `the configuration was not reloaded: ${error.message}`);
   }
 }
 
-/** Keys that changed and are not taken over. */
+/** Returns the changed keys that a reload does not apply. */
 function findOthers(before: Config, after: Config): string[] {
   return Object.entries(stripReloaded(after)).flatMap(([key, value]) => {
     const old = (stripReloaded(before) as Record<string, unknown>)[key];

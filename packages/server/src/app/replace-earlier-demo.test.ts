@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { datasetExists } from '../dataset/create-dataset.ts';
-import { earlierGenesisHashes, SimulatedChain } from '../simulator/chain.ts';
+import { earlierGenesisHashes, SimulatedChain } from '../simulator/chain/chain.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { openOrCreateDataset } from './open-dataset.ts';

@@ -1,15 +1,14 @@
 import { isCodedError } from '../base/errors.ts';
 import { dropDataset } from '../dataset/drop-dataset.ts';
 import { readManifest } from '../dataset/manifest.ts';
-import { earlierGenesisHashes } from '../simulator/chain.ts';
+import { earlierGenesisHashes } from '../simulator/chain/chain.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { DEMO_CONFIG } from './demo-config.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 
 /**
- * Removes the demonstration's datasets that an earlier version of the simulator wrote: its blocks are not those of today's ledger, so
- * they could not be continued. They are recognised by their genesis hash; anything else in the folder stays. Returns what to
- * tell the person who starts the demonstration, or undefined if there was nothing to replace.
+ * Removes demo datasets of an earlier version of the simulator, which has other blocks and cannot continue them. They are recognized
+ * by their genesis hash; other datasets stay. Returns a message for the user, or undefined if nothing was removed.
  */
 export async function replaceEarlierDemo(dataFolder: string): Promise<string | undefined> {
   const names = await findEarlier(dataFolder);
@@ -36,7 +35,7 @@ async function findEarlier(dataFolder: string): Promise<string[]> {
   return found;
 }
 
-/** Null where there is no dataset, or one that cannot be read: opening it says what is wrong. */
+/** Returns null if there is no dataset, or if it cannot be read, which is reported when it is opened. */
 async function readGenesisHash(folder: string): Promise<string | null> {
   try {
     return (await readManifest(nodeFs, folder)).genesisHash;

@@ -6,9 +6,9 @@ import type { PlannedDataset } from './plan-datasets.ts';
 export interface RunningDataset {
   readonly planned: PlannedDataset;
   readonly dataset: Dataset;
-  /** Where it goes on from. */
+  /** The head at the start. */
   readonly openedHead: Slot | null;
-  /** What its sources are doing; `null` before they are followed, and without any. */
+  /** Returns the status of the sources; `null` before they are followed, or if there are none. */
   ingest: () => IngestStatus | null;
   ledgerUnixMs: (() => number) | undefined;
 }

@@ -8,9 +8,9 @@ import { loadConfig } from './config/load-config.ts';
 import { Service } from './service.ts';
 
 export interface FolderService {
-  /** Of the dataset, as a client needs it. */
+  /** The URL of the dataset for a client. */
   readonly url: string;
-  /** Known to this process alone, so that nobody else on the machine reads the data through this service. */
+  /** Known only to this process, so that other users of the machine cannot read the data through this service. */
   readonly key: string;
   readonly reader: StoredReader;
   close(): Promise<void>;
@@ -23,8 +23,8 @@ export interface ServeFolderOptions {
 }
 
 /**
- * Serves one dataset of a data folder on a free port of the loopback interface, for a command of this process. The dataset is
- * only read, so another process may write it meanwhile.
+ * Serves one dataset of a data folder on a free loopback port, for a command of this process. The dataset is only read, so another
+ * process can write to it at the same time.
  */
 export async function serveFolder(
   { dataFolder, name, version }: ServeFolderOptions,

@@ -1,5 +1,5 @@
 /**
- * The composition of a service: what is configured goes in, and everything that runs comes out of it.
+ * Starts and runs a service from its configuration.
  *
  *   configuration ─► names known ─► listening (503 for all of them) ─► opened one by one, served ─► sources followed
  */
@@ -34,12 +34,12 @@ import { Tasks } from './tasks.ts';
 
 export interface ServeOptions {
   readonly loaded: LoadedConfig;
-  /** Reads the configuration again. */
+  /** Reads the configuration file again. */
   readonly reread: () => LoadedConfig;
   readonly version: string;
-  /** Tells the sources' retries apart between processes. */
+  /** The seed of random waits, so that several processes do not retry at the same time. */
   readonly seed: number;
-  /** What to tell the person who started it, once every dataset is open. The signal says that nobody wants it any more. */
+  /** Returns the startup text when all datasets are open. The signal aborts if the text is no longer needed. */
   readonly describe: Describe;
 }
 
@@ -49,9 +49,9 @@ export interface ServeModules {
   readonly out: NodeJS.WritableStream;
   readonly err: NodeJS.WritableStream;
   readonly clock: Clock;
-  /** Ends it. */
+  /** Stops the service. */
   readonly signal: AbortSignal;
-  /** Calls back whenever the configuration should be read again. */
+  /** Registers a callback for requests to reload the configuration. */
   readonly onReload: (reload: () => void) => void;
 }
 
@@ -63,13 +63,13 @@ export interface RunningService {
   readonly refused: readonly RefusedDataset[];
 }
 
-/** One that cannot be opened, and why. */
+/** A dataset that cannot be opened, with the error. */
 export interface RefusedDataset {
   readonly name: string;
   readonly error: CodedError;
 }
 
-/** Runs until the signal aborts, or until a part fails that nothing can go on without. */
+/** Runs until the signal aborts or an essential part fails. */
 export async function runServe(options: ServeOptions, modules: ServeModules): Promise<void> {
   const { loaded, version } = options;
   const { config } = loaded;
@@ -81,7 +81,7 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
     described.abort();
   };
   const closers = new Closers();
-  // A start that takes long is followed by its log.
+  // The log is shown if the start takes long.
   void modules.clock.sleep(heldMsMax, described.signal).then(onDescribed);
   try {
     const keys = decideAccess(loaded);
@@ -98,7 +98,7 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
       for (const { names } of planned) service.expect(names);
       await runBehind(service, planned, { options, modules, log, closers, locks, onDescribed });
     } finally {
-      // Before what it reads stops growing.
+      // The service is closed before the datasets that it reads.
       await service.close();
     }
   } finally {
@@ -107,10 +107,10 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
   }
 }
 
-/** The log of a start is held back for so long at most. */
+/** The longest time for which the log of the start is held back. */
 const heldMsMax = 5_000;
 
-/** As many as are configured, or as the system has room for, with a line that says so. */
+/** Returns the limit of connections: the configured one, or a lower one if the system allows fewer open files, which is logged. */
 function countConnections({ limits, engine }: Config, datasets: number, log: Logger): number {
   const configured = limits.http.connectionCountMax;
   const openFilesMax = readOpenFilesMax();
@@ -119,18 +119,18 @@ function countConnections({ limits, engine }: Config, datasets: number, log: Log
   if (connections >= configured) return configured;
   log.warn(
     { openFilesMax, connections, configured },
-    'fewer connections than configured: the system lets this process open so many files; raise that limit for more',
+    'fewer connections than configured: the limit of open files of this process is too low; raise it (ulimit -n)',
   );
   return connections;
 }
 
-/** Before anything is made or locked: a mistyped folder leaves nothing behind. */
+/** Checks the folder before anything is created or locked, so that a mistyped name has no effect. */
 async function refuseNothing({ datasets, data }: Config): Promise<void> {
   if (datasets.length > 0) return;
   try {
     if ((await findDatasets(data, nodeFs)).length > 0) return;
   } catch (error) {
-    // What else is wrong with the folder the lock says better.
+    // Other problems with the folder are reported by the lock.
     if (!isCodedError(error, 'storage-missing')) return;
   }
   throw new CodedError('datasets-missing', { folder: data });
@@ -142,11 +142,11 @@ interface Running {
   readonly log: Logger;
   readonly closers: Closers;
   readonly locks: Locks;
-  /** Told when the text for the person who started it is written. */
+  /** Called when the startup text is written. */
   readonly onDescribed: () => void;
 }
 
-/** By the folder that is locked. */
+/** The locks by folder. */
 type Locks = ReadonlyMap<string, WriterLock>;
 
 async function lockFolders(config: Config, closers: Closers): Promise<Locks> {
@@ -186,7 +186,7 @@ async function runBehind(
   log.info('stopping');
 }
 
-/** One that cannot be opened is left as it is, and the others are served. */
+/** Opens the datasets one by one. A dataset that cannot be opened does not prevent the others from being served. */
 async function openAll(
   service: Service,
   planned: readonly PlannedDataset[],
@@ -197,7 +197,7 @@ async function openAll(
   for (const one of planned) {
     const { name } = one.names;
     const lock = locks.get(resolve(dirname(one.folder)));
-    assert(lock !== undefined, 'a dataset is opened under the lock of the folder it is in');
+    assert(lock !== undefined, 'a dataset is opened under the lock of its parent folder');
     try {
       const { clock } = modules;
       const { observeSync, observeMerge } = service.timings;
@@ -221,7 +221,7 @@ async function openAll(
       if (!isFed(one) && running.openedHead === null) {
         dataset.alarms.raise(
           'dataset-unfed',
-          'it has no block, and nothing is configured that feeds it',
+          'the dataset has no block, and no source is configured',
         );
       }
       service.open(name, {
@@ -242,14 +242,14 @@ async function openAll(
   return { datasets: opened, refused };
 }
 
-/** Each was logged; what is wrong with the first is what ends the start. */
+/** Returns the error of the first dataset, which ends the start. All errors are logged. */
 function describeRefusal([first]: readonly RefusedDataset[]): CodedError {
-  assert(first !== undefined, 'where none was opened, one was refused');
+  assert(first !== undefined, 'there is an error if no dataset was opened');
   const { name, error } = first;
   return new CodedError(error.code, { dataset: name, ...error.detail }, { cause: error });
 }
 
-/** What a person sees who typed `sluice serve`. */
+/** Returns the startup text of `sluice serve`. */
 export function describeServe({
   config,
   url,
@@ -259,7 +259,7 @@ export function describeServe({
 }: RunningService): string {
   const lines = datasets.map(({ dataset, ingest, planned }) => {
     const { head, start } = dataset.snapshot();
-    const empty = isFed(planned) ? 'no block yet' : 'no block, and nothing feeds it';
+    const empty = isFed(planned) ? 'no block yet' : 'no block and no source';
     const range = head === null ? empty : `slots ${start} to ${head.number}`;
     return `  ${dataset.description.name}: ${range}${ingest() === null ? '' : ', following'}\n`;
   });

@@ -250,7 +250,7 @@ function serveDataset(
   { clock, log, pool, limits }: ServeDatasetModules,
 ): ServedDataset {
   const segments = new DatasetSegments({ dataset: reader, pool });
-  const evaluator = new EngineEvaluator({ dataset: reader, pool, segments });
+  const evaluator = new EngineEvaluator({ pool, segments });
   const { name } = reader.description;
   const reportFault = (error: unknown) => log.error({ err: error, dataset: name }, 'stream ended');
   const streams = new DatasetStreams(limits, {

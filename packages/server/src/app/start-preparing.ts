@@ -1,13 +1,13 @@
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
-import type { PrepareBlock } from '../ingest/block-loader.ts';
+import type { PrepareBlock } from '../ingest/follow/block-loader.ts';
 import {
   type PreparerPool,
   type PreparerPoolOptions,
   startPreparerPool,
-} from '../ingest/preparer-pool.ts';
+} from '../ingest/prepare/preparer-pool.ts';
 import type { Closers } from './closers.ts';
 
-/** Starts threads that prepare raw blocks as a dataset keeps them. */
+/** Starts worker threads that prepare raw blocks for a dataset. */
 export function startPreparers(
   { votes, allowMissing }: Pick<DatasetDescription, 'votes' | 'allowMissing'>,
   options: Pick<PreparerPoolOptions, 'workerCount' | 'form'>,
@@ -25,7 +25,7 @@ export function startPreparers(
   return pool;
 }
 
-/** As `startPreparers`, for those who need nothing else of the pool. */
+/** Like `startPreparers`, but returns only the function that prepares blocks. */
 export function startPreparing(...args: Parameters<typeof startPreparers>): PrepareBlock {
   const pool = startPreparers(...args);
   return (slot, bytes, format) => pool.normalize(slot, bytes, format);

@@ -5,18 +5,18 @@ export interface StartupFacts {
   readonly bytesPerDay: number;
   readonly freeBytes: number;
   readonly datasets: readonly { readonly name: string; readonly head: number | null }[];
-  /** Lines about those that cannot be opened. */
+  /** Lines about datasets that cannot be opened. */
   readonly refused: readonly string[];
 }
 
-/** What a person sees who typed `npm start`: what it does, where, what it costs, and one line to paste. */
+/** Returns the startup text of the demo: what it does, its addresses, its disk usage, and a command to paste. */
 export function buildDemoText(facts: StartupFacts): string {
   const { url, adminUrl, dataFolder, bytesPerDay, freeBytes } = facts;
   const name = facts.datasets[0]?.name ?? 'NAME';
-  // Commands look for a name at the default address.
+  // At the default address commands need only the name of the dataset.
   const target = url === 'http://127.0.0.1:8080' ? name : `${url}/datasets/${name}`;
   const heads = facts.datasets.map(({ name, head }) =>
-    head === null ? `${name} (new)` : `${name} (goes on from slot ${head})`,
+    head === null ? `${name} (new)` : `${name} (continues from slot ${head})`,
   );
   return `
 Sluice follows a simulated ledger and streams it.

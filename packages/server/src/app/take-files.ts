@@ -1,4 +1,4 @@
-/** Files of blocks as a source of a running dataset: read once, then done. */
+/** Imports the files of blocks that are configured as a source of a running dataset, once each. */
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { type CodedError, type ErrorCode, isCodedError } from '../base/errors.ts';
@@ -8,11 +8,11 @@ import { feedFiles } from './feed-files.ts';
 import { describeFile, loadFilesRead, saveFilesRead } from './files-read.ts';
 
 export interface TakeFilesOptions {
-  /** The dataset's own. */
+  /** The folder of the dataset. */
   readonly folder: string;
   /** In the order of their blocks. */
   readonly paths: readonly string[];
-  /** Whether others bring what comes after them. */
+  /** Whether other sources deliver the blocks after them. */
   readonly hasOtherSources: boolean;
 }
 
@@ -21,15 +21,15 @@ export interface TakeFilesModules {
   readonly log: Logger;
 }
 
-/** A file may be mended. A disk that fails or is full may be well again at once: that is tried sooner, and then ever later. */
+/** A file is retried at a fixed interval, because someone must repair it. A failing disk is retried with a growing interval. */
 const retryMsMax = 30_000;
 const retryMsMin = 1_000;
 const progressMs = 10_000;
 const alarm = 'files-unread';
 
 /**
- * Resolves when all files are read or the signal aborts. What cannot be read is alarmed and tried again, unless it is the file that
- * is wrong and the dataset can go on by other sources: those link to what came, so nothing is passed over.
+ * Resolves when all files are imported or the signal aborts. A failure raises an alarm and is retried. If the file itself is invalid
+ * and the dataset has other sources, the remaining files are skipped: the other sources continue above the imported blocks.
  */
 export async function takeFiles(
   dataset: Dataset,
@@ -54,7 +54,7 @@ export async function takeFiles(
   }
 }
 
-/** What reading says of a disk, a network or a system that may be well again without anybody mending the file. */
+/** Error codes of a disk, a network or a system that may recover without a repair of the file. */
 const passingReasons = new Set([
   'EIO',
   'EAGAIN',
@@ -78,7 +78,7 @@ function isOfDisk({ code, cause }: CodedError): boolean {
   );
 }
 
-/** What a failed write left is read back; where that fails too, the next try says so. */
+/** Opens the journal again after a failed write. If that fails, the next attempt reports it. */
 async function reopen(dataset: Dataset): Promise<void> {
   try {
     await dataset.reopen();

@@ -1,23 +1,23 @@
 import { setMaxListeners } from 'node:events';
 
-/** What runs for as long as the process: started together, stopped together, and a failure of one is everyone's. */
+/** Tasks that run until the process ends. They stop together, and a failure of one ends all. */
 export class Tasks {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
 
   constructor() {
-    // Every loop of every task listens to it; that is no leak.
+    // Every loop of every task listens to the signal, which is not a leak.
     setMaxListeners(0, this.#stop.signal);
   }
 
   run(task: (signal: AbortSignal) => Promise<void>): void {
     const running = task(this.#stop.signal);
-    // It is awaited below; until then a failure is not unhandled, only not looked at yet.
+    // The failure is handled below, where the promise is awaited.
     running.catch(() => undefined);
     this.#running.push(running);
   }
 
-  /** Resolves when the signal aborts; rejects as soon as a task fails, which none may without ending the process. */
+  /** Resolves when the signal aborts. Rejects as soon as a task fails, which ends the process. */
   async untilFailed(signal: AbortSignal): Promise<void> {
     const failed = Promise.all(this.#running).then(() => undefined);
     const stopped = new Promise<void>((resolve) => {

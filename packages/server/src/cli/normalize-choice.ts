@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { MissingKind } from '../source/normalize-options.ts';
+import type { MissingKind } from '../source/normalize/normalize-options.ts';
 
 /** How raw blocks become records; the same for every command that reads files of blocks. */
 export interface NormalizeChoice {

@@ -1,12 +1,7 @@
 import { env } from 'node:process';
 import { type Command, Option } from 'commander';
-import type { FollowedSourceOptions } from '../ingest/followed-source.ts';
-import {
-  ADDRESSES_EXPECTED,
-  isPortalUrl,
-  isSocketUrl,
-  isSourceUrl,
-} from '../source/source-addresses.ts';
+import type { SourceOptions } from '../source/open-source.ts';
+import { ADDRESSES } from '../source/source-addresses.ts';
 
 export interface SourceChoice {
   readonly rpc?: readonly string[];
@@ -21,26 +16,28 @@ export function portalOption(what: string): Option {
   );
 }
 
-/** Not an option: everyone on the machine can read a command line. An empty variable is as good as none. */
+/** The key is not an option, because every user of the machine can read a command line. An empty variable counts as none. */
 export function portalKey(): string | undefined {
   return env['SLUICE_PORTAL_KEY'] || undefined;
 }
 
-/** By the option's name, not the key's that a file would have; not repeated, since an address may hold a key. */
+/** Reports an invalid address by its option. The address is not repeated, because it may contain a key. */
 export function checkAddresses(
   command: Command,
   { rpc = [], portal = [], ws }: SourceChoice,
 ): void {
-  const refuse = (option: keyof typeof ADDRESSES_EXPECTED) =>
-    command.error(`error: --${option} needs ${ADDRESSES_EXPECTED[option]}`);
-  if (!rpc.every(isSourceUrl)) refuse('rpc');
-  if (!portal.every(isPortalUrl)) refuse('portal');
-  if (ws !== undefined && !isSocketUrl(ws)) refuse('ws');
+  const given = { rpc, portal, ws: ws === undefined ? [] : [ws] };
+  for (const option of ['rpc', 'portal', 'ws'] as const) {
+    const { expected, isValid } = ADDRESSES[option];
+    if (!given[option].every(isValid)) command.error(`error: --${option} needs ${expected}`);
+  }
 }
 
-/** Sources that are asked, not followed: nodes first, without notifications. */
-export function askedSources({ rpc = [], portal = [] }: SourceChoice): FollowedSourceOptions[] {
-  const nodes = rpc.map((url, i) => ({ name: `rpc-${i + 1}`, url, wsUrls: [] }));
+/** Returns the sources of a backfill: nodes first, without notifications. */
+export function askedSources({ rpc = [], portal = [] }: SourceChoice): SourceOptions[] {
+  const nodes = rpc.map((url, i) => {
+    return { kind: 'rpc' as const, name: `rpc-${i + 1}`, url, wsUrls: [] };
+  });
   const portals = portal.map((url, i) => {
     return { kind: 'portal' as const, name: `portal-${i + 1}`, url, key: portalKey() };
   });

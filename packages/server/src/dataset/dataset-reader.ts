@@ -4,7 +4,7 @@
  */
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
-import type { MissingKind, NormalizeOptions } from '../source/normalize-options.ts';
+import type { MissingKind, NormalizeOptions } from '../source/normalize/normalize-options.ts';
 import type { AlarmCode } from './alarm-codes.ts';
 import type { Manifest } from './manifest.ts';
 

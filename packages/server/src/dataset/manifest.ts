@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { CodedError, isCodedError } from '../base/errors.ts';
-import type { MissingKind, NormalizeOptions } from '../source/normalize-options.ts';
+import type { MissingKind, NormalizeOptions } from '../source/normalize/normalize-options.ts';
 import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
 
 export interface Manifest {

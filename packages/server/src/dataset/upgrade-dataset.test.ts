@@ -9,7 +9,7 @@ import type { Block } from '../ledger/block.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
 import { decodeBlocks } from '../segment/decode-blocks.ts';
 import { openSegment } from '../segment/open-segment.ts';
-import { normalizeBlock } from '../source/normalize-block.ts';
+import { normalizeBlock } from '../source/normalize/normalize-block.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { Dataset } from './dataset.ts';
 import { upgradeDataset } from './upgrade-dataset.ts';

@@ -4,6 +4,11 @@ import { ensureMemory, type Kernel, loadKernel } from '../kernels/load-kernel.ts
 
 /** Kernels keep their own constants below this address. */
 const heapStart = 65_536;
+/**
+ * The memory starts with this much and grows by it. The runtime counts a grown memory as newly allocated and collects garbage after each
+ * growth, so growth must be rare; pages that were never written take no memory of the machine.
+ */
+const growthBytes = 1 << 28;
 /** Everything is allocated in multiples of this, so that neighbours merge well. */
 const grainBytes = 1_024;
 /** Kernels read and write in steps of 16 and 32 bytes and may touch this much past an end. */
@@ -34,7 +39,7 @@ export class EngineKernel {
   #ints = new Uint32Array(0);
 
   constructor() {
-    this.#kernel = loadKernel<EngineExports>('engine', 1 << 20);
+    this.#kernel = loadKernel<EngineExports>('engine', growthBytes);
     this.exports = this.#kernel.exports;
     this.positionScratch = this.allocate(positionBytes);
     this.exports.base58Initialize(this.allocate(this.exports.BASE58_TABLE_BYTES.value));
@@ -115,10 +120,9 @@ export class EngineKernel {
   #extend(size: number): number {
     const start = this.#end;
     this.#end += size;
-    // Grown in large steps: a growth may copy the whole memory.
     const memory = this.#kernel.memory;
     if (this.#end > memory.buffer.byteLength)
-      ensureMemory(memory, Math.ceil(this.#end / (1 << 23)) * (1 << 23));
+      ensureMemory(memory, Math.ceil(this.#end / growthBytes) * growthBytes);
     return start;
   }
 }

@@ -35,6 +35,13 @@ export interface LookupRequest {
 /** How the text of a run is wanted: as it is, or compressed by the thread that wrote it. */
 export type TextForm = 'plain' | 'deflated';
 
+/**
+ * What a thread does of a run before the next thread has its turn. With row groups all threads work on what is read next, but each opens
+ * every segment. With whole segments each segment is opened by one thread; that pays where the answer of a segment is small enough to
+ * wait in memory until its turn comes.
+ */
+export type PartUnit = 'group' | 'segment';
+
 export interface RunRequest {
   readonly id: number;
   /** The number of a selection: a copy of it for each block would cost more than to answer it. */
@@ -45,6 +52,8 @@ export interface RunRequest {
   /** Whether many wait for it: it is short, and done without letting others in between. */
   readonly isUrgent: boolean;
   readonly form: TextForm;
+  /** What one part of the run is. */
+  readonly unit: PartUnit;
   /** Part p is done by thread (p + turn) mod n: runs over one block each must not all fall to one thread. */
   readonly turn: number;
   /** The segment whose last block of the range gets a line in any case. */
@@ -55,6 +64,8 @@ export interface RunRequest {
 export interface Coverage {
   /** Every block of the range up to this slot. */
   readonly slot: number;
+  /** The hash of the block of that slot. */
+  readonly hash: string;
   /** The line of that block with nothing but its header. */
   readonly headerLine: Uint8Array;
   /** Whether the text so far ends with a line of that very block. */
@@ -83,7 +94,7 @@ export interface RunPiece {
   release(): void;
 }
 
-/** A piece of one part of a run. A part is a row group; parts are numbered over all segments. */
+/** A piece of one part of a run. Parts are numbered over all segments. */
 export interface PartPiece extends RunPiece {
   readonly part: number;
 }
@@ -92,8 +103,8 @@ export interface PartPiece extends RunPiece {
  * Pieces in one room, with a table of numbers beside it: a message, and each object in it, costs as much as writing some
  * kilobytes.
  *
- *   room    text · header line · compressed text | …   each piece at a multiple of 8
- *   table   part · text length · slot · header line's length · whether the text ends with a line of that slot ·
+ *   room    text · compressed text · header line · hash | …   each piece at a multiple of 8
+ *   table   part · text length · slot · header line's length · hash's length · whether the text ends with a line of that slot ·
  *           compressed text's length · CRC of the text · its length before compression | …
  */
 export interface PieceBatch {

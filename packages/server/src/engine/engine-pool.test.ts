@@ -47,6 +47,20 @@ test('default: threads together answer as the reference does, in order', async (
   expect(answer).toBe(answerQuery(everything, blocks));
 });
 
+test.each([0, 1, 7])(
+  'behavior: threads that each do whole segments answer in order, whichever begins (turn %i)',
+  async (turn) => {
+    const how = { unit: 'segment', turn } as const;
+    const whole = { selection: everything, range, keys, lastKey: 'half 1', ...how };
+    expect(await collect(pool.run(whole))).toBe(answerQuery(everything, blocks));
+    const query = parseTestQuery({ fromBlock: 700, toBlock: 3_333 });
+    const part = { selection: query, range: { first: 700, last: 3_333 } };
+    expect(await collect(pool.run({ ...part, keys, lastKey: 'half 1', ...how }))).toBe(
+      answerQuery(query, blocks),
+    );
+  },
+);
+
 test('behavior: memory that is given back is used again, and no piece changes before', async () => {
   for (let round = 0; round < 3; round++) {
     const texts: string[] = [];
@@ -89,6 +103,7 @@ test('behavior: every piece says how far the blocks are covered, with or without
     expect(bytes.length).toBe(0);
     expect(coverage?.endsWithLine).toBe(false);
     slots.push(coverage?.slot ?? -1);
+    expect(coverage?.hash).toBe(blocks[slots.at(-1) as number]?.header.hash);
     const header = answerQuery(query, [blocks[slots.at(-1) as number] as (typeof blocks)[number]]);
     expect(Buffer.from(coverage?.headerLine ?? []).toString()).toBe(header);
   }

@@ -1,5 +1,5 @@
 /**
- * Threads that answer queries together. A run is cut into parts, a row group each; thread t of n does every part
+ * Threads that answer queries together. A run is cut into parts, a row group or a segment each; thread t of n does every part
  * p with p mod n = t, and the answer is put together in the order of the parts. Nothing of a query runs on the thread
  * that holds the pool.
  */
@@ -13,6 +13,7 @@ import type { Selection } from '../query/query.ts';
 import { type EnginePoolOptions, RUN_LIMITS } from './engine-limits.ts';
 import {
   type FromThread,
+  type PartUnit,
   type RunPiece,
   type RunRequest,
   type SegmentPlace,
@@ -38,6 +39,8 @@ export interface PoolQuery {
   readonly lastKey?: string;
   /** How many row groups the segments have together, where that is known to be few: only so many threads are asked. */
   readonly partCount?: number | undefined;
+  /** Default `group`. */
+  readonly unit?: PartUnit;
   /** Which thread begins; runs that should find each other's columns loaded take the same. Default 0. */
   readonly turn?: number;
   /** Whether many wait for these few blocks: such runs do not stand in line behind those that go through history. */
@@ -118,7 +121,7 @@ export class EnginePool {
   async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
     const id = this.#nextId++;
-    const { range, turn = 0, isUrgent = false, form = 'plain', signal } = query;
+    const { range, unit = 'group', turn = 0, isUrgent = false, form = 'plain', signal } = query;
     const queue = new PieceQueue(this.#threads.length, turn);
     const places = isUrgent ? this.#urgentPlaces : this.#historyPlaces;
     const waitStartMs = systemClock.nowMs();
@@ -137,7 +140,7 @@ export class EnginePool {
     else {
       const segments = query.keys.map((key) => this.#find(key));
       const lastSegment = query.lastKey === undefined ? undefined : this.#find(query.lastKey);
-      const how = { turn, isUrgent, form };
+      const how = { unit, turn, isUrgent, form };
       const run = { id, selection, range, segments, lastSegment, ...how };
       this.#begin(run, query.partCount, queue);
     }

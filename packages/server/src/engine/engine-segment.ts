@@ -40,8 +40,9 @@ export class EngineSegment {
   readonly #keyTexts: number[] = [];
   #keyBlockTable = 0;
   #keyTextBytes = 0;
-  /** How many runs read it now. */
-  users = 0;
+  /** Blocks of keys in memory, by number. */
+  readonly #keyBlocks = new Map<number, number>();
+  #users = 0;
   /** Its bytes when they were last counted. */
   countedBytes = 0;
 
@@ -96,10 +97,33 @@ export class EngineSegment {
     return this.#keyBlockTable;
   }
 
-  keepKeyBlock(block: number, at: number, byteCount: number): void {
+  /** Keeps a block of keys until no run reads the segment any more. */
+  keepKeyBlock(block: number, at: number): void {
     this.#kernel.ints[this.keyBlocks / 4 + block] = at;
-    this.#keyTexts.push(at);
-    this.#keyTextBytes += byteCount;
+    this.#keyBlocks.set(block, at);
+  }
+
+  /** How many runs read it now. */
+  get users(): number {
+    return this.#users;
+  }
+
+  enter(): void {
+    this.#users++;
+  }
+
+  /**
+   * The last run to leave drops the blocks of keys: the texts that it wrote stay, and the next segment of a scan takes the same memory
+   * instead of new memory.
+   */
+  leave(): void {
+    this.#users--;
+    if (this.#users > 0) return;
+    for (const [block, at] of this.#keyBlocks) {
+      this.#kernel.ints[this.keyBlocks / 4 + block] = 0;
+      this.#kernel.release(at);
+    }
+    this.#keyBlocks.clear();
   }
 
   allocateKeyTexts(byteCount: number): number {

@@ -1,5 +1,5 @@
 /**
- * A thread that answers queries. It does every n-th part of each run, its own n always the same row groups, so that what
+ * A thread that answers queries. It does every n-th part of each run, always the same row groups or segments, so that what
  * it has loaded serves the next query too. Between pieces it listens: a run can be cancelled, or wait for its reader.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
@@ -52,6 +52,8 @@ interface RunState {
   /** The one it is at. */
   part: number;
   aheadBytes: number;
+  /** Whether a whole line was handed on: the first one goes out at once. */
+  hasWritten: boolean;
   isCancelled: boolean;
   /** Called when bytes were taken or the run was cancelled. */
   wake: () => void;
@@ -129,6 +131,7 @@ class EngineWorker {
       outbox: new PieceBatchWriter(this.#rooms),
       part: 0,
       aheadBytes: 0,
+      hasWritten: false,
       isCancelled: false,
       wake: () => {},
     };
@@ -140,7 +143,10 @@ class EngineWorker {
       // A thread that was idle starts a turn of its own.
       if (this.#runs.size === 1) this.#turnStartMs = systemClock.nowMs();
       for (segment of request.segments) {
-        part = await this.#runSegment(request, segment, part, state);
+        part =
+          request.unit === 'segment' && !this.#isMine(part, request)
+            ? part + 1
+            : await this.#runSegment(request, segment, part, state);
       }
       this.#sendEnd(state);
     } catch (error) {
@@ -165,25 +171,32 @@ class EngineWorker {
     const { range, lastSegment } = request;
     const endsCoverage = segment === lastSegment;
     const run = this.#engine.begin(key, state.selection, { range, endsCoverage });
-    const partEnd = firstPart + run.groupCount;
+    const partsPerGroup = request.unit === 'group' ? 1 : 0;
     try {
-      for (let part = firstPart; part < partEnd && !state.isCancelled; part++) {
-        if ((part + request.turn) % this.#data.threadCount !== this.#data.thread) continue;
-        if (run.skips(part - firstPart)) continue;
+      for (let group = 0; group < run.groupCount && !state.isCancelled; group++) {
+        const part = firstPart + group * partsPerGroup;
+        if (!this.#isMine(part, request) || run.skips(group)) continue;
         state.part = part;
-        await this.#runPart(run, part - firstPart, part, state);
+        await this.#runGroup(run, group, part, state);
         await this.#takeTurns(state);
       }
     } finally {
       run.release();
     }
-    return partEnd;
+    return firstPart + (request.unit === 'group' ? run.groupCount : 1);
   }
 
-  async #runPart(run: SegmentRun, group: number, part: number, state: RunState): Promise<void> {
-    for (const piece of run.pieces(group, group + 1)) {
+  #isMine(part: number, { turn }: RunRequest): boolean {
+    return (part + turn) % this.#data.threadCount === this.#data.thread;
+  }
+
+  async #runGroup(run: SegmentRun, group: number, part: number, state: RunState): Promise<void> {
+    const isFirst = !state.isUrgent && !state.hasWritten;
+    for (const piece of isFirst ? run.firstPieces(group) : run.pieces(group, group + 1)) {
       const coverage = run.isAtLineEnd ? coverageOf(run, run.lastLineBlock) : undefined;
       this.#putOut(state, part, piece, coverage);
+      if (isFirst && !state.hasWritten && run.isAtLineEnd) this.#sendPieces(state);
+      state.hasWritten ||= run.isAtLineEnd;
       await this.#takeTurns(state);
       if (state.isCancelled) return;
     }
@@ -318,6 +331,7 @@ function describeFault(error: unknown) {
 function coverageOf(run: SegmentRun, block: number): Coverage {
   return {
     slot: run.slotOf(block),
+    hash: run.hashOf(block),
     headerLine: run.headerLine(block),
     endsWithLine: block === run.lastLineBlock,
   };

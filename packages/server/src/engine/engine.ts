@@ -85,12 +85,12 @@ export class Engine {
   *lookUp(key: string, lookup: Lookup): Steps<LookupResults[keyof LookupResults]> {
     const open = this.#opened(key);
     this.#growing.add(open);
-    open.users++;
+    open.enter();
     try {
       const write = (selection: Selection, only: Uint32Array) => this.run(key, selection, { only });
       return yield* runLookup(lookup, { open, kernel: this.#kernel, write });
     } finally {
-      open.users--;
+      open.leave();
     }
   }
 

@@ -2,6 +2,7 @@
  * The columns of some pages of a row group in the kernel's memory. A section is read and decoded when one of its columns is
  * first asked for; other columns are made from stored ones: starts from lengths, values from differences, texts.
  */
+import { COUNTS_BYTES, DESCRIPTOR_BYTES, DESCRIPTOR_COUNT } from '../kernels/layout/columns.ts';
 import {
   type ColumnName,
   DOMAINS,
@@ -11,13 +12,7 @@ import {
 } from '../segment/columns.ts';
 import { pageName } from '../segment/decode-group.ts';
 import { type GroupEntry, pageCountOf, type StoredSection } from '../segment/directory.ts';
-import {
-  columnNamed,
-  countsBytes,
-  descriptorBytes,
-  valueBytes,
-  writeDescriptors,
-} from '../segment/section-layout.ts';
+import { columnNamed, valueBytes, writeDescriptors } from '../segment/section-layout.ts';
 import { damaged } from '../segment/unit.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';
@@ -109,8 +104,8 @@ export class GroupColumns {
   }
 
   #prepareCounts(): number {
-    const at = this.scratch.reserveZeroed((this.transactionCount + 1) * countsBytes);
-    const stride = countsBytes / 4;
+    const at = this.scratch.reserveZeroed((this.transactionCount + 1) * COUNTS_BYTES);
+    const stride = COUNTS_BYTES / 4;
     const { ints } = this.kernel;
     const whole = at / 4 + this.transactionCount * stride;
     for (let own = at / 4; own < whole; own += stride) ints[own] = 1;
@@ -124,9 +119,9 @@ export class GroupColumns {
   /** By domain how many rows the pages in memory have, as far as it is known. */
   #rowCounts(): Uint32Array {
     const { kernel, scratch } = this;
-    const at = scratch.reserve(countsBytes);
+    const at = scratch.reserve(COUNTS_BYTES);
     kernel.exports.sumCounts(this.#counts, this.transactionCount + 1, at);
-    return kernel.ints.subarray(at / 4, (at + countsBytes) / 4);
+    return kernel.ints.subarray(at / 4, (at + COUNTS_BYTES) / 4);
   }
 
   #loadSection(section: number): void {
@@ -144,7 +139,7 @@ export class GroupColumns {
       const capacity = (known[column.domain] as number) || most;
       return { column, capacity, values: scratch.reserve(capacity * valueBytes(column)) };
     });
-    const descriptors = scratch.reserve(columns.length * descriptorBytes);
+    const descriptors = scratch.reserve(columns.length * DESCRIPTOR_BYTES);
     writeDescriptors(kernel.ints, descriptors, placed, group.highestBefore);
     const table = this.#readPages(section, isWhole);
     const dictionary = isPacked
@@ -155,7 +150,7 @@ export class GroupColumns {
       columns.length,
       table,
       isWhole ? 1 : group.pageTransactions,
-      this.#counts + (isWhole ? this.transactionCount * countsBytes : 0),
+      this.#counts + (isWhole ? this.transactionCount * COUNTS_BYTES : 0),
       isWhole ? 1 : this.transactionCount,
       dictionary.window,
       dictionary.length,
@@ -169,7 +164,9 @@ export class GroupColumns {
     this.meter.bytesInflated += kernel.exports.takeDecodedBytes();
     placed.forEach(({ column, values }, i) => {
       const name = columnNamed(column.id);
-      const count = kernel.ints[descriptors / 4 + i * (descriptorBytes / 4) + 4] as number;
+      const count = kernel.ints[
+        (descriptors + i * DESCRIPTOR_BYTES + DESCRIPTOR_COUNT) / 4
+      ] as number;
       if (name !== undefined)
         this.#stored.set(name, { at: values, width: valueBytes(column), count });
     });

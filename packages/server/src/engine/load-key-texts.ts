@@ -1,6 +1,6 @@
 /**
  * The texts of keys in the kernel's memory. Only keys that a query writes are there: a query that selects one transaction in fifty
- * writes one key in fifty of a segment's million. They stay until the segment is evicted.
+ * writes one key in fifty of a segment's million. Texts stay until the segment is evicted.
  */
 import { chunkBytes } from '../segment/chunk-checksums.ts';
 import { keyBytes } from '../segment/dictionary.ts';
@@ -91,7 +91,7 @@ function loadBlock(open: EngineSegment, columns: GroupColumns, block: number): v
     kernel.release(at);
     throw error;
   }
-  open.keepKeyBlock(block, at, blockBytes);
+  open.keepKeyBlock(block, at);
 }
 
 /** Reads whole chunks of keys, of which there may be fewer at the end. */

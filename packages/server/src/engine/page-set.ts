@@ -1,6 +1,12 @@
 import { type GroupEntry, pageCountOf } from '../segment/directory.ts';
 import { type PlannedItem, sliceOf } from './plan-items.ts';
 
+/** Transactions of a segment, counted from its first; the end is not in it. */
+export interface TransactionSpan {
+  readonly first: number;
+  readonly end: number;
+}
+
 /**
  * The pages of a row group that a query reads. The rows of the others are not in memory: transactions are counted among those
  * of the pages that are read, one page after the other.
@@ -37,21 +43,27 @@ export class PageSet {
   }
 }
 
-/** The pages in which the items can match. An item without candidates can match anywhere; rewards are not in pages. */
-export function pagesOf(group: GroupEntry, items: readonly PlannedItem[]): PageSet {
+/**
+ * The pages in which the items can match transactions of the span. An item without candidates can match anywhere; rewards are not
+ * in pages.
+ */
+export function pagesOf(
+  group: GroupEntry,
+  items: readonly PlannedItem[],
+  { first, end }: TransactionSpan,
+): PageSet {
   const wanted = new Uint8Array(pageCountOf(group));
-  const { firstTransaction, transactionCount, pageTransactions } = group;
+  const pageOf = (transaction: number) =>
+    Math.floor((transaction - group.firstTransaction) / group.pageTransactions);
   for (const { array, driving } of items) {
     if (array === 'rewards') continue;
     if (driving === undefined) {
-      wanted.fill(1);
+      if (end > first) wanted.fill(1, pageOf(first), pageOf(end - 1) + 1);
       break;
     }
     const { transactions } = driving;
-    const end = firstTransaction + transactionCount;
-    const [from, to] = sliceOf(transactions, firstTransaction, end);
-    for (let i = from; i < to; i++)
-      wanted[Math.floor(((transactions[i] as number) - firstTransaction) / pageTransactions)] = 1;
+    const [from, to] = sliceOf(transactions, first, end);
+    for (let i = from; i < to; i++) wanted[pageOf(transactions[i] as number)] = 1;
   }
   return new PageSet(group, wanted);
 }

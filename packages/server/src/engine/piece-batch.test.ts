@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { BatchRooms, PieceBatchWriter, readBatch } from './piece-batch.ts';
 
-const coverage = { slot: 7, headerLine: Buffer.from('{"header":{}}\n'), endsWithLine: true };
+const hash = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi';
+const coverage = { slot: 7, hash, headerLine: Buffer.from('{"header":{}}\n'), endsWithLine: true };
 const long = Buffer.alloc(200_000, 'a');
 
 function writeBatch(rooms: BatchRooms, texts: readonly Uint8Array[]) {
@@ -43,6 +44,7 @@ test('behavior: what is lent stays as it is while more is written; header lines 
   const [third] = writeBatch(written, [Buffer.alloc(250_000, 'c')]);
   expect(third?.room).toBe(first?.room);
   expect(Buffer.from(piece?.coverage?.headerLine ?? []).toString()).toBe('{"header":{}}\n');
+  expect(piece?.coverage?.hash).toBe(hash);
 });
 
 test('limit: when all rooms are lent, batches go out in memory of their own', () => {

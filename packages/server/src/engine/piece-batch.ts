@@ -4,7 +4,7 @@ import { discard } from '../base/discard.ts';
 import type { Coverage, DeflatedText, PartPiece, PieceBatch } from './engine-messages.ts';
 import { pieceBytesMax } from './segment-run.ts';
 
-const rowLength = 8;
+const rowLength = 9;
 /** The slot of a piece that ends in the middle of a line. */
 const noSlot = -1;
 const noBytes = new Uint8Array(0);
@@ -80,8 +80,9 @@ export class PieceBatchWriter {
   ): PieceBatch[] {
     const full: PieceBatch[] = [];
     const header = coverage?.headerLine ?? noBytes;
+    const hash = coverage === undefined ? noBytes : Buffer.from(coverage.hash, 'latin1');
     const compressed = deflated?.bytes ?? noBytes;
-    const length = text.length + header.length + compressed.length;
+    const length = text.length + compressed.length + header.length + hash.length;
     if (aligned(this.#length) + length > batchBytesGoal) this.#takeInto(full);
     const draft = this.#draft ?? this.#begin(length);
     const at = aligned(this.#length);
@@ -89,8 +90,9 @@ export class PieceBatchWriter {
     // Before the header line: as a rule one of the two texts is empty, so that the other begins on a word.
     draft.set(compressed, at + text.length);
     draft.set(header, at + text.length + compressed.length);
+    draft.set(hash, at + length - hash.length);
     this.#length = at + length;
-    this.#table.push(part, text.length, coverage?.slot ?? noSlot, header.length);
+    this.#table.push(part, text.length, coverage?.slot ?? noSlot, header.length, hash.length);
     this.#table.push(coverage?.endsWithLine === true ? 1 : 0);
     this.#table.push(compressed.length, deflated?.crc ?? 0, deflated?.plainLength ?? 0);
     if (this.#length >= batchBytesGoal) this.#takeInto(full);
@@ -156,22 +158,29 @@ export function readBatch({ room, table }: PieceBatch, rooms: BatchRooms): PartP
   };
   let at = 0;
   for (let row = 0; row < table.length; row += rowLength) {
-    const [part, length, slot, headerLength, endsWithLine, deflatedLength, crc, plainLength] =
-      table.subarray(row, row + rowLength) as unknown as readonly [
-        ...[number, number, number, number],
-        ...[number, number, number, number],
-      ];
+    const [part, length, slot, headerLength, hashLength, endsWithLine, ...rest] = table.subarray(
+      row,
+      row + rowLength,
+    ) as unknown as [...[number, number, number, number, number, number], number, number, number];
+    const [deflatedLength, crc, plainLength] = rest;
     const deflatedAt = at + length;
     const headerAt = deflatedAt + deflatedLength;
-    const end = headerAt + headerLength;
-    // Header lines are kept for longer than the text.
-    const headerLine = bytes.slice(headerAt, end);
+    const hashAt = headerAt + headerLength;
+    const end = hashAt + hashLength;
     const deflated =
       deflatedLength === 0
         ? undefined
         : { bytes: bytes.subarray(deflatedAt, headerAt), crc, plainLength };
     const coverage =
-      slot === noSlot ? undefined : { slot, headerLine, endsWithLine: endsWithLine === 1 };
+      slot === noSlot
+        ? undefined
+        : {
+            slot,
+            hash: Buffer.from(bytes.subarray(hashAt, end)).toString('latin1'),
+            // Header lines are kept for longer than the text.
+            headerLine: bytes.slice(headerAt, hashAt),
+            endsWithLine: endsWithLine === 1,
+          };
     const text = bytes.subarray(at, deflatedAt);
     pieces.push({ part, bytes: text, coverage, deflated, release });
     at = aligned(end);

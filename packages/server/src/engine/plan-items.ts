@@ -1,17 +1,21 @@
 /**
- * A query's items against one segment. Addresses become dictionary ids; an item whose address is not in the segment
- * cannot match and is dropped; of the others' address filters the rarest drives: only transactions on its posting list
- * are looked at. The plan is data: `sluice explain` prints it.
+ * Plans the items of a query for one segment. Addresses become dictionary ids. An item is dropped if one of its filters matches
+ * nothing in the segment. The transactions to scan are those that every filter with a posting list allows. The plan is plain
+ * data, which `sluice explain` prints.
  */
-import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
-import { filterRows } from '@sluice/protocol/request-table';
+import { type LogKind, RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
+import type { FilterName, RelationName } from '@sluice/protocol/request-table';
 import { assert } from '../base/assert.ts';
 import { decodeBase58 } from '../base/base58.ts';
-import type { AddressList, Hex, Selection } from '../query/query.ts';
+import { TARGET_PROGRAM } from '../kernels/layout/selection.ts';
+import type { AddressList, Hex, Item, Selection } from '../query/query.ts';
+import { LOG_KIND_CODES } from '../segment/columns.ts';
 import type { SegmentIndex } from '../segment/segment-index.ts';
+import { type AddressTest, filterTest, relationBit } from './filter-table.ts';
 
 export interface AddressFilter {
   readonly name: string;
+  readonly test: AddressTest;
   /** Ascending. */
   readonly ids: Uint32Array;
 }
@@ -23,46 +27,21 @@ export interface DataFilter {
 
 export interface PlannedItem {
   readonly array: RecordArray;
-  /** Its position among the query's items of that array. */
+  /** The position of the item in the query's array. */
   readonly number: number;
   readonly addressFilters: readonly AddressFilter[];
   readonly dataFilters: readonly DataFilter[];
-  readonly committed: boolean | undefined;
-  /** Wanted log kinds as bits; 0 for all. */
+  readonly isCommitted: boolean | undefined;
+  /** The wanted log kinds as bits by their stored code; 0 for all. */
   readonly logKinds: number;
   readonly relations: number;
-  /** The filter whose postings were taken, and those transactions; undefined if all are looked at. */
+  /** The filter with the shortest posting list, and the transactions to scan; undefined if all are scanned. */
   readonly driving: { readonly name: string; readonly transactions: Uint32Array } | undefined;
-  /** How many transactions the planner expected to look at. */
+  /** The number of transactions that the planner expects to scan. */
   readonly estimate: number;
-  /** Filled while running. */
+  /** Counted while the plan runs. */
   matchedRows: number;
 }
-
-// The numbers of kernels/assembly/shared/select.ts.
-const RELATION_BITS: Readonly<Record<RecordArray, Readonly<Record<string, number>>>> = {
-  transactions: { instructions: 8, balances: 2, tokenBalances: 4, logs: 128 },
-  instructions: {
-    transaction: 1,
-    transactionBalances: 2,
-    transactionTokenBalances: 4,
-    transactionInstructions: 8,
-    innerInstructions: 16,
-    parentInstructions: 32,
-    logs: 64,
-  },
-  logs: { instruction: 256, transaction: 1 },
-  balances: { transaction: 1, transactionInstructions: 8 },
-  tokenBalances: {
-    transaction: 1,
-    transactionInstructions: 8,
-    transactionBalances: 2,
-    transactionTokenBalances: 4,
-  },
-  rewards: {},
-};
-
-const LOG_KIND_BITS: Readonly<Record<string, number>> = { log: 1, data: 2, other: 4 };
 
 export function planItems(
   selection: Selection,
@@ -84,22 +63,17 @@ interface PlannedSegment {
   readonly transactionCount: number;
 }
 
-interface AnyItem {
-  readonly filters: Readonly<Record<string, readonly string[] | boolean | undefined>>;
-  readonly relations: Readonly<Record<string, boolean>>;
-}
-
-function planItem(
-  array: RecordArray,
+function planItem<A extends RecordArray>(
+  array: A,
   number: number,
-  item: AnyItem,
+  item: Item<A>,
   segment: PlannedSegment,
 ): PlannedItem | undefined {
   const filters = resolveFilters(array, item.filters, segment.index);
   if (filters === undefined) return undefined;
-  const bits = RELATION_BITS[array];
   let relations = 0;
-  for (const [name, isOn] of Object.entries(item.relations)) if (isOn) relations |= bits[name] ?? 0;
+  for (const [name, isOn] of Object.entries<boolean>(item.relations))
+    if (isOn) relations |= relationBit(array, name as RelationName<A>);
   const driving = array === 'rewards' ? undefined : findCandidates(array, filters, segment.index);
   if (driving?.transactions.length === 0) return undefined;
   const estimate = driving?.transactions.length ?? segment.transactionCount;
@@ -108,56 +82,61 @@ function planItem(
 
 type ResolvedFilters = Pick<
   PlannedItem,
-  'addressFilters' | 'dataFilters' | 'committed' | 'logKinds'
+  'addressFilters' | 'dataFilters' | 'isCommitted' | 'logKinds'
 >;
 
-/** Undefined if one of the filters holds for nothing in the segment. */
-function resolveFilters(
-  array: RecordArray,
-  filters: AnyItem['filters'],
+/** Returns undefined if one of the filters matches nothing in the segment. */
+function resolveFilters<A extends RecordArray>(
+  array: A,
+  filters: Item<A>['filters'],
   index: SegmentIndex,
 ): ResolvedFilters | undefined {
   const addressFilters: AddressFilter[] = [];
   const dataFilters: DataFilter[] = [];
-  let committed: boolean | undefined;
+  let isCommitted: boolean | undefined;
   let logKinds = 0;
-  for (const [name, value] of Object.entries(filters)) {
+  for (const [name, value] of Object.entries<FilterValue | undefined>(filters)) {
     if (value === undefined) continue;
-    if (typeof value === 'boolean') {
-      committed = value;
-    } else if (addressFilterNames.get(array)?.has(name) === true) {
-      const ids = keysOf(value as AddressList)
-        .map((key) => index.find(key))
-        .filter((id) => id !== undefined);
-      if (ids.length === 0) return undefined;
-      addressFilters.push({ name, ids: Uint32Array.from(ids).sort() });
-    } else if (value.length === 0) {
-      return undefined;
-    } else if (array === 'logs') {
-      logKinds = value.reduce((bits, kind) => bits | (LOG_KIND_BITS[kind] ?? 0), 0);
-    } else {
-      dataFilters.push({ name, values: (value as readonly Hex[]).map(hexToBytes) });
+    if (Array.isArray(value) && value.length === 0) return undefined;
+    // The request table gives the value its type, and the filter table a test of the same type.
+    const test = filterTest(array, name as FilterName<A>);
+    switch (test.by) {
+      case 'outcome':
+        isCommitted = value as boolean;
+        break;
+      case 'logKind':
+        for (const kind of value as readonly LogKind[]) logKinds |= 1 << LOG_KIND_CODES[kind];
+        break;
+      case 'data':
+        dataFilters.push({ name, values: (value as readonly Hex[]).map(hexToBytes) });
+        break;
+      default: {
+        const ids = findIds(value as AddressList, index);
+        if (ids.length === 0) return undefined;
+        addressFilters.push({ name, test, ids });
+      }
     }
   }
-  return { addressFilters, dataFilters, committed, logKinds };
+  return { addressFilters, dataFilters, isCommitted, logKinds };
 }
 
-const addressFilterNames: ReadonlyMap<RecordArray, ReadonlySet<string>> = new Map(
-  RECORD_ARRAY_NAMES.map((array) => {
-    const rows = filterRows(array).filter(([, { value }]) => value === 'address');
-    return [array, new Set<string>(rows.map(([name]) => name))];
-  }),
-);
+type FilterValue = AddressList | readonly Hex[] | readonly LogKind[] | boolean;
+
+/** Returns the ids of those addresses that the segment has, ascending. */
+function findIds(list: AddressList, index: SegmentIndex): Uint32Array {
+  const ids = keysOf(list).map((key) => index.find(key));
+  return Uint32Array.from(ids.filter((id) => id !== undefined)).sort();
+}
 
 const knownKeys = new WeakMap<AddressList, readonly Uint8Array[]>();
 
-/** The bytes of a list's addresses, decoded once for all the segments a query goes through. */
+/** Returns the addresses of a list as bytes. They are decoded once for all segments of a query. */
 function keysOf(list: AddressList): readonly Uint8Array[] {
   let keys = knownKeys.get(list);
   if (keys === undefined) {
     keys = list.map((text) => {
       const key = decodeBase58(text);
-      assert(key !== undefined, 'a query holds only addresses that were checked');
+      assert(key !== undefined, 'the parser has checked the addresses of a query');
       return key;
     });
     knownKeys.set(list, keys);
@@ -170,29 +149,31 @@ function hexToBytes(hex: Hex): Uint8Array {
 }
 
 /**
- * The transactions in which the item can match: those in the lists of all its filters. Undefined where no filter has a list. Most
- * instruction filters name a program and a discriminator, whose classes are nearly the answer.
+ * Returns the transactions in which the item can match, or undefined if no filter has a posting list. Filters of instructions by
+ * program, data and outcome use the lists of instruction classes, which are nearly exact.
  */
 function findCandidates(
   array: RecordArray,
-  { addressFilters, dataFilters, committed }: ResolvedFilters,
+  { addressFilters, dataFilters, isCommitted }: ResolvedFilters,
   index: SegmentIndex,
 ): PlannedItem['driving'] {
   const lists: { name: string; transactions: Uint32Array }[] = [];
-  const program = addressFilters.find(({ name }) => name === 'programId');
+  const program = addressFilters.find(isByProgram);
   const hasClasses =
     array === 'instructions' &&
-    (program !== undefined || dataFilters.length > 0 || committed !== undefined);
+    (program !== undefined || dataFilters.length > 0 || isCommitted !== undefined);
   if (hasClasses) {
     const prefixes = dataFilters.map((filter) => filter.values);
-    const classes = index.findClasses({ programs: program?.ids, prefixes, committed });
+    const programs = program?.ids;
+    const classes = index.findClasses({ programs, prefixes, committed: isCommitted });
     const transactions = unite(classes.map((number) => index.classes.transactions(number)));
     const names = [program, ...dataFilters].flatMap((filter) => filter?.name ?? []);
-    if (committed !== undefined) names.push('isCommitted');
+    if (isCommitted !== undefined) names.push('isCommitted');
     lists.push({ name: names.join('+'), transactions });
   }
-  for (const { name, ids } of addressFilters) {
-    if (hasClasses && name === 'programId') continue;
+  for (const filter of addressFilters) {
+    if (hasClasses && filter === program) continue;
+    const { name, ids } = filter;
     lists.push({ name, transactions: unite(Array.from(ids, (id) => index.transactions(id))) });
   }
   lists.sort((a, b) => a.transactions.length - b.transactions.length);
@@ -216,7 +197,11 @@ export function limitItems(items: readonly PlannedItem[], only: Uint32Array): Pl
   });
 }
 
-/** What both ascending lists have. */
+export function isByProgram({ test }: AddressFilter): boolean {
+  return test.by === 'target' && test.target === TARGET_PROGRAM;
+}
+
+/** Returns the numbers that both ascending lists have. */
 function intersect(a: Uint32Array, b: Uint32Array): Uint32Array {
   const common = new Uint32Array(a.length);
   let [i, j, count] = [0, 0, 0];
@@ -246,7 +231,7 @@ export function unite(lists: readonly Uint32Array[]): Uint32Array {
   return all.subarray(0, count);
 }
 
-/** The part of an ascending list that lies in [start, end), as positions in the list. */
+/** Returns the range of an ascending list whose numbers are in [start, end), as positions in the list. */
 export function sliceOf(list: Uint32Array, start: number, end: number): [from: number, to: number] {
   return [lowerBound(list, start), lowerBound(list, end)];
 }

@@ -1,13 +1,12 @@
 import { RECORD_ARRAY_NAMES, RECORD_ARRAYS, type RecordArray } from '@sluice/protocol/field-table';
+import * as layout from '../kernels/layout/writing.ts';
 import type { Selection } from '../query/query.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';
 import { MARK_BITS, type SelectedGroup } from './group-selection.ts';
 import { STEPS, type Step } from './steps.ts';
 
-const stepBytes = 64;
-const kindBytes = 32;
-const textBytesMax = 32;
+const textBytesMax = layout.STEP_LABEL_BYTES;
 
 /** The programs by which the kernel writes each kind, for one query. */
 export class RecordPrograms {
@@ -24,12 +23,12 @@ export class RecordPrograms {
     this.#selection = selection;
     const counts = RECORD_ARRAY_NAMES.map((array) => selection.fields[RECORD_ARRAYS[array]].length);
     const total = counts.reduce((sum, count) => sum + count, 0);
-    const textsAt = RECORD_ARRAY_NAMES.length * kindBytes;
+    const textsAt = RECORD_ARRAY_NAMES.length * layout.KIND_BYTES;
     const stepsAt = textsAt + RECORD_ARRAY_NAMES.length * textBytesMax;
-    this.#base = kernel.allocate(stepsAt + total * stepBytes + 32);
-    kernel.bytes.fill(0, this.#base, this.#base + stepsAt + total * stepBytes + 32);
+    this.#base = kernel.allocate(stepsAt + total * layout.STEP_BYTES + 32);
+    kernel.bytes.fill(0, this.#base, this.#base + stepsAt + total * layout.STEP_BYTES + 32);
     this.kinds = this.#base;
-    this.#lookupTable = this.#base + stepsAt + total * stepBytes;
+    this.#lookupTable = this.#base + stepsAt + total * layout.STEP_BYTES;
     let next = this.#base + stepsAt;
     const places: [RecordArray, number][] = [];
     const steps: [RecordArray, Step[]][] = [];
@@ -39,9 +38,13 @@ export class RecordPrograms {
       const text = bytesOf(`,"${array}":[`);
       const textAt = this.#base + textsAt + number * textBytesMax;
       kernel.bytes.set(text, textAt);
-      const kind = [next, counts[number] as number, 0, 0, textAt, text.length, MARK_BITS[array]];
-      kernel.ints.set(kind, (this.#base + number * kindBytes) / 4);
-      next += (counts[number] as number) * stepBytes;
+      const kind = this.#base + number * layout.KIND_BYTES;
+      kernel.ints[(kind + layout.KIND_STEPS) / 4] = next;
+      kernel.ints[(kind + layout.KIND_STEP_COUNT) / 4] = counts[number] as number;
+      kernel.ints[(kind + layout.KIND_LABEL) / 4] = textAt;
+      kernel.ints[(kind + layout.KIND_LABEL_LENGTH) / 4] = text.length;
+      kernel.ints[(kind + layout.KIND_MARK) / 4] = MARK_BITS[array];
+      next += (counts[number] as number) * layout.STEP_BYTES;
     });
     this.#stepsAt = Object.fromEntries(places) as Record<RecordArray, number>;
     this.#steps = Object.fromEntries(steps) as unknown as Record<RecordArray, Step[]>;
@@ -55,22 +58,22 @@ export class RecordPrograms {
   bind(columns: GroupColumns, selected: SelectedGroup): void {
     const context = { dialect: this.#selection.dialect, lookupTable: this.#lookupTable };
     RECORD_ARRAY_NAMES.forEach((array, number) => {
-      const kind = (this.#base + number * kindBytes) / 4;
+      const kind = this.#base + number * layout.KIND_BYTES;
       const flags = selected.flags[array];
       const starts = flags === 0 ? 0 : startsOf(columns, array);
-      this.#kernel.ints[kind + 2] = flags;
-      this.#kernel.ints[kind + 3] = starts;
+      this.#kernel.ints[(kind + layout.KIND_FLAGS) / 4] = flags;
+      this.#kernel.ints[(kind + layout.KIND_STARTS) / 4] = starts;
       if (flags === 0) return;
       this.#steps[array].forEach((step, i) => {
         const { p0, w0, p1 = 0, w1 = 0, p2 = 0, p3 = 0 } = step.bind(columns, context);
         const { ints } = this.#kernel;
-        const at = (this.#stepsAt[array] + i * stepBytes) / 4;
-        ints[at + 2] = p0;
-        ints[at + 3] = p1;
-        ints[at + 4] = w0;
-        ints[at + 5] = p2;
-        ints[at + 6] = w1;
-        ints[at + 7] = p3;
+        const at = this.#stepsAt[array] + i * layout.STEP_BYTES;
+        ints[(at + layout.STEP_P0) / 4] = p0;
+        ints[(at + layout.STEP_P1) / 4] = p1;
+        ints[(at + layout.STEP_W0) / 4] = w0;
+        ints[(at + layout.STEP_P2) / 4] = p2;
+        ints[(at + layout.STEP_W1) / 4] = w1;
+        ints[(at + layout.STEP_P3) / 4] = p3;
       });
     });
   }
@@ -82,8 +85,10 @@ export class RecordPrograms {
       const step = table[name] as Step;
       const text = bytesOf(`${i === 0 ? '' : ','}"${name}":`);
       const { ints, bytes } = this.#kernel;
-      ints.set([step.code, text.length], (at + i * stepBytes) / 4);
-      bytes.set(text, at + i * stepBytes + 32);
+      const own = at + i * layout.STEP_BYTES;
+      ints[(own + layout.STEP_CODE) / 4] = step.code;
+      ints[(own + layout.STEP_TEXT_LENGTH) / 4] = text.length;
+      bytes.set(text, own + layout.STEP_LABEL);
       return step;
     });
   }

@@ -1,14 +1,15 @@
 /** One query over one segment: which groups to read, what to select in them, and the text of it in pieces. */
 
+import * as layout from '../kernels/layout/writing.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
 import type { GroupEntry } from '../segment/directory.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment, LoadedHeaders } from './engine-segment.ts';
 import { GroupColumns } from './group-columns.ts';
-import { GroupSelector, isInGroup, type SelectedGroup } from './group-selection.ts';
+import { canMatch, GroupSelector, type SelectedGroup } from './group-selection.ts';
 import { loadKeyTexts } from './load-key-texts.ts';
-import { pagesOf } from './page-set.ts';
+import { pagesOf, type TransactionSpan } from './page-set.ts';
 import type { LoadMeter } from './plain-reader.ts';
 import { limitItems, type PlannedItem, planItems } from './plan-items.ts';
 import { RecordPrograms } from './record-programs.ts';
@@ -20,9 +21,6 @@ import { Scratch } from './scratch.ts';
  */
 const pieceBytesGoal = 1 << 18;
 export const pieceBytesMax = 1 << 19;
-// The tables of `writeLines` in `write.ts`.
-const linesBytes = 32;
-const stateBytes = 32;
 
 export interface BlockRange {
   /** Slots, both inclusive. */
@@ -95,17 +93,17 @@ export class SegmentRun {
     this.#headers = open.useHeaders(selection.fields.block);
     this.#selector = new GroupSelector(kernel, segment, this.report.items);
     this.#programs = new RecordPrograms(selection, kernel);
-    this.#lines = kernel.allocate(linesBytes + stateBytes);
-    this.#state = this.#lines + linesBytes;
-    kernel.bytes.fill(0, this.#lines, this.#state + stateBytes);
+    this.#lines = kernel.allocate(layout.LINES_BYTES + layout.STATE_BYTES);
+    this.#state = this.#lines + layout.LINES_BYTES;
+    kernel.bytes.fill(0, this.#lines, this.#state + layout.STATE_BYTES);
     this.#out = kernel.allocate(this.#outBytes);
     this.#at = this.#out;
-    open.users++;
+    open.enter();
   }
 
   release(): void {
     const kernel = this.#kernel;
-    this.#open.users--;
+    this.#open.leave();
     this.#headers.users--;
     kernel.release(this.#out);
     kernel.release(this.#lines);
@@ -134,7 +132,8 @@ export class SegmentRun {
     if (last < 0) return true;
     if (this.#selection.includeAllBlocks || last === this.#endBlock - 1) return false;
     const group = this.#open.segment.directory.groups[number] as GroupEntry;
-    return !this.report.items.some((item) => isInGroup(item, group));
+    const span = this.#transactionsOf(group, this.#blocksOf(number));
+    return !this.report.items.some((item) => canMatch(item, group, span));
   }
 
   /** The line that says only that the block was covered. */
@@ -147,6 +146,10 @@ export class SegmentRun {
     return (this.#open.segment.headers[block] as BlockHeader).number;
   }
 
+  hashOf(block: number): string {
+    return (this.#open.segment.headers[block] as BlockHeader).hash;
+  }
+
   get groupCount(): number {
     return this.report.groupCount;
   }
@@ -156,37 +159,73 @@ export class SegmentRun {
    * whoever keeps it beyond the next step, of this run or another, copies it.
    */
   *pieces(first = 0, end = this.groupCount): Generator<Uint8Array> {
-    const { groups } = this.#open.segment.directory;
     for (let number = first; number < end; number++) {
-      const group = groups[number] as GroupEntry;
-      const from = Math.max(group.firstBlock, this.#firstBlock);
-      const to = Math.min(group.firstBlock + group.blockCount, this.#endBlock);
-      if (from >= to) continue;
-      const items = this.report.items.filter((item) => isInGroup(item, group));
-      if (items.length === 0) yield* this.#writeLines(group, { from, to });
-      else yield* this.#writeGroup(number, items, { from, to });
+      const { from, to } = this.#blocksOf(number);
+      yield* this.#writeBlocks(number, { from, to });
     }
     yield* this.#flush(1);
+  }
+
+  /** The text of one row group, its first block before anything of the others is read: somebody waits for the first line. */
+  *firstPieces(number: number): Generator<Uint8Array> {
+    const { from, to } = this.#blocksOf(number);
+    yield* this.#writeBlocks(number, { from, to: Math.min(from + 1, to) });
+    yield* this.#flush(1);
+    yield* this.#writeBlocks(number, { from: from + 1, to });
+    yield* this.#flush(1);
+  }
+
+  /** The blocks of a row group that are in the range. */
+  #blocksOf(number: number): { from: number; to: number } {
+    const { firstBlock, blockCount } = this.#open.segment.directory.groups[number] as GroupEntry;
+    return {
+      from: Math.max(firstBlock, this.#firstBlock),
+      to: Math.min(firstBlock + blockCount, this.#endBlock),
+    };
+  }
+
+  *#writeBlocks(number: number, { from, to }: { from: number; to: number }): Generator<Uint8Array> {
+    if (from >= to) return;
+    const group = this.#open.segment.directory.groups[number] as GroupEntry;
+    const span = this.#transactionsOf(group, { from, to });
+    const items = this.report.items.filter((item) => canMatch(item, group, span));
+    if (items.length === 0) yield* this.#writeLines(group, { from, to });
+    else yield* this.#writeGroup(number, items, { from, to, span });
   }
 
   *#writeGroup(
     number: number,
     items: readonly PlannedItem[],
-    { from, to }: { from: number; to: number },
+    { from, to, span }: { from: number; to: number; span: TransactionSpan },
   ): Generator<Uint8Array> {
     const kernel = this.#kernel;
     this.report.groupsRead++;
     this.#scratch.reset();
     const group = this.#open.segment.directory.groups[number] as GroupEntry;
-    const columns = new GroupColumns(this.#open, number, pagesOf(group, items), {
+    const columns = new GroupColumns(this.#open, number, pagesOf(group, items, span), {
       kernel,
       scratch: this.#scratch,
       meter: this.report,
     });
-    const selected = this.#selector.select(columns, items);
+    const selected = this.#selector.select(columns, items, span);
     columns.narrow(selected.marks);
     this.#programs.bind(columns, selected);
     yield* this.#writeLines(group, { from, to }, { columns, selected });
+  }
+
+  #transactionsOf(
+    { firstBlock, firstTransaction }: GroupEntry,
+    { from, to }: { from: number; to: number },
+  ): TransactionSpan {
+    const { counts } = this.#open.segment;
+    const sum = (start: number, first: number, end: number) => {
+      let transaction = start;
+      for (let block = first; block < end; block++)
+        transaction += (counts[block] as (typeof counts)[number]).transactions;
+      return transaction;
+    };
+    const first = sum(firstTransaction, firstBlock, from);
+    return { first, end: sum(first, from, to) };
   }
 
   /** Where the kernel finds the rows of each block of a group: first transaction, end, first reward, end. */
@@ -253,10 +292,16 @@ export class SegmentRun {
   ): [starts: number, keys: number, table: number] {
     const blocks = found === undefined ? 0 : this.#blockTable(group, found.columns);
     const { textsAt, startsAt } = this.#headers;
-    const lines = [found?.selected.marks ?? 0, blocks, group.firstBlock, textsAt, startsAt];
-    const isWanted = this.#selection.includeAllBlocks ? 1 : 0;
-    this.#kernel.ints.set([...lines, isWanted, this.#alwaysLast], this.#lines / 4);
-    this.#kernel.ints[this.#state / 4] = from;
+    const { ints } = this.#kernel;
+    const lines = this.#lines;
+    ints[(lines + layout.LINES_MARKS) / 4] = found?.selected.marks ?? 0;
+    ints[(lines + layout.LINES_BLOCKS) / 4] = blocks;
+    ints[(lines + layout.LINES_FIRST_BLOCK) / 4] = group.firstBlock;
+    ints[(lines + layout.LINES_HEADERS) / 4] = textsAt;
+    ints[(lines + layout.LINES_HEADER_STARTS) / 4] = startsAt;
+    ints[(lines + layout.LINES_IS_ALL) / 4] = this.#selection.includeAllBlocks ? 1 : 0;
+    ints[(lines + layout.LINES_ALWAYS) / 4] = this.#alwaysLast;
+    ints[(this.#state + layout.STATE_BLOCK) / 4] = from;
     if (found === undefined) return [0, 0, 0];
     const { columns } = found;
     return [columns.made('keyStarts').at, columns.stored('txKeys').at, this.#open.keyTable];
@@ -265,11 +310,11 @@ export class SegmentRun {
   /** Returns the block that the kernel stands before, or in. */
   #readState(): number {
     const { ints } = this.#kernel;
-    const at = this.#state / 4;
-    this.isAtLineEnd = ints[at + 1] === 0;
-    this.report.linesWritten = ints[at + 6] as number;
-    if (this.report.linesWritten > 0) this.lastLineBlock = ints[at + 7] as number;
-    return ints[at] as number;
+    const read = (offset: number) => ints[(this.#state + offset) / 4] as number;
+    this.isAtLineEnd = read(layout.STATE_IS_IN_LINE) === 0;
+    this.report.linesWritten = read(layout.STATE_LINE_COUNT);
+    if (this.report.linesWritten > 0) this.lastLineBlock = read(layout.STATE_LAST_LINE);
+    return read(layout.STATE_BLOCK);
   }
 
   #headerOf(block: number): Uint8Array {

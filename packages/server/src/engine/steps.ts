@@ -1,38 +1,39 @@
 /**
- * How each field is written: the kernel's step for it, and the columns the step reads. The numbers of the codes are those
- * of `kernels/assembly/shared/write.ts`, which also says what the operands of a step mean.
+ * How each field is written: the step of the kernel, and the columns that the step reads. `kernels/assembly/shared/write.ts` says
+ * what the operands of each step mean.
  */
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { FieldName, RecordKind } from '@sluice/protocol/field-table';
+import * as layout from '../kernels/layout/writing.ts';
 import type { ColumnName } from '../segment/columns.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { MadeColumn } from './make-column.ts';
 
 const CODE = {
-  uint: 0,
-  ulong: 1,
-  long: 2,
-  key: 3,
-  keyOrNull: 4,
-  keys: 5,
-  staticKeys: 6,
-  text: 7,
-  codedText: 8,
-  hex: 9,
-  rawText: 10,
-  flag: 11,
-  committed: 12,
-  version: 13,
-  signatures: 14,
-  lookups: 15,
-  loaded: 16,
-  payer: 17,
-  logKind: 18,
-  uintOrNull: 19,
-  keyId: 20,
-  transactionUint: 21,
-  instructionText: 22,
-  data: 23,
+  uint: layout.STEP_UINT,
+  ulong: layout.STEP_ULONG,
+  long: layout.STEP_LONG,
+  key: layout.STEP_KEY,
+  keyOrNull: layout.STEP_KEY_OR_NULL,
+  keys: layout.STEP_KEYS,
+  staticKeys: layout.STEP_STATIC_KEYS,
+  text: layout.STEP_TEXT,
+  codedText: layout.STEP_CODED_TEXT,
+  hex: layout.STEP_HEX,
+  rawText: layout.STEP_RAW_TEXT,
+  flag: layout.STEP_FLAG,
+  committed: layout.STEP_COMMITTED,
+  version: layout.STEP_VERSION,
+  signatures: layout.STEP_SIGNATURES,
+  lookups: layout.STEP_LOOKUPS,
+  loaded: layout.STEP_LOADED,
+  payer: layout.STEP_PAYER,
+  logKind: layout.STEP_LOG_KIND,
+  uintOrNull: layout.STEP_UINT_OR_NULL,
+  keyId: layout.STEP_KEY_ID,
+  transactionUint: layout.STEP_TRANSACTION_UINT,
+  instructionText: layout.STEP_INSTRUCTION_TEXT,
+  data: layout.STEP_DATA,
 } as const;
 
 export interface StepOperands {

@@ -35,7 +35,6 @@ beforeAll(async () => {
   writeFileSync(join(folder, segment.id), buildSegment(blocks));
   dataset.segmentPath = ({ id }) => join(folder, id);
   const evaluator = new EngineEvaluator({
-    dataset,
     pool,
     segments: new DatasetSegments({ dataset, pool }),
   });

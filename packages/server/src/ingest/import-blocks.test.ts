@@ -11,12 +11,12 @@ import { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import { mergeInProcess } from '../dataset/testing/merge-in-process.ts';
 import { buildSegment } from '../segment/build-segment.ts';
 import { createSimulatedLedger } from '../simulator/start-simulated-node.ts';
-import { normalizeBlock } from '../source/normalize-block.ts';
-import { readBlockLines } from '../source/read-block-lines.ts';
+import { readBlockLines } from '../source/files/read-block-lines.ts';
+import { normalizeBlock } from '../source/normalize/normalize-block.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
-import type { PrepareBlock } from './block-loader.ts';
+import type { PrepareBlock } from './follow/block-loader.ts';
 import { importBlocks } from './import-blocks.ts';
-import { prepareBlock, prepareDraft } from './prepared-block.ts';
+import { prepareBlock, prepareDraft } from './prepare/prepared-block.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -1,10 +1,10 @@
 /**
- * Finalized blocks in bulk, from files, straight into segments.
+ * Imports finalized blocks from files directly into segments.
  *
- *   lines ─► stored already? ─► prepared, several at once ─► linked ─► merged, block by block ─► a segment that is full is
- *            passed over        (threads)                             (a thread)              durable, then visible
+ *   lines ─► skip stored blocks ─► prepare in parallel ─► link ─► merge into a segment ─► full: durable, then visible
+ *                                  (worker threads)               (worker thread)
  *
- * Safe to interrupt: what was committed stays, and running it again passes over what is there.
+ * An import can be interrupted at any time: committed segments stay, and the next run skips their blocks.
  */
 import { CodedError, isCodedError } from '../base/errors.ts';
 import { mapOrdered } from '../base/map-ordered.ts';
@@ -17,43 +17,44 @@ import { datasetLimits } from '../dataset/dataset-limits.ts';
 import type { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
-import { type BlockLine, lineExpected } from '../source/read-block-lines.ts';
-import type { PrepareBlock } from './block-loader.ts';
-import { linkHeader } from './chain-feeder.ts';
-import { buildDraft, type PreparedBlock } from './prepared-block.ts';
+import { type BlockLine, lineExpected } from '../source/files/read-block-lines.ts';
+import type { PrepareBlock } from './follow/block-loader.ts';
+import { linkHeader } from './follow/chain-feeder.ts';
+import { buildDraft, type PreparedBlock } from './prepare/prepared-block.ts';
 
 export interface ImportModules {
   readonly dataset: Dataset;
-  /** Gives drafts: they are merged at once. */
+  /** Returns drafts, because they are merged at once. */
   readonly prepare: PrepareBlock;
   readonly merger: SegmentMerger;
-  /** Called after each block that was taken or passed over, with the length of its JSON. */
+  /** Called after each imported or skipped block with the length of its JSON. */
   readonly onBlock?: (byteLength: number) => void;
-  /** Called when nobody reads the bytes of a line any more. */
+  /** Called when the bytes of a line are no longer used. */
   readonly onLineRead?: (bytes: Uint8Array) => void;
-  /** Called when nobody reads the bytes of a draft any more. */
+  /** Called when the bytes of a draft are no longer used. */
   readonly onDraftRead?: (bytes: Uint8Array) => void;
 }
 
 export interface ImportProgress {
   readonly importedCount: number;
-  /** Of blocks that were stored already. */
+  /** The number of blocks that were stored before. */
   readonly knownCount: number;
 }
 
 interface ReadBlock {
-  readonly place: Place;
-  /** Of the line's JSON. */
+  readonly position: LinePosition;
+  /** The length of the line's JSON. */
   readonly byteLength: number;
-  /** Undefined for a block that is stored already. */
+  /** Undefined for a block that is already stored. */
   readonly prepared: PreparedBlock | undefined;
 }
 
-type Place = Pick<BlockLine, 'path' | 'line'>;
+type LinePosition = Pick<BlockLine, 'path' | 'line'>;
 
-const underWayCountMax = 16;
+/** The number of blocks that are prepared at the same time. */
+const inProgressMax = 16;
 
-/** Imports until the lines end or the signal aborts. A line that does not link ends it, with what came before kept. */
+/** Imports until the lines end or the signal aborts. Throws if a block does not link; blocks before it stay imported. */
 export async function importBlocks(
   lines: AsyncIterable<BlockLine>,
   modules: ImportModules,
@@ -61,21 +62,21 @@ export async function importBlocks(
 ): Promise<ImportProgress> {
   const batch = new ImportBatch(modules);
   const read = async ({ path, line, slot, bytes }: BlockLine): Promise<ReadBlock> => {
-    const place = { path, line };
+    const position = { path, line };
     const byteLength = bytes.length;
     try {
       const isKnown = await isSurelyStored(modules.dataset, slot, bytes);
       const prepared = isKnown ? undefined : await modules.prepare(slot, bytes, 'node');
-      return { place, byteLength, prepared };
+      return { position, byteLength, prepared };
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      throw atPlace(place, error);
+      throw addPosition(position, error);
     } finally {
       modules.onLineRead?.(bytes);
     }
   };
   try {
-    for await (const block of mapOrdered(lines, () => underWayCountMax, read)) {
+    for await (const block of mapOrdered(lines, () => inProgressMax, read)) {
       if (signal.aborted) break;
       await batch.add(block);
       modules.onBlock?.(block.byteLength);
@@ -86,7 +87,10 @@ export async function importBlocks(
   return batch.progress;
 }
 
-/** Told by the block's hash in its JSON, as nodes write it. No means that it has to be read to be known. */
+/**
+ * Returns true if the JSON contains the hash of the stored block, in the notation of nodes. After false the block must be
+ * parsed to find out.
+ */
 async function isSurelyStored(dataset: Dataset, slot: Slot, bytes: Uint8Array): Promise<boolean> {
   const stored = await findStored(dataset, slot);
   if (stored?.number !== slot) return false;
@@ -94,18 +98,18 @@ async function isSurelyStored(dataset: Dataset, slot: Slot, bytes: Uint8Array): 
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(text, 0, 'latin1');
 }
 
-/** What the dataset holds at or after a slot that is not above its head. */
+/** Returns the stored block at or after a slot, if the slot is not above the head. */
 async function findStored(dataset: Dataset, slot: Slot): Promise<BlockRef | undefined> {
   const snapshot = dataset.snapshot();
   if (snapshot.head === null || slot > snapshot.head.number) return undefined;
   return findBlockAtOrAfter(snapshot, slot, (one) => dataset.readHeaders(one));
 }
 
-/** Linked blocks on their way into one segment. */
+/** Collects linked blocks for one segment. */
 class ImportBatch {
   readonly #modules: ImportModules;
   #headers: BlockHeader[] = [];
-  /** Those that cannot go into a segment yet. */
+  /** Blocks that cannot go into a segment yet. */
   #hot: NewBlock[] = [];
   #hotBytes = 0;
   #importedCount = 0;
@@ -119,32 +123,32 @@ class ImportBatch {
     return { importedCount: this.#importedCount, knownCount: this.#knownCount };
   }
 
-  async add({ place, prepared }: ReadBlock): Promise<void> {
+  async add({ position, prepared }: ReadBlock): Promise<void> {
     const { dataset } = this.#modules;
     if (prepared !== undefined && dataset.snapshot().start === null) {
       await dataset.commit([{ kind: 'create', anchor: anchorBelow(prepared.header) }]);
     }
-    if (prepared === undefined || (await this.#isKnown(prepared.header, place))) {
+    if (prepared === undefined || (await this.#isKnown(prepared.header, position))) {
       this.#knownCount++;
       return;
     }
     const header = linkHeader(this.#parent(), prepared.header);
-    if (isCodedError(header)) throw atPlace(place, header);
+    if (isCodedError(header)) throw addPosition(position, header);
     const isFull = await this.#append(header, prepared);
     this.#modules.onDraftRead?.(prepared.bytes);
     this.#importedCount++;
     if (isFull || this.#headers.length >= datasetLimits.sealBlockCount) await this.flush();
   }
 
-  /** Up to the head everything is settled: a block there is stored already, or does not belong into this dataset. */
-  async #isKnown({ number: slot, hash }: BlockHeader, place: Place): Promise<boolean> {
-    // Files that overlap bring a block again before it is stored.
+  /** Returns whether the block is stored. Throws if it is not above the head and not stored: it is not of this chain. */
+  async #isKnown({ number: slot, hash }: BlockHeader, position: LinePosition): Promise<boolean> {
+    // Overlapping files contain a block again before it is stored.
     if (this.#headers.some((own) => own.number === slot && own.hash === hash)) return true;
     const { start, head } = this.#modules.dataset.snapshot();
     if (head === null || slot > head.number) return false;
     const stored = await findStored(this.#modules.dataset, slot);
     if (stored?.hash === hash) return true;
-    const detail = { ...place, slot, hash, start, head: head.number };
+    const detail = { ...position, slot, hash, start, head: head.number };
     throw new CodedError('import-block-foreign', detail);
   }
 
@@ -152,12 +156,12 @@ class ImportBatch {
     return this.#headers.at(-1) ?? headLinkPoint(this.#modules.dataset.snapshot());
   }
 
-  /** Tells whether what was collected should be stored before more is added. */
+  /** Returns whether the collected blocks should be stored before more are added. */
   async #append(header: BlockHeader, prepared: PreparedBlock): Promise<boolean> {
     const { dataset, merger } = this.#modules;
     this.#headers.push(header);
     if (dataset.snapshot().hot.length > 0) {
-      // Above blocks that were followed live there is no room for a segment until those are sealed.
+      // A segment cannot be appended above hot blocks until those are sealed.
       const bytes = buildDraft(prepared.bytes, header);
       this.#hot.push({ header, bytes });
       this.#hotBytes += bytes.byteLength;
@@ -167,7 +171,7 @@ class ImportBatch {
       const { byteLength, isFull } = await merger.appendDraft(prepared.bytes, header);
       return isFull || byteLength >= datasetLimits.sealBytes;
     } catch (error) {
-      // The thread died, and what was collected with it.
+      // The worker thread died, and the collected blocks are lost.
       this.#headers = [];
       throw error;
     }
@@ -198,8 +202,9 @@ function anchorBelow({ number, parentSlot, parentHash }: BlockHeader): Anchor | 
   return number === 0 ? null : { number: parentSlot, hash: parentHash };
 }
 
-function atPlace({ path, line }: Place, cause: CodedError): CodedError {
-  // What stands after the block of a line was taken for a part of it.
+/** Returns the error with the file and line. */
+function addPosition({ path, line }: LinePosition, cause: CodedError): CodedError {
+  // Text after the block of a line is parsed as a part of the block.
   const hint = cause.code === 'block-not-json' ? { expected: `${lineExpected}, no other key` } : {};
   return new CodedError(cause.code, { path, line, ...cause.detail, ...hint }, { cause });
 }

@@ -1,6 +1,6 @@
-import type { NormalizeCounts } from '../source/normalize-counts.ts';
+import type { NormalizeCounts } from '../source/normalize/normalize-counts.ts';
 
-/** What ingestion met since the start, for metrics and `/status`. */
+/** Counts what ingestion has stored and rejected since the start, for metrics and `/status`. */
 export class IngestCounters {
   readonly #totals = new Map<string, number>();
 

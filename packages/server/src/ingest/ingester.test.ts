@@ -111,7 +111,7 @@ describe('following one node', () => {
     const { following, node } = world;
     await untilAlarm(following, 'source-start-missing');
     const [alarm] = following.dataset.status().alarms;
-    expect(alarm?.message).toMatch(/has come to slot 2\d\d only: /);
+    expect(alarm?.message).toMatch(/has only reached slot 2\d\d: /);
     await world.produce(60);
     await following.until('the head is reached', isCaughtUp(node));
     expect(following.dataset.snapshot().start).toBeGreaterThan(280);

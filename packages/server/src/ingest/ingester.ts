@@ -1,9 +1,10 @@
 /**
- * Feeds one dataset from its sources until it is told to stop. Nothing that a source says or fails to say ends it.
+ * Fills one dataset from its sources until the signal aborts. No fault of a source ends it.
  *
- *   genesis agreed ─► start chosen ─► each source followed on its own  ─► the dataset
- *                                     finality once a second
- *                                     sealing and retention beside it, history downwards if it is wanted
+ *   agree on genesis ─► choose the start ─► in parallel: follow each source
+ *                                                        track finality, about once a second
+ *                                                        seal blocks and apply the retention policy
+ *                                                        backfill, if configured
  */
 import { setMaxListeners } from 'node:events';
 import { assert } from '../base/assert.ts';
@@ -12,61 +13,58 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { Retention } from '../dataset/retention.ts';
 import type { Slot } from '../ledger/primitives.ts';
+import type { SourceModules, SourceOptions } from '../source/open-source.ts';
 import type { SourceStatus } from '../source/source-health.ts';
-import { type BackfillProgress, BackfillTask } from './backfill-task.ts';
-import { BlockLoader, type PrepareBlock } from './block-loader.ts';
-import { ChainFeeder } from './chain-feeder.ts';
-import { chooseStart, type StartPoint } from './choose-start.ts';
-import { FinalityTracker } from './finality-tracker.ts';
-import {
-  FollowedSource,
-  type FollowedSourceModules,
-  type FollowedSourceOptions,
-} from './followed-source.ts';
-import { agreeOnGenesis, checkIdentity } from './genesis.ts';
+import { type BackfillProgress, BackfillTask } from './backfill/backfill-task.ts';
+import { BlockLoader, type PrepareBlock } from './follow/block-loader.ts';
+import { ChainFeeder } from './follow/chain-feeder.ts';
+import { chooseStart, type StartPoint } from './follow/choose-start.ts';
+import { FinalityTracker } from './follow/finality-tracker.ts';
+import { FollowedSource } from './follow/followed-source.ts';
+import { agreeOnGenesis, checkIdentity } from './follow/genesis.ts';
+import { headSlot } from './follow/own-blocks.ts';
+import { SourceFollower } from './follow/source-follower.ts';
+import { TipAgreement } from './follow/tip-agreement.ts';
 import { IngestCounters } from './ingest-counters.ts';
-import { headSlot } from './own-blocks.ts';
-import { SourceFollower } from './source-follower.ts';
-import { TipAgreement } from './tip-agreement.ts';
 
 export interface IngesterOptions {
-  readonly sources: readonly FollowedSourceOptions[];
-  /** Counts when the dataset is new. */
+  readonly sources: readonly SourceOptions[];
+  /** Applies only to a new dataset. */
   readonly start: StartPoint;
-  /** How much of the past is kept; all of it by default. */
+  /** All history by default. */
   readonly retention?: Retention;
-  /** History is brought down to this slot beside following; with all of the past kept. */
+  /** History is loaded down to this slot while the sources are followed. Requires that all history is kept. */
   readonly backfillTo?: Slot | undefined;
-  /** So many sources must show a block that is not final yet before it is stored; 1 by default. */
+  /** The number of sources that must have a block before it is stored, unless it is final; 1 by default. */
   readonly agreement?: number;
 }
 
-export interface IngesterModules extends FollowedSourceModules {
+export interface IngesterModules extends SourceModules {
   readonly dataset: Dataset;
   readonly prepare: PrepareBlock;
-  /** The same for history, where that must not hold up the head. */
+  /** Prepares history separately, so that it does not delay the head. */
   readonly prepareHistory?: PrepareBlock;
-  /** The history that was wanted is there. */
+  /** Called when the backfill is complete. */
   readonly onBackfilled?: (progress: BackfillProgress) => void;
 }
 
 export interface IngestStatus {
   readonly sources: readonly SourceStatus[];
   readonly counters: Readonly<Record<string, number>>;
-  /** For how long blocks have been offered and none was added. */
+  /** How long sources have reported new blocks while none was stored. */
   readonly stallMs: number;
-  /** How many slots the furthest source is ahead; null before one has said how far it is. */
+  /** The distance to the newest slot that a source reported; null before the first report. */
   readonly behindSlots: number | null;
-  /** Null where no history is wanted, or all of it is there. */
+  /** Null without a backfill, or when it is complete. */
   readonly backfill: BackfillProgress | null;
 }
 
-/** Without notifications. */
+/** The poll interval without notifications. */
 const pollMs = 100;
-/** With notifications, a poll without one only guards against a socket that stays open and says nothing. */
+/** The poll interval with notifications, in case the socket stays open without sending any. */
 const pollQuietMs = 400;
-/** History may take long; the head must not wait behind it for connections and threads. */
-const historyUnderWayCountMax = 4;
+/** The limit of parallel history blocks, so that the head does not wait for connections and threads. */
+const historyInProgressMax = 4;
 const retryStartMs = 500;
 const watchEveryMs = 1_000;
 const stallAlarmMs = 30_000;
@@ -100,11 +98,11 @@ export class Ingester {
     };
   }
 
-  /** Resolves after the signal aborted and everything it started has ended. */
+  /** Resolves after the signal has aborted and all tasks have ended. */
   async run(signal: AbortSignal): Promise<void> {
-    // Every call under way listens for the end; how many there are is bounded elsewhere.
+    // Every open request listens to the signal. Their number is limited elsewhere.
     setMaxListeners(0, signal);
-    const watching = this.#sources.map(({ watcher }) => watcher.run(signal));
+    const watching = this.#sources.map(({ notices }) => notices.run(signal));
     const guarding = this.#watch(signal);
     try {
       await agreeOnGenesis(this.#sources, this.#modules, signal);
@@ -123,11 +121,11 @@ export class Ingester {
       await Promise.all([...following, finality.run(signal), maintaining, backfilling]);
     } catch (error) {
       if (!signal.aborted) throw error;
-      // Closing the dataset or the threads under a commit is how a stop looks from in here.
+      // A commit fails with a coded error if the dataset or its threads are closed during a stop.
       if (!isCodedError(error)) throw error;
     } finally {
       await Promise.all([...watching, guarding]);
-      await Promise.all(this.#sources.map(({ node }) => node.close()));
+      await Promise.all(this.#sources.map(({ remote }) => remote.close()));
     }
   }
 
@@ -135,9 +133,9 @@ export class Ingester {
     const { backfillTo, retention } = this.#options;
     if (backfillTo === undefined) return undefined;
     const isAllKept = retention === undefined || retention.kind === 'all';
-    assert(isAllKept, 'history is not fetched for retention to let it go');
+    assert(isAllKept, 'a backfill requires that all history is kept');
     const { dataset, clock, prepare, prepareHistory, onBackfilled } = this.#modules;
-    const loader = new BlockLoader(prepareHistory ?? prepare, historyUnderWayCountMax);
+    const loader = new BlockLoader(prepareHistory ?? prepare, historyInProgressMax);
     const sources = () => this.#usable();
     return new BackfillTask(backfillTo, { dataset, clock, loader, sources, onDone: onBackfilled });
   }
@@ -148,7 +146,7 @@ export class Ingester {
     );
   }
 
-  /** Makes the chain's first commit, which says where it begins. */
+  /** Makes the first commit of a new chain, which sets its start. */
   async #begin(signal: AbortSignal): Promise<void> {
     const { dataset, clock } = this.#modules;
     while (!signal.aborted && dataset.snapshot().start === null) {
@@ -163,7 +161,7 @@ export class Ingester {
         const text =
           choice.kind === 'pruned'
             ? `${source.name} begins at slot ${choice.firstAvailable}: start with --from earliest or --from ${choice.firstAvailable} (the same as from: in a configuration), or add a source that has earlier blocks`
-            : `${source.name} has come to slot ${choice.finalized} only: wait, or start with --from latest`;
+            : `${source.name} has only reached slot ${choice.finalized}: wait, or start with --from latest`;
         dataset.alarms.raise('source-start-missing', text);
       }
       await clock.sleep(retryStartMs, signal);
@@ -199,24 +197,24 @@ export class Ingester {
       await source.health.ready(signal);
       if (signal.aborted) return;
       if (!source.isGenesisChecked) await agreeOnGenesis([source], this.#modules, signal);
-      const askedMs = clock.nowMs();
+      const requestedMs = clock.nowMs();
       const progressed = source.isGenesisChecked && (await follower.step(signal));
-      if (progressed) source.learn(headSlot(this.#feeder.pending), askedMs);
+      if (progressed) source.learn(headSlot(this.#feeder.pending), requestedMs);
       else await this.#pause(source, signal);
     }
   }
 
-  async #pause({ watcher, health, due }: FollowedSource, signal: AbortSignal): Promise<void> {
+  async #pause({ notices, health, due }: FollowedSource, signal: AbortSignal): Promise<void> {
     const head = headSlot(this.#feeder.pending);
-    if (!watcher.isLive) return this.#modules.clock.sleep(pollMs, signal);
-    if (watcher.highest > head) {
-      const pauseMs = due.pauseMs(watcher.announcedAbove(head));
+    if (!notices.isLive) return this.#modules.clock.sleep(pollMs, signal);
+    if (notices.highest > head) {
+      const pauseMs = due.pauseMs(notices.announcedAbove(head));
       return this.#modules.clock.sleep(pauseMs, signal);
     }
-    if (health.isReady) await watcher.above(head, pollQuietMs, signal);
+    if (health.isReady) await notices.above(head, pollQuietMs, signal);
   }
 
-  /** The source that delivers content: the last one that did, as long as it can. */
+  /** Returns the source that delivers blocks. It changes only if the current one cannot deliver. */
   #leaderNow(): FollowedSource | undefined {
     const canLead = ({ health, isGenesisChecked }: FollowedSource) =>
       health.isReady && isGenesisChecked;
@@ -226,15 +224,15 @@ export class Ingester {
     return this.#leader;
   }
 
-  /** Alarms for what does not happen. */
+  /** Raises alarms if no source answers or no block is stored for long. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock, dataset } = this.#modules;
     let healthyMs = clock.nowMs();
     while (!signal.aborted) {
       await clock.sleep(watchEveryMs, signal);
-      // While the disk takes nothing the sources are not asked, so that their silence says nothing of them.
-      const isAsked = dataset.status().storage.kind === 'open';
-      if (!isAsked) healthyMs = clock.nowMs();
+      // Sources are not asked while the disk fails, so their silence means nothing then.
+      const isFollowing = dataset.status().storage.kind === 'open';
+      if (!isFollowing) healthyMs = clock.nowMs();
       else if (this.#sources.some(({ health }) => health.isHealthy)) {
         healthyMs = clock.nowMs();
         dataset.alarms.clear('sources-down');
@@ -244,7 +242,7 @@ export class Ingester {
       if (this.#stallMs() >= stallAlarmMs) {
         dataset.alarms.raise(
           'ingest-stalled',
-          `blocks up to slot ${this.#offeredSlot()} are offered and none was added for 30 s`,
+          `sources report blocks up to slot ${this.#offeredSlot()}, but none was stored for 30 s`,
         );
       }
     }

@@ -1,9 +1,9 @@
 /**
- * The branded primitives of the ledger. Only the functions in this file create them: `parse…` for values from outside, which
- * may be anything, and `to…` for values that our own code computed, where anything invalid is a bug.
+ * The branded primitives of the ledger. Only the functions in this file create them: `parse…` and `is…` check values from outside,
+ * which may be anything; `to…` takes values that our own code computed, where anything invalid is a bug.
  */
 import { assert } from '../base/assert.ts';
-import { isBase58Of32 } from '../base/base58.ts';
+import { encodeBase58, isBase58Of32, isBase58Of64 } from '../base/base58.ts';
 import type { Brand } from '../base/brand.ts';
 
 /** A slot number: a non-negative safe integer. */
@@ -35,4 +35,34 @@ export function toBlockHash(text: string): BlockHash {
   const hash = parseBlockHash(text);
   assert(hash !== undefined, 'a block hash is base58 of 32 bytes');
   return hash;
+}
+
+export function isAddress(value: unknown): value is Address {
+  return typeof value === 'string' && isBase58Of32(value);
+}
+
+/** Checks a whole list without copying it. */
+export function areAddresses(list: readonly unknown[]): list is readonly Address[] {
+  for (let i = 0; i < list.length; i++) if (!isAddress(list[i])) return false;
+  return true;
+}
+
+export function isSignature(value: unknown): value is Signature {
+  return typeof value === 'string' && isBase58Of64(value);
+}
+
+/** Checks a whole list without copying it. */
+export function areSignatures(list: readonly unknown[]): list is readonly Signature[] {
+  for (let i = 0; i < list.length; i++) if (!isSignature(list[i])) return false;
+  return true;
+}
+
+export function toAddress(bytes: Uint8Array): Address {
+  assert(bytes.length === 32, 'an address has 32 bytes');
+  return encodeBase58(bytes) as Address;
+}
+
+export function toSignature(bytes: Uint8Array): Signature {
+  assert(bytes.length === 64, 'a signature has 64 bytes');
+  return encodeBase58(bytes) as Signature;
 }

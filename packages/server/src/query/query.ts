@@ -45,13 +45,6 @@ export interface Item<A extends RecordArray> {
   readonly relations: { readonly [Name in keyof (typeof ITEMS)[A]['relations']]: boolean };
 }
 
-export type TransactionItem = Item<'transactions'>;
-export type InstructionItem = Item<'instructions'>;
-export type LogItem = Item<'logs'>;
-export type BalanceItem = Item<'balances'>;
-export type TokenBalanceItem = Item<'tokenBalances'>;
-export type RewardItem = Item<'rewards'>;
-
 export type Items = { readonly [A in RecordArray]: readonly Item<A>[] };
 
 /** The fields to write, in wire order. The list of the header always begins with `number`. */

@@ -1,6 +1,7 @@
 import { assert } from '../base/assert.ts';
 import { base58Decoder } from '../kernels/base58-decoder.ts';
 import type { Block, Instruction, Log, TokenBalance, Transaction } from '../ledger/block.ts';
+import { LOG_KIND_CODES } from './columns.ts';
 import type { DictionaryBuilder } from './dictionary.ts';
 import type { GroupRows } from './row-buffer.ts';
 import type { TakenTransactions } from './taken-transactions.ts';
@@ -9,7 +10,6 @@ import { TransactionKeys } from './transaction-keys.ts';
 import { zigzag } from './zigzag.ts';
 
 const signatureBytes = 64;
-const logKinds = { log: 0, data: 1, other: 2 } as const;
 
 /** Cursors into a block's records while its transactions are taken in turn. */
 interface Cursors {
@@ -165,7 +165,7 @@ export class BlockAppender {
       indexBefore = next.logIndex;
       rows.logInstruction.push(row);
       rows.logProgram.push(this.#position(next.programId));
-      rows.logKind.push(logKinds[next.kind]);
+      rows.logKind.push(LOG_KIND_CODES[next.kind]);
       rows.logLength.push(rows.logText.appendText(escapeText(next.message)));
       next = block.logs[++cursors.log];
     }

@@ -9,6 +9,9 @@
  * and every column that names an address holds a position in that list. So an address costs one byte per mention, and
  * the key lists alone are the source of the inverted index.
  */
+import * as layout from '../kernels/layout/columns.ts';
+import type { LogKind } from '../ledger/block.ts';
+
 export type ColumnType = 'int' | 'long' | 'bytes';
 
 /** What the rows of a column are. A page knows how many rows of each domain its transactions have. */
@@ -52,9 +55,21 @@ export type Section = (typeof SECTIONS)[number];
 
 export const pagedSectionCount = SECTIONS.indexOf('rewards');
 
-/** How a column's values are coded in a page; the numbers of `kernels/assembly/shared/pages.ts`. */
-export const CODING = { int: 0, long: 1, bytes: 2, delta: 3, keys: 4 } as const;
+/** How the values of a column are coded in a page. */
+export const CODING = {
+  int: layout.CODING_INT,
+  long: layout.CODING_LONG,
+  bytes: layout.CODING_BYTES,
+  delta: layout.CODING_DELTA,
+  keys: layout.CODING_KEYS,
+} as const;
 export type Coding = keyof typeof CODING;
+
+/** The values of the column `logKind`. */
+export const LOG_KIND_CODES = { log: 0, data: 1, other: 2 } as const satisfies Record<
+  LogKind,
+  number
+>;
 
 interface ColumnShape {
   readonly type: ColumnType;
@@ -79,81 +94,91 @@ const bytes = <Id extends number>(id: Id, section: Section, domain: Domain, unit
 /** Of each section in the order in which they are coded: a column that counts comes before what it counts. */
 export const COLUMNS = {
   // Transactions, a row each.
-  txIndex: { ...int(0, 'transactions', 'transaction'), coding: 'delta' },
-  txVersion: int(1, 'transactions', 'transaction'), // plus one: legacy is 0
-  txRequiredSignatures: int(2, 'transactions', 'transaction'),
-  txReadonlySigned: int(3, 'transactions', 'transaction'),
-  txReadonlyUnsigned: int(4, 'transactions', 'transaction'),
-  txStaticCount: int(5, 'transactions', 'transaction', 'key'),
-  txWritableCount: int(6, 'transactions', 'transaction', 'key'),
-  txReadonlyCount: int(7, 'transactions', 'transaction', 'key'),
-  txOtherCount: int(8, 'transactions', 'transaction', 'key'),
-  txKeys: { ...int(9, 'keys', 'key'), coding: 'keys' }, // dictionary ids
-  txBlockhash: int(10, 'transactions', 'transaction'), // position
-  txSignatureCount: int(11, 'transactions', 'transaction', 'signature'),
-  txSignatures: bytes(12, 'signatures', 'signature', 64),
-  txErr: int(13, 'transactions', 'transaction'), // text code
-  txFee: long(14, 'transactions', 'transaction'),
-  txFeeNull: int(15, 'transactions', 'transaction'),
-  txUnits: long(16, 'transactions', 'transaction'),
-  txUnitsNull: int(17, 'transactions', 'transaction'),
-  txDropped: int(18, 'transactions', 'transaction'),
-  txLookupCount: int(19, 'transactions', 'transaction', 'lookup'),
-  txInstructionCount: int(20, 'transactions', 'transaction', 'instruction'),
-  txLogCount: int(21, 'transactions', 'transaction', 'log'),
-  txBalanceCount: int(22, 'transactions', 'transaction', 'balance'),
-  txTokenBalanceCount: int(23, 'transactions', 'transaction', 'tokenBalance'),
+  txIndex: { ...int(layout.TX_INDEX, 'transactions', 'transaction'), coding: 'delta' },
+  txVersion: int(layout.TX_VERSION, 'transactions', 'transaction'), // plus one: legacy is 0
+  txRequiredSignatures: int(layout.TX_REQUIRED_SIGNATURES, 'transactions', 'transaction'),
+  txReadonlySigned: int(layout.TX_READONLY_SIGNED, 'transactions', 'transaction'),
+  txReadonlyUnsigned: int(layout.TX_READONLY_UNSIGNED, 'transactions', 'transaction'),
+  txStaticCount: int(layout.TX_STATIC_COUNT, 'transactions', 'transaction', 'key'),
+  txWritableCount: int(layout.TX_WRITABLE_COUNT, 'transactions', 'transaction', 'key'),
+  txReadonlyCount: int(layout.TX_READONLY_COUNT, 'transactions', 'transaction', 'key'),
+  txOtherCount: int(layout.TX_OTHER_COUNT, 'transactions', 'transaction', 'key'),
+  txKeys: { ...int(layout.TX_KEYS, 'keys', 'key'), coding: 'keys' }, // dictionary ids
+  txBlockhash: int(layout.TX_BLOCKHASH, 'transactions', 'transaction'), // position
+  txSignatureCount: int(layout.TX_SIGNATURE_COUNT, 'transactions', 'transaction', 'signature'),
+  txSignatures: bytes(layout.TX_SIGNATURES, 'signatures', 'signature', 64),
+  txErr: int(layout.TX_ERR, 'transactions', 'transaction'), // text code
+  txFee: long(layout.TX_FEE, 'transactions', 'transaction'),
+  txFeeNull: int(layout.TX_FEE_NULL, 'transactions', 'transaction'),
+  txUnits: long(layout.TX_UNITS, 'transactions', 'transaction'),
+  txUnitsNull: int(layout.TX_UNITS_NULL, 'transactions', 'transaction'),
+  txDropped: int(layout.TX_DROPPED, 'transactions', 'transaction'),
+  txLookupCount: int(layout.TX_LOOKUP_COUNT, 'transactions', 'transaction', 'lookup'),
+  txInstructionCount: int(
+    layout.TX_INSTRUCTION_COUNT,
+    'transactions',
+    'transaction',
+    'instruction',
+  ),
+  txLogCount: int(layout.TX_LOG_COUNT, 'transactions', 'transaction', 'log'),
+  txBalanceCount: int(layout.TX_BALANCE_COUNT, 'transactions', 'transaction', 'balance'),
+  txTokenBalanceCount: int(
+    layout.TX_TOKEN_BALANCE_COUNT,
+    'transactions',
+    'transaction',
+    'tokenBalance',
+  ),
   // Address table lookups of transactions.
-  lookupKey: int(24, 'transactions', 'lookup'), // position
-  lookupReadonlyCount: int(25, 'transactions', 'lookup', 'lookupIndex'),
-  lookupWritableCount: int(26, 'transactions', 'lookup', 'lookupIndex'),
-  lookupIndexes: int(27, 'transactions', 'lookupIndex'), // readonly first
+  lookupKey: int(layout.LOOKUP_KEY, 'transactions', 'lookup'), // position
+  lookupReadonlyCount: int(layout.LOOKUP_READONLY_COUNT, 'transactions', 'lookup', 'lookupIndex'),
+  lookupWritableCount: int(layout.LOOKUP_WRITABLE_COUNT, 'transactions', 'lookup', 'lookupIndex'),
+  lookupIndexes: int(layout.LOOKUP_INDEXES, 'transactions', 'lookupIndex'), // readonly first
   // Instructions.
-  insDepth: int(28, 'instructions', 'instruction'),
-  insOdd: int(29, 'instructions', 'instruction', 'oddStep'), // 0, or the length of an address that does not follow from the depths before it
-  insOddSteps: int(30, 'instructions', 'oddStep'), // those addresses in full
-  insProgram: int(31, 'instructions', 'instruction'), // position
-  insAccountCount: int(32, 'instructions', 'instruction', 'account'),
-  insAccounts: int(33, 'instructions', 'account'), // positions
-  insDataLength: int(34, 'data', 'instruction', 'dataByte'),
-  insData: bytes(35, 'data', 'dataByte'),
-  insError: int(36, 'instructions', 'instruction'), // text code
-  insUnits: long(37, 'instructions', 'instruction'),
-  insUnitsNull: int(38, 'instructions', 'instruction'),
-  insFlags: int(39, 'instructions', 'instruction'), // bits 0-1: committed (0 no, 1 yes, 2 unknown), bit 2: dropped logs
+  insDepth: int(layout.INS_DEPTH, 'instructions', 'instruction'),
+  insOdd: int(layout.INS_ODD, 'instructions', 'instruction', 'oddStep'), // 0, or the length of an address that does not follow from the depths before it
+  insOddSteps: int(layout.INS_ODD_STEPS, 'instructions', 'oddStep'), // those addresses in full
+  insProgram: int(layout.INS_PROGRAM, 'instructions', 'instruction'), // position
+  insAccountCount: int(layout.INS_ACCOUNT_COUNT, 'instructions', 'instruction', 'account'),
+  insAccounts: int(layout.INS_ACCOUNTS, 'instructions', 'account'), // positions
+  insDataLength: int(layout.INS_DATA_LENGTH, 'data', 'instruction', 'dataByte'),
+  insData: bytes(layout.INS_DATA, 'data', 'dataByte'),
+  insError: int(layout.INS_ERROR, 'instructions', 'instruction'), // text code
+  insUnits: long(layout.INS_UNITS, 'instructions', 'instruction'),
+  insUnitsNull: int(layout.INS_UNITS_NULL, 'instructions', 'instruction'),
+  insFlags: int(layout.INS_FLAGS, 'instructions', 'instruction'), // bits 0-1: committed (0 no, 1 yes, 2 unknown), bit 2: dropped logs
   // Logs.
-  logIndex: int(40, 'logs', 'log'), // distance from the previous log of the transaction
-  logInstruction: int(41, 'logs', 'log'), // row among the transaction's instructions
-  logProgram: int(42, 'logs', 'log'), // position
-  logKind: int(43, 'logs', 'log'), // 0 log, 1 data, 2 other
-  logLength: int(44, 'logs', 'log', 'logByte'),
-  logText: bytes(45, 'logs', 'logByte'), // escaped as in the answer, without quotes
+  logIndex: int(layout.LOG_INDEX, 'logs', 'log'), // distance from the previous log of the transaction
+  logInstruction: int(layout.LOG_INSTRUCTION, 'logs', 'log'), // row among the transaction's instructions
+  logProgram: int(layout.LOG_PROGRAM, 'logs', 'log'), // position
+  logKind: int(layout.LOG_KIND, 'logs', 'log'), // 0 log, 1 data, 2 other
+  logLength: int(layout.LOG_LENGTH, 'logs', 'log', 'logByte'),
+  logText: bytes(layout.LOG_TEXT, 'logs', 'logByte'), // escaped as in the answer, without quotes
   // Balances.
-  balAccount: int(46, 'balances', 'balance'), // position
-  balPre: long(47, 'balances', 'balance'),
-  balChange: long(48, 'balances', 'balance'), // zigzag of post - pre, modulo 2^64
+  balAccount: int(layout.BAL_ACCOUNT, 'balances', 'balance'), // position
+  balPre: long(layout.BAL_PRE, 'balances', 'balance'),
+  balChange: long(layout.BAL_CHANGE, 'balances', 'balance'), // zigzag of post - pre, modulo 2^64
   // Token balances; 0 is null, on the post side 1 is "as before".
-  tokAccount: int(49, 'tokenBalances', 'tokenBalance'), // position
-  tokPreMint: int(50, 'tokenBalances', 'tokenBalance'),
-  tokPostMint: int(51, 'tokenBalances', 'tokenBalance'),
-  tokPreDecimals: int(52, 'tokenBalances', 'tokenBalance'),
-  tokPostDecimals: int(53, 'tokenBalances', 'tokenBalance'),
-  tokPreProgram: int(54, 'tokenBalances', 'tokenBalance'),
-  tokPostProgram: int(55, 'tokenBalances', 'tokenBalance'),
-  tokPreOwner: int(56, 'tokenBalances', 'tokenBalance'),
-  tokPostOwner: int(57, 'tokenBalances', 'tokenBalance'),
-  tokAmountNull: int(58, 'tokenBalances', 'tokenBalance'), // bit 0: pre, bit 1: post
-  tokPreAmount: long(59, 'tokenBalances', 'tokenBalance'),
-  tokChange: long(60, 'tokenBalances', 'tokenBalance'),
+  tokAccount: int(layout.TOK_ACCOUNT, 'tokenBalances', 'tokenBalance'), // position
+  tokPreMint: int(layout.TOK_PRE_MINT, 'tokenBalances', 'tokenBalance'),
+  tokPostMint: int(layout.TOK_POST_MINT, 'tokenBalances', 'tokenBalance'),
+  tokPreDecimals: int(layout.TOK_PRE_DECIMALS, 'tokenBalances', 'tokenBalance'),
+  tokPostDecimals: int(layout.TOK_POST_DECIMALS, 'tokenBalances', 'tokenBalance'),
+  tokPreProgram: int(layout.TOK_PRE_PROGRAM, 'tokenBalances', 'tokenBalance'),
+  tokPostProgram: int(layout.TOK_POST_PROGRAM, 'tokenBalances', 'tokenBalance'),
+  tokPreOwner: int(layout.TOK_PRE_OWNER, 'tokenBalances', 'tokenBalance'),
+  tokPostOwner: int(layout.TOK_POST_OWNER, 'tokenBalances', 'tokenBalance'),
+  tokAmountNull: int(layout.TOK_AMOUNT_NULL, 'tokenBalances', 'tokenBalance'), // bit 0: pre, bit 1: post
+  tokPreAmount: long(layout.TOK_PRE_AMOUNT, 'tokenBalances', 'tokenBalance'),
+  tokChange: long(layout.TOK_CHANGE, 'tokenBalances', 'tokenBalance'),
   // Rewards.
-  rewKey: int(61, 'rewards', 'reward'), // dictionary id
-  rewLamports: long(62, 'rewards', 'reward'), // zigzag
-  rewPostBalance: long(63, 'rewards', 'reward'),
-  rewType: int(64, 'rewards', 'reward'), // text code
-  rewCommission: int(65, 'rewards', 'reward'), // plus one; 0 is null
+  rewKey: int(layout.REW_KEY, 'rewards', 'reward'), // dictionary id
+  rewLamports: long(layout.REW_LAMPORTS, 'rewards', 'reward'), // zigzag
+  rewPostBalance: long(layout.REW_POST_BALANCE, 'rewards', 'reward'),
+  rewType: int(layout.REW_TYPE, 'rewards', 'reward'), // text code
+  rewCommission: int(layout.REW_COMMISSION, 'rewards', 'reward'), // plus one; 0 is null
   // Texts that repeat: errors and reward types, as the JSON of the answer (`null` included).
-  textLength: int(66, 'texts', 'text', 'textByte'),
-  textBytes: bytes(67, 'texts', 'textByte'),
+  textLength: int(layout.TEXT_LENGTH, 'texts', 'text', 'textByte'),
+  textBytes: bytes(layout.TEXT_BYTES, 'texts', 'textByte'),
 } as const satisfies Record<string, ColumnShape>;
 
 export type ColumnName = keyof typeof COLUMNS;

@@ -9,14 +9,16 @@ import type {
   TokenBalance,
   Transaction,
 } from '../ledger/block.ts';
-import type { Address, Signature } from '../ledger/primitives.ts';
+import { type Address, toAddress, toSignature } from '../ledger/primitives.ts';
 import type { BlockCounts } from './block-counts.ts';
+import { LOG_KIND_CODES } from './columns.ts';
 import { keyBytes } from './dictionary.ts';
 import type { Segment } from './open-segment.ts';
 import type { GroupRows } from './row-buffer.ts';
 import { unzigzag } from './zigzag.ts';
 
-const kinds: readonly LogKind[] = ['log', 'data', 'other'];
+/** The log kinds by their code. */
+const kinds = Object.keys(LOG_KIND_CODES) as readonly LogKind[];
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The blocks of a segment as objects: for tools, tests and the reference engine, not for queries. */
@@ -95,9 +97,8 @@ class GroupDecoder {
       numReadonlyUnsignedAccounts: this.#int('txReadonlyUnsigned'),
       numRequiredSignatures: this.#int('txRequiredSignatures'),
       recentBlockhash: this.#key('txBlockhash') as string,
-      signatures: this.#many(
-        this.#int('txSignatureCount'),
-        () => encodeBase58(this.#bytes('txSignatures', 64)) as Signature,
+      signatures: this.#many(this.#int('txSignatureCount'), () =>
+        toSignature(this.#bytes('txSignatures', 64)),
       ),
       err: this.#json('txErr'),
       fee: this.#int('txFeeNull') === 1 ? null : fee,
@@ -264,7 +265,7 @@ class GroupDecoder {
   #address(id: number): Address {
     this.#allKeys ??= this.#segment.readKeys(0, this.#segment.directory.addressCount);
     const at = id * keyBytes;
-    return encodeBase58(this.#allKeys.subarray(at, at + keyBytes)) as Address;
+    return toAddress(this.#allKeys.subarray(at, at + keyBytes));
   }
 }
 

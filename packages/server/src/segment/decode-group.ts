@@ -1,18 +1,12 @@
 /** All rows of a row group, decoded by the codec kernel: for merging, tools and tests. Queries decode single pages themselves. */
+import { COUNTS_BYTES, DESCRIPTOR_BYTES } from '../kernels/layout/columns.ts';
 import { ensureMemory } from '../kernels/load-kernel.ts';
 import { codec, scratchStart } from './codec.ts';
 import { COLUMN_NAMES, COLUMNS, DOMAINS, pagedSectionCount, SECTIONS } from './columns.ts';
 import type { GroupEntry, StoredSection } from './directory.ts';
 import { ByteColumn, IntColumn, LongColumn } from './growable.ts';
 import type { GroupRows } from './row-buffer.ts';
-import {
-  columnNamed,
-  countsBytes,
-  descriptorBytes,
-  type PlacedColumn,
-  valueBytes,
-  writeDescriptors,
-} from './section-layout.ts';
+import { columnNamed, type PlacedColumn, valueBytes, writeDescriptors } from './section-layout.ts';
 import { damaged } from './unit.ts';
 
 export interface StoredGroup {
@@ -44,7 +38,7 @@ class GroupDecoder {
 
   constructor(group: StoredGroup) {
     this.#group = group;
-    this.#next = this.#counts + (group.entry.transactionCount + 1) * countsBytes;
+    this.#next = this.#counts + (group.entry.transactionCount + 1) * COUNTS_BYTES;
   }
 
   decode(): GroupRows {
@@ -80,7 +74,7 @@ class GroupDecoder {
     ensureMemory(this.#kernel.memory, this.#next);
     const ints = this.#ints.subarray(this.#counts / 4, this.#next / 4);
     ints.fill(0);
-    const stride = countsBytes / 4;
+    const stride = COUNTS_BYTES / 4;
     for (let at = 0; at < ints.length - stride; at += stride) ints[at] = 1;
     for (const domain of ['reward', 'text'] as const) {
       const number = DOMAINS.indexOf(domain);
@@ -97,7 +91,7 @@ class GroupDecoder {
       const capacity = entry.totals[column.domain] as number;
       return { column, values: this.#reserve(capacity * valueBytes(column)), capacity };
     });
-    const descriptors = this.#reserve(columns.length * descriptorBytes);
+    const descriptors = this.#reserve(columns.length * DESCRIPTOR_BYTES);
     const pages = this.#reserve(lengths.length * 8);
     const stored = this.#reserve(bytes.length);
     const rawBytesMax = (entry.sections[section] as GroupEntry['sections'][number]).rawBytesMax;
@@ -113,7 +107,7 @@ class GroupDecoder {
       columns.length,
       pages,
       isWhole ? 1 : entry.pageTransactions,
-      this.#counts + (isWhole ? entry.transactionCount * countsBytes : 0),
+      this.#counts + (isWhole ? entry.transactionCount * COUNTS_BYTES : 0),
       isWhole ? 1 : entry.transactionCount,
       window,
       dictionary.length,

@@ -1,12 +1,11 @@
 /** The rows of a row group as pages: coded, compressed against the dictionaries of the segment, and measured. */
+import { COUNTS_BYTES, DESCRIPTOR_BYTES } from '../kernels/layout/columns.ts';
 import { ensureMemory } from '../kernels/load-kernel.ts';
 import { type CodecExports, codec, scratchStart } from './codec.ts';
 import { CODING, DOMAINS, pagedSectionCount, SECTIONS } from './columns.ts';
 import type { StoredColumn, StoredSection } from './directory.ts';
 import type { GroupRows } from './row-buffer.ts';
 import {
-  countsBytes,
-  descriptorBytes,
   type PlacedColumn,
   SECTION_COLUMNS,
   valueBytes,
@@ -74,7 +73,7 @@ class GroupEncoder {
   encode(): EncodedGroup {
     const transactionCount = this.#rows.txIndex.length;
     const { pageTransactions } = this.#options;
-    this.#counts = this.#reserve(pageTransactions * countsBytes);
+    this.#counts = this.#reserve(pageTransactions * COUNTS_BYTES);
     const sections = SECTIONS.map((_, number) => this.#place(number));
     for (let first = 0; first < transactionCount; first += pageTransactions) {
       const count = Math.min(pageTransactions, transactionCount - first);
@@ -102,9 +101,9 @@ class GroupEncoder {
   /** Each transaction is one row of the first domain; all else is counted while it is coded. */
   #clearCounts(count: number): void {
     const { buffer } = this.#kernel.memory;
-    const counts = new Uint32Array(buffer, this.#counts, (count * countsBytes) / 4);
+    const counts = new Uint32Array(buffer, this.#counts, (count * COUNTS_BYTES) / 4);
     counts.fill(0);
-    for (let i = 0; i < counts.length; i += countsBytes / 4) counts[i] = 1;
+    for (let i = 0; i < counts.length; i += COUNTS_BYTES / 4) counts[i] = 1;
   }
 
   #reserve(byteCount: number): number {
@@ -128,7 +127,7 @@ class GroupEncoder {
     });
     // A page of keys begins with a number, and a skipped id is a number more.
     rawBytes += this.#rows.txIndex.length * 2 * varintBytesMax.int;
-    const descriptors = this.#reserve(columns.length * descriptorBytes);
+    const descriptors = this.#reserve(columns.length * DESCRIPTOR_BYTES);
     writeDescriptors(this.#ints, descriptors, placed, this.#options.highestBefore);
     const raw = this.#reserve(rawBytes);
     return { number, descriptors, columnCount: columns.length, raw, lengths: [], end: raw };

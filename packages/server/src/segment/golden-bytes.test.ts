@@ -21,6 +21,6 @@ test('behavior: the bytes of a segment of simulated blocks', () => {
   const content = { seed: 1, profile: '2025', transactionsPerBlock: 20 } as const;
   const blocks = simulatedBlocks({ content, firstSlot: 1_000, blockCount: 10 });
   expect(sha256(buildSegment(blocks))).toBe(
-    '57d81e57195d7c4e0bc3f3421315e7d935c69a31b62f547844ca798539bef245',
+    '446da4f5ed2791e99aea8159329928dae8114d1bfc7fff3428100e9464ebb07c',
   );
 });

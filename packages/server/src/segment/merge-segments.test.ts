@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { assert } from '../base/assert.ts';
 import type { Block } from '../ledger/block.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
-import { normalizeBlock } from '../source/normalize-block.ts';
+import { normalizeBlock } from '../source/normalize/normalize-block.ts';
 import { hasRealData, readRealBlocks } from '../source/testing/real-data.ts';
 import { buildBlock, buildSegment } from './build-segment.ts';
 import { PART } from './directory.ts';

@@ -1,7 +1,7 @@
 import { discard } from '../base/discard.ts';
 import { ensureMemory } from '../kernels/load-kernel.ts';
 import type { BlockHeader } from '../ledger/block.ts';
-import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import { type BlockHash, toSlot } from '../ledger/primitives.ts';
 import { BLOCK_COLUMNS, type BlockColumnName } from './block-columns.ts';
 import type { BlockCounts } from './block-counts.ts';
 import { chunkBytes } from './chunk-checksums.ts';
@@ -306,9 +306,10 @@ export function readHeaders(segment: BlockTable): BlockHeader[] {
     const parentHash = kind === 0 ? null : kind === 1 ? before : (parents[parentAt++] as string);
     before = hash;
     return {
-      number: number as Slot,
+      number: toSlot(number),
+      // The kernel has encoded 32 bytes, so the texts are not checked again.
       hash: hash as BlockHash,
-      parentSlot: (number - Number(distances[row])) as Slot,
+      parentSlot: toSlot(number - Number(distances[row])),
       parentHash: parentHash as BlockHash | null,
       height: heightNull[row] === 1 ? null : Number(heights[row]),
       timestamp: timeNull[row] === 1 ? null : BigInt.asIntN(64, times[row] as bigint),

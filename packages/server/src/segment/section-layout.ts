@@ -1,4 +1,5 @@
 /** The columns of each section in the order in which this version writes them. */
+import * as layout from '../kernels/layout/columns.ts';
 import { CODING, COLUMN_NAMES, type ColumnName, DOMAINS, SECTIONS, shapeOf } from './columns.ts';
 import type { StoredColumn, StoredSection } from './directory.ts';
 
@@ -42,10 +43,6 @@ export function valueBytes({ coding, unit }: StoredColumn): number {
   return coding === CODING.long ? 8 : 4;
 }
 
-/** As `kernels/assembly/shared/pages.ts` reads them. */
-export const descriptorBytes = 32;
-export const countsBytes = 64;
-
 export interface PlacedColumn {
   readonly column: StoredColumn;
   readonly values: number;
@@ -64,7 +61,14 @@ export function writeDescriptors(
     const { coding, domain, adds } = column;
     const unit = coding === CODING.keys ? highestBefore : column.unit;
     const last = coding === CODING.keys ? highestBefore : 0;
-    const numbers = [coding, domain, adds, values, 0, capacity, unit, last];
-    ints.set(numbers, at / 4 + (i * descriptorBytes) / 4);
+    const own = at + i * layout.DESCRIPTOR_BYTES;
+    ints[(own + layout.DESCRIPTOR_CODING) / 4] = coding;
+    ints[(own + layout.DESCRIPTOR_DOMAIN) / 4] = domain;
+    ints[(own + layout.DESCRIPTOR_ADDS) / 4] = adds;
+    ints[(own + layout.DESCRIPTOR_VALUES) / 4] = values;
+    ints[(own + layout.DESCRIPTOR_COUNT) / 4] = 0;
+    ints[(own + layout.DESCRIPTOR_CAPACITY) / 4] = capacity;
+    ints[(own + layout.DESCRIPTOR_UNIT) / 4] = unit;
+    ints[(own + layout.DESCRIPTOR_LAST) / 4] = last;
   });
 }

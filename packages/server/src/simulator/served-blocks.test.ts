@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import type { ChainBlock } from './chain-block.ts';
+import type { ChainBlock } from './chain/chain-block.ts';
 import type { SimulatedNode } from './start-node.ts';
 import { createSimulatedLedger, startSimulatedNode } from './start-simulated-node.ts';
 import { blockConfig } from './testing/start-test-node.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import type { ChainBlock } from './chain-block.ts';
+import type { ChainBlock } from './chain/chain-block.ts';
 import type { SimulatedNode } from './start-node.ts';
 import { startSimulatedNode } from './start-simulated-node.ts';
 

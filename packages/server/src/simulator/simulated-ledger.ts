@@ -1,15 +1,9 @@
 import type { Clock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
-import { SimulatedChain } from './chain.ts';
-import {
-  CHAIN_RANGES,
-  type ChainOptions,
-  describeRange,
-  isInRange,
-  type Range,
-} from './chain-options.ts';
-import type { RenderBlock } from './rendered-blocks.ts';
-import { SimulatedTime } from './simulated-time.ts';
+import { SimulatedChain } from './chain/chain.ts';
+import { CHAIN_RANGES, type ChainOptions } from './chain/chain-options.ts';
+import { checkOption } from './chain/option-range.ts';
+import { SimulatedTime } from './chain/simulated-time.ts';
+import type { RenderBlock } from './node/rendered-blocks.ts';
 
 export interface LedgerOptions {
   readonly chain?: Partial<ChainOptions>;
@@ -38,16 +32,10 @@ export function createLedger(
   const chain = new SimulatedChain(options.chain ?? {});
   const speed = options.speed ?? 1;
   const resumeAtSlot = options.resumeAtSlot ?? chain.options.startSlot;
-  check('speed', speed, SPEED_RANGE);
-  check('resumeAtSlot', resumeAtSlot, CHAIN_RANGES.startSlot);
+  checkOption('speed', speed, SPEED_RANGE);
+  checkOption('resumeAtSlot', resumeAtSlot, CHAIN_RANGES.startSlot);
   // The start slot is confirmed when the ledger begins: the clock starts just before the next one.
   const startMs = chain.processedAtMs(resumeAtSlot + 1) - chain.options.slotMs / 100;
   const time = new SimulatedTime({ startMs, speed, paused: options.paused ?? false }, modules);
   return { chain, time, render: modules.render, clock: modules.clock };
-}
-
-function check(option: string, found: number, range: Range): void {
-  if (isInRange(found, range)) return;
-  const expected = describeRange(range);
-  throw new CodedError('simulator-option-invalid', { option, found, expected });
 }

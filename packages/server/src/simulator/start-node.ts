@@ -1,15 +1,15 @@
 import { createServer, type Server } from 'node:http';
 import { WebSocketServer } from 'ws';
-import { createControlServer } from './control-server.ts';
-import { Faults } from './faults.ts';
-import { NODE_LIMITS, type NodeLimits } from './limits.ts';
-import { listen, stopServer } from './listen.ts';
-import { createNodeServer } from './node-server.ts';
-import { type NodeState, NodeView } from './node-view.ts';
-import { type Changes, Notifier } from './notifier.ts';
-import { RenderedBlocks } from './rendered-blocks.ts';
+import { Faults } from './faults/faults.ts';
+import { createControlServer } from './node/control-server.ts';
+import { NODE_LIMITS, type NodeLimits } from './node/limits.ts';
+import { listen, stopServer } from './node/listen.ts';
+import { createNodeServer } from './node/node-server.ts';
+import { type NodeState, NodeView } from './node/node-view.ts';
+import { notifyChanges, type ProcessedSlot } from './node/notifier.ts';
+import { RenderedBlocks } from './node/rendered-blocks.ts';
+import { Subscriptions } from './node/subscriptions.ts';
 import type { SimulatedLedger } from './simulated-ledger.ts';
-import { Subscriptions } from './subscriptions.ts';
 
 export interface NodeOptions {
   /** Default 127.0.0.1. */
@@ -56,13 +56,14 @@ export async function startNode(
   acceptSockets([servers.rpc, servers.ws], subscriptions, limits);
   const urls = await listenAll(servers, options);
   const stop = new AbortController();
-  const onChange = (changes: Changes) => {
-    subscriptions.publish(changes);
-    const newest = changes.processed.at(-1);
+  const onProcessed = (slots: readonly ProcessedSlot[]) => {
+    subscriptions.publish(slots);
+    const newest = slots.at(-1);
     const next = newest && chain.blockAt(chain.nextBlock(newest.slot + 1));
-    if (next !== undefined) blocks.foresee(next);
+    if (next !== undefined) blocks.prepare(next);
   };
-  const running = new Notifier({ slotMs }, { view, time, faults, onChange }).run(stop.signal);
+  const notified = { view, time, faults, onProcessed };
+  const running = notifyChanges({ slotMs }, notified, stop.signal);
   faults.onChange(() => subscriptions.closeByFault());
   return {
     ...urls,

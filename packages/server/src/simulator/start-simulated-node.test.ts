@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import type { RenderBlock } from './rendered-blocks.ts';
+import type { RenderBlock } from './node/rendered-blocks.ts';
 import type { SimulatedNode } from './start-node.ts';
 import { startNode } from './start-node.ts';
 import {

@@ -1,26 +1,24 @@
-/** What an address of a source must look like, for those who read addresses from people. */
+/** The addresses of sources that people configure: what a valid one looks like, in words and as a check. */
 import { isCodedError } from '../base/errors.ts';
-import { parsePortalUrl } from './portal-client.ts';
-import { parseSourceUrl } from './rpc-client.ts';
+import { parsePortalUrl } from './portal/portal-client.ts';
+import { parseSourceUrl } from './rpc/rpc-client.ts';
 
-export const ADDRESSES_EXPECTED = {
-  rpc: 'an address that begins with http:// or https://',
-  portal: 'the address of a dataset, http://HOST/datasets/NAME',
-  ws: 'an address that begins with ws:// or wss://, or none',
-};
-
-export function isSourceUrl(text: string): boolean {
-  return isParsed(text, parseSourceUrl);
-}
-
-export function isPortalUrl(text: string): boolean {
-  return isParsed(text, parsePortalUrl);
-}
-
-/** A WebSocket's address, or the word that asks for none. */
-export function isSocketUrl(text: string): boolean {
-  return text === 'none' || (URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol));
-}
+export const ADDRESSES = {
+  rpc: {
+    expected: 'an address that begins with http:// or https://',
+    isValid: (text: string) => isParsed(text, parseSourceUrl),
+  },
+  portal: {
+    expected: 'the address of a dataset, http://HOST/datasets/NAME',
+    isValid: (text: string) => isParsed(text, parsePortalUrl),
+  },
+  /** A WebSocket, or `none`. */
+  ws: {
+    expected: 'an address that begins with ws:// or wss://, or none',
+    isValid: (text: string) =>
+      text === 'none' || (URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol)),
+  },
+} as const;
 
 function isParsed(text: string, parse: (text: string) => URL): boolean {
   try {

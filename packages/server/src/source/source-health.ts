@@ -1,16 +1,16 @@
-/** How a source fares: when it may be asked again, and whether it can be trusted. */
+/** The health of a source: when it may be asked again, and whether it is trusted. */
 
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { backoffMs } from '../base/retry.ts';
-import type { Refusal } from './rpc-refusal.ts';
+import type { Refusal } from './refusal.ts';
 
 export type SourceState = 'starting' | 'live' | 'waiting' | 'quarantined' | 'disabled';
 
 export interface SourceStatus {
   readonly name: string;
   readonly state: SourceState;
-  /** The last thing that went wrong; no address in it. */
+  /** The last fault. It never contains an address. */
   readonly fault: string | null;
   readonly failures: number;
   readonly strikes: number;
@@ -19,7 +19,7 @@ export interface SourceStatus {
 const backoff = { firstMs: 100, maxMs: 10_000 };
 const strikeCountMax = 5;
 const quarantineMs = 60_000;
-/** One that answered within this time counts when sources are asked for their opinion. */
+/** A source that answered within this time takes part in votes. */
 const healthyMsMax = 10_000;
 
 export class SourceHealth {
@@ -54,12 +54,12 @@ export class SourceHealth {
     return this.#state === 'disabled';
   }
 
-  /** May be asked now. */
+  /** Whether the source may be asked now. */
   get isReady(): boolean {
     return this.#state !== 'disabled' && this.#clock.nowMs() >= this.#readyMs;
   }
 
-  /** Ready, not in quarantine, and answered lately. */
+  /** Whether the source is ready, not in quarantine, and has answered recently. */
   get isHealthy(): boolean {
     const isTrusted = this.#state === 'live' || this.#state === 'waiting';
     return isTrusted && this.#clock.nowMs() - this.#answeredMs <= healthyMsMax;
@@ -73,25 +73,26 @@ export class SourceHealth {
     }
   }
 
-  /** It answered: with whatever, but sensibly. */
+  /** Records a valid answer. */
   answered(): void {
     this.#answeredMs = this.#clock.nowMs();
     this.#failures = 0;
     if (this.#state === 'disabled') return;
-    if (this.#state === 'quarantined') this.#strikes = strikeCountMax - 1; // One probe: the next strike sends it back.
+    // After a quarantine, the next strike starts another one.
+    if (this.#state === 'quarantined') this.#strikes = strikeCountMax - 1;
     this.#state = 'live';
     this.#fault = null;
   }
 
-  /** It brought something that was accepted: earlier strikes are made good, one at a time. */
+  /** Records an accepted block, which cancels one earlier strike. */
   praise(): void {
     this.#strikes = Math.max(0, this.#strikes - 1);
   }
 
-  /** It did not answer, or asked to be left alone for a while. */
+  /** Records that the source did not answer, or that it asked for a pause. */
   fail({ reason, cause, retryAfterMs }: Refusal): void {
     if (reason === 'key') {
-      this.disable(`the key was refused: ${cause}`);
+      this.disable(`the key was rejected: ${cause}`);
       return;
     }
     this.#failures++;
@@ -101,7 +102,7 @@ export class SourceHealth {
     this.#wait(retryAfterMs ?? backoffMs(this.#failures, backoff, this.#random));
   }
 
-  /** It brought something that cannot be right. */
+  /** Records wrong data. Too many strikes are a quarantine. */
   strike(fault: string): void {
     this.#strikes++;
     this.#failureTotal++;
@@ -115,7 +116,7 @@ export class SourceHealth {
     this.#wait(quarantineMs);
   }
 
-  /** For good: another ledger, a refused key. */
+  /** Disables the source for good: it serves another ledger, or the key was rejected. */
   disable(fault: string): void {
     this.#state = 'disabled';
     this.#fault = fault;

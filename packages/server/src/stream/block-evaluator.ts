@@ -1,4 +1,4 @@
-/** The seam between the streams and the engine: a query over blocks of one state, answered in pieces of whole lines. */
+/** The interface between streams and engine: evaluates a query over the blocks of one snapshot into pieces of whole lines. */
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { TextForm } from '../engine/engine-messages.ts';
 import type { BlockRef } from '../ledger/block.ts';
@@ -7,30 +7,30 @@ import type { LinePiece } from './line-piece.ts';
 
 export interface EvaluationJob {
   readonly selection: Selection;
-  /** Leased by the caller until the evaluation ends. */
+  /** The caller holds a lease on it until the evaluation ends. */
   readonly snapshot: ChainSnapshot;
-  /** The slots to cover, both inclusive, inside what the snapshot covers. They may hold no block at all. */
+  /** The slots to cover, both inclusive, within the coverage of the snapshot. All of them may be skipped slots. */
   readonly first: number;
   readonly last: number;
-  /** Whether many wait for these few blocks: they are not kept behind those who read history. */
+  /** Whether these blocks are at the head. They are evaluated before history, because many streams wait for them. */
   readonly isUrgent: boolean;
   readonly form: TextForm;
-  /** Nobody wants the rest. */
+  /** Stops the evaluation. */
   readonly signal: AbortSignal;
 }
 
-/** A run of neighbouring blocks, wholly evaluated. */
+/** The result for a run of consecutive blocks. */
 export interface EvaluatedBlocks {
   /** The lines of the run; `null` if no block of it has one. */
   readonly piece: LinePiece | null;
   readonly lastCovered: BlockRef;
   /** Whether the last line of the piece is that of the last covered block. */
   readonly endsWithLine: boolean;
-  /** The header-only line of the last covered block: a progress mark, or the place to resume from. */
+  /** The header-only line of the last covered block, which marks progress or the position to resume from. */
   headerLine(): LinePiece;
 }
 
 export interface BlockEvaluator {
-  /** Covers the blocks of the slots in ascending order, every one of them, in runs of at least one. */
+  /** Evaluates all blocks of the slots in ascending order, in runs of at least one block. */
   evaluate(job: EvaluationJob): AsyncIterable<EvaluatedBlocks>;
 }

@@ -94,6 +94,6 @@ export class DatasetSegments {
   }
 }
 
-export function isDamage(error: unknown): error is CodedError {
+function isDamage(error: unknown): error is CodedError {
   return isCodedError(error) && error.code.startsWith('segment-');
 }

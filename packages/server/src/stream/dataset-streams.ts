@@ -15,7 +15,7 @@ export interface DatasetStreamsModules {
   readonly reportFault: (error: unknown) => void;
 }
 
-/** The streams of one dataset and what they share. */
+/** The streams of one dataset and their shared state. */
 export class DatasetStreams {
   readonly #modules: StreamModules;
 

@@ -3,7 +3,7 @@ import { findPreviousBlocks, findReplacedSlot, type ReadHeaders } from '../chain
 import type { BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
 
-/** Where a request wants to read. */
+/** The range of a request. */
 export interface StreamRange {
   readonly fromBlock: number;
   /** Inclusive; `undefined` follows the head. */
@@ -19,12 +19,12 @@ export type StartDecision =
   | { readonly kind: 'below-start'; readonly startBlock: Slot }
   | { readonly kind: 'conflict'; readonly previousBlocks: readonly BlockRef[] };
 
-/** The block that ends what a request may read: the head, or the finalized head. */
+/** Returns the last block that a request may read: the head, or the finalized head. */
 export function tipOf(snapshot: ChainSnapshot, finalizedOnly: boolean): BlockRef | null {
   return finalizedOnly ? snapshot.finalized : snapshot.head;
 }
 
-/** Judges a request against one state. Unknown is not wrong: a hash is refused only where the chain proves it so. */
+/** Compares a request with a snapshot. A parent hash is rejected only if the chain proves that it is wrong. */
 export async function decideStart(
   snapshot: ChainSnapshot,
   range: StreamRange,
@@ -37,7 +37,7 @@ export async function decideStart(
   const isAbove = tip === null || range.fromBlock > tip.number;
   const decision: StartDecision = isAbove ? { kind: 'above-data' } : { kind: 'scan' };
   if (range.parentBlockHash === undefined) return decision;
-  // Above the data the newest block is the last one that could be the parent; with none stored, the anchor.
+  // If the range is above the data, its parent can only be the newest block, or the anchor if there is no block.
   const end = tip === null ? start : tip.number + 1;
   const below = Math.min(range.fromBlock, end);
   const previousBlocks = await findPreviousBlocks(snapshot, below, readHeaders);
@@ -47,7 +47,7 @@ export async function decideStart(
   return isProved ? { kind: 'conflict', previousBlocks } : decision;
 }
 
-/** A block that a fork of ours took away is wrong at any height; on the finalized stream, once its slot is final. */
+/** A replaced block is a wrong parent at any height; on the finalized stream only after its slot is final. */
 function isOrphan(snapshot: ChainSnapshot, range: StreamRange): boolean {
   if (range.parentBlockHash === undefined) return false;
   const slot = findReplacedSlot(snapshot, range.parentBlockHash);

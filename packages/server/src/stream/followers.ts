@@ -1,6 +1,6 @@
 /**
- * Everyone who waits for a dataset to change. One loop waits on the dataset itself and wakes the rest: those at the head with
- * their groups, who get what is new with it, the others in slices.
+ * The streams that wait for a dataset to change. One loop waits for the dataset and wakes them in slices. Streams at the head are
+ * in groups, which receive the new blocks directly.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '../base/assert.ts';
@@ -11,17 +11,17 @@ import type { SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 export interface WaitOptions {
-  /** The state already seen; a newer one wakes. */
+  /** The version that the stream has seen. A newer one wakes it. */
   readonly version: number;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
-  /** For one that wants to be told what is new instead of finding out. */
+  /** Set if the stream wants to receive new blocks directly. */
   readonly atHead?: HeadFollower;
 }
 
 export interface HeadFollower {
   readonly place: HeadPlace;
-  /** Takes what is new. Answers until when it waits for more; null if it has to go on by itself. */
+  /** Receives new blocks. Returns until when the stream waits for more, or null if it must continue by itself. */
   take(news: HeadNews): number | null;
 }
 
@@ -36,7 +36,7 @@ class Waiter implements HeadWaiter {
   readonly #follower: HeadFollower | undefined;
   readonly #resolve: () => void;
   deadlineMs: number;
-  /** Called once, when it waits no more. */
+  /** Called once, when the stream stops waiting. */
   leave: (() => void) | undefined;
 
   constructor({ version, deadlineMs, atHead }: WaitOptions, resolve: () => void) {
@@ -64,10 +64,10 @@ class Waiter implements HeadWaiter {
 
 export class Followers {
   readonly #waiters = new Set<Waiter>();
-  /** Those of them that are in no group. */
+  /** The waiters that are in no group. */
   readonly #alone = new Set<Waiter>();
   readonly #groups: HeadGroups;
-  /** Who waits by a signal now. A listener for each wait would cost as much as the wait itself. */
+  /** The current waiter of each signal. One listener per signal is cheaper than one per wait. */
   readonly #bySignal = new WeakMap<AbortSignal, { waiter: Waiter | null }>();
   readonly #limits: StreamLimits;
   readonly #dataset: DatasetReader;
@@ -86,8 +86,8 @@ export class Followers {
   }
 
   /**
-   * Resolves when the dataset changed, at the deadline, or when the signal aborts; the caller looks which. One at the head
-   * may have been told of any number of changes by then.
+   * Resolves when the dataset has changed, at the deadline, or when the signal aborts; the caller finds out which. A stream at the
+   * head may have received any number of changes by then.
    */
   wait(options: WaitOptions): Promise<void> {
     const { version, deadlineMs, signal, atHead } = options;
@@ -95,7 +95,7 @@ export class Followers {
       return Promise.resolve();
     }
     const held = this.#placeOf(signal);
-    assert(held.waiter === null, 'a signal belongs to one who waits');
+    assert(held.waiter === null, 'a signal has at most one waiter');
     return new Promise((resolve) => {
       const waiter = new Waiter(options, resolve);
       this.#waiters.add(waiter);
@@ -121,7 +121,7 @@ export class Followers {
     return place;
   }
 
-  /** Runs until the signal aborts. Waiters then are the business of their own signals. */
+  /** Runs until the signal aborts. Remaining waiters end by their own signals. */
   async run(signal: AbortSignal): Promise<void> {
     assert(!this.#ticking, 'one loop wakes the followers of a dataset');
     this.#ticking = true;
@@ -148,7 +148,7 @@ export class Followers {
 
   async #wakeWhere(waiters: Iterable<Waiter>, isDue: (waiter: Waiter) => boolean): Promise<void> {
     let woken = 0;
-    // A waiter that comes back while this runs stands at the end of the set with a state it has seen: it is not due.
+    // A waiter that returns during this loop is at the end of the set and has seen the state, so it is not due.
     for (const waiter of waiters) {
       if (!isDue(waiter)) continue;
       waiter.settle();

@@ -1,7 +1,6 @@
 /**
- * Those who follow the head with the same query. All who wait have covered the newest state, so what comes next is the same
- * for all of them: it is judged, evaluated and compressed once, and handed to them in slices, so that ten thousand do not
- * hold the process.
+ * Groups of streams that follow the head with the same query. All of them have covered the newest snapshot, so their next blocks are
+ * the same. These are evaluated and compressed once and passed on in slices, so that ten thousand streams do not block the process.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isStillOnChain } from '../chain/find-blocks.ts';
@@ -14,34 +13,34 @@ import { LinePiece } from './line-piece.ts';
 import { batchBytesMax, type SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
-/** Where a stream is that waits at the head. */
+/** The position of a stream that waits at the head. */
 export interface HeadPlace {
   readonly selection: Selection;
   readonly finalizedOnly: boolean;
-  /** The last block covered, and the slot to go on from. */
+  /** The last covered block, and the next slot. */
   readonly covered: BlockRef;
   readonly next: number;
-  /** Whether its pieces are sent compressed. */
+  /** Whether the stream sends its pieces compressed. */
   readonly isDeflated: boolean;
 }
 
-/** What came for everyone at one place. */
+/** The new blocks for all streams at one position. */
 export interface HeadNews {
   readonly blocks: readonly EvaluatedBlocks[];
-  /** The slot that is covered with them, and the version of the state it is the tip of; null if there is more. */
+  /** The last covered slot, and the version whose tip it is; null if there are more blocks. */
   readonly last: number;
   readonly version: number | null;
 }
 
 export interface HeadWaiter {
-  /** Hands over what is new; false if it no longer waits, or goes on by itself from there. */
+  /** Passes on new blocks. Returns false if the stream no longer waits, or if it continues by itself. */
   take(news: HeadNews): boolean;
-  /** Lets it look for itself. A second call does nothing. */
+  /** Wakes the stream, which then continues by itself. A second call does nothing. */
   settle(): void;
 }
 
 interface HeadGroup {
-  /** By query and stream. */
+  /** By query and kind of stream. */
   readonly key: number;
   place: HeadPlace;
   waiters: Set<HeadWaiter>;
@@ -60,7 +59,7 @@ export class HeadGroups {
   readonly #dataset: DatasetReader;
   readonly #shared: SharedEvaluations;
   readonly #groups = new Map<number, HeadGroup>();
-  /** One group after another: a turn of the loop has one slice, however many groups there are. */
+  /** Serves one group after another, so that a turn of the event loop has one slice, however many groups there are. */
   #handingOut: Promise<void> = Promise.resolve();
 
   constructor(limits: StreamLimits, { dataset, shared }: HeadGroupsModules) {
@@ -69,7 +68,7 @@ export class HeadGroups {
     this.#shared = shared;
   }
 
-  /** Puts a waiter that has seen this version with the others at its place. Undefined if those are elsewhere yet. */
+  /** Adds a waiter that has seen this version to the group at its position. Returns undefined if the group is not there yet. */
   join(place: HeadPlace, version: number, waiter: HeadWaiter): (() => void) | undefined {
     const key = this.#shared.idOf(place.selection) * 2 + (place.finalizedOnly ? 1 : 0);
     let group = this.#groups.get(key);
@@ -89,7 +88,7 @@ export class HeadGroups {
     };
   }
 
-  /** Takes every group to the newest state. */
+  /** Moves every group to the newest snapshot. */
   advance(): void {
     for (const group of this.#groups.values()) {
       if (group.waiters.size === 0 && !group.isAdvancing) this.#groups.delete(group.key);
@@ -100,23 +99,23 @@ export class HeadGroups {
   async #advanceGroup(group: HeadGroup): Promise<void> {
     group.isAdvancing = true;
     while (group.waiters.size > 0 && group.version !== this.#dataset.snapshot().version) {
-      // What fails, each meets by itself and reports.
+      // Each stream meets the failure by itself and reports it.
       const news = await this.#readNews(group).catch(() => null);
       if (news === null) return this.#dissolve(group);
       group.version = news.version ?? group.version;
-      // As where a block only became final.
+      // There is no new block, for example if a block has become final.
       if (news.blocks.length > 0) await this.#handOut(group, news);
     }
     group.isAdvancing = false;
   }
 
-  /** Each finds out by itself what became of the chain. */
+  /** Wakes all streams of the group, because they must compare their position with the chain. */
   async #dissolve(group: HeadGroup): Promise<void> {
     this.#groups.delete(group.key);
     await this.#inSlices(group.waiters, (waiter) => waiter.settle());
   }
 
-  /** Those who took it wait on with the group, together with all who came to the same place meanwhile. */
+  /** Streams that took the blocks stay in the group, with those that have reached the same position meanwhile. */
   async #handOut(group: HeadGroup, news: HeadNews): Promise<void> {
     const { waiters } = group;
     const covered = news.blocks.at(-1)?.lastCovered ?? group.place.covered;
@@ -128,7 +127,7 @@ export class HeadGroups {
     });
   }
 
-  /** What the newest state has for a group; null where each must judge for itself. */
+  /** Evaluates the new blocks for a group. Returns null if each stream must continue by itself. */
   async #readNews({ place, isDeflated }: HeadGroup): Promise<HeadNews | null> {
     const { selection, finalizedOnly, covered, next } = place;
     const lease = this.#dataset.acquire();
@@ -162,7 +161,7 @@ export class HeadGroups {
   }
 }
 
-/** Several blocks as one, which is one write to each reader; as they are where that would be a long one. */
+/** Joins several pieces into one, so that each stream needs one write. Long pieces are not joined. */
 function joinBlocks(blocks: readonly EvaluatedBlocks[]): readonly EvaluatedBlocks[] {
   const last = blocks.at(-1);
   const pieces = blocks.flatMap(({ piece }) => piece ?? []);

@@ -3,23 +3,23 @@ import { constants, crc32, inflateRawSync } from 'node:zlib';
 import { combineCrc } from '../base/combine-crc.ts';
 import { deflateEncoder } from '../kernels/deflate-encoder.ts';
 
-/** A part of a raw deflate stream that ends on a byte, so that parts follow each other in one stream. */
+/** A part of a raw deflate stream that ends on a byte boundary, so that parts can be concatenated. */
 export interface DeflatedPart {
   readonly bytes: Uint8Array;
-  /** Of the bytes before compression, and how many they are. */
+  /** The checksum and the number of the uncompressed bytes. */
   readonly crc: number;
   readonly plainLength: number;
 }
 
-/** Lines are compressed by so many bytes at once, which takes about a millisecond; others have their turn in between. */
+/** Lines are compressed in steps of this size, which take about a millisecond, so that the event loop is not blocked. */
 const deflatedBytesMax = 1 << 18;
 
 /**
- * Whole lines. A piece that several responses send is compressed once: an open compressor for each reader would cost 243 KB
- * each, and the same work again for each. Most pieces come compressed from the engine's threads; the rest is compressed here.
+ * Whole lines. A piece that several responses send is compressed once; a compressor for each response would need 243 KB and repeat
+ * the work. The threads of the engine compress most pieces; the others are compressed here.
  */
 export class LinePiece {
-  /** Undefined where the lines are there compressed only. */
+  /** Undefined if there are only the compressed bytes. */
   #parts: readonly Uint8Array[] | undefined;
   #release: (() => void) | undefined;
   #deflated: Promise<readonly DeflatedPart[]> | undefined;
@@ -30,7 +30,7 @@ export class LinePiece {
     this.#parts = parts.filter(({ length }) => length > 0);
   }
 
-  /** Of memory that is used for others once it is released; compressed already, in parts too, or only so. */
+  /** Creates a piece in memory that is reused after its release. The lines can be given compressed, plain, or both. */
   static ofLent(
     parts: readonly Uint8Array[],
     { release, deflated = [] }: { release: () => void; deflated?: readonly DeflatedPart[] },
@@ -42,18 +42,18 @@ export class LinePiece {
     return piece;
   }
 
-  /** Where the lines are there compressed only they are made from that, for the few who want them so. */
+  /** Returns the plain lines. They are decompressed if there are only the compressed bytes. */
   get parts(): readonly Uint8Array[] {
     this.#parts ??= (this.#deflatedParts ?? []).map(inflate);
     return this.#parts;
   }
 
-  /** Whether somebody waits for its memory. */
+  /** Whether the memory is reused after the release. */
   get isLent(): boolean {
     return this.#release !== undefined;
   }
 
-  /** Says that nobody reads the lines any more, compressed or not; without it they are collected some time. */
+  /** Releases the memory. The piece must not be read afterwards. Without it the memory is garbage-collected. */
   release(): void {
     const release = this.#release;
     this.#release = undefined;
@@ -61,8 +61,8 @@ export class LinePiece {
   }
 
   /**
-   * For those who hold lines for many readers: one piece, in memory of its own that nobody's release takes. The given ones are
-   * released, and their lines copied once, however many they are.
+   * Copies pieces into one piece with its own memory, which a release does not reuse, so that many responses can share it. The given
+   * pieces are released.
    */
   static keep(pieces: readonly LinePiece[]): LinePiece {
     const [first] = pieces;
@@ -71,7 +71,7 @@ export class LinePiece {
     return kept;
   }
 
-  /** Several short ones as one, to be written at once. Each is still compressed once for all who send it. */
+  /** Joins several short pieces for one write. Each of them is still compressed only once. */
   static join(pieces: readonly LinePiece[]): LinePiece {
     const [first] = pieces;
     if (first !== undefined && pieces.length === 1) return first;
@@ -85,7 +85,7 @@ export class LinePiece {
     return joined;
   }
 
-  /** The lines of several, compressed only if all of them are. */
+  /** Concatenates the lines of several pieces. The result is compressed if all of them are. */
   static #of(pieces: readonly LinePiece[]): LinePiece {
     const piece = new LinePiece();
     const deflated = pieces.map(({ deflatedParts }) => deflatedParts);
@@ -96,7 +96,7 @@ export class LinePiece {
     return piece;
   }
 
-  /** Itself if its memory is its own. */
+  /** Returns the piece itself if its memory is not reused. */
   #copy(): LinePiece {
     if (!this.isLent) return this;
     const copy = new LinePiece();
@@ -108,7 +108,7 @@ export class LinePiece {
     return copy;
   }
 
-  /** Of the lines, or of what there is of them. */
+  /** The length of the plain lines, or of the compressed bytes if there are no others. */
   get byteLength(): number {
     const deflated = this.#deflatedParts?.map(({ bytes }) => bytes) ?? [];
     return (this.#parts ?? deflated).reduce((sum, { length }) => sum + length, 0);
@@ -119,7 +119,7 @@ export class LinePiece {
     return this.#deflated;
   }
 
-  /** The same if it is done: thousands of responses send one piece, and waiting costs each more than sending. */
+  /** Returns the compressed bytes if they exist, without a promise: thousands of responses send the same piece. */
   get deflatedParts(): readonly DeflatedPart[] | undefined {
     return this.#deflatedParts;
   }

@@ -1,13 +1,13 @@
 /**
- * The body of a response: stored blocks, then new ones as they come, in pieces of whole lines.
+ * The body of a response: stored blocks, then new blocks as they arrive, in pieces of whole lines.
  *
  *   scan ──► at the tip ──► wait ──► scan …       ends: complete, fork, time, quiet, closing, trimmed, fault
  *
- * It holds a position (slot and hash), not a state: each round takes the newest snapshot and goes on only if the position
- * is on that chain. However it ends, the last line is that of the last block covered.
+ * A stream keeps a position (slot and hash) and no snapshot: each round takes the newest snapshot and continues only if the position
+ * is on that chain. However the stream ends, its last line is that of the last covered block.
  *
- * It is an object with a `next` and no generator, because ten thousand of these wake at once: nested generators took
- * several times as long to pass a block on.
+ * It is not a generator, because ten thousand streams wake at once, and nested generators took several times as long to pass on a
+ * block.
  */
 import type { Clock } from '../base/clock.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
@@ -32,9 +32,9 @@ export interface StreamModules {
   readonly followers: Followers;
   readonly clock: Clock;
   readonly limits: StreamLimits;
-  /** Whether any source brings new blocks; if not, a response ends with the last block instead of waiting. */
+  /** Whether the dataset follows a source. Otherwise a response ends with the last block instead of waiting. */
   readonly isFed: boolean;
-  /** Told of what broke after the status was sent, when no client can be told any more. */
+  /** Called with a failure after the status was sent, when it cannot be reported to the client any more. */
   readonly reportFault: (error: unknown) => void;
 }
 
@@ -43,11 +43,11 @@ export interface LineStreamOptions {
   readonly range: StreamRange;
   /** Ends the response after a whole line. */
   readonly signal: AbortSignal;
-  /** Whether the pieces are sent compressed: that begins as soon as there is one. */
+  /** Whether the pieces are sent compressed. Compression starts as soon as there is a piece. */
   readonly isDeflated: boolean;
 }
 
-/** An evaluation under way, over one leased state. */
+/** A running evaluation with the lease on its snapshot. */
 interface Scan {
   readonly lease: SnapshotLease;
   readonly last: number;
@@ -55,24 +55,24 @@ interface Scan {
   readonly blocks: AsyncIterator<EvaluatedBlocks>;
 }
 
-/** Where lines can be sent while somebody waits for the next piece. */
+/** Sends pieces while `next` waits. */
 export interface PieceSink {
-  /** Sends a piece at once; false if that cannot be, and it is to be asked for. */
+  /** Sends a piece at once. Returns false if that is impossible; then `next` returns the piece. */
   offer(piece: LinePiece): boolean;
 }
 
 export class LineStream {
   readonly #options: LineStreamOptions;
   readonly #modules: StreamModules;
-  /** Pieces that are made and not taken yet. */
+  /** Pieces that `next` has not returned yet. */
   readonly #ready: LinePiece[] = [];
   #scan: Scan | null = null;
   #end: StreamEnd | null = null;
   #next: number;
-  /** The version of the state that is covered up to its tip; null while there is more to scan. */
+  /** The version that is covered up to its tip; null while there are more blocks to scan. */
   #doneVersion: number | null = null;
   #covered: EvaluatedBlocks | null = null;
-  /** The covered block already has its line. */
+  /** Whether the last covered block has a line. */
   #isMarked = true;
   #isDelivering = false;
   #lineMs: number;
@@ -89,9 +89,9 @@ export class LineStream {
   }
 
   /**
-   * Evaluates the first blocks, so that what fails there can still be told by a status. They come from the state the request
-   * was judged by, which is released here. Returns null if there are any, else how it ended without: `complete` where every
-   * slot was skipped.
+   * Evaluates the first blocks, so that a failure can still be reported by a status. They come from the snapshot with which the
+   * request was compared; its lease is released here. Returns null if there are lines, or else the reason of the end: `complete` if
+   * all slots were skipped.
    */
   async start(lease: SnapshotLease): Promise<StreamEnd | null> {
     try {
@@ -100,13 +100,13 @@ export class LineStream {
       return this.#covered === null ? this.#end : null;
     } catch (error) {
       await this.close();
-      // An evaluation that was told to stop may say so by failing.
+      // An aborted evaluation may fail.
       if (this.#options.signal.aborted) return 'closing';
       throw error;
     }
   }
 
-  /** From now on new blocks may be sent while `next` waits for them. */
+  /** Allows that new blocks are sent while `next` waits. */
   sendTo(sink: PieceSink): void {
     this.#sink = sink;
   }
@@ -134,7 +134,7 @@ export class LineStream {
     }
   }
 
-  /** All that one write should hold of what is ready. */
+  /** Returns the pieces for one write. */
   #takeReady(): LinePiece {
     let byteLength = 0;
     const count = this.#ready.findIndex((piece) => {
@@ -144,14 +144,14 @@ export class LineStream {
     return LinePiece.join(this.#ready.splice(0, count < 0 ? Infinity : Math.max(count, 1)));
   }
 
-  /** Lets go of everything. A `next` under way ends by the signal. */
+  /** Releases everything. A pending `next` ends by the signal. */
   async close(): Promise<void> {
     this.#end ??= 'closing';
     for (const piece of this.#ready.splice(0)) piece.release();
     await this.#endScan();
   }
 
-  /** What it has to wait for, if anything: no frame of its own for as long as a follower waits. */
+  /** Returns a promise only if the stream must wait, so that a waiting follower has no suspended function of its own. */
   #step(): Promise<void> | undefined {
     if (this.#scan !== null) return this.#continueScan(this.#scan);
     const { dataset, isFed } = this.#modules;
@@ -173,7 +173,7 @@ export class LineStream {
     return undefined;
   }
 
-  /** Whether the position is on a newer chain, and what follows it is still stored. */
+  /** Returns whether the position is on the newer chain and the next blocks are still stored. */
   #judge(snapshot: ChainSnapshot): StreamEnd | null {
     const covered = this.#covered?.lastCovered;
     if (covered === undefined) return null;
@@ -187,7 +187,7 @@ export class LineStream {
     const { evaluator, clock, limits } = this.#modules;
     const tip = tipOf(snapshot, range.finalizedOnly)?.number ?? -1;
     const last = Math.min(tip, range.toBlock ?? Number.POSITIVE_INFINITY);
-    // A short range far below the head is history as a long one is: nobody else is just there.
+    // A short range far below the head is history; no other stream is likely to be there.
     if (tip - this.#next < limits.sharedSlotCountMax) return this.#coverShared(lease, last);
     const form: TextForm = isDeflated ? 'deflated' : 'plain';
     const job = { selection, snapshot, first: this.#next, last, signal, form, isUrgent: false };
@@ -195,7 +195,7 @@ export class LineStream {
     this.#scan = { lease, last, startMs: clock.nowMs(), blocks };
   }
 
-  /** New blocks, which all who ask the same have evaluated once. */
+  /** Evaluates new blocks, once for all streams with the same query. */
   async #coverShared({ snapshot, release }: SnapshotLease, last: number): Promise<void> {
     const { selection, isDeflated } = this.#options;
     const { version } = snapshot;
@@ -220,7 +220,7 @@ export class LineStream {
     const result = await scan.blocks.next();
     if (result.done !== true) this.#cover(result.value);
     else await this.#endScan();
-    // An evaluation that was told to stop may have stopped short.
+    // An aborted evaluation may be incomplete.
     if (this.#options.signal.aborted) {
       await this.#endScan();
       this.#finish('closing');
@@ -250,11 +250,11 @@ export class LineStream {
 
   #makeReady(piece: LinePiece): void {
     this.#ready.push(piece);
-    // What fails here fails again where it is awaited.
+    // The failure is handled where the promise is awaited.
     if (this.#options.isDeflated) piece.deflated().catch(() => undefined);
   }
 
-  /** Slots without a block between the last one and the end of a scan are skipped, and covered with it. */
+  /** Marks the skipped slots between the last block and the end of a scan as covered. */
   #reach(last: number, version: number | null): void {
     this.#next = Math.max(this.#next, last + 1);
     this.#doneVersion = version;
@@ -271,13 +271,13 @@ export class LineStream {
     if (signal.aborted) return this.#finish('closing');
     this.#markIfDue();
     this.#endIfFollowedTooLong();
-    // What came together with the deadline is still delivered.
+    // Blocks that arrive together with the deadline are still sent.
     const isNews = dataset.snapshot().version !== this.#doneVersion;
     const isQuiet = clock.nowMs() >= this.#newsMs + limits.quietMsMax;
     if (!isNews && isQuiet) this.#finish('quiet');
   }
 
-  /** When to look what is due although nothing came. */
+  /** Returns the time of the next check without a new block. */
   #deadlineMs(): number {
     const { quietMsMax, markMs } = this.#modules.limits;
     const followEndMs = (this.#followSinceMs ?? this.#newsMs) + this.#followMsMax();
@@ -285,7 +285,7 @@ export class LineStream {
     return this.#isMarked ? endMs : Math.min(endMs, this.#lineMs + markMs);
   }
 
-  /** Covers what is new and sends it on where the reader can have it at once: then there is nothing to wake up for. */
+  /** Takes new blocks and sends them at once if possible, so that the stream need not wake up. */
   #take(news: HeadNews): number | null {
     for (const blocks of news.blocks) this.#cover(blocks);
     this.#reach(news.last, news.version);
@@ -300,7 +300,7 @@ export class LineStream {
     return this.#end === null ? this.#deadlineMs() : null;
   }
 
-  /** Where others may be who will get the same; none for a range with an end of its own. */
+  /** The position for a group of streams with the same next blocks; none for a bounded range. */
   #place(): HeadPlace | undefined {
     const { selection, range, isDeflated } = this.#options;
     const { finalizedOnly, toBlock } = range;

@@ -6,7 +6,7 @@ import type { Query } from '../query/query.ts';
 import { decideStart, type StartDecision, type StreamRange } from './decide-start.ts';
 import { LineStream, type StreamModules } from './line-stream.ts';
 
-/** The heads of the state that a response began with. */
+/** The heads of the snapshot with which a response began. */
 export interface StreamHeads {
   readonly head: BlockRef | null;
   readonly finalized: BlockRef | null;
@@ -15,16 +15,16 @@ export interface StreamHeads {
 export interface OpenStreamOptions {
   readonly query: Query;
   readonly finalizedOnly: boolean;
-  /** Ends the response after a whole line; before the first one the request is told to come back. */
+  /** Ends the response after a whole line. Before the first line the request gets 503. */
   readonly signal: AbortSignal;
-  /** Whether the pieces are sent compressed, so that it is done before they are asked for. */
+  /** Whether the pieces are sent compressed, so that they are compressed in advance. */
   readonly isDeflated?: boolean;
 }
 
-/** What a request turned out to be; the caller makes a status of it. */
+/** The outcome of opening a stream, which the caller converts into a status. */
 export type OpenedStream =
   | { readonly kind: 'lines'; readonly heads: StreamHeads; readonly lines: LineStream }
-  /** A bounded range, wholly covered, in which every slot was skipped. */
+  /** A bounded range in which all slots were skipped. */
   | { readonly kind: 'empty'; readonly heads: StreamHeads }
   | { readonly kind: 'above-data'; readonly heads: StreamHeads }
   | { readonly kind: 'below-start'; readonly startBlock: Slot }
@@ -32,7 +32,7 @@ export type OpenedStream =
   | { readonly kind: 'starting' }
   | { readonly kind: 'closing' };
 
-/** Finds where a request starts, waiting a moment for it if need be, and reads its first piece before promising anything. */
+/** Finds the start of a request, waits for it for a moment if necessary, and reads the first piece before the status is sent. */
 export async function openStream(
   options: OpenStreamOptions,
   modules: StreamModules,
@@ -42,7 +42,7 @@ export async function openStream(
   const range: StreamRange = { fromBlock, toBlock, parentBlockHash, finalizedOnly };
   const { lease, decision } = await judgeAndWait(range, modules, signal);
   const { head, finalized } = lease.snapshot;
-  // Clients of this dialect refuse a block of a finalized response that is above the finalized head in its headers.
+  // Clients of this dialect reject blocks of a finalized response that are above the finalized head in its headers.
   const endsAtFinalized = finalizedOnly && query.dialect === 'solana';
   const heads: StreamHeads = { head: endsAtFinalized ? finalized : head, finalized };
   if (decision.kind === 'scan' && !signal.aborted) {

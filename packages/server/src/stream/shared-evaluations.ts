@@ -1,4 +1,4 @@
-/** Each new block is evaluated once per distinct query, for all who follow. */
+/** Evaluates each new block once per distinct query, for all streams at the head. */
 import { assert } from '../base/assert.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
@@ -14,20 +14,20 @@ export interface SharedJob {
   readonly snapshot: ChainSnapshot;
   readonly first: number;
   readonly last: number;
-  /** Whether the first who asks wants the lines compressed: then they come so. */
+  /** Whether the first stream wants compressed lines. */
   readonly isDeflated: boolean;
-  /** Names the blocks of the range. */
+  /** Identifies the blocks of the range. */
   readonly blocks: string;
 }
 
-/** Slots that are evaluated together, where so many are there. */
+/** The number of slots that are evaluated together. */
 const batchSlotCount = 16;
-/** Lines of neighbouring blocks are put together up to this: one piece is one compression, and one write to each reader. */
+/** Lines of consecutive blocks are joined up to this size, because a piece is compressed once and written once per response. */
 export const batchBytesMax = 1 << 18;
 
 /**
- * What to evaluate first of a short range that ends at the head. Near the head one block, so that those who come from
- * different ones share each; further below a batch between fixed slots, which costs little more than a block.
+ * Returns the first part of a short range that ends at the head. Near the head it is one block, so that streams at different
+ * positions share each block. Further below it is a batch between fixed slots, which costs little more than a block.
  */
 export function nextSharedJob(job: Omit<SharedJob, 'blocks'>): SharedJob {
   const { snapshot, first } = job;
@@ -41,31 +41,31 @@ export function nextSharedJob(job: Omit<SharedJob, 'blocks'>): SharedJob {
   return { ...job, last, blocks: `${first}-${last}@${chainAt(snapshot, last)}${finality(job)}` };
 }
 
-/** The finalized head, where the lines name it: lines that name different ones are different. */
+/** Returns the finalized head if the lines contain it, because lines with different ones are different. */
 function finality({ selection, snapshot }: Omit<SharedJob, 'blocks'>): string {
   return selectsFinalizedHead(selection) ? `^${snapshot.finalized?.hash ?? ''}` : '';
 }
 
-/** Whether a slot is among the sealed ones. */
+/** Returns whether a slot is sealed. */
 function isSealed(snapshot: ChainSnapshot, slot: number): boolean {
   return firstSegmentEndingAtOrAfter(snapshot, slot) < snapshot.segments.length;
 }
 
-/** Names the chain up to a slot: what is sealed is final, and above it a block's hash stands for all that is below. */
+/** Identifies the chain up to a slot. Sealed blocks are final; above them the hash of a block identifies all blocks below. */
 function chainAt(snapshot: ChainSnapshot, slot: number): string {
   if (isSealed(snapshot, slot)) return 'final';
   const block = snapshot.hot[firstHotAtOrAfter(snapshot, slot)];
-  assert(block !== undefined, 'what is evaluated is not above the head');
+  assert(block !== undefined, 'evaluated blocks are not above the head');
   return block.header.hash;
 }
 
-/** A reader that is behind is given this much at a time: a write costs as much as many kilobytes. */
+/** The size of a write to a stream that is behind. A write costs as much as many kilobytes. */
 const someBytesGoal = 1 << 16;
 
-/** What an entry without lines costs; without it the empty ones would never be forgotten. */
+/** The accounted size of an entry without lines, so that empty entries are evicted too. */
 const entryBytes = 1024;
 
-/** Texts of distinct queries that are remembered: ten thousand of a kilobyte, or some dozen of the longest. */
+/** The limit of remembered query texts: ten thousand of a kilobyte, or some dozen of the longest. */
 const knownTextLengthMax = 16 << 20;
 
 interface KnownSelection {
@@ -79,7 +79,7 @@ interface Entry {
 }
 
 export class SharedEvaluations {
-  /** In the order of use: the first is the one to forget. */
+  /** In the order of use; the first entry is evicted first. */
   readonly #entries = new Map<string, Entry>();
   readonly #evaluator: BlockEvaluator;
   readonly #bytesMax: number;
@@ -94,17 +94,17 @@ export class SharedEvaluations {
     this.#evaluator = evaluator;
   }
 
-  /** Of what is kept or under way. */
+  /** The size of all entries, including those in progress. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** A number for what is asked, the same for those who ask the same: the text of a query is too long to look up at each block. */
+  /** Returns the same number for equal queries. The text of a query is too long for a lookup with each block. */
   idOf(selection: Selection): number {
     return this.#ids.get(selection) ?? this.#know(selection).id;
   }
 
-  /** Of equal selections the one that others hold already: thousands who ask the same need not hold thousands. */
+  /** Returns one object for all equal selections, so that thousands of streams do not keep thousands of copies. */
   shareable(selection: Selection): Selection {
     return this.#know(selection).selection.deref() ?? selection;
   }
@@ -123,7 +123,7 @@ export class SharedEvaluations {
   }
 
   #remember(text: string, known: KnownSelection): void {
-    // Those who come after that share among themselves.
+    // Later streams share a new entry.
     if (this.#knownTextLength >= knownTextLengthMax) {
       this.#known.clear();
       this.#knownTextLength = 0;
@@ -132,7 +132,7 @@ export class SharedEvaluations {
     this.#known.set(text, known);
   }
 
-  /** As the evaluator, once for all who ask the same. */
+  /** Evaluates like the evaluator, but once for all equal requests. */
   evaluate(job: SharedJob): Promise<readonly EvaluatedBlocks[]> {
     const key = `${job.blocks} ${this.idOf(job.selection)}`;
     const known = this.#entries.get(key);
@@ -151,7 +151,7 @@ export class SharedEvaluations {
     return entry.evaluated;
   }
 
-  /** As many of a short range as one write should hold, from its first block on. */
+  /** Returns the first blocks of a short range, as many as fit into one write. */
   async evaluateSome(
     range: Omit<SharedJob, 'blocks'>,
   ): Promise<{ readonly blocks: readonly EvaluatedBlocks[]; readonly last: number }> {
@@ -169,7 +169,7 @@ export class SharedEvaluations {
   }
 
   async #run(job: SharedJob): Promise<readonly EvaluatedBlocks[]> {
-    // The work is everyone's: the end of the one response that began it does not stop it.
+    // The evaluation is shared, so the end of the response that started it does not stop it.
     const signal = new AbortController().signal;
     const form: TextForm = job.isDeflated ? 'deflated' : 'plain';
     const urgent = { ...job, form, isUrgent: true, signal };
@@ -200,7 +200,7 @@ export class SharedEvaluations {
     }
   }
 
-  /** Those under way are forgotten too: whoever waits for one still gets it. */
+  /** Evicts entries, also those in progress. Streams that wait for such an entry still get it. */
   #forget(key: string, entry: Entry): void {
     if (this.#entries.get(key) !== entry) return;
     this.#entries.delete(key);
@@ -208,13 +208,13 @@ export class SharedEvaluations {
   }
 }
 
-/** Neighbouring blocks whose lines are to be put together. */
+/** Consecutive blocks whose lines are joined. */
 interface Batch {
   last: EvaluatedBlocks;
   pieces: readonly LinePiece[];
 }
 
-/** Makes one of neighbours, unless that would be too much text. */
+/** Joins consecutive blocks, unless the text would be too long. */
 function joinTo(batch: Batch, after: EvaluatedBlocks): boolean {
   const pieces = [...batch.pieces, ...piecesOf(after)];
   const byteLength = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
@@ -228,7 +228,7 @@ function piecesOf({ piece }: EvaluatedBlocks): readonly LinePiece[] {
   return piece === null ? [] : [piece];
 }
 
-/** In memory of its own: what the engine lent goes back to it. */
+/** Copies the lines, so that the memory of the engine can be released. */
 function keep({ last, pieces }: Batch): EvaluatedBlocks {
   return { ...last, piece: pieces.length === 0 ? null : LinePiece.keep(pieces) };
 }

@@ -1,32 +1,32 @@
-/** How long and how wide a stream may be. `docs/http.md` lists the same numbers. */
+/** The limits of streams. `docs/http.md` lists the same numbers. */
 export interface StreamLimits {
-  /** A reader at the head is usually one block early: holding it saves a round trip a block. */
+  /** A client at the head is usually one block early. Waiting for the block saves a round trip. */
   readonly waitMsMax: number;
-  /** A followed response ends after this, so that balancers and deployments can count on it. */
+  /** The longest time that a response follows the head, which load balancers and deployments rely on. */
   readonly followMsMax: number;
   /**
-   * The same in the dialect `solana`. Its clients learn the finalized head from the headers of the next response, and read some
-   * responses whole before they use them.
+   * The same for the dialect `solana`. Its clients learn the finalized head from the headers of the next response, and read some
+   * responses to the end before they use them.
    */
   readonly solanaFollowMsMax: number;
-  /** Nothing new for so long: the reader had better ask again, perhaps elsewhere. */
+  /** A response ends after this time without a new block, so that the client can try another replica. */
   readonly quietMsMax: number;
-  /** Blocks were covered and no line went out for so long: a header-only line says how far we are. */
+  /** A header-only line reports the progress after blocks without lines were covered for this time. */
   readonly markMs: number;
-  /** A scan takes a newer state after this, so that it holds neither files nor memory of an old one. */
+  /** A scan takes a newer snapshot after this time, so that it does not keep files and memory of an old one. */
   readonly snapshotMsMax: number;
-  /** Waiters are woken so many at a time: all 5,000 in one turn held the loop for 303 ms, in slices 21 ms. */
+  /** The number of waiters that are woken in one turn of the event loop: 5,000 at once blocked it for 303 ms, slices for 21 ms. */
   readonly wakeSliceCount: number;
-  /** Deadlines of waiters are looked at this often; a timer for each waiter would cost more than the waiting. */
+  /** How often the deadlines of waiters are checked. A timer for each waiter would cost more than the waiting. */
   readonly tickMs: number;
-  /** A waiter costs a socket. Past this many, a 503 now beats a timeout later. */
+  /** The limit of waiting streams. Beyond it a request gets 503 at once instead of a timeout later. */
   readonly waiterCountMax: number;
   /**
-   * So many slots behind the head a reader shares evaluations with all others that ask the same. Also with its first blocks:
-   * after a restart thousands come back at once, and those who wait to be let in fall behind meanwhile.
+   * A stream up to this many slots behind the head shares evaluations with equal queries. This includes the first blocks of a request:
+   * after a restart thousands of clients return at once and fall behind while they wait.
    */
   readonly sharedSlotCountMax: number;
-  /** Lines kept for readers that come a moment later. */
+  /** The size of the lines that are cached for streams that need them a moment later. */
   readonly sharedBytesMax: number;
 }
 

@@ -3,23 +3,12 @@ import { isIP } from 'node:net';
 import { resolve, sep } from 'node:path';
 import { CodedError } from '../../base/errors.ts';
 import { KEY_LIMITS } from '../../http/keys/key-budgets.ts';
-import {
-  ADDRESSES_EXPECTED,
-  isPortalUrl,
-  isSocketUrl,
-  isSourceUrl,
-} from '../../source/source-addresses.ts';
 import { adminPort, isSameListener } from './admin-port.ts';
-import {
-  type Config,
-  type DatasetConfig,
-  ORIGIN_EXPECTED,
-  type PortalSourceConfig,
-  type RpcSourceConfig,
-} from './config-schema.ts';
+import { type Config, type DatasetConfig, ORIGIN_EXPECTED } from './config-schema.ts';
 import { type ConfigTree, pathBelow } from './config-tree.ts';
 import { datasetFolder } from './dataset-folder.ts';
 import { parseRetention } from './parse-retention.ts';
+import { findSourceFaults } from './source-schemas.ts';
 
 export function checkConfig(config: Config, tree: ConfigTree): readonly CodedError[] {
   const checker = new ConfigChecker(config, tree);
@@ -175,25 +164,10 @@ class ConfigChecker {
         this.#refuse(`${sourcePath}.name`, 'a name that no other source of the dataset has');
       }
       if (source.name !== undefined) names.add(source.name);
-      if (source.kind === 'rpc') this.#checkRpc(source, sourcePath);
-      if (source.kind === 'portal') this.#checkPortal(source, sourcePath);
+      for (const { key, expected } of findSourceFaults(source)) {
+        this.#refuse(`${sourcePath}.${key}`, expected);
+      }
     });
-  }
-
-  #checkRpc({ url, ws, headers }: RpcSourceConfig, path: string): void {
-    if (!isSourceUrl(url)) this.#refuse(`${path}.url`, ADDRESSES_EXPECTED.rpc);
-    if (ws !== undefined && !isSocketUrl(ws)) this.#refuse(`${path}.ws`, ADDRESSES_EXPECTED.ws);
-    for (const [name, value] of Object.entries(headers)) {
-      const isLegal = /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
-      if (!isLegal) this.#refuse(`${path}.headers.${name}`, 'a legal header of HTTP');
-    }
-  }
-
-  #checkPortal({ url, key }: PortalSourceConfig, path: string): void {
-    if (!isPortalUrl(url)) this.#refuse(`${path}.url`, ADDRESSES_EXPECTED.portal);
-    if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
-      this.#refuse(`${path}.key`, 'a key: printable characters without spaces');
-    }
   }
 
   /** Keys that are given although nothing would come of them, so that nobody believes they had an effect. */

@@ -5,36 +5,17 @@
  */
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
-import Type, { type Static, type TSchema, type TSchemaOptions } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { datasetNamePattern } from '../../dataset/manifest.ts';
 import { ENGINE_LIMITS } from '../../engine/engine-limits.ts';
 import { HTTP_LIMITS } from '../../http/http-limits.ts';
 import { KEY_LIMITS } from '../../http/keys/key-budgets.ts';
-import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain-options.ts';
-import { PROFILES, type Profile } from '../../simulator/content/content-options.ts';
-import { ADDRESSES_EXPECTED } from '../../source/source-addresses.ts';
 import { STREAM_LIMITS } from '../../stream/stream-limits.ts';
 import { retentionPattern } from './parse-retention.ts';
-
-/** What our own reader and printer look at, beside what a schema says by itself. */
-export interface Annotations {
-  readonly description: string;
-  /** Written on the page and in refusals where the pattern would not help a person. */
-  readonly expected?: string;
-  /** A relative one in a file is relative to the file's folder. */
-  readonly path?: true;
-  /** What may hold a secret is never shown: of an address only the origin, of a value nothing. */
-  readonly secret?: 'url' | 'value';
-  /** What stands on the page where the default differs from machine to machine. */
-  readonly defaultText?: string;
-}
+import { choice, count } from './schema-parts.ts';
+import { sourceSchema } from './source-schemas.ts';
 
 const listItemCountMax = 1_000;
-
-function count(description: string, value: number, range: { min?: number; max?: number } = {}) {
-  const { min = 1, max = 1_000_000_000 } = range;
-  return Type.Integer({ minimum: min, maximum: max, default: value, description });
-}
 
 function milliseconds(description: string, value: number, max = 86_400_000) {
   return count(`${description}, in ms`, value, { min: 10, max });
@@ -63,10 +44,6 @@ function list<Item extends TSchema>(item: Item, description: string) {
   return Type.Array(item, { default: [], maxItems: listItemCountMax, description });
 }
 
-function choice<const Values extends readonly string[]>(values: Values, options: TSchemaOptions) {
-  return Type.Unsafe<Values[number]>(Type.Enum(values, options));
-}
-
 /** Where the value cannot be told as a browser would send it. */
 export const ORIGIN_EXPECTED = 'an exact origin such as https://example.org';
 
@@ -81,117 +58,6 @@ const datasetName = (description: string) =>
     expected: '1 to 64 of a-z, 0-9 and -, not beginning with -',
     description,
   });
-
-const sourceName = Type.Optional(
-  Type.String({
-    pattern: '^[\\w.-]{1,64}$',
-    expected: '1 to 64 letters, digits, - _ .',
-    description: 'what logs, `/status` and metrics call it; the kind and a number if absent',
-  }),
-);
-
-const rpcSource = Type.Object(
-  {
-    kind: Type.Literal('rpc', { description: 'a node, by JSON-RPC' }),
-    name: sourceName,
-    url: Type.String({
-      secret: 'url',
-      expected: ADDRESSES_EXPECTED.rpc,
-      description: "the node's address",
-    }),
-    ws: Type.Optional(
-      Type.String({
-        secret: 'url',
-        expected: ADDRESSES_EXPECTED.ws,
-        description:
-          'its WebSocket, or `none` for polling; if absent the same address is tried, then one port higher',
-      }),
-    ),
-    headers: Type.Record(Type.String(), Type.String({ secret: 'value' }), {
-      default: {},
-      description: 'headers of every request, such as a key of the provider',
-    }),
-    callsPerSecond: Type.Optional(
-      Type.Number({
-        minimum: 0.1,
-        maximum: 100_000,
-        description: 'calls that the node allows; unlimited if absent',
-      }),
-    ),
-    connectionCountMax: count('connections to the node', 16, { max: 256 }),
-  },
-  { description: 'A node of the ledger, followed by JSON-RPC, with its WebSocket as a wake-up.' },
-);
-
-const portalSource = Type.Object(
-  {
-    kind: Type.Literal('portal', { description: 'a dataset of another Sluice' }),
-    name: sourceName,
-    url: Type.String({
-      secret: 'url',
-      expected: ADDRESSES_EXPECTED.portal,
-      description: "the dataset's address",
-    }),
-    key: Type.Optional(
-      Type.String({
-        secret: 'value',
-        minLength: 1,
-        description: 'the key that it asks for; best from a variable',
-      }),
-    ),
-  },
-  {
-    description:
-      'A dataset of another Sluice, followed over its stream. It must be of the same ledger, with the same `votes` and no more `allowMissing`.',
-  },
-);
-
-const chainNumber = (name: 'seed' | 'slotMs' | 'startSlot' | 'startSeconds', description: string) =>
-  Type.Integer({
-    minimum: CHAIN_RANGES[name].min,
-    maximum: CHAIN_RANGES[name].max,
-    default: CHAIN_DEFAULTS[name],
-    description,
-  });
-
-const simulatorSource = Type.Object(
-  {
-    kind: Type.Literal('simulator', { description: 'a simulated ledger' }),
-    name: sourceName,
-    profile: choice(Object.keys(PROFILES) as Profile[], {
-      default: 'demo',
-      description: 'how full blocks are',
-    }),
-    seed: chainNumber('seed', 'the same one gives the same blocks'),
-    slotMs: chainNumber('slotMs', 'how long a slot lasts, in ms'),
-    startSlot: chainNumber('startSlot', 'the slot that is produced at the very first start'),
-    startSeconds: chainNumber('startSeconds', 'the time of that slot, in unix seconds'),
-  },
-  {
-    description:
-      'A simulated ledger inside the process. Datasets whose simulators have the same keys share one; while the process is down its time stands still.',
-  },
-);
-
-const filesSource = Type.Object(
-  {
-    kind: Type.Literal('files', { description: 'files of blocks' }),
-    name: sourceName,
-    paths: Type.Array(Type.String({ minLength: 1, path: true }), {
-      minItems: 1,
-      maxItems: 10_000,
-      description:
-        'the files in the order of their blocks: lines `{"slot":N,"block":…}`, plain, gzip or zstd',
-    }),
-  },
-  {
-    description:
-      'Files of blocks that count as final, as for `sluice import`. They are read once, before other sources are followed, and served as they come; a file that was read whole is not read again unless it changes. The dataset begins at their first block.',
-  },
-);
-
-/** By `kind`. A new kind is a row here and a case in `build-sources.ts`. */
-const source = Type.Union([rpcSource, portalSource, simulatorSource, filesSource]);
 
 const dataset = Type.Object(
   {
@@ -211,7 +77,7 @@ const dataset = Type.Object(
       }),
     ),
     sources: list(
-      source,
+      sourceSchema,
       'where its blocks come from; without any it is served as it is and does not grow',
     ),
     from: Type.Optional(
@@ -440,8 +306,4 @@ export const configSchema = Type.Object({
 
 export type Config = Static<typeof configSchema>;
 export type DatasetConfig = Config['datasets'][number];
-export type SourceConfig = DatasetConfig['sources'][number];
-export type RpcSourceConfig = Extract<SourceConfig, { kind: 'rpc' }>;
-export type PortalSourceConfig = Extract<SourceConfig, { kind: 'portal' }>;
-export type SimulatorSourceConfig = Extract<SourceConfig, { kind: 'simulator' }>;
 export type ConfigLimits = Config['limits'];

@@ -1,4 +1,4 @@
-import type { Annotations } from './config-schema.ts';
+import type { Annotations } from './schema-parts.ts';
 
 /** A schema as the data it is. */
 export interface SchemaNode extends Partial<Annotations> {

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { Command, Option } from 'commander';
 import { backfillDataset } from '../../app/backfill-dataset.ts';
 import { systemClock } from '../../base/clock.ts';
-import type { FollowedSourceOptions } from '../../ingest/followed-source.ts';
 import type { Slot } from '../../ledger/primitives.ts';
+import type { SourceOptions } from '../../source/open-source.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
 import { datasetNameOption, slotOption } from '../parse-option.ts';
@@ -55,7 +55,7 @@ refused; there the option --backfill-to of sluice serve does the same beside fol
 
 async function runBackfill(
   { data, dataset: name, to }: BackfillCommandOptions,
-  sources: readonly FollowedSourceOptions[],
+  sources: readonly SourceOptions[],
   { out, err }: CommandContext,
 ): Promise<void> {
   let [first, lowest, blockCount] = [to as number, to as number, 0];

@@ -4,10 +4,13 @@ import { systemClock } from '../../base/clock.ts';
 import { CodedError, isCodedError } from '../../base/errors.ts';
 import type { Block } from '../../ledger/block.ts';
 import { SegmentWriter } from '../../segment/segment-writer.ts';
-import { normalizeBlock } from '../../source/normalize-block.ts';
-import { type NormalizeOptions, normalizeDefaults } from '../../source/normalize-options.ts';
-import { readBlockFiles } from '../../source/read-block-files.ts';
-import { type BlockLine, lineExpected } from '../../source/read-block-lines.ts';
+import { readBlockFiles } from '../../source/files/read-block-files.ts';
+import { type BlockLine, lineExpected } from '../../source/files/read-block-lines.ts';
+import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
+import {
+  type NormalizeOptions,
+  normalizeDefaults,
+} from '../../source/normalize/normalize-options.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
 import { addNormalizeOptions, chooseNormalize, type NormalizeChoice } from '../normalize-choice.ts';

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
-import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain-options.ts';
+import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain/chain-options.ts';
 import {
   PROFILES,
   type Profile,

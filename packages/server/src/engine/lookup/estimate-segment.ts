@@ -3,7 +3,7 @@ import type { Selection } from '../../query/query.ts';
 import { SECTIONS } from '../../segment/columns.ts';
 import { type GroupEntry, pageCountOf } from '../../segment/directory.ts';
 import type { EngineSegment } from '../engine-segment.ts';
-import { selectableArrays } from '../group-selection.ts';
+import { selectableArrays } from '../group-table.ts';
 import { type PlannedItem, planItems, sliceOf, unite } from '../plan-items.ts';
 import type { BlockRange } from '../segment-run.ts';
 import { TransactionPlaces } from './transaction-places.ts';

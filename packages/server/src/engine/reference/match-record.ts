@@ -1,103 +1,115 @@
-/** Whether a record satisfies every filter of an item. A record that lacks the filtered value never matches. */
+/**
+ * The reference for filters: the values of a record that each filter is compared with. A filter matches if its list has one of
+ * them, so a record that lacks the filtered value never matches.
+ */
 import { base58 } from '@scure/base';
-import type {
-  Balance,
-  Instruction,
-  Log,
-  Reward,
-  TokenBalance,
-  Transaction,
-} from '../../ledger/block.ts';
-import type { Address } from '../../ledger/primitives.ts';
-import type {
-  AddressList,
-  BalanceItem,
-  InstructionItem,
-  LogItem,
-  RewardItem,
-  TokenBalanceItem,
-  TransactionItem,
-} from '../../query/query.ts';
+import type { RecordArray } from '@sluice/protocol/field-table';
+import type { FilterName } from '@sluice/protocol/request-table';
+import type { Block, Instruction, TokenBalance, Transaction } from '../../ledger/block.ts';
+import type { Item } from '../../query/query.ts';
 
-function isOneOf(list: AddressList | undefined, address: Address | null | undefined): boolean {
-  if (list === undefined) return true;
-  return address !== null && address !== undefined && list.includes(address);
-}
+type Value = string | boolean;
+type RecordOf<A extends RecordArray> = Block[A][number];
+type Values<A extends RecordArray> = (record: RecordOf<A>) => readonly (Value | null | undefined)[];
 
-function mentionsOneOf(list: AddressList | undefined, addresses: readonly Address[]): boolean {
-  return list === undefined || addresses.some((address) => list.includes(address));
-}
+const account =
+  (position: number): Values<'instructions'> =>
+  ({ accounts }) => [accounts[position]];
 
-export function matchesTransaction(item: TransactionItem, record: Transaction): boolean {
-  const { feePayer, mentionsAccount } = item.filters;
-  const { accountKeys, loadedAddresses } = record;
-  return (
-    isOneOf(feePayer, accountKeys[0]) &&
-    mentionsOneOf(mentionsAccount, [
+const dataStart =
+  (byteCount: number): Values<'instructions'> =>
+  (record) =>
+    dataStarts(record).filter((start) => start.length === 2 + 2 * byteCount);
+
+const sides =
+  (name: 'Mint' | 'Owner'): Values<'tokenBalances'> =>
+  (record: TokenBalance) => [record[`pre${name}`], record[`post${name}`]];
+
+const FILTERED_VALUES: {
+  readonly [A in RecordArray]: { readonly [Name in FilterName<A>]: Values<A> };
+} = {
+  transactions: {
+    feePayer: ({ accountKeys }) => [accountKeys[0]],
+    mentionsAccount: ({ accountKeys, loadedAddresses }) => [
       ...accountKeys,
       ...loadedAddresses.writable,
       ...loadedAddresses.readonly,
-    ])
-  );
+    ],
+    isCommitted: (record) => [isCommitted(record)],
+  },
+  instructions: {
+    programId: ({ programId }) => [programId],
+    ...{ d1: dataStart(1), d2: dataStart(2), d3: dataStart(3), d4: dataStart(4) },
+    ...{ d5: dataStart(5), d6: dataStart(6), d7: dataStart(7), d8: dataStart(8) },
+    discriminator: dataStarts,
+    ...{ a0: account(0), a1: account(1), a2: account(2), a3: account(3), a4: account(4) },
+    ...{ a5: account(5), a6: account(6), a7: account(7), a8: account(8), a9: account(9) },
+    ...{ a10: account(10), a11: account(11), a12: account(12), a13: account(13) },
+    ...{ a14: account(14), a15: account(15) },
+    mentionsAccount: ({ accounts }) => accounts,
+    isCommitted: (record) => [record.isCommitted],
+  },
+  logs: {
+    programId: ({ programId }) => [programId],
+    kind: ({ kind }) => [kind],
+  },
+  balances: { account: (record) => [record.account] },
+  tokenBalances: {
+    account: (record) => [record.account],
+    preProgramId: ({ preProgramId }) => [preProgramId],
+    postProgramId: ({ postProgramId }) => [postProgramId],
+    preMint: ({ preMint }) => [preMint],
+    postMint: ({ postMint }) => [postMint],
+    preOwner: ({ preOwner }) => [preOwner],
+    postOwner: ({ postOwner }) => [postOwner],
+    mint: sides('Mint'),
+    owner: sides('Owner'),
+  },
+  rewards: { pubkey: ({ pubKey }) => [pubKey] },
+};
+
+/** Returns the known values of a record that a filter is compared with. */
+export function filteredValues<A extends RecordArray>(
+  array: A,
+  name: FilterName<A>,
+  record: RecordOf<A>,
+): readonly Value[] {
+  const values = FILTERED_VALUES[array][name](record);
+  return values.filter((value) => value !== null && value !== undefined);
 }
 
-export function matchesInstruction(item: InstructionItem, record: Instruction): boolean {
-  const { filters } = item;
-  return (
-    isOneOf(filters.programId, record.programId) &&
-    mentionsOneOf(filters.mentionsAccount, record.accounts) &&
-    (filters.isCommitted === undefined || filters.isCommitted === record.isCommitted) &&
-    matchesPositions(filters, record) &&
-    matchesData(filters, record)
-  );
+/** Returns whether a record satisfies every filter of an item. */
+export function matchesRecord<A extends RecordArray>(
+  array: A,
+  item: Item<A>,
+  record: RecordOf<A>,
+): boolean {
+  const filters = Object.entries<Value | readonly Value[] | undefined>(item.filters);
+  return filters.every(([name, wanted]) => {
+    if (wanted === undefined) return true;
+    const values = filteredValues(array, name as FilterName<A>, record);
+    return values.some((value) =>
+      Array.isArray(wanted) ? wanted.includes(value) : wanted === value,
+    );
+  });
 }
 
-function matchesPositions(filters: InstructionItem['filters'], record: Instruction): boolean {
-  const positions = [
-    ...[filters.a0, filters.a1, filters.a2, filters.a3, filters.a4, filters.a5, filters.a6],
-    ...[filters.a7, filters.a8, filters.a9, filters.a10, filters.a11, filters.a12, filters.a13],
-    ...[filters.a14, filters.a15],
-  ];
-  return positions.every((list, index) => isOneOf(list, record.accounts[index]));
+/** A transaction without an error succeeded, unless its metadata is unknown: then its fee is unknown too. */
+function isCommitted({ err, fee }: Transaction): boolean | null {
+  if (err !== null) return false;
+  return fee === null ? null : true;
 }
 
-function matchesData(filters: InstructionItem['filters'], record: Instruction): boolean {
-  const lists = [
-    ...[filters.d1, filters.d2, filters.d3, filters.d4, filters.d5, filters.d6, filters.d7],
-    ...[filters.d8, filters.discriminator],
-  ].filter((list) => list !== undefined);
-  const hex = lists.length === 0 ? '' : dataToHex(record.data);
-  // A value of N bytes starts no text of fewer, so data that is too short never matches.
-  return lists.every((list) => list.some((start) => hex.startsWith(start)));
+const discriminatorBytesMax = 16;
+
+/** Returns the starts of the data as hex, from 0 to 16 bytes. */
+function dataStarts({ data }: Instruction): readonly string[] {
+  const hex = dataToHex(data);
+  const byteCount = Math.min((hex.length - 2) / 2, discriminatorBytesMax);
+  return Array.from({ length: byteCount + 1 }, (_, count) => hex.slice(0, 2 + 2 * count));
 }
 
-/** `0x` and all the data. */
+/** Returns all data as `0x` and hex digits. */
 export function dataToHex(data: string): string {
   return `0x${Buffer.from(base58.decode(data)).toString('hex')}`;
-}
-
-export function matchesLog(item: LogItem, record: Log): boolean {
-  const { programId, kind } = item.filters;
-  return isOneOf(programId, record.programId) && (kind === undefined || kind.includes(record.kind));
-}
-
-export function matchesBalance(item: BalanceItem, record: Balance): boolean {
-  return isOneOf(item.filters.account, record.account);
-}
-
-export function matchesTokenBalance(item: TokenBalanceItem, record: TokenBalance): boolean {
-  const { filters } = item;
-  return (
-    isOneOf(filters.account, record.account) &&
-    isOneOf(filters.preProgramId, record.preProgramId) &&
-    isOneOf(filters.postProgramId, record.postProgramId) &&
-    isOneOf(filters.preMint, record.preMint) &&
-    isOneOf(filters.postMint, record.postMint) &&
-    isOneOf(filters.preOwner, record.preOwner) &&
-    isOneOf(filters.postOwner, record.postOwner)
-  );
-}
-
-export function matchesReward(item: RewardItem, record: Reward): boolean {
-  return isOneOf(item.filters.pubkey, record.pubKey);
 }

@@ -13,14 +13,7 @@ import type {
 } from '../../ledger/block.ts';
 import { isAncestorAddress } from '../../ledger/instruction-address.ts';
 import type { Selection } from '../../query/query.ts';
-import {
-  matchesBalance,
-  matchesInstruction,
-  matchesLog,
-  matchesReward,
-  matchesTokenBalance,
-  matchesTransaction,
-} from './match-record.ts';
+import { matchesRecord } from './match-record.ts';
 
 export interface SelectedRecords {
   readonly transactions: Set<Transaction>;
@@ -46,7 +39,7 @@ export function selectRecords(selection: Selection, block: Block): SelectedRecor
   selectByBalances(selection, block, selected);
   selectByTokenBalances(selection, block, selected);
   for (const item of selection.rewards) {
-    addAll(selected.rewards, block.rewards, (reward) => matchesReward(item, reward));
+    addAll(selected.rewards, block.rewards, (reward) => matchesRecord('rewards', item, reward));
   }
   return selected;
 }
@@ -79,7 +72,7 @@ function selectByTransactions(selection: Selection, block: Block, selected: Sele
   for (const item of selection.transactions) {
     const { relations } = item;
     for (const match of block.transactions) {
-      if (!matchesTransaction(item, match)) continue;
+      if (!matchesRecord('transactions', item, match)) continue;
       const isSame = sameTransaction(match);
       selected.transactions.add(match);
       if (relations.instructions) addAll(selected.instructions, block.instructions, isSame);
@@ -93,7 +86,7 @@ function selectByTransactions(selection: Selection, block: Block, selected: Sele
 function selectByInstructions(selection: Selection, block: Block, selected: SelectedRecords): void {
   for (const item of selection.instructions) {
     for (const match of block.instructions) {
-      if (!matchesInstruction(item, match)) continue;
+      if (!matchesRecord('instructions', item, match)) continue;
       selected.instructions.add(match);
       relateToInstruction(item.relations, match, block, selected);
     }
@@ -135,7 +128,7 @@ function selectByLogs(selection: Selection, block: Block, selected: SelectedReco
   for (const item of selection.logs) {
     const { relations } = item;
     for (const match of block.logs) {
-      if (!matchesLog(item, match)) continue;
+      if (!matchesRecord('logs', item, match)) continue;
       selected.logs.add(match);
       if (relations.instruction) {
         addAll(selected.instructions, block.instructions, sameInstruction(match));
@@ -151,7 +144,7 @@ function selectByBalances(selection: Selection, block: Block, selected: Selected
   for (const item of selection.balances) {
     const { relations } = item;
     for (const match of block.balances) {
-      if (!matchesBalance(item, match)) continue;
+      if (!matchesRecord('balances', item, match)) continue;
       const isSame = sameTransaction(match);
       selected.balances.add(match);
       if (relations.transaction) addAll(selected.transactions, block.transactions, isSame);
@@ -170,7 +163,7 @@ function selectByTokenBalances(
   for (const item of selection.tokenBalances) {
     const { relations } = item;
     for (const match of block.tokenBalances) {
-      if (!matchesTokenBalance(item, match)) continue;
+      if (!matchesRecord('tokenBalances', item, match)) continue;
       const isSame = sameTransaction(match);
       selected.tokenBalances.add(match);
       if (relations.transaction) addAll(selected.transactions, block.transactions, isSame);

@@ -1,5 +1,4 @@
 /** Random queries over given blocks: filters on values that the blocks hold and on values they do not. */
-import { base58 } from '@scure/base';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import {
   fieldNames,
@@ -15,32 +14,18 @@ import fc, { type Arbitrary } from 'fast-check';
 import type { Block } from '../../ledger/block.ts';
 import { parseQuery } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
+import { filteredValues } from '../reference/match-record.ts';
 import { arbitraryBlocks } from './arbitrary-block.ts';
-import { ABSENT_ADDRESS, ADDRESS_POOL, bytesToHex } from './arbitrary-values.ts';
+import { ABSENT_ADDRESS, ADDRESS_POOL } from './arbitrary-values.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
 
-/** What a record holds where a filter looks; a discriminator is cut from the data. */
-function filteredValues(record: AnyRecord, name: string, row: FilterRow): readonly string[] {
-  if ('bytes' in row) {
-    const bytes = base58.decode(String(record['data']));
-    if (row.value === 'prefix') return [0, 1, 5, 16].map((end) => bytesToHex(bytes.slice(0, end)));
-    return bytes.length < row.bytes ? [] : [bytesToHex(bytes.slice(0, row.bytes))];
-  }
-  if (name === 'feePayer') return (record['accountKeys'] as string[]).slice(0, 1);
-  if (name === 'pubkey') return [String(record['pubKey'])];
-  if (name === 'mentionsAccount') return mentionedAddresses(record);
-  const position = /^a(\d+)$/.exec(name)?.[1];
-  if (position !== undefined) {
-    return (record['accounts'] as string[]).slice(Number(position), Number(position) + 1);
-  }
-  return typeof record[name] === 'string' ? [record[name]] : [];
-}
-
-function mentionedAddresses(record: AnyRecord): readonly string[] {
-  if ('accounts' in record) return record['accounts'] as string[];
-  const loaded = record['loadedAddresses'] as { writable: string[]; readonly: string[] };
-  return [...(record['accountKeys'] as string[]), ...loaded.writable, ...loaded.readonly];
+/** Returns some values of a record with which a filter is compared. */
+function presentValues(array: RecordArray, name: string, record: AnyRecord): readonly string[] {
+  const values = filteredValues(array, name as never, record as never);
+  const texts = values.filter((value) => typeof value === 'string');
+  // A discriminator has many values: one for each length.
+  return texts.length > 16 ? [0, 1, 5, 16].map((index) => texts[index] as string) : texts;
 }
 
 function absentValues(row: FilterRow): readonly string[] {
@@ -50,8 +35,7 @@ function absentValues(row: FilterRow): readonly string[] {
 }
 
 /** A list, a bare value, an empty list or null; the record it is made for matches most of them. */
-function arbitraryList(record: AnyRecord | undefined, name: string, row: FilterRow) {
-  const present = record === undefined ? [] : filteredValues(record, name, row);
+function arbitraryList(present: readonly string[], row: FilterRow) {
   const others = fc.array(fc.constantFrom(...absentValues(row)), { maxLength: 3 });
   const misses: Arbitrary<unknown> = others;
   const rare = fc.constantFrom<unknown>([], null);
@@ -89,7 +73,7 @@ function arbitraryItem(array: RecordArray, records: readonly AnyRecord[]) {
         name,
         row.value === 'boolean'
           ? fc.constantFrom(true, false, null)
-          : arbitraryList(match, name, row),
+          : arbitraryList(match === undefined ? [] : presentValues(array, name, match), row),
       ]);
       return fc.tuple(
         fc.record(Object.fromEntries(values) as Record<string, Arbitrary<unknown>>),

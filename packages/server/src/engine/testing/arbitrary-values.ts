@@ -19,8 +19,6 @@ export const ADDRESS_POOL = [
 /** An address that no block holds. */
 export const ABSENT_ADDRESS = base58.encode(new Uint8Array(32).fill(200)) as Address;
 
-export const bytesToHex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
-
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
 export const arbitraryAddress: Arbitrary<Address> = fc.oneof(

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { CodedError } from '../../base/errors.ts';
+import { TokenBucket } from '../../base/token-bucket.ts';
 
 export interface KeyLimits {
   readonly requestsPerSecond: number;
@@ -18,15 +19,9 @@ export const KEY_LIMITS: KeyLimits = {
 };
 
 interface Budget {
-  requests: Bucket;
-  bytes: Bucket;
+  readonly requests: TokenBucket;
+  readonly bytes: TokenBucket;
   streamCount: number;
-}
-
-/** A token bucket. A negative number of tokens is a debt: the caller that took them waits until it is paid. */
-interface Bucket {
-  tokens: number;
-  atMs: number;
 }
 
 /** The rate limits of each key, by id. There is one budget per key in the key file, which bounds their number. */
@@ -43,21 +38,17 @@ export class KeyBudgets {
 
   takeRequest(key: string): void {
     const { requestsPerSecond, requestBurst } = this.#limits;
-    const bucket = this.#budgetOf(key).requests;
-    this.#fill(bucket, requestsPerSecond, requestBurst);
-    if (bucket.tokens < 1) throw new CodedError('key-limit-reached', { requestsPerSecond });
-    bucket.tokens -= 1;
+    const rate = { perSecond: requestsPerSecond, burst: requestBurst };
+    if (this.#budgetOf(key).requests.tryTake(rate)) return;
+    throw new CodedError('key-limit-reached', { requestsPerSecond });
   }
 
   /** Resolves when the bytes may be sent. After a pause, the bytes of one second may be sent at once. */
   async takeBytes(key: string, byteCount: number, signal: AbortSignal): Promise<void> {
     const { bytesPerSecond } = this.#limits;
     if (bytesPerSecond === null) return;
-    const bucket = this.#budgetOf(key).bytes;
-    this.#fill(bucket, bytesPerSecond, bytesPerSecond);
-    bucket.tokens -= byteCount;
-    if (bucket.tokens >= 0) return;
-    await this.#clock.sleep((-bucket.tokens / bytesPerSecond) * 1000, signal);
+    const rate = { perSecond: bytesPerSecond, burst: bytesPerSecond };
+    await this.#budgetOf(key).bytes.take(byteCount, rate, signal);
   }
 
   /** Removes the budgets of keys that a reload removed. */
@@ -88,22 +79,14 @@ export class KeyBudgets {
   #budgetOf(key: string): Budget {
     let budget = this.#budgets.get(key);
     if (budget === undefined) {
-      const atMs = this.#clock.nowMs();
       const { requestBurst, bytesPerSecond } = this.#limits;
       budget = {
-        requests: { tokens: requestBurst, atMs },
-        bytes: { tokens: bytesPerSecond ?? 0, atMs },
+        requests: new TokenBucket(requestBurst, this.#clock),
+        bytes: new TokenBucket(bytesPerSecond ?? 0, this.#clock),
         streamCount: 0,
       };
       this.#budgets.set(key, budget);
     }
     return budget;
-  }
-
-  #fill(bucket: Bucket, perSecond: number, tokensMax: number): void {
-    const nowMs = this.#clock.nowMs();
-    const earned = ((nowMs - bucket.atMs) / 1000) * perSecond;
-    bucket.tokens = Math.min(tokensMax, bucket.tokens + earned);
-    bucket.atMs = nowMs;
   }
 }

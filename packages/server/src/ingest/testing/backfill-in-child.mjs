@@ -3,10 +3,10 @@
 const [dist, folder, url] = process.argv.slice(2);
 const load = (path) => import(`${dist}${path}`);
 const { Dataset } = await load('dataset/dataset.js');
-const { Backfill } = await load('ingest/backfill.js');
-const { BlockLoader } = await load('ingest/block-loader.js');
-const { FollowedSource } = await load('ingest/followed-source.js');
-const { startPreparerPool } = await load('ingest/preparer-pool.js');
+const { Backfill } = await load('ingest/backfill/backfill.js');
+const { BlockLoader } = await load('ingest/follow/block-loader.js');
+const { FollowedSource } = await load('ingest/follow/followed-source.js');
+const { startPreparerPool } = await load('ingest/prepare/preparer-pool.js');
 const { mergeSegments } = await load('segment/merge-segments.js');
 const { openSegment } = await load('segment/open-segment.js');
 const { SegmentBuffer } = await load('dataset/merge/built-segment.js');
@@ -30,7 +30,7 @@ const dataset = await Dataset.open(
 const pool = startPreparerPool({ workerCount: 1, normalize: {} });
 const loader = new BlockLoader((slot, bytes) => pool.normalize(slot, bytes));
 const source = new FollowedSource(
-  { name: 'node', url, wsUrls: [] },
+  { kind: 'rpc', name: 'node', url, wsUrls: [] },
   { clock: systemClock, random: Random.fromSeed(1) },
 );
 const stop = new AbortController();
@@ -50,4 +50,4 @@ await Backfill.run(
 stop.abort();
 await telling;
 await dataset.close();
-await Promise.all([pool.close(), source.node.close(), lock.release()]);
+await Promise.all([pool.close(), source.remote.close(), lock.release()]);

@@ -6,7 +6,7 @@ const load = (path) => import(`${dist}${path}`);
 const { Dataset } = await load('dataset/dataset.js');
 const { createDataset, datasetExists } = await load('dataset/create-dataset.js');
 const { Ingester } = await load('ingest/ingester.js');
-const { startPreparerPool } = await load('ingest/preparer-pool.js');
+const { startPreparerPool } = await load('ingest/prepare/preparer-pool.js');
 const { nodeFs } = await load('storage/node-fs.js');
 const { WriterLock } = await load('storage/writer-lock.js');
 const { systemClock } = await load('base/clock.js');
@@ -30,7 +30,7 @@ const dataset = await Dataset.open(
 const pool = startPreparerPool({ workerCount: 1, normalize: {} });
 const ingester = new Ingester(
   {
-    sources: [{ name: 'node', url, wsUrls: [] }],
+    sources: [{ kind: 'rpc', name: 'node', url, wsUrls: [] }],
     start: { kind: 'genesis' },
     ...(retention === undefined ? {} : { retention }),
   },

@@ -6,14 +6,14 @@ import { Dataset } from '../../dataset/dataset.ts';
 import type { DatasetLimits } from '../../dataset/dataset-limits.ts';
 import type { Retention } from '../../dataset/retention.ts';
 import type { SimulatedNode } from '../../simulator/start-node.ts';
-import { normalizeBlock } from '../../source/normalize-block.ts';
-import { readLineBlock } from '../../source/read-line-block.ts';
+import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
+import type { SourceOptions } from '../../source/open-source.ts';
+import { readLineBlock } from '../../source/portal/read-line-block.ts';
 import type { Fs } from '../../storage/fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
-import type { StartPoint } from '../choose-start.ts';
-import type { FollowedSourceOptions } from '../followed-source.ts';
+import type { StartPoint } from '../follow/choose-start.ts';
 import { Ingester } from '../ingester.ts';
-import { prepareBlock } from '../prepared-block.ts';
+import { prepareBlock } from '../prepare/prepared-block.ts';
 
 export interface Following {
   readonly dataset: Dataset;
@@ -42,7 +42,7 @@ export interface FollowOptions {
   /** What is added to the address of the first source, as a key would be. */
   readonly secretPath?: string;
   /** Sources beside the nodes. */
-  readonly sources?: readonly FollowedSourceOptions[];
+  readonly sources?: readonly SourceOptions[];
 }
 
 /** Follows simulated nodes as a service would, over real sockets, into a dataset on a disk in memory. */
@@ -65,6 +65,7 @@ export async function followNodes(
     modules,
   );
   const toSource = ({ rpcUrl, wsUrl }: Pick<SimulatedNode, 'rpcUrl' | 'wsUrl'>, i: number) => ({
+    kind: 'rpc' as const,
     name: `source-${i + 1}`,
     url: `${rpcUrl}${i === 0 ? (options.secretPath ?? '') : ''}`,
     wsUrls: (options.withSockets ?? true) ? [wsUrl] : [],

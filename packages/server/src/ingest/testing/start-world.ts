@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { AlarmCode } from '../../dataset/alarm-codes.ts';
-import type { FaultRequest } from '../../simulator/faults.ts';
+import type { FaultRequest } from '../../simulator/faults/faults.ts';
 import { type NodeOptions, type SimulatedNode, startNode } from '../../simulator/start-node.ts';
 import {
   createSimulatedLedger,

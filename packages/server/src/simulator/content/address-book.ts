@@ -1,6 +1,6 @@
 /**
- * The address of every account: a pure function of its number, the seed and, for accounts of one window, the window. Made when
- * first met and kept, as a text, with its 32 bytes behind it.
+ * The address of every account: a function of its number, the seed and, for accounts of one window, the window. An address is
+ * made at its first use and kept as a text, with its 32 bytes behind it.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../../base/assert.ts';
@@ -8,8 +8,8 @@ import { decodeBase58 } from '../../base/base58.ts';
 import { Random } from '../../base/random.ts';
 import { deriveAddress } from './derive-address.ts';
 import { HEADER_BYTES, type PooledText, type TextPool, type TextRegion } from './text-pool.ts';
-import { ID, KNOWN_COUNT } from './world/known-addresses.ts';
-import { knownText, WHALE_COUNT, type World } from './world/world.ts';
+import { ID, KNOWN_COUNT, KNOWN_TEXTS } from './world/known-addresses.ts';
+import { WHALE_COUNT, type World } from './world/world.ts';
 
 const KEY_BYTES = 32;
 const TEXT_BYTES = 44;
@@ -30,8 +30,8 @@ export class AddressBook {
   readonly #derivesAll: boolean;
 
   /**
-   * The token accounts of the cast have the addresses that the associated token program derives. Deriving costs more than all else
-   * about a transaction, so those of users are derived where `derivesAll` says that there are few, and drawn elsewhere.
+   * The token accounts of the cast have the addresses that the associated token program derives. Deriving costs more than
+   * anything else about a transaction, so those of users are derived only with `derivesAll`, and drawn otherwise.
    */
   constructor(
     random: Random,
@@ -49,7 +49,7 @@ export class AddressBook {
   enterWindow(window: number): void {
     if (window === this.#window) return;
     this.#window = window;
-    this.#texts.fill(0, this.#world.windowFirst);
+    this.#texts.fill(0, this.#world.launchMints);
   }
 
   address(account: number): PooledText {
@@ -77,9 +77,8 @@ export class AddressBook {
     return this.address(account) + BYTES_OFFSET;
   }
 
-  /** The lookup table that has the account, of 256 each; the account's place in it is the rest. */
-  table(account: number): PooledText {
-    const number = account >> 8;
+  /** The lookup table of this number: it has 256 accounts. */
+  table(number: number): PooledText {
     let text = this.#tables.get(number);
     if (text === undefined) {
       text = drawAddress(this.#cast.fork('table', number), this.pool.lasting);
@@ -106,21 +105,19 @@ export class AddressBook {
   #make(account: number): PooledText {
     const { lasting } = this.pool;
     if (account < KNOWN_COUNT) return addAddress(decodeKnown(account), lasting);
-    const { users, lastingEnd, windowFirst } = this.#world;
-    if (this.#world.isAssociated(account) && (account < lastingEnd || this.#derivesAll)) {
+    const { users, launchMints } = this.#world;
+    if (this.#world.isAssociated(account) && (account < users || this.#derivesAll)) {
       return this.#derive(account);
     }
-    // Whales are users that everybody knows.
-    if (account < lastingEnd || (account >= users && account < users + WHALE_COUNT)) {
-      return drawAddress(this.#cast.fork(account), lasting);
-    }
-    if (account < windowFirst) return drawAddress(this.#random.fork(account), lasting);
+    // The first users are the whales, whose addresses everybody knows.
+    if (account < users + WHALE_COUNT) return drawAddress(this.#cast.fork(account), lasting);
+    if (account < launchMints) return drawAddress(this.#random.fork(account), lasting);
     return drawAddress(this.#random.fork('window', this.#window, account), lasting);
   }
 }
 
 function decodeKnown(account: number): Uint8Array {
-  const bytes = decodeBase58(knownText(account));
+  const bytes = decodeBase58(KNOWN_TEXTS[account] as string);
   assert(bytes?.length === KEY_BYTES, 'a known address has 32 bytes');
   return bytes;
 }

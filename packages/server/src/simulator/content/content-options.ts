@@ -1,8 +1,9 @@
 /**
- * What a simulated ledger contains. A caller states what it cares about (`ContentInput`); `parseContentOptions` checks it
- * and fills in the rest from the profile.
+ * The options of a ledger's content. `parseContentOptions` checks what a caller gives (`ContentInput`) and takes the rest from the
+ * profile.
  */
 import { CodedError } from '../../base/errors.ts';
+import { checkOption, type Range } from '../chain/option-range.ts';
 import { ERAS, type Era } from './eras.ts';
 
 export type Profile = 'demo' | '2025' | 'busy';
@@ -104,31 +105,20 @@ export function parseContentOptions(input: ContentInput = {}): ContentOptions {
   return options;
 }
 
+const integer = (min: number, max: number): Range => ({ min, max, integer: true });
+const number = (max: number): Range => ({ min: 0, max, integer: false });
+
 function check(options: ContentOptions): void {
-  checkInteger('seed', options.seed, Number.MAX_SAFE_INTEGER);
-  checkNumber('transactionsPerBlock', options.transactionsPerBlock, TRANSACTION_COUNT_MAX);
-  checkNumber('votes', options.votesPerBlock, TRANSACTION_COUNT_MAX);
-  checkNumber('failureRate', options.failureRate, 1);
-  checkNumber('version1Rate', options.version1Rate, 1);
-  checkInteger('slotsPerEpoch', options.slotsPerEpoch, Number.MAX_SAFE_INTEGER);
-  checkInteger('epochRewardsPerBlock', options.epochRewardsPerBlock, 100_000);
-  if (options.slotsPerEpoch < 1)
-    throw invalid('slotsPerEpoch', options.slotsPerEpoch, 'at least 1');
-  if (options.version1Rate > 0 && options.era !== '2025' && options.era !== '2026') {
-    throw invalid('version1Rate', options.version1Rate, `0 in the era ${options.era}`);
-  }
+  checkOption('seed', options.seed, integer(0, Number.MAX_SAFE_INTEGER));
+  checkOption('transactionsPerBlock', options.transactionsPerBlock, number(TRANSACTION_COUNT_MAX));
+  checkOption('votes', options.votesPerBlock, number(TRANSACTION_COUNT_MAX));
+  checkOption('failureRate', options.failureRate, number(1));
+  const isModern = options.era === '2025' || options.era === '2026';
+  checkOption('version1Rate', options.version1Rate, number(isModern ? 1 : 0));
+  checkOption('slotsPerEpoch', options.slotsPerEpoch, integer(1, Number.MAX_SAFE_INTEGER));
+  checkOption('epochRewardsPerBlock', options.epochRewardsPerBlock, integer(0, 100_000));
 }
 
-function checkNumber(option: string, value: number, max: number): void {
-  if (!(value >= 0 && value <= max)) throw invalid(option, value, `a number from 0 to ${max}`);
-}
-
-function checkInteger(option: string, value: number, max: number): void {
-  if (!Number.isSafeInteger(value) || value < 0 || value > max) {
-    throw invalid(option, value, `a whole number from 0 to ${max}`);
-  }
-}
-
-function invalid(option: string, found: string | number, expected: string): CodedError {
+function invalid(option: string, found: string, expected: string): CodedError {
   return new CodedError('simulator-option-invalid', { option, found, expected });
 }

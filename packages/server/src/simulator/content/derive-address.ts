@@ -24,39 +24,19 @@ function isOnCurve(address: Uint8Array): boolean {
   bigEndian[0] = (bigEndian[0] as number) & 0x7f;
   const y = BigInt(`0x${bigEndian.toString('hex')}`) % PRIME;
   const y2 = (y * y) % PRIME;
-  const product = ((y2 - 1n + PRIME) * (CURVE_D * y2 + 1n)) % PRIME;
-  const power = raiseToHalf(product);
-  return power === 0n || power === 1n;
+  return isSquare(((y2 - 1n + PRIME) * (CURVE_D * y2 + 1n)) % PRIME);
 }
 
-/** To the power of (p - 1) / 2 = 2^254 - 10, by way of 2^250 - 1: few factors besides the squares. */
-function raiseToHalf(base: bigint): bigint {
-  const ones5 = repeat(base, 5);
-  const ones10 = join(ones5, ones5, 5);
-  const ones20 = join(ones10, ones10, 10);
-  const ones40 = join(ones20, ones20, 20);
-  const ones50 = join(ones40, ones10, 10);
-  const ones100 = join(ones50, ones50, 50);
-  const ones200 = join(ones100, ones100, 100);
-  const ones250 = join(ones200, ones50, 50);
-  const sixth = (base * base * base) % PRIME;
-  return (square(ones250, 4) * ((sixth * sixth) % PRIME)) % PRIME;
-}
-
-/** To the power of 2^count - 1. */
-function repeat(base: bigint, count: number): bigint {
-  let result = base;
-  for (let i = 1; i < count; i++) result = (((result * result) % PRIME) * base) % PRIME;
-  return result;
-}
-
-/** Appends `count` binary ones, the power `tail` of the same base, to those of `head`. */
-function join(head: bigint, tail: bigint, count: number): bigint {
-  return (square(head, count) * tail) % PRIME;
-}
-
-function square(value: bigint, count: number): bigint {
-  let result = value;
-  for (let i = 0; i < count; i++) result = (result * result) % PRIME;
-  return result;
+/** Whether a number has a root modulo the prime, by the law of quadratic reciprocity (the Jacobi symbol is not -1). */
+function isSquare(value: bigint): boolean {
+  let [upper, lower, isPositive] = [value, PRIME, true];
+  while (upper !== 0n) {
+    const rest = lower & 7n;
+    for (; (upper & 1n) === 0n; upper >>= 1n) {
+      if (rest === 3n || rest === 5n) isPositive = !isPositive;
+    }
+    if ((upper & 3n) === 3n && (rest & 3n) === 3n) isPositive = !isPositive;
+    [upper, lower] = [lower % upper, upper];
+  }
+  return isPositive;
 }

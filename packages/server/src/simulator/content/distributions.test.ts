@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../base/random.ts';
 import {
-  Bands,
   buildZipfTable,
   drawLognormal,
   portableExp,
@@ -46,7 +45,7 @@ describe('distributions', () => {
     expect(ratio / 4 ** 1.7).toBeCloseTo(1, 0);
   });
 
-  test('behavior: quantiles and bands hold', () => {
+  test('behavior: quantiles hold', () => {
     const random = Random.fromSeed(1);
     const quantiles = new Quantiles([
       [0, 0],
@@ -57,12 +56,6 @@ describe('distributions', () => {
     const values = Array.from({ length: COUNT }, () => quantiles.draw(random));
     expect(values.filter((value) => value < 10).length / COUNT).toBeCloseTo(0.5, 1);
     expect(values.filter((value) => value < 100).length / COUNT).toBeCloseTo(0.9, 1);
-    const bands = new Bands([
-      [1, 1, 1],
-      [5, 8, 1],
-    ]);
-    const drawn = new Set(Array.from({ length: 1000 }, () => bands.draw(random)));
-    expect([...drawn].sort()).toEqual([1, 5, 6, 7, 8]);
   });
 
   test('limit: a lognormal count keeps its mean and its bounds', () => {

@@ -119,30 +119,6 @@ export class Quantiles {
   }
 }
 
-/** Whole numbers in bands, `[first, last, weight]`, evenly spread inside a band. */
-export class Bands {
-  readonly #firsts: Float64Array;
-  readonly #counts: Float64Array;
-  readonly #table: WeightedTable;
-  /** Whether there is only one value; drawing it takes no number. */
-  readonly #isFixed: boolean;
-
-  constructor(bands: readonly (readonly [first: number, last: number, weight: number])[]) {
-    this.#firsts = Float64Array.from(bands, (band) => band[0]);
-    this.#counts = Float64Array.from(bands, (band) => band[1] - band[0] + 1);
-    this.#table = new WeightedTable(bands.map((band) => band[2]));
-    this.#isFixed = bands.length === 1 && this.#counts[0] === 1;
-  }
-
-  draw(random: Random): number {
-    if (this.#isFixed) return this.#firsts[0] as number;
-    const band = this.#counts.length === 1 ? 0 : this.#table.draw(random);
-    const count = this.#counts[band] as number;
-    const first = this.#firsts[band] as number;
-    return count === 1 ? first : first + random.below(count);
-  }
-}
-
 /** A lognormal count with the given mean, cut to 0…max. The normal value is the sum of twelve even ones less six. */
 export function drawLognormal(
   random: Random,

@@ -10,8 +10,8 @@ export interface EraRules {
   readonly hasTime: boolean;
   /** Whether the calls that instructions made were recorded. */
   readonly hasInner: boolean;
-  /** `mixed`: none at all, the forms of that year, or today's, by transaction. */
-  readonly logs: 'modern' | 'mixed';
+  /** Whether some transactions have no log. */
+  readonly losesLogs: boolean;
   /** `version`, `loadedAddresses`, `computeUnitsConsumed`, heights of calls, owners and programs of token balances. */
   readonly isModern: boolean;
   /** A top-level instruction's `stackHeight` as printed; undefined where the key is absent. */
@@ -27,7 +27,7 @@ const TODAY: EraRules = {
   hasHeight: true,
   hasTime: true,
   hasInner: true,
-  logs: 'modern',
+  losesLogs: false,
   isModern: true,
   topStackHeight: '1',
   hasVersionKey: true,
@@ -40,7 +40,7 @@ const OLD: EraRules = { ...TODAY, isModern: false, hasCostUnits: false };
 export const ERA_RULES: Readonly<Record<Era, EraRules>> = {
   // What was never recorded is absent; the rest comes as a node of today prints old blocks.
   genesis: { ...OLD, hasMeta: false, hasHeight: false, hasTime: false, topStackHeight: 'null' },
-  '2020': { ...OLD, hasInner: false, hasHeight: false, logs: 'mixed', topStackHeight: 'null' },
+  '2020': { ...OLD, hasInner: false, hasHeight: false, losesLogs: true, topStackHeight: 'null' },
   '2021': { ...OLD, topStackHeight: undefined, hasVersionKey: false, hasRent: true },
   '2025': { ...TODAY, topStackHeight: 'null', hasCostUnits: false },
   '2026': TODAY,

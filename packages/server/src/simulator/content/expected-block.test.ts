@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { Balance, Block, TokenBalance } from '../../ledger/block.ts';
 import { compareInstructionAddresses } from '../../ledger/instruction-address.ts';
 import { parseContentOptions, STRESS_PRESETS } from './content-options.ts';
-import { expectedBlock } from './expected-block.ts';
 import { BlockGenerator } from './generate-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';
+import { expectedBlock } from './testing/expected-block.ts';
 
 function isAscending<Row>(rows: readonly Row[], compare: (a: Row, b: Row) => number): boolean {
   return rows.every((row, i) => i === 0 || compare(rows[i - 1] as Row, row) < 0);

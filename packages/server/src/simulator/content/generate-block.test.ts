@@ -10,14 +10,14 @@ import { chainBlockOf } from './testing/chain-block-of.ts';
 const RATIO_MAX = 3.4;
 
 const HASHES: Readonly<Record<string, string>> = {
-  demo: 'f3a6bed3bb1f1fda011f0c106f7fea00d15ce0cba5420b54873406317bd11862',
-  '2025': '593ee3cf2d96354d75f94f06cd565f5b5b434e4bf3c0ad3c7f6bb2e0e5e0fddd',
-  'busy at an epoch start': 'b9c5eb34fece16a47a4c7a69d5cc35b2f79fc3da6ec3718fb0d19a0e129efdd2',
-  'odd genesis': 'a2072aa3caa3e6f5a5e593e77fadf62e57d28822533ad4fefe558ef3315a9e2c',
-  'odd 2020': '7c0742dc1a1f12a42c86f479f55db82b30eafec41de97e21e963ef3bf0283255',
-  'odd 2021': 'c50ad94654949e8f97db630b11712c9a00489230d6ece4cd3f08d7c182e29e24',
-  'odd 2025': 'bd2fe0cc5d393153f8948d26eef9812f956cc9878aea30ef05623c0ef47fe7de',
-  'odd 2026': '28a7d6be435223cd8f1097780cfe26eddd6f4d1f9bb6bcf058c6a9699569775d',
+  demo: '27467aed020e13f4ff5aed2903890f948c2afaddf82611166bd6ee12c02fcb77',
+  '2025': '1db6e5df891ef1c1bedbf034dda0c3c402ba526acc6da2091c90a99d1dc4c206',
+  'busy at an epoch start': '25bf8a09b547e812b21e14166c2a84974824171b2233c82e04cffb481897ca1e',
+  'odd genesis': '7d4b897a202dbc282466b133af6e6119436c97cda180bafd8cf8472eff82aa39',
+  'odd 2020': '0dd4aaf6ee9ed2df50b49471cacc6338c14c5e5e2bd7ac84e115fbfaf808d736',
+  'odd 2021': '8e42e1c60a6e4a383679f0fdfe3ea926c696ca864136332f996e393637c4b846',
+  'odd 2025': '818a5910f9a9404a4e60f13e2246c94ab238a3db10de7229be51e1f1ab0103dd',
+  'odd 2026': '6c3abf16b393959408e5e19d06495dcd3e13c79671b3228807d35d4960d03db1',
 };
 
 const FULL = { transactionDetails: 'full', rewards: true } as const;

@@ -4,22 +4,21 @@
  * branch, the slot and its place.
  */
 import { Random } from '../../base/random.ts';
-import type { ChainBlock } from '../chain-block.ts';
+import type { ChainBlock } from '../chain/chain-block.ts';
 import { Scene } from './actions/scene.ts';
 import { AddressBook } from './address-book.ts';
 import type { ContentOptions } from './content-options.ts';
 import { ERA_RULES } from './eras.ts';
 import { Machine } from './machine/machine.ts';
-import { RewardPrinter } from './rewards.ts';
 import { BlockRunner, type VisitTransaction } from './run-block.ts';
 import type { SimulatedBlock } from './simulated-block.ts';
 import { TextPool } from './text-pool.ts';
 import { Timeline } from './timeline.ts';
-import { World } from './world/world.ts';
+import { createWorld, type World } from './world/world.ts';
 
 /** Ledgers of so few transactions derive the addresses of all token accounts. */
 const DERIVING_TRANSACTIONS_MAX = 32;
-/** What blocks have in common is dropped, to be made again, when it takes more memory than this. */
+/** The world and the texts that blocks have in common are dropped and made again when they take more memory than this. */
 const POOL_BYTES_MAX = 128 * 1024 * 1024;
 
 export interface Stock {
@@ -32,15 +31,15 @@ export interface Stock {
 export function createStock(options: ContentOptions): Stock {
   const random = Random.fromSeed(options.seed);
   const pool = new TextPool();
-  const world = new World(options);
+  const world = createWorld(options);
   const derivesAll = options.transactionsPerBlock <= DERIVING_TRANSACTIONS_MAX;
   const book = new AddressBook(random.fork('addresses'), { pool, world }, { derivesAll });
   const isTokenNew = options.era === '2026';
   const machine = new Machine({ world, book, random }, { isTokenNew });
   const scene = new Scene(machine, { isStress: options.stress });
-  const rewards = new RewardPrinter(options, { pool, random: random.fork('rewards') });
   const runner = new BlockRunner(options, { scene, random: random.fork('blocks') });
-  return { pool, world, timeline: new Timeline(options, { runner, rewards, world, book }) };
+  const modules = { runner, random: random.fork('rewards'), world, book };
+  return { pool, world, timeline: new Timeline(options, modules) };
 }
 
 export class BlockGenerator {
@@ -68,17 +67,6 @@ export class BlockGenerator {
       texts: pool,
       forEachTransaction: (visit: VisitTransaction) => timeline.run(chainBlock, visit),
       rewards: () => timeline.rewardsOf(chainBlock),
-    };
-  }
-
-  /** The block without transactions and rewards, for those who ask for its header only. */
-  generateEmpty(chainBlock: ChainBlock): SimulatedBlock {
-    return {
-      chainBlock,
-      era: ERA_RULES[this.#options.era],
-      texts: this.#stock.pool,
-      forEachTransaction: () => {},
-      rewards: () => [],
     };
   }
 }

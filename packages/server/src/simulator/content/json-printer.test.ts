@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeBase58 } from '../../base/base58.ts';
 import { JsonPrinter, ORDER } from './json-printer.ts';
+import { addList, addNumbers } from './testing/read-pool.ts';
 import {
   type AmountList,
   HEADER_BYTES,
@@ -35,7 +36,7 @@ const part: fc.Arbitrary<Part> = fc.oneof(
   }),
   number.map((value) => ({ expected: `${value}`, order: () => printer.number(value) })),
   fc.array(fc.nat(255), { maxLength: 20 }).map((values) => {
-    const order = () => printer.numbers(pool.passing.addNumbers(values));
+    const order = () => printer.numbers(addNumbers(pool, values));
     return { expected: values.join(','), order };
   }),
   fc.array(amount, { maxLength: 5 }).map((values) => {
@@ -46,12 +47,12 @@ const part: fc.Arbitrary<Part> = fc.oneof(
     return { expected: show(value, decimals, isDouble), order };
   }),
   fc.uint8Array({ maxLength: 200 }).map((bytes) => {
-    const order = () => printer.base58(pool.passing.addNumbers([...bytes]) as number as PooledText);
+    const order = () => printer.base58(addNumbers(pool, [...bytes]) as number as PooledText);
     return { expected: encodeBase58(bytes), order };
   }),
   fc.uint8Array({ maxLength: 200 }).map((bytes) => {
     const order = () => {
-      const place = pool.passing.addNumbers([...bytes]) as number as PooledText;
+      const place = addNumbers(pool, [...bytes]) as number as PooledText;
       printer.orders(Int32Array.of(ORDER.base64(place)), 0, 1);
     };
     return { expected: Buffer.from(bytes).toString('base64'), order };
@@ -82,11 +83,14 @@ function show(amount: bigint, decimals: number, isDouble: boolean): string {
 }
 
 function pooled(texts: readonly string[]): TextList {
-  return pool.passing.addList(texts.map((value) => pool.passing.add(value)));
+  return addList(
+    pool,
+    texts.map((value) => pool.passing.add(value)),
+  );
 }
 
 function finish(): string {
-  const bytes = printer.finish(Buffer.alloc);
+  const bytes = printer.finish();
   return Buffer.from(bytes).toString();
 }
 
@@ -108,7 +112,7 @@ describe('json-printer', () => {
   test('limit: more orders than the list holds, and more bytes than the output', () => {
     printer.begin();
     const line = pool.lasting.add('0123456789'.repeat(200));
-    const list = pool.lasting.addList([line, pool.lasting.add('end')]);
+    const list = addList(pool, [line, pool.lasting.add('end')]);
     for (let i = 0; i < 40_000; i++) {
       if (i % 4 === 0) printer.text(line);
       else printer.number(i);
@@ -131,7 +135,7 @@ describe('json-printer', () => {
     for (let i = 0; i < 2000; i++) printer.text(line);
     const from = printer.position();
     printer.string('|moved|');
-    const printed = Buffer.from(printer.finish(Buffer.alloc, { to, from })).toString();
+    const printed = Buffer.from(printer.finish({ to, from })).toString();
     expect(printed === `head||moved|${'0123456789'.repeat(2_000_000)}`).toBe(true);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Puts pooled texts and numbers one after the other, as bytes. What is to be printed is noted as a list of orders, a
- * word or two each, which the kernel carries out in one go: noting costs one store a piece, and no text is ever joined.
+ * Prints pooled texts and numbers one after the other, as bytes. Each piece is stored as an order of one or two words; the kernel
+ * carries out all orders in one call, so that no JavaScript strings are joined.
  */
 import {
   type AmountList,
@@ -23,16 +23,16 @@ const SHOWN = 7;
 const AS_DOUBLE = 256;
 
 const ORDER_COUNT = 16 * 1024;
-/** A block of the size of a full one fits; what does not is put aside piece by piece. */
+/** A full block fits; the output of a larger one is put aside piece by piece. */
 const OUTPUT_BYTES = 12 * 1024 * 1024;
 
 export class JsonPrinter {
   readonly pool: TextPool;
   readonly #ordersStart: number;
   readonly #outputStart: number;
-  /** Beyond it there is room for what one more order prints. */
+  /** Beyond this limit there is still space for the output of one order. */
   readonly #outputLimit: number;
-  /** As words of the memory: where the next order goes, and where there is no more room for one. */
+  /** As indexes of words: of the next order, and of the end of the orders. */
   #at: number;
   readonly #end: number;
   #outputAt: number;
@@ -48,68 +48,69 @@ export class JsonPrinter {
     this.#outputAt = this.#outputStart;
   }
 
-  /** Whatever was printed before and not finished is forgotten. */
+  /** Discards what was printed before and not finished. */
   begin(): void {
     this.#aside = [];
     this.#at = this.#ordersStart >> 2;
     this.#outputAt = this.#outputStart;
   }
 
-  text(text: PooledText): void {
-    this.#order(text);
+  text(text: PooledText): this {
+    return this.#order(text);
   }
 
   /** A whole number from 0 to 2^28 - 1. */
-  number(value: number): void {
-    this.#order((value << 3) | NUMBER);
+  number(value: number): this {
+    return this.#order((value << 3) | NUMBER);
   }
 
   /** With commas between them. */
-  numbers(list: NumberList): void {
-    this.#order(list | NUMBERS);
+  numbers(list: NumberList): this {
+    return this.#order(list | NUMBERS);
   }
 
   /** With commas between them. */
-  amounts(list: AmountList): void {
-    this.#order(list | AMOUNTS);
+  amounts(list: AmountList): this {
+    return this.#order(list | AMOUNTS);
   }
 
   /** The bytes of a text, in base58. */
-  base58(bytes: PooledText): void {
-    this.#order(bytes | BASE58);
+  base58(bytes: PooledText): this {
+    return this.#order(bytes | BASE58);
   }
 
   /** The first amount of a list, in whole tokens; `isDouble` for the form of a node's doubles. */
-  shown(list: AmountList, decimals: number, isDouble: boolean): void {
-    this.#orderTwo(list | SHOWN, isDouble ? decimals | AS_DOUBLE : decimals);
+  shown(list: AmountList, decimals: number, isDouble: boolean): this {
+    return this.#orderTwo(list | SHOWN, isDouble ? decimals | AS_DOUBLE : decimals);
   }
 
   /** Orders that were written down elsewhere, in the same form. */
-  orders(list: Int32Array, start: number, end: number): void {
+  orders(list: Int32Array, start: number, end: number): this {
     if (this.#at + end - start > this.#end) this.flush();
     const { words } = this.pool;
     let at = this.#at;
     for (let i = start; i < end; i++) words[at++] = list[i] as number;
     this.#at = at;
+    return this;
   }
 
   /** From one place of the list to another, with `","` between them; the outer quotes are the caller's. */
-  quoted(list: TextList, start: number, end: number): void {
-    this.#orderTwo(list | QUOTED, start | (end << 16));
+  quoted(list: TextList, start: number, end: number): this {
+    return this.#orderTwo(list | QUOTED, start | (end << 16));
   }
 
-  /** A text that is not in the pool. It is put among those that pass, so `forgetStrings` is not far. */
-  string(text: string): void {
-    this.text(this.pool.passing.add(text));
+  /** A text that is not in the pool. It is added to the passing ones until `forgetStrings`. */
+  string(text: string): this {
+    return this.text(this.pool.passing.add(text));
   }
 
-  /** Prints what was ordered so far and makes room for other texts that pass. */
+  /** Carries out all orders and drops the passing texts. */
   forgetStrings(): void {
     this.flush();
     this.pool.passing.clear();
   }
 
-  /** Carries out what was ordered so far: from here on texts may change. */
+  /** Carries out all orders; after that their texts may change. */
   flush(): void {
     const { exports } = this.pool.kernel;
     const end = this.#at * 4;
@@ -134,17 +135,14 @@ export class JsonPrinter {
   }
 
   /**
-   * Returns all that was printed, in the buffer that `allocate` makes. The part from `split.from` on is moved to `split.to`:
-   * a block prints its rewards before its transactions, whose fees they share out.
+   * Returns all that was printed. The part from `split.from` on is moved to `split.to`: a block has its rewards before its
+   * transactions, whose fees they share out.
    */
-  finish(
-    allocate: (byteCount: number) => Uint8Array,
-    split?: { readonly to: number; readonly from: number },
-  ): Uint8Array {
+  finish(split?: { readonly to: number; readonly from: number }): Uint8Array {
     const size = this.position();
     const pieces = [...this.#aside, this.pool.bytes.subarray(this.#outputStart, this.#outputAt)];
     const { to, from } = split ?? { to: size, from: size };
-    const buffer = allocate(size);
+    const buffer = Buffer.allocUnsafeSlow(size);
     let at = 0;
     for (const piece of pieces) {
       copyRange(piece, at, { first: 0, end: to, shift: 0 }, buffer);
@@ -155,18 +153,20 @@ export class JsonPrinter {
     return buffer;
   }
 
-  #order(order: number): void {
+  #order(order: number): this {
     if (this.#at === this.#end) this.flush();
     this.pool.words[this.#at++] = order;
+    return this;
   }
 
   /** An order of two words. */
-  #orderTwo(first: number, second: number): void {
+  #orderTwo(first: number, second: number): this {
     if (this.#at + 2 > this.#end) this.flush();
     const { words } = this.pool;
     words[this.#at] = first;
     words[this.#at + 1] = second;
     this.#at += 2;
+    return this;
   }
 }
 

@@ -87,16 +87,6 @@ const JSON_WORDS = {
   postBalance: ',"postBalance":',
   pubkey: ',"pubkey":"',
   rewardType: '","rewardType":',
-  // An account in the short form.
-  shortKeys: ',"transaction":{"accountKeys":[',
-  shortKeysEnd: ']',
-  key: '{"pubkey":"',
-  signer: '","signer":true,"source":',
-  noSigner: '","signer":false,"source":',
-  own: '"transaction","writable":',
-  fromTable: '"lookupTable","writable":',
-  yes: 'true}',
-  no: 'false}',
 } as const;
 
 export type JsonWords = Readonly<Record<keyof typeof JSON_WORDS, PooledText>>;

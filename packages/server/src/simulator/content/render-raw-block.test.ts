@@ -55,34 +55,6 @@ describe('render-raw-block', () => {
     expect(signatures).toEqual(full.map((row) => row.transaction.signatures[0]));
   });
 
-  test('behavior: the form with accounts tells where each key comes from and what it may do', () => {
-    const { transactions } = parse(block, { transactionDetails: 'accounts' });
-    const full = parse(block).transactions;
-    expect(isOrdered(transactions)).toBe(true);
-    for (let i = 0; i < transactions.length; i++) {
-      const { accountKeys } = transactions[i].transaction;
-      const { message } = full[i].transaction;
-      const { header } = message;
-      const fromMessage = accountKeys.filter(
-        (key: { source: string }) => key.source === 'transaction',
-      );
-      expect(fromMessage.map((key: { pubkey: string }) => key.pubkey)).toEqual(message.accountKeys);
-      const readonlySigned = fromMessage.filter(
-        (key: { signer: boolean; writable: boolean }) => key.signer && !key.writable,
-      );
-      const readonlyUnsigned = fromMessage.filter(
-        (key: { signer: boolean; writable: boolean }) => !key.signer && !key.writable,
-      );
-      expect(readonlySigned).toHaveLength(header.numReadonlySignedAccounts);
-      expect(readonlyUnsigned).toHaveLength(header.numReadonlyUnsignedAccounts);
-      const loadedWritable = accountKeys.filter(
-        (key: { source: string; writable: boolean }) =>
-          key.source === 'lookupTable' && key.writable,
-      );
-      expect(loadedWritable).toHaveLength(full[i].meta.loadedAddresses.writable.length);
-    }
-  });
-
   test('behavior: lookups name as many addresses as were loaded', () => {
     const rows = parse(block).transactions.filter((row: { version: unknown }) => row.version === 0);
     let loadedCount = 0;

@@ -1,6 +1,6 @@
 /**
- * Prints a simulated block as a node answers `getBlock` with `encoding: json`: no white space, keys in alphabetical order,
- * every digit of every number. Only ASCII texts need no escaping, which is why they are pasted as they are.
+ * Prints a simulated block as a node returns it from `getBlock` with `encoding: json`: no white space, keys in alphabetical order,
+ * every digit of every number. All texts but log lines are ASCII that needs no escaping.
  */
 import type { EraRules } from './eras.ts';
 import { JsonPrinter } from './json-printer.ts';
@@ -14,9 +14,9 @@ import type {
   SimulatedReward,
   SimulatedTransaction,
 } from './simulated-block.ts';
-import type { AmountList, PooledText, TextList, TextPool } from './text-pool.ts';
+import type { AmountList, TextList, TextPool } from './text-pool.ts';
 
-export type TransactionDetails = 'full' | 'none' | 'signatures' | 'accounts';
+export type TransactionDetails = 'full' | 'none' | 'signatures';
 
 export interface RenderOptions {
   readonly transactionDetails: TransactionDetails;
@@ -36,17 +36,13 @@ export interface RenderedContent {
   readonly versionMax: number;
 }
 
-export function renderRawBlock(
-  block: SimulatedBlock,
-  options: RenderOptions,
-  allocate: (byteCount: number) => Uint8Array = Buffer.allocUnsafeSlow,
-): RenderedContent {
+export function renderRawBlock(block: SimulatedBlock, options: RenderOptions): RenderedContent {
   let printer = printers.get(block.texts);
   if (printer === undefined) {
     printer = new BlockPrinter(block.texts);
     printers.set(block.texts, printer);
   }
-  return printer.print(block, options, allocate);
+  return printer.print(block, options);
 }
 
 class BlockPrinter {
@@ -58,11 +54,7 @@ class BlockPrinter {
     this.#words = poolJsonWords(pool);
   }
 
-  print(
-    block: SimulatedBlock,
-    options: RenderOptions,
-    allocate: (byteCount: number) => Uint8Array,
-  ): RenderedContent {
+  print(block: SimulatedBlock, options: RenderOptions): RenderedContent {
     const { chainBlock, era } = block;
     const out = this.#out;
     const height = era.hasHeight ? chainBlock.height : null;
@@ -79,87 +71,60 @@ class BlockPrinter {
     out.text(this.#words.closeObject);
     const from = out.position();
     if (options.rewards) this.#printRewards(block.rewards());
-    return { json: out.finish(allocate, { to, from }), versionMax };
+    return { json: out.finish({ to, from }), versionMax };
   }
 
   #printRewards(rewards: readonly SimulatedReward[]): void {
     const out = this.#out;
     const words = this.#words;
     out.text(words.rewards);
-    for (let i = 0; i < rewards.length; i++) {
+    for (const [i, reward] of rewards.entries()) {
+      const { commission, lamports, postBalance, pubkey, rewardType } = reward;
       if (i > 0) out.text(words.comma);
-      this.#printReward(rewards[i] as SimulatedReward);
+      out.text(words.commission).string(`${commission}`);
+      out.text(words.lamports).string(lamports).text(words.postBalance).string(postBalance);
+      out.text(words.pubkey).string(pubkey).text(words.rewardType);
+      out.string(rewardType === null ? 'null' : `"${rewardType}"`).text(words.closeObject);
       out.forgetStrings();
     }
     out.text(words.closeArray);
   }
 
-  #printReward(reward: SimulatedReward): void {
-    const out = this.#out;
-    const words = this.#words;
-    out.text(words.commission);
-    out.string(`${reward.commission}`);
-    out.text(words.lamports);
-    out.string(reward.lamports);
-    out.text(words.postBalance);
-    out.string(reward.postBalance);
-    out.text(words.pubkey);
-    out.string(reward.pubkey);
-    out.text(words.rewardType);
-    out.string(reward.rewardType === null ? 'null' : `"${reward.rewardType}"`);
-    out.text(words.closeObject);
-  }
-
   /** Returns the highest version. */
   #printTransactions(block: SimulatedBlock, options: RenderOptions): number {
-    const { transactionDetails } = options;
     let versionMax = -1;
-    if (transactionDetails === 'none') return versionMax;
+    if (options.transactionDetails === 'none') return versionMax;
+    const isShort = options.transactionDetails === 'signatures';
     const out = this.#out;
     const words = this.#words;
-    out.text(transactionDetails === 'signatures' ? words.signatures : words.transactions);
+    out.text(isShort ? words.signatures : words.transactions);
     block.forEachTransaction((transaction, index) => {
+      const { version, signatures } = transaction;
       if (index > 0) out.text(words.comma);
-      const { version } = transaction;
       if (version !== 'legacy') versionMax = Math.max(versionMax, version);
-      if (transactionDetails === 'signatures') this.#printSignature(transaction);
-      else if (transactionDetails === 'accounts') this.#printAccounts(transaction, block, options);
-      else this.#printFull(transaction, block, options);
-      // The next transaction takes the place of this one's texts.
+      if (isShort) out.text(words.quote).quoted(signatures, 0, 1).text(words.quote);
+      else this.#printFull(transaction, block.era, options.rewards);
+      // The next transaction overwrites the texts of this one.
       out.flush();
     });
     out.text(words.closeArray);
     return versionMax;
   }
 
-  #printSignature({ signatures }: SimulatedTransaction): void {
-    this.#out.text(this.#words.quote);
-    this.#out.quoted(signatures, 0, 1);
-    this.#out.text(this.#words.quote);
-  }
-
-  #printFull(
-    transaction: SimulatedTransaction,
-    { era }: SimulatedBlock,
-    options: RenderOptions,
-  ): void {
+  #printFull(transaction: SimulatedTransaction, era: EraRules, withRewards: boolean): void {
     const out = this.#out;
     const words = this.#words;
+    const { version } = transaction;
     out.text(words.meta);
-    if (era.hasMeta) this.#printMeta(transaction, era, options.rewards);
+    if (era.hasMeta) this.#printMeta(transaction, era, withRewards);
     else out.text(words.null);
     out.text(words.message);
     this.#printMessage(transaction, era.topStackHeight);
     out.text(words.ownSignatures);
     this.#printTexts(transaction.signatures, 0, transaction.requiredSignatureCount);
-    this.#printVersion(transaction, era);
-  }
-
-  #printVersion({ version }: SimulatedTransaction, era: EraRules): void {
-    const words = this.#words;
-    if (!era.hasVersionKey) this.#out.text(words.unversioned);
-    else if (version === 'legacy') this.#out.text(words.legacy);
-    else this.#out.text(version === 0 ? words.version0 : words.version1);
+    if (!era.hasVersionKey) out.text(words.unversioned);
+    else if (version === 'legacy') out.text(words.legacy);
+    else out.text(version === 0 ? words.version0 : words.version1);
   }
 
   #printMessage(
@@ -168,45 +133,38 @@ class BlockPrinter {
   ): void {
     const out = this.#out;
     const words = this.#words;
+    const { calls, version } = transaction;
     out.text(words.accountKeys);
     this.#printTexts(transaction.keys, 0, transaction.staticCount);
-    if (transaction.version === 0) {
+    if (version === 0) {
       out.text(words.lookups);
       this.#printLookups(transaction.lookups);
       out.text(words.headerAfterLookups);
     } else out.text(words.header);
     out.number(transaction.readonlySignedCount);
-    out.text(words.readonlyUnsigned);
-    out.number(transaction.readonlyUnsignedCount);
-    out.text(words.requiredSignatures);
-    out.number(transaction.requiredSignatureCount);
+    out.text(words.readonlyUnsigned).number(transaction.readonlyUnsignedCount);
+    out.text(words.requiredSignatures).number(transaction.requiredSignatureCount);
     out.text(words.instructions);
-    const { calls } = transaction;
     for (let i = 0; i < calls.length; i++) {
       if (i > 0) out.text(words.comma);
       this.#printCall(calls[i] as Call);
       if (topStackHeight === undefined) out.text(words.closeObject);
       else out.text(topStackHeight === '1' ? words.stackHeight1 : words.stackHeightNull);
     }
-    out.text(words.recentBlockhash);
-    out.string(transaction.recentBlockhash);
-    if (transaction.version === 1) {
+    out.text(words.recentBlockhash).string(transaction.recentBlockhash);
+    if (version !== 1) out.text(words.messageEnd);
+    else {
       out.text(words.config);
-      out.number(calls.length * 200_000);
-      out.text(words.configEnd);
-    } else out.text(words.messageEnd);
+      out.number(calls.length * 200_000).text(words.configEnd);
+    }
   }
 
-  /** Without the closing brace: what follows differs. */
-  #printCall(call: Call): void {
+  /** Without the closing brace, which the stack height may precede. */
+  #printCall({ accounts, data, programIndex }: Call): void {
     const out = this.#out;
     const words = this.#words;
-    out.text(words.accounts);
-    out.numbers(call.accounts);
-    out.text(words.data);
-    out.base58(call.data);
-    out.text(words.programIndex);
-    out.number(call.programIndex);
+    out.text(words.accounts).numbers(accounts).text(words.data).base58(data);
+    out.text(words.programIndex).number(programIndex);
   }
 
   #printLookups(lookups: readonly SimulatedLookup[]): void {
@@ -215,50 +173,36 @@ class BlockPrinter {
     for (let i = 0; i < lookups.length; i++) {
       const { accountKey, readonlyIndexes, writableIndexes } = lookups[i] as SimulatedLookup;
       if (i > 0) out.text(words.comma);
-      out.text(words.lookup);
-      out.text(accountKey);
-      out.text(words.readonlyIndexes);
-      out.numbers(readonlyIndexes);
-      out.text(words.writableIndexes);
-      out.numbers(writableIndexes);
-      out.text(words.lookupEnd);
+      out.text(words.lookup).text(accountKey);
+      out.text(words.readonlyIndexes).numbers(readonlyIndexes);
+      out.text(words.writableIndexes).numbers(writableIndexes).text(words.lookupEnd);
     }
   }
 
   #printMeta(transaction: SimulatedTransaction, era: EraRules, withRewards: boolean): void {
     const out = this.#out;
     const words = this.#words;
+    const { computeUnits, costUnits, fee, log, holdings } = transaction;
+    const { error: cause } = transaction;
+    const error = cause === null ? words.null : out.pool.passing.add(printError(cause));
     out.text(words.openObject);
     if (era.isModern) {
-      out.text(words.units);
-      out.number(transaction.computeUnits);
-      if (era.hasCostUnits) {
-        out.text(words.cost);
-        out.number(transaction.costUnits);
-      }
+      out.text(words.units).number(computeUnits);
+      if (era.hasCostUnits) out.text(words.cost).number(costUnits);
       out.text(words.comma);
     }
-    const error = this.#printErrorAndFee(transaction);
-    out.text(words.inner);
+    out.text(words.error).text(error).text(words.fee).number(fee).text(words.inner);
     if (era.hasInner) this.#printInner(transaction.calls, era.isModern);
     else out.text(words.null);
     if (era.isModern) this.#printLoaded(transaction);
-    out.text(words.logs);
-    out.orders(transaction.log.orders, 0, transaction.log.orderCount);
-    this.#printBalances(transaction, era);
-    this.#printStatus(error, withRewards);
-  }
-
-  /** Returns the error as printed, since it is printed again at the end. */
-  #printErrorAndFee({ error, fee }: SimulatedTransaction): PooledText | null {
-    const out = this.#out;
-    const words = this.#words;
-    const text = error === null ? null : out.pool.passing.add(printError(error));
-    out.text(words.error);
-    out.text(text ?? words.null);
-    out.text(words.fee);
-    out.number(fee);
-    return text;
+    out.text(words.logs).orders(log.orders, 0, log.orderCount);
+    out.text(words.postBalances).amounts(transaction.postBalances).text(words.postHoldings);
+    this.#printHoldings(holdings, 'post', era);
+    out.text(words.preBalances).amounts(transaction.preBalances).text(words.preHoldings);
+    this.#printHoldings(holdings, 'pre', era);
+    out.text(withRewards ? words.noRewards : words.status);
+    if (cause === null) out.text(words.ok);
+    else out.text(words.failed).text(error).text(words.failedEnd);
   }
 
   #printLoaded({ keys, keyCount, staticCount, loadedWritableCount }: SimulatedTransaction): void {
@@ -286,9 +230,7 @@ class BlockPrinter {
       if (inner.length === 0) continue;
       if (!isFirst) out.text(words.comma);
       isFirst = false;
-      out.text(words.index);
-      out.number(index);
-      out.text(words.innerInstructions);
+      out.text(words.index).number(index).text(words.innerInstructions);
       this.#printCalls(inner, withHeights);
       out.text(words.indexEnd);
     }
@@ -302,42 +244,12 @@ class BlockPrinter {
       const call = calls[i] as Call;
       if (i > 0) out.text(words.comma);
       this.#printCall(call);
-      if (withHeights) {
-        out.text(words.stackHeight);
-        out.number(call.depth);
-      }
+      if (withHeights) out.text(words.stackHeight).number(call.depth);
       out.text(words.closeObject);
       if (call.calls.length === 0) continue;
       out.text(words.comma);
       this.#printCalls(call.calls, withHeights);
     }
-  }
-
-  #printBalances(transaction: SimulatedTransaction, era: EraRules): void {
-    const out = this.#out;
-    const words = this.#words;
-    out.text(words.postBalances);
-    out.amounts(transaction.postBalances);
-    out.text(words.postHoldings);
-    this.#printHoldings(transaction.holdings, 'post', era);
-    out.text(words.preBalances);
-    out.amounts(transaction.preBalances);
-    out.text(words.preHoldings);
-    this.#printHoldings(transaction.holdings, 'pre', era);
-  }
-
-  /** From the end of the token balances on. */
-  #printStatus(error: PooledText | null, withRewards: boolean): void {
-    const out = this.#out;
-    const words = this.#words;
-    out.text(withRewards ? words.noRewards : words.status);
-    if (error === null) {
-      out.text(words.ok);
-      return;
-    }
-    out.text(words.failed);
-    out.text(error);
-    out.text(words.failedEnd);
   }
 
   #printHoldings(holdings: readonly Holding[], side: 'pre' | 'post', era: EraRules): void {
@@ -357,28 +269,18 @@ class BlockPrinter {
   #printHolding(held: Holding, amount: AmountList, withOwner: boolean): void {
     const out = this.#out;
     const words = this.#words;
-    out.text(words.accountIndex);
-    out.number(held.accountIndex);
-    out.text(words.mint);
-    out.text(held.mint);
+    const { decimals } = held;
+    out.text(words.accountIndex).number(held.accountIndex).text(words.mint).text(held.mint);
     if (withOwner) {
-      out.text(words.owner);
-      out.text(held.owner);
-      out.text(words.programId);
-      out.text(held.programId);
+      out.text(words.owner).text(held.owner).text(words.programId).text(held.programId);
     }
-    out.text(words.amount);
-    out.shown(amount, 0, false);
-    out.text(words.decimals);
-    out.number(held.decimals);
+    out.text(words.amount).shown(amount, 0, false).text(words.decimals).number(decimals);
     out.text(words.float);
-    this.#printDouble(amount, held.decimals);
-    out.text(words.shown);
-    out.shown(amount, held.decimals, false);
-    out.text(words.holdingEnd);
+    this.#printDouble(amount, decimals);
+    out.text(words.shown).shown(amount, decimals, false).text(words.holdingEnd);
   }
 
-  /** The amount as a node's double: nothing is null, and up to 15 digits come back from a double as they went in. */
+  /** The amount as a node's double: 0 is printed as null, and up to 15 digits survive the conversion to a double. */
   #printDouble(amount: AmountList, decimals: number): void {
     const { words: memory } = this.#out.pool;
     const low = (memory[(amount >> 2) + 1] as number) >>> 0;
@@ -388,66 +290,20 @@ class BlockPrinter {
     else this.#out.string(toDouble(high * UPPER_HALF + low, decimals));
   }
 
-  /** Texts from one place to another, as an array. */
+  /** Texts from one position to another, as an array. */
   #printTexts(texts: TextList, start: number, end: number): void {
-    const out = this.#out;
     const words = this.#words;
-    if (start === end) {
-      out.text(words.nothing);
-      return;
-    }
-    out.text(words.openTexts);
-    out.quoted(texts, start, end);
-    out.text(words.closeTexts);
-  }
-
-  /** The short form of a transaction: its accounts, without what it did. */
-  #printAccounts(
-    transaction: SimulatedTransaction,
-    { era }: SimulatedBlock,
-    options: RenderOptions,
-  ): void {
-    const out = this.#out;
-    const words = this.#words;
-    out.text(words.meta);
-    if (era.hasMeta) this.#printShortMeta(transaction, era, options.rewards);
-    else out.text(words.null);
-    out.text(words.shortKeys);
-    for (let index = 0; index < transaction.keyCount; index++) {
-      if (index > 0) out.text(words.comma);
-      out.text(words.key);
-      out.quoted(transaction.keys, index, index + 1);
-      out.text(index < transaction.requiredSignatureCount ? words.signer : words.noSigner);
-      out.text(index < transaction.staticCount ? words.own : words.fromTable);
-      out.text(isWritable(transaction, index) ? words.yes : words.no);
-    }
-    out.text(words.shortKeysEnd);
-    out.text(words.ownSignatures);
-    this.#printTexts(transaction.signatures, 0, transaction.requiredSignatureCount);
-    this.#printVersion(transaction, era);
-  }
-
-  #printShortMeta(transaction: SimulatedTransaction, era: EraRules, withRewards: boolean): void {
-    this.#out.text(this.#words.openObject);
-    const error = this.#printErrorAndFee(transaction);
-    this.#printBalances(transaction, era);
-    this.#printStatus(error, withRewards);
+    if (start === end) this.#out.text(words.nothing);
+    else this.#out.text(words.openTexts).quoted(texts, start, end).text(words.closeTexts);
   }
 }
 
-function printError(error: SimulatedError): string {
-  return error.detail === null ? `"${error.variant}"` : `{"${error.variant}":${error.detail}}`;
+function printError({ variant, detail }: SimulatedError): string {
+  return detail === null ? `"${variant}"` : `{"${variant}":${detail}}`;
 }
 
 /** The nearest double of an amount in whole tokens; a whole number shows its point. */
 function toDouble(amount: number, decimals: number): string {
   const shortest = String(Number(`${amount}e-${decimals}`));
   return shortest.includes('.') || shortest.includes('e') ? shortest : `${shortest}.0`;
-}
-
-function isWritable(transaction: SimulatedTransaction, index: number): boolean {
-  const { requiredSignatureCount, readonlySignedCount, staticCount } = transaction;
-  if (index < requiredSignatureCount) return index < requiredSignatureCount - readonlySignedCount;
-  if (index < staticCount) return index < staticCount - transaction.readonlyUnsignedCount;
-  return index < staticCount + transaction.loadedWritableCount;
 }

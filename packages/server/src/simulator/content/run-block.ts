@@ -1,10 +1,9 @@
 /** Runs the transactions of one block, in order, and pays its rewards. */
 import type { Random } from '../../base/random.ts';
-import type { ChainBlock } from '../chain-block.ts';
+import type { ChainBlock } from '../chain/chain-block.ts';
 import { act, actAsCast } from './actions/act.ts';
 import type { Scene } from './actions/scene.ts';
 import { LAST_COUNT, settleCast, settleLast, settleUser } from './actions/settle.ts';
-import { DigitTape } from './base58-text.ts';
 import { type ContentOptions, TRANSACTION_COUNT_MAX } from './content-options.ts';
 import { drawLognormal } from './distributions.ts';
 import { ERA_RULES, type EraRules } from './eras.ts';
@@ -34,28 +33,20 @@ export interface WindowPlace {
 
 const COUNT_SIGMA = 0.45;
 const VOTE_SIGMA = 0.1;
-/** Of the transactions of version 0. Some of them name nothing that is in a table, so that 31% of all have lookups. */
+/** Share of the transactions of version 0. Some of them name no account of a table, so that 31% of all have lookups. */
 const LOOKUP_RATE = 0.43;
 const LATE_VOTE_RATE = 0.002;
-const VOTE_DIGITS = 88;
-const TRANSACTION_DIGITS = 88;
+const LOST_LOG_RATE = 0.5;
 /** Of the last transactions of a window, so many end sessions. */
 const SETTLE_RATE = 0.5;
 const NO_VOTE = -1;
-/** Nothing runs and only the fee is taken. */
+/** Errors for which nothing runs and only the fee is taken. */
 const REFUSALS = [
   'InvalidProgramForExecution',
   'ProgramAccountNotFound',
   'MaxLoadedAccountsDataSizeExceeded',
 ] as const;
 const LEGACY = { version: 'legacy', hasLookups: false } as const;
-
-interface Payments {
-  readonly leader: number;
-  readonly voters: readonly number[];
-  /** What the foundation's stake paid out, and now earns. */
-  readonly paidOut: number;
-}
 
 export class BlockRunner {
   readonly #options: ContentOptions;
@@ -65,8 +56,7 @@ export class BlockRunner {
   readonly #world: World;
   readonly #random: Random;
   readonly #builder: TransactionBuilder;
-  readonly #tape: DigitTape;
-  // Of the block at hand.
+  // State of the current block.
   #index = 0;
   #fees = 0;
   #visit: VisitTransaction | null = null;
@@ -80,7 +70,6 @@ export class BlockRunner {
     this.#world = modules.scene.world;
     this.#random = modules.random;
     this.#builder = new TransactionBuilder(this.#machine);
-    this.#tape = new DigitTape(modules.random);
   }
 
   /** Returns the rewards of accounts of the world. */
@@ -100,7 +89,7 @@ export class BlockRunner {
     }
     const leader = leaderOf(this.#world, block.slot);
     const paidOut = place.isLast ? this.#settle(random, block.slot, leader) : 0;
-    return this.#payRewards({ leader, voters, paidOut });
+    return this.#payRewards(leader, voters, paidOut);
   }
 
   /** Which transactions the block has, in its order: for a vote its validator, else `NO_VOTE`. */
@@ -139,7 +128,7 @@ export class BlockRunner {
     this.#scene.beginPlain(identity);
     const { isDoomed: isLate } = this.#scene;
     vote(this.#machine, { identity, voteAccount, slot: slot === 0 ? 0 : slot - 1, isLate });
-    this.#finish(random, LEGACY, VOTE_DIGITS);
+    this.#finish(random, LEGACY);
   }
 
   #runOther(random: Random, slot: number, isEnding: boolean): void {
@@ -164,7 +153,7 @@ export class BlockRunner {
     if (kind >= rare && kind < rare * 2 && this.#machine.error === null) {
       this.#machine.refuseAll('InsufficientFundsForRent', '{"account_index":0}');
     }
-    this.#finish(random, { version, hasLookups }, TRANSACTION_DIGITS);
+    this.#finish(random, { version, hasLookups });
   }
 
   /** Brings the world back to where every window begins. Returns the lamports that the foundation's stake paid out. */
@@ -175,7 +164,7 @@ export class BlockRunner {
       const own = random.fork(this.#index);
       scene.next(own, slot, false);
       if (!run()) return false;
-      this.#finish(own, LEGACY, TRANSACTION_DIGITS);
+      this.#finish(own, LEGACY);
       return true;
     };
     while (step(() => settleUser(scene)));
@@ -191,7 +180,7 @@ export class BlockRunner {
     return before - this.#world.lamports(stake);
   }
 
-  #finish(random: Random, form: Omit<TransactionForm, 'recentBlockhash'>, digits: number): void {
+  #finish(random: Random, form: Omit<TransactionForm, 'recentBlockhash'>): void {
     const machine = this.#machine;
     this.#fees += machine.fee;
     const index = this.#index++;
@@ -201,30 +190,20 @@ export class BlockRunner {
       return;
     }
     const recentBlockhash = random.pick(this.#hashes);
-    this.#tape.restart(random, digits * machine.plan.signatureCount);
-    const transaction = this.#builder.build({ ...form, recentBlockhash }, this.#tape);
+    const transaction = this.#builder.build({ ...form, recentBlockhash });
     this.#adaptLog(transaction, random);
     this.#visit(transaction, index);
   }
 
-  /** Where only the fee was taken nothing was recorded; the nodes of 2020 recorded some, or in other words. */
-  #adaptLog({ error, calls }: SimulatedTransaction, random: Random): void {
+  /** No log is recorded where only the fee was taken, and for some transactions of 2020. */
+  #adaptLog({ error }: SimulatedTransaction, random: Random): void {
     const { log } = this.#machine;
     if (error !== null && log.lineCount === 0 && error.variant !== 'InstructionError') log.drop();
-    else if (this.#era.logs === 'mixed') {
-      const choice = random.unit();
-      if (choice < 0.34) log.drop();
-      else if (choice < 0.67 && calls.length > 0) log.turnOld((call) => this.#loadedProgram(call));
-    }
+    else if (this.#era.losesLogs && random.chance(LOST_LOG_RATE)) log.drop();
   }
 
-  #loadedProgram(call: number): string | null {
-    const program = this.#machine.callPrograms[call] as number;
-    if (this.#machine.isNative(program)) return null;
-    return this.#machine.pool.read(this.#machine.book.address(program));
-  }
-
-  #payRewards({ leader, voters, paidOut }: Payments): SimulatedReward[] {
+  /** The foundation's stake earns what it paid out. */
+  #payRewards(leader: number, voters: readonly number[], paidOut: number): SimulatedReward[] {
     const world = this.#world;
     const { book, pool } = this.#machine;
     const pay = (account: number, lamports: number, rewardType: string): SimulatedReward => {

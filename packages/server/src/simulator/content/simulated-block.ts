@@ -13,7 +13,7 @@
  * until the next transaction is made.
  */
 import type { Address } from '../../ledger/primitives.ts';
-import type { ChainBlock } from '../chain-block.ts';
+import type { ChainBlock } from '../chain/chain-block.ts';
 import type { EraRules } from './eras.ts';
 import type { AmountList, NumberList, PooledText, TextList, TextPool } from './text-pool.ts';
 
@@ -85,15 +85,20 @@ export interface SimulatedError {
 }
 
 export interface SimulatedLog {
-  /** `none`: not recorded. `old`: in the forms of 2020, which tell calls from lines no more. */
-  readonly form: 'modern' | 'old' | 'none';
+  /** `none`: not recorded. */
+  readonly form: 'modern' | 'none';
   readonly lineCount: number;
-  readonly lines: readonly LogLine[];
   /** The position of the truncation mark among the lines, or their number if there is none. */
   readonly markIndex: number;
-  /** What the printer prints the lines from, as a JSON array; `null` where none were recorded. */
+  /** Orders that print the lines as a JSON array, or `null` where none were recorded. */
   readonly orders: Int32Array;
   readonly orderCount: number;
+  /** Of every line its first order, the call that printed it (in the order they run; -1 for the mark), and its role. */
+  readonly starts: Int32Array;
+  readonly callers: Int32Array;
+  readonly roles: readonly LogRole[];
+  /** The texts of lines that JSON escapes. */
+  readonly raw: ReadonlyMap<number, string>;
 }
 
 export type LogRole =
@@ -105,13 +110,6 @@ export type LogRole =
   | 'success'
   | 'failed'
   | 'mark';
-
-export interface LogLine {
-  readonly role: LogRole;
-  readonly text: string;
-  /** Which of the transaction's calls printed it, counted in the order they run; -1 for the mark. */
-  readonly caller: number;
-}
 
 /** A token account in a transaction; an amount that is null did not exist on that side. */
 export interface Holding {

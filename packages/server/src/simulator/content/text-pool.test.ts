@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { addList, addNumbers, readList, readNumbers } from './testing/read-pool.ts';
 import { type PooledText, TEXT_BYTES_MAX, TextPool } from './text-pool.ts';
 
 /** Around where short texts end, and with characters of one to four bytes. */
@@ -23,34 +24,18 @@ describe('text-pool', () => {
     );
   });
 
-  test('property: whole numbers become their digits', () => {
-    const pool = new TextPool();
-    const numbers = fc.oneof(
-      fc.maxSafeNat(),
-      fc.nat(),
-      fc.integer({ min: 0, max: 15 }).chain((power) => {
-        return fc.constantFrom(10 ** power - 1, 10 ** power, 2 ** 31 - 1, 2 ** 31, 2 ** 32);
-      }),
-    );
-    fc.assert(
-      fc.property(numbers, (value) => {
-        pool.passing.clear();
-        expect(pool.read(pool.passing.addNumber(value))).toBe(String(value));
-      }),
-      { numRuns: 2_000 },
-    );
-  });
-
   test('property: lists come back as they were added', () => {
     const pool = new TextPool();
     fc.assert(
       fc.property(fc.array(texts, { maxLength: 20 }), fc.uint8Array(), (values, numbers) => {
         pool.passing.clear();
-        const list = pool.passing.addList(values.map((value) => pool.passing.add(value)));
-        const numberList = pool.passing.addNumbers([...numbers]);
-        expect(pool.readList(list)).toEqual(values);
-        expect(pool.listCount(list)).toBe(values.length);
-        expect(pool.readNumbers(numberList)).toEqual([...numbers]);
+        const list = addList(
+          pool,
+          values.map((value) => pool.passing.add(value)),
+        );
+        const numberList = addNumbers(pool, [...numbers]);
+        expect(readList(pool, list)).toEqual(values);
+        expect(readNumbers(pool, numberList)).toEqual([...numbers]);
       }),
       { numRuns: 100 },
     );

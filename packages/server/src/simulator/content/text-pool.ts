@@ -1,25 +1,24 @@
 /**
- * The texts of simulated blocks, kept as bytes in the memory of the kernel that prints them, and handled by their place
- * in it: a number, which is drawn, stored and printed without a JavaScript text ever being made of it.
+ * The texts of simulated blocks, kept as bytes in the memory of the kernel that prints them. A text is handled as its offset in
+ * that memory, so that no JavaScript string is made of it.
  *
- *   lasting: what blocks have in common (addresses, logs, words of JSON), until the pool is dropped
- *   passing: what one transaction has for itself, until the next one is drawn
+ *   lasting: texts that blocks have in common (addresses, log lines, parts of JSON), until the pool is dropped
+ *   passing: texts of one transaction, until the next one is made
  */
 import { assert } from '../../base/assert.ts';
-import { encodeBase58 } from '../../base/base58.ts';
 import type { Brand } from '../../base/brand.ts';
 import { ensureMemory, type Kernel, loadKernel } from '../../kernels/load-kernel.ts';
 
-/** Where a text stands: its length, then its bytes. Good for one pool, and for as long as the text's region says. */
+/** The offset of a text: its length, then its bytes. Valid in one pool, as long as the text's region keeps it. */
 export type PooledText = Brand<number, 'PooledText'>;
 
-/** Where a list of texts stands: its size, then a word for each, which is its place. */
+/** The offset of a list of texts: its size in bytes, then a word for each, the text's offset. */
 export type TextList = Brand<number, 'TextList'>;
 
-/** Where a list of numbers below 256 stands: as a text whose bytes are the numbers. */
+/** The offset of a list of numbers below 256: a text whose bytes are the numbers. */
 export type NumberList = Brand<number, 'NumberList'>;
 
-/** Where a list of 64-bit integers stands: as a text of eight bytes each, little-endian. */
+/** The offset of a list of 64-bit integers: a text of eight bytes each, little-endian. */
 export type AmountList = Brand<number, 'AmountList'>;
 
 /** Before the bytes of a text there is their number. */
@@ -27,7 +26,7 @@ export const HEADER_BYTES = 4;
 
 /** The longest text: a log is at most 10,000 bytes, and escaping makes six of one. */
 export const TEXT_BYTES_MAX = 128 * 1024;
-/** All that one transaction has for itself: its log, and at most some dozens of data of 1,232 bytes. */
+/** The texts of one transaction: its log, and at most some dozens of data of 1,232 bytes. */
 const PASSING_BYTES = 1024 * 1024;
 /** The memory grows by this much at a time. */
 const GROWTH_BYTES = 1024 * 1024;
@@ -36,10 +35,6 @@ const SLACK_BYTES = 64;
 
 /** Texts up to this length are written character by character; a call out of JavaScript costs as much. */
 const SHORT_LENGTH_MAX = 64;
-
-const LARGEST_INT = 0x7fff_ffff;
-const NINE_DIGITS = 1_000_000_000;
-const DIGIT_0 = 48;
 
 export interface PrintExports {
   memoryStart(): number;
@@ -51,14 +46,14 @@ export interface PrintExports {
 
 export class TextPool {
   readonly kernel: Kernel<PrintExports>;
-  /** The whole memory, as bytes and as words. Replaced when it grows, which whatever adds a lasting text may cause. */
+  /** The whole memory, as bytes and as words. Replaced when it grows, which any added lasting text may cause. */
   bytes: Buffer;
   words: Int32Array;
   readonly lasting: TextRegion;
   readonly passing: TextRegion;
   readonly #start: number;
   #end: number;
-  /** Lasting texts that were read, so that the same text is one JavaScript text however often it is met. */
+  /** Lasting texts that were read, so that each becomes one JavaScript string only. */
   readonly #read = new Map<PooledText, string>();
 
   constructor() {
@@ -71,7 +66,7 @@ export class TextPool {
     this.lasting = new TextRegion(this, 0);
   }
 
-  /** How much the lasting texts take, and what was reserved. */
+  /** The bytes of lasting texts and of what was reserved. */
   get size(): number {
     return this.#end - this.#start;
   }
@@ -103,35 +98,6 @@ export class TextPool {
     return read;
   }
 
-  listCount(list: TextList): number {
-    return (this.words[list >> 2] as number) >> 2;
-  }
-
-  readList(list: TextList): string[] {
-    const start = (list + HEADER_BYTES) >> 2;
-    return Array.from({ length: this.listCount(list) }, (_, i) => {
-      return this.read(this.words[start + i] as PooledText);
-    });
-  }
-
-  readAmounts(list: AmountList): bigint[] {
-    const start = list + HEADER_BYTES;
-    return Array.from({ length: this.byteCount(list) / 8 }, (_, i) => {
-      return this.bytes.readBigUInt64LE(start + i * 8);
-    });
-  }
-
-  /** The base58 text of a text's bytes. */
-  readBase58(text: PooledText): string {
-    const start = text + HEADER_BYTES;
-    return encodeBase58(this.bytes.subarray(start, start + this.byteCount(text)));
-  }
-
-  readNumbers(list: NumberList): number[] {
-    const start = list + HEADER_BYTES;
-    return [...this.bytes.subarray(start, start + this.byteCount(list))];
-  }
-
   #decode(text: PooledText): string {
     const start = text + HEADER_BYTES;
     return this.bytes.toString('utf8', start, start + this.byteCount(text));
@@ -146,7 +112,7 @@ export class TextRegion {
   #end: number;
   readonly #isFixed: boolean;
 
-  /** Of so many bytes; of 0 for one that goes on wherever the pool has room. */
+  /** Of so many bytes; 0 for a region that grows with the pool. */
   constructor(pool: TextPool, byteCount: number) {
     this.pool = pool;
     this.#start = pool.reserve(byteCount);
@@ -159,7 +125,7 @@ export class TextRegion {
     return text >= this.#start && text < this.#end;
   }
 
-  /** Everything in the region is forgotten; its place is used again. */
+  /** Drops all texts of the region. */
   clear(): void {
     assert(this.#isFixed, 'lasting texts last');
     this.#at = this.#start;
@@ -198,20 +164,6 @@ export class TextRegion {
     this.pool.words[at + 1] = high;
   }
 
-  addList(texts: readonly PooledText[]): TextList {
-    const list = this.openList(texts.length);
-    const start = (list + HEADER_BYTES) >> 2;
-    for (let i = 0; i < texts.length; i++) this.pool.words[start + i] = texts[i] as PooledText;
-    return list;
-  }
-
-  /** Numbers below 256. */
-  addNumbers(numbers: readonly number[]): NumberList {
-    const list = this.openNumbers(numbers.length);
-    this.pool.bytes.set(numbers, list + HEADER_BYTES);
-    return list;
-  }
-
   add(text: string): PooledText {
     const { length } = text;
     if (length > SHORT_LENGTH_MAX) return this.#addLong(text);
@@ -226,31 +178,6 @@ export class TextRegion {
       bytes[pooled + HEADER_BYTES + i] = code;
     }
     return pooled;
-  }
-
-  /** The digits of a whole number from 0 to 2^53 - 1. */
-  addNumber(value: number): PooledText {
-    const count = countDigits(value);
-    const text = this.open(count);
-    const { bytes } = this.pool;
-    let at = text + HEADER_BYTES + count;
-    let rest = value;
-    while (rest > LARGEST_INT) {
-      const high = Math.floor(rest / NINE_DIGITS);
-      let low = rest - high * NINE_DIGITS;
-      for (let i = 0; i < 9; i++) {
-        const tenth = (low / 10) | 0;
-        bytes[--at] = DIGIT_0 + low - tenth * 10;
-        low = tenth;
-      }
-      rest = high;
-    }
-    do {
-      const tenth = (rest / 10) | 0;
-      bytes[--at] = DIGIT_0 + rest - tenth * 10;
-      rest = tenth;
-    } while (rest > 0);
-    return text;
   }
 
   #addLong(text: string): PooledText {
@@ -268,10 +195,4 @@ export class TextRegion {
     this.#end = this.#start + GROWTH_BYTES;
     return this.open(byteCount);
   }
-}
-
-function countDigits(value: number): number {
-  let count = 1;
-  for (let end = 10; value >= end; end *= 10) count++;
-  return count;
 }

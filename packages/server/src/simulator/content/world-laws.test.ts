@@ -40,7 +40,7 @@ describe('the world', () => {
     const end = timeline.windowSlots * 4;
     timeline.run(chainBlockOf(end - 2), null);
     const isOff = (cell: number) => world.cell(cell) !== world.start[cell];
-    const lasting = Array.from({ length: world.windowFirst }, (_, account) => account);
+    const lasting = Array.from({ length: world.launchMints }, (_, account) => account);
     const cells = lasting.flatMap((account) => [account, world.accountCount + account]);
     expect(cells.filter(isOff).length).toBeGreaterThan(50);
     timeline.run(chainBlockOf(end - 1), null);

@@ -1,5 +1,5 @@
-import type { ChainBlock } from '../chain-block.ts';
-import type { RenderBlock } from '../rendered-blocks.ts';
+import type { ChainBlock } from '../chain/chain-block.ts';
+import type { RenderBlock } from '../node/rendered-blocks.ts';
 
 /** A number that no JavaScript number holds: whoever edits a block must leave it alone. */
 export const exactLamports = '9007199254740993';

@@ -1,8 +1,8 @@
 import { systemClock } from '../../base/clock.ts';
 import type { Block } from '../../ledger/block.ts';
 import { type ContentInput, parseContentOptions } from '../content/content-options.ts';
-import { expectedBlock } from '../content/expected-block.ts';
 import { BlockGenerator } from '../content/generate-block.ts';
+import { expectedBlock } from '../content/testing/expected-block.ts';
 import { createSimulatedLedger } from '../start-simulated-node.ts';
 
 export interface SimulatedRange {

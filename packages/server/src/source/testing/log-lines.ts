@@ -1,6 +1,6 @@
 /** Transactions with logs, and short forms of what becomes of them. */
-import type { NormalizedBlock } from '../normalize-block.ts';
-import type { NormalizeOptions } from '../normalize-options.ts';
+import type { NormalizedBlock } from '../normalize/normalize-block.ts';
+import type { NormalizeOptions } from '../normalize/normalize-options.ts';
 import { call, normalizeOne, program, type RawObject } from './raw-block.ts';
 
 export const invoke = (id: string, depth: number) => `Program ${id} invoke [${depth}]`;

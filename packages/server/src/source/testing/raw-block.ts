@@ -3,8 +3,8 @@ import { base58 } from '@scure/base';
 import { AssertionError } from '../../base/assert.ts';
 import { type CodedError, isCodedError } from '../../base/errors.ts';
 import type { Slot } from '../../ledger/primitives.ts';
-import { type NormalizedBlock, normalizeBlock } from '../normalize-block.ts';
-import type { NormalizeOptions } from '../normalize-options.ts';
+import { type NormalizedBlock, normalizeBlock } from '../normalize/normalize-block.ts';
+import type { NormalizeOptions } from '../normalize/normalize-options.ts';
 
 export type RawObject = { [key: string]: unknown };
 

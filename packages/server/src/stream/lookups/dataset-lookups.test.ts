@@ -57,7 +57,7 @@ function lookupsOf(name: string, chain: Partial<ChainSnapshot>) {
     reportDamage: ({ id }: SealedSegment) => damages.push(id),
   } as unknown as DatasetReader;
   const owned = new DatasetSegments({ dataset, pool });
-  const evaluator = new EngineEvaluator({ dataset, pool, segments: owned });
+  const evaluator = new EngineEvaluator({ pool, segments: owned });
   const lookups = new DatasetLookups({ dataset, evaluator, segments: owned, pool });
   return { lookups, damages, leaseCount: () => leaseCount };
 }

@@ -5,9 +5,10 @@ import { at, integer, moveTo, readCount, readUlong, skipSpace, skipValue, take, 
 import { keyAt, listedKeyCount, positionOf } from './key-list';
 import { AMOUNT, F_AMOUNT, F_DECIMALS, F_TOKEN_ACCOUNT, F_TOKEN_AMOUNT, F_TOKEN_MINT, F_TOKEN_OWNER, F_TOKEN_PROGRAM, MALFORMED, NAME_COUNT, readName, TOKEN } from './names';
 import {
-  BAL_ACCOUNT, BAL_CHANGE, BAL_PRE, push, pushLong, TOK_ACCOUNT, TOK_AMOUNT_NULL, TOK_CHANGE, TOK_POST_DECIMALS, TOK_POST_MINT,
+  BAL_ACCOUNT, BAL_CHANGE, BAL_PRE, TOK_ACCOUNT, TOK_AMOUNT_NULL, TOK_CHANGE, TOK_POST_DECIMALS, TOK_POST_MINT,
   TOK_POST_OWNER, TOK_POST_PROGRAM, TOK_PRE_AMOUNT, TOK_PRE_DECIMALS, TOK_PRE_MINT, TOK_PRE_OWNER, TOK_PRE_PROGRAM,
-} from './rows';
+} from '../../layout/columns';
+import { push, pushLong } from './rows';
 
 const balanceCountMax: u32 = 512;
 const tokenCountMax: u32 = 512;

@@ -1,14 +1,18 @@
-// Base58 of bytes of any length, by tables: with digits of base 58^4, byte text = sum over 32-bit words of
-// word × digits of 2^(32 i). A product has 32 + 24 bits, so 256 words add up in 64 bits before anything is carried.
-// No division stands in the inner loop; the quadratic rest is two multiplications an instruction.
+// Base58 of bytes of any length, by tables. A number is the sum over its pieces of 16 bits of piece × 2^(16 i), and the tables hold the
+// digits of those powers, so that digits are sums of products. Pieces are taken as signed, and digits are of base 58^2, because one
+// instruction then multiplies eight of them and adds the products in pairs. The work grows with the square of the length.
 
 const BASE: u64 = 11316496; // 58^4
 const PAIR: u32 = 3364; // 58^2
-/** Words whose powers are tabled; longer data takes the slow way. */
-const WORD_COUNT_MAX: u32 = 320;
-const DIGIT_COUNT_MAX: u32 = 448;
+/** Bytes whose pieces are multiplied at once: the sums of 16 products fit 32 bits. */
+const GROUP_BYTES: u32 = 32;
+const GROUP_PIECES: u32 = GROUP_BYTES / 2;
+/** Groups whose powers are in the tables; longer data takes the slow way. */
+const GROUP_COUNT_MAX: u32 = 40;
+/** Four digits of the powers of a group, two powers side by side: what one instruction multiplies. */
+const BLOCK_BYTES: u32 = GROUP_PIECES * 8;
 /** Up to this length all bytes are read before the text is written, which may then take their place. */
-export const BASE58_FAST_BYTES_MAX: u32 = WORD_COUNT_MAX * 4;
+export const BASE58_FAST_BYTES_MAX: u32 = GROUP_COUNT_MAX * GROUP_BYTES;
 
 const ALPHABET = memory.data<u8>([
   49, 50, 51, 52, 53, 54, 55, 56, 57, 65, 66, 67, 68, 69, 70, 71, 72, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86,
@@ -18,14 +22,28 @@ const ALPHABET = memory.data<u8>([
 
 /** Two characters by a number below 58^2. */
 let pairs: usize = 0;
-/** By word number: where its power's digits start, and how many they are. */
-let powerStarts: usize = 0;
-let powerCounts: usize = 0;
+/** Sums of products by digit, 64 bits each; then the digits of base 58^4. */
 let sums: usize = 0;
+/** For each group the blocks of its powers. */
+let powers: usize = 0;
+/** How far the tables are filled, and the digits of the power that comes next. */
+let tableEnd: usize = 0;
+let tableGroups: u32 = 0;
+let power: usize = 0;
+let powerDigits: u32 = 0;
+
+/** Blocks that hold every digit of so many bytes and a piece: a digit has more than 11.7 bits. */
+// @ts-ignore: decorator
+@inline
+function blockCountOf(byteCount: u32): u32 {
+  return ((byteCount + 2) * 80) / 117 / 4 + 1;
+}
+
+const BLOCK_COUNT_MAX: u32 = (((GROUP_COUNT_MAX + 1) * GROUP_BYTES + 2) * 80) / 117 / 4 + 1;
 
 /** Bytes of the memory at `base` that the tables take. */
 export const BASE58_TABLE_BYTES: u32 =
-  PAIR * 2 + 8 + WORD_COUNT_MAX * 8 + (DIGIT_COUNT_MAX + 8) * 8 + WORD_COUNT_MAX * DIGIT_COUNT_MAX * 4;
+  PAIR * 2 + 32 + (BLOCK_COUNT_MAX + 1) * 48 + (GROUP_COUNT_MAX + 1) * BLOCK_COUNT_MAX * BLOCK_BYTES;
 
 export function base58Initialize(base: usize): void {
   pairs = base;
@@ -33,33 +51,41 @@ export function base58Initialize(base: usize): void {
     store<u8>(pairs + value * 2, load<u8>(ALPHABET + value / 58));
     store<u8>(pairs + value * 2 + 1, load<u8>(ALPHABET + (value % 58)));
   }
-  powerStarts = (pairs + PAIR * 2 + 7) & ~7;
-  powerCounts = powerStarts + WORD_COUNT_MAX * 4;
-  sums = powerCounts + WORD_COUNT_MAX * 4;
-  let at = sums + (DIGIT_COUNT_MAX + 8) * 8;
-  // 2^0, then each power from the one before.
-  store<u32>(powerStarts, <u32>at);
-  store<u32>(powerCounts, 1);
-  store<u32>(at, 1);
-  for (let word: u32 = 1; word < WORD_COUNT_MAX; word++) {
-    const before = at;
-    const count = load<u32>(powerCounts + (word - 1) * 4);
-    at += (count + 1) * 4;
-    store<u32>(powerStarts + word * 4, <u32>at);
-    let carry: u64 = 0;
-    let digit: u32 = 0;
-    for (; digit < count; digit++) {
-      const value = ((<u64>load<u32>(before + digit * 4)) << 32) + carry;
-      store<u32>(at + digit * 4, <u32>(value % BASE));
-      carry = value / BASE;
+  sums = (pairs + PAIR * 2 + 15) & ~15;
+  power = sums + (BLOCK_COUNT_MAX + 1) * 32;
+  powers = power + BLOCK_COUNT_MAX * 16;
+  store<u32>(power, 1);
+  powerDigits = 1;
+  tableEnd = powers;
+  tableGroups = 0;
+}
+
+/** Puts the powers of groups up to `groupCount` into the tables: long data are rare, and so are their powers. */
+function tabulate(groupCount: u32): void {
+  for (; tableGroups < groupCount; tableGroups++) {
+    const byteCount = blockCountOf((tableGroups + 1) * GROUP_BYTES) * BLOCK_BYTES;
+    memory.fill(tableEnd, 0, byteCount);
+    for (let piece: u32 = 0; piece < GROUP_PIECES; piece++) {
+      const column = tableEnd + (piece >> 1) * 16 + (piece & 1) * 2;
+      for (let digit: u32 = 0; digit < powerDigits; digit++) {
+        store<u16>(column + (digit >> 2) * BLOCK_BYTES + (digit & 3) * 4, <u16>load<u32>(power + digit * 4));
+      }
+      powerDigits = multiplyByPiece(power, powerDigits);
     }
-    while (carry != 0) {
-      store<u32>(at + digit * 4, <u32>(carry % BASE));
-      carry /= BASE;
-      digit++;
-    }
-    store<u32>(powerCounts + word * 4, digit);
+    tableEnd += byteCount;
   }
+}
+
+/** Multiplies a number of `count` digits of base 58^2 by 2^16. Returns how many digits it has then. */
+function multiplyByPiece(digits: usize, count: u32): u32 {
+  let carry: u32 = 0;
+  for (let digit: u32 = 0; digit < count; digit++) {
+    const value = (load<u32>(digits + digit * 4) << 16) + carry;
+    store<u32>(digits + digit * 4, value % PAIR);
+    carry = value / PAIR;
+  }
+  for (; carry != 0; carry /= PAIR) store<u32>(digits + count++ * 4, carry % PAIR);
+  return count;
 }
 
 /** Writes the text of `length` bytes at `out` and answers where it ends. May write 4 bytes more. */
@@ -72,58 +98,138 @@ export function base58Encode(bytes: usize, length: u32, out: usize): usize {
   bytes += zeros;
   length -= zeros;
   if (length == 0) return out;
-  const wordCount = (length + 3) >> 2;
-  if (wordCount > WORD_COUNT_MAX) return encodeSlowly(bytes, length, out);
-  const digitCount = addPowers(bytes, length, wordCount);
-  return writeDigits(digitCount, out);
+  if (length > BASE58_FAST_BYTES_MAX) return encodeSlowly(bytes, length, out);
+  return writeDigits(length <= SHORT_BYTES_MAX ? addWords(bytes, length) : addPowers(bytes, length), out);
 }
 
-/** The big-endian word `number`, counted from the end. */
+/** So short data need so few divisions that products would not be faster. */
+const SHORT_BYTES_MAX: u32 = 16;
+
+/** The digits of short data, from the first word on: all digits times 2^32, and the next word. Returns how many there are. */
+function addWords(bytes: usize, length: u32): u32 {
+  const end = bytes + length;
+  const firstEnd = bytes + ((length - 1) & 3) + 1;
+  let word: u64 = 0;
+  for (; bytes < firstEnd; bytes++) word = (word << 8) | <u64>load<u8>(bytes);
+  let count: u32 = 0;
+  while (true) {
+    for (let at = sums, digitsEnd = sums + count * 8; at < digitsEnd; at += 8) {
+      const value = (load<u64>(at) << 32) + word;
+      word = value / BASE;
+      store<u64>(at, value - word * BASE);
+    }
+    for (; word != 0; word /= BASE) store<u64>(sums + count++ * 8, word % BASE);
+    if (bytes == end) break;
+    word = <u64>bswap<u32>(load<u32>(bytes));
+    bytes += 4;
+  }
+  return count;
+}
+
+/** The eight bytes that end `skipped` bytes before the end, as a number; bytes before the first one are 0. */
 // @ts-ignore: decorator
 @inline
-function wordAt(bytes: usize, length: u32, number: u32): u32 {
-  const end = length - (number << 2);
-  if (end >= 4) return bswap<u32>(load<u32>(bytes + end - 4));
-  let word: u32 = 0;
-  for (let i: u32 = 0; i < end; i++) word = (word << 8) | load<u8>(bytes + i);
-  return word;
+function wordAt(bytes: usize, length: u32, skipped: u32): u64 {
+  if (skipped >= length) return 0;
+  const word = bswap<u64>(load<u64>(bytes + length - skipped - 8));
+  const own = length - skipped;
+  return own >= 8 ? word : word & ((<u64>1 << (own << 3)) - 1);
 }
 
-function addPowers(bytes: usize, length: u32, wordCount: u32): u32 {
-  // The highest word multiplies its power by up to 2^32, which is less than two digits.
-  const digitCount = load<u32>(powerCounts + (wordCount - 1) * 4) + 2;
-  memory.fill(sums, 0, (digitCount + 4) * 8);
-  for (let word: u32 = 0; word < wordCount; word++) {
-    const value = wordAt(bytes, length, word);
-    const power: usize = load<u32>(powerStarts + word * 4);
-    const count = load<u32>(powerCounts + word * 4);
-    const factor = i32x4.splat(<i32>value);
-    let digit: u32 = 0;
-    for (; digit + 4 <= count; digit += 4) {
-      const digits = v128.load(power + digit * 4);
-      const at = sums + digit * 8;
-      v128.store(at, i64x2.add(v128.load(at), i64x2.extmul_low_i32x4_u(digits, factor)));
-      v128.store(at, i64x2.add(v128.load(at, 16), i64x2.extmul_high_i32x4_u(digits, factor)), 16);
-    }
-    for (; digit < count; digit++) {
-      const at = sums + digit * 8;
-      store<u64>(at, load<u64>(at) + <u64>load<u32>(power + digit * 4) * <u64>value);
-    }
-    // Past 256 words a sum could overflow.
-    if ((word & 255) == 255) carrySums(digitCount);
-  }
-  carrySums(digitCount);
-  return digitCount;
-}
+/** Every piece of a word is raised by 2^15 before it is taken as signed, which lowers it again: then no piece needs more than 16 bits. */
+const RAISED: u64 = 0x8000800080008000;
+/** The pieces of a group. */
+const pieces = memory.data(32, 16);
 
-function carrySums(digitCount: u32): void {
+/** Adds up the digits and returns how many there are, of base 58^4. */
+function addPowers(bytes: usize, length: u32): u32 {
+  const groupCount = (length + GROUP_BYTES - 1) / GROUP_BYTES;
+  const blockCount = blockCountOf(length);
+  if (tableGroups <= groupCount) tabulate(groupCount + 1);
+  for (let at = sums, end = sums + (blockCount + 1) * 32; at < end; at += 16) v128.store(at, i64x2.splat(0));
+  let table = powers;
   let carry: u64 = 0;
-  for (let digit: u32 = 0; digit < digitCount; digit++) {
-    const at = sums + digit * 8;
-    const value = load<u64>(at) + carry;
-    carry = value / BASE;
-    store<u64>(at, value - carry * BASE);
+  for (let group: u32 = 0; group < groupCount; group++) {
+    for (let i: u32 = 0; i < GROUP_BYTES; i += 8) {
+      const word = wordAt(bytes, length, group * GROUP_BYTES + i) + carry;
+      const raised = word + RAISED;
+      carry = u64(raised < word || word < carry);
+      store<u64>(pieces + i, raised ^ RAISED);
+    }
+    const groupBlocks = blockCountOf((group + 1) * GROUP_BYTES);
+    if (v128.any_true(v128.load(pieces, 16))) addGroup(table, min(groupBlocks, blockCount));
+    else addHalf(table, min(groupBlocks, blockCount));
+    table += groupBlocks * BLOCK_BYTES;
   }
+  if (carry != 0) addPower(table, blockCount);
+  return carrySums(blockCount);
+}
+
+/** Adds the products of the lower half of a group's pieces, where the upper half is 0. */
+function addHalf(table: usize, blockCount: u32): void {
+  const a = v128.load32_splat(pieces);
+  const b = v128.load32_splat(pieces, 4);
+  const c = v128.load32_splat(pieces, 8);
+  const d = v128.load32_splat(pieces, 12);
+  const end = table + blockCount * BLOCK_BYTES;
+  for (let sum = sums; table < end; table += BLOCK_BYTES, sum += 32) {
+    const ab = i32x4.add(i32x4.dot_i16x8_s(v128.load(table), a), i32x4.dot_i16x8_s(v128.load(table, 16), b));
+    const cd = i32x4.add(i32x4.dot_i16x8_s(v128.load(table, 32), c), i32x4.dot_i16x8_s(v128.load(table, 48), d));
+    addProducts(sum, i32x4.add(ab, cd));
+  }
+}
+
+/** Adds the products of a group's pieces with their powers, which are at `table`. */
+function addGroup(table: usize, blockCount: u32): void {
+  const a = v128.load32_splat(pieces);
+  const b = v128.load32_splat(pieces, 4);
+  const c = v128.load32_splat(pieces, 8);
+  const d = v128.load32_splat(pieces, 12);
+  const e = v128.load32_splat(pieces, 16);
+  const f = v128.load32_splat(pieces, 20);
+  const g = v128.load32_splat(pieces, 24);
+  const h = v128.load32_splat(pieces, 28);
+  const end = table + blockCount * BLOCK_BYTES;
+  for (let sum = sums; table < end; table += BLOCK_BYTES, sum += 32) {
+    const ab = i32x4.add(i32x4.dot_i16x8_s(v128.load(table), a), i32x4.dot_i16x8_s(v128.load(table, 16), b));
+    const cd = i32x4.add(i32x4.dot_i16x8_s(v128.load(table, 32), c), i32x4.dot_i16x8_s(v128.load(table, 48), d));
+    const ef = i32x4.add(i32x4.dot_i16x8_s(v128.load(table, 64), e), i32x4.dot_i16x8_s(v128.load(table, 80), f));
+    const gh = i32x4.add(i32x4.dot_i16x8_s(v128.load(table, 96), g), i32x4.dot_i16x8_s(v128.load(table, 112), h));
+    addProducts(sum, i32x4.add(i32x4.add(ab, cd), i32x4.add(ef, gh)));
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function addProducts(sum: usize, products: v128): void {
+  v128.store(sum, i64x2.add(v128.load(sum), i64x2.extend_low_i32x4_s(products)));
+  v128.store(sum, i64x2.add(v128.load(sum, 16), i64x2.extend_high_i32x4_s(products)), 16);
+}
+
+/** Adds the first power of a group once. */
+function addPower(table: usize, blockCount: u32): void {
+  for (let digit: u32 = 0; digit < blockCount * 4; digit++) {
+    const power = load<u16>(table + (digit >> 2) * BLOCK_BYTES + (digit & 3) * 4);
+    const at = sums + digit * 8;
+    store<u64>(at, load<u64>(at) + <u64>power);
+  }
+}
+
+/** Sums are below 2^37 in size and may be negative: this multiple of the base is added while they are divided. */
+const LIFT: u64 = BASE << 32;
+
+/** Turns sums by digits of base 58^2 into digits of base 58^4, two into one. Returns how many there are. */
+function carrySums(blockCount: u32): u32 {
+  let carry: u64 = 0;
+  const digitCount = blockCount * 2;
+  for (let digit: u32 = 0; digit < digitCount; digit++) {
+    const at = sums + digit * 16;
+    const value = load<u64>(at) + load<u64>(at, 8) * PAIR + carry + LIFT;
+    const quotient = value / BASE;
+    store<u64>(sums + digit * 8, value - quotient * BASE);
+    carry = quotient - (LIFT / BASE);
+  }
+  return digitCount;
 }
 
 function writeDigits(digitCount: u32, out: usize): usize {

@@ -5,9 +5,10 @@ import { integer, readCount, readIndex, readText, skipValue, take, takeNull, tex
 import { keyAt, listedKeyCount, listedPosition } from './key-list';
 import { CALL, F_ACCOUNTS, F_DATA, F_GROUP_INDEX, F_PROGRAM_INDEX, GROUP, MALFORMED, readName, TOKEN } from './names';
 import {
-  INS_ACCOUNT_COUNT, INS_ACCOUNTS, INS_DATA, INS_DATA_LENGTH, INS_DEPTH, INS_ERROR, INS_FLAGS, INS_ODD, INS_PROGRAM, INS_UNITS,
-  INS_UNITS_NULL, keepBytes, push, pushLong, roomFor,
-} from './rows';
+  INS_ACCOUNT_COUNT, INS_ACCOUNTS, INS_DATA, INS_DATA_LENGTH, INS_DEPTH, INS_ERROR, INS_FLAGS, INS_ODD, INS_PROGRAM,
+  INS_UNITS, INS_UNITS_NULL,
+} from '../../layout/columns';
+import { keepBytes, push, pushLong, roomFor } from './rows';
 
 const callCountMax: u32 = 4096;
 const groupCountMax: u32 = 256;

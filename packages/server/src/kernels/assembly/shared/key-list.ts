@@ -2,7 +2,8 @@
 // `segment/transaction-keys.ts` has it. Addresses are those of the table; where the lists go out they have ids of the block,
 // given in order of first mention, by which `blockKeys` has their 32 bytes.
 import { ADDRESS_COUNT_MAX, BLOCK_ID_OFFSET, entryOf, forgetMentions, keyOf, POSITION_OFFSET, STAMP_OFFSET } from './address-table';
-import { push, TX_KEYS, TX_OTHER_COUNT } from './rows';
+import { TX_KEYS, TX_OTHER_COUNT } from '../../layout/columns';
+import { push } from './rows';
 
 /** A transaction lists at most 256. */
 const keyCountMax: u32 = 4096;

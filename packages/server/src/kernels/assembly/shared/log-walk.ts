@@ -6,7 +6,8 @@ import { heightOf, programIndexOf, programOf, setDropped, setError, setHeight, s
 import { errorTextOf } from './error-texts';
 import { hasEscape, readEscapedText, take, textLength, textStart } from './json';
 import { listedPosition } from './key-list';
-import { LOG_INDEX, LOG_INSTRUCTION, LOG_KIND, LOG_LENGTH, LOG_PROGRAM, LOG_TEXT, push, pushBytes } from './rows';
+import { LOG_INDEX, LOG_INSTRUCTION, LOG_KIND, LOG_LENGTH, LOG_PROGRAM, LOG_TEXT } from '../../layout/columns';
+import { push, pushBytes } from './rows';
 
 const lineCountMax: u32 = 8192;
 const lineBytes: u32 = 12;

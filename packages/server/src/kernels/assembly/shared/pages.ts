@@ -15,18 +15,11 @@
 //
 // The counts of a transaction are COUNTS_BYTES / 4 numbers of 32 bits, by domain. Sections are coded in an order in which every count
 // is known before a column needs it.
+import {
+  CODING_BYTES as TYPE_BYTES, CODING_DELTA as TYPE_DELTA, CODING_INT as TYPE_INT, CODING_KEYS as TYPE_KEYS,
+  CODING_LONG as TYPE_LONG, COUNTS_BYTES, DESCRIPTOR_BYTES,
+} from '../../layout/columns';
 import { lzClearPages, lzCompressWith, lzDecompressWith } from './lz';
-
-const TYPE_INT: u32 = 0;
-const TYPE_LONG: u32 = 1;
-const TYPE_BYTES: u32 = 2;
-/** 32-bit integers as zigzag differences from the value before in the page; the first from 0. */
-const TYPE_DELTA: u32 = 3;
-/** Dictionary ids in order of first appearance: 0 is the next new id, 1 skips some new ids, n + 2 is the known id n. */
-const TYPE_KEYS: u32 = 4;
-
-const DESCRIPTOR_BYTES: u32 = 32;
-const COUNTS_BYTES: u32 = 64;
 
 // @ts-ignore: decorator
 @inline

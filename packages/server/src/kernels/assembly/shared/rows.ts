@@ -1,71 +1,11 @@
-// Columns in memory, to which transactions append their rows. A transaction that turns out to be none for this kernel takes
-// its rows back. The numbers are those of `segment/columns.ts`.
-
-export const TX_INDEX: i32 = 0;
-export const TX_VERSION: i32 = 1;
-export const TX_REQUIRED_SIGNATURES: i32 = 2;
-export const TX_READONLY_SIGNED: i32 = 3;
-export const TX_READONLY_UNSIGNED: i32 = 4;
-export const TX_STATIC_COUNT: i32 = 5;
-export const TX_WRITABLE_COUNT: i32 = 6;
-export const TX_READONLY_COUNT: i32 = 7;
-export const TX_OTHER_COUNT: i32 = 8;
-export const TX_KEYS: i32 = 9;
-export const TX_BLOCKHASH: i32 = 10;
-export const TX_SIGNATURE_COUNT: i32 = 11;
-export const TX_SIGNATURES: i32 = 12;
-export const TX_ERR: i32 = 13;
-export const TX_FEE: i32 = 14;
-export const TX_FEE_NULL: i32 = 15;
-export const TX_UNITS: i32 = 16;
-export const TX_UNITS_NULL: i32 = 17;
-export const TX_DROPPED: i32 = 18;
-export const TX_LOOKUP_COUNT: i32 = 19;
-export const TX_INSTRUCTION_COUNT: i32 = 20;
-export const TX_LOG_COUNT: i32 = 21;
-export const TX_BALANCE_COUNT: i32 = 22;
-export const TX_TOKEN_BALANCE_COUNT: i32 = 23;
-export const LOOKUP_KEY: i32 = 24;
-export const LOOKUP_READONLY_COUNT: i32 = 25;
-export const LOOKUP_WRITABLE_COUNT: i32 = 26;
-export const LOOKUP_INDEXES: i32 = 27;
-export const INS_DEPTH: i32 = 28;
-export const INS_ODD: i32 = 29;
-export const INS_ODD_STEPS: i32 = 30;
-export const INS_PROGRAM: i32 = 31;
-export const INS_ACCOUNT_COUNT: i32 = 32;
-export const INS_ACCOUNTS: i32 = 33;
-export const INS_DATA_LENGTH: i32 = 34;
-export const INS_DATA: i32 = 35;
-export const INS_ERROR: i32 = 36;
-export const INS_UNITS: i32 = 37;
-export const INS_UNITS_NULL: i32 = 38;
-export const INS_FLAGS: i32 = 39;
-export const LOG_INDEX: i32 = 40;
-export const LOG_INSTRUCTION: i32 = 41;
-export const LOG_PROGRAM: i32 = 42;
-export const LOG_KIND: i32 = 43;
-export const LOG_LENGTH: i32 = 44;
-export const LOG_TEXT: i32 = 45;
-export const BAL_ACCOUNT: i32 = 46;
-export const BAL_PRE: i32 = 47;
-export const BAL_CHANGE: i32 = 48;
-export const TOK_ACCOUNT: i32 = 49;
-export const TOK_PRE_MINT: i32 = 50;
-export const TOK_POST_MINT: i32 = 51;
-export const TOK_PRE_DECIMALS: i32 = 52;
-export const TOK_POST_DECIMALS: i32 = 53;
-export const TOK_PRE_PROGRAM: i32 = 54;
-export const TOK_POST_PROGRAM: i32 = 55;
-export const TOK_PRE_OWNER: i32 = 56;
-export const TOK_POST_OWNER: i32 = 57;
-export const TOK_AMOUNT_NULL: i32 = 58;
-export const TOK_PRE_AMOUNT: i32 = 59;
-export const TOK_CHANGE: i32 = 60;
-export const COLUMN_COUNT: i32 = 61;
+// Columns in memory, to which transactions append their rows. The rows of a transaction that this kernel cannot read are removed
+// again.
+import {
+  INS_ACCOUNTS, INS_DATA, LOG_TEXT, LOOKUP_INDEXES, LOOKUP_KEY, TRANSACTION_COLUMN_COUNT, TX_KEYS, TX_SIGNATURES,
+} from '../../layout/columns';
 
 /** A column's start, the ends of what is filled and of what is settled, and its limit: addresses, 16 bytes a column. */
-const columns = memory.data(COLUMN_COUNT * 16, 16);
+const columns = memory.data(TRANSACTION_COLUMN_COUNT * 16, 16);
 const fillOffset: usize = 4;
 const settledOffset: usize = 8;
 const limitOffset: usize = 12;
@@ -92,7 +32,7 @@ function roomOf(column: i32): u32 {
 /** Places the columns from `base` on and answers where they end. */
 export function placeColumns(base: usize): usize {
   let place = base;
-  for (let column = 0; column < COLUMN_COUNT; column++) {
+  for (let column = 0; column < TRANSACTION_COLUMN_COUNT; column++) {
     const entry = entryOf(column);
     store<u32>(entry, <u32>place);
     place += roomOf(column);
@@ -102,7 +42,7 @@ export function placeColumns(base: usize): usize {
 }
 
 export function emptyColumns(): void {
-  for (let column = 0; column < COLUMN_COUNT; column++) {
+  for (let column = 0; column < TRANSACTION_COLUMN_COUNT; column++) {
     const entry = entryOf(column);
     store<u32>(entry, load<u32>(entry), fillOffset);
     store<u32>(entry, load<u32>(entry), settledOffset);
@@ -111,7 +51,7 @@ export function emptyColumns(): void {
 
 /** The rows since the last time are there to stay. */
 export function settleRows(): void {
-  for (let column = 0; column < COLUMN_COUNT; column++) {
+  for (let column = 0; column < TRANSACTION_COLUMN_COUNT; column++) {
     const entry = entryOf(column);
     store<u32>(entry, load<u32>(entry, fillOffset), settledOffset);
   }
@@ -120,7 +60,7 @@ export function settleRows(): void {
 /** Takes back the rows that are not settled. */
 export function takeBackRows(): void {
   isFull = false;
-  for (let column = 0; column < COLUMN_COUNT; column++) {
+  for (let column = 0; column < TRANSACTION_COLUMN_COUNT; column++) {
     const entry = entryOf(column);
     store<u32>(entry, load<u32>(entry, settledOffset), fillOffset);
   }

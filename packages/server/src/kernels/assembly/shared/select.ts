@@ -1,61 +1,26 @@
-// Finding the rows that a query's items match, and those their relations pull in. Rows are flagged, a byte each; marks
-// say per transaction which kinds have any flag, so that writing passes over the others.
+// Selects the rows that match the items of a query, and their related rows. A selected row has its flag byte set. The mark of a
+// transaction has a bit for each kind that has flagged rows, so that the writer skips the others.
+import {
+  DATA_VALUE_BYTES, DATA_VALUE_LENGTH, DATA_VALUE_MASK, FILTER_BYTES, FILTER_BYTES_SHIFT, FILTER_SHAPE, FILTER_TARGET,
+  FILTER_VALUES, FILTER_VALUE_COUNT, GROUP_ACCOUNTS, GROUP_ACCOUNT_STARTS, GROUP_ACCOUNT_WIDTH, GROUP_BALANCE_FLAGS,
+  GROUP_BALANCE_STARTS, GROUP_DATA, GROUP_DATA_STARTS, GROUP_DEPTHS, GROUP_DEPTH_WIDTH, GROUP_ERRORS, GROUP_ERROR_WIDTH,
+  GROUP_FEE_NULLS, GROUP_FEE_NULL_WIDTH, GROUP_INSTRUCTION_FIELDS, GROUP_INSTRUCTION_FIELDS_WIDTH, GROUP_INSTRUCTION_FLAGS,
+  GROUP_INSTRUCTION_STARTS, GROUP_KEYS, GROUP_KEY_STARTS, GROUP_LOG_FLAGS, GROUP_LOG_INSTRUCTIONS,
+  GROUP_LOG_INSTRUCTION_WIDTH, GROUP_LOG_STARTS, GROUP_MARKS, GROUP_PROGRAMS, GROUP_PROGRAM_WIDTH, GROUP_READONLY_COUNTS,
+  GROUP_READONLY_WIDTH, GROUP_STATIC_COUNTS, GROUP_STATIC_WIDTH, GROUP_TOKEN_FLAGS, GROUP_TOKEN_STARTS,
+  GROUP_TRANSACTION_FLAGS, GROUP_WRITABLE_COUNTS, GROUP_WRITABLE_WIDTH, ID_LIST_MAX, ITEM_CANDIDATES, ITEM_CANDIDATE_COUNT,
+  ITEM_DATA_FILTERS, ITEM_DATA_FILTER_COUNT, ITEM_FILTERS, ITEM_FILTER_COUNT, ITEM_OUTCOME, ITEM_PROGRAM_BIT, ITEM_RELATIONS,
+  MARK_BALANCE, MARK_INSTRUCTION, MARK_LOG, MARK_TOKEN_BALANCE, MARK_TRANSACTION, OUTCOME_ANY, OUTCOME_COMMITTED,
+  OUTCOME_FAILED, OUTCOME_UNKNOWN, ROWS_FLAGS, ROWS_KINDS, ROWS_KIND_BITS, ROWS_KIND_WIDTH, ROWS_MARK, ROWS_STARTS,
+  SHAPE_EITHER, SHAPE_NULLABLE, SHAPE_STRIDE_SHIFT, SHAPE_WIDTH_MASK, TARGET_FEE_PAYER, TARGET_PROGRAM, WITH_BALANCES,
+  WITH_INNER, WITH_INSTRUCTIONS, WITH_LOGS, WITH_OWN_INSTRUCTION, WITH_OWN_LOGS, WITH_PARENTS, WITH_TOKEN_BALANCES,
+  WITH_TRANSACTION,
+} from '../../layout/selection';
 import { loadInt } from './columns';
 import { KEY_ROOM, keyRooms } from './texts';
 
-/** Addresses of the group's tables, set by the host for each row group. 32 bits each, in this order. */
-const KEY_STARTS: u32 = 0;
-const KEYS: u32 = 4;
-const STATIC_COUNTS: u32 = 8;
-const STATIC_WIDTH: u32 = 12;
-const WRITABLE_COUNTS: u32 = 16;
-const WRITABLE_WIDTH: u32 = 20;
-const READONLY_COUNTS: u32 = 24;
-const READONLY_WIDTH: u32 = 28;
-const MARKS: u32 = 32;
-const TRANSACTION_FLAGS: u32 = 36;
-const INSTRUCTION_FLAGS: u32 = 40;
-const LOG_FLAGS: u32 = 44;
-const BALANCE_FLAGS: u32 = 48;
-const TOKEN_FLAGS: u32 = 52;
-const INSTRUCTION_STARTS: u32 = 56;
-const LOG_STARTS: u32 = 60;
-const BALANCE_STARTS: u32 = 64;
-const TOKEN_STARTS: u32 = 68;
-const DEPTHS: u32 = 72;
-const DEPTH_WIDTH: u32 = 76;
-const PROGRAMS: u32 = 80;
-const PROGRAM_WIDTH: u32 = 84;
-const ACCOUNTS: u32 = 88;
-const ACCOUNT_WIDTH: u32 = 92;
-const ACCOUNT_STARTS: u32 = 96;
-const DATA: u32 = 100;
-const DATA_STARTS: u32 = 104;
-const INSTRUCTION_FIELDS: u32 = 108;
-const INSTRUCTION_FIELDS_WIDTH: u32 = 112;
-const LOG_INSTRUCTIONS: u32 = 116;
-const LOG_INSTRUCTION_WIDTH: u32 = 120;
-
-// Kinds as bits of a transaction's mark.
-const TRANSACTION: u32 = 1;
-const INSTRUCTION: u32 = 2;
-const LOG: u32 = 4;
-const BALANCE: u32 = 8;
-const TOKEN: u32 = 16;
-
-// Relations of items. engine/compile-items.ts has the same numbers.
-const WITH_TRANSACTION: u32 = 1;
-const WITH_BALANCES: u32 = 2;
-const WITH_TOKEN_BALANCES: u32 = 4;
-const WITH_INSTRUCTIONS: u32 = 8;
-const WITH_INNER: u32 = 16;
-const WITH_PARENTS: u32 = 32;
-const WITH_OWN_LOGS: u32 = 64;
-const WITH_LOGS: u32 = 128;
-const WITH_OWN_INSTRUCTION: u32 = 256;
-
 let group: usize = 0;
-/** Per position of the transaction at hand: which address filters its key satisfies. */
+/** For each key position of the current transaction: the address filters that accept its key, as bits. */
 let positionBits: usize = 0;
 
 export function setGroup(table: usize, scratch: usize): void {
@@ -66,7 +31,7 @@ export function setGroup(table: usize, scratch: usize): void {
 // @ts-ignore: decorator
 @inline
 function mark(transaction: u32, kind: u32): void {
-  const at: usize = load<u32>(group, MARKS) + transaction;
+  const at: usize = load<u32>(group, GROUP_MARKS) + transaction;
   store<u8>(at, load<u8>(at) | <u8>kind);
 }
 
@@ -95,38 +60,37 @@ function setFlags(at: usize, count: u32): void {
 
 function relate(relations: u32, transaction: u32): void {
   if ((relations & WITH_TRANSACTION) != 0) {
-    store<u8>(load<u32>(group, TRANSACTION_FLAGS) + transaction, 1);
-    mark(transaction, TRANSACTION);
+    store<u8>(load<u32>(group, GROUP_TRANSACTION_FLAGS) + transaction, 1);
+    mark(transaction, MARK_TRANSACTION);
   }
-  if ((relations & WITH_INSTRUCTIONS) != 0) flagRange(INSTRUCTION_FLAGS, INSTRUCTION_STARTS, transaction, INSTRUCTION);
-  if ((relations & WITH_LOGS) != 0) flagRange(LOG_FLAGS, LOG_STARTS, transaction, LOG);
-  if ((relations & WITH_BALANCES) != 0) flagRange(BALANCE_FLAGS, BALANCE_STARTS, transaction, BALANCE);
-  if ((relations & WITH_TOKEN_BALANCES) != 0) flagRange(TOKEN_FLAGS, TOKEN_STARTS, transaction, TOKEN);
+  if ((relations & WITH_INSTRUCTIONS) != 0) flagRange(GROUP_INSTRUCTION_FLAGS, GROUP_INSTRUCTION_STARTS, transaction, MARK_INSTRUCTION);
+  if ((relations & WITH_LOGS) != 0) flagRange(GROUP_LOG_FLAGS, GROUP_LOG_STARTS, transaction, MARK_LOG);
+  if ((relations & WITH_BALANCES) != 0) flagRange(GROUP_BALANCE_FLAGS, GROUP_BALANCE_STARTS, transaction, MARK_BALANCE);
+  if ((relations & WITH_TOKEN_BALANCES) != 0) flagRange(GROUP_TOKEN_FLAGS, GROUP_TOKEN_STARTS, transaction, MARK_TOKEN_BALANCE);
 }
 
-/** Lists longer than this come as a bit for every id of the segment instead. */
-const LIST_MAX: u32 = 4;
-
-/** Whether the id is in the list: a few ids, or bits where there are more. */
+/** Returns whether the list has the id. A list longer than `ID_LIST_MAX` is a bit set. */
 // @ts-ignore: decorator
 @inline
 function contains(ids: usize, count: u32, id: u32): bool {
-  if (count > LIST_MAX) return ((load<u8>(ids + (id >> 3)) >> <u8>(id & 7)) & 1) != 0;
+  if (count > <u32>ID_LIST_MAX) return ((load<u8>(ids + (id >> 3)) >> <u8>(id & 7)) & 1) != 0;
   for (let i: u32 = 0; i < count; i++) if (load<u32>(ids + (i << 2)) == id) return true;
   return false;
 }
 
-/** Filters of 16 bytes: what it applies to · (width) · count · ids. Bit i of a position stands for filter i. */
+/**
+ * Finds the keys of a transaction that each address filter accepts: bit i of a position is set if filter i accepts its key.
+ * Returns false if a filter accepts no key.
+ */
 function matchKeys(transaction: u32, filters: usize, filterCount: u32): bool {
-  const first = startOf(KEY_STARTS, transaction);
-  const count = startOf(KEY_STARTS, transaction + 1) - first;
-  const keys: usize = load<u32>(group, KEYS) + (first << 2);
+  const first = startOf(GROUP_KEY_STARTS, transaction);
+  const count = startOf(GROUP_KEY_STARTS, transaction + 1) - first;
+  const keys: usize = load<u32>(group, GROUP_KEYS) + (first << 2);
   for (let filter: u32 = 0; filter < filterCount; filter++) {
-    const at = filters + (filter << 4);
-    const ids: usize = load<u32>(at, 12);
-    const idCount = load<u32>(at, 8);
+    const at = filters + (filter << FILTER_BYTES_SHIFT);
+    const ids: usize = load<u32>(at, FILTER_VALUES);
+    const idCount = load<u32>(at, FILTER_VALUE_COUNT);
     const found = idCount == 1 ? matchOne(keys, count, load<u32>(ids), filter) : matchMany(keys, count, ids, idCount, filter);
-    // A filter that no key satisfies ends it: every filter must hold.
     if (!found) return false;
   }
   return true;
@@ -174,19 +138,18 @@ function matchMany(keys: usize, count: u32, ids: usize, idCount: u32, filter: u3
   return found != 0;
 }
 
-/** Applies to: 0-15 that account, 16 the program, 17 any account. */
+/** Returns whether the accounts of an instruction satisfy the address filters. The caller has checked the program. */
 function matchAccounts(row: u32, filters: usize, filterCount: u32): bool {
-  const accounts: usize = load<u32>(group, ACCOUNTS);
-  const width = load<u32>(group, ACCOUNT_WIDTH);
+  const accounts: usize = load<u32>(group, GROUP_ACCOUNTS);
+  const width = load<u32>(group, GROUP_ACCOUNT_WIDTH);
   for (let filter: u32 = 0; filter < filterCount; filter++) {
-    const target = load<u32>(filters + (filter << 4));
+    const target = load<u32>(filters + (filter << FILTER_BYTES_SHIFT), FILTER_TARGET);
     const bit: u32 = 1 << filter;
-    // The program was looked at first.
-    if (target == 16) continue;
-    const starts: usize = load<u32>(group, ACCOUNT_STARTS) + (row << 2);
+    if (target == TARGET_PROGRAM) continue;
+    const starts: usize = load<u32>(group, GROUP_ACCOUNT_STARTS) + (row << 2);
     const first = load<u32>(starts);
     const end = load<u32>(starts, 4);
-    if (target < 16) {
+    if (target < <u32>TARGET_PROGRAM) {
       if (first + target >= end) return false;
       const position = loadInt(accounts, width, first + target);
       if ((load<u32>(positionBits + (position << 2)) & bit) == 0) return false;
@@ -201,42 +164,36 @@ function matchAccounts(row: u32, filters: usize, filterCount: u32): bool {
   return true;
 }
 
-/** Filters of 16 bytes: length · unused · count · values (48 bytes each: the bytes, the mask of those that count, their number). */
+/** Returns whether the data of an instruction starts with one value of every data filter. */
 function matchData(row: u32, filters: usize, filterCount: u32): bool {
   if (filterCount == 0) return true;
-  const start = load<u32>(load<u32>(group, DATA_STARTS) + (row << 2));
-  const length = load<u32>(load<u32>(group, DATA_STARTS) + (row << 2), 4) - start;
-  // What lies behind shorter data is not compared: the length decides first.
-  const prefix = v128.load(load<u32>(group, DATA) + start);
+  const start = load<u32>(load<u32>(group, GROUP_DATA_STARTS) + (row << 2));
+  const length = load<u32>(load<u32>(group, GROUP_DATA_STARTS) + (row << 2), 4) - start;
+  // The bytes after shorter data do not matter, because the length is checked too.
+  const prefix = v128.load(load<u32>(group, GROUP_DATA) + start);
   for (let filter: u32 = 0; filter < filterCount; filter++) {
-    const at = filters + (filter << 4);
-    const count = load<u32>(at, 8);
-    let value: usize = load<u32>(at, 12);
+    const at = filters + (filter << FILTER_BYTES_SHIFT);
+    const count = load<u32>(at, FILTER_VALUE_COUNT);
+    let value: usize = load<u32>(at, FILTER_VALUES);
     let found = false;
-    for (let i: u32 = 0; i < count && !found; i++, value += 48) {
-      const difference = v128.and(v128.xor(prefix, v128.load(value)), v128.load(value, 16));
-      found = length >= load<u32>(value, 32) && !v128.any_true(difference);
+    for (let i: u32 = 0; i < count && !found; i++, value += DATA_VALUE_BYTES) {
+      const difference = v128.and(v128.xor(prefix, v128.load(value)), v128.load(value, DATA_VALUE_MASK));
+      found = length >= load<u32>(value, DATA_VALUE_LENGTH) && !v128.any_true(difference);
     }
     if (!found) return false;
   }
   return true;
 }
 
-/**
- * item, 48 bytes: address filters · count · data filters · count · committed (0, 1, or 3 for any) · relations · candidates ·
- * count · number of the group's first transaction in the segment, over which candidates are numbered · the bit of the filter
- * by program, 0 if there is none
- * Without a list of candidates every transaction of the group is one. Answers how many rows matched.
- */
+/** Flags the instructions that match an item, and their related records. Returns the number of matches. */
 export function selectInstructions(item: usize, transactionCount: u32): u32 {
-  const filters: usize = load<u32>(item);
-  const filterCount = load<u32>(item, 4);
-  const candidates: usize = load<u32>(item, 24);
-  const count = candidates == 0 ? transactionCount : load<u32>(item, 28);
-  const base = load<u32>(item, 32);
+  const filters: usize = load<u32>(item, ITEM_FILTERS);
+  const filterCount = load<u32>(item, ITEM_FILTER_COUNT);
+  const candidates: usize = load<u32>(item, ITEM_CANDIDATES);
+  const count = candidates == 0 ? transactionCount : load<u32>(item, ITEM_CANDIDATE_COUNT);
   let matched: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
-    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2)) - base;
+    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2));
     if (filterCount > 0 && !matchKeys(transaction, filters, filterCount)) continue;
     matched += selectInTransaction(item, transaction);
   }
@@ -244,24 +201,24 @@ export function selectInstructions(item: usize, transactionCount: u32): u32 {
 }
 
 function selectInTransaction(item: usize, transaction: u32): u32 {
-  const first = startOf(INSTRUCTION_STARTS, transaction);
-  const end = startOf(INSTRUCTION_STARTS, transaction + 1);
-  const committed = load<u32>(item, 16);
-  const relations = load<u32>(item, 20);
-  const flags: usize = load<u32>(group, INSTRUCTION_FLAGS);
-  const programs: usize = load<u32>(group, PROGRAMS);
-  const programWidth = load<u32>(group, PROGRAM_WIDTH);
-  const programBit = load<u32>(item, 36);
+  const first = startOf(GROUP_INSTRUCTION_STARTS, transaction);
+  const end = startOf(GROUP_INSTRUCTION_STARTS, transaction + 1);
+  const outcome = load<u32>(item, ITEM_OUTCOME);
+  const relations = load<u32>(item, ITEM_RELATIONS);
+  const flags: usize = load<u32>(group, GROUP_INSTRUCTION_FLAGS);
+  const programs: usize = load<u32>(group, GROUP_PROGRAMS);
+  const programWidth = load<u32>(group, GROUP_PROGRAM_WIDTH);
+  const programBit = load<u32>(item, ITEM_PROGRAM_BIT);
   let matched: u32 = 0;
   for (let row = first; row < end; row++) {
-    // Most rows fail here.
+    // The program is checked first, because most rows fail here.
     if (programBit != 0 && (load<u32>(positionBits + (loadInt(programs, programWidth, row) << 2)) & programBit) == 0) continue;
-    if (committed != 3) {
-      const fields = loadInt(load<u32>(group, INSTRUCTION_FIELDS), load<u32>(group, INSTRUCTION_FIELDS_WIDTH), row);
-      if ((fields & 3) != committed) continue;
+    if (outcome != OUTCOME_ANY) {
+      const fields = loadInt(load<u32>(group, GROUP_INSTRUCTION_FIELDS), load<u32>(group, GROUP_INSTRUCTION_FIELDS_WIDTH), row);
+      if ((fields & 3) != outcome) continue;
     }
-    if (!matchData(row, load<u32>(item, 8), load<u32>(item, 12))) continue;
-    if (!matchAccounts(row, load<u32>(item), load<u32>(item, 4))) continue;
+    if (!matchData(row, load<u32>(item, ITEM_DATA_FILTERS), load<u32>(item, ITEM_DATA_FILTER_COUNT))) continue;
+    if (!matchAccounts(row, load<u32>(item, ITEM_FILTERS), load<u32>(item, ITEM_FILTER_COUNT))) continue;
     store<u8>(flags + row, 1);
     matched++;
     if ((relations & WITH_INNER) != 0) flagInner(row, end);
@@ -269,25 +226,25 @@ function selectInTransaction(item: usize, transaction: u32): u32 {
     if ((relations & WITH_OWN_LOGS) != 0) flagOwnLogs(transaction, row - first);
   }
   if (matched > 0) {
-    mark(transaction, INSTRUCTION);
+    mark(transaction, MARK_INSTRUCTION);
     relate(relations, transaction);
   }
   return matched;
 }
 
-/** Rows are in pre-order and complete: what is deeper and follows without a break was called from here. */
+/** Flags all calls below an instruction: the deeper rows directly after it, because rows are in pre-order. */
 function flagInner(row: u32, end: u32): void {
-  const flags: usize = load<u32>(group, INSTRUCTION_FLAGS);
-  const depths: usize = load<u32>(group, DEPTHS);
-  const width = load<u32>(group, DEPTH_WIDTH);
+  const flags: usize = load<u32>(group, GROUP_INSTRUCTION_FLAGS);
+  const depths: usize = load<u32>(group, GROUP_DEPTHS);
+  const width = load<u32>(group, GROUP_DEPTH_WIDTH);
   const depth = loadInt(depths, width, row);
   for (let next = row + 1; next < end && loadInt(depths, width, next) > depth; next++) store<u8>(flags + next, 1);
 }
 
 function flagParents(row: u32, first: u32): void {
-  const flags: usize = load<u32>(group, INSTRUCTION_FLAGS);
-  const depths: usize = load<u32>(group, DEPTHS);
-  const width = load<u32>(group, DEPTH_WIDTH);
+  const flags: usize = load<u32>(group, GROUP_INSTRUCTION_FLAGS);
+  const depths: usize = load<u32>(group, GROUP_DEPTHS);
+  const width = load<u32>(group, GROUP_DEPTH_WIDTH);
   let depth = loadInt(depths, width, row);
   for (let before = row; before > first && depth > 1; ) {
     before--;
@@ -300,50 +257,58 @@ function flagParents(row: u32, first: u32): void {
 }
 
 function flagOwnLogs(transaction: u32, instruction: u32): void {
-  const end = startOf(LOG_STARTS, transaction + 1);
-  const instructions: usize = load<u32>(group, LOG_INSTRUCTIONS);
-  const width = load<u32>(group, LOG_INSTRUCTION_WIDTH);
-  const flags: usize = load<u32>(group, LOG_FLAGS);
-  for (let row = startOf(LOG_STARTS, transaction); row < end; row++) {
+  const end = startOf(GROUP_LOG_STARTS, transaction + 1);
+  const instructions: usize = load<u32>(group, GROUP_LOG_INSTRUCTIONS);
+  const width = load<u32>(group, GROUP_LOG_INSTRUCTION_WIDTH);
+  const flags: usize = load<u32>(group, GROUP_LOG_FLAGS);
+  for (let row = startOf(GROUP_LOG_STARTS, transaction); row < end; row++) {
     if (loadInt(instructions, width, row) != instruction) continue;
     store<u8>(flags + row, 1);
-    mark(transaction, LOG);
+    mark(transaction, MARK_LOG);
   }
 }
 
-/** The same item; filters apply to: 0 the fee payer, 1 any listed key. */
+/** Flags the transactions that match an item, and their related records. Returns the number of matches. */
 export function selectTransactions(item: usize, transactionCount: u32): u32 {
-  const filters: usize = load<u32>(item);
-  const filterCount = load<u32>(item, 4);
-  const candidates: usize = load<u32>(item, 24);
-  const count = candidates == 0 ? transactionCount : load<u32>(item, 28);
-  const base = load<u32>(item, 32);
+  const filters: usize = load<u32>(item, ITEM_FILTERS);
+  const filterCount = load<u32>(item, ITEM_FILTER_COUNT);
+  const candidates: usize = load<u32>(item, ITEM_CANDIDATES);
+  const count = candidates == 0 ? transactionCount : load<u32>(item, ITEM_CANDIDATE_COUNT);
+  const outcome = load<u32>(item, ITEM_OUTCOME);
   let matched: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
-    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2)) - base;
+    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2));
+    if (outcome != OUTCOME_ANY && outcomeOf(transaction) != outcome) continue;
     if (!matchTransaction(transaction, filters, filterCount)) continue;
-    store<u8>(load<u32>(group, TRANSACTION_FLAGS) + transaction, 1);
-    mark(transaction, TRANSACTION);
-    relate(load<u32>(item, 20), transaction);
+    store<u8>(load<u32>(group, GROUP_TRANSACTION_FLAGS) + transaction, 1);
+    mark(transaction, MARK_TRANSACTION);
+    relate(load<u32>(item, ITEM_RELATIONS), transaction);
     matched++;
   }
   return matched;
 }
 
+/** Returns the outcome of a transaction: error code 0 is null, and only a transaction without metadata has no fee. */
+function outcomeOf(transaction: u32): u32 {
+  if (loadInt(load<u32>(group, GROUP_ERRORS), load<u32>(group, GROUP_ERROR_WIDTH), transaction) != 0) return OUTCOME_FAILED;
+  const isFeeNull = loadInt(load<u32>(group, GROUP_FEE_NULLS), load<u32>(group, GROUP_FEE_NULL_WIDTH), transaction) != 0;
+  return isFeeNull ? OUTCOME_UNKNOWN : OUTCOME_COMMITTED;
+}
+
 function matchTransaction(transaction: u32, filters: usize, filterCount: u32): bool {
-  const first = startOf(KEY_STARTS, transaction);
-  const staticCount = loadInt(load<u32>(group, STATIC_COUNTS), load<u32>(group, STATIC_WIDTH), transaction);
+  const first = startOf(GROUP_KEY_STARTS, transaction);
+  const staticCount = loadInt(load<u32>(group, GROUP_STATIC_COUNTS), load<u32>(group, GROUP_STATIC_WIDTH), transaction);
   const listed =
     staticCount +
-    loadInt(load<u32>(group, WRITABLE_COUNTS), load<u32>(group, WRITABLE_WIDTH), transaction) +
-    loadInt(load<u32>(group, READONLY_COUNTS), load<u32>(group, READONLY_WIDTH), transaction);
-  const keys: usize = load<u32>(group, KEYS) + (first << 2);
+    loadInt(load<u32>(group, GROUP_WRITABLE_COUNTS), load<u32>(group, GROUP_WRITABLE_WIDTH), transaction) +
+    loadInt(load<u32>(group, GROUP_READONLY_COUNTS), load<u32>(group, GROUP_READONLY_WIDTH), transaction);
+  const keys: usize = load<u32>(group, GROUP_KEYS) + (first << 2);
   for (let filter: u32 = 0; filter < filterCount; filter++) {
-    const at = filters + (filter << 4);
-    const end: u32 = load<u32>(at) == 0 ? (staticCount > 0 ? 1 : 0) : listed;
+    const at = filters + (filter << FILTER_BYTES_SHIFT);
+    const end: u32 = load<u32>(at, FILTER_TARGET) == TARGET_FEE_PAYER ? (staticCount > 0 ? 1 : 0) : listed;
     let found = false;
     for (let i: u32 = 0; i < end && !found; i++) {
-      found = contains(load<u32>(at, 12), load<u32>(at, 8), load<u32>(keys + (i << 2)));
+      found = contains(load<u32>(at, FILTER_VALUES), load<u32>(at, FILTER_VALUE_COUNT), load<u32>(keys + (i << 2)));
     }
     if (!found) return false;
   }
@@ -351,38 +316,37 @@ function matchTransaction(transaction: u32, filters: usize, filterCount: u32): b
 }
 
 /**
- * Logs, balances and token balances. A filter applies to a column of positions: address · width, plus 256 where 0 stands
- * for null and positions count from 1, plus 65,536 times how many values lie between two rows. `kinds` are the values wanted in a further column, as bits; 0 for all.
- *
- * table, 32 bytes: starts · flags · mark bit · kinds column · its width · kinds
+ * Flags the logs, balances or token balances that match an item, and their related records. Returns the number of matches.
+ * Each address filter is compared with a column of positions.
  */
 export function selectRows(item: usize, table: usize, transactionCount: u32): u32 {
-  const filters: usize = load<u32>(item);
-  const filterCount = load<u32>(item, 4);
-  const relations = load<u32>(item, 20);
-  const candidates: usize = load<u32>(item, 24);
-  const count = candidates == 0 ? transactionCount : load<u32>(item, 28);
-  const base = load<u32>(item, 32);
-  const starts: usize = load<u32>(table);
-  const flags: usize = load<u32>(table, 4);
-  const kinds = load<u32>(table, 20);
-  const isOne = filterCount == 1 && load<u32>(filters, 8) == 1;
+  const filters: usize = load<u32>(item, ITEM_FILTERS);
+  const filterCount = load<u32>(item, ITEM_FILTER_COUNT);
+  const relations = load<u32>(item, ITEM_RELATIONS);
+  const candidates: usize = load<u32>(item, ITEM_CANDIDATES);
+  const count = candidates == 0 ? transactionCount : load<u32>(item, ITEM_CANDIDATE_COUNT);
+  const starts: usize = load<u32>(table, ROWS_STARTS);
+  const flags: usize = load<u32>(table, ROWS_FLAGS);
+  const kinds = load<u32>(table, ROWS_KIND_BITS);
+  // One address, in one column or in either of two, is found without bits for every position.
+  const isEither = filterCount == 2 && (load<u32>(filters, FILTER_SHAPE) & SHAPE_EITHER) != 0;
+  const isOne = (filterCount == 1 || isEither) && load<u32>(filters, FILTER_VALUE_COUNT) == 1;
   let matched: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     if (candidates != 0 && filterCount > 0 && i % TOUCHED_AHEAD == 0) touchRows(item, starts, i, count);
-    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2)) - base;
+    const transaction = candidates == 0 ? i : load<u32>(candidates + (i << 2));
     const first = load<u32>(starts + (transaction << 2));
     const end = load<u32>(starts + (transaction << 2), 4);
     if (first == end) continue;
     let wanted: u32 = 0;
     if (isOne) {
-      wanted = positionOf(transaction, load<u32>(load<u32>(filters, 12)));
+      wanted = positionOf(transaction, load<u32>(load<u32>(filters, FILTER_VALUES)));
       if (wanted == NOWHERE) continue;
     } else if (filterCount > 0 && !matchKeys(transaction, filters, filterCount)) continue;
     let found = false;
     for (let row = first; row < end; row++) {
-      if (isOne && !isAt(row, filters, wanted)) continue;
-      if (kinds != 0 && ((1 << loadInt(load<u32>(table, 12), load<u32>(table, 16), row)) & kinds) == 0) continue;
+      if (isOne && !isAt(row, filters, wanted) && !(isEither && isAt(row, filters + FILTER_BYTES, wanted))) continue;
+      if (kinds != 0 && ((1 << loadInt(load<u32>(table, ROWS_KINDS), load<u32>(table, ROWS_KIND_WIDTH), row)) & kinds) == 0) continue;
       if (!isOne && !matchPositions(row, filters, filterCount)) continue;
       store<u8>(flags + row, 1);
       found = true;
@@ -390,34 +354,33 @@ export function selectRows(item: usize, table: usize, transactionCount: u32): u3
       if ((relations & WITH_OWN_INSTRUCTION) != 0) flagOwnInstruction(transaction, row);
     }
     if (!found) continue;
-    mark(transaction, load<u32>(table, 8));
+    mark(transaction, load<u32>(table, ROWS_MARK));
     relate(relations, transaction);
   }
   return matched;
 }
 
-/** Candidates whose memory is asked for together. */
+/** The number of candidates that are prefetched together. */
 const TOUCHED_AHEAD: u32 = 32;
-/** Kept, so that the loads are. */
+/** Receives the sum of the prefetched values, so that the compiler keeps the loads. */
 let touched: u32 = 0;
 
 /**
- * Candidates lie far apart, and what is read of one depends on itself: one after the other would wait for memory each time. So a
- * number of them is touched first, in a loop in which no load waits for the one before.
+ * Prefetches the next candidates. Candidates are far apart in memory, and the loads of one candidate depend on each other. The
+ * loads of this loop are independent, so the processor waits for many of them at once.
  */
 function touchRows(item: usize, starts: usize, from: u32, count: u32): void {
-  const candidates: usize = load<u32>(item, 24);
-  const base = load<u32>(item, 32);
-  const filter: usize = load<u32>(item);
-  const rows: usize = load<u32>(filter);
-  const shape = load<u32>(filter, 4);
-  const rowBytes = (shape & 255) * (shape >> 16);
-  const keys: usize = load<u32>(group, KEYS);
+  const candidates: usize = load<u32>(item, ITEM_CANDIDATES);
+  const filter: usize = load<u32>(item, ITEM_FILTERS);
+  const rows: usize = load<u32>(filter, FILTER_TARGET);
+  const shape = load<u32>(filter, FILTER_SHAPE);
+  const rowBytes = (shape & SHAPE_WIDTH_MASK) * (shape >> SHAPE_STRIDE_SHIFT);
+  const keys: usize = load<u32>(group, GROUP_KEYS);
   const end = min(from + TOUCHED_AHEAD, count);
   let sum: u32 = 0;
   for (let i = from; i < end; i++) {
-    const transaction = load<u32>(candidates + (i << 2)) - base;
-    const list = keys + (startOf(KEY_STARTS, transaction) << 2);
+    const transaction = load<u32>(candidates + (i << 2));
+    const list = keys + (startOf(GROUP_KEY_STARTS, transaction) << 2);
     sum += load<u32>(list) + load<u32>(list, 64) + load<u8>(rows + load<u32>(starts + (transaction << 2)) * rowBytes);
   }
   touched = sum;
@@ -425,11 +388,11 @@ function touchRows(item: usize, starts: usize, from: u32, count: u32): void {
 
 const NOWHERE: u32 = 0xffffffff;
 
-/** Where in a transaction's key list an id stands first, which is where columns say it is. */
+/** Returns the first position of an id in the key list of a transaction, which is the position that columns use. */
 function positionOf(transaction: u32, id: u32): u32 {
-  const first = startOf(KEY_STARTS, transaction);
-  const count = startOf(KEY_STARTS, transaction + 1) - first;
-  const keys: usize = load<u32>(group, KEYS) + (first << 2);
+  const first = startOf(GROUP_KEY_STARTS, transaction);
+  const count = startOf(GROUP_KEY_STARTS, transaction + 1) - first;
+  const keys: usize = load<u32>(group, GROUP_KEYS) + (first << 2);
   const wanted = i32x4.splat(<i32>id);
   for (let i: u32 = 0; i < count; i += 4) {
     const equal = i32x4.bitmask(i32x4.eq(v128.load(keys + (i << 2)), wanted));
@@ -441,32 +404,48 @@ function positionOf(transaction: u32, id: u32): u32 {
   return NOWHERE;
 }
 
-/** Whether the column of a filter names that position. */
+/** Returns whether the column of a filter has the position in a row. */
 // @ts-ignore: decorator
 @inline
 function isAt(row: u32, filter: usize, wanted: u32): bool {
-  const shape = load<u32>(filter, 4);
-  return loadInt(load<u32>(filter), shape & 255, row * (shape >> 16)) == wanted + ((shape >> 8) & 1);
+  const shape = load<u32>(filter, FILTER_SHAPE);
+  const first: u32 = (shape & SHAPE_NULLABLE) != 0 ? 1 : 0;
+  return loadPosition(row, filter, shape) == wanted + first;
+}
+
+// @ts-ignore: decorator
+@inline
+function loadPosition(row: u32, filter: usize, shape: u32): u32 {
+  return loadInt(load<u32>(filter, FILTER_TARGET), shape & SHAPE_WIDTH_MASK, row * (shape >> SHAPE_STRIDE_SHIFT));
 }
 
 function matchPositions(row: u32, filters: usize, filterCount: u32): bool {
   for (let filter: u32 = 0; filter < filterCount; filter++) {
-    const at = filters + (filter << 4);
-    const shape = load<u32>(at, 4);
-    let position = loadInt(load<u32>(at), shape & 255, row * (shape >> 16));
-    if ((shape & 256) != 0) {
-      if (position == 0) return false;
-      position--;
-    }
-    if ((load<u32>(positionBits + (position << 2)) & (1 << filter)) == 0) return false;
+    const isEither = (load<u32>(filters + (filter << FILTER_BYTES_SHIFT), FILTER_SHAPE) & SHAPE_EITHER) != 0;
+    let found = matchPosition(row, filters, filter);
+    if (isEither) found = matchPosition(row, filters, ++filter) || found;
+    if (!found) return false;
   }
   return true;
 }
 
+// @ts-ignore: decorator
+@inline
+function matchPosition(row: u32, filters: usize, filter: u32): bool {
+  const at = filters + (filter << FILTER_BYTES_SHIFT);
+  const shape = load<u32>(at, FILTER_SHAPE);
+  let position = loadPosition(row, at, shape);
+  if ((shape & SHAPE_NULLABLE) != 0) {
+    if (position == 0) return false;
+    position--;
+  }
+  return (load<u32>(positionBits + (position << 2)) & (1 << filter)) != 0;
+}
+
 function flagOwnInstruction(transaction: u32, logRow: u32): void {
-  const row = loadInt(load<u32>(group, LOG_INSTRUCTIONS), load<u32>(group, LOG_INSTRUCTION_WIDTH), logRow);
-  store<u8>(load<u32>(group, INSTRUCTION_FLAGS) + startOf(INSTRUCTION_STARTS, transaction) + row, 1);
-  mark(transaction, INSTRUCTION);
+  const row = loadInt(load<u32>(group, GROUP_LOG_INSTRUCTIONS), load<u32>(group, GROUP_LOG_INSTRUCTION_WIDTH), logRow);
+  store<u8>(load<u32>(group, GROUP_INSTRUCTION_FLAGS) + startOf(GROUP_INSTRUCTION_STARTS, transaction) + row, 1);
+  mark(transaction, MARK_INSTRUCTION);
 }
 
 /** Rewards belong to blocks: flags the rows whose key is in the list, or all if there is no list. */
@@ -495,12 +474,12 @@ function ask(id: u32, rooms: usize, out: usize): usize {
 
 /** Keys of marked transactions that have no room: they are asked for in the table of rooms, their ids written to `out`. */
 export function askKeys(transactionCount: u32, rooms: usize, out: usize): usize {
-  const marks: usize = load<u32>(group, MARKS);
-  const keys: usize = load<u32>(group, KEYS);
+  const marks: usize = load<u32>(group, GROUP_MARKS);
+  const keys: usize = load<u32>(group, GROUP_KEYS);
   for (let transaction: u32 = 0; transaction < transactionCount; transaction++) {
     if (load<u8>(marks + transaction) == 0) continue;
-    const end = startOf(KEY_STARTS, transaction + 1);
-    for (let i = startOf(KEY_STARTS, transaction); i < end; i++) out = ask(load<u32>(keys + (i << 2)), rooms, out);
+    const end = startOf(GROUP_KEY_STARTS, transaction + 1);
+    for (let i = startOf(GROUP_KEY_STARTS, transaction); i < end; i++) out = ask(load<u32>(keys + (i << 2)), rooms, out);
   }
   return out;
 }

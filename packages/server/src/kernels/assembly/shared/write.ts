@@ -1,45 +1,27 @@
 // Writing selected rows as JSON. A kind of record is written by a short program: one step a field, each with the text
 // before its value (`,"programId":`) and where the value comes from. The host fills in the addresses of the columns for
-// every row group; the kernel knows no field by name.
-//
-//   step, 64 bytes:  code · text length · p0 · p1 · w0 · p2 · w1 · p3 · text (32 bytes)
-//   kind, 32 bytes:  steps · step count · row flags · row starts by transaction · array text (`,"logs":[`) · its length · kind bit
+// every row group; the kernel knows no field by name. The layouts of steps, kinds and tables are in `layout/writing.ts`.
+import {
+  STEP_UINT as UINT, STEP_ULONG as ULONG, STEP_LONG as LONG, STEP_KEY as KEY, STEP_KEY_OR_NULL as KEY_OR_NULL,
+  STEP_KEYS as KEYS, STEP_STATIC_KEYS as STATIC_KEYS, STEP_TEXT as TEXT, STEP_CODED_TEXT as CODED_TEXT, STEP_HEX as HEX,
+  STEP_RAW_TEXT as RAW_TEXT, STEP_FLAG as FLAG, STEP_COMMITTED as COMMITTED, STEP_VERSION as VERSION,
+  STEP_SIGNATURES as SIGNATURES, STEP_LOOKUPS as LOOKUPS, STEP_LOADED as LOADED, STEP_PAYER as PAYER,
+  STEP_LOG_KIND as LOG_KIND, STEP_UINT_OR_NULL as UINT_OR_NULL, STEP_KEY_ID as KEY_ID,
+  STEP_TRANSACTION_UINT as TRANSACTION_UINT, STEP_INSTRUCTION_TEXT as INSTRUCTION_TEXT, STEP_DATA as DATA,
+  KIND_BYTES, STEP_BYTES,
+  KIND_FLAGS, KIND_LABEL, KIND_LABEL_LENGTH, KIND_MARK, KIND_STARTS, KIND_STEPS, KIND_STEP_COUNT, LINES_ALWAYS,
+  LINES_BLOCKS, LINES_FIRST_BLOCK, LINES_HEADERS, LINES_HEADER_STARTS, LINES_IS_ALL, LINES_MARKS, STATE_BLOCK,
+  STATE_IS_IN_ARRAY, STATE_IS_IN_LINE, STATE_KIND, STATE_LAST_LINE, STATE_LINE_COUNT, STATE_ROW, STATE_TRANSACTION,
+  STEP_CODE, STEP_LABEL, STEP_P0, STEP_P1, STEP_P2, STEP_P3, STEP_TEXT_LENGTH, STEP_W0, STEP_W1,
+} from '../../layout/writing';
 import { base58Encode } from './base58';
 import { loadInt, loadLong } from './columns';
 import { writeDataText } from './data-texts';
 import { writeUint, writeUlong } from './integers';
 import { keyText } from './texts';
 
-const STEP_BYTES: u32 = 64;
-const KIND_BYTES: u32 = 32;
 /** No value of fixed size, with the text before it, is longer. */
 const STEP_OUTPUT_MAX: u32 = 128;
-
-// What a step writes. engine/steps.ts has the same numbers.
-const UINT: u32 = 0;
-const ULONG: u32 = 1;
-const LONG: u32 = 2;
-const KEY: u32 = 3;
-const KEY_OR_NULL: u32 = 4;
-const KEYS: u32 = 5;
-const STATIC_KEYS: u32 = 6;
-const TEXT: u32 = 7;
-const CODED_TEXT: u32 = 8;
-const HEX: u32 = 9;
-const RAW_TEXT: u32 = 10;
-const FLAG: u32 = 11;
-const COMMITTED: u32 = 12;
-const VERSION: u32 = 13;
-const SIGNATURES: u32 = 14;
-const LOOKUPS: u32 = 15;
-const LOADED: u32 = 16;
-const PAYER: u32 = 17;
-const LOG_KIND: u32 = 18;
-const UINT_OR_NULL: u32 = 19;
-const KEY_ID: u32 = 20;
-const TRANSACTION_UINT: u32 = 21;
-const INSTRUCTION_TEXT: u32 = 22;
-const DATA: u32 = 23;
 
 /** Of the group at hand: where each transaction's keys start, the keys, and by key where its room is. */
 let keyStarts: usize = 0;
@@ -73,25 +55,25 @@ let lastLine: u32 = 0;
 let limit: usize = 0;
 
 function saveState(state: usize): void {
-  store<u32>(state, stoppedBlock);
-  store<u32>(state, isInLine, 4);
-  store<u32>(state, stoppedKind, 8);
-  store<u32>(state, stoppedTransaction, 12);
-  store<u32>(state, stoppedRow, 16);
-  store<u32>(state, stoppedInArray, 20);
-  store<u32>(state, lineCount, 24);
-  store<u32>(state, lastLine, 28);
+  store<u32>(state, stoppedBlock, STATE_BLOCK);
+  store<u32>(state, isInLine, STATE_IS_IN_LINE);
+  store<u32>(state, stoppedKind, STATE_KIND);
+  store<u32>(state, stoppedTransaction, STATE_TRANSACTION);
+  store<u32>(state, stoppedRow, STATE_ROW);
+  store<u32>(state, stoppedInArray, STATE_IS_IN_ARRAY);
+  store<u32>(state, lineCount, STATE_LINE_COUNT);
+  store<u32>(state, lastLine, STATE_LAST_LINE);
 }
 
 function loadState(state: usize): void {
-  stoppedBlock = load<u32>(state);
-  isInLine = load<u32>(state, 4);
-  stoppedKind = load<u32>(state, 8);
-  stoppedTransaction = load<u32>(state, 12);
-  stoppedRow = load<u32>(state, 16);
-  stoppedInArray = load<u32>(state, 20);
-  lineCount = load<u32>(state, 24);
-  lastLine = load<u32>(state, 28);
+  stoppedBlock = load<u32>(state, STATE_BLOCK);
+  isInLine = load<u32>(state, STATE_IS_IN_LINE);
+  stoppedKind = load<u32>(state, STATE_KIND);
+  stoppedTransaction = load<u32>(state, STATE_TRANSACTION);
+  stoppedRow = load<u32>(state, STATE_ROW);
+  stoppedInArray = load<u32>(state, STATE_IS_IN_ARRAY);
+  lineCount = load<u32>(state, STATE_LINE_COUNT);
+  lastLine = load<u32>(state, STATE_LAST_LINE);
 }
 
 // @ts-ignore: decorator
@@ -174,9 +156,9 @@ const KIND_TEXTS = memory.data<u8>([
 
 /** p0, w0: static counts; p1, w1: writable counts; p2, p3: readonly counts and their width. */
 function writeLoaded(step: usize, transaction: u32, out: usize): usize {
-  const first = load<u32>(keyStarts + (transaction << 2)) + loadInt(load<u32>(step, 8), load<u32>(step, 16), transaction);
-  const middle = first + loadInt(load<u32>(step, 12), load<u32>(step, 24), transaction);
-  const end = middle + loadInt(load<u32>(step, 20), load<u32>(step, 28), transaction);
+  const first = load<u32>(keyStarts + (transaction << 2)) + loadInt(load<u32>(step, STEP_P0), load<u32>(step, STEP_W0), transaction);
+  const middle = first + loadInt(load<u32>(step, STEP_P1), load<u32>(step, STEP_W1), transaction);
+  const end = middle + loadInt(load<u32>(step, STEP_P2), load<u32>(step, STEP_P3), transaction);
   if (out + 64 > limit) return 0;
   v128.store(out, v128.load(READONLY_TEXT));
   out = writeKeyRange(middle, end, out + 12);
@@ -190,8 +172,8 @@ function writeLoaded(step: usize, transaction: u32, out: usize): usize {
 
 /** p0: starts by transaction; p1: a block of 32 bytes: key · width · readonly counts · width · index starts · indexes · width · writable counts' width is the lookups' own. */
 function writeLookups(step: usize, transaction: u32, out: usize): usize {
-  const starts: usize = load<u32>(step, 8);
-  const table: usize = load<u32>(step, 12);
+  const starts: usize = load<u32>(step, STEP_P0);
+  const table: usize = load<u32>(step, STEP_P1);
   const end = load<u32>(starts + (transaction << 2), 4);
   const base = load<u32>(keyStarts + (transaction << 2));
   let first = true;
@@ -223,7 +205,7 @@ function writeLookups(step: usize, transaction: u32, out: usize): usize {
 
 /** p0: the signatures, 64 bytes each; p2: where each transaction's start. */
 function writeSignatures(step: usize, transaction: u32, out: usize): usize {
-  const starts: usize = load<u32>(step, 20);
+  const starts: usize = load<u32>(step, STEP_P2);
   const end = load<u32>(starts + (transaction << 2), 4);
   const from = load<u32>(starts + (transaction << 2));
   if (out + (end - from) * 112 + 64 > limit) return 0;
@@ -231,7 +213,7 @@ function writeSignatures(step: usize, transaction: u32, out: usize): usize {
   for (let row = from; row < end; row++) {
     if (row > from) store<u8>(out++, 0x2c);
     store<u8>(out++, 0x22);
-    out = base58Encode(load<u32>(step, 8) + (row << 6), 64, out);
+    out = base58Encode(load<u32>(step, STEP_P0) + (row << 6), 64, out);
     store<u8>(out++, 0x22);
   }
   store<u8>(out++, 0x5d);
@@ -240,23 +222,23 @@ function writeSignatures(step: usize, transaction: u32, out: usize): usize {
 
 /** Base58 takes at most 11 characters for 8 bytes. p0: the bytes of all rows; p1: where each row's start. */
 function writeData(step: usize, row: u32, out: usize): usize {
-  const starts: usize = load<u32>(step, 12) + (row << 2);
+  const starts: usize = load<u32>(step, STEP_P1) + (row << 2);
   const start = load<u32>(starts);
   const length = load<u32>(starts, 4) - start;
   if (out + length + (length >> 1) + 64 > limit) return 0;
   store<u8>(out++, 0x22);
-  out = writeDataText(load<u32>(step, 8) + start, length, out);
+  out = writeDataText(load<u32>(step, STEP_P0) + start, length, out);
   store<u8>(out++, 0x22);
   return out;
 }
 
 function writeKeys(step: usize, transaction: u32, row: u32, out: usize): usize {
-  const starts: usize = load<u32>(step, 12);
+  const starts: usize = load<u32>(step, STEP_P1);
   const from = load<u32>(starts + (row << 2));
   const end = load<u32>(starts + (row << 2), 4);
   if (out + (end - from) * 48 + 64 > limit) return 0;
-  const positions: usize = load<u32>(step, 8);
-  const width = load<u32>(step, 16);
+  const positions: usize = load<u32>(step, STEP_P0);
+  const width = load<u32>(step, STEP_W0);
   const base: usize = keys + (load<u32>(keyStarts + (transaction << 2)) << 2);
   store<u8>(out++, 0x5b);
   for (let i = from; i < end; i++) {
@@ -278,11 +260,11 @@ function writeRange(texts: usize, starts: usize, row: u32, out: usize): usize {
 
 /** p0: the bytes of all rows; p1: where each row's start; p2: how many bytes are written. */
 function writeHex(step: usize, row: u32, out: usize): usize {
-  const count = load<u32>(step, 20);
-  const starts: usize = load<u32>(step, 12) + (row << 2);
+  const count = load<u32>(step, STEP_P2);
+  const starts: usize = load<u32>(step, STEP_P1) + (row << 2);
   const start = load<u32>(starts);
   if (load<u32>(starts, 4) - start < count) return writeNull(out);
-  const bytes: usize = load<u32>(step, 8) + start;
+  const bytes: usize = load<u32>(step, STEP_P0) + start;
   store<u32>(out, 0x00783022);
   out += 3;
   // Eight bytes to sixteen digits at once; what is too much is overwritten.
@@ -319,9 +301,9 @@ function writeSigned(value: i64, quote: bool, out: usize): usize {
 }
 
 function writeVersion(step: usize, row: u32, out: usize): usize {
-  const version = loadInt(load<u32>(step, 8), load<u32>(step, 16), row);
+  const version = loadInt(load<u32>(step, STEP_P0), load<u32>(step, STEP_W0), row);
   if (version > 0) return writeUint(version - 1, out);
-  if (load<u32>(step, 24) == 1) {
+  if (load<u32>(step, STEP_W1) == 1) {
     store<u64>(out, 0x79636167656c22); // "legacy
     store<u8>(out, 0x22, 7);
     return out + 8;
@@ -331,26 +313,26 @@ function writeVersion(step: usize, row: u32, out: usize): usize {
 }
 
 function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usize): usize {
-  const p0: usize = load<u32>(step, 8);
-  const w0 = load<u32>(step, 16);
+  const p0: usize = load<u32>(step, STEP_P0);
+  const w0 = load<u32>(step, STEP_W0);
   switch (code) {
     case UINT:
       return writeUint(loadInt(p0, w0, row), out);
     case ULONG: {
       // p1: null flags, or 0; p2: the bit of this value; p3: the bytes between two rows' flags; w1: in quotes.
-      const nulls: usize = load<u32>(step, 12);
-      if (nulls != 0 && (load<u8>(nulls + row * load<u32>(step, 28)) & load<u32>(step, 20)) != 0) return writeNull(out);
-      return writeQuantity(loadLong(p0, w0, row), load<u32>(step, 24) == 1, out);
+      const nulls: usize = load<u32>(step, STEP_P1);
+      if (nulls != 0 && (load<u8>(nulls + row * load<u32>(step, STEP_P3)) & load<u32>(step, STEP_P2)) != 0) return writeNull(out);
+      return writeQuantity(loadLong(p0, w0, row), load<u32>(step, STEP_W1) == 1, out);
     }
     case LONG:
-      return writeSigned(<i64>load<u64>(p0 + (row << 3)), load<u32>(step, 24) == 1, out);
+      return writeSigned(<i64>load<u64>(p0 + (row << 3)), load<u32>(step, STEP_W1) == 1, out);
     // w1: the values from one row to the next.
     case KEY: {
       const base = load<u32>(keyStarts + (transaction << 2));
-      return writeKeyId(load<u32>(keys + ((base + loadInt(p0, w0, row * load<u32>(step, 24))) << 2)), out);
+      return writeKeyId(load<u32>(keys + ((base + loadInt(p0, w0, row * load<u32>(step, STEP_W1))) << 2)), out);
     }
     case KEY_OR_NULL: {
-      const position = loadInt(p0, w0, row * load<u32>(step, 24));
+      const position = loadInt(p0, w0, row * load<u32>(step, STEP_W1));
       if (position == 0) return writeNull(out);
       const base = load<u32>(keyStarts + (transaction << 2));
       return writeKeyId(load<u32>(keys + ((base + position - 1) << 2)), out);
@@ -363,21 +345,21 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
     }
     case TEXT: {
       store<u8>(out, 0x22);
-      const end = writeRange(p0, load<u32>(step, 12), row, out + 1);
+      const end = writeRange(p0, load<u32>(step, STEP_P1), row, out + 1);
       if (end == 0) return 0;
       store<u8>(end, 0x22);
       return end + 1;
     }
     case CODED_TEXT:
-      return writeRange(load<u32>(step, 20), load<u32>(step, 12), loadInt(p0, w0, row), out);
+      return writeRange(load<u32>(step, STEP_P2), load<u32>(step, STEP_P1), loadInt(p0, w0, row), out);
     case DATA:
       return writeData(step, row, out);
     case HEX:
       return writeHex(step, row, out);
     case RAW_TEXT:
-      return writeRange(p0, load<u32>(step, 12), row, out);
+      return writeRange(p0, load<u32>(step, STEP_P1), row, out);
     case FLAG:
-      return writeBoolean((loadInt(p0, w0, row) & load<u32>(step, 20)) != 0, out);
+      return writeBoolean((loadInt(p0, w0, row) & load<u32>(step, STEP_P2)) != 0, out);
     case COMMITTED: {
       const committed = loadInt(p0, w0, row) & 3;
       return committed == 2 ? writeNull(out) : writeBoolean(committed == 1, out);
@@ -400,7 +382,7 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
       return out + 5 + kind;
     }
     case UINT_OR_NULL: {
-      const value = loadInt(p0, w0, row * load<u32>(step, 24));
+      const value = loadInt(p0, w0, row * load<u32>(step, STEP_W1));
       return value == 0 ? writeNull(out) : writeUint(value - 1, out);
     }
     case KEY_ID:
@@ -409,8 +391,8 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
       return writeUint(loadInt(p0, w0, transaction), out);
     case INSTRUCTION_TEXT: {
       // The address of the instruction that row points to: p2 is where each transaction's instructions start, p3 the texts.
-      const instruction = load<u32>(load<u32>(step, 20) + (transaction << 2)) + loadInt(p0, w0, row);
-      return writeRange(load<u32>(step, 28), load<u32>(step, 12), instruction, out);
+      const instruction = load<u32>(load<u32>(step, STEP_P2) + (transaction << 2)) + loadInt(p0, w0, row);
+      return writeRange(load<u32>(step, STEP_P3), load<u32>(step, STEP_P1), instruction, out);
     }
   }
   return out;
@@ -424,9 +406,9 @@ function writeRecord(steps: usize, stepCount: u32, transaction: u32, row: u32, o
   for (let step = steps; step < end; step += STEP_BYTES) {
     // Texts of variable length check for room themselves, and leave enough for the fixed ones only at the start.
     if (out + STEP_OUTPUT_MAX > limit) return 0;
-    v128.store(out, v128.load(step, 32));
+    v128.store(out, v128.load(step, STEP_LABEL));
     v128.store(out, v128.load(step, 48), 16);
-    out = writeValue(step, load<u32>(step), transaction, row, out + load<u32>(step, 4));
+    out = writeValue(step, load<u32>(step, STEP_CODE), transaction, row, out + load<u32>(step, STEP_TEXT_LENGTH));
     if (out == 0) return 0;
   }
   if (isKeyMissing) return 0;
@@ -442,11 +424,6 @@ const LINE_START_BYTES: u32 = 10;
 /**
  * Writes lines, one a block, from the state's block up to `blockEnd`. Answers where the text ends: at the end of the blocks,
  * after the first line that reaches the goal, where the buffer is full, or before a record with a key that has no room.
- *
- *   state, 32 bytes  block · whether its line is begun · kind · transaction · row · in an array · lines written · block of the last
- *   lines, 32 bytes  marks (0: nothing is selected) · blocks (of 16 bytes: first transaction, end, first reward, end) · first of
- *                    these blocks · header texts · where each block's starts · whether blocks without records get a line ·
- *                    the block that gets one in any case
  */
 export function writeLines(
   state: usize,
@@ -461,15 +438,15 @@ export function writeLines(
   // Room for the end of a line is always kept.
   limit = outLimit - 16;
   for (; stoppedBlock < blockEnd && out < goal; stoppedBlock++) {
-    const block: usize = load<u32>(lines, 4) + ((stoppedBlock - load<u32>(lines, 8)) << 4);
+    const block: usize = load<u32>(lines, LINES_BLOCKS) + ((stoppedBlock - load<u32>(lines, LINES_FIRST_BLOCK)) << 4);
     if (isInLine == 0) {
       if (!hasLine(kinds, lines, block)) continue;
       const started = beginLine(lines, block, out);
       if (started == 0) break;
       out = started;
     }
-    if (load<u32>(lines) != 0) {
-      out = writeArrays(kinds, load<u32>(lines), block, out);
+    if (load<u32>(lines, LINES_MARKS) != 0) {
+      out = writeArrays(kinds, load<u32>(lines, LINES_MARKS), block, out);
       if (!complete) break;
     }
     store<u16>(out, 0x0a7d);
@@ -483,16 +460,16 @@ export function writeLines(
 // @ts-ignore: decorator
 @inline
 function hasLine(kinds: usize, lines: usize, block: usize): bool {
-  if (load<u32>(lines, 20) != 0 || stoppedBlock == load<u32>(lines, 24)) return true;
-  const marks: usize = load<u32>(lines);
+  if (load<u32>(lines, LINES_IS_ALL) != 0 || stoppedBlock == load<u32>(lines, LINES_ALWAYS)) return true;
+  const marks: usize = load<u32>(lines, LINES_MARKS);
   if (marks == 0) return false;
   if (anySet(marks, load<u32>(block), load<u32>(block, 4))) return true;
-  const rewards: usize = load<u32>(kinds + 5 * KIND_BYTES, 8);
+  const rewards: usize = load<u32>(kinds + 5 * KIND_BYTES, KIND_FLAGS);
   return rewards != 0 && anySet(rewards, load<u32>(block, 8), load<u32>(block, 12));
 }
 
 function beginLine(lines: usize, block: usize, out: usize): usize {
-  const starts: usize = load<u32>(lines, 16) + (stoppedBlock << 2);
+  const starts: usize = load<u32>(lines, LINES_HEADER_STARTS) + (stoppedBlock << 2);
   const from = load<u32>(starts);
   const length = load<u32>(starts, 4) - from;
   if (out + LINE_START_BYTES + length + 64 > limit) return 0;
@@ -504,7 +481,7 @@ function beginLine(lines: usize, block: usize, out: usize): usize {
   stoppedTransaction = load<u32>(block);
   stoppedRow = 0;
   stoppedInArray = 0;
-  return copyText(load<u32>(lines, 12) + from, length, out + LINE_START_BYTES);
+  return copyText(load<u32>(lines, LINES_HEADERS) + from, length, out + LINE_START_BYTES);
 }
 
 /** Whether any byte from first to end is set. */
@@ -521,7 +498,7 @@ function writeArrays(kinds: usize, marks: usize, block: usize, out: usize): usiz
   complete = true;
   for (; stoppedKind < 6; stoppedKind++) {
     const kind = kinds + stoppedKind * KIND_BYTES;
-    if (load<u32>(kind, 8) != 0) {
+    if (load<u32>(kind, KIND_FLAGS) != 0) {
       if (stoppedKind == 5) out = writeRewards(kind, load<u32>(block, 8), load<u32>(block, 12), out);
       else out = writeTransactionRows(kind, marks, load<u32>(block, 4), out);
       if (!complete) return out;
@@ -540,7 +517,7 @@ function writeArrays(kinds: usize, marks: usize, block: usize, out: usize): usiz
 function openArray(kind: usize, out: usize): usize {
   if (stoppedInArray == 1) return out;
   stoppedInArray = 1;
-  return copyText(load<u32>(kind, 16), load<u32>(kind, 20), out);
+  return copyText(load<u32>(kind, KIND_LABEL), load<u32>(kind, KIND_LABEL_LENGTH), out);
 }
 
 /** Rows of a block that are touched ahead; a block with more has its rows side by side. 8 bytes each: transaction, row. */
@@ -555,9 +532,9 @@ let touched: u32 = 0;
  * processor waits for many rows at once.
  */
 function touchRows(kind: usize, marks: usize, transactionEnd: u32): void {
-  const flags: usize = load<u32>(kind, 8);
-  const starts: usize = load<u32>(kind, 12);
-  const bit = load<u32>(kind, 24);
+  const flags: usize = load<u32>(kind, KIND_FLAGS);
+  const starts: usize = load<u32>(kind, KIND_STARTS);
+  const bit = load<u32>(kind, KIND_MARK);
   if (starts == 0) return;
   const limitAt = touchedRows + (TOUCHED_MAX << 3);
   let at: usize = touchedRows;
@@ -572,20 +549,20 @@ function touchRows(kind: usize, marks: usize, transactionEnd: u32): void {
       at += 8;
     }
   }
-  const steps: usize = load<u32>(kind);
-  const stepEnd = steps + load<u32>(kind, 4) * STEP_BYTES;
+  const steps: usize = load<u32>(kind, KIND_STEPS);
+  const stepEnd = steps + load<u32>(kind, KIND_STEP_COUNT) * STEP_BYTES;
   for (let step = steps; step < stepEnd; step += STEP_BYTES) touchStep(step, at);
 }
 
 function touchStep(step: usize, rowsEnd: usize): void {
-  const code = load<u32>(step);
-  const p0: usize = load<u32>(step, 8);
-  const w0 = load<u32>(step, 16);
+  const code = load<u32>(step, STEP_CODE);
+  const p0: usize = load<u32>(step, STEP_P0);
+  const w0 = load<u32>(step, STEP_W0);
   let sum: u32 = 0;
   if (code == ULONG) {
     for (let at: usize = touchedRows; at < rowsEnd; at += 8) sum += <u32>loadLong(p0, w0, load<u32>(at, 4));
   } else if (code == KEY || code == KEY_OR_NULL) {
-    const stride = load<u32>(step, 24);
+    const stride = load<u32>(step, STEP_W1);
     const first: u32 = code == KEY ? 0 : 1;
     for (let at: usize = touchedRows; at < rowsEnd; at += 8) {
       const value = loadInt(p0, w0, load<u32>(at, 4) * stride);
@@ -599,11 +576,11 @@ function touchStep(step: usize, rowsEnd: usize): void {
 }
 
 function writeTransactionRows(kind: usize, marks: usize, transactionEnd: u32, out: usize): usize {
-  const steps: usize = load<u32>(kind);
-  const stepCount = load<u32>(kind, 4);
-  const flags: usize = load<u32>(kind, 8);
-  const starts: usize = load<u32>(kind, 12);
-  const bit = load<u32>(kind, 24);
+  const steps: usize = load<u32>(kind, KIND_STEPS);
+  const stepCount = load<u32>(kind, KIND_STEP_COUNT);
+  const flags: usize = load<u32>(kind, KIND_FLAGS);
+  const starts: usize = load<u32>(kind, KIND_STARTS);
+  const bit = load<u32>(kind, KIND_MARK);
   complete = false;
   touchRows(kind, marks, transactionEnd);
   for (; stoppedTransaction < transactionEnd; stoppedTransaction++) {
@@ -633,7 +610,7 @@ function writeTransactionRows(kind: usize, marks: usize, transactionEnd: u32, ou
 }
 
 function writeRewards(kind: usize, rewardFirst: u32, rewardEnd: u32, out: usize): usize {
-  const flags: usize = load<u32>(kind, 8);
+  const flags: usize = load<u32>(kind, KIND_FLAGS);
   complete = false;
   for (let row = rewardFirst + stoppedRow; row < rewardEnd; row++) {
     if (load<u8>(flags + row) == 0) continue;
@@ -642,7 +619,7 @@ function writeRewards(kind: usize, rewardFirst: u32, rewardEnd: u32, out: usize)
       return out;
     }
     const opened = openArray(kind, out);
-    const after = writeRecord(load<u32>(kind), load<u32>(kind, 4), 0, row, opened);
+    const after = writeRecord(load<u32>(kind, KIND_STEPS), load<u32>(kind, KIND_STEP_COUNT), 0, row, opened);
     if (after == 0) {
       stoppedRow = row - rewardFirst;
       return opened;

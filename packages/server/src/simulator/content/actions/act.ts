@@ -5,14 +5,14 @@ import { BOT_COUNT } from '../world/world.ts';
 import { makeMarket, publishPrices, tryArbitrage, tryLiquidation } from './operator-actions.ts';
 import type { Scene } from './scene.ts';
 import { borrow, playLaunchpad, swapByRoute, swapDirectly, takeFromBook } from './trade-actions.ts';
-import { fund, isOpen, sendCoins, sendTokens, stake } from './wallet-actions.ts';
+import { fund, sendCoins, sendTokens, stake } from './wallet-actions.ts';
 
 type Action = (scene: Scene) => void;
 
 const DIRECT = new Choice<Action>([
   [swapDirectly, 36],
   [swapByRoute, 20],
-  [useApplications, 19],
+  [(scene) => useApplications(scene, scene.wallet), 19],
   [sendTokens, 7],
   [sendCoins, 8],
   [playLaunchpad, 7],
@@ -24,52 +24,39 @@ const DOOMED = new Choice<Action>([
   [swapDirectly, 20],
   [swapByRoute, 18],
   [sendTokens, 30],
-  [useApplications, 10],
+  [(scene) => useApplications(scene, scene.wallet), 10],
   [playLaunchpad, 6],
   [sendCoins, 3],
   [borrow, 1],
 ]);
-/** Of the transactions that fail, so many are bots that found no profit; of the others the share of the cast. */
+/** The share of bots that found no profit among failed transactions, and of the cast among the others. */
 const BOT_RATE = 0.3;
 const CAST_RATE = 0.13;
-const APPLICATION_UNITS = 600_000;
+const APPLICATION_UNITS = 1_000_000;
 
-/** A transaction of anybody while the window is young. */
+/** A transaction of a user or of the cast, before the window ends. */
 export function act(scene: Scene): void {
-  if (scene.random.chance(scene.isDoomed ? BOT_RATE : CAST_RATE)) {
-    actAsCast(scene);
-    return;
-  }
-  if (!isOpen(scene, scene.user) || scene.spendable < COIN) {
-    if (scene.isDoomed) actAsCast(scene);
-    else fund(scene);
-  } else (scene.isDoomed ? DOOMED : DIRECT).draw(scene.random)(scene);
+  const { isDoomed, random } = scene;
+  const isFunded = scene.world.exists(scene.wallet) && scene.spendable >= COIN;
+  if (random.chance(isDoomed ? BOT_RATE : CAST_RATE) || (isDoomed && !isFunded)) actAsCast(scene);
+  else if (!isFunded) fund(scene);
+  else (isDoomed ? DOOMED : DIRECT).draw(random)(scene);
 }
 
-/** A transaction of those who are always there. */
+/** A transaction of a bot, the market maker or a publisher of prices. */
 export function actAsCast(scene: Scene): void {
   const { random } = scene;
-  if (scene.isDoomed) {
-    if (tryArbitrage(scene) || tryLiquidation(scene)) return;
-    useApplicationsAs(scene, scene.world.bots + random.below(BOT_COUNT));
-    return;
-  }
-  if (random.chance(0.3) && (tryArbitrage(scene) || tryLiquidation(scene))) return;
-  if (random.chance(0.5)) publishPrices(scene);
-  else if (random.chance(0.2)) makeMarket(scene);
-  else useApplicationsAs(scene, scene.world.bots + random.below(BOT_COUNT));
+  const looksForProfit = scene.isDoomed || random.chance(0.3);
+  if (looksForProfit && (tryArbitrage(scene) || tryLiquidation(scene))) return;
+  if (!scene.isDoomed && random.chance(0.5)) publishPrices(scene);
+  else if (!scene.isDoomed && random.chance(0.2)) makeMarket(scene);
+  else useApplications(scene, scene.world.bots + random.below(BOT_COUNT));
 }
 
-function useApplications(scene: Scene): void {
-  useApplicationsAs(scene, scene.wallet);
-}
-
-function useApplicationsAs(scene: Scene, user: number): void {
+function useApplications(scene: Scene, user: number): void {
   const { vm, random, applications } = scene;
   const count = random.pick([1, 1, 2, 2, 3]);
   scene.begin(user, APPLICATION_UNITS);
   const failing = scene.isDoomed ? random.below(count) : -1;
-  for (let i = 0; i < count; i++) {
-    applications.call(vm, applications.drawRank(random), { user, isDoomed: i === failing });
-  }
+  for (let i = 0; i < count; i++) applications.call(vm, { user, isDoomed: i === failing });
 }

@@ -1,5 +1,5 @@
-/** What the cast does on its own account: the market maker, the bots, the publishers of the oracle. */
-import { changeLiquidity } from '../programs/amm.ts';
+/** Transactions of the cast: the market maker, the bots, the publishers of the oracle. */
+import { rebalance } from '../programs/amm.ts';
 import { isUnhealthy, liquidate } from '../programs/lending.ts';
 import { updatePrices } from '../programs/oracle.ts';
 import { quoteMarket } from '../programs/order-book.ts';
@@ -18,29 +18,27 @@ import { BOT_COUNT, FEED_COUNT } from '../world/world.ts';
 import type { Scene } from './scene.ts';
 
 const UNITS = 600_000;
-const QUOTED_COINS = 4000;
+const QUOTED_COINS = 400;
+const LIQUIDATION_TRIES = 64;
+const FIRST_DOLLAR_POOL = POOLS.findIndex(([, quoted]) => quoted === DOLLAR);
 
 /** From the coin to a token, to dollars and back, or the other way round. */
 function circle(scene: Scene, bot: number, pool: number, isReversed: boolean): Hop[] {
   const { world } = scene;
   const [base] = POOLS[pool] as readonly [number, number];
-  const coins = world.botToken(bot, WRAPPED);
-  const tokens = world.botToken(bot, base);
-  const dollars = world.botToken(bot, DOLLAR);
-  return isReversed
-    ? [
-        { pool: DOLLAR - 1, side: 1, from: coins, to: dollars },
-        { pool, side: 1, from: dollars, to: tokens },
-        { pool: base - 1, side: 0, from: tokens, to: coins },
-      ]
-    : [
-        { pool: base - 1, side: 1, from: coins, to: tokens },
-        { pool, side: 0, from: tokens, to: dollars },
-        { pool: DOLLAR - 1, side: 0, from: dollars, to: coins },
-      ];
+  const [coins, tokens, dollars] = [WRAPPED, base, DOLLAR].map((token) => {
+    return world.botToken(bot, token);
+  }) as [number, number, number];
+  const hops: Hop[] = [
+    { pool: base - 1, side: 1, from: coins, to: tokens },
+    { pool, side: 0, from: tokens, to: dollars },
+    { pool: DOLLAR - 1, side: 0, from: dollars, to: coins },
+  ];
+  if (!isReversed) return hops;
+  return hops.reverse().map((hop) => {
+    return { pool: hop.pool, side: hop.side === 0 ? 1 : 0, from: hop.to, to: hop.from };
+  });
 }
-
-const FIRST_DOLLAR_POOL = POOLS.findIndex(([, quoted]) => quoted === DOLLAR);
 
 /** Swaps in a circle. It fails unless the pools happen to leave a profit, which they do after large trades. */
 export function tryArbitrage(scene: Scene): boolean {
@@ -61,36 +59,36 @@ export function publishPrices(scene: Scene): void {
   const { vm, world, random } = scene;
   const publisher = world.publishers + random.below(2);
   const first = random.below(FEED_COUNT);
-  const tokens = Array.from(
-    { length: random.between(1, 3) },
-    (_, i) => 1 + ((first + i) % FEED_COUNT),
-  );
+  const count = random.between(1, 3);
+  const tokens = Array.from({ length: count }, (_, i) => 1 + ((first + i) % FEED_COUNT));
   scene.begin(publisher, 40_000);
   updatePrices(vm, publisher, tokens);
 }
 
-/** Quotes a market anew, or changes the liquidity of a pool. */
+/** Quotes a market anew, or changes the reserves of a pool by up to two percent. */
 export function makeMarket(scene: Scene): void {
   const { vm, world, random } = scene;
   scene.begin(world.maker, 120_000);
   if (random.chance(0.75)) {
     const market = random.below(MARKET_COUNT);
     const sizes = [MARKETS[market] as number, DOLLAR].map((token) => {
-      return Math.floor(
-        (unitsPerCoin(token) * random.between(QUOTED_COINS / 2, QUOTED_COINS)) / 10,
-      );
+      return Math.floor(unitsPerCoin(token) * random.between(QUOTED_COINS / 2, QUOTED_COINS));
     });
-    quoteMarket(vm, market, sizes as [number, number]);
+    quoteMarket(vm, market, sizes);
     return;
   }
-  changeLiquidity(vm, random.below(POOL_COUNT), random.pick([-20, -10, -5, 5, 10, 20]));
+  const pool = random.below(POOL_COUNT);
+  const factor = 1 + random.pick([-20, -10, -5, 5, 10, 20]) / 1000;
+  const reserves = [0, 1].map((side) => world.amount(world.poolVault(pool, side)));
+  const targets = reserves.map((reserve) => Math.floor(reserve * factor));
+  rebalance(vm, pool, targets);
 }
 
 /** Looks for a debt that may be liquidated, among some of the users. */
 export function tryLiquidation(scene: Scene): boolean {
   const { vm, world, random } = scene;
   const first = random.below(world.userCount);
-  for (let i = 0; i < Math.min(64, world.userCount); i++) {
+  for (let i = 0; i < Math.min(LIQUIDATION_TRIES, world.userCount); i++) {
     const user = (first + i) % world.userCount;
     if (world.cell(world.debts + user) === 0) continue;
     if (isUnhealthy(world, user) === scene.isDoomed) continue;

@@ -1,8 +1,7 @@
 /**
- * The end of a window: everything that lasts returns to the state in which every window begins, by transactions like any
- * others. Users end their sessions, the market maker restores pools and markets, the faucet evens out coins. Then
- *
- *   the leader keeps what its fee reward will make whole, the faucet is refilled from a stake, and that stake earns as much.
+ * The end of a window: ordinary transactions return everything that lasts to the state in which every window starts. Users end
+ * their sessions, the market maker restores pools and markets, the faucet evens out coins. In the last three transactions the
+ * leader keeps what its fee reward will complete, and the faucet is refilled from a stake, which earns as much as a reward.
  */
 import { rebalance } from '../programs/amm.ts';
 import { withdrawStake } from '../programs/native.ts';
@@ -14,7 +13,7 @@ import { ID } from '../world/known-addresses.ts';
 import { COIN, MARKET_COUNT, POOL_COUNT, TOKEN_BYTES, WRAPPED } from '../world/tokens.ts';
 import { BOT_COUNT, FEED_COUNT } from '../world/world.ts';
 import type { Scene } from './scene.ts';
-import { endSession, isOpen } from './wallet-actions.ts';
+import { endSession } from './wallet-actions.ts';
 
 const PLAIN_FEE = 5000;
 const TOP_UP_COUNT = 8;
@@ -23,7 +22,7 @@ const TOP_UP_COUNT = 8;
 export function settleUser(scene: Scene): boolean {
   const { world } = scene;
   let user = world.cell(world.closeCursor);
-  while (user < world.userCount && !isOpen(scene, user)) user++;
+  while (user < world.userCount && !world.exists(world.users + user)) user++;
   if (user !== world.cell(world.closeCursor)) world.cells.set(world.closeCursor, user);
   if (user === world.userCount) return false;
   endSession(scene, user);
@@ -42,54 +41,53 @@ export function settleCast(scene: Scene, leader: number): boolean {
   );
 }
 
-function settleMarkets(scene: Scene): boolean {
-  const { vm, world } = scene;
-  for (let market = 0; market < MARKET_COUNT; market++) {
-    const vault = world.marketVaults + market * 2;
-    const state = [world.asks + market, world.bids + market, world.accountCount + vault];
-    if ([...state, world.accountCount + vault + 1].every((cell) => world.cell(cell) === 0))
-      continue;
-    scene.beginPlain(world.maker);
-    quoteMarket(vm, market, [0, 0]);
+/** Does the first of `count` things that has something left to do. */
+function settleOne(count: number, isSettled: (i: number) => boolean, act: (i: number) => void) {
+  for (let i = 0; i < count; i++) {
+    if (isSettled(i)) continue;
+    act(i);
     return true;
   }
   return false;
 }
 
+function settleMarkets(scene: Scene): boolean {
+  const { vm, world } = scene;
+  const isSettled = (market: number): boolean => {
+    const vault = world.accountCount + world.marketVaults + market * 2;
+    const cells = [world.asks + market, world.bids + market, vault, vault + 1];
+    return cells.every((cell) => world.cell(cell) === 0);
+  };
+  return settleOne(MARKET_COUNT, isSettled, (market) => {
+    scene.beginPlain(world.maker);
+    quoteMarket(vm, market, [0, 0]);
+  });
+}
+
 function settlePools(scene: Scene): boolean {
   const { vm, world } = scene;
-  for (let pool = 0; pool < POOL_COUNT; pool++) {
-    const targets = [world.poolVault(pool, 0), world.poolVault(pool, 1)].map((vault) => {
-      return world.start[world.accountCount + vault] as number;
-    }) as [number, number];
-    const supply = world.accountCount + world.liquidityMints + pool;
-    if (
-      world.amount(world.poolVault(pool, 0)) === targets[0] &&
-      world.amount(world.poolVault(pool, 1)) === targets[1] &&
-      world.cell(supply) === world.start[supply]
-    ) {
-      continue;
-    }
+  const vaultsOf = (pool: number) => [world.poolVault(pool, 0), world.poolVault(pool, 1)];
+  const isSettled = (pool: number): boolean =>
+    vaultsOf(pool).every((vault) => world.amountSinceStart(vault) === 0);
+  return settleOne(POOL_COUNT, isSettled, (pool) => {
     scene.beginPlain(world.maker);
+    const vaults = vaultsOf(pool);
+    const targets = vaults.map((vault) => world.amount(vault) - world.amountSinceStart(vault));
     rebalance(vm, pool, targets);
-    return true;
-  }
-  return false;
+  });
 }
 
 /** A bot pays its profit out to the market maker. */
 function settleBots(scene: Scene): boolean {
   const { vm, world } = scene;
-  for (let bot = 0; bot < BOT_COUNT; bot++) {
-    const from = world.botToken(bot, WRAPPED);
-    const amount = world.amount(from) - (world.start[world.accountCount + from] as number);
-    if (amount === 0) continue;
-    const authority = world.bots + bot;
+  const profitOf = (bot: number): number => world.amountSinceStart(world.botToken(bot, WRAPPED));
+  const isSettled = (bot: number): boolean => profitOf(bot) === 0;
+  return settleOne(BOT_COUNT, isSettled, (bot) => {
+    const [from, authority] = [world.botToken(bot, WRAPPED), world.bots + bot];
     scene.beginPlain(authority);
-    transferTokens(vm, { from, to: world.makerTokens + WRAPPED, authority, amount });
-    return true;
-  }
-  return false;
+    const to = world.makerTokens + WRAPPED;
+    transferTokens(vm, { from, to, authority, amount: profitOf(bot) });
+  });
 }
 
 function settlePrices(scene: Scene): boolean {
@@ -104,19 +102,19 @@ function settlePrices(scene: Scene): boolean {
   return true;
 }
 
-/** The market maker's wrapped coins: too many are unwrapped for the faucet, missing ones come from it. */
+/** The market maker's wrapped coins: the faucet gets a surplus and adds what is missing. */
 function settleMaker(scene: Scene): boolean {
   const { vm, world } = scene;
+  const { maker, faucet } = world;
   const own = world.makerTokens + WRAPPED;
-  const surplus = world.amount(own) - (world.start[world.accountCount + own] as number);
+  const surplus = world.amountSinceStart(own);
   if (surplus === 0) return false;
   if (surplus < 0) {
-    scene.beginPlain(world.faucet);
-    transferLamports(vm, world.faucet, own, -surplus);
+    scene.beginPlain(faucet);
+    transferLamports(vm, faucet, own, -surplus);
     syncNative(vm, own);
     return true;
   }
-  const { maker, faucet } = world;
   const lamports = world.rentOfToken(ID.wrappedCoin);
   scene.beginPlain(maker);
   const passing = createWithSeed(vm, maker, { lamports, byteCount: TOKEN_BYTES, owner: ID.token });
@@ -126,15 +124,16 @@ function settleMaker(scene: Scene): boolean {
   return true;
 }
 
-/** Accounts whose lamports moved: those with too few are topped up together, those with too many pay back one by one. */
+/** Accounts with too few lamports are topped up together; those with too many pay back one by one. */
 function settleCoins(scene: Scene, leader: number): boolean {
   const { vm, world } = scene;
   const low: number[] = [];
   for (const account of listHolders(scene)) {
     if (account === leader) continue;
-    const surplus = world.lamports(account) - (world.start[account] as number);
+    const surplus = world.lamportsSinceStart(account);
     if (surplus > PLAIN_FEE) {
-      payBack(scene, account, surplus);
+      scene.beginPlain(account);
+      transferLamports(vm, account, world.faucet, surplus - PLAIN_FEE);
       return true;
     }
     if (surplus !== 0) low.push(account);
@@ -143,23 +142,15 @@ function settleCoins(scene: Scene, leader: number): boolean {
   if (low.length === 0) return false;
   scene.beginPlain(world.faucet);
   for (const account of low) {
-    const surplus = world.lamports(account) - (world.start[account] as number);
+    const surplus = world.lamportsSinceStart(account);
     // A surplus that does not pay the fee of its return is raised until it does.
     transferLamports(vm, world.faucet, account, surplus < 0 ? -surplus : 2 * PLAIN_FEE);
   }
   return true;
 }
 
-function payBack(scene: Scene, account: number, surplus: number): void {
-  const { vm, world } = scene;
-  scene.beginPlain(account);
-  transferLamports(vm, account, world.faucet, surplus - PLAIN_FEE);
-}
-
 function* listHolders({ world }: Scene): Generator<number> {
-  yield world.maker;
-  yield world.foundation;
-  yield world.reserve;
+  yield* [world.maker, world.foundation, world.reserve];
   for (let i = 0; i < BOT_COUNT; i++) yield world.bots + i;
   for (let i = 0; i < 2; i++) yield world.publishers + i;
   for (let i = 0; i < world.validatorCount; i++) yield world.identities + i;
@@ -169,29 +160,22 @@ function* listHolders({ world }: Scene): Generator<number> {
 export const LAST_COUNT = 3;
 
 /**
- * One of the last transactions. `feesBefore` are those of all transactions of the block before this one; the reward of the
+ * One of the last transactions. `feesBefore` are the fees of all transactions of the block before this one; the reward of the
  * leader is half of all fees.
  */
 export function settleLast(scene: Scene, step: number, leader: number, feesBefore: number): void {
   const { vm, world } = scene;
+  const { faucet, foundation: owner, foundationStake: account } = world;
   if (step === 0) {
-    scene.beginPlain(world.faucet);
-    transferLamports(vm, world.faucet, leader, COIN);
+    scene.beginPlain(faucet);
+    transferLamports(vm, faucet, leader, COIN);
   } else if (step === 1) {
     // This transaction has one signature, the last one two.
     const reward = Math.floor((feesBefore + 3 * PLAIN_FEE) / 2);
     scene.beginPlain(leader);
-    const kept = (world.start[leader] as number) - reward;
-    transferLamports(vm, leader, world.faucet, world.lamports(leader) - kept);
+    transferLamports(vm, leader, faucet, world.lamportsSinceStart(leader) + reward);
   } else {
-    scene.beginPlain(world.faucet, 2);
-    const missing = (world.start[world.faucet] as number) - world.lamports(world.faucet);
-    const { foundation, foundationStake } = world;
-    withdrawStake(vm, {
-      account: foundationStake,
-      owner: foundation,
-      to: world.faucet,
-      lamports: missing,
-    });
+    scene.beginPlain(faucet, 2);
+    withdrawStake(vm, { account, owner, to: faucet, lamports: -world.lamportsSinceStart(faucet) });
   }
 }

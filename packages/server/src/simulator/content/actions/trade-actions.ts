@@ -1,7 +1,7 @@
-/** What wallets do with applications: swap, route, take from the book, trade new coins, borrow. */
+/** Transactions of wallets with the cast's programs: swap, route, take from the book, trade new coins, borrow. */
 import { quote, swap } from '../programs/amm.ts';
 import { createAssociated } from '../programs/associated.ts';
-import { createCoin, quoteBuy, quoteSell, tradeCoin } from '../programs/launchpad.ts';
+import { createCoin, quoteCoin, tradeCoin } from '../programs/launchpad.ts';
 import {
   borrowable,
   depositAndBorrow,
@@ -11,14 +11,13 @@ import {
 import { marketPrice, take } from '../programs/order-book.ts';
 import { type Hop, quoteRoute, route } from '../programs/router.ts';
 import { createAccount, createWithSeed, transferLamports } from '../programs/system.ts';
-import { closeAccount, initializeAccount, syncNative } from '../programs/token.ts';
+import { burnTokens, closeAccount, initializeAccount, syncNative } from '../programs/token.ts';
 import { ID } from '../world/known-addresses.ts';
 import {
   COIN,
   DOLLAR,
   MARKET_COUNT,
   MARKETS,
-  POWERS_OF_TEN,
   STAKED,
   TOKEN_BYTES,
   WRAPPED,
@@ -31,6 +30,8 @@ const SWAP_UNITS = 140_000;
 const ROUTE_UNITS = 400_000;
 /** What a trade may give less than it should have, in thousandths. */
 const TOLERANCE = 10;
+/** Of those who could sell a coin of the launchpad, so many burn it. */
+const BURN_RATE = 0.05;
 
 /** The least that a trade takes; of one that is to fail, more than the pool gives. */
 function leastOf(scene: Scene, out: number): number {
@@ -79,7 +80,7 @@ export function swapDirectly(scene: Scene): void {
   scene.begin(scene.wallet, SWAP_UNITS, random.chance(0.3) ? 2 : 1);
   const passing = openWrapped(scene, coins);
   if (isBuy) associate(scene, own);
-  const amountMin = leastOf(scene, quote(world, pool, side, amount).out);
+  const amountMin = leastOf(scene, quote(world, { pool, side }, amount).out);
   const [from, to] = isBuy ? [passing, own] : [own, passing];
   swap(vm, { pool, side, user: scene.wallet, from, to, amount, amountMin });
   closeAccount(vm, { account: passing, to: scene.wallet, authority: scene.wallet });
@@ -103,7 +104,6 @@ export function swapByRoute(scene: Scene): void {
     held > 0 ? Math.max(1, Math.floor(world.amount(world.userToken(user, held)) / 2)) : coins;
   scene.begin(scene.wallet, ROUTE_UNITS);
   associate(scene, wrapped);
-  if (!world.exists(wrapped)) associate(scene, wrapped);
   if (held !== wanted) associate(scene, world.userToken(user, wanted));
   if (coins > 0) {
     transferLamports(vm, scene.wallet, wrapped, coins);
@@ -124,7 +124,7 @@ export function takeFromBook(scene: Scene): void {
   const base = world.userToken(user, token);
   const dollars = world.userToken(user, DOLLAR);
   const isBuy = world.amount(dollars) > 1_000_000;
-  const unit = POWERS_OF_TEN[world.decimalsOf[world.mint(token)] as number] as number;
+  const unit = world.wholeToken(token);
   const budget = Math.floor((world.amount(dollars) / marketPrice(world, market)) * unit);
   const size = Math.floor((isBuy ? budget : world.amount(base)) / random.between(2, 6));
   const offered = world.cell(isBuy ? world.asks + market : world.bids + market);
@@ -159,8 +159,12 @@ export function playLaunchpad(scene: Scene): void {
   const amount = isBuy
     ? Math.min(COIN * 3, drawCoins(scene))
     : Math.ceil(held / random.between(1, 3));
-  const out = isBuy ? quoteBuy(world, launch, amount) : quoteSell(world, launch, amount);
+  const out = quoteCoin(world, { launch, isBuy, amount });
   scene.begin(scene.wallet, SWAP_UNITS);
+  if (!isBuy && !scene.isDoomed && random.chance(BURN_RATE)) {
+    burnTokens(vm, { from: account, authority: scene.wallet, amount });
+    return;
+  }
   if (isBuy && !world.exists(account)) associate(scene, account);
   const amountMin = leastOf(scene, out);
   tradeCoin(vm, { launch, user: scene.wallet, account, isBuy, amount, amountMin });
@@ -172,11 +176,8 @@ export function borrow(scene: Scene): void {
   const own = world.userToken(user, STAKED);
   const debt = world.cell(world.debts + user);
   if (debt > 0) {
-    if (
-      scene.isDoomed ||
-      isUnhealthy(world, user) ||
-      world.amount(world.userToken(user, DOLLAR)) < debt
-    ) {
+    const isPayable = world.amount(world.userToken(user, DOLLAR)) >= debt;
+    if (scene.isDoomed || isUnhealthy(world, user) || !isPayable) {
       sendCoins(scene);
       return;
     }

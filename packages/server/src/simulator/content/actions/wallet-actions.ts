@@ -1,4 +1,4 @@
-/** What wallets do without any application: they are funded, send coins and tokens, stake, and end their session. */
+/** Transactions of wallets without any application: they are funded, send coins and tokens, stake, and end their session. */
 import { createAssociated } from '../programs/associated.ts';
 import { liquidate, repayAndWithdraw } from '../programs/lending.ts';
 import {
@@ -40,14 +40,8 @@ export function sendCoins(scene: Scene): void {
   else if (other >= 0) transferLamports(vm, scene.wallet, world.users + other, lamports);
   // Wallets that are never seen again.
   const count = random.below(4);
-  for (let i = 0; i < count; i++) {
-    transferLamports(
-      vm,
-      scene.wallet,
-      vm.scratch(0),
-      Math.max(COIN / 500, Math.floor(amount / 40)),
-    );
-  }
+  const tip = Math.max(COIN / 500, Math.floor(amount / 40));
+  for (let i = 0; i < count; i++) transferLamports(vm, scene.wallet, vm.scratch(0), tip);
   if (other < 0 && !isReserve) transferLamports(vm, scene.wallet, world.faucet, lamports);
 }
 
@@ -65,10 +59,12 @@ export function sendTokens(scene: Scene): void {
   const other = scene.drawOther();
   const to = other < 0 ? world.makerTokens + token : world.userToken(other, token);
   scene.begin(scene.wallet, ASSOCIATE_UNITS * 2);
-  const open = { from: scene.wallet, mint, isStrict: scene.isDoomed && random.chance(0.3) };
-  if (!world.exists(own))
-    createAssociated(vm, { ...open, isStrict: false, account: own, owner: scene.wallet });
-  else if (open.isStrict) createAssociated(vm, { ...open, account: own, owner: scene.wallet });
+  const open = { from: scene.wallet, mint };
+  const isMissing = !world.exists(own);
+  // To open an account that exists fails.
+  if (isMissing || (scene.isDoomed && random.chance(0.3))) {
+    createAssociated(vm, { ...open, isStrict: !isMissing, account: own, owner: scene.wallet });
+  }
   if (other >= 0 && !world.exists(to)) {
     const owner = world.users + other;
     createAssociated(vm, { ...open, isStrict: random.chance(0.5), account: to, owner });
@@ -141,9 +137,4 @@ export function endSession(scene: Scene, user: number): void {
     closeAccount(vm, { account, to: wallet, authority: wallet });
   }
   transferLamports(vm, wallet, world.faucet, world.lamports(wallet));
-}
-
-/** Whether anything of the user's session is left. */
-export function isOpen(scene: Scene, user: number): boolean {
-  return scene.world.exists(scene.world.users + user);
 }

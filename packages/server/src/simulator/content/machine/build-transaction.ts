@@ -1,9 +1,7 @@
 /** Makes the record of the transaction that the machine has just run: message, balances, token balances, calls. */
 import type { Random } from '../../../base/random.ts';
 import type { Address } from '../../../ledger/primitives.ts';
-import type { DigitTape } from '../base58-text.ts';
 import { drawSignature } from '../base58-text.ts';
-import { countCost } from '../cost-units.ts';
 import type { Call, Holding, SimulatedLookup, SimulatedTransaction } from '../simulated-block.ts';
 import {
   type AmountList,
@@ -14,7 +12,10 @@ import {
 } from '../text-pool.ts';
 import { ID } from '../world/known-addresses.ts';
 import { NO_ACCOUNT } from '../world/world.ts';
-import { type Machine, SIGNER, WRITABLE } from './machine.ts';
+import { KEY_COUNT_MAX, type Machine, SIGNER, WRITABLE } from './machine.ts';
+
+const SIGNATURE_COST = 720;
+const WRITABLE_KEY_COST = 300;
 
 export interface TransactionForm {
   readonly version: 'legacy' | 0 | 1;
@@ -23,85 +24,74 @@ export interface TransactionForm {
   readonly recentBlockhash: string;
 }
 
-interface OpenCall {
-  readonly depth: number;
-  readonly calls: Call[];
-}
-
-/** Where each key of the machine stands in the message. */
+/** The order of the machine's keys in the message. */
 class KeyOrder {
-  readonly ids = new Int32Array(256);
-  readonly places = new Uint8Array(256);
+  readonly ids = new Int32Array(KEY_COUNT_MAX);
+  readonly places = new Uint8Array(KEY_COUNT_MAX);
   count = 0;
-  readonly #isLoaded = new Uint8Array(256);
-  signerCount = 0;
-  readonlySignedCount = 0;
-  readonlyUnsignedCount = 0;
-  staticCount = 0;
-  loadedWritableCount = 0;
+  readonly #isLoaded = new Uint8Array(KEY_COUNT_MAX);
+  readonly #machine: Machine;
 
-  arrange(machine: Machine, hasLookups: boolean): void {
-    this.count = 0;
-    this.loadedWritableCount = 0;
-    this.#isLoaded.fill(0, 0, machine.keyCount);
-    if (hasLookups) this.#markLoaded(machine);
-    this.#take(machine, SIGNER | WRITABLE);
-    const writableSigners = this.count;
-    this.#take(machine, SIGNER);
-    this.signerCount = this.count;
-    this.readonlySignedCount = this.count - writableSigners;
-    this.#take(machine, WRITABLE);
-    const readonlyFirst = this.count;
-    this.#take(machine, 0);
-    this.staticCount = this.count;
-    this.readonlyUnsignedCount = this.count - readonlyFirst;
+  constructor(machine: Machine) {
+    this.#machine = machine;
   }
 
-  /** The loaded keys of a kind, table by table. Returns the indexes of each table. */
-  load(machine: Machine, tables: readonly number[], flags: number): NumberList[] {
-    const { passing } = machine.pool;
+  arrange(hasLookups: boolean): void {
+    this.count = 0;
+    this.#isLoaded.fill(0, 0, this.#machine.keyCount);
+    if (hasLookups) this.#markLoaded();
+  }
+
+  /** Appends the keys of the message itself that have these flags. Returns how many there are. */
+  take(flags: number): number {
+    const { keyCount, keyFlags, keyIds } = this.#machine;
+    const first = this.count;
+    for (let key = 0; key < keyCount; key++) {
+      if (keyFlags[key] === flags && this.#isLoaded[key] === 0) {
+        this.#put(key, keyIds[key] as number);
+      }
+    }
+    return this.count - first;
+  }
+
+  /** Appends the loaded keys that have these flags, table by table. Returns the indexes of each table. */
+  load(tables: readonly number[], flags: number): NumberList[] {
+    const { pool, keyCount, keyIds, keyFlags } = this.#machine;
     return tables.map((table) => {
       const first = this.count;
-      for (let key = 0; key < machine.keyCount; key++) {
-        const id = machine.keyIds[key] as number;
+      for (let key = 0; key < keyCount; key++) {
+        const id = keyIds[key] as number;
         if (this.#isLoaded[key] === 0 || id >> 8 !== table) continue;
-        if ((machine.keyFlags[key] as number) === flags) this.#put(key, id);
+        if (keyFlags[key] === flags) this.#put(key, id);
       }
-      const indexes = passing.openNumbers(this.count - first);
+      const indexes = pool.passing.openNumbers(this.count - first);
       for (let i = first; i < this.count; i++) {
-        machine.pool.bytes[indexes + HEADER_BYTES + i - first] = (this.ids[i] as number) & 255;
+        pool.bytes[indexes + HEADER_BYTES + i - first] = (this.ids[i] as number) & 255;
       }
       return indexes;
     });
   }
 
-  listTables(machine: Machine): number[] {
-    const tables: number[] = [];
-    for (let key = 0; key < machine.keyCount; key++) {
-      const table = (machine.keyIds[key] as number) >> 8;
-      if (this.#isLoaded[key] === 1 && !tables.includes(table)) tables.push(table);
+  listTables(): number[] {
+    const tables = new Set<number>();
+    for (let key = 0; key < this.#machine.keyCount; key++) {
+      if (this.#isLoaded[key] === 1) tables.add((this.#machine.keyIds[key] as number) >> 8);
     }
-    return tables;
+    return [...tables];
   }
 
   /** Signers, and the programs of top-level instructions, must stand in the message itself. */
-  #markLoaded(machine: Machine): void {
-    const { lastingEnd } = machine.world;
+  #markLoaded(): void {
+    const machine = this.#machine;
+    // Accounts below the users are the same on every ledger and stand in tables.
+    const { users } = machine.world;
     for (let key = 1; key < machine.keyCount; key++) {
       const isSigner = ((machine.keyFlags[key] as number) & SIGNER) !== 0;
-      if (!isSigner && (machine.keyIds[key] as number) < lastingEnd) this.#isLoaded[key] = 1;
+      if (!isSigner && (machine.keyIds[key] as number) < users) this.#isLoaded[key] = 1;
     }
     for (let call = 0; call < machine.callCount; call++) {
       if (machine.callDepths[call] !== 1) continue;
       this.#isLoaded[machine.keyOf(machine.callPrograms[call] as number)] = 0;
-    }
-  }
-
-  #take(machine: Machine, flags: number): void {
-    for (let key = 0; key < machine.keyCount; key++) {
-      if (machine.keyFlags[key] === flags && this.#isLoaded[key] === 0) {
-        this.#put(key, machine.keyIds[key] as number);
-      }
     }
   }
 
@@ -113,37 +103,47 @@ class KeyOrder {
 
 export class TransactionBuilder {
   readonly #machine: Machine;
-  readonly #order = new KeyOrder();
+  readonly #order: KeyOrder;
 
   constructor(machine: Machine) {
     this.#machine = machine;
+    this.#order = new KeyOrder(machine);
   }
 
-  build(form: TransactionForm, tape: DigitTape): SimulatedTransaction {
+  build({ version, hasLookups, recentBlockhash }: TransactionForm): SimulatedTransaction {
     const machine = this.#machine;
     const order = this.#order;
     machine.settle();
-    order.arrange(machine, form.hasLookups);
-    const lookups = form.hasLookups ? this.#buildLookups() : [];
-    const { signerCount } = order;
-    const writableKeys = order.staticCount - order.readonlyUnsignedCount;
+    order.arrange(hasLookups);
+    const writableSignedCount = order.take(SIGNER | WRITABLE);
+    const readonlySignedCount = order.take(SIGNER);
+    const requiredSignatureCount = order.count;
+    const writableUnsignedCount = order.take(WRITABLE);
+    const readonlyUnsignedCount = order.take(0);
+    const staticCount = order.count;
+    const lookups = hasLookups ? this.#buildLookups() : [];
+    const loadedWritableCount = lookups.reduce((sum, { writableIndexes }) => {
+      return sum + machine.pool.byteCount(writableIndexes);
+    }, 0);
+    const writableCount = writableSignedCount + readonlySignedCount + writableUnsignedCount;
     const transaction: SimulatedTransaction = {
-      version: form.version,
-      signatures: this.#drawSignatures(tape),
+      version,
+      signatures: this.#drawSignatures(requiredSignatureCount),
       keys: this.#listKeys(),
       keyCount: order.count,
-      staticCount: order.staticCount,
-      loadedWritableCount: order.loadedWritableCount,
-      requiredSignatureCount: signerCount,
-      readonlySignedCount: order.readonlySignedCount,
-      readonlyUnsignedCount: order.readonlyUnsignedCount,
-      recentBlockhash: form.recentBlockhash,
+      staticCount,
+      loadedWritableCount,
+      requiredSignatureCount,
+      readonlySignedCount,
+      readonlyUnsignedCount,
+      recentBlockhash,
       lookups,
       calls: this.#buildCalls(),
       error: machine.error,
       fee: machine.fee,
       computeUnits: machine.units,
-      costUnits: countCost(machine.units, { signatures: signerCount, writableKeys }),
+      costUnits:
+        machine.units + SIGNATURE_COST * requiredSignatureCount + WRITABLE_KEY_COST * writableCount,
       ...this.#buildBalances(),
       holdings: this.#buildHoldings(),
       log: machine.log,
@@ -153,25 +153,22 @@ export class TransactionBuilder {
   }
 
   #buildLookups(): SimulatedLookup[] {
-    const machine = this.#machine;
     const order = this.#order;
-    const tables = order.listTables(machine);
-    const writableIndexes = order.load(machine, tables, WRITABLE);
-    order.loadedWritableCount = order.count - order.staticCount;
-    const readonlyIndexes = order.load(machine, tables, 0);
+    const tables = order.listTables();
+    const writableIndexes = order.load(tables, WRITABLE);
+    const readonlyIndexes = order.load(tables, 0);
     return tables.map((table, i) => ({
-      accountKey: machine.book.table(table << 8),
+      accountKey: this.#machine.book.table(table),
       writableIndexes: writableIndexes[i] as NumberList,
       readonlyIndexes: readonlyIndexes[i] as NumberList,
     }));
   }
 
-  #drawSignatures(tape: DigitTape): TextList {
-    const { passing, words } = this.#machine.pool;
-    const { signerCount } = this.#order;
-    const list = passing.openList(signerCount);
+  #drawSignatures(count: number): TextList {
+    const { pool, random } = this.#machine;
+    const list = pool.passing.openList(count);
     const start = (list + HEADER_BYTES) >> 2;
-    for (let i = 0; i < signerCount; i++) words[start + i] = drawSignature(tape, passing);
+    for (let i = 0; i < count; i++) pool.words[start + i] = drawSignature(random, pool.passing);
     return list;
   }
 
@@ -188,50 +185,47 @@ export class TransactionBuilder {
     return list;
   }
 
-  /** The calls as a tree, of what was recorded in the order it ran. */
+  /** The recorded calls as a tree. */
   #buildCalls(): Call[] {
     const machine = this.#machine;
-    const { places } = this.#order;
     const top: Call[] = [];
-    const open: OpenCall[] = [{ depth: 0, calls: top }];
+    /** The calls made by the newest call of each depth. */
+    const lists: Call[][] = [top];
     for (let i = 0; i < machine.callCount; i++) {
       const depth = machine.callDepths[i] as number;
-      while ((open.at(-1) as OpenCall).depth >= depth) open.pop();
       const program = machine.callPrograms[i] as number;
-      const call = {
+      const calls: Call[] = [];
+      lists[depth] = calls;
+      (lists[depth - 1] as Call[]).push({
         programId: machine.pool.read(machine.book.address(program)) as Address,
-        programIndex: places[machine.keyOf(program)] as number,
+        programIndex: this.#order.places[machine.keyOf(program)] as number,
         accounts: this.#listAccounts(i),
         data: machine.callData[i] as PooledText,
         depth,
-        calls: [],
+        calls,
         ran: machine.callRan[i] === 1,
-      };
-      (open.at(-1) as OpenCall).calls.push(call);
-      open.push(call);
+      });
     }
     return top;
   }
 
   #listAccounts(call: number): NumberList {
-    const machine = this.#machine;
-    const start = machine.callRefs[call] as number;
-    const count = (machine.callRefs[call + 1] as number) - start;
-    const list = machine.pool.passing.openNumbers(count);
-    const { bytes } = machine.pool;
+    const { callRefs, refs, pool } = this.#machine;
+    const start = callRefs[call] as number;
+    const count = (callRefs[call + 1] as number) - start;
+    const list = pool.passing.openNumbers(count);
     for (let i = 0; i < count; i++) {
-      const key = machine.refs[start + i] as number;
-      bytes[list + HEADER_BYTES + i] = this.#order.places[key] as number;
+      const key = refs[start + i] as number;
+      pool.bytes[list + HEADER_BYTES + i] = this.#order.places[key] as number;
     }
     return list;
   }
 
   #buildBalances(): { preBalances: AmountList; postBalances: AmountList } {
     const machine = this.#machine;
-    const { passing } = machine.pool;
     const { count, places } = this.#order;
-    const preBalances = passing.openAmounts(count);
-    const postBalances = passing.openAmounts(count);
+    const preBalances = machine.pool.passing.openAmounts(count);
+    const postBalances = machine.pool.passing.openAmounts(count);
     for (let key = 0; key < count; key++) {
       const place = places[key] as number;
       const id = machine.keyIds[key] as number;
@@ -251,17 +245,17 @@ export class TransactionBuilder {
       const id = machine.keyIds[key] as number;
       const mint = world.mintOf[id] as number;
       if (mint === NO_ACCOUNT) continue;
-      const hadAny = (machine.preLamports[key] as number) > 0;
-      const hasAny = world.exists(id);
-      if (!hadAny && !hasAny) continue;
+      const existed = (machine.preLamports[key] as number) > 0;
+      const exists = world.exists(id);
+      if (!existed && !exists) continue;
       holdings.push({
         accountIndex: this.#order.places[key] as number,
         mint: book.address(mint),
         decimals: world.decimalsOf[mint] as number,
         owner: book.address(world.ownerOf[id] as number),
         programId: book.address(world.programOf[id] as number),
-        pre: hadAny ? this.#addAmount(id, machine.preAmounts[key] as number) : null,
-        post: hasAny ? this.#addAmount(id, world.amount(id)) : null,
+        pre: existed ? this.#addAmount(id, machine.preAmounts[key] as number) : null,
+        post: exists ? this.#addAmount(id, world.amount(id)) : null,
       });
     }
     return holdings;
@@ -276,14 +270,15 @@ export class TransactionBuilder {
   #setAmount(list: AmountList, index: number, cell: number, amount: number): void {
     const { pool, world } = this.#machine;
     pool.passing.setAmount(list, index, amount);
-    const { reserve, vastHolder, accountCount } = world;
-    if (cell !== reserve && cell !== accountCount + vastHolder) return;
+    if (cell !== world.reserve && cell !== world.accountCount + world.vastHolder) return;
     const whole = BigInt(amount) + (world.vast.get(cell) as bigint);
     pool.bytes.writeBigUInt64LE(whole, list + HEADER_BYTES + index * 8);
   }
 }
 
-/** The form that a transaction of the era takes, drawn before anything else about it. */
+const VERSION_0_RATE = 0.83;
+
+/** Draws the version of a transaction of an era. */
 export function drawVersion(
   random: Random,
   { isModern, version1Rate }: { readonly isModern: boolean; readonly version1Rate: number },
@@ -292,5 +287,3 @@ export function drawVersion(
   if (version1Rate > 0 && random.chance(version1Rate)) return 1;
   return random.chance(VERSION_0_RATE) ? 0 : 'legacy';
 }
-
-const VERSION_0_RATE = 0.83;

@@ -3,8 +3,8 @@
  * and its own stay below 10,000; the first that does not fit leaves a mark, once, and shorter ones that fit still follow.
  */
 import { ORDER } from '../json-printer.ts';
-import type { LogLine, LogRole, SimulatedLog } from '../simulated-block.ts';
-import { type AmountList, HEADER_BYTES, type PooledText, type TextPool } from '../text-pool.ts';
+import type { LogRole, SimulatedLog } from '../simulated-block.ts';
+import type { PooledText, TextPool } from '../text-pool.ts';
 
 const LOG_BYTES_END = 10_000;
 /** Lines have 13 bytes at least, and orders are a few a line. */
@@ -12,10 +12,6 @@ const LINE_COUNT_MAX = 1024;
 const ORDER_COUNT_MAX = 16 * 1024;
 /** The digits of the units that were left; nearly always so many. */
 const UNIT_DIGITS = 6;
-const CODE_MASK = 7;
-const NUMBER_CODE = 1;
-const BASE64_CODE = 6;
-const AMOUNT_CODE = 7;
 
 export class LogRecorder implements SimulatedLog {
   form: SimulatedLog['form'] = 'modern';
@@ -26,11 +22,12 @@ export class LogRecorder implements SimulatedLog {
   /** Nobody reads the log: blocks that are only run to know what they leave. */
   isMuted = false;
   readonly #pool: TextPool;
-  readonly #starts = new Int32Array(LINE_COUNT_MAX);
-  readonly #callers = new Int32Array(LINE_COUNT_MAX);
-  readonly #roles: LogRole[] = new Array(LINE_COUNT_MAX).fill('mark');
-  /** Texts that JSON escapes, as they were printed. */
-  readonly #raw = new Map<number, string>();
+  /** Of every line its first order, the call that printed it, and its role. */
+  readonly starts = new Int32Array(LINE_COUNT_MAX);
+  readonly callers = new Int32Array(LINE_COUNT_MAX);
+  readonly roles: LogRole[] = new Array(LINE_COUNT_MAX).fill('mark');
+  /** The texts of lines that JSON escapes. */
+  readonly raw = new Map<number, string>();
   /** Where the units that were left stand, to be written when the limit is known. */
   readonly #unitPlaces = new Int32Array(LINE_COUNT_MAX);
   readonly #unitsUsed = new Float64Array(LINE_COUNT_MAX);
@@ -62,15 +59,15 @@ export class LogRecorder implements SimulatedLog {
     this.#unitCount = 0;
     this.#byteCount = 0;
     this.#isCut = false;
-    this.#raw.clear();
+    this.raw.clear();
   }
 
   /** Begins a line; its pieces follow, then `end`. */
   line(role: LogRole, caller: number): this {
     if (this.isMuted) return this;
-    this.#starts[this.lineCount] = this.orderCount;
-    this.#roles[this.lineCount] = role;
-    this.#callers[this.lineCount] = caller;
+    this.starts[this.lineCount] = this.orderCount;
+    this.roles[this.lineCount] = role;
+    this.callers[this.lineCount] = caller;
     this.#put(this.lineCount === 0 ? this.#open : this.#between);
     this.#size = 0;
     return this;
@@ -120,9 +117,9 @@ export class LogRecorder implements SimulatedLog {
   }
 
   /** A text of any characters; it is the only piece of its line. */
-  raw(text: string): this {
+  escaped(text: string): this {
     if (this.isMuted) return this;
-    this.#raw.set(this.lineCount, text);
+    this.raw.set(this.lineCount, text);
     this.#put(this.#pool.passing.add(JSON.stringify(text).slice(1, -1)));
     this.#size += Buffer.byteLength(text);
     return this;
@@ -135,8 +132,8 @@ export class LogRecorder implements SimulatedLog {
       this.lineCount++;
       return;
     }
-    this.#raw.delete(this.lineCount);
-    this.orderCount = this.#starts[this.lineCount] as number;
+    this.raw.delete(this.lineCount);
+    this.orderCount = this.starts[this.lineCount] as number;
     while (this.#unitCount > 0 && this.#lastUnitPlace() >= this.orderCount) this.#unitCount--;
     if (this.#isCut) return;
     this.#isCut = true;
@@ -157,68 +154,11 @@ export class LogRecorder implements SimulatedLog {
   /** Nothing was recorded. */
   drop(): void {
     this.form = 'none';
-    this.#replace([], this.#null);
-  }
-
-  /** The same run as the nodes of 2020 told it: only loaded programs, and in words of their own. */
-  turnOld(programOf: (caller: number) => string | null): void {
-    const lines: LogLine[] = [];
-    for (const { caller, role, text } of this.lines) {
-      const program = caller < 0 ? null : programOf(caller);
-      if (program === null) continue;
-      if (role === 'invoke')
-        lines.push({ role: 'other', text: `Call BPF program ${program}`, caller });
-      else if (role === 'log') lines.push({ role, text, caller });
-      else if (role === 'success' || role === 'failed') {
-        lines.push({ role: 'other', text: `BPF program${text.slice('Program'.length)}`, caller });
-      }
-    }
-    this.form = 'old';
-    this.#replace(lines, this.#pool.passing.add(JSON.stringify(lines.map((line) => line.text))));
-  }
-
-  get lines(): LogLine[] {
-    return Array.from({ length: this.lineCount }, (_, i) => ({
-      role: this.#roles[i] as LogRole,
-      text: this.#raw.get(i) ?? this.#read(i),
-      caller: this.#callers[i] as number,
-    }));
-  }
-
-  #replace(lines: readonly LogLine[], whole: PooledText): void {
-    this.#raw.clear();
-    lines.forEach(({ role, text, caller }, i) => {
-      this.#roles[i] = role;
-      this.#callers[i] = caller;
-      this.#raw.set(i, text);
-    });
-    this.lineCount = lines.length;
-    this.markIndex = lines.length;
-    this.orders[0] = whole;
+    this.raw.clear();
+    this.lineCount = 0;
+    this.markIndex = 0;
+    this.orders[0] = this.#null;
     this.orderCount = 1;
-  }
-
-  #read(line: number): string {
-    const isLast = line + 1 === this.lineCount;
-    const end = isLast ? this.orderCount - 1 : (this.#starts[line + 1] as number);
-    let text = '';
-    for (let i = (this.#starts[line] as number) + 1; i < end; i++) {
-      const order = this.orders[i] as number;
-      const code = order & CODE_MASK;
-      const place = order - code;
-      if (code === NUMBER_CODE) text += order >>> 3;
-      else if (code === BASE64_CODE) text += this.#readBytes(place).toString('base64');
-      else if (code === AMOUNT_CODE) {
-        text += this.#pool.readAmounts(place as AmountList)[0];
-        i++;
-      } else text += this.#pool.read(order as PooledText);
-    }
-    return text;
-  }
-
-  #readBytes(place: number): Buffer {
-    const start = place + HEADER_BYTES;
-    return this.#pool.bytes.subarray(start, start + (this.#pool.words[place >> 2] as number));
   }
 
   #lastUnitPlace(): number {

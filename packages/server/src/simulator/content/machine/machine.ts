@@ -1,7 +1,6 @@
 /**
  * Runs one transaction after the other against the world and records what a node would: the call tree, the log, the units,
- * the balances before and after. A program enters its instruction, acts on the world, and leaves; whatever it acts on it
- * has named before.
+ * the balances before and after. A program enters its instruction, acts on accounts that the instruction names, and leaves.
  *
  *   begin ─ enter ─ (enter ─ leave)… ─ leave ─ enter ─ leave ─ … ─ finish
  *                    └ fail: every open call fails, later instructions are recorded but do not run, all but the fee is undone
@@ -16,7 +15,7 @@ import { NO_ACCOUNT, SCRATCH_COUNT, type World } from '../world/world.ts';
 import { DataWriter } from './data-writer.ts';
 import { LogRecorder } from './log-recorder.ts';
 
-const KEY_COUNT_MAX = 256;
+export const KEY_COUNT_MAX = 256;
 const CALL_COUNT_MAX = 128;
 const REF_COUNT_MAX = 4096;
 export const DEPTH_MAX = 9;
@@ -25,6 +24,8 @@ const UNITS_PER_LOADED = 200_000;
 const UNITS_PER_NATIVE = 3000;
 const UNITS_MAX = 1_400_000;
 const MICRO = 1_000_000;
+/** Of a call by which a program leaves an event. */
+const EVENT_UNITS = 480;
 
 export const WRITABLE = 1;
 export const SIGNER = 2;
@@ -34,6 +35,14 @@ export const readonly = (account: number): number => account * 4;
 export const writable = (account: number): number => account * 4 + WRITABLE;
 export const signer = (account: number): number => account * 4 + SIGNER;
 export const payer = (account: number): number => account * 4 + WRITABLE + SIGNER;
+export const readonlys = (...accounts: number[]): number[] => mark(accounts, 0);
+export const writables = (...accounts: number[]): number[] => mark(accounts, WRITABLE);
+
+/** In place: references are made for every call, and a second array would cost as much as the rest of it. */
+function mark(accounts: number[], flags: number): number[] {
+  for (let i = 0; i < accounts.length; i++) accounts[i] = (accounts[i] as number) * 4 + flags;
+  return accounts;
+}
 
 /** Why an instruction fails: the error as JSON, its text in the log, and a line before it. */
 export interface Cause {
@@ -94,11 +103,8 @@ export class Machine {
 
   readonly #keyOf: Uint16Array;
   readonly #texts = new Map<string, PooledText>();
-  /** The same behind `Program log: `. */
+  /** The same after `Program log: `. */
   readonly #logTexts = new Map<string, PooledText>();
-  readonly #of: PooledText;
-  readonly #computeUnits: PooledText;
-  readonly #dataPrefix: PooledText;
   readonly #programTexts: (ProgramText | undefined)[] = [];
   readonly #openCalls = new Int32Array(DEPTH_MAX + 1);
   readonly #unitsAtStart = new Float64Array(DEPTH_MAX + 1);
@@ -122,9 +128,6 @@ export class Machine {
     this.log = new LogRecorder(this.pool);
     this.isTokenNew = options.isTokenNew;
     this.#keyOf = new Uint16Array(this.world.accountCount);
-    this.#of = this.pool.lasting.add(' of ');
-    this.#computeUnits = this.pool.lasting.add(' compute units');
-    this.#dataPrefix = this.pool.lasting.add('Program data: ');
   }
 
   begin(plan: TransactionPlan): void {
@@ -162,6 +165,13 @@ export class Machine {
     return true;
   }
 
+  /** The same, for a program that prints the instruction's name first. */
+  enterNamed(program: number, name: string, data: PooledText, refs: readonly number[]): boolean {
+    if (!this.enter(program, data, refs)) return false;
+    this.print(`Instruction: ${name}`);
+    return true;
+  }
+
   /** Ends the instruction, with the units it used itself. False if it failed. */
   leave(units: number, returned?: PooledText): boolean {
     const call = this.#openCalls[this.#depth] as number;
@@ -171,17 +181,18 @@ export class Machine {
     const { log } = this;
     this.units += units;
     if (!NATIVE.has(program)) {
+      log.line('consumed', call).text(text.consumed);
       log
-        .line('consumed', call)
-        .text(text.consumed)
-        .number(this.units - start);
-      log.text(this.#of).unitsLeft(start).text(this.#computeUnits).end();
+        .number(this.units - start)
+        .text(this.text(' of '))
+        .unitsLeft(start);
+      log.text(this.text(' compute units')).end();
     }
     this.#depth--;
     if (this.#failure !== null) {
       log.line('failed', call);
       if (this.#failureRaw === null) log.text(text.failed).text(this.#failure);
-      else log.raw(this.pool.read(text.failed) + this.#failureRaw);
+      else log.escaped(this.pool.read(text.failed) + this.#failureRaw);
       log.end();
       return false;
     }
@@ -199,7 +210,14 @@ export class Machine {
     this.#failure = this.text(text);
   }
 
-  /** The same, with a text that JSON escapes. */
+  /** The instruction at hand fails and ends. */
+  leaveFailed(cause: Cause, units: number): false {
+    this.fail(cause);
+    this.leave(units);
+    return false;
+  }
+
+  /** The same as `fail`, with a text that JSON escapes. */
   failRaw(cause: Cause, text: string): void {
     this.fail(cause);
     this.#failureRaw = text;
@@ -227,14 +245,20 @@ export class Machine {
     this.log.line('log', this.caller).text(this.#logText(text)).end();
   }
 
-  /** `Program log:` and a text of which the end is a number. */
+  /** `Program log:`, a text that never changes, and a number. */
   printNumber(text: string, value: number): void {
     this.log.line('log', this.caller).text(this.#logText(text)).amount(value).end();
   }
 
-  /** `Program data:`, as events come. */
+  /** `Program data:` and the bytes of an event. */
   emit(event: PooledText): void {
-    this.log.line('data', this.caller).text(this.#dataPrefix).base64(event).end();
+    this.log.line('data', this.caller).text(this.text('Program data: ')).base64(event).end();
+  }
+
+  /** Leaves an event in the ledger by a call of the program to itself. */
+  emitByCall(program: number, event: PooledText): void {
+    const refs = [signer(this.world.eventAuthority(program))];
+    if (this.enter(program, event, refs)) this.leave(EVENT_UNITS);
   }
 
   get caller(): number {
@@ -245,21 +269,20 @@ export class Machine {
     return this.#depth;
   }
 
-  /** A text that is met again and again. */
+  /** A text that many transactions have. */
   text(text: string): PooledText {
-    let pooled = this.#texts.get(text);
-    if (pooled === undefined) {
-      pooled = this.pool.lasting.add(text);
-      this.#texts.set(text, pooled);
-    }
-    return pooled;
+    return this.#pooled(text, '', this.#texts);
   }
 
   #logText(text: string): PooledText {
-    let pooled = this.#logTexts.get(text);
+    return this.#pooled(text, 'Program log: ', this.#logTexts);
+  }
+
+  #pooled(text: string, prefix: string, known: Map<string, PooledText>): PooledText {
+    let pooled = known.get(text);
     if (pooled === undefined) {
-      pooled = this.pool.lasting.add(`Program log: ${text}`);
-      this.#logTexts.set(text, pooled);
+      pooled = this.pool.lasting.add(prefix + text);
+      known.set(text, pooled);
     }
     return pooled;
   }
@@ -273,12 +296,8 @@ export class Machine {
     return account;
   }
 
-  isNative(program: number): boolean {
-    return NATIVE.has(program);
-  }
-
-  /** Undoes a failed transaction and completes the log. Returns the limit of units. */
-  settle(): number {
+  /** Undoes a failed transaction and completes the log. */
+  settle(): void {
     assert(this.#depth === 0, 'every instruction was left');
     if (this.error !== null) this.world.cells.rewind(this.#mark);
     const { unitLimit } = this.plan;
@@ -287,7 +306,6 @@ export class Machine {
     const limit = unitLimit > 0 ? unitLimit : Math.min(UNITS_MAX, usual);
     assert(this.units <= limit, 'a transaction asks for the units that it needs');
     this.log.finish(limit);
-    return limit;
   }
 
   /** Forgets the keys, so that the next transaction starts with none. */
@@ -322,7 +340,7 @@ export class Machine {
   #key(ref: number): number {
     const account = ref >> 2;
     const known = this.#keyOf[account] as number;
-    // What a program signs for an account of its own is no signature of the transaction.
+    // A program's signature for its own account is no signature of the transaction.
     const flags = this.#depth > 0 ? ref & WRITABLE : ref & 3;
     if (known !== 0) {
       this.keyFlags[known - 1] = (this.keyFlags[known - 1] as number) | flags;
@@ -344,10 +362,9 @@ export class Machine {
     if (text === undefined) {
       const id = this.pool.read(this.book.address(program));
       const { lasting } = this.pool;
+      const depths = Array.from({ length: DEPTH_MAX + 1 }, (_, depth) => depth);
       text = {
-        invoke: Array.from({ length: DEPTH_MAX + 1 }, (_, depth) => {
-          return lasting.add(`Program ${id} invoke [${depth}]`);
-        }),
+        invoke: depths.map((depth) => lasting.add(`Program ${id} invoke [${depth}]`)),
         success: lasting.add(`Program ${id} success`),
         consumed: lasting.add(`Program ${id} consumed `),
         failed: lasting.add(`Program ${id} failed: `),

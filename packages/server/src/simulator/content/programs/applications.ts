@@ -1,15 +1,15 @@
 /**
- * The long tail of other programs: games, bots, registries. They move no tokens and no lamports, so that nothing has to be known
- * about them; what they are called with and what they print follows from the program's rank alone.
+ * Programs outside the cast: games, bots, registries. They move neither tokens nor lamports. Their data and logs follow from the
+ * program's rank alone.
  */
-import type { Random } from '../../../base/random.ts';
-import { Random as Source } from '../../../base/random.ts';
-import { Bands, buildZipfTable, Quantiles, type WeightedTable } from '../distributions.ts';
+import { Random } from '../../../base/random.ts';
+import { buildZipfTable, Quantiles, type WeightedTable } from '../distributions.ts';
 import {
   type Cause,
   DEPTH_MAX,
   type Machine,
   readonly,
+  readonlys,
   signer,
   writable,
 } from '../machine/machine.ts';
@@ -18,22 +18,27 @@ import { rentOf } from '../world/tokens.ts';
 import { APP_ACCOUNT_COUNT, APP_COUNT } from '../world/world.ts';
 import { custom, named, TOO_LATE } from './causes.ts';
 
-const EXPONENT = 1.15;
-const BYTES = new Bands([
-  [2, 3, 6],
-  [8, 9, 20],
-  [10, 24, 26],
-  [25, 130, 34],
-  [131, 400, 10],
-  [401, 1000, 4],
+const EXPONENT = 1.27;
+/** How often a top-level application calls another one, how often that one does, and how deep such calls go. */
+const NESTED_RATE = 0.14;
+const NESTED_AGAIN_RATE = 0.55;
+const NESTED_DEPTH_MAX = 5;
+const NAMED_COUNT_MAX = 14;
+const BYTES = new Quantiles([
+  [0, 2],
+  [0.05, 8],
+  [0.24, 10],
+  [0.49, 25],
+  [0.82, 130],
+  [0.91, 400],
+  [1, 1000],
 ]);
-const ACCOUNTS = new Bands([
-  [1, 1, 4],
-  [2, 4, 20],
-  [5, 8, 20],
-  [9, 16, 30],
-  [17, 18, 8],
-  [19, 44, 18],
+const ACCOUNTS = new Quantiles([
+  [0, 1],
+  [0.44, 8],
+  [0.74, 17],
+  [0.82, 19],
+  [1, 45],
 ]);
 const LINE_LENGTH = new Quantiles([
   [0, 6],
@@ -45,15 +50,14 @@ const LINE_LENGTH = new Quantiles([
 const WORDS = 'amount price user pool vault tick fee in out base side order size slot limit'.split(
   ' ',
 );
+const COMMON = [ID.system, ID.token, ID.rentSysvar, ID.clockSysvar, ID.associated];
 
 const CAUSES: readonly Cause[] = [
   custom(0, 'Error: the account is already in use'),
-  custom(17, 'Error: account is frozen'),
   custom(30, 'Error: exceeds desired slippage limit'),
   TOO_LATE,
   custom(4_294_967_295),
   named('InvalidArgument', 'invalid program argument'),
-  named('ProgramFailedToComplete', 'SBF program panicked'),
   named('ComputationalBudgetExceeded', 'Computational budget exceeded'),
   {
     detail: '{"BorshIoError":"Unknown"}',
@@ -63,14 +67,14 @@ const CAUSES: readonly Cause[] = [
 
 /** Raised by the runtime before the program that it names was started. */
 const REFUSALS: readonly Cause[] = [
-  named('AccountNotExecutable', 'instruction expected an executable account'),
   named('UnsupportedProgramId', 'Unsupported program id'),
-  named('MissingAccount', 'An account required by the instruction is missing'),
   named('CallDepth', 'Cross-program invocation call depth too deep'),
 ];
 
 interface Kind {
   readonly name: string;
+  /** The first bytes of the data. */
+  readonly start: Uint8Array;
   readonly byteCount: number;
   readonly accountCount: number;
   readonly units: number;
@@ -86,38 +90,36 @@ interface Application {
 export class Applications {
   readonly #ranks: WeightedTable = buildZipfTable(APP_COUNT, EXPONENT);
   readonly #known = new Map<number, Application>();
-  readonly #source = Source.fromSeed(0).fork('applications');
+  readonly #source = Random.fromSeed(0).fork('applications');
   readonly #isStress: boolean;
 
   constructor({ isStress }: { readonly isStress: boolean }) {
     this.#isStress = isStress;
   }
 
-  drawRank(random: Random): number {
-    return this.#ranks.draw(random);
-  }
-
-  /** One instruction of an application; with `isDoomed` it fails. */
-  call(
-    vm: Machine,
-    rank: number,
-    { user, isDoomed }: { user: number; isDoomed: boolean },
-  ): boolean {
-    const application = this.#find(rank);
+  /** One instruction of an application that is drawn by popularity; with `isDoomed` it fails. */
+  call(vm: Machine, { user, isDoomed }: { user: number; isDoomed: boolean }): void {
     const { random } = vm;
-    const kind = application.kinds[random.below(application.kinds.length)] as Kind;
+    const rank = this.#ranks.draw(random);
+    const application = this.#find(rank);
+    const kind = random.pick(application.kinds);
     const program = vm.world.apps + rank;
     const refs = this.#drawRefs(vm, rank, user, kind.accountCount);
     if (isDoomed && random.chance(this.#isStress ? 0.2 : 0.02)) {
       vm.refuse(program, refs, random.pick(REFUSALS));
-      return false;
+      return;
     }
-    const data = this.#drawData(vm, rank, kind);
-    if (!vm.enter(program, data, refs)) return false;
+    const data = vm.data.open(kind.byteCount).bytes(kind.start);
+    for (let i = kind.start.length; i < kind.byteCount; i++) data.u8(random.below(256));
+    if (!vm.enter(program, data.done(), refs)) return;
     this.#print(vm, application, kind);
     if (this.#isStress) this.#stress(vm, program);
+    else if (random.chance(vm.depth === 1 ? NESTED_RATE : NESTED_AGAIN_RATE)) {
+      if (vm.depth < NESTED_DEPTH_MAX) this.call(vm, { user, isDoomed: false });
+    }
     if (isDoomed && vm.error === null) this.#fail(vm, program);
-    return vm.leave(kind.units + random.below(90));
+    // A nested call costs less, so that the units of a transaction suffice.
+    vm.leave((vm.depth === 1 ? kind.units : kind.units >> 3) + random.below(90));
   }
 
   #fail(vm: Machine, program: number): void {
@@ -132,7 +134,7 @@ export class Applications {
   #print(vm: Machine, { prints, hasData, lines }: Application, { name }: Kind): void {
     const { random } = vm;
     if (prints) vm.print(`Instruction: ${name}`);
-    for (let i = random.below(4); i > 0; i--) {
+    for (let i = random.below(vm.depth === 1 ? 4 : 2); i > 0; i--) {
       vm.printNumber(random.pick(lines), random.below(10_000_000));
     }
     if (!hasData) return;
@@ -142,15 +144,16 @@ export class Applications {
     vm.emit(event.done());
   }
 
-  /** The program's own accounts, some that nobody else names, and the user. */
+  /** The user, the program's own accounts, and in a top-level instruction accounts of this transaction alone. */
   #drawRefs(vm: Machine, rank: number, user: number, count: number): number[] {
     const { random, world } = vm;
     const refs = [signer(user)];
-    for (let i = 1; i < count; i++) {
+    const end = vm.depth === 0 ? count : Math.min(count, 1 + APP_ACCOUNT_COUNT);
+    for (let i = 1; i < end; i++) {
       if (i <= APP_ACCOUNT_COUNT) {
         refs.push(writable(world.appAccounts + rank * APP_ACCOUNT_COUNT + i - 1));
       } else if (random.chance(0.2)) refs.push(readonly(random.pick(COMMON)));
-      else if (i > 16) refs.push(refs[1 + random.below(i - 1)] as number);
+      else if (i > NAMED_COUNT_MAX) refs.push(refs[1 + random.below(i - 1)] as number);
       else {
         const account = vm.scratch(random.chance(0.7) ? rentOf(200) : 0);
         refs.push(random.chance(0.6) ? writable(account) : readonly(account));
@@ -159,40 +162,18 @@ export class Applications {
     return refs;
   }
 
-  #drawData(vm: Machine, rank: number, { byteCount, name }: Kind) {
-    const fixed = this.#source.fork(rank, name);
-    const data = vm.data.open(byteCount);
-    // The kind first, then what differs from call to call; long data has structure, which is the same in every other byte.
-    for (let i = 0; i < byteCount; i++) {
-      const isFixed = i < 8 || (byteCount > 64 && i % 2 === 0);
-      data.u8(isFixed ? 1 + fixed.below(255) : vm.random.below(256));
-    }
-    return data.done();
-  }
-
-  /** What rarely happens elsewhere: calls up to nine deep, programs without lines, logs that overflow or imitate others. */
+  /** Makes rare things frequent: calls up to nine deep, programs without lines, logs that overflow or imitate others. */
   #stress(vm: Machine, program: number): void {
-    const { random } = vm;
-    if (random.chance(0.6)) this.#printOddity(vm, program);
-    if (random.chance(0.4)) {
-      const data = vm.data.open(2).u16(1).done();
-      if (vm.depth < DEPTH_MAX && vm.enter(program, data, [readonly(vm.world.reserve)])) {
+    const { random, world } = vm;
+    if (vm.depth > 1 || random.chance(0.6)) this.#printOddity(vm, program);
+    if (vm.depth < DEPTH_MAX && random.chance(vm.depth === 1 ? 0.4 : 0.8)) {
+      const refs = readonlys(world.reserve, world.vastHolder, ID.token);
+      if (vm.enter(program, vm.data.open(1).u8(vm.depth).done(), refs)) {
         this.#stress(vm, program);
-        this.#deepen(vm, program);
         vm.leave(700);
       }
     }
-    if (random.chance(0.05)) vm.whisper(ID.signatureCheck);
-  }
-
-  #deepen(vm: Machine, program: number): void {
-    if (vm.depth >= DEPTH_MAX || !vm.random.chance(0.8)) return;
-    const data = vm.data.open(0).done();
-    const refs = [readonly(vm.world.vastHolder), readonly(ID.token)];
-    if (!vm.enter(program, data, refs)) return;
-    this.#printOddity(vm, program);
-    this.#deepen(vm, program);
-    vm.leave(420);
+    if (vm.depth === 1 && random.chance(0.05)) vm.whisper(ID.signatureCheck);
   }
 
   #printOddity(vm: Machine, program: number): void {
@@ -218,7 +199,7 @@ export class Applications {
     ]);
     const start = odd.slice(0, 13);
     const role = start === 'Program log: ' ? 'log' : start === 'Program data:' ? 'data' : 'other';
-    vm.log.line(role, vm.caller).raw(odd).end();
+    vm.log.line(role, vm.caller).escaped(odd).end();
   }
 
   #find(rank: number): Application {
@@ -231,25 +212,21 @@ export class Applications {
   }
 }
 
-const COMMON = [ID.system, ID.token, ID.rentSysvar, ID.clockSysvar, ID.associated];
-
 function build(random: Random): Application {
   const kinds = Array.from({ length: random.between(2, 8) }, (_, index) => {
     const verb = random.pick(['Update', 'Place', 'Cancel', 'Settle', 'Create', 'Claim']);
     const noun = random.pick(['Order', 'Position', 'State', 'Price', 'Bundle', 'Fees']);
+    const byteCount = BYTES.draw(random);
     return {
       name: `${verb}${noun}${index === 0 ? '' : index}`,
-      byteCount: BYTES.draw(random),
+      start: Uint8Array.from({ length: Math.min(8, byteCount) }, () => 1 + random.below(255)),
+      byteCount,
       accountCount: ACCOUNTS.draw(random),
       units: random.between(2200, 90_000),
     };
   });
-  return {
-    kinds,
-    prints: random.chance(0.7),
-    hasData: random.chance(0.4),
-    lines: Array.from({ length: 8 }, () => buildLine(random)),
-  };
+  const lines = Array.from({ length: 8 }, () => buildLine(random));
+  return { kinds, prints: random.chance(0.6), hasData: random.chance(0.4), lines };
 }
 
 function buildLine(random: Random): string {

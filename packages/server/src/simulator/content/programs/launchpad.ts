@@ -1,11 +1,17 @@
 /** The launchpad: anybody mints a coin, which is sold along a curve. The curve's own lamports are its reserve. */
-import { type Machine, payer, readonly, writable } from '../machine/machine.ts';
+import {
+  type Machine,
+  payer,
+  readonly,
+  readonlys,
+  writable,
+  writables,
+} from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { COIN, MINT_BYTES, rentOf, TOKEN_BYTES } from '../world/tokens.ts';
 import type { World } from '../world/world.ts';
 import { SLIPPAGE } from './causes.ts';
 import { discriminator, EVENT_CALL } from './discriminator.ts';
-import { emitByCall } from './order-book.ts';
 import { createAccount, moveLamports, transferLamports } from './system.ts';
 import { initializeAccount3, initializeMint, mintTokens, transferTokens } from './token.ts';
 
@@ -26,17 +32,22 @@ function curveLamports(world: World, launch: number): number {
   return world.lamports(world.launchCurves + launch) - rentOf(CURVE_BYTES);
 }
 
-export function quoteBuy(world: World, launch: number, lamports: number): number {
+/** The tokens that so many lamports buy, or the lamports that so many tokens are sold for. */
+export function quoteCoin(
+  world: World,
+  { launch, isBuy, amount }: Pick<Trade, 'launch' | 'isBuy' | 'amount'>,
+): number {
   const tokens = world.amount(world.launchVaults + launch);
-  const reserve = VIRTUAL_LAMPORTS + curveLamports(world, launch);
-  return Math.floor(tokens * (lamports / (reserve + lamports)));
+  const lamports = curveLamports(world, launch);
+  const reserve = VIRTUAL_LAMPORTS + lamports;
+  if (isBuy) return Math.floor(tokens * (amount / (reserve + amount)));
+  return Math.min(Math.floor(reserve * (amount / (tokens + amount))), lamports);
 }
 
-export function quoteSell(world: World, launch: number, tokens: number): number {
-  const held = world.amount(world.launchVaults + launch);
-  const reserve = VIRTUAL_LAMPORTS + curveLamports(world, launch);
-  const lamports = Math.floor(reserve * (tokens / (held + tokens)));
-  return Math.min(lamports, curveLamports(world, launch));
+/** Accounts that every instruction names last. */
+function commonRefs(world: World): number[] {
+  const authority = world.eventAuthority(ID.launchpad);
+  return readonlys(ID.system, ID.token, ID.rentSysvar, authority, ID.launchpad);
 }
 
 /** The new mint signs, since it is an account with a key of its own. */
@@ -49,17 +60,11 @@ export function createCoin(vm: Machine, user: number, launch: number): boolean {
   const refs = [
     payer(user),
     payer(mint),
-    writable(curve),
-    writable(vault),
+    ...writables(curve, vault),
     readonly(world.launchSettings),
-    readonly(ID.system),
-    readonly(ID.token),
-    readonly(ID.rentSysvar),
-    readonly(world.eventAuthority(ID.launchpad)),
-    readonly(ID.launchpad),
+    ...commonRefs(world),
   ];
-  if (!vm.enter(ID.launchpad, data, refs)) return false;
-  vm.print('Instruction: Create');
+  if (!vm.enterNamed(ID.launchpad, 'Create', data, refs)) return false;
   const open = (account: number, byteCount: number, owner: number): boolean =>
     createAccount(vm, user, account, { lamports: rentOf(byteCount), byteCount, owner });
   if (
@@ -72,7 +77,7 @@ export function createCoin(vm: Machine, user: number, launch: number): boolean {
   ) {
     world.cells.add(world.launchCount, 1);
     const event = vm.data.open(80).bytes(EVENT_CALL).bytes(CREATE_EVENT).key(mint).key(user);
-    emitByCall(vm, ID.launchpad, event.done());
+    vm.emitByCall(ID.launchpad, event.done());
   }
   return vm.leave(CREATE_UNITS);
 }
@@ -90,61 +95,36 @@ export interface Trade {
 export function tradeCoin(vm: Machine, trade: Trade): boolean {
   const { launch, user, account, isBuy, amount, amountMin } = trade;
   const { world } = vm;
+  const { launchSettings } = world;
+  const mint = world.launchMints + launch;
   const curve = world.launchCurves + launch;
   const vault = world.launchVaults + launch;
-  const data = vm.data
-    .open(24)
-    .bytes(isBuy ? BUY : SELL)
-    .u64(amount)
-    .u64(amountMin)
-    .done();
+  const data = vm.data.open(24).bytes(isBuy ? BUY : SELL);
   const refs = [
-    readonly(world.launchSettings),
-    writable(world.launchSettings + 1),
-    readonly(world.launchMints + launch),
-    writable(curve),
-    writable(vault),
-    writable(account),
+    readonly(launchSettings),
+    writable(launchSettings + 1),
+    readonly(mint),
+    ...writables(curve, vault, account),
     payer(user),
-    readonly(ID.system),
-    readonly(ID.token),
-    readonly(ID.rentSysvar),
-    readonly(world.eventAuthority(ID.launchpad)),
-    readonly(ID.launchpad),
+    ...commonRefs(world),
   ];
-  if (!vm.enter(ID.launchpad, data, refs)) return false;
-  vm.print(isBuy ? 'Instruction: Buy' : 'Instruction: Sell');
-  const out = isBuy ? quoteBuy(world, launch, amount) : quoteSell(world, launch, amount);
-  if (out < amountMin) {
-    vm.fail(SLIPPAGE);
-    return vm.leave(REFUSED_UNITS);
-  }
+  const name = isBuy ? 'Buy' : 'Sell';
+  if (!vm.enterNamed(ID.launchpad, name, data.u64(amount).u64(amountMin).done(), refs))
+    return false;
+  const out = quoteCoin(world, trade);
+  if (out < amountMin) return vm.leaveFailed(SLIPPAGE, REFUSED_UNITS);
   const [lamports, tokens] = isBuy ? [amount, out] : [out, amount];
-  let isDone: boolean;
   if (isBuy) {
-    isDone =
-      transferLamports(vm, user, curve, lamports) &&
+    if (transferLamports(vm, user, curve, lamports)) {
       transferTokens(vm, { from: vault, to: account, authority: curve, amount: tokens });
-  } else {
-    isDone = transferTokens(vm, { from: account, to: vault, authority: user, amount: tokens });
-    if (isDone) moveLamports(vm, curve, user, lamports);
+    }
+  } else if (transferTokens(vm, { from: account, to: vault, authority: user, amount: tokens })) {
+    moveLamports(vm, curve, user, lamports);
   }
-  if (isDone) {
-    const event = vm.data.open(137).bytes(EVENT_CALL).bytes(TRADE_EVENT);
-    event
-      .key(world.launchMints + launch)
-      .key(curve)
-      .key(user)
-      .u64(lamports)
-      .u64(tokens);
-    emitByCall(
-      vm,
-      ID.launchpad,
-      event
-        .u64(curveLamports(world, launch))
-        .u8(isBuy ? 1 : 0)
-        .done(),
-    );
+  if (vm.error === null) {
+    const event = vm.data.open(137).bytes(EVENT_CALL).bytes(TRADE_EVENT).key(mint).key(curve);
+    event.key(user).u64(lamports).u64(tokens).u64(curveLamports(world, launch));
+    vm.emitByCall(ID.launchpad, event.u8(isBuy ? 1 : 0).done());
   }
   return vm.leave(TRADE_UNITS);
 }

@@ -1,7 +1,15 @@
 /** The lending pool: staked coins are the collateral, dollars are lent. A liquidator pays debts that grew too large. */
-import { type Machine, payer, readonly, signer, writable } from '../machine/machine.ts';
+import {
+  type Machine,
+  payer,
+  readonly,
+  readonlys,
+  signer,
+  writable,
+  writables,
+} from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
-import { DOLLAR, POWERS_OF_TEN, rentOf, STAKED } from '../world/tokens.ts';
+import { DOLLAR, rentOf, STAKED } from '../world/tokens.ts';
 import type { World } from '../world/world.ts';
 import { HEALTHY, TOO_MUCH_DEBT } from './causes.ts';
 import { discriminator } from './discriminator.ts';
@@ -21,8 +29,7 @@ const LIQUIDATION_SHARE = 0.8;
 
 /** The lamports that an amount is worth, by the prices of the oracle. */
 function worth(world: World, token: number, amount: number): number {
-  const decimals = world.decimalsOf[world.mint(token)] as number;
-  return (amount / (POWERS_OF_TEN[decimals] as number)) * world.price(token);
+  return (amount / world.wholeToken(token)) * world.price(token);
 }
 
 export function isUnhealthy(world: World, user: number): boolean {
@@ -36,52 +43,44 @@ export function borrowable(world: World, collateral: number): number {
   return Math.floor((value / world.price(DOLLAR)) * 1_000_000);
 }
 
-function lendingRefs(world: World, user: number): number[] {
+/** The accounts of the pool, and those for the collateral and the dollars of whoever calls it. */
+function lendingRefs(world: World, own: { collateral: number; dollars: number }): number[] {
+  const { lendingMarket, collateralVault, dollarVault, feeds } = world;
   return [
-    writable(world.obligations + user),
-    writable(world.lendingMarket),
-    readonly(world.lendingMarket + 1),
-    writable(world.collateralVault),
-    writable(world.dollarVault),
-    writable(world.userToken(user, STAKED)),
-    writable(world.userToken(user, DOLLAR)),
-    readonly(world.feeds + STAKED - 1),
-    readonly(world.feeds + DOLLAR - 1),
-    readonly(ID.token),
-    readonly(ID.system),
+    writable(lendingMarket),
+    readonly(lendingMarket + 1),
+    ...writables(collateralVault, dollarVault, own.collateral, own.dollars),
+    ...readonlys(feeds + STAKED - 1, feeds + DOLLAR - 1, ID.token, ID.system),
   ];
 }
 
-/** The obligation is opened with the first deposit. */
+function accountsOf(world: World, user: number): { collateral: number; dollars: number } {
+  return { collateral: world.userToken(user, STAKED), dollars: world.userToken(user, DOLLAR) };
+}
+
+/** The first deposit opens the obligation. */
 export function depositAndBorrow(
   vm: Machine,
   { user, collateral, dollars }: { user: number; collateral: number; dollars: number },
 ): boolean {
   const { world } = vm;
+  const { collateralVault, dollarVault } = world;
   const wallet = world.users + user;
   const obligation = world.obligations + user;
+  const own = accountsOf(world, user);
   const data = vm.data.open(24).bytes(BORROW).u64(collateral).u64(dollars).done();
-  if (!vm.enter(ID.lending, data, [payer(wallet), ...lendingRefs(world, user)])) return false;
-  vm.print('Instruction: DepositAndBorrow');
-  if (dollars > borrowable(world, collateral)) {
-    vm.fail(TOO_MUCH_DEBT);
-    return vm.leave(REFUSED_UNITS);
-  }
+  const refs = [payer(wallet), writable(obligation), ...lendingRefs(world, own)];
+  if (!vm.enterNamed(ID.lending, 'DepositAndBorrow', data, refs)) return false;
+  if (dollars > borrowable(world, collateral)) return vm.leaveFailed(TOO_MUCH_DEBT, REFUSED_UNITS);
   const lamports = rentOf(OBLIGATION_BYTES);
   const space = { lamports, byteCount: OBLIGATION_BYTES, owner: ID.lending };
   const isOpen = world.exists(obligation) || createAccount(vm, wallet, obligation, space);
-  const own = { collateral: world.userToken(user, STAKED), dollars: world.userToken(user, DOLLAR) };
-  const market = world.lendingMarket + 1;
-  const { collateralVault, dollarVault } = world;
+  const deposit = { from: own.collateral, to: collateralVault, authority: wallet };
+  const loan = { from: dollarVault, to: own.dollars, authority: world.lendingMarket + 1 };
   if (
     isOpen &&
-    transferTokens(vm, {
-      from: own.collateral,
-      to: collateralVault,
-      authority: wallet,
-      amount: collateral,
-    }) &&
-    transferTokens(vm, { from: dollarVault, to: own.dollars, authority: market, amount: dollars })
+    transferTokens(vm, { ...deposit, amount: collateral }) &&
+    transferTokens(vm, { ...loan, amount: dollars })
   ) {
     world.cells.add(world.collaterals + user, collateral);
     world.cells.add(world.debts + user, dollars);
@@ -93,74 +92,57 @@ export function depositAndBorrow(
 export function repayAndWithdraw(vm: Machine, user: number): boolean {
   const { world } = vm;
   const wallet = world.users + user;
-  const obligation = world.obligations + user;
+  const own = accountsOf(world, user);
   const data = vm.data.open(8).bytes(REPAY).done();
-  if (!vm.enter(ID.lending, data, [payer(wallet), ...lendingRefs(world, user)])) return false;
-  vm.print('Instruction: RepayAndWithdraw');
-  const { collateralVault, dollarVault } = world;
-  const debt = world.cell(world.debts + user);
-  const collateral = world.cell(world.collaterals + user);
-  const from = world.userToken(user, DOLLAR);
-  const to = world.userToken(user, STAKED);
-  const market = world.lendingMarket + 1;
-  if (
-    transferTokens(vm, { from, to: dollarVault, authority: wallet, amount: debt }) &&
-    transferTokens(vm, { from: collateralVault, to, authority: market, amount: collateral })
-  ) {
-    closeObligation(vm, user, obligation);
-  }
+  const refs = [payer(wallet), writable(world.obligations + user), ...lendingRefs(world, own)];
+  if (!vm.enterNamed(ID.lending, 'RepayAndWithdraw', data, refs)) return false;
+  settleDebt(vm, user, { ...own, authority: wallet });
   return vm.leave(UNITS);
 }
 
-/** The market maker pays the whole debt and takes the whole collateral; what the obligation held goes back to its owner. */
+/** The market maker pays the whole debt and takes the whole collateral; the obligation's lamports go back to its owner. */
 export function liquidate(vm: Machine, user: number, isForced: boolean): boolean {
   const { world } = vm;
-  const { maker, collateralVault, dollarVault } = world;
+  const { maker, makerTokens } = world;
   const obligation = world.obligations + user;
-  const from = world.makerTokens + DOLLAR;
-  const to = world.makerTokens + STAKED;
-  const data = vm.data
-    .open(9)
-    .bytes(LIQUIDATE)
-    .u8(isForced ? 1 : 0)
-    .done();
-  const refs = [
-    signer(maker),
-    writable(obligation),
-    writable(world.users + user),
-    writable(world.lendingMarket),
-    readonly(world.lendingMarket + 1),
-    writable(collateralVault),
-    writable(dollarVault),
-    writable(from),
-    writable(to),
-    readonly(world.feeds + STAKED - 1),
-    readonly(world.feeds + DOLLAR - 1),
-    readonly(ID.token),
-  ];
-  if (!vm.enter(ID.lending, data, refs)) return false;
-  vm.print('Instruction: Liquidate');
-  if (!isForced && !isUnhealthy(world, user)) {
-    vm.fail(HEALTHY);
-    return vm.leave(REFUSED_UNITS);
-  }
+  const own = { collateral: makerTokens + STAKED, dollars: makerTokens + DOLLAR };
+  const data = vm.data.open(9).bytes(LIQUIDATE);
+  const common = lendingRefs(world, own);
+  const refs = [signer(maker), ...writables(obligation, world.users + user), ...common];
+  if (!vm.enterNamed(ID.lending, 'Liquidate', data.u8(isForced ? 1 : 0).done(), refs)) return false;
+  if (!isForced && !isUnhealthy(world, user)) return vm.leaveFailed(HEALTHY, REFUSED_UNITS);
   const debt = world.cell(world.debts + user);
   const collateral = world.cell(world.collaterals + user);
-  const authority = world.lendingMarket + 1;
-  if (
-    transferTokens(vm, { from, to: dollarVault, authority: maker, amount: debt }) &&
-    transferTokens(vm, { from: collateralVault, to, authority, amount: collateral })
-  ) {
-    closeObligation(vm, user, obligation);
+  if (settleDebt(vm, user, { ...own, authority: maker })) {
     const event = vm.data.open(88).bytes(LIQUIDATION_EVENT).key(obligation).key(maker);
     vm.emit(event.u64(debt).u64(collateral).done());
   }
   return vm.leave(UNITS);
 }
 
-function closeObligation(vm: Machine, user: number, obligation: number): void {
+/** Moves the debt into the pool and the collateral out of it, and closes the obligation. */
+function settleDebt(
+  vm: Machine,
+  user: number,
+  { collateral, dollars, authority }: { collateral: number; dollars: number; authority: number },
+): boolean {
   const { world } = vm;
+  const { collateralVault, dollarVault, lendingMarket } = world;
+  const obligation = world.obligations + user;
+  const debt = world.cell(world.debts + user);
+  const pledged = world.cell(world.collaterals + user);
+  const market = lendingMarket + 1;
+  const isSettled =
+    transferTokens(vm, { from: dollars, to: dollarVault, authority, amount: debt }) &&
+    transferTokens(vm, {
+      from: collateralVault,
+      to: collateral,
+      authority: market,
+      amount: pledged,
+    });
+  if (!isSettled) return false;
   world.cells.set(world.debts + user, 0);
   world.cells.set(world.collaterals + user, 0);
   moveLamports(vm, obligation, world.users + user, world.lamports(obligation));
+  return true;
 }

@@ -1,5 +1,13 @@
-/** The compute budget, memos, signature checks, stakes and votes. */
-import { type Machine, payer, readonly, signer, writable } from '../machine/machine.ts';
+/** The compute budget, memos, stakes and votes. */
+import {
+  type Machine,
+  payer,
+  readonly,
+  readonlys,
+  signer,
+  writable,
+  writables,
+} from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { rentOf } from '../world/tokens.ts';
 import { custom } from './causes.ts';
@@ -9,9 +17,12 @@ const BUDGET_UNITS = 150;
 const MEMO_UNITS = 274;
 const STAKE_BYTES = 200;
 const VOTE_UNITS = 2100;
+const LOCKOUT_COUNT = 31;
 const ALREADY_VOTED = custom(0);
+/** No custodian of a stake; no block identity of a vote. */
+const NO_KEY = new Uint8Array(32);
 
-/** What the transaction's plan asks for; `isSilent` in versions of the node that run it without a line. */
+/** Asks for the limit and the price of the transaction's plan. */
 export function requestUnits(vm: Machine): void {
   const { unitLimit, unitPrice } = vm.plan;
   if (unitLimit === 0) return;
@@ -25,10 +36,8 @@ export function writeMemo(vm: Machine, text: string): boolean {
   const data = vm.data.open(text.length).bytes(Buffer.from(text)).done();
   if (!vm.enter(ID.memo, data, [])) return false;
   vm.print(`Memo (len ${text.length})`);
-  vm.log
-    .line('log', vm.caller)
-    .text(vm.pool.passing.add(`Program log: ${text}`))
-    .end();
+  const line = vm.pool.passing.add(`Program log: ${text}`);
+  vm.log.line('log', vm.caller).text(line).end();
   return vm.leave(MEMO_UNITS);
 }
 
@@ -39,56 +48,38 @@ export interface Stake {
 }
 
 export function openStake(vm: Machine, { account, owner, lamports }: Stake): boolean {
-  const space = {
-    lamports: lamports + rentOf(STAKE_BYTES),
-    byteCount: STAKE_BYTES,
-    owner: ID.stake,
-  };
+  const rent = rentOf(STAKE_BYTES);
+  const space = { lamports: lamports + rent, byteCount: STAKE_BYTES, owner: ID.stake };
   if (!createAccount(vm, owner, account, space)) return false;
-  const data = vm.data.open(116).u32(0).key(owner).key(owner).u64(0).u64(0).bytes(NOBODY);
+  const data = vm.data.open(116).u32(0).key(owner).key(owner).u64(0).u64(0).bytes(NO_KEY);
   const refs = [writable(account), readonly(ID.rentSysvar)];
-  if (!vm.enter(ID.stake, data.done(), refs)) return false;
-  vm.print('Instruction: Initialize');
-  return vm.leave(7566);
+  return vm.enterNamed(ID.stake, 'Initialize', data.done(), refs) && vm.leave(7566);
 }
 
 export function delegateStake(
   vm: Machine,
-  { account, owner, voteAccount }: { account: number; owner: number; voteAccount: number },
+  { account, owner, voteAccount }: Omit<Stake, 'lamports'> & { readonly voteAccount: number },
 ): boolean {
-  const refs = [
-    writable(account),
-    readonly(voteAccount),
-    readonly(ID.clockSysvar),
-    readonly(ID.stakeHistorySysvar),
-    readonly(ID.stakeConfig),
-    signer(owner),
-  ];
-  if (!vm.enter(ID.stake, vm.data.open(4).u32(2).done(), refs)) return false;
-  vm.print('Instruction: DelegateStake');
-  return vm.leave(11_200);
+  const sysvars = readonlys(ID.clockSysvar, ID.stakeHistorySysvar, ID.stakeConfig);
+  const refs = [writable(account), readonly(voteAccount), ...sysvars, signer(owner)];
+  const data = vm.data.open(4).u32(2).done();
+  return vm.enterNamed(ID.stake, 'DelegateStake', data, refs) && vm.leave(11_200);
 }
 
 export function deactivateStake(vm: Machine, account: number, owner: number): boolean {
   const refs = [writable(account), readonly(ID.clockSysvar), signer(owner)];
-  if (!vm.enter(ID.stake, vm.data.open(4).u32(5).done(), refs)) return false;
-  vm.print('Instruction: Deactivate');
-  return vm.leave(8100);
+  const data = vm.data.open(4).u32(5).done();
+  return vm.enterNamed(ID.stake, 'Deactivate', data, refs) && vm.leave(8100);
 }
 
 export function withdrawStake(
   vm: Machine,
   { account, owner, to, lamports }: Stake & { readonly to: number },
 ): boolean {
-  const refs = [
-    writable(account),
-    writable(to),
-    readonly(ID.clockSysvar),
-    readonly(ID.stakeHistorySysvar),
-    signer(owner),
-  ];
-  if (!vm.enter(ID.stake, vm.data.open(12).u32(4).u64(lamports).done(), refs)) return false;
-  vm.print('Instruction: Withdraw');
+  const sysvars = readonlys(ID.clockSysvar, ID.stakeHistorySysvar);
+  const refs = [...writables(account, to), ...sysvars, signer(owner)];
+  const data = vm.data.open(12).u32(4).u64(lamports).done();
+  if (!vm.enterNamed(ID.stake, 'Withdraw', data, refs)) return false;
   moveLamports(vm, account, to, lamports);
   return vm.leave(6099);
 }
@@ -102,18 +93,15 @@ export interface Vote {
 
 /** Data: the kind, the root, a short list of confirmed slots, the hash and the time of the newest. */
 export function vote(vm: Machine, { identity, voteAccount, slot, isLate }: Vote): boolean {
-  const data = vm.data
-    .open(148)
+  const data = vm.data.open(148);
+  data
     .u32(14)
-    .u64(Math.max(0, slot - 31))
-    .u8(31);
-  for (let depth = 31; depth > 0; depth--) data.u8(1).u8(depth);
+    .u64(Math.max(0, slot - LOCKOUT_COUNT))
+    .u8(LOCKOUT_COUNT);
+  for (let depth = LOCKOUT_COUNT; depth > 0; depth--) data.u8(1).u8(depth);
   for (let i = 0; i < 8; i++) data.u32(vm.random.uint32() | 0);
-  data.u8(1).u64(slot).bytes(NOTHING);
+  data.u8(1).u64(slot).bytes(NO_KEY);
   if (!vm.enter(ID.vote, data.done(), [writable(voteAccount), payer(identity)])) return false;
   if (isLate) vm.fail(ALREADY_VOTED);
   return vm.leave(VOTE_UNITS);
 }
-
-const NOBODY = new Uint8Array(32);
-const NOTHING = new Uint8Array(32);

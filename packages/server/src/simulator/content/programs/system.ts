@@ -53,7 +53,7 @@ export function moveLamports(vm: Machine, from: number, to: number, lamports: nu
   const held = vm.world.lamports(from);
   if (held < lamports) {
     const text = `Transfer: insufficient lamports ${held}, need ${lamports}`;
-    vm.log.line('other', vm.caller).raw(text).end();
+    vm.log.line('other', vm.caller).escaped(text).end();
     vm.fail(custom(1));
     return;
   }

@@ -1,5 +1,5 @@
 import type { BlockHash, Slot } from '../../../ledger/primitives.ts';
-import type { ChainBlock } from '../../chain-block.ts';
+import type { ChainBlock } from '../../chain/chain-block.ts';
 
 /** A place in a chain without skips; a branch has its own blocks from the start. */
 export function chainBlockOf(slot: number, branch = 0): ChainBlock {

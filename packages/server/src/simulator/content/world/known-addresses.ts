@@ -23,25 +23,18 @@ export const KNOWN = {
   wrappedCoin: 'So11111111111111111111111111111111111111112',
 } as const;
 
-export type KnownName = keyof typeof KNOWN;
+type KnownName = keyof typeof KNOWN;
 
-/** The numbers of these accounts: their places in the list above. */
+/** The account numbers of these addresses: their positions in the list above. */
 export const ID = Object.fromEntries(Object.keys(KNOWN).map((name, id) => [name, id])) as Readonly<
   Record<KnownName, number>
 >;
 
-export const KNOWN_COUNT = Object.keys(KNOWN).length;
+export const KNOWN_TEXTS: readonly string[] = Object.values(KNOWN);
+export const KNOWN_COUNT = KNOWN_TEXTS.length;
 
-/** Programs that may run without a line in the log, in some versions of the node or in all. */
-export const WITHOUT_LINES: ReadonlySet<string> = new Set([
-  KNOWN.signatureCheck,
-  KNOWN.budget,
-  'KeccakSecp256k11111111111111111111111111111',
-  'Secp256r1SigVerify1111111111111111111111111',
-  'AddressLookupTab1e1111111111111111111111111',
-  'BPFLoader1111111111111111111111111111111111',
-  'BPFLoader2111111111111111111111111111111111',
-  'BPFLoaderUpgradeab1e11111111111111111111111',
-  'NativeLoader1111111111111111111111111111111',
-  'ZkTokenProof1111111111111111111111111111111',
-]);
+/** Programs that are loaded and not part of the node. */
+export const PROGRAMS: readonly number[] = [
+  ...[ID.token, ID.token2022, ID.associated, ID.memo, ID.stake],
+  ...[ID.amm, ID.orderBook, ID.launchpad, ID.lending, ID.oracle, ID.router, ID.arbitrage],
+];

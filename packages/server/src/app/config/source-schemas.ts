@@ -1,0 +1,162 @@
+/** The configuration of each kind of source: its keys, and the checks that a schema cannot express. */
+import Type, { type Static } from 'typebox';
+import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain/chain-options.ts';
+import { PROFILES, type Profile } from '../../simulator/content/content-options.ts';
+import { ADDRESSES } from '../../source/source-addresses.ts';
+import { choice, count } from './schema-parts.ts';
+
+const sourceName = Type.Optional(
+  Type.String({
+    pattern: '^[\\w.-]{1,64}$',
+    expected: '1 to 64 letters, digits, - _ .',
+    description: 'what logs, `/status` and metrics call it; the kind and a number if absent',
+  }),
+);
+
+const rpcSource = Type.Object(
+  {
+    kind: Type.Literal('rpc', { description: 'a node, by JSON-RPC' }),
+    name: sourceName,
+    url: Type.String({
+      secret: 'url',
+      expected: ADDRESSES.rpc.expected,
+      description: "the node's address",
+    }),
+    ws: Type.Optional(
+      Type.String({
+        secret: 'url',
+        expected: ADDRESSES.ws.expected,
+        description:
+          'its WebSocket, or `none` for polling; if absent the same address is tried, then one port higher',
+      }),
+    ),
+    headers: Type.Record(Type.String(), Type.String({ secret: 'value' }), {
+      default: {},
+      description: 'headers of every request, such as a key of the provider',
+    }),
+    callsPerSecond: Type.Optional(
+      Type.Number({
+        minimum: 0.1,
+        maximum: 100_000,
+        description: 'calls that the node allows; unlimited if absent',
+      }),
+    ),
+    connectionCountMax: count('connections to the node', 16, { max: 256 }),
+  },
+  { description: 'A node of the ledger, followed by JSON-RPC, with its WebSocket as a wake-up.' },
+);
+
+const portalSource = Type.Object(
+  {
+    kind: Type.Literal('portal', { description: 'a dataset of another Sluice' }),
+    name: sourceName,
+    url: Type.String({
+      secret: 'url',
+      expected: ADDRESSES.portal.expected,
+      description: "the dataset's address",
+    }),
+    key: Type.Optional(
+      Type.String({
+        secret: 'value',
+        minLength: 1,
+        description: 'the key that it asks for; best from a variable',
+      }),
+    ),
+  },
+  {
+    description:
+      'A dataset of another Sluice, followed over its stream. It must be of the same ledger, with the same `votes` and no more `allowMissing`.',
+  },
+);
+
+const chainNumber = (name: 'seed' | 'slotMs' | 'startSlot' | 'startSeconds', description: string) =>
+  Type.Integer({
+    minimum: CHAIN_RANGES[name].min,
+    maximum: CHAIN_RANGES[name].max,
+    default: CHAIN_DEFAULTS[name],
+    description,
+  });
+
+const simulatorSource = Type.Object(
+  {
+    kind: Type.Literal('simulator', { description: 'a simulated ledger' }),
+    name: sourceName,
+    profile: choice(Object.keys(PROFILES) as Profile[], {
+      default: 'demo',
+      description: 'how full blocks are',
+    }),
+    seed: chainNumber('seed', 'the same one gives the same blocks'),
+    slotMs: chainNumber('slotMs', 'how long a slot lasts, in ms'),
+    startSlot: chainNumber('startSlot', 'the slot that is produced at the very first start'),
+    startSeconds: chainNumber('startSeconds', 'the time of that slot, in unix seconds'),
+  },
+  {
+    description:
+      'A simulated ledger inside the process. Datasets whose simulators have the same keys share one; while the process is down its time stands still.',
+  },
+);
+
+const filesSource = Type.Object(
+  {
+    kind: Type.Literal('files', { description: 'files of blocks' }),
+    name: sourceName,
+    paths: Type.Array(Type.String({ minLength: 1, path: true }), {
+      minItems: 1,
+      maxItems: 10_000,
+      description:
+        'the files in the order of their blocks: lines `{"slot":N,"block":…}`, plain, gzip or zstd',
+    }),
+  },
+  {
+    description:
+      'Files of blocks that count as final, as for `sluice import`. They are read once, before other sources are followed, and served as they come; a file that was read whole is not read again unless it changes. The dataset begins at their first block.',
+  },
+);
+
+/** The kinds of sources. */
+export const sourceSchema = Type.Union([rpcSource, portalSource, simulatorSource, filesSource]);
+
+export type SourceConfig = Static<typeof sourceSchema>;
+export type RpcSourceConfig = Static<typeof rpcSource>;
+export type SimulatorSourceConfig = Static<typeof simulatorSource>;
+
+/** An invalid key of a source, and the expected value. */
+export interface SourceFault {
+  readonly key: string;
+  readonly expected: string;
+}
+
+/** Returns the invalid keys of a source that fits the schema. */
+export function findSourceFaults(source: SourceConfig): SourceFault[] {
+  switch (source.kind) {
+    case 'rpc':
+      return findRpcFaults(source);
+    case 'portal':
+      return findPortalFaults(source);
+    default:
+      return [];
+  }
+}
+
+function findRpcFaults({ url, ws, headers }: RpcSourceConfig): SourceFault[] {
+  const faults: SourceFault[] = [];
+  const { rpc, ws: socket } = ADDRESSES;
+  if (!rpc.isValid(url)) faults.push({ key: 'url', expected: rpc.expected });
+  if (ws !== undefined && !socket.isValid(ws))
+    faults.push({ key: 'ws', expected: socket.expected });
+  for (const [name, value] of Object.entries(headers)) {
+    const isLegal = /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+    if (!isLegal) faults.push({ key: `headers.${name}`, expected: 'a legal header of HTTP' });
+  }
+  return faults;
+}
+
+function findPortalFaults({ url, key }: Static<typeof portalSource>): SourceFault[] {
+  const faults: SourceFault[] = [];
+  const { portal } = ADDRESSES;
+  if (!portal.isValid(url)) faults.push({ key: 'url', expected: portal.expected });
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+    faults.push({ key: 'key', expected: 'a key: printable characters without spaces' });
+  }
+  return faults;
+}

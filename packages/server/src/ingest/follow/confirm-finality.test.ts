@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../base/clock.ts';
+import type { BlockRef } from '../../ledger/block.ts';
+import type { BlockHash, Slot } from '../../ledger/primitives.ts';
+import type { Answer } from '../../source/refusal.ts';
+import { agreedFinalSlot, isConfirmedFinal } from './confirm-finality.ts';
+import type { FollowedSource } from './followed-source.ts';
+
+interface Voice {
+  readonly finalizedSlot: number;
+  /** The hash it names as final, or why it names none. */
+  readonly says?: string;
+  readonly isHealthy?: boolean;
+}
+
+const block: BlockRef = { number: 50 as Slot, hash: 'true' as BlockHash };
+
+function toSource({ finalizedSlot, says = 'true', isHealthy = true }: Voice): FollowedSource {
+  const answer: Answer<{ hash: string }> = says.startsWith('-')
+    ? { kind: 'refused', reason: says === '-skipped' ? 'skipped-hint' : 'outage', cause: says }
+    : { kind: 'ok', value: { hash: says } };
+  const remote = { header: async () => answer };
+  return { finalizedSlot, health: { isHealthy }, remote } as unknown as FollowedSource;
+}
+
+test.each<[string, readonly number[], number]>([
+  ['of one, its own', [50], 50],
+  ['of two, the lower', [60, 50], 50],
+  ['of three, that of the middle one, whatever one claims', [1_000_000, 50, 49], 50],
+  ['of none, none', [], -1],
+])('behavior: 5.6 the final slot that most have reached: %s', (_name, slots, expected) => {
+  expect(agreedFinalSlot(slots.map((finalizedSlot) => toSource({ finalizedSlot })))).toBe(expected);
+});
+
+test('behavior: a source that is not healthy has no say in the final slot', () => {
+  const voices = [{ finalizedSlot: 50 }, { finalizedSlot: 10, isHealthy: false }];
+  expect(agreedFinalSlot(voices.map(toSource))).toBe(50);
+});
+
+test.each<[string, readonly Voice[], boolean]>([
+  ['one names it', [{ finalizedSlot: 50 }], true],
+  [
+    'one names it and one has not come so far',
+    [{ finalizedSlot: 50 }, { finalizedSlot: 49 }],
+    true,
+  ],
+  [
+    'one names it and one cannot say',
+    [{ finalizedSlot: 50 }, { finalizedSlot: 50, says: '-down' }],
+    true,
+  ],
+  ['one against one', [{ finalizedSlot: 50 }, { finalizedSlot: 50, says: 'false' }], false],
+  [
+    'one against one that has nothing there',
+    [{ finalizedSlot: 50 }, { finalizedSlot: 50, says: '-skipped' }],
+    false,
+  ],
+  [
+    'two against one',
+    [{ finalizedSlot: 50 }, { finalizedSlot: 51 }, { finalizedSlot: 52, says: 'false' }],
+    true,
+  ],
+  ['nobody names it', [{ finalizedSlot: 49 }], false],
+])(
+  'behavior: F-13 a block is final if most that have come so far say so: %s',
+  async (_name, voices, expected) => {
+    const { signal } = new AbortController();
+    const modules = { clock: systemClock, signal };
+    expect(await isConfirmedFinal(block, voices.map(toSource), modules)).toBe(expected);
+  },
+);

@@ -1,0 +1,87 @@
+/**
+ * Finalizes our blocks. About once a second it asks the sources for their finalized slot, and finalizes our block there if
+ * most sources have the same hash. The slot alone proves nothing, because a source on another branch reports slots too.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { settleWithin } from '../../base/settle-within.ts';
+import type { AlarmBoard } from '../../dataset/alarm-board.ts';
+import type { BlockRef } from '../../ledger/block.ts';
+import type { ChainFeeder } from './chain-feeder.ts';
+import { agreedFinalSlot, answerMsMax, isConfirmedFinal } from './confirm-finality.ts';
+import type { FollowedSource } from './followed-source.ts';
+import { newestUnfinalized } from './own-blocks.ts';
+
+export interface FinalityModules {
+  readonly feeder: ChainFeeder;
+  readonly alarms: AlarmBoard;
+  readonly clock: Clock;
+  readonly sources: () => readonly FollowedSource[];
+}
+
+const everyMs = 800;
+const stallAlarmMs = 60_000;
+
+export class FinalityTracker {
+  readonly #modules: FinalityModules;
+  readonly #asked = new Set<FollowedSource>();
+  #advancedMs: number;
+
+  constructor(modules: FinalityModules) {
+    this.#modules = modules;
+    this.#advancedMs = modules.clock.nowMs();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#modules;
+    while (!signal.aborted) {
+      const startMs = clock.nowMs();
+      await this.step(signal);
+      await clock.sleep(Math.max(0, startMs + everyMs - clock.nowMs()), signal);
+    }
+  }
+
+  async step(signal: AbortSignal): Promise<void> {
+    const reads = this.#modules.sources().map((source) => this.#readSlots(source, signal));
+    await settleWithin(reads, answerMsMax, this.#modules.clock);
+    const sources = this.#modules.sources();
+    const candidate = newestUnfinalized(this.#modules.feeder.pending, agreedFinalSlot(sources));
+    if (candidate === undefined) {
+      this.#noteStall();
+      return;
+    }
+    const { clock } = this.#modules;
+    const isFinal = await isConfirmedFinal(candidate, sources, { clock, signal });
+    if (isFinal) await this.#finalize(candidate, signal);
+  }
+
+  /** Asks a source unless the previous request is still open, so that a silent source does not delay the others. */
+  async #readSlots(source: FollowedSource, signal: AbortSignal): Promise<void> {
+    if (!source.health.isReady || this.#asked.has(source)) return;
+    this.#asked.add(source);
+    const [finalized, confirmed] = await Promise.all([
+      source.remote.slot('finalized', signal),
+      source.remote.slot('confirmed', signal),
+    ]);
+    this.#asked.delete(source);
+    source.note(finalized);
+    if (finalized.kind === 'ok') source.finalizedSlot = finalized.value;
+    if (confirmed.kind === 'ok') source.confirmedSlot = confirmed.value;
+  }
+
+  async #finalize(block: BlockRef, signal: AbortSignal): Promise<void> {
+    const { feeder, clock, alarms } = this.#modules;
+    // If a fork has replaced the block meanwhile, the chain rejects the change and the next round tries again.
+    const outcome = await feeder.commit([{ kind: 'finalize', block }], signal);
+    if (outcome.kind !== 'committed') return;
+    this.#advancedMs = clock.nowMs();
+    alarms.clear('finality-stalled');
+  }
+
+  #noteStall(): void {
+    const { clock, alarms } = this.#modules;
+    const stalledMs = clock.nowMs() - this.#advancedMs;
+    if (stalledMs < stallAlarmMs) return;
+    const seconds = Math.floor(stalledMs / 1000);
+    alarms.raise('finality-stalled', `no block became final for ${seconds} s`);
+  }
+}

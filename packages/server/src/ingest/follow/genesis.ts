@@ -1,0 +1,67 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { SourceIdentity } from '../../source/source.ts';
+import type { FollowedSource } from './followed-source.ts';
+
+/**
+ * Determines the ledger by its genesis hash: that of the dataset, or else the one that most sources report. Sources of another
+ * ledger are disabled. Sources that do not answer are asked again before they are used.
+ */
+export async function agreeOnGenesis(
+  sources: readonly FollowedSource[],
+  { dataset, clock }: { readonly dataset: Dataset; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && !sources.some(({ isGenesisChecked }) => isGenesisChecked)) {
+    const answers = new Map<FollowedSource, SourceIdentity>();
+    await Promise.all(
+      sources.map(async (source) => {
+        if (!source.health.isReady) return;
+        const answer = source.note(await source.remote.identity(signal));
+        if (answer.kind === 'ok') answers.set(source, answer.value);
+      }),
+    );
+    const hashes = [...answers.values()].flatMap(({ genesisHash }) => genesisHash ?? []);
+    const genesisHash = dataset.description.genesisHash ?? mostCommon(hashes);
+    if (genesisHash !== undefined) await dataset.adoptGenesis(genesisHash);
+    for (const [source, identity] of answers) checkIdentity(source, identity, dataset);
+    if (sources.every(({ health, isGenesisChecked }) => isGenesisChecked || health.isDisabled))
+      return;
+    if (!sources.some(({ isGenesisChecked }) => isGenesisChecked))
+      await clock.sleep(retryMs, signal);
+  }
+}
+
+/** Disables a source that serves another ledger, or that does not have everything that the dataset stores. */
+export function checkIdentity(
+  source: FollowedSource,
+  { genesisHash, content }: SourceIdentity,
+  { description, alarms }: Dataset,
+): void {
+  const { votes, allowMissing, genesisHash: own } = description;
+  source.isGenesisChecked = false;
+  // A portal that was filled from files does not know its genesis hash. The links of its blocks are checked anyway.
+  if (genesisHash !== null && own !== null && genesisHash !== own) {
+    source.health.disable('it serves another ledger');
+    alarms.raise('dataset-genesis-differs', `${source.name} serves another ledger`);
+    return;
+  }
+  const kinds: readonly string[] = allowMissing;
+  const isWhole = content === null || content.allowMissing.every((kind) => kinds.includes(kind));
+  if (isWhole && (content === null || content.votes === votes)) {
+    source.isGenesisChecked = true;
+    return;
+  }
+  const theirs = `votes ${content?.votes}, may lack ${content?.allowMissing.join(', ') || 'nothing'}`;
+  source.health.disable(`it keeps other content: ${theirs}`);
+  const ours = `votes ${votes}, may lack ${kinds.join(', ') || 'nothing'}`;
+  alarms.raise('portal-content-differs', `${source.name} keeps ${theirs}; the dataset ${ours}`);
+}
+
+const retryMs = 250;
+
+function mostCommon(values: readonly string[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
+}

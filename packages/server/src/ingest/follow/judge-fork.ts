@@ -1,0 +1,65 @@
+/** Decides whether to switch to another branch when there are several sources. One source alone cannot cause a switch. */
+import type { Clock } from '../../base/clock.ts';
+import { settleWithin } from '../../base/settle-within.ts';
+import type { BlockHeader } from '../../ledger/block.ts';
+import type { FollowedSource } from './followed-source.ts';
+
+export interface Claim {
+  readonly claimant: FollowedSource;
+  /** The branch above one of our blocks, ascending. */
+  readonly headers: readonly BlockHeader[];
+  readonly headSlot: number;
+  /** How long ago the stored branch has grown. */
+  readonly quietMs: number;
+  /** Whether the claimant has reported the same branch before, with a lower tip. */
+  readonly isRepeated: boolean;
+}
+
+export interface Opinion {
+  readonly source: FollowedSource;
+  readonly view: 'holds' | 'differs' | 'unknown';
+}
+
+export type Verdict = 'switch' | 'keep' | 'wait';
+
+/** On a tie the growing branch wins after the stored one has not grown for this time. */
+const tieQuietMs = 2_000;
+/** A source that does not answer within this time has no vote. */
+const opinionMsMax = 1_000;
+
+/** Asks each source which block it has at the first slot of the branch. */
+export async function askOpinions(
+  claim: Claim,
+  sources: readonly FollowedSource[],
+  modules: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<Opinion[]> {
+  const contested = claim.headers[0] as BlockHeader;
+  const others = sources.filter((one) => one !== claim.claimant && one.health.isHealthy);
+  const { clock, signal } = modules;
+  const opinions = await settleWithin(
+    others.map(async (source): Promise<Opinion> => {
+      const answer = source.note(await source.remote.header(contested.number, 'confirmed', signal));
+      if (answer.kind === 'ok') {
+        return { source, view: answer.value.hash === contested.hash ? 'holds' : 'differs' };
+      }
+      // A source without a block there votes against the branch only if its own tip is above the slot.
+      const isPast = source.confirmedSlot > contested.number && answer.reason !== 'outage';
+      return { source, view: isPast ? 'differs' : 'unknown' };
+    }),
+    opinionMsMax,
+    clock,
+  );
+  const given = opinions.filter((opinion) => opinion !== undefined);
+  return [{ source: claim.claimant, view: 'holds' }, ...given];
+}
+
+export function judgeFork(claim: Claim, opinions: readonly Opinion[]): Verdict {
+  const voters = opinions.filter(({ view }) => view !== 'unknown');
+  const holders = voters.filter(({ view }) => view === 'holds').length;
+  if (holders >= 2 && holders * 2 > voters.length) return 'switch';
+  if (voters.length === 1) return claim.isRepeated ? 'switch' : 'wait';
+  const tip = claim.headers.at(-1) as BlockHeader;
+  const isTie = holders * 2 === voters.length;
+  if (!isTie) return 'keep';
+  return claim.quietMs >= tieQuietMs && tip.number > claim.headSlot ? 'switch' : 'wait';
+}

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../base/clock.ts';
+import type { BlockRef } from '../../ledger/block.ts';
+import type { BlockHash, Slot } from '../../ledger/primitives.ts';
+import type { FollowedSource } from './followed-source.ts';
+import { TipAgreement } from './tip-agreement.ts';
+
+const block: BlockRef = { number: 60 as Slot, hash: 'shown' as BlockHash };
+
+function makeSource(finalizedSlot: number, hash: string): FollowedSource {
+  const remote = { header: async () => ({ kind: 'ok', value: { hash } }) };
+  const health = { isHealthy: true, isReady: true };
+  return { finalizedSlot, health, remote } as unknown as FollowedSource;
+}
+
+test.each([
+  ['a second source shows the block', [20, 20, 20], ['shown', 'shown', 'other'], 'reached'],
+  ['two have another one there', [20, 20, 20], ['shown', 'other', 'other'], 'contradicted'],
+  ['most call the slot final', [60, 60, 20], ['shown', 'other', 'other'], 'reached'],
+  ['only its own source calls it final', [99, 20, 20], ['shown', 'other', 'other'], 'contradicted'],
+])('behavior: F-13 agreement of two: %s', async (_name, finalized, hashes, outcome) => {
+  const sources = finalized.map((slot, i) => makeSource(slot, hashes[i] as string));
+  const agreement = new TipAgreement(2, { clock: systemClock, sources: () => sources });
+  const { signal } = new AbortController();
+  expect(await agreement.reach(block, sources[0] as FollowedSource, signal)).toBe(outcome);
+});

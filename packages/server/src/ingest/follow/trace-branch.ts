@@ -1,0 +1,100 @@
+/**
+ * Finds how a block of a source is connected to our chain: reads its ancestors, several at a time, until one of them is one of
+ * our blocks.
+ *
+ *   own:     … A ── b ── c          (head c)
+ *   source:  … A ── x ── y ── tip   ─► ancestor A, branch x y tip
+ */
+import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
+import type { Slot } from '../../ledger/primitives.ts';
+import type { Refusal } from '../../source/refusal.ts';
+import type { FollowedSource } from './followed-source.ts';
+import { forkFloor, ownsBlock } from './own-blocks.ts';
+
+export type Trace =
+  /** Linked headers, ascending. The first one is a child of the ancestor. */
+  | {
+      readonly kind: 'linked';
+      readonly ancestor: BlockRef;
+      readonly headers: readonly BlockHeader[];
+    }
+  /** The block is ours. */
+  | { readonly kind: 'known' }
+  /** The source names a parent that it does not have. */
+  | { readonly kind: 'hole'; readonly slot: Slot }
+  /** The branch leaves our chain below the finalized head. */
+  | { readonly kind: 'below-finality'; readonly slot: Slot }
+  /** The source has another block at the parent's slot than the parent of the block above. */
+  | { readonly kind: 'unlinked'; readonly slot: Slot }
+  | { readonly kind: 'too-long' }
+  | { readonly kind: 'failed'; readonly refusal: Refusal };
+
+/** The ancestors of one round. Forks are rarely deeper. */
+const roundBlockCount = 32;
+const roundSlotCount = 64;
+/** The longest branch, which is kept in memory while it is loaded. A longer one means that the ledger does not finalize. */
+const branchBlockCountMax = 4_096;
+
+export async function traceBranch(
+  source: FollowedSource,
+  tip: BlockHeader,
+  snapshot: ChainSnapshot,
+  signal: AbortSignal,
+): Promise<Trace> {
+  if (ownsBlock(snapshot, tip.number, tip.hash)) return { kind: 'known' };
+  const run = [tip];
+  const floor = forkFloor(snapshot);
+  while (run.length <= branchBlockCountMax) {
+    const ended = endOfRun(run, snapshot, floor);
+    if (ended !== undefined) return ended;
+    const below = await readAncestors(source, run[0] as BlockHeader, floor, signal);
+    if (!(below instanceof Map)) return below;
+    for (let first = run[0] as BlockHeader; ; first = run[0] as BlockHeader) {
+      const parent = below.get(first.parentSlot);
+      if (parent === undefined || endOfRun(run, snapshot, floor) !== undefined) break;
+      if (parent.hash !== first.parentHash) return { kind: 'unlinked', slot: first.number };
+      run.unshift(parent);
+    }
+  }
+  return { kind: 'too-long' };
+}
+
+function endOfRun(
+  run: readonly BlockHeader[],
+  snapshot: ChainSnapshot,
+  floor: number,
+): Trace | undefined {
+  const { number, parentSlot, parentHash } = run[0] as BlockHeader;
+  if (parentHash !== null && ownsBlock(snapshot, parentSlot, parentHash)) {
+    return { kind: 'linked', ancestor: { number: parentSlot, hash: parentHash }, headers: run };
+  }
+  if (parentHash === null) return { kind: 'unlinked', slot: number };
+  return parentSlot <= floor ? { kind: 'below-finality', slot: number } : undefined;
+}
+
+/** Returns the headers of the parent and of the blocks below it, by slot. */
+async function readAncestors(
+  { remote }: FollowedSource,
+  child: BlockHeader,
+  floor: number,
+  signal: AbortSignal,
+): Promise<Map<number, BlockHeader> | Trace> {
+  const last = child.parentSlot;
+  const first = Math.max(floor, last - roundSlotCount, 0);
+  const list = await remote.listSlots({ first, last }, 'confirmed', signal);
+  if (list.kind === 'refused') return { kind: 'failed', refusal: list };
+  // The parent is requested even if it is not in the list, because lists of nodes can be incomplete.
+  const slots = [...new Set([...list.value, last])].slice(-roundBlockCount);
+  const answers = await Promise.all(slots.map((slot) => remote.header(slot, 'confirmed', signal)));
+  const headers = new Map<number, BlockHeader>();
+  for (const answer of answers) {
+    if (answer.kind === 'ok') headers.set(answer.value.number, answer.value);
+  }
+  if (headers.has(last)) return headers;
+  const denied = answers.at(-1) as Refusal;
+  const isDenied = denied.reason === 'skipped-hint' || denied.reason === 'not-available';
+  return isDenied || denied.reason === 'pruned'
+    ? { kind: 'hole', slot: last }
+    : { kind: 'failed', refusal: denied };
+}

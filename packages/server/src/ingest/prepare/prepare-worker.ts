@@ -1,0 +1,38 @@
+/**
+ * A worker thread that turns raw blocks into prepared ones. Its results are not copied: a whole block is transferred, and a
+ * draft is in shared memory, which returns to the pool after the merge.
+ */
+import { workerData } from 'node:worker_threads';
+import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
+import type { NormalizedBlock } from '../../source/normalize/normalize-block.ts';
+import { voteProgram } from '../../source/normalize/read-message.ts';
+import { type Finished, serveNormalizer } from '../../source/normalize/serve-normalizer.ts';
+import {
+  type PreparedBlock,
+  type PreparedForm,
+  prepareBlock,
+  prepareDraft,
+} from './prepared-block.ts';
+
+/** The size of the shared memory of a draft is a multiple of this, so that it can be reused for other drafts. */
+const draftGranuleBytes = 1 << 20;
+
+function finishWhole(normalized: NormalizedBlock): Finished<PreparedBlock> {
+  const value = prepareBlock(normalized);
+  return { value, transfer: [value.bytes.buffer as ArrayBuffer] };
+}
+
+function finishDraft(
+  normalized: NormalizedBlock,
+  spare: SharedArrayBuffer | undefined,
+): Finished<PreparedBlock> {
+  const value = prepareDraft(normalized, (byteLength) => {
+    if (spare !== undefined && spare.byteLength >= byteLength) return new Uint8Array(spare);
+    const granules = Math.ceil(byteLength / draftGranuleBytes) + 1;
+    return new Uint8Array(new SharedArrayBuffer(granules * draftGranuleBytes));
+  });
+  return { value };
+}
+
+const finish = (workerData as PreparedForm) === 'draft' ? finishDraft : finishWhole;
+serveNormalizer(finish, new TransactionKernel(voteProgram));

@@ -1,0 +1,240 @@
+/** What the kernel takes gives the bytes that reading it with care gives, and what it leaves is read with care. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isCodedError } from '../../base/errors.ts';
+import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
+import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
+import type { NormalizeOptions } from '../../source/normalize/normalize-options.ts';
+import { voteProgram } from '../../source/normalize/read-message.ts';
+import {
+  byteEdits,
+  damageBytes,
+  damageValues,
+  editLog,
+  heightKinds,
+  logEdits,
+  valueDamage,
+  wholeBlock,
+} from '../../source/testing/damaged-block.ts';
+import { frame, invoke, success } from '../../source/testing/log-lines.ts';
+import {
+  address,
+  call,
+  program,
+  type RawObject,
+  rawBlock,
+  rawTransaction,
+  slot,
+  toBytes,
+  toJson,
+} from '../../source/testing/raw-block.ts';
+import { hasRealData, type RealBlock, readRealBlocks } from '../../source/testing/real-data.ts';
+import { buildDraft, prepareBlock, prepareDraft } from './prepared-block.ts';
+
+/** One for all tests, as a thread has one for all blocks. */
+const kernel = new TransactionKernel(voteProgram);
+const lenient = { metaOptional: true, allowMissing: ['logs', 'rewards'] } as const;
+
+/** The stored block and what was counted, or the refusal. */
+function prepare(
+  { slot: number, bytes }: RealBlock,
+  options: Partial<NormalizeOptions>,
+  by?: TransactionKernel,
+): unknown {
+  try {
+    const normalized = normalizeBlock(number, bytes, options, by);
+    const { header, bytes: whole, counts } = prepareBlock(normalized);
+    const built = buildDraft(prepareDraft(normalized).bytes, header);
+    expect(Buffer.compare(built, whole), 'the draft gives the same segment').toBe(0);
+    return { header, counts, bytes: Buffer.from(whole).toString('base64') };
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return { code: error.code, detail: error.detail };
+  }
+}
+
+/** Expects both ways to agree, and answers how many transactions the kernel took. */
+function expectSame(bytes: Uint8Array, options: Partial<NormalizeOptions> = lenient): number {
+  return expectSameBlock({ slot, bytes }, options);
+}
+
+function expectSameBlock(block: RealBlock, options: Partial<NormalizeOptions>): number {
+  kernel.begin(true);
+  expect(prepare(block, options, kernel)).toEqual(prepare(block, options));
+  return kernel.takenCount;
+}
+
+const text = (value: string) => new TextEncoder().encode(value);
+
+test('behavior: an ordinary block is taken, votes only where they are kept, with the same bytes', () => {
+  const bytes = toBytes(wholeBlock());
+  expect(expectSame(bytes)).toBe(2);
+  expect(expectSame(bytes, { ...lenient, votes: 'keep' })).toBeGreaterThanOrEqual(2);
+});
+
+test('property: a block with damaged values comes out as without the kernel', () => {
+  let takenCount = 0;
+  fc.assert(
+    fc.property(valueDamage, (damage) => {
+      const raw = wholeBlock();
+      damageValues(raw, damage);
+      takenCount += expectSame(toBytes(raw));
+    }),
+    { numRuns: 200 },
+  );
+  expect(takenCount).toBeGreaterThan(10);
+});
+
+test('property: a log that fits its calls, or does not, comes out as without the kernel', () => {
+  fc.assert(
+    fc.property(logEdits, heightKinds, (edits, heightKind) => {
+      const raw = wholeBlock();
+      editLog(raw, edits, heightKind);
+      expectSame(toBytes(raw));
+    }),
+    { numRuns: 80 },
+  );
+});
+
+test('behavior: a log that is cut off at any line is taken where all heights are known, with the same bytes', () => {
+  const { length } = logOf(wholeBlock());
+  expect(length).toBeGreaterThan(10);
+  for (const heights of ['all', 'none', 'odd'] as const) {
+    for (let cut = 0; cut <= length; cut++) {
+      for (const after of [[], ['Program log: short enough', success(program.a)]]) {
+        const raw = wholeBlock();
+        setHeights(raw, heights);
+        const lines = logOf(raw);
+        lines.splice(cut, lines.length, 'Log truncated', ...after);
+        const takenCount = expectSame(toBytes(raw));
+        if (heights === 'all') expect(takenCount, `cut at ${cut}`).toBe(2);
+      }
+    }
+  }
+});
+
+type RawMeta = {
+  logMessages: string[];
+  innerInstructions: { instructions: { stackHeight?: number }[] }[];
+};
+
+const metaOf = (raw: RawObject) => (raw['transactions'] as { meta: RawMeta }[])[0]?.meta as RawMeta;
+const logOf = (raw: RawObject) => metaOf(raw).logMessages;
+
+/** Leaves the heights of inner calls, removes them, or makes one that no call can have there. */
+function setHeights(raw: RawObject, heights: 'all' | 'none' | 'odd'): void {
+  const calls = metaOf(raw).innerInstructions.flatMap(({ instructions }) => instructions);
+  for (const [i, call] of calls.entries()) {
+    if (heights === 'none') delete call.stackHeight;
+    if (heights === 'odd' && i === 1) call.stackHeight = 5;
+  }
+}
+
+test('property: flipped bytes come out as without the kernel', () => {
+  const bytes = toBytes(wholeBlock());
+  fc.assert(
+    fc.property(byteEdits, (edits) => {
+      expectSame(damageBytes(bytes, edits));
+    }),
+    { numRuns: 80 },
+  );
+});
+
+test('property: lines of any text come out as without the kernel, however they are escaped', () => {
+  const line = fc.string({ unit: 'binary', maxLength: 40 });
+  const prefix = fc.constantFrom(
+    '',
+    'Program ',
+    'Program log: ',
+    'Program data: ',
+    'Program return: ',
+  );
+  const isEscaped = fc.boolean();
+  fc.assert(
+    fc.property(fc.array(fc.tuple(prefix, line), { maxLength: 8 }), isEscaped, (lines, escaped) => {
+      const [raw, inside] = [wholeBlock(), lines.map(([head, rest]) => head + rest)];
+      const [first] = raw['transactions'] as { meta: { logMessages: string[] } }[];
+      first?.meta.logMessages.splice(1, 0, ...inside);
+      const json = toJson(raw);
+      expectSame(text(escaped ? escapeWide(json) : json));
+    }),
+    { numRuns: 80 },
+  );
+});
+
+/** Characters beyond ASCII, and slashes, as escapes. */
+function escapeWide(json: string): string {
+  const hex = (code: number) => `\\u${code.toString(16).padStart(4, '0')}`;
+  return json
+    .replaceAll('/', '\\/')
+    .replace(/[\u0080-\uffff]/g, (character) => hex(character.charCodeAt(0)));
+}
+
+test('behavior: a key that comes twice, anywhere, comes out as without the kernel', () => {
+  const json = toJson(wholeBlock());
+  const keys = [...json.matchAll(/"(\w+)":/g)];
+  expect(keys.length).toBeGreaterThan(100);
+  for (const { 0: key, index } of keys) {
+    for (const value of ['null', '7']) {
+      expectSame(text(`${json.slice(0, index)}${key}${value},${json.slice(index)}`));
+    }
+  }
+});
+
+test('behavior: white space makes no difference', () => {
+  const raw = JSON.parse(toJson(wholeBlock()).replaceAll(/(?<=[:,[])\d{16,}/g, '5')) as RawObject;
+  const bytes = text(JSON.stringify(raw, null, '\t'));
+  expect(expectSame(bytes)).toBeGreaterThan(0);
+});
+
+test('limit: more addresses than the kernel keeps, block after block', () => {
+  const transactionsOf = (block: number) =>
+    Array.from({ length: 80 }, (_, i) => {
+      const mine = Array.from({ length: 240 }, (_, k) =>
+        address(1_000_000 * (block + 1) + i * 240 + k),
+      );
+      return rawTransaction({
+        instructions: [call(program.a)],
+        message: {
+          accountKeys: [address(1), program.a, ...mine],
+          instructions: [{ programIdIndex: 1, accounts: [0], data: '' }],
+        },
+        meta: { logMessages: frame(program.a, 1) },
+      });
+    });
+  for (let block = 0; block < 4; block++) {
+    expect(expectSame(toBytes(rawBlock(transactionsOf(block))))).toBe(80);
+  }
+});
+
+test('limit: more text than the kernel has room for', () => {
+  const line = `Program log: ${'x'.repeat(200_000)}`;
+  const transactions = Array.from({ length: 50 }, () =>
+    rawTransaction({
+      instructions: [call(program.a)],
+      meta: { logMessages: [invoke(program.a, 1), line, success(program.a)] },
+    }),
+  );
+  const takenCount = expectSame(toBytes(rawBlock(transactions)));
+  expect(takenCount).toBeGreaterThan(30);
+  expect(takenCount).toBeLessThan(50);
+});
+
+const files = ['blocks-various.jsonl.gz', 'chain-devnet-333688600.jsonl.gz'];
+
+describe.skipIf(!files.every(hasRealData))('real data, skipped where absent', () => {
+  test.each(files)(
+    'behavior: blocks of %s: nearly everything is taken, with the same bytes',
+    (file) => {
+      const options = { ...lenient, votes: 'keep' } as const;
+      let takenCount = 0;
+      let leftCount = 0;
+      for (const block of readRealBlocks(file)) {
+        takenCount += expectSameBlock(block, options);
+        leftCount += normalizeBlock(block.slot, block.bytes, options, kernel).block.transactions
+          .length;
+      }
+      expect(takenCount).toBeGreaterThan(leftCount * 20);
+    },
+  );
+});

@@ -1,0 +1,39 @@
+import type { BlockHeader } from '../../ledger/block.ts';
+import { buildBlock, collect } from '../../segment/build-segment.ts';
+import { type AllocateDraft, appendDraft, encodeDraft } from '../../segment/draft.ts';
+import { mergeUnderHeader } from '../../segment/merge-segments.ts';
+import { openSegment } from '../../segment/open-segment.ts';
+import type { NormalizedBlock } from '../../source/normalize/normalize-block.ts';
+import type { NormalizeCounts } from '../../source/normalize/normalize-counts.ts';
+
+/** A block before it is linked, with its records as rows. */
+export interface PreparedBlock {
+  readonly header: BlockHeader;
+  /** A segment of this block alone, or a draft of it. */
+  readonly bytes: Uint8Array;
+  readonly counts: NormalizeCounts;
+}
+
+/** `whole` is a segment of one block, the form of hot blocks. `draft` is an intermediate form that is merged at once. */
+export type PreparedForm = 'whole' | 'draft';
+
+export function prepareBlock({ block, counts, taken }: NormalizedBlock): PreparedBlock {
+  return { header: block.header, bytes: buildBlock(block, taken), counts };
+}
+
+export function prepareDraft(
+  { block, counts, taken }: NormalizedBlock,
+  allocate: AllocateDraft = (byteLength) => new Uint8Array(byteLength),
+): PreparedBlock {
+  return { header: block.header, bytes: encodeDraft(block, taken, allocate), counts };
+}
+
+/** Builds a segment of one block from a draft, with this header. */
+export function buildDraft(draft: Uint8Array, header: BlockHeader): Uint8Array {
+  return collect((writer) => appendDraft(writer, draft, header));
+}
+
+/** Returns a whole block with the header that linking has completed. */
+export function withHeader(prepared: PreparedBlock, header: BlockHeader): PreparedBlock {
+  return { ...prepared, header, bytes: mergeUnderHeader(openSegment(prepared.bytes), header) };
+}

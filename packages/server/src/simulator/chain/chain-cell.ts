@@ -1,0 +1,197 @@
+import { assert } from '../../base/assert.ts';
+import type { Random } from '../../base/random.ts';
+import type { Slot } from '../../ledger/primitives.ts';
+import type { ChainOptions } from './chain-options.ts';
+
+/**
+ * The chain's shape, derived cell by cell of 16,384 slots, in any order:
+ *
+ *   slot   first                                                        last
+ *          B B B . . B B B B B B B . B B B B B B B B B B B . . . . B B B B
+ *                ^run                ^ancestor       ^last             ^ no run or fork crosses a cell
+ *                                      f f   f f       fork: blocks that are confirmed first and replaced later
+ *
+ * How many slots the cells before were skipped has a closed form, so a height needs no walk from slot 0.
+ */
+export const cellSlots = 16_384;
+
+const skipRunMax = 4;
+const forkStopProbability = 0.6;
+const sameSlotsProbability = 0.6;
+const lowersHeadProbability = 0.25;
+
+/** Blocks that were confirmed for a while and then lost against the chain that becomes final. */
+export interface Fork {
+  /** The last block both sides share. */
+  readonly ancestor: Slot;
+  readonly branch: number;
+  /** Where the losing blocks are, ascending. */
+  readonly slots: readonly Slot[];
+  /** The first block of the winning side above the losing ones; with it the contest is over. */
+  readonly decidedBy: Slot;
+  /** The winner takes over while it is still shorter in slots than the loser. */
+  readonly lowersHead: boolean;
+}
+
+export class ChainCell {
+  readonly first: number;
+  readonly #options: ChainOptions;
+  readonly #skippedBefore: number;
+  readonly #runStarts: readonly number[];
+  /** Skipped slots of this cell up to and including run i. */
+  readonly #skippedThrough: readonly number[];
+  readonly forks: readonly Fork[];
+
+  constructor(options: ChainOptions, random: Random, index: number) {
+    this.#options = options;
+    this.first = index * cellSlots;
+    this.#skippedBefore = skippedBeforeCell(options.skipRate, random, index);
+    const skipped = skippedBeforeCell(options.skipRate, random, index + 1) - this.#skippedBefore;
+    [this.#runStarts, this.#skippedThrough] = placeRuns(random.fork('runs', index), skipped);
+    this.forks = this.#deriveForks(random.fork('forks', index));
+  }
+
+  get last(): number {
+    return this.first + cellSlots - 1;
+  }
+
+  hasBlock(slot: number): boolean {
+    return this.previousBlock(slot) === slot;
+  }
+
+  /** The highest block at or below the slot. A cell begins with a block, so there is one. */
+  previousBlock(slot: number): number {
+    const offset = slot - this.first;
+    const run = this.#runAtOrBefore(offset);
+    if (run < 0) return slot;
+    const start = this.#runStarts[run] as number;
+    return offset < start + this.#runLength(run) ? this.first + start - 1 : slot;
+  }
+
+  /** The lowest block at or above the slot. A cell ends with a block, so there is one. */
+  nextBlock(slot: number): number {
+    const offset = slot - this.first;
+    const run = this.#runAtOrBefore(offset);
+    if (run < 0) return slot;
+    const end = (this.#runStarts[run] as number) + this.#runLength(run);
+    return offset < end ? this.first + end : slot;
+  }
+
+  height(slot: number): number {
+    const run = this.#runAtOrBefore(slot - this.first);
+    const skippedHere = run < 0 ? 0 : (this.#skippedThrough[run] as number);
+    return slot - this.#skippedBefore - skippedHere;
+  }
+
+  /** The fork with the highest ancestor below the slot, over or not. */
+  lastForkBelow(slot: number): Fork | undefined {
+    const index = countBelow(this.forks.length, (at) => (this.forks[at] as Fork).ancestor < slot);
+    return this.forks[index - 1];
+  }
+
+  #runAtOrBefore(offset: number): number {
+    return (
+      countBelow(this.#runStarts.length, (at) => (this.#runStarts[at] as number) <= offset) - 1
+    );
+  }
+
+  #runLength(run: number): number {
+    const through = this.#skippedThrough[run] as number;
+    return run === 0 ? through : through - (this.#skippedThrough[run - 1] as number);
+  }
+
+  #deriveForks(random: Random): Fork[] {
+    const { forkRate } = this.#options;
+    const forks: Fork[] = [];
+    if (forkRate === 0) return forks;
+    let start = this.first - 1;
+    let free = this.first;
+    for (;;) {
+      start = Math.max(start + firstSuccess(random, forkRate, cellSlots), free);
+      if (start >= this.last) return forks;
+      const fork = this.#deriveFork(this.nextBlock(start), random);
+      if (fork === undefined) return forks;
+      forks.push(fork);
+      free = fork.decidedBy;
+    }
+  }
+
+  #deriveFork(ancestor: number, random: Random): Fork | undefined {
+    const depth = firstSuccess(random, forkStopProbability, this.#options.forkDepthMax);
+    const sameSlots = random.chance(sameSlotsProbability);
+    const lowersHead = random.chance(lowersHeadProbability);
+    const slots: number[] = [];
+    let slot = ancestor;
+    for (let count = 0; count < depth; count++) {
+      slot += 1;
+      if (!sameSlots && random.chance(0.3)) slot += 1 + random.below(3);
+      if (slot >= this.last) return undefined;
+      if (sameSlots) slot = this.nextBlock(slot);
+      if (slot >= this.last) return undefined;
+      slots.push(slot);
+    }
+    return {
+      ancestor: ancestor as Slot,
+      branch: ancestor + 1,
+      slots: slots as Slot[],
+      decidedBy: this.nextBlock(slot + 1) as Slot,
+      lowersHead,
+    };
+  }
+}
+
+/** Rises with the cells by their share of skips, give or take what chance would. */
+function skippedBeforeCell(skipRate: number, random: Random, index: number): number {
+  if (index === 0) return 0;
+  const perCell = cellSlots * skipRate;
+  const jitter = Math.min(perCell, Math.sqrt(perCell)) * random.fork('skips', index).unit();
+  return Math.floor(index * perCell + jitter);
+}
+
+function placeRuns(random: Random, skipped: number): [number[], number[]] {
+  const lengths: number[] = [];
+  for (let left = skipped; left > 0; left -= lengths.at(-1) as number) {
+    lengths.push(Math.min(left, 1 + random.below(skipRunMax)));
+  }
+  const blocks = cellSlots - skipped;
+  assert(lengths.length < blocks, 'every run of skips has a block before and after it');
+  const afterBlocks = drawDistinct(random, lengths.length, blocks - 1);
+  const starts: number[] = [];
+  const through: number[] = [];
+  let sum = 0;
+  for (const [at, length] of lengths.entries()) {
+    starts.push((afterBlocks[at] as number) + 1 + sum);
+    sum += length;
+    through.push(sum);
+  }
+  return [starts, through];
+}
+
+/** `count` different integers of [0, end), ascending. */
+function drawDistinct(random: Random, count: number, end: number): number[] {
+  const drawn = new Set<number>();
+  for (let top = end - count; top < end; top++) {
+    const value = random.below(top + 1);
+    drawn.add(drawn.has(value) ? top : value);
+  }
+  return [...drawn].sort((a, b) => a - b);
+}
+
+/** 1, 2, 3 … : the try that succeeds first, or the last one allowed. By trials, since logarithms differ by engine. */
+function firstSuccess(random: Random, probability: number, max: number): number {
+  let tries = 1;
+  while (tries < max && !random.chance(probability)) tries += 1;
+  return tries;
+}
+
+/** How many of the first `length` indexes satisfy a condition that holds for a prefix only. */
+function countBelow(length: number, holds: (index: number) => boolean): number {
+  let first = 0;
+  let end = length;
+  while (first < end) {
+    const middle = (first + end) >>> 1;
+    if (holds(middle)) first = middle + 1;
+    else end = middle;
+  }
+  return first;
+}

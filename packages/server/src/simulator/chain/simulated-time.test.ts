@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import type { Clock } from '../../base/clock.ts';
+import { SimulatedTime } from './simulated-time.ts';
+
+/** A clock that stands still; sleepers are listed and end by their signal alone. */
+function createClock() {
+  const sleeps: number[] = [];
+  const clock: Clock & { atMs: number } = {
+    atMs: 1_000,
+    nowMs: () => clock.atMs,
+    unixMs: () => clock.atMs,
+    sleep: (ms: number, signal?: AbortSignal) => {
+      sleeps.push(ms);
+      return new Promise<void>((resolve) => {
+        if (signal?.aborted) resolve();
+        signal?.addEventListener('abort', () => resolve());
+      });
+    },
+  };
+  return { clock, sleeps };
+}
+
+test('default: time runs at its speed from where it starts', () => {
+  const { clock } = createClock();
+  const time = new SimulatedTime({ startMs: 50, speed: 3, paused: false }, { clock });
+  expect(time.nowMs()).toBe(50);
+  clock.atMs += 10;
+  expect(time.nowMs()).toBe(80);
+});
+
+test('behavior: it stops, jumps, and goes on without what passed meanwhile', () => {
+  const { clock } = createClock();
+  const time = new SimulatedTime({ startMs: 0, speed: 1, paused: false }, { clock });
+  clock.atMs += 5;
+  time.pause();
+  clock.atMs += 100;
+  expect([time.nowMs(), time.paused]).toEqual([5, true]);
+  time.advance(40);
+  expect(time.nowMs()).toBe(45);
+  time.resume();
+  clock.atMs += 1;
+  expect([time.nowMs(), time.paused]).toEqual([46, false]);
+});
+
+test('behavior: a wait is as long as the speed makes it, and ends when time is moved by hand', async () => {
+  const { clock, sleeps } = createClock();
+  const time = new SimulatedTime({ startMs: 0, speed: 4, paused: false }, { clock });
+  const never = new AbortController().signal;
+  const waiting = time.waitUntil(1_000, never);
+  expect(sleeps).toEqual([250]);
+  time.advance(1);
+  await waiting;
+  const paused = time.waitUntil(2_000, never);
+  time.pause();
+  await paused;
+});
+
+test('behavior: an abort ends a wait, also one that has not begun', async () => {
+  const { clock } = createClock();
+  const time = new SimulatedTime({ startMs: 0, speed: 1, paused: true }, { clock });
+  const stop = new AbortController();
+  const waiting = time.waitUntil(10, stop.signal);
+  stop.abort();
+  await waiting;
+  await time.waitUntil(10, stop.signal);
+});

@@ -1,0 +1,85 @@
+import type { Clock } from '../../base/clock.ts';
+
+// A timer of the platform overflows beyond 2^31 ms; a longer wait is made of several.
+const sleepMsMax = 60_000;
+
+export interface SimulatedTimeOptions {
+  /** Ledger milliseconds at the start. */
+  readonly startMs: number;
+  /** Ledger milliseconds per millisecond of the clock. */
+  readonly speed: number;
+  /** Time then moves by `advance` alone. */
+  readonly paused: boolean;
+}
+
+/** The ledger's time: it runs at a speed of its own, stops, and jumps ahead when told to. */
+export class SimulatedTime {
+  readonly #clock: Clock;
+  readonly #speed: number;
+  #baseMs: number;
+  /** The clock's time at which the ledger's was `#baseMs`; none while paused. */
+  #since: number | undefined;
+  readonly #wakers = new Set<() => void>();
+
+  constructor(options: SimulatedTimeOptions, modules: { clock: Clock }) {
+    this.#clock = modules.clock;
+    this.#speed = options.speed;
+    this.#baseMs = options.startMs;
+    this.#since = options.paused ? undefined : this.#clock.nowMs();
+  }
+
+  get speed(): number {
+    return this.#speed;
+  }
+
+  get paused(): boolean {
+    return this.#since === undefined;
+  }
+
+  nowMs(): number {
+    if (this.#since === undefined) return this.#baseMs;
+    return this.#baseMs + (this.#clock.nowMs() - this.#since) * this.#speed;
+  }
+
+  pause(): void {
+    this.#baseMs = this.nowMs();
+    this.#since = undefined;
+    this.nudge();
+  }
+
+  resume(): void {
+    this.#baseMs = this.nowMs();
+    this.#since = this.#clock.nowMs();
+    this.nudge();
+  }
+
+  advance(ms: number): void {
+    this.#baseMs += ms;
+    this.nudge();
+  }
+
+  /** Resolves at the given ledger time, or earlier when time was changed by hand or the signal aborts. */
+  async waitUntil(ms: number, signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    const wake = () => woken.abort();
+    this.#wakers.add(wake);
+    signal.addEventListener('abort', wake, { once: true });
+    try {
+      if (signal.aborted) return;
+      await this.#clock.sleep(this.#sleepMs(ms), woken.signal);
+    } finally {
+      this.#wakers.delete(wake);
+      signal.removeEventListener('abort', wake);
+    }
+  }
+
+  #sleepMs(ms: number): number {
+    if (this.#since === undefined) return sleepMsMax;
+    return Math.min(sleepMsMax, Math.max(0, Math.ceil((ms - this.nowMs()) / this.#speed)));
+  }
+
+  /** Lets everyone who waits look again at what they wait for. */
+  nudge(): void {
+    for (const wake of [...this.#wakers]) wake();
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * The records of a simulated block, derived from what happened in it and never from its JSON: an independent answer to
+ * the question what a normalizer should make of that JSON. Where an era did not record something the records say what can
+ * still be known.
+ */
+import type {
+  Balance,
+  Block,
+  Instruction,
+  Log,
+  Reward,
+  TokenBalance,
+  Transaction,
+} from '../../../ledger/block.ts';
+import type { Address, Signature } from '../../../ledger/primitives.ts';
+import type { EraRules } from '../eras.ts';
+import type {
+  Holding,
+  SimulatedBlock,
+  SimulatedReward,
+  SimulatedTransaction,
+} from '../simulated-block.ts';
+import type { AmountList, TextPool } from '../text-pool.ts';
+import { buildInstructionAddresses } from './instruction-addresses.ts';
+import { type Observed, observeLog } from './observe-log.ts';
+import { readAmounts, readBase58, readList, readNumbers } from './read-pool.ts';
+
+const VOTE_ID = 'Vote111111111111111111111111111111111111111';
+
+interface Records {
+  readonly transactions: Transaction[];
+  readonly instructions: Instruction[];
+  readonly logs: Log[];
+  readonly balances: Balance[];
+  readonly tokenBalances: TokenBalance[];
+}
+
+export function expectedBlock(
+  block: SimulatedBlock,
+  options: { readonly votes: 'drop' | 'keep' },
+): Block {
+  const records: Records = {
+    transactions: [],
+    instructions: [],
+    logs: [],
+    balances: [],
+    tokenBalances: [],
+  };
+  block.forEachTransaction((transaction, index) => {
+    if (options.votes === 'drop' && isVote(transaction)) return;
+    addTransaction(transaction, index, block, records);
+  });
+  const rewards = block.rewards().map(expectReward);
+  rewards.sort(compareRewards);
+  return { header: expectHeader(block), ...records, rewards };
+}
+
+function expectHeader({ chainBlock, era }: SimulatedBlock): Block['header'] {
+  const { slot } = chainBlock;
+  const unknownHeight = slot === 0 ? 0 : null;
+  return {
+    number: slot,
+    hash: chainBlock.blockhash,
+    parentSlot: chainBlock.parentSlot,
+    parentHash: slot === 0 ? null : chainBlock.previousBlockhash,
+    height: era.hasHeight ? chainBlock.height : unknownHeight,
+    timestamp: era.hasTime ? BigInt(chainBlock.blockTime) : null,
+  };
+}
+
+function isVote({ calls }: SimulatedTransaction): boolean {
+  return calls.length === 1 && calls[0]?.programId === VOTE_ID;
+}
+
+function addTransaction(
+  transaction: SimulatedTransaction,
+  transactionIndex: number,
+  { era, texts }: SimulatedBlock,
+  records: Records,
+): void {
+  const observed = observeLog(transaction, era, texts);
+  const keys = readList(texts, transaction.keys) as Address[];
+  records.transactions.push(
+    expectTransaction(transaction, { transactionIndex, keys, era, observed, texts }),
+  );
+  const addresses = buildInstructionAddresses(transaction.calls, era, observed);
+  for (const [call, instructionAddress] of addresses) {
+    records.instructions.push({
+      transactionIndex,
+      instructionAddress,
+      programId: call.programId,
+      accounts: readNumbers(texts, call.accounts).map((index) => keys[index] as Address),
+      data: readBase58(texts, call.data),
+      error: observed.errors.get(call) ?? null,
+      computeUnitsConsumed: observed.units.get(call) ?? null,
+      isCommitted: era.hasMeta ? transaction.error === null : null,
+      hasDroppedLogMessages: observed.dropped.has(call),
+    });
+  }
+  for (const log of observed.logs) {
+    records.logs.push({
+      transactionIndex,
+      logIndex: log.logIndex,
+      instructionAddress: addresses.get(log.call) as readonly number[],
+      programId: log.call.programId,
+      kind: log.kind,
+      message: log.message,
+    });
+  }
+  if (!era.hasMeta) return;
+  const context = { transactionIndex, keys, era, texts };
+  records.balances.push(...expectBalances(transaction, context));
+  if (era.hasInner) records.tokenBalances.push(...expectHoldings(transaction, context));
+}
+
+interface Context {
+  readonly transactionIndex: number;
+  /** The transaction's keys, as texts. */
+  readonly keys: readonly Address[];
+  readonly era: EraRules;
+  readonly texts: TextPool;
+}
+
+function expectTransaction(
+  transaction: SimulatedTransaction,
+  context: Context & { readonly observed: Observed },
+): Transaction {
+  const { transactionIndex, keys, era, observed, texts } = context;
+  const { staticCount, loadedWritableCount, version, error } = transaction;
+  const writableEnd = staticCount + loadedWritableCount;
+  const err = error === null ? null : `{"${error.variant}":${error.detail}}`;
+  return {
+    transactionIndex,
+    version: version === 'legacy' ? -1 : version,
+    accountKeys: keys.slice(0, staticCount),
+    addressTableLookups: transaction.lookups.map((lookup) => ({
+      accountKey: texts.read(lookup.accountKey) as Address,
+      writableIndexes: readNumbers(texts, lookup.writableIndexes),
+      readonlyIndexes: readNumbers(texts, lookup.readonlyIndexes),
+    })),
+    numReadonlySignedAccounts: transaction.readonlySignedCount,
+    numReadonlyUnsignedAccounts: transaction.readonlyUnsignedCount,
+    numRequiredSignatures: transaction.requiredSignatureCount,
+    recentBlockhash: transaction.recentBlockhash,
+    signatures: readList(texts, transaction.signatures) as Signature[],
+    err: era.hasMeta ? err : null,
+    fee: era.hasMeta ? BigInt(transaction.fee) : null,
+    computeUnitsConsumed: era.hasMeta && era.isModern ? BigInt(transaction.computeUnits) : null,
+    loadedAddresses: {
+      writable: keys.slice(staticCount, writableEnd),
+      readonly: keys.slice(writableEnd),
+    },
+    hasDroppedLogMessages: observed.isIncomplete,
+  };
+}
+
+function expectBalances(
+  transaction: SimulatedTransaction,
+  { transactionIndex, keys, texts }: Context,
+): Balance[] {
+  const balances: Balance[] = [];
+  const pres = readAmounts(texts, transaction.preBalances);
+  const posts = readAmounts(texts, transaction.postBalances);
+  keys.forEach((account, index) => {
+    const pre = pres[index] as bigint;
+    const post = posts[index] as bigint;
+    if (pre !== post) balances.push({ transactionIndex, account, pre, post });
+  });
+  return balances.sort((a, b) => compareTexts(a.account, b.account));
+}
+
+function expectHoldings(transaction: SimulatedTransaction, context: Context): TokenBalance[] {
+  const { transactionIndex, keys } = context;
+  const balances = transaction.holdings.map((holding) => {
+    const account = keys[holding.accountIndex] as Address;
+    const pre = expectSide(holding, holding.pre, context);
+    const post = expectSide(holding, holding.post, context);
+    return {
+      transactionIndex,
+      account,
+      preMint: pre.mint,
+      postMint: post.mint,
+      preDecimals: pre.decimals,
+      postDecimals: post.decimals,
+      preProgramId: pre.programId,
+      postProgramId: post.programId,
+      preOwner: pre.owner,
+      postOwner: post.owner,
+      preAmount: pre.amount,
+      postAmount: post.amount,
+    };
+  });
+  return balances.sort((a, b) => compareTexts(a.account, b.account));
+}
+
+function expectSide(held: Holding, amount: AmountList | null, { era, texts }: Context) {
+  if (amount === null) {
+    return { mint: null, decimals: null, programId: null, owner: null, amount: null };
+  }
+  return {
+    mint: texts.read(held.mint) as Address,
+    decimals: held.decimals,
+    programId: era.isModern ? (texts.read(held.programId) as Address) : null,
+    owner: era.isModern ? (texts.read(held.owner) as Address) : null,
+    amount: readAmounts(texts, amount)[0] as bigint,
+  };
+}
+
+function expectReward(reward: SimulatedReward): Reward {
+  return {
+    pubKey: reward.pubkey as Address,
+    lamports: BigInt(reward.lamports),
+    postBalance: BigInt(reward.postBalance),
+    rewardType: reward.rewardType,
+    commission: reward.commission,
+  };
+}
+
+function compareRewards(a: Reward, b: Reward): number {
+  return (
+    compareTexts(a.pubKey, b.pubKey) ||
+    compareTexts(a.rewardType ?? '', b.rewardType ?? '') ||
+    compareBigints(a.lamports, b.lamports) ||
+    compareBigints(a.postBalance, b.postBalance)
+  );
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function compareBigints(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,47 @@
+import type { LogRole, SimulatedLog } from '../simulated-block.ts';
+import { type AmountList, HEADER_BYTES, type PooledText, type TextPool } from '../text-pool.ts';
+import { readAmounts } from './read-pool.ts';
+
+const CODE_MASK = 7;
+const NUMBER_CODE = 1;
+const BASE64_CODE = 6;
+const AMOUNT_CODE = 7;
+
+export interface LogLine {
+  readonly role: LogRole;
+  readonly text: string;
+  /** Which of the transaction's calls printed it, counted in the order they run; -1 for the mark. */
+  readonly caller: number;
+}
+
+/** The lines of a log as texts. */
+export function readLog(pool: TextPool, log: SimulatedLog): LogLine[] {
+  return Array.from({ length: log.lineCount }, (_, i) => ({
+    role: log.roles[i] as LogRole,
+    text: log.raw.get(i) ?? readLine(pool, log, i),
+    caller: log.callers[i] as number,
+  }));
+}
+
+function readLine(pool: TextPool, log: SimulatedLog, line: number): string {
+  const isLast = line + 1 === log.lineCount;
+  const end = isLast ? log.orderCount - 1 : (log.starts[line + 1] as number);
+  let text = '';
+  for (let i = (log.starts[line] as number) + 1; i < end; i++) {
+    const order = log.orders[i] as number;
+    const code = order & CODE_MASK;
+    const place = order - code;
+    if (code === NUMBER_CODE) text += order >>> 3;
+    else if (code === BASE64_CODE) text += readBytes(pool, place).toString('base64');
+    else if (code === AMOUNT_CODE) {
+      text += readAmounts(pool, place as AmountList)[0];
+      i++;
+    } else text += pool.read(order as PooledText);
+  }
+  return text;
+}
+
+function readBytes(pool: TextPool, place: number): Buffer {
+  const start = place + HEADER_BYTES;
+  return pool.bytes.subarray(start, start + (pool.words[place >> 2] as number));
+}

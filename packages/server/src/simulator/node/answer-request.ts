@@ -1,0 +1,81 @@
+import { type Faults, numberOf, textOf } from '../faults/faults.ts';
+import { failure, RpcFailure } from './rpc-failure.ts';
+import { type RpcModules, RpcNode, type RpcResult } from './rpc-methods.ts';
+import {
+  type RpcCall,
+  type RpcId,
+  type RpcItem,
+  type RpcRequest,
+  slotOfCall,
+} from './rpc-request.ts';
+
+/** Pieces of a body, made one after the other so that a batch of large blocks is never whole in memory. */
+export function* answerRequest(
+  request: RpcRequest,
+  modules: RpcModules,
+): Generator<Uint8Array | string> {
+  if (request.kind === 'single') {
+    yield* answerItem(request.item, modules);
+    yield lineEnd;
+    return;
+  }
+  const items = orderBatch(request.items.filter(isAnswered), modules.faults);
+  yield '[';
+  for (const [index, item] of items.entries()) {
+    if (index > 0) yield ',';
+    yield* answerItem(item, modules);
+  }
+  yield `]${lineEnd}`;
+}
+
+/** Nodes end the body of an answer like a line. */
+const lineEnd = '\n';
+
+/** A call without an id is a notification: it is obeyed, not answered. */
+function isAnswered(item: RpcItem): boolean {
+  return 'failure' in item || item.id !== undefined;
+}
+
+function orderBatch(items: readonly RpcItem[], faults: Faults): RpcItem[] {
+  const ordered = [...items];
+  if (faults.take('batch-missing')) ordered.pop();
+  if (faults.take('batch-shuffle')) ordered.reverse();
+  return ordered;
+}
+
+function* answerItem(item: RpcItem, modules: RpcModules): Generator<Uint8Array | string> {
+  if (!isAnswered(item)) return;
+  if ('failure' in item) {
+    yield renderFailure(item.failure, item.id);
+    return;
+  }
+  const id = item.id ?? null;
+  let result: RpcResult;
+  try {
+    result = answerCall(item, modules);
+  } catch (error) {
+    if (!(error instanceof RpcFailure)) throw error;
+    yield renderFailure(error, id);
+    return;
+  }
+  yield '{"jsonrpc":"2.0","result":';
+  yield result;
+  yield `,"id":${JSON.stringify(id)}}`;
+}
+
+function answerCall(call: RpcCall, modules: RpcModules): RpcResult {
+  const { faults } = modules;
+  const subject = { method: call.method, slot: slotOfCall(call) };
+  const refused = faults.take('rpc-error', subject);
+  if (refused !== undefined) {
+    const standard = failure(numberOf(refused, 'code'), subject);
+    throw new RpcFailure(standard.code, textOf(refused, 'message') ?? standard.message);
+  }
+  if (faults.take('null-result', subject)) return 'null';
+  return new RpcNode(modules).call(call.method, call.params);
+}
+
+export function renderFailure({ code, message, data }: RpcFailure, id: RpcId): string {
+  const error = data === undefined ? { code, message } : { code, message, data };
+  return JSON.stringify({ jsonrpc: '2.0', error, id });
+}

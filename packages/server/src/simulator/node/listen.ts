@@ -1,0 +1,37 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CodedError } from '../../base/errors.ts';
+
+export interface Address {
+  readonly host: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+}
+
+/** Binds a server and answers with the port it got. */
+export function listen(server: Server, { host, port }: Address): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException) =>
+      reject(
+        new CodedError(
+          'listen-failed',
+          { host, port, reason: error.code ?? error.message },
+          { cause: error },
+        ),
+      );
+    server.once('error', onError);
+    server.listen(port, host, () => {
+      server.off('error', onError);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+/** Stops a server together with the connections it has. */
+export function stopServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    if (!server.listening) return resolve();
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

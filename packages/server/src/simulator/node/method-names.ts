@@ -1,0 +1,17 @@
+/** The methods of a node over HTTP. */
+export const RPC_METHODS = [
+  'getBlock',
+  'getBlocks',
+  'getBlockTime',
+  'getSlot',
+  'getBlockHeight',
+  'getFirstAvailableBlock',
+  'getGenesisHash',
+  'getHealth',
+  'getVersion',
+] as const;
+
+export type RpcMethod = (typeof RPC_METHODS)[number];
+
+/** The only subscription of a WebSocket. */
+export const SUBSCRIBE_METHOD = 'slotSubscribe';

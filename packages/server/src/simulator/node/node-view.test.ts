@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ChainBlock } from '../chain/chain-block.ts';
+import { type FaultRequest, Faults } from '../faults/faults.ts';
+import { createTestLedger } from '../testing/start-test-node.ts';
+import { type NodeState, NodeView } from './node-view.ts';
+
+function createView(options: Parameters<typeof createTestLedger>[0] = {}) {
+  const { chain, time } = createTestLedger(options);
+  const faults = new Faults({ random: chain.random, nowMs: () => time.nowMs() });
+  const view = new NodeView({ lagSlots: 0 }, { chain, time, faults });
+  return { chain, time, faults, view, slotMs: chain.options.slotMs };
+}
+
+function expectLinked({ branch, confirmedSlot }: NodeState, count: number): void {
+  let block = branch.blockAt(confirmedSlot) as ChainBlock;
+  for (let left = count; left > 0 && block.slot > 0; left--) {
+    const parent = branch.blockAt(block.parentSlot) as ChainBlock;
+    expect(block.previousBlockhash).toBe(parent.blockhash);
+    expect(block.height).toBe(parent.height + 1);
+    block = parent;
+  }
+}
+
+const anyFork = fc.oneof(
+  fc.record({
+    kind: fc.constant('fork' as const),
+    depth: fc.integer({ min: 1, max: 60 }),
+    forSlots: fc.integer({ min: 1, max: 30 }),
+  }),
+  fc.record({
+    kind: fc.constant('fork-lower' as const),
+    depth: fc.integer({ min: 1, max: 40 }),
+    lowerBy: fc.integer({ min: 1, max: 50 }),
+    forSlots: fc.integer({ min: 1, max: 30 }),
+  }),
+  fc.record({ kind: fc.constant('fork-storm' as const), depth: fc.integer({ min: 1, max: 40 }) }),
+);
+
+interface Step {
+  readonly fault?: FaultRequest;
+  readonly slots: number;
+}
+
+/** Plays a script slot by slot; finality must only rise, and what was final once must stay. */
+function play(steps: readonly Step[], chain: { skipRate: number; forkRate: number }): void {
+  const { faults, time, view, slotMs } = createView({ chain });
+  const final = new Map<number, string>();
+  const check = (state: NodeState) => {
+    const { branch, finalizedSlot, confirmedSlot } = state;
+    expectLinked(state, 6);
+    expect(finalizedSlot).toBeGreaterThanOrEqual([...final.keys()].at(-1) ?? 0);
+    expect(finalizedSlot).toBeLessThanOrEqual(confirmedSlot);
+    final.set(finalizedSlot, (branch.blockAt(finalizedSlot) as ChainBlock).blockhash);
+    for (const [slot, hash] of final) expect(branch.blockAt(slot)?.blockhash).toBe(hash);
+  };
+  for (const { fault, slots } of steps) {
+    if (fault) faults.set(fault);
+    else faults.clear({ kind: 'fork-storm' });
+    for (let count = 0; count < slots; count++) {
+      time.advance(slotMs);
+      check(view.stateAt());
+    }
+  }
+}
+
+describe('forks by fault', () => {
+  test('property: whatever forks are set, the chain is linked and nothing final changes', () => {
+    const anyStep = fc.record(
+      { fault: anyFork, slots: fc.integer({ min: 1, max: 12 }) },
+      { requiredKeys: ['slots'] },
+    );
+    const script = fc.array(anyStep, { minLength: 1, maxLength: 6 });
+    const anyRate = fc.constantFrom(0, 0.2);
+    fc.assert(
+      fc.property(script, anyRate, anyRate, (steps, skipRate, forkRate) =>
+        play([...steps, { slots: 20 }], { skipRate, forkRate }),
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  test('behavior: a fork after an earlier one that is over is a fork again', () => {
+    const { faults, time, view, slotMs } = createView();
+    const tip = () => {
+      const { branch, confirmedSlot } = view.stateAt();
+      return branch.blockAt(confirmedSlot)?.branch;
+    };
+    const first = faults.set({ kind: 'fork', forSlots: 2 });
+    expect(tip()).not.toBe(0);
+    time.advance(2 * slotMs);
+    expect(tip()).toBe(0);
+    const second = faults.set({ kind: 'fork', forSlots: 2 });
+    expect(tip()).not.toBe(0);
+    expect(second.id).not.toBe(first.id);
+  });
+
+  test('behavior: the end of a fork is announced as the next change', () => {
+    const { faults, time, view, slotMs } = createView();
+    const fault = faults.set({ kind: 'fork', forSlots: 1 });
+    const endMs = fault.sinceMs + slotMs;
+    let ms = time.nowMs();
+    for (let count = 0; count < 10 && ms < endMs; count++) ms = view.nextChangeMs(ms);
+    expect(ms).toBe(endMs);
+  });
+
+  test('behavior: a lagging node sees a fork later, and ends it with the others', () => {
+    const { faults, view } = createView();
+    faults.set({ kind: 'lag', bySlots: 20 });
+    faults.set({ kind: 'fork', depth: 2 });
+    const state = view.stateAt();
+    expect(state.confirmedSlot).toBe(980);
+    expect(state.branch.blockAt(979)?.branch).not.toBe(0);
+    expect(state.branch.blockAt(978)?.branch).toBe(0);
+    expectLinked(state, 5);
+  });
+});

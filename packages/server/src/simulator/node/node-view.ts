@@ -1,0 +1,163 @@
+import type { Slot } from '../../ledger/primitives.ts';
+import type { Branch, ChainState, SimulatedChain } from '../chain/chain.ts';
+import { FaultBranch } from '../chain/fault-branch.ts';
+import type { SimulatedTime } from '../chain/simulated-time.ts';
+import { type Fault, type Faults, numberOf } from '../faults/faults.ts';
+
+/** What one node believes at one instant: the shared chain, later and bent by the node's faults. */
+export interface NodeState extends ChainState {
+  readonly firstAvailableSlot: Slot;
+}
+
+export interface NodeViewOptions {
+  /** How far this node is behind the others, in slots. */
+  readonly lagSlots: number;
+}
+
+// Branches of faults are numbered above those of the chain's own forks, which are slots.
+const faultBranchFirst = 2 ** 41;
+const stormBranchFirst = 2 ** 42;
+const stormBranchesMax = 1_000;
+
+export class NodeView {
+  readonly #options: NodeViewOptions;
+  readonly #chain: SimulatedChain;
+  readonly #time: SimulatedTime;
+  readonly #faults: Faults;
+
+  constructor(
+    options: NodeViewOptions,
+    modules: { chain: SimulatedChain; time: SimulatedTime; faults: Faults },
+  ) {
+    this.#options = options;
+    this.#chain = modules.chain;
+    this.#time = modules.time;
+    this.#faults = modules.faults;
+  }
+
+  get lagSlots(): number {
+    const fault = this.#faults.find('lag');
+    return this.#options.lagSlots + (fault === undefined ? 0 : numberOf(fault, 'bySlots'));
+  }
+
+  stateAt(ms = this.#time.nowMs()): NodeState {
+    const seenMs = Math.max(0, ms - this.#lagMs);
+    const state = this.#bendFinality(this.#bendBranch(this.#chain.stateAt(seenMs), seenMs));
+    return { ...state, firstAvailableSlot: this.#firstAvailable(state.confirmedSlot) };
+  }
+
+  /** The next instant at which `stateAt` may answer otherwise, as long as no fault is set or cleared. */
+  nextChangeMs(ms: number): number {
+    const seenMs = Math.max(0, ms - this.#lagMs);
+    let next = this.#chain.nextChangeMs(seenMs) + this.#lagMs;
+    for (const fork of this.#forksAt(ms)) next = Math.min(next, this.#forkEndMs(fork));
+    return next;
+  }
+
+  get #lagMs(): number {
+    return this.lagSlots * this.#chain.options.slotMs;
+  }
+
+  #bendBranch(state: ChainState, ms: number): ChainState {
+    const below = this.#faults.find('fork-below-finality');
+    if (below !== undefined) return this.#follow(state, ms, this.#branchBelowFinality(below));
+    const forks = this.#forksAt(ms + this.#lagMs).map((fork) => this.#forkBranch(fork));
+    // A fork that is hidden by a newer one or by a storm may be shown again, so finality waits below all of them.
+    const limit = Math.min(state.finalizedSlot, ...forks.map(({ ancestor }) => ancestor)) as Slot;
+    const waiting = { ...state, finalizedSlot: limit };
+    const storm = this.#faults.find('fork-storm');
+    const branch =
+      storm === undefined ? forks.at(-1)?.branch : this.#stormBranch(storm, waiting, ms);
+    return branch === undefined ? waiting : this.#follow(waiting, ms, branch);
+  }
+
+  /** The faults that replace the last blocks for some slots and are not over, oldest first. */
+  #forksAt(ms: number): Fault[] {
+    const isFork = ({ kind }: Fault) => kind === 'fork' || kind === 'fork-lower';
+    return this.#faults.list().filter((fault) => isFork(fault) && ms < this.#forkEndMs(fault));
+  }
+
+  #follow(state: ChainState, ms: number, branch: Branch): ChainState {
+    const processed = Math.floor(ms / this.#chain.options.slotMs);
+    return {
+      ...state,
+      branch,
+      processedBranch: branch,
+      processedSlot: branch.previousBlock(processed),
+      confirmedSlot: branch.previousBlock(this.#chain.confirmedIndex(ms)),
+    };
+  }
+
+  #branchBelowFinality(fault: Fault): Branch {
+    const { finalizedSlot } = this.#chain.stateAt(this.#seenSinceMs(fault));
+    const ancestor = this.#blocksBelow(finalizedSlot, numberOf(fault, 'depth'), 0);
+    return new FaultBranch(this.#chain, { ancestor, branch: faultBranchFirst + fault.id });
+  }
+
+  #stormBranch(fault: Fault, state: ChainState, ms: number): Branch {
+    const reached = this.#chain.confirmedIndex(ms);
+    const random = this.#chain.random.fork('storm', fault.id, reached);
+    const depth = 1 + random.below(numberOf(fault, 'depth'));
+    const head = this.#chain.previousBlock(reached);
+    const ancestor = this.#blocksBelow(head, depth, state.finalizedSlot);
+    const branch = stormBranchFirst * (1 + (fault.id % stormBranchesMax)) + reached;
+    return new FaultBranch(this.#chain, { ancestor, branch });
+  }
+
+  #forkBranch(fault: Fault): { branch: Branch; ancestor: Slot } {
+    const sinceMs = this.#seenSinceMs(fault);
+    const { finalizedSlot } = this.#chain.stateAt(sinceMs);
+    const reached = this.#chain.confirmedIndex(sinceMs);
+    const head = this.#chain.previousBlock(reached);
+    const ancestor = this.#blocksBelow(head, numberOf(fault, 'depth'), finalizedSlot);
+    const shape = { ancestor, branch: faultBranchFirst + fault.id };
+    if (fault.kind === 'fork') return { branch: new FaultBranch(this.#chain, shape), ancestor };
+    const lowerBy = numberOf(fault, 'lowerBy');
+    const first = Math.max(this.#blocksBelow(head, lowerBy, ancestor), ancestor) + 1;
+    // The head stays low for as many slots as it fell by blocks, so that a poll can see it.
+    const gap = { first, last: reached + lowerBy };
+    return { branch: new FaultBranch(this.#chain, { ...shape, gap }), ancestor };
+  }
+
+  #forkEndMs(fault: Fault): number {
+    return fault.sinceMs + numberOf(fault, 'forSlots') * this.#chain.options.slotMs;
+  }
+
+  #seenSinceMs(fault: Fault): number {
+    return Math.max(0, fault.sinceMs - this.#lagMs);
+  }
+
+  /** The block so many blocks below, but none below the floor. */
+  #blocksBelow(slot: Slot, count: number, floor: number): Slot {
+    let at = slot;
+    for (let left = count; left > 0 && at > floor && at > 0; left--) {
+      at = this.#chain.previousBlock(at - 1);
+    }
+    return at;
+  }
+
+  #bendFinality(state: ChainState): ChainState {
+    const stall = this.#faults.find('finality-stall');
+    const regress = this.#faults.find('finality-regress');
+    const ahead = this.#faults.find('finality-ahead');
+    let slot: number = state.finalizedSlot;
+    if (stall !== undefined) {
+      slot = Math.min(slot, this.#chain.stateAt(this.#seenSinceMs(stall)).finalizedSlot);
+    }
+    if (regress !== undefined) slot = Math.max(0, slot - numberOf(regress, 'bySlots'));
+    if (ahead !== undefined) {
+      return {
+        ...state,
+        finalizedSlot: (state.confirmedSlot + numberOf(ahead, 'bySlots')) as Slot,
+      };
+    }
+    return { ...state, finalizedSlot: state.branch.previousBlock(slot) };
+  }
+
+  #firstAvailable(head: Slot): Slot {
+    const kept = Math.max(0, head - this.#chain.options.historySlots);
+    const pruned = this.#faults.find('prune');
+    const floor = pruned === undefined ? kept : Math.max(kept, numberOf(pruned, 'belowSlot'));
+    return this.#chain.nextBlock(floor);
+  }
+}

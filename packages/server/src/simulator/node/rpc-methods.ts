@@ -1,0 +1,168 @@
+import type { SimulatedChain } from '../chain/chain.ts';
+import type { ChainBlock } from '../chain/chain-block.ts';
+import type { RenderedContent } from '../content/render-raw-block.ts';
+import { applyBlockFaults } from '../faults/block-faults.ts';
+import { type Faults, numberOf, textOf } from '../faults/faults.ts';
+import { RPC_METHODS, type RpcMethod } from './method-names.ts';
+import type { NodeState, NodeView } from './node-view.ts';
+import type { RenderedBlocks } from './rendered-blocks.ts';
+import { failure, RpcFailure } from './rpc-failure.ts';
+import {
+  type BlockConfig,
+  checkContextSlot,
+  parseBlockCommitment,
+  parseBlockConfig,
+  parseCommitment,
+  parseConfig,
+  parseSlotParam,
+  slotAt,
+} from './rpc-params.ts';
+
+/** The most slots one getBlocks covers, as in a real node. */
+const rangeSlotsMax = 500_000;
+/** Further behind than this a real node calls itself unhealthy. */
+const healthySlotsBehindMax = 128;
+const nodeVersion = '3.1.5';
+const featureSet = 4_140_108_451;
+
+export interface RpcModules {
+  readonly chain: SimulatedChain;
+  readonly view: NodeView;
+  readonly faults: Faults;
+  readonly blocks: RenderedBlocks;
+}
+
+/** A result as JSON text or its bytes. */
+export type RpcResult = string | Uint8Array;
+
+type Method = (node: RpcNode, params: readonly unknown[]) => RpcResult;
+
+/** One node's answers, computed at the instant of the call. */
+export class RpcNode {
+  readonly modules: RpcModules;
+  readonly state: NodeState;
+
+  constructor(modules: RpcModules) {
+    this.modules = modules;
+    this.state = modules.view.stateAt();
+  }
+
+  call(method: string, params: readonly unknown[]): RpcResult {
+    const run = METHODS.get(method);
+    if (run === undefined) throw failure(-32601);
+    return run(this, params);
+  }
+
+  /** The slot of the commitment named in a parameter, and its checks. */
+  contextSlot(param: unknown): number {
+    const config = parseConfig(param);
+    const slot = slotAt(this.state, parseCommitment(config, 'finalized'));
+    checkContextSlot(config, slot);
+    return slot;
+  }
+
+  block(slot: number): ChainBlock {
+    const block = this.state.branch.blockAt(slot) ?? this.state.processedBranch.blockAt(slot);
+    if (block === undefined) throw failure(-32004, { slot });
+    return block;
+  }
+
+  /** The block of a slot that is settled enough, or the refusal a node gives for the slot's state. */
+  committedBlock(slot: number, commitment: 'confirmed' | 'finalized'): ChainBlock {
+    const { firstAvailableSlot, finalizedSlot, confirmedSlot, branch } = this.state;
+    if (slot < firstAvailableSlot) throw failure(-32001, { slot, firstAvailableSlot });
+    const hidden = this.modules.faults.find('skip-block', { slot });
+    const as = hidden && textOf(hidden, 'as');
+    if (as === 'skipped') throw failure(-32007, { slot });
+    if (as === 'unavailable') throw failure(-32004, { slot });
+    const head = Math.min(
+      confirmedSlot,
+      commitment === 'finalized' ? finalizedSlot : confirmedSlot,
+    );
+    const block = slot > head ? undefined : branch.blockAt(slot);
+    if (block !== undefined) return block;
+    throw failure(slot <= Math.min(finalizedSlot, confirmedSlot) ? -32007 : -32004, { slot });
+  }
+
+  rendered(block: ChainBlock, config: BlockConfig): RenderedContent {
+    const rendered = this.modules.blocks.get(block, config);
+    if (config.transactionDetails === 'full' && rendered.versionMax > config.versionMax) {
+      throw failure(-32015, { slot: block.slot, version: rendered.versionMax });
+    }
+    return applyBlockFaults(block, rendered, this.modules);
+  }
+
+  listBlocks(first: number, last: number): string {
+    const { faults } = this.modules;
+    const redeliver = faults.take('redeliver', { method: 'getBlocks', slot: first });
+    const copies = redeliver ? numberOf(redeliver, 'copies') : 1;
+    const slots: number[] = [];
+    const { branch, firstAvailableSlot } = this.state;
+    for (let slot = Math.max(first, firstAvailableSlot); slot <= last; slot++) {
+      if (!branch.hasBlock(slot) || faults.find('skip-block', { slot })) continue;
+      for (let copy = 0; copy < copies; copy++) slots.push(slot);
+    }
+    return `[${slots.join(',')}]`;
+  }
+
+  /** The highest slot a list may show. */
+  listHead(config: unknown): number {
+    const { confirmedSlot, finalizedSlot } = this.state;
+    const commitment = parseBlockCommitment(parseConfig(config));
+    return commitment === 'finalized' ? Math.min(finalizedSlot, confirmedSlot) : confirmedSlot;
+  }
+}
+
+function getBlock(node: RpcNode, params: readonly unknown[]): RpcResult {
+  const slot = parseSlotParam(params[0]);
+  const given = typeof params[1] === 'string' ? { encoding: params[1] } : parseConfig(params[1]);
+  const config = parseBlockConfig(given);
+  return node.rendered(node.committedBlock(slot, config.commitment), config).json;
+}
+
+function getBlocks(node: RpcNode, params: readonly unknown[]): RpcResult {
+  const first = parseSlotParam(params[0]);
+  const hasEnd = params[1] !== undefined && params[1] !== null && typeof params[1] !== 'object';
+  const config = hasEnd || params.length > 2 ? params[2] : params[1];
+  const last = hasEnd ? parseSlotParam(params[1]) : first + rangeSlotsMax;
+  const head = node.listHead(config);
+  if (last < first) return '[]';
+  if (last - first > rangeSlotsMax) {
+    throw new RpcFailure(-32602, `Slot range too large; max ${rangeSlotsMax}`);
+  }
+  return node.listBlocks(first, Math.min(last, head));
+}
+
+function getBlockTime(node: RpcNode, params: readonly unknown[]): RpcResult {
+  return String(node.committedBlock(parseSlotParam(params[0]), 'confirmed').blockTime);
+}
+
+function getHealth(node: RpcNode): RpcResult {
+  const slotsBehind = node.modules.view.lagSlots;
+  if (slotsBehind > healthySlotsBehindMax) {
+    throw failure(-32005, { slotsBehind }, { numSlotsBehind: slotsBehind });
+  }
+  return '"ok"';
+}
+
+function getGenesisHash(node: RpcNode): RpcResult {
+  const { chain, faults } = node.modules;
+  const isOther = faults.take('other-genesis', { method: 'getGenesisHash' }) !== undefined;
+  return JSON.stringify(isOther ? chain.hash('other genesis') : chain.genesisHash);
+}
+
+const answers: Readonly<Record<RpcMethod, Method>> = {
+  getBlock,
+  getBlocks,
+  getBlockTime,
+  getSlot: (node, params) => String(node.contextSlot(params[0])),
+  getBlockHeight: (node, params) => String(node.block(node.contextSlot(params[0])).height),
+  getFirstAvailableBlock: (node) => String(node.state.firstAvailableSlot),
+  getGenesisHash,
+  getHealth,
+  getVersion: () => JSON.stringify({ 'feature-set': featureSet, 'solana-core': nodeVersion }),
+};
+
+const METHODS: ReadonlyMap<string, Method> = new Map(
+  RPC_METHODS.map((name) => [name, answers[name]]),
+);

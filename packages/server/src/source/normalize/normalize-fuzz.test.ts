@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CodedError } from '../../base/errors.ts';
+import type { Block } from '../../ledger/block.ts';
+import { compareInstructionAddresses } from '../../ledger/instruction-address.ts';
+import {
+  byteEdits,
+  damageBytes,
+  damageValues,
+  editLog,
+  heightKinds,
+  logEdits,
+  valueDamage,
+  wholeBlock,
+} from '../testing/damaged-block.ts';
+import { slot, toBytes, toJson } from '../testing/raw-block.ts';
+import { hasRealData, readRealBlocks } from '../testing/real-data.ts';
+import { type NormalizedBlock, normalizeBlock } from './normalize-block.ts';
+
+/** The block, or undefined if it was refused; anything else that is thrown is a bug. */
+function normalizeOrRefuse(bytes: Uint8Array): NormalizedBlock | undefined {
+  try {
+    return normalizeBlock(slot, bytes, { metaOptional: true, allowMissing: ['logs'] });
+  } catch (error) {
+    if (error instanceof CodedError) {
+      expect(error.detail['slot']).toBe(slot);
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+interface RawParts {
+  readonly transactions: readonly {
+    transaction: { message: { instructions: unknown[] } };
+    meta: { innerInstructions?: { instructions: unknown[] }[] | null } | null;
+  }[];
+}
+
+/** Whatever was taken is whole: every instruction is there, in order, below its ancestors, and logs name what exists. */
+function expectWhole(block: Block, raw: RawParts): void {
+  for (const { transactionIndex } of block.transactions) {
+    const entry = raw.transactions[transactionIndex];
+    const top = entry?.transaction.message.instructions.length ?? 0;
+    const inner = (entry?.meta?.innerInstructions ?? []).flatMap((g) => g.instructions).length;
+    const mine = block.instructions.filter((i) => i.transactionIndex === transactionIndex);
+    expect(mine).toHaveLength(top + inner);
+    const addresses = mine.map((i) => i.instructionAddress);
+    expect([...addresses].sort(compareInstructionAddresses)).toEqual(addresses);
+    const known = new Set(addresses.map((path) => path.join('.')));
+    expect(known.size).toBe(mine.length);
+    const parents = addresses.map((path) => path.slice(0, -1).join('.'));
+    const lines = block.logs.filter((log) => log.transactionIndex === transactionIndex);
+    const named = lines.map((log) => log.instructionAddress.join('.'));
+    expect([...parents, ...named].filter((path) => path !== '' && !known.has(path))).toEqual([]);
+  }
+}
+
+test('property: edge case 21, F-07, I-90: a block with damaged values is refused by code or taken whole', () => {
+  let takenCount = 0;
+  fc.assert(
+    fc.property(valueDamage, (list) => {
+      const raw = wholeBlock();
+      damageValues(raw, list);
+      const bytes = toBytes(raw);
+      const outcome = normalizeOrRefuse(bytes);
+      if (outcome === undefined) return;
+      takenCount++;
+      expectWhole(outcome.block, JSON.parse(toJson(raw)) as RawParts);
+    }),
+    { numRuns: 1_500 },
+  );
+  // Both ends are met: not everything is refused, nor taken.
+  expect(takenCount).toBeGreaterThan(100);
+  expect(takenCount).toBeLessThan(1_400);
+});
+
+test('property: edge case 21: no log fails a block or changes anything but logs, flags and addresses', () => {
+  const untouched = normalizeBlock(slot, toBytes(wholeBlock()));
+  fc.assert(
+    fc.property(logEdits, heightKinds, (edits, heightKind) => {
+      const raw = wholeBlock();
+      editLog(raw, edits, heightKind);
+      const outcome = normalizeBlock(slot, toBytes(raw));
+      expectWhole(outcome.block, JSON.parse(toJson(raw)) as RawParts);
+      expect(outcome.block.balances).toEqual(untouched.block.balances);
+      expect(outcome.block.tokenBalances).toEqual(untouched.block.tokenBalances);
+      const other = (block: Block) => block.instructions.filter((i) => i.transactionIndex === 2);
+      expect(other(outcome.block)).toEqual(other(untouched.block));
+    }),
+    { numRuns: 1_500 },
+  );
+});
+
+test('property: edge case 21, F-07: flipped bytes are refused by code or taken', () => {
+  const bytes = toBytes(wholeBlock());
+  fc.assert(
+    fc.property(byteEdits, (edits) => {
+      normalizeOrRefuse(damageBytes(bytes, edits));
+    }),
+    { numRuns: 1_500 },
+  );
+});
+
+test('property: edge case 32: a reply cut at any byte is refused as no JSON', () => {
+  const bytes = toBytes(wholeBlock());
+  for (let end = 0; end < bytes.length; end += 7) {
+    expect(() => normalizeBlock(slot, bytes.subarray(0, end))).toThrow(
+      expect.objectContaining({ code: 'block-not-json' }),
+    );
+  }
+});
+
+const file = 'chain-devnet-333688600.jsonl.gz';
+describe.skipIf(!hasRealData(file))('real data, skipped where absent', () => {
+  test('property: edge case 21, F-07: real blocks with flipped bytes are refused by code or taken', () => {
+    const blocks = readRealBlocks(file).map(({ bytes }) => bytes);
+    fc.assert(
+      fc.property(fc.nat(blocks.length - 1), byteEdits, (index, edits) => {
+        normalizeOrRefuse(damageBytes(blocks[index] as Uint8Array, edits));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

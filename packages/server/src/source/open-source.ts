@@ -1,0 +1,35 @@
+/** Opens a source by its kind. Every kind of source that is followed has an entry here. */
+import { unreachable } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { PortalSource, type PortalSourceOptions } from './portal/portal-source.ts';
+import type { FetchThread } from './rpc/fetch-thread.ts';
+import { RpcSource, type RpcSourceOptions } from './rpc/rpc-source.ts';
+import type { Source } from './source.ts';
+
+export type SourceOptions = RpcSourceOptions | PortalSourceOptions;
+
+export interface SourceModules {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Reads the replies with blocks in another thread. */
+  readonly fetchThread?: FetchThread;
+  /** Called once for a source whose WebSocket does not work, so that the source is polled. */
+  readonly onPolled?: (sourceName: string) => void;
+  /** Receives how long each call to a source took, also of calls that failed. */
+  readonly observeSourceCall?: (sourceName: string, call: string, seconds: number) => void;
+}
+
+export function openSource(options: SourceOptions, given: SourceModules): Source {
+  const observeCall = (call: string, seconds: number) =>
+    given.observeSourceCall?.(options.name, call, seconds);
+  const modules = { ...given, observeCall };
+  switch (options.kind) {
+    case 'rpc':
+      return new RpcSource(options, modules);
+    case 'portal':
+      return new PortalSource(options, modules);
+    default:
+      return unreachable(options);
+  }
+}

@@ -1,0 +1,48 @@
+/** The queries to a portal: whole blocks with all fields that are not derived from others, and with the counts of records. */
+import {
+  type FIELDS,
+  fieldNames,
+  KINDS,
+  type Kind,
+  RECORD_ARRAY_NAMES,
+} from '@sluice/protocol/field-table';
+
+/** Fields that are derived from others or have two names. */
+const derived: { readonly [K in Kind]?: readonly string[] } = {
+  block: ['parentNumber'],
+  transaction: ['feePayer'],
+  instruction: ['d1', 'd2', 'd4', 'd8'],
+  reward: ['pubKey'],
+} satisfies { readonly [K in Kind]?: readonly (keyof (typeof FIELDS)[K])[] };
+
+const select = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, true]));
+
+const allFields = Object.fromEntries(
+  KINDS.map((kind) => {
+    const names: readonly string[] = fieldNames(kind, 'ledger');
+    return [kind, select(names.filter((name) => !derived[kind]?.includes(name)))];
+  }),
+);
+const everyRecord = Object.fromEntries(RECORD_ARRAY_NAMES.map((array) => [array, [{}]]));
+const headerFields = {
+  block: select(['number', 'hash', 'parentSlot', 'parentHash', 'height', 'timestamp']),
+};
+
+export interface LineRange {
+  readonly fromBlock: number;
+  readonly toBlock?: number;
+  readonly parentBlockHash?: string;
+}
+
+export function buildBlockQuery(range: LineRange): string {
+  return JSON.stringify({
+    ...range,
+    includeAllBlocks: true,
+    fields: allFields,
+    ...everyRecord,
+  });
+}
+
+export function buildHeaderQuery(range: LineRange): string {
+  return JSON.stringify({ ...range, includeAllBlocks: true, fields: headerFields });
+}

@@ -1,0 +1,248 @@
+/** Another Sluice as a source: blocks come over its stream. Its data is validated like that of a node. */
+import type { BlockHeader } from '../../ledger/block.ts';
+import { parseBlockHash, parseSlot, type Slot } from '../../ledger/primitives.ts';
+import { type Answer, type Refusal, refusal } from '../refusal.ts';
+import type {
+  BlockStream,
+  Commitment,
+  FollowPosition,
+  Source,
+  SourceFeed,
+  SourceIdentity,
+  StreamedBlock,
+} from '../source.ts';
+import { buildBlockQuery, buildHeaderQuery } from './line-query.ts';
+import {
+  type PortalAnswer,
+  PortalClient,
+  type PortalClientModules,
+  type PortalLines,
+} from './portal-client.ts';
+import { lineBytesMax } from './read-line-block.ts';
+
+export interface PortalSourceOptions {
+  readonly kind: 'portal';
+  readonly name: string;
+  /** The address of a dataset: `http://HOST/datasets/NAME`. */
+  readonly url: string;
+  readonly key?: string | undefined;
+}
+
+export class PortalSource implements Source {
+  readonly name: string;
+  readonly format = 'line';
+  readonly isRateLimited = false;
+  readonly #client: PortalClient;
+
+  constructor({ name, url, key }: PortalSourceOptions, modules: PortalClientModules) {
+    this.name = name;
+    this.#client = new PortalClient({ url, key, lineBytesMax }, modules);
+  }
+
+  identity(signal: AbortSignal): Promise<Answer<SourceIdentity>> {
+    return this.#read('/status', signal, parseIdentity);
+  }
+
+  async slot(commitment: Commitment, signal: AbortSignal): Promise<Answer<Slot>> {
+    const path = commitment === 'finalized' ? '/finalized-head' : '/head';
+    const answer = await this.#read(path, signal, (value) =>
+      value === null ? null : parseSlot((value as { number?: unknown }).number),
+    );
+    if (answer.kind === 'refused') return answer;
+    if (answer.value === null) return refusal('not-available', 'the portal has no block yet');
+    return { kind: 'ok', value: answer.value };
+  }
+
+  firstAvailable(signal: AbortSignal): Promise<Answer<Slot>> {
+    return this.#read('/metadata', signal, (value) =>
+      parseSlot((value as { start_block?: unknown } | null)?.start_block),
+    );
+  }
+
+  async listSlots(
+    range: { readonly first: number; readonly last: number },
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): Promise<Answer<Slot[]>> {
+    const query = buildHeaderQuery({ fromBlock: range.first, toBlock: range.last });
+    const opened = await this.#client.open(pathOf(commitment), query, signal);
+    if (opened.kind === 'above') return { kind: 'ok', value: [] };
+    if (opened.kind !== 'lines') return asRefusal(opened);
+    const { lines } = opened;
+    // The portal would wait for blocks above its head, so the loop ends at the head.
+    const head = commitment === 'finalized' ? (lines.finalized?.number ?? null) : lines.head;
+    const last = Math.min(range.last, head ?? range.last);
+    const slots: Slot[] = [];
+    for await (const line of lines) {
+      const slot = parseLineHeader(line)?.number;
+      const isNext = slot !== undefined && slot >= range.first && slot > (slots.at(-1) ?? -1);
+      if (!isNext) return refusal('malformed', 'a line is not a header in the range');
+      slots.push(slot);
+      if (slot >= last) break;
+    }
+    return lines.fault ?? { kind: 'ok', value: slots };
+  }
+
+  async header(
+    slot: Slot,
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): Promise<Answer<BlockHeader>> {
+    const query = buildHeaderQuery({ fromBlock: slot, toBlock: slot });
+    const line = await this.#readLine(commitment, query, signal);
+    if (line.kind === 'refused') return line;
+    const header = parseLineHeader(line.value);
+    return header?.number === slot
+      ? { kind: 'ok', value: header }
+      : refusal('malformed', 'the line is not the header of the slot');
+  }
+
+  block(
+    slot: Slot,
+    commitment: Commitment,
+    { signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<Answer<Uint8Array>> {
+    const query = buildBlockQuery({ fromBlock: slot, toBlock: slot });
+    return this.#readLine(commitment, query, signal);
+  }
+
+  async follow({ from, parentHash }: FollowPosition, signal: AbortSignal): Promise<SourceFeed> {
+    const parent = parentHash === null ? {} : { parentBlockHash: parentHash };
+    const query = buildBlockQuery({ fromBlock: from, ...parent });
+    const opened = await this.#client.open('/stream', query, signal);
+    return opened.kind === 'lines'
+      ? { kind: 'blocks', blocks: new PortalBlocks(opened.lines) }
+      : opened;
+  }
+
+  giveBack(): void {
+    // The buffer of a line is not reused; it is garbage-collected.
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  async #read<Value>(
+    path: string,
+    signal: AbortSignal,
+    parse: (value: unknown) => Value | undefined,
+  ): Promise<Answer<Value>> {
+    const answer = await this.#client.read(path, signal);
+    if (answer.kind === 'refused') return answer;
+    const value = parse(answer.value);
+    if (value === undefined) return refusal('malformed', `the response of ${path} is invalid`);
+    return { kind: 'ok', value };
+  }
+
+  /** Returns the line of a query for one slot. */
+  async #readLine(
+    commitment: Commitment,
+    query: string,
+    signal: AbortSignal,
+  ): Promise<Answer<Uint8Array>> {
+    const opened = await this.#client.open(pathOf(commitment), query, signal);
+    if (opened.kind === 'above')
+      return refusal('not-available', 'the slot is above the head of the portal');
+    if (opened.kind !== 'lines') return asRefusal(opened);
+    const { lines } = opened;
+    const first = await lines.next();
+    await lines.return();
+    if (first.done !== true) return { kind: 'ok', value: first.value };
+    return lines.fault ?? refusal('skipped-hint', 'the portal has no block at the slot');
+  }
+}
+
+function pathOf(commitment: Commitment): string {
+  return commitment === 'finalized' ? '/finalized-stream' : '/stream';
+}
+
+function asRefusal(feed: Exclude<PortalAnswer, { kind: 'lines' | 'above' }>): Refusal {
+  if (feed.kind === 'refused') return feed;
+  return refusal('malformed', 'the portal reported a conflict although no parent was sent');
+}
+
+const lineStart = /^\{"header":\{"number":(\d{1,16})[,}]/;
+
+/** The lines of a stream as blocks. */
+class PortalBlocks implements BlockStream, AsyncIterator<StreamedBlock> {
+  readonly #lines: PortalLines;
+
+  constructor(lines: PortalLines) {
+    this.#lines = lines;
+  }
+
+  get finalized(): BlockStream['finalized'] {
+    return this.#lines.finalized;
+  }
+
+  get fault(): Refusal | undefined {
+    return this.#lines.fault;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<StreamedBlock>> {
+    const line = await this.#lines.next();
+    if (line.done === true) return { done: true, value: undefined };
+    return { value: { slot: slotOfLine(line.value), bytes: line.value } };
+  }
+
+  /** Ends the stream even while `next` waits for a line, which a generator could not do. */
+  async return(): Promise<IteratorResult<StreamedBlock>> {
+    await this.close();
+    return { done: true, value: undefined };
+  }
+
+  async close(): Promise<void> {
+    await this.#lines.return();
+  }
+}
+
+/** Returns the slot in the header of a line, without parsing the line. */
+function slotOfLine(line: Uint8Array): Slot | undefined {
+  const found = lineStart.exec(Buffer.from(line.subarray(0, 64)).toString('latin1'));
+  return found === null ? undefined : parseSlot(Number(found[1]));
+}
+
+const kinds: ReadonlySet<unknown> = new Set(['logs', 'rewards', 'meta']);
+
+function parseIdentity(value: unknown): SourceIdentity | undefined {
+  const { genesis_hash, votes, allow_missing } = (value ?? {}) as Record<string, unknown>;
+  const genesisHash = genesis_hash === null ? null : parseBlockHash(genesis_hash);
+  if (genesisHash === undefined) return undefined;
+  if (votes !== 'drop' && votes !== 'keep') return undefined;
+  if (!Array.isArray(allow_missing) || !allow_missing.every((kind) => kinds.has(kind))) {
+    return undefined;
+  }
+  const allowMissing = allow_missing as readonly string[];
+  return { genesisHash, content: { votes, allowMissing } };
+}
+
+function parseLineHeader(line: Uint8Array): BlockHeader | undefined {
+  let header: Record<string, unknown>;
+  try {
+    const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
+    header = ((JSON.parse(text) as { header?: unknown }).header ?? {}) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+  const number = parseSlot(header['number']);
+  const parentSlot = parseSlot(header['parentSlot']);
+  const height = header['height'] === null ? null : parseSlot(header['height']);
+  if (number === undefined || parentSlot === undefined || height === undefined) return undefined;
+  if (number === 0 ? parentSlot !== 0 : parentSlot >= number) return undefined;
+  const hash = parseBlockHash(header['hash']);
+  const parentHash = header['parentHash'] === null ? null : parseBlockHash(header['parentHash']);
+  if (hash === undefined || parentHash === undefined) return undefined;
+  return {
+    number,
+    hash,
+    parentSlot,
+    parentHash: number === 0 ? null : parentHash,
+    height,
+    timestamp: null,
+  };
+}

@@ -1,0 +1,178 @@
+/**
+ * Slot notifications of a node over its WebSocket. A socket that is silent or closed is opened again. While there is none, the
+ * node is polled.
+ */
+import WebSocket from 'ws';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import { backoffMs } from '../../base/retry.ts';
+import { parseSlot } from '../../ledger/primitives.ts';
+import type { SlotNotices } from '../source.ts';
+
+export interface SlotWatcherOptions {
+  /** Tried in this order until one sends notifications. */
+  readonly urls: readonly string[];
+  /** A socket that is silent for this time is closed. */
+  readonly silenceMsMax?: number;
+  /** Sent with the handshake. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Called once if no address has sent a notification. */
+  readonly onMute?: (() => void) | undefined;
+}
+
+const silenceMsMaxDefault = 10_000;
+const handshakeMsMax = 5_000;
+const messageBytesMax = 65_536;
+const announcedCountMax = 64;
+const reconnect = { firstMs: 500, maxMs: 30_000 };
+
+export class SlotWatcher implements SlotNotices {
+  readonly #options: SlotWatcherOptions;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #waiters = new Set<() => void>();
+  /** The times of the last announcements by slot. */
+  readonly #announced = new Map<number, number>();
+  #highest = -1;
+  #isLive = false;
+
+  constructor(
+    options: SlotWatcherOptions,
+    modules: { readonly clock: Clock; readonly random: Random },
+  ) {
+    this.#options = options;
+    this.#clock = modules.clock;
+    this.#random = modules.random;
+  }
+
+  get isLive(): boolean {
+    return this.#isLive;
+  }
+
+  get highest(): number {
+    return this.#highest;
+  }
+
+  announcedMs(slot: number): number | undefined {
+    return this.#announced.get(slot);
+  }
+
+  announcedAbove(slot: number): number[] {
+    const nowMs = this.#clock.nowMs();
+    return [...this.#announced].flatMap(([one, ms]) => (one > slot ? [nowMs - ms] : []));
+  }
+
+  async above(slot: number, ms: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#highest > slot) return;
+    const woken = new AbortController();
+    const wake = () => woken.abort();
+    this.#waiters.add(wake);
+    signal.addEventListener('abort', wake, { once: true });
+    try {
+      await this.#clock.sleep(ms, woken.signal);
+    } finally {
+      this.#waiters.delete(wake);
+      signal.removeEventListener('abort', wake);
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    let isReported = false;
+    for (let turn = 0; !signal.aborted && this.#options.urls.length > 0; turn++) {
+      const url = this.#options.urls[turn % this.#options.urls.length] as string;
+      const isWorking = await this.#listen(url, signal);
+      // An address that worked is tried again first.
+      if (isWorking) turn--;
+      failures = isWorking ? 0 : failures + 1;
+      if (!isReported && !signal.aborted && failures === this.#options.urls.length) {
+        isReported = true;
+        this.#options.onMute?.();
+      }
+      await this.#clock.sleep(backoffMs(failures + 1, reconnect, this.#random), signal);
+    }
+  }
+
+  /** Listens until the socket closes or is silent for too long. Returns whether it has sent a notification. */
+  async #listen(url: string, signal: AbortSignal): Promise<boolean> {
+    const socket = new WebSocket(url, {
+      handshakeTimeout: handshakeMsMax,
+      maxPayload: messageBytesMax,
+      followRedirects: false,
+      headers: this.#options.headers ?? {},
+    });
+    const silence = new Silence(this.#options.silenceMsMax ?? silenceMsMaxDefault, this.#clock);
+    const closed = new Promise<void>((resolve) => {
+      socket.on('close', () => resolve());
+      socket.on('error', () => resolve());
+    });
+    socket.on('open', () => {
+      socket.send('{"jsonrpc":"2.0","id":1,"method":"slotSubscribe"}');
+    });
+    socket.on('message', (data) => {
+      const slot = parseNotification(String(data));
+      if (slot === undefined) return;
+      silence.break();
+      this.#isLive = true;
+      this.#announce(slot);
+    });
+    const stop = new AbortController();
+    const onAbort = () => stop.abort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    await Promise.race([closed, silence.wait(stop.signal)]);
+    onAbort();
+    signal.removeEventListener('abort', onAbort);
+    socket.on('error', () => undefined);
+    socket.terminate();
+    const isWorking = this.#isLive;
+    this.#isLive = false;
+    return isWorking;
+  }
+
+  #announce(slot: number): void {
+    // The slot can be lower than before, as after a fork. It still means that there may be a new block.
+    this.#highest = slot;
+    this.#announced.set(slot, this.#clock.nowMs());
+    const [oldest] = this.#announced.keys();
+    if (this.#announced.size > announcedCountMax) this.#announced.delete(oldest as number);
+    for (const wake of [...this.#waiters]) wake();
+  }
+}
+
+/** Waits until nothing has been received for a time. */
+class Silence {
+  readonly #msMax: number;
+  readonly #clock: Clock;
+  #heardMs: number;
+
+  constructor(msMax: number, clock: Clock) {
+    this.#msMax = msMax;
+    this.#clock = clock;
+    this.#heardMs = clock.nowMs();
+  }
+
+  break(): void {
+    this.#heardMs = this.#clock.nowMs();
+  }
+
+  async wait(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const leftMs = this.#heardMs + this.#msMax - this.#clock.nowMs();
+      if (leftMs <= 0) return;
+      await this.#clock.sleep(leftMs, signal);
+    }
+  }
+}
+
+function parseNotification(text: string): number | undefined {
+  try {
+    const message = JSON.parse(text) as {
+      method?: unknown;
+      params?: { result?: { slot?: unknown } };
+    };
+    if (message.method !== 'slotNotification') return undefined;
+    return parseSlot(message.params?.result?.slot);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The interface of a source that a dataset follows. A source never throws for what the other side sends or fails to send; it
+ * returns a refusal with a reason instead.
+ */
+import type { BlockHeader, BlockRef } from '../ledger/block.ts';
+import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import type { Answer, Refusal } from './refusal.ts';
+
+export type Commitment = 'confirmed' | 'finalized';
+
+/** The format of the bytes of a block: the result of `getBlock`, or a line of another Sluice. */
+export type BlockFormat = 'node' | 'line';
+
+/** Which ledger a source serves, and which part of it. */
+export interface SourceIdentity {
+  /** Null if the source does not know it. */
+  readonly genesisHash: string | null;
+  /** What the source stores of the ledger; null for a node, which has everything. */
+  readonly content: {
+    readonly votes: 'drop' | 'keep';
+    readonly allowMissing: readonly string[];
+  } | null;
+}
+
+/** The timeouts of a request for a block. Nodes need longer for history. */
+export const headTimeoutMs = 10_000;
+export const historyTimeoutMs = 30_000;
+
+/** The largest range of `listSlots`, which is the limit of nodes. */
+export const listSlotsMax = 500_000;
+
+export interface Source {
+  /** For logs and `/status`. It is never the address, which may contain a key. */
+  readonly name: string;
+  readonly format: BlockFormat;
+  /** Whether the source limits the number of requests per second. */
+  readonly isRateLimited: boolean;
+  /** Absent if the source has no notifications; it is polled then. */
+  readonly notices?: SlotNotices;
+  identity(signal: AbortSignal): Promise<Answer<SourceIdentity>>;
+  /** Returns the newest slot of a commitment. */
+  slot(commitment: Commitment, signal: AbortSignal): Promise<Answer<Slot>>;
+  firstAvailable(signal: AbortSignal): Promise<Answer<Slot>>;
+  /** Returns the slots with a block, ascending. A source silently omits blocks that it no longer has. */
+  listSlots(
+    range: { readonly first: number; readonly last: number },
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): Promise<Answer<Slot[]>>;
+  /** Returns the header of a block without its records. */
+  header(slot: Slot, commitment: Commitment, signal: AbortSignal): Promise<Answer<BlockHeader>>;
+  /** Returns the bytes of a whole block. */
+  block(
+    slot: Slot,
+    commitment: Commitment,
+    options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<Answer<Uint8Array>>;
+  /** Returns the memory of a block's bytes to the source, which reuses it for other blocks. */
+  giveBack(bytes: Uint8Array): void;
+  /** Streams whole blocks from a position. Absent if the source can only be polled. */
+  follow?(position: FollowPosition, signal: AbortSignal): Promise<SourceFeed>;
+  close(): Promise<void>;
+}
+
+export interface FollowPosition {
+  readonly from: Slot;
+  /** The hash of the block below `from`, if it is known. */
+  readonly parentHash: BlockHash | null;
+}
+
+export type SourceFeed =
+  | { readonly kind: 'blocks'; readonly blocks: BlockStream }
+  /** The position is above the newest block of the source. */
+  | { readonly kind: 'above' }
+  /** The parent is not on the source's chain. These are the blocks of that chain below the position, ascending. */
+  | { readonly kind: 'conflict'; readonly previousBlocks: readonly BlockRef[] }
+  | Refusal;
+
+export interface BlockStream extends AsyncIterable<StreamedBlock> {
+  /** The finalized head of the source when the stream began. */
+  readonly finalized: BlockRef | null;
+  /** The reason why the stream broke off; undefined while it has not. */
+  readonly fault: Refusal | undefined;
+  /** Ends the stream. */
+  close(): Promise<void>;
+}
+
+export interface StreamedBlock {
+  /** Undefined if the bytes name no slot. */
+  readonly slot: Slot | undefined;
+  readonly bytes: Uint8Array;
+}
+
+/** A source that can stream blocks. */
+export type StreamingSource = Source & Required<Pick<Source, 'follow'>>;
+
+export function canStream(source: Source): source is StreamingSource {
+  return source.follow !== undefined;
+}
+
+/** Notifications about new slots. They tell when a request is worthwhile and prove nothing about the ledger. */
+export interface SlotNotices {
+  /** Whether notifications arrive at the moment. */
+  readonly isLive: boolean;
+  /** The slot of the last notification; -1 before the first one. */
+  readonly highest: number;
+  /** Returns when a slot was announced; undefined if it was not announced recently. */
+  announcedMs(slot: number): number | undefined;
+  /** Returns for each recently announced slot above this one how long ago it was announced. */
+  announcedAbove(slot: number): number[];
+  /** Resolves when a slot above `slot` is announced, after `ms`, or when the signal aborts. */
+  above(slot: number, ms: number, signal: AbortSignal): Promise<void>;
+  /** Receives notifications until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
