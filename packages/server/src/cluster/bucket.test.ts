@@ -78,6 +78,19 @@ test('default: a machine that lost its disk goes on from the newest manifest', a
   expect((await bucket.log.readLatest())?.writer).toBe('second');
 });
 
+test('behavior: a machine that took over and was killed at once goes on with its folder', async () => {
+  const one = await open(new SimFs(), 'one');
+  await grow(one.dataset, 20);
+  await one.keeper.advance();
+  const fs = new SimFs();
+  await (await open(fs, 'two')).dataset.close();
+  const again = await open(fs, 'three');
+  expect(again.owned.writer).toBe('two');
+  expect(again.dataset.snapshot().head).toEqual(refAt(17));
+  await grow(one.dataset, 30);
+  await expect(one.keeper.advance()).rejects.toMatchObject({ code: 'store-fenced' });
+});
+
 test('error: store-fenced: of two writers of one manifest one stops', async () => {
   const one = await open(new SimFs(), 'one');
   await grow(one.dataset, 20);

@@ -8,7 +8,7 @@ import { restoreDataset } from '../dataset/restore-dataset.ts';
 import { readStoredDataset } from '../dataset/stored-dataset.ts';
 import type { Fs } from '../storage/fs.ts';
 import type { Bucket } from './bucket.ts';
-import { type BucketManifest, sealedPart } from './bucket-manifest.ts';
+import { sealedPart } from './bucket-manifest.ts';
 import { readFolderOwner, writeFolderOwner } from './folder-owner.ts';
 
 export interface OwnedFolder {
@@ -37,15 +37,16 @@ export async function claimFolder(
       throw new CodedError('store-owned', { dataset: bucket.dataset, manifest: number });
     }
     await checkNoSegments(folder, bucket.dataset, fs);
-  } else if (latest !== undefined) await restore(folder, latest, fs);
+  }
   const writer = newWriter();
   await fs.makeFolder(folder);
   await writeFolderOwner(folder, { kind: 'folder', writer }, fs);
-  return { writer, number };
-}
-
-async function restore(folder: string, { chain, dataset }: BucketManifest, fs: Fs): Promise<void> {
-  await restoreDataset(folder, { manifest: dataset, chain: sealedPart(chain) }, { fs });
+  if (latest === undefined || (await datasetExists(folder, fs))) return { writer, number };
+  // The bucket has the new owner before the folder has blocks, so that a crash in between only repeats this.
+  const chain = sealedPart(latest.chain);
+  await bucket.log.create({ ...latest, number: number + 1, writer, chain, feed: null });
+  await restoreDataset(folder, { manifest: latest.dataset, chain }, { fs });
+  return { writer, number: number + 1 };
 }
 
 /** Segments in the folder would not be found any more. */

@@ -14,7 +14,6 @@ export async function restoreDataset(
   { fs }: { readonly fs: Fs },
 ): Promise<void> {
   assert(chain.hot.length === 0, 'hot blocks are restored from where their bytes are');
-  await createDataset(folder, manifest, { fs });
   const options = { folder: `${folder}/journal`, fileBytesMax: datasetLimits.journalFileBytesMax };
   const { journal } = await Journal.open(options, { fs });
   try {
@@ -22,4 +21,6 @@ export async function restoreDataset(
   } finally {
     await journal.close();
   }
+  // Last, because a dataset with a manifest and without a journal would be taken for a new one.
+  await createDataset(folder, manifest, { fs });
 }
