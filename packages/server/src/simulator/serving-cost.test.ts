@@ -8,10 +8,9 @@ import { startSimulatedNode } from './start-simulated-node.ts';
 
 /**
  * Processor time of the whole process for a block that is made, printed and sent, by the time of one `JSON.parse` of the same
- * bytes, which make some hundred thousand objects. It is about 1 (docs/measurements), half as much again in the process of a test, and up to
- * twice where others use the processor as well, whom serving minds more than parsing.
+ * bytes, which make some hundred thousand objects. It is about 1 (docs/measurements) and half as much again in the process of a test.
  */
-const RATIO_MAX = 3;
+const RATIO_MAX = 2.6;
 
 const firstSlot = 1_000;
 /** Until the engine has compiled what is hot, and the stock of the ledger is made. */
@@ -81,16 +80,16 @@ function measureYardstick(slots: readonly number[]): { spent: number; bytes: num
 test('limit: a block of a thousand transactions is served for the time of a parse or two', async () => {
   await read(firstSlot, warmUpCount);
   const around = '{"jsonrpc":"2.0","result":,"id":1}\n'.length;
-  let served = 0;
-  let parsed = 0;
+  const ratios: number[] = [];
   for (let round = 0; round < roundCount; round++) {
     const first = firstSlot + warmUpCount + round * blocksPerRound;
     const start = process.cpuUsage();
     const bytes = await read(first, blocksPerRound);
-    served += spentMicroseconds(start);
+    const served = spentMicroseconds(start);
     const yardstick = measureYardstick(Array.from({ length: blocksPerRound }, (_, i) => first + i));
-    parsed += yardstick.spent;
+    ratios.push(served / yardstick.spent);
     expect(bytes).toBe(yardstick.bytes + blocksPerRound * around);
   }
-  expect(served / parsed).toBeLessThan(RATIO_MAX);
+  // Other programs on the machine make a round slower, never faster.
+  expect(Math.min(...ratios)).toBeLessThan(RATIO_MAX);
 });
