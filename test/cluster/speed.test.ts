@@ -21,7 +21,8 @@ import { type S3Server, startS3 } from './services/start-s3.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-speed-'));
 const data = join(folder, 'data');
-const blockCount = Number(process.env['SPEED_BLOCKS'] ?? 120);
+/** More than the newest 256 slots, which are evaluated block by block for all followers together. */
+const blockCount = Number(process.env['SPEED_BLOCKS'] ?? 300);
 const transactions = Number(process.env['SPEED_TRANSACTIONS'] ?? 120);
 const repeatCount = 7;
 let s3: S3Server;
