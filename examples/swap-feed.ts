@@ -5,7 +5,6 @@
  *   SLUICE_URL=http://127.0.0.1:8080/datasets/ledger-beta PROGRAM=… DISCRIMINATOR=0x… node swap-feed.js swaps.duckdb
  *
  * Without PROGRAM it reads the AMM of the demo ledger, whose swaps have the discriminator 0xf8c69e91e17587c8.
- *
  * DISCRIMINATOR is the start of the instruction data (`anchorDiscriminator('swap')` for a program made with Anchor);
  * without it every instruction of the program counts. Query the file with any DuckDB tool while this does not run.
  */
@@ -37,10 +36,8 @@ const query = {
   },
   instructions: [
     {
-      // The AMM of the demo ledger.
       programId: PROGRAM ?? '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc',
       ...(DISCRIMINATOR === undefined ? {} : { discriminator: DISCRIMINATOR }),
-      // The flag brings failed ones too, so the filter leaves them out.
       isCommitted: true,
       transaction: true,
       transactionTokenBalances: true,

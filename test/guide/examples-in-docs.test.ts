@@ -1,4 +1,4 @@
-/** Every command and query of the guide, the README, the pages of docs, the start banner and /docs, run against the demo. */
+/** Every command and query of the guide, the README, the pages of docs and the start banner, run against the demo. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,14 +22,12 @@ const lastBlock = 200;
 const outputBytesMax = 64 << 20;
 const kinds = ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'];
 let demo: ServiceProcess;
-let docsPage = '';
 beforeAll(async () => {
   demo = await ServiceProcess.startDemo(folder);
   const client = createClient({ url: `${demo.url}/datasets/ledger-beta` });
   while (((await client.head())?.number ?? 0) < lastBlock) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  docsPage = await (await fetch(`${demo.url}/docs`)).text();
 });
 afterAll(async () => {
   await demo.end('SIGKILL');
@@ -121,16 +119,4 @@ test.each(lines)('behavior: the command $name prints records', ({ text }) => {
 test('behavior: the command of the start banner prints records', () => {
   const line = /^ +(curl .*)$/m.exec(demo.text)?.[1] as string;
   expectOutput(line);
-});
-
-test('behavior: the command of the page /docs prints records', () => {
-  const line = /curl [^<]*/.exec(docsPage)?.[0] as string;
-  expectOutput(
-    line
-      .replaceAll('&quot;', '"')
-      .replaceAll('&#39;', "'")
-      .replaceAll('&lt;', '<')
-      .replaceAll('&gt;', '>')
-      .replaceAll('&amp;', '&'),
-  );
 });
