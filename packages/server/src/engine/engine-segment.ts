@@ -42,6 +42,7 @@ export class EngineSegment {
   #keyTextBytes = 0;
   /** Blocks of keys in memory, by number. */
   readonly #keyBlocks = new Map<number, number>();
+  #transactionStarts: Uint32Array | undefined;
   #users = 0;
   /** Its bytes when they were last counted. */
   countedBytes = 0;
@@ -101,6 +102,18 @@ export class EngineSegment {
   keepKeyBlock(block: number, at: number): void {
     this.#kernel.ints[this.keyBlocks / 4 + block] = at;
     this.#keyBlocks.set(block, at);
+  }
+
+  /** For each block its first transaction, counted from the first of the segment. One entry more than there are blocks. */
+  get transactionStarts(): Uint32Array {
+    if (this.#transactionStarts === undefined) {
+      const { counts } = this.segment;
+      const starts = new Uint32Array(counts.length + 1);
+      for (const [block, { transactions }] of counts.entries())
+        starts[block + 1] = (starts[block] as number) + transactions;
+      this.#transactionStarts = starts;
+    }
+    return this.#transactionStarts;
   }
 
   /** How many runs read it now. */

@@ -20,7 +20,6 @@ import {
   type DeflatedText,
   type FromThread,
   type LookupRequest,
-  type PartUnit,
   type PieceBatch,
   type RunRequest,
   type SegmentPlace,
@@ -30,7 +29,7 @@ import {
 import { FetchSignal } from './fetch-signal.ts';
 import type { LookupResults } from './lookup/lookup.ts';
 import { BatchRooms, PieceBatchWriter } from './piece-batch.ts';
-import type { SegmentRun } from './segment-run.ts';
+import type { GroupBatch, SegmentRun } from './segment-run.ts';
 
 export interface EngineWorkerData {
   readonly thread: number;
@@ -180,15 +179,17 @@ class EngineWorker {
     const { range, lastSegment } = request;
     const endsCoverage = segment === lastSegment;
     const run = this.#engine.begin(key, state.selection, { range, endsCoverage });
-    const partsPerGroup = request.unit === 'group' ? 1 : 0;
+    const partOf = (batch: GroupBatch) => firstPart + (request.unit === 'group' ? batch.first : 0);
+    const next = (first: number) => this.#nextBatch(run, first, { request, firstPart, state });
     try {
-      for (let group = 0; group < run.groupCount && !state.isCancelled; group++) {
-        const part = firstPart + group * partsPerGroup;
-        if (!this.#isMine(part, request) || run.skips(group)) continue;
-        state.part = part;
-        await this.#runGroup(run, group, part, state);
-        this.#readAhead(segment, run, group, request.unit);
+      let batch = next(0);
+      while (batch !== undefined && !state.isCancelled) {
+        state.part = partOf(batch);
+        await this.#runBatch(run, batch, state);
+        const following = next(batch.end);
+        this.#readAhead(segment, run, batch, following);
         await this.#takeTurns(state);
+        batch = following;
       }
     } finally {
       run.release();
@@ -196,13 +197,29 @@ class EngineWorker {
     return firstPart + (request.unit === 'group' ? run.groupCount : 1);
   }
 
+  /** Returns the next row groups that this thread reads together, from group `first` on. */
+  #nextBatch(
+    run: SegmentRun,
+    first: number,
+    { request, firstPart, state }: { request: RunRequest; firstPart: number; state: RunState },
+  ): GroupBatch | undefined {
+    // The first line does not wait for more than one group.
+    if (request.unit === 'segment') return run.nextBatch(first, state.hasWritten ? undefined : 0);
+    for (let group = first; group < run.groupCount; group++) {
+      if (this.#isMine(firstPart + group, request) && !run.skips(group))
+        return { first: group, end: group + 1 };
+    }
+    return undefined;
+  }
+
   #isMine(part: number, { turn }: RunRequest): boolean {
     return (part + turn) % this.#data.threadCount === this.#data.thread;
   }
 
-  async #runGroup(run: SegmentRun, group: number, part: number, state: RunState): Promise<void> {
+  async #runBatch(run: SegmentRun, batch: GroupBatch, state: RunState): Promise<void> {
     const isFirst = !state.isUrgent && !state.hasWritten;
-    for (const piece of isFirst ? run.firstPieces(group) : run.pieces(group, group + 1)) {
+    const { part } = state;
+    for (const piece of isFirst ? run.firstPieces(batch) : run.batchPieces(batch)) {
       const coverage = run.isAtLineEnd ? coverageOf(run, run.lastLineBlock) : undefined;
       this.#putOut(state, part, piece, coverage);
       if (isFirst && !state.hasWritten && run.isAtLineEnd) this.#sendPieces(state);
@@ -210,7 +227,7 @@ class EngineWorker {
       await this.#takeTurns(state);
       if (state.isCancelled) return;
     }
-    const last = run.lastCoveredBlock(group);
+    const last = run.lastCoveredBlock(batch);
     if (last < 0 || last === run.lastLineBlock) return;
     this.#putOut(state, part, noBytes, coverageOf(run, last));
   }
@@ -287,16 +304,18 @@ class EngineWorker {
     return file;
   }
 
-  /** Fetches for the next row group of this thread the sections that the last one needed. */
-  #readAhead(segment: number, run: SegmentRun, group: number, unit: PartUnit): void {
+  /** Fetches for the next row groups of this thread the sections that the last ones needed. */
+  #readAhead(
+    segment: number,
+    run: SegmentRun,
+    batch: GroupBatch,
+    following: GroupBatch | undefined,
+  ): void {
     const file = this.#cached.get(segment);
     if (file === undefined) return;
     const sections = file.takeWholeSections();
-    const step = unit === 'group' ? this.#data.threadCount : 1;
-    let next = group + step;
-    while (next < run.groupCount && run.skips(next)) next += step;
-    if (sections.length === 0 || next >= run.groupCount) return;
-    const ranges = file.missing(run.sameSections(group, next, sections));
+    if (sections.length === 0 || following === undefined) return;
+    const ranges = file.missing(run.sameSections(batch, following, sections));
     if (ranges.length > 0) this.#send({ kind: 'fetch', segment, ranges, ticket: undefined });
   }
 

@@ -1,8 +1,14 @@
 /**
- * The columns of some pages of a row group in the kernel's memory. A section is read and decoded when one of its columns is
- * first asked for; other columns are made from stored ones: starts from lengths, values from differences, texts.
+ * The columns of some pages of one or more row groups in the kernel's memory, the rows of one group after those of the group before.
+ * A section is read and decoded when one of its columns is needed for the first time. Other columns are made from stored ones: starts
+ * from lengths, values from differences, texts.
  */
-import { COUNTS_BYTES, DESCRIPTOR_BYTES, DESCRIPTOR_COUNT } from '../kernels/layout/columns.ts';
+import {
+  COUNTS_BYTES,
+  DESCRIPTOR_BYTES,
+  DESCRIPTOR_COUNT,
+  DESCRIPTOR_VALUES,
+} from '../kernels/layout/columns.ts';
 import {
   type ColumnName,
   DOMAINS,
@@ -11,8 +17,19 @@ import {
   shapeOf,
 } from '../segment/columns.ts';
 import { pageName } from '../segment/decode-group.ts';
-import { type GroupEntry, pageCountOf, type StoredSection } from '../segment/directory.ts';
-import { columnNamed, valueBytes, writeDescriptors } from '../segment/section-layout.ts';
+import {
+  type GroupEntry,
+  pageCountOf,
+  type StoredColumn,
+  type StoredSection,
+} from '../segment/directory.ts';
+import {
+  beginGroup,
+  columnNamed,
+  type PlacedColumn,
+  valueBytes,
+  writeDescriptors,
+} from '../segment/section-layout.ts';
 import { damaged } from '../segment/unit.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';
@@ -26,54 +43,51 @@ const gapBytesMax = 4_096;
 
 export class GroupColumns {
   readonly kernel: EngineKernel;
-  readonly group: GroupEntry;
   readonly open: EngineSegment;
-  readonly pages: PageSet;
+  /** The pages of each row group; at least one. */
+  readonly pages: readonly PageSet[];
   readonly scratch: Scratch;
-  readonly #number: number;
+  readonly transactionCount: number;
   readonly meter: LoadMeter;
   readonly #stored = new Map<ColumnName, LoadedColumn>();
   readonly #loaded = new Set<number>();
   readonly #made = new Map<MadeColumn, LoadedColumn>();
-  /** By transaction in memory and domain the number of rows; one entry more for what belongs to the whole group. */
+  /** For each transaction in memory the number of its rows by domain; then one entry for each group, for rows of whole blocks. */
   readonly #counts: number;
-  /** Where the starts of pages are, once the table of the group was read. */
-  #startsAt = 0;
-  /** Which of the pages are read from now on; undefined for all. */
-  #wanted: Uint8Array | undefined;
+  /** For each group the address of its page starts, once its page table was read. */
+  readonly #startsAt: number[] = [];
+  /** For each group which of its pages are read from now on; undefined for all. */
+  #wanted: readonly (Uint8Array | undefined)[] = [];
 
   constructor(
     open: EngineSegment,
-    number: number,
-    pages: PageSet,
+    pages: readonly PageSet[],
     { kernel, scratch, meter }: { kernel: EngineKernel; scratch: Scratch; meter: LoadMeter },
   ) {
     this.open = open;
     this.kernel = kernel;
-    this.group = open.segment.directory.groups[number] as GroupEntry;
     this.pages = pages;
     this.scratch = scratch;
-    this.#number = number;
     this.meter = meter;
+    const last = pages.at(-1);
+    this.transactionCount = last === undefined ? 0 : last.firstPlace + last.transactionCount;
     this.#counts = this.#prepareCounts();
-  }
-
-  get transactionCount(): number {
-    return this.pages.transactionCount;
   }
 
   /** From now on only pages with a marked transaction are read; the rows of the others are zeros. */
   narrow(marks: number): void {
-    const { pageTransactions } = this.group;
     const { bytes } = this.kernel;
-    const wanted = new Uint8Array(this.pages.pages.length);
-    for (let page = 0; page < wanted.length; page++) {
-      const first = marks + page * pageTransactions;
-      const end = Math.min(first + pageTransactions, marks + this.transactionCount);
-      for (let at = first; at < end; at++)
-        wanted[page] = (wanted[page] as number) | (bytes[at] as number);
-    }
-    this.#wanted = wanted.every((mark) => mark !== 0) ? undefined : wanted;
+    this.#wanted = this.pages.map(({ group, pages, firstPlace, transactionCount }) => {
+      const wanted = new Uint8Array(pages.length);
+      const start = marks + firstPlace;
+      for (let page = 0; page < wanted.length; page++) {
+        const first = start + page * group.pageTransactions;
+        const end = Math.min(first + group.pageTransactions, start + transactionCount);
+        for (let at = first; at < end; at++)
+          wanted[page] = (wanted[page] as number) | (bytes[at] as number);
+      }
+      return wanted.every((mark) => mark !== 0) ? undefined : wanted;
+    });
   }
 
   stored(name: ColumnName): LoadedColumn {
@@ -104,83 +118,133 @@ export class GroupColumns {
   }
 
   #prepareCounts(): number {
-    const at = this.scratch.reserveZeroed((this.transactionCount + 1) * COUNTS_BYTES);
+    const at = this.scratch.reserveZeroed(this.#countsLength * COUNTS_BYTES);
     const stride = COUNTS_BYTES / 4;
     const { ints } = this.kernel;
     const whole = at / 4 + this.transactionCount * stride;
     for (let own = at / 4; own < whole; own += stride) ints[own] = 1;
-    for (const domain of ['reward', 'text'] as const) {
-      const number = DOMAINS.indexOf(domain);
-      ints[whole + number] = this.group.totals[number] as number;
-    }
+    this.pages.forEach(({ group }, i) => {
+      for (const number of [rewardDomain, textDomain])
+        ints[whole + i * stride + number] = group.totals[number] as number;
+    });
     return at;
   }
 
-  /** By domain how many rows the pages in memory have, as far as it is known. */
+  get #countsLength(): number {
+    return this.transactionCount + this.pages.length;
+  }
+
+  /** Returns, by domain, how many rows the pages in memory have, as far as it is known. */
   #rowCounts(): Uint32Array {
     const { kernel, scratch } = this;
     const at = scratch.reserve(COUNTS_BYTES);
-    kernel.exports.sumCounts(this.#counts, this.transactionCount + 1, at);
+    kernel.exports.sumCounts(this.#counts, this.#countsLength, at);
     return kernel.ints.subarray(at / 4, (at + COUNTS_BYTES) / 4);
   }
 
   #loadSection(section: number): void {
     // Every section but the first needs what the first counts.
     if (section > 0 && section < pagedSectionCount) this.stored('txIndex');
-    const { kernel, scratch, group } = this;
+    const { kernel, scratch } = this;
     const { isPacked, columns } = this.open.segment.directory.sections[section] as StoredSection;
-    const place = group.sections[section] as GroupEntry['sections'][number];
-    const isWhole = section >= pagedSectionCount;
-    const pageCount = isWhole ? 1 : this.pages.pages.length;
-    const known = this.#rowCounts().slice();
-    const placed = columns.map((column) => {
-      // No page has more rows than it has bytes, and all pages no more than the group.
-      const most = Math.min(group.totals[column.domain] as number, pageCount * place.rawBytesMax);
-      const capacity = (known[column.domain] as number) || most;
-      return { column, capacity, values: scratch.reserve(capacity * valueBytes(column)) };
-    });
+    const placed = this.#placeColumns(section, columns);
     const descriptors = scratch.reserve(columns.length * DESCRIPTOR_BYTES);
-    writeDescriptors(kernel.ints, descriptors, placed, group.highestBefore);
-    const table = this.#readPages(section, isWhole);
-    const dictionary = isPacked
-      ? this.open.sectionWindow(section, place.rawBytesMax)
-      : { window: 0, length: 0 };
-    const failed = kernel.exports.decodePages(
-      descriptors,
-      columns.length,
-      table,
-      isWhole ? 1 : group.pageTransactions,
-      this.#counts + (isWhole ? this.transactionCount * COUNTS_BYTES : 0),
-      isWhole ? 1 : this.transactionCount,
-      dictionary.window,
-      dictionary.length,
-      place.rawBytesMax,
+    writeDescriptors(kernel.ints, descriptors, placed);
+    const rawBytesMax = Math.max(
+      ...this.pages.map(({ group }) => sectionOf(group, section).rawBytesMax),
     );
-    if (failed >= 0) {
-      const page = isWhole ? 0 : (this.pages.pages[failed] as number);
-      throw damaged(pageName(this.#number, section, page), 'it does not decode');
-    }
+    const dictionary = isPacked
+      ? this.open.sectionWindow(section, rawBytesMax)
+      : { window: 0, length: 0 };
+    const codes = columns.flatMap((column, i) => (isTextCode(column) ? [i] : []));
+    for (let part = 0; part < this.pages.length; part++)
+      this.#decodePart(part, section, { descriptors, columns, codes, dictionary });
     this.#loaded.add(section);
     this.meter.bytesInflated += kernel.exports.takeDecodedBytes();
     placed.forEach(({ column, values }, i) => {
       const name = columnNamed(column.id);
-      const count = kernel.ints[
-        (descriptors + i * DESCRIPTOR_BYTES + DESCRIPTOR_COUNT) / 4
-      ] as number;
+      const count = kernel.ints[countAt(descriptors, i)] as number;
       if (name !== undefined)
         this.#stored.set(name, { at: values, width: valueBytes(column), count });
     });
   }
 
-  /** Reads the pages of a section that are wanted. Returns a table of where each is: address and length, 0 if it is not. */
-  #readPages(section: number, isWhole: boolean): number {
-    const { kernel, scratch, group, open } = this;
-    const place = group.sections[section] as GroupEntry['sections'][number];
-    const pages = isWhole ? wholePage : this.pages.pages;
-    const wanted = isWhole ? undefined : this.#wanted;
+  /** Reserves memory for the values of a section. */
+  #placeColumns(section: number, columns: readonly StoredColumn[]): PlacedColumn[] {
+    const known = this.#rowCounts().slice();
+    return columns.map((column) => {
+      const capacity = (known[column.domain] as number) || this.#rowsMax(section, column.domain);
+      return { column, capacity, values: this.scratch.reserve(capacity * valueBytes(column)) };
+    });
+  }
+
+  /** No page has more rows than it has bytes, and all pages of a group have no more rows than the group. */
+  #rowsMax(section: number, domain: number): number {
+    return this.pages.reduce((sum, { group, pages }) => {
+      const pageCount = section < pagedSectionCount ? pages.length : 1;
+      const { rawBytesMax } = sectionOf(group, section);
+      return sum + Math.min(group.totals[domain] as number, pageCount * rawBytesMax);
+    }, 0);
+  }
+
+  /** Decodes the pages of one row group behind those of the groups before it. */
+  #decodePart(
+    part: number,
+    section: number,
+    { descriptors, columns, codes, dictionary }: SectionDecoding,
+  ): void {
+    const { kernel } = this;
+    const { number, group, pages, firstPlace, transactionCount } = this.pages[part] as PageSet;
+    const isWhole = section >= pagedSectionCount;
+    const counts = isWhole ? this.transactionCount + part : firstPlace;
+    const table = this.#readPages(part, section);
+    const before = codes.map((i) => kernel.ints[countAt(descriptors, i)] as number);
+    beginGroup(kernel.ints, descriptors, columns, group.highestBefore);
+    const failed = kernel.exports.decodePages(
+      descriptors,
+      columns.length,
+      table,
+      isWhole ? 1 : group.pageTransactions,
+      this.#counts + counts * COUNTS_BYTES,
+      isWhole ? 1 : transactionCount,
+      dictionary.window,
+      dictionary.length,
+      sectionOf(group, section).rawBytesMax,
+    );
+    if (failed >= 0) {
+      const page = isWhole ? 0 : (pages[failed] as number);
+      throw damaged(pageName(number, section, page), 'it does not decode');
+    }
+    codes.forEach((column, i) => {
+      this.#moveTextCodes(part, descriptors + column * DESCRIPTOR_BYTES, before[i] as number);
+    });
+  }
+
+  /**
+   * The texts of the groups are one list in memory, so the codes of a group begin after the texts of the groups before it. `first` is the
+   * first row of the group.
+   */
+  #moveTextCodes(part: number, descriptor: number, first: number): void {
+    const earlier = this.pages.slice(0, part);
+    const by = earlier.reduce((sum, { group }) => sum + (group.totals[textDomain] as number), 0);
+    const { ints, exports } = this.kernel;
+    const values = ints[(descriptor + DESCRIPTOR_VALUES) / 4] as number;
+    const count = ints[(descriptor + DESCRIPTOR_COUNT) / 4] as number;
+    exports.moveCodes(values + first * 4, count - first, by);
+  }
+
+  /** Reads the wanted pages of a section in one group. Returns a table with the address and length of each, or zeros. */
+  #readPages(part: number, section: number): number {
+    const { kernel, scratch, open } = this;
+    const { number, group, pages: pagesRead } = this.pages[part] as PageSet;
+    const isWhole = section >= pagedSectionCount;
+    const place = sectionOf(group, section);
+    const pages = isWhole ? wholePage : pagesRead;
+    const wanted = isWhole ? undefined : this.#wanted[part];
     const table = scratch.reserveZeroed(pages.length * 8);
-    const name = `group ${this.#number}.${SECTIONS[section]}`;
-    const { starts, at: startsAt } = this.#pageStarts(section);
+    if (pages.length === 0) return table;
+    const name = `group ${number}.${SECTIONS[section]}`;
+    const { starts, at: startsAt } = this.#pageStarts(part, section);
     const spans = spansOf(pages, wanted, starts);
     this.#expect(place, spans);
     for (const { from, to, start, end } of spans) {
@@ -215,24 +279,25 @@ export class GroupColumns {
     );
   }
 
-  /** Where the pages of a section start in it, and where the last one ends: here, and in the kernel's memory. */
-  #pageStarts(section: number): { starts: Uint32Array; at: number } {
-    if (this.#startsAt === 0) this.#startsAt = this.#readPageTable();
-    const pageCount = pageCountOf(this.group);
+  /** Returns where the pages of a section start in it, and where the last one ends: here, and in the kernel's memory. */
+  #pageStarts(part: number, section: number): { starts: Uint32Array; at: number } {
+    const { number, group } = this.pages[part] as PageSet;
+    this.#startsAt[part] ??= this.#readPageTable(number, group);
+    const pageCount = pageCountOf(group);
     const paged = Math.min(section, pagedSectionCount);
     const skipped = paged * (pageCount + 1) + (section - paged) * 2;
     const count = section < pagedSectionCount ? pageCount + 1 : 2;
-    const at = this.#startsAt + skipped * 4;
+    const at = this.#startsAt[part] + skipped * 4;
     const starts = this.kernel.ints.slice(at / 4, at / 4 + count);
-    if (starts.at(-1) !== this.group.sections[section]?.storedLength)
-      throw damaged(`group ${this.#number}.pages`, 'the lengths of the pages do not add up');
+    if (starts.at(-1) !== group.sections[section]?.storedLength)
+      throw damaged(`group ${number}.pages`, 'the lengths of the pages do not add up');
     return { starts, at };
   }
 
-  #readPageTable(): number {
-    const { kernel, scratch, open, group } = this;
+  #readPageTable(number: number, group: GroupEntry): number {
+    const { kernel, scratch, open } = this;
     const { offset, length } = group.pageTable;
-    const name = `group ${this.#number}.pages`;
+    const name = `group ${number}.pages`;
     const chunks = open.reader.chunksOf(offset, length);
     const target = scratch.reserve(chunks.length);
     open.reader.read(chunks.start, chunks.length, target, name);
@@ -253,7 +318,31 @@ export class GroupColumns {
   }
 }
 
+interface SectionDecoding {
+  readonly descriptors: number;
+  readonly columns: readonly StoredColumn[];
+  /** Which of the columns hold codes of texts. */
+  readonly codes: readonly number[];
+  readonly dictionary: { readonly window: number; readonly length: number };
+}
+
+const rewardDomain = DOMAINS.indexOf('reward');
+const textDomain = DOMAINS.indexOf('text');
 const wholePage = new Uint32Array(1);
+
+function isTextCode({ id }: StoredColumn): boolean {
+  const name = columnNamed(id);
+  return name !== undefined && shapeOf(name).isTextCode === true;
+}
+
+function sectionOf(group: GroupEntry, section: number): GroupEntry['sections'][number] {
+  return group.sections[section] as GroupEntry['sections'][number];
+}
+
+/** Returns the index, in 32-bit words, of the count of a column's values. */
+function countAt(descriptors: number, column: number): number {
+  return (descriptors + column * DESCRIPTOR_BYTES + DESCRIPTOR_COUNT) / 4;
+}
 
 /** Pages that are read at once: by their places in the list, and where their bytes are in the section. */
 interface Span {

@@ -9,13 +9,14 @@ import {
   MARK_TRANSACTION,
 } from '../kernels/layout/selection.ts';
 import { DOMAINS } from '../segment/columns.ts';
+import type { GroupEntry } from '../segment/directory.ts';
 import type { Segment } from '../segment/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';
 import { type GroupNeeds, needsOf, writeGroupTable } from './group-table.ts';
 import { ItemTable } from './item-table.ts';
 import type { MadeColumn } from './make-column.ts';
-import type { TransactionSpan } from './page-set.ts';
+import { spanIn, type TransactionSpan } from './page-set.ts';
 import { type PlannedItem, sliceOf } from './plan-items.ts';
 
 /** The bit of each array in a transaction's mark; rewards belong to blocks and have none. */
@@ -38,16 +39,23 @@ export interface SelectedGroup {
   readonly flags: Readonly<Record<RecordArray, number>>;
 }
 
-/** Returns whether the item can match transactions of the span, which is in the group, or rewards of the group. */
-export function canMatch(
-  item: PlannedItem,
-  group: GroupColumns['group'],
+/** Returns whether the item can match transactions of the span in a row group, or rewards of the group. */
+export function canMatch(item: PlannedItem, group: GroupEntry, span: TransactionSpan): boolean {
+  return item.array === 'rewards'
+    ? (group.totals[rewardDomain] as number) > 0
+    : candidateCount(item, group, span) > 0;
+}
+
+/** Returns in how many transactions of the span the item may match in a row group. */
+export function candidateCount(
+  { driving }: PlannedItem,
+  group: GroupEntry,
   span: TransactionSpan,
-): boolean {
-  if (item.array === 'rewards') return (group.totals[rewardDomain] as number) > 0;
-  if (item.driving === undefined) return true;
-  const [from, to] = sliceOf(item.driving.transactions, span.first, span.end);
-  return to > from;
+): number {
+  const { first, end } = spanIn(group, span);
+  if (driving === undefined) return end - first;
+  const [from, to] = sliceOf(driving.transactions, first, end);
+  return to - from;
 }
 
 /** Selects the rows of a run's items, one row group after another. */
@@ -81,8 +89,11 @@ export class GroupSelector {
     const flags = { ...noFlags };
     for (const array of needs.arrays)
       flags[array] = scratch.reserveZeroed(rowCount(columns, array));
-    const ranks = scratch.reserve(columns.pages.ranks.byteLength);
-    this.#kernel.ints.set(columns.pages.ranks, ranks / 4);
+    const ranks = columns.pages.map((pages) => {
+      const at = scratch.reserve(pages.ranks.byteLength);
+      this.#kernel.ints.set(pages.ranks, at / 4);
+      return at;
+    });
     writeGroupTable(table, columns, needs, { flags, marks });
     this.#kernel.exports.setGroup(table, this.#kernel.positionScratch);
     const where = { ranks, span };
@@ -95,7 +106,7 @@ export class GroupSelector {
     item: PlannedItem,
     columns: GroupColumns,
     flags: Readonly<Record<RecordArray, number>>,
-    where: { ranks: number; span: TransactionSpan },
+    where: { ranks: readonly number[]; span: TransactionSpan },
   ): number {
     const { array } = item;
     const table = this.#tables.get(item) as ItemTable;

@@ -38,7 +38,7 @@ import type { EngineKernel } from './engine-kernel.ts';
 import type { PositionColumn } from './filter-table.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { LoadedColumn } from './make-column.ts';
-import type { TransactionSpan } from './page-set.ts';
+import { spanIn, type TransactionSpan } from './page-set.ts';
 import { type AddressFilter, isByProgram, type PlannedItem, sliceOf } from './plan-items.ts';
 
 /** The rows of one array in a row group: where each transaction's rows start, their flags, and the bit of the array. */
@@ -94,8 +94,11 @@ export class ItemTable {
     this.#kernel.release(this.#at);
   }
 
-  /** Writes the addresses of the group's columns and of the item's candidates in the span. */
-  bind(columns: GroupColumns, { ranks, span }: { ranks: number; span: TransactionSpan }): void {
+  /** Writes the addresses of the columns and of the item's candidates in the span. `ranks` has those of each page set. */
+  bind(
+    columns: GroupColumns,
+    { ranks, span }: { ranks: readonly number[]; span: TransactionSpan },
+  ): void {
     for (const [i, { target, column, isEither }] of this.#filters.entries()) {
       const loaded = column === undefined ? undefined : loadColumn(columns, column);
       const shape = column === undefined || loaded === undefined ? 0 : shapeOf(column, loaded);
@@ -106,19 +109,25 @@ export class ItemTable {
     }
     const { driving } = this.#item;
     if (driving === undefined) return;
-    const { firstTransaction, pageTransactions } = columns.group;
-    const [from, to] = sliceOf(driving.transactions, span.first, span.end);
-    const positions = columns.scratch.reserve((to - from) * 4);
-    this.#kernel.exports.placeTransactions(
-      this.#candidates + from * 4,
-      to - from,
-      firstTransaction,
-      pageTransactions,
-      ranks,
-      positions,
-    );
-    this.#set(ITEM_CANDIDATES, positions);
-    this.#set(ITEM_CANDIDATE_COUNT, to - from);
+    const [start, stop] = sliceOf(driving.transactions, span.first, span.end);
+    const places = columns.scratch.reserve((stop - start) * 4);
+    let count = 0;
+    columns.pages.forEach(({ group, firstPlace }, i) => {
+      const part = spanIn(group, span);
+      const [from, to] = sliceOf(driving.transactions, part.first, part.end);
+      this.#kernel.exports.placeTransactions(
+        this.#candidates + from * 4,
+        to - from,
+        group.firstTransaction,
+        group.pageTransactions,
+        ranks[i] as number,
+        firstPlace,
+        places + count * 4,
+      );
+      count += to - from;
+    });
+    this.#set(ITEM_CANDIDATES, places);
+    this.#set(ITEM_CANDIDATE_COUNT, count);
   }
 
   selectTransactions(transactionCount: number): number {

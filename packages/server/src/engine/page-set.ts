@@ -1,25 +1,34 @@
 import { type GroupEntry, pageCountOf } from '../segment/directory.ts';
 import { type PlannedItem, sliceOf } from './plan-items.ts';
 
-/** Transactions of a segment, counted from its first; the end is not in it. */
+/** Transactions of a segment, counted from its first; the end is not included. */
 export interface TransactionSpan {
   readonly first: number;
   readonly end: number;
 }
 
+/** A row group and its number in the segment. */
+export interface NumberedGroup {
+  readonly number: number;
+  readonly group: GroupEntry;
+}
+
 /**
- * The pages of a row group that a query reads. The rows of the others are not in memory: transactions are counted among those
- * of the pages that are read, one page after the other.
+ * The pages of one row group that a query reads. The rows of the other pages are not in memory. A transaction's place is its number
+ * among the transactions in memory: those of the row groups that were read before, then those of the pages of this one.
  */
 export class PageSet {
+  readonly number: number;
+  readonly group: GroupEntry;
   /** Ascending. */
   readonly pages: Uint32Array;
-  /** By page of the group how many pages before it are read. One more than there are pages. */
+  /** For each page of the group, how many pages before it are read. One entry more than there are pages. */
   readonly ranks: Uint32Array;
+  /** The place of the first transaction in memory. */
+  readonly firstPlace: number;
   readonly transactionCount: number;
-  readonly #group: GroupEntry;
 
-  constructor(group: GroupEntry, wanted: Uint8Array) {
+  constructor({ number, group }: NumberedGroup, wanted: Uint8Array, firstPlace = 0) {
     const count = wanted.length;
     const ranks = new Uint32Array(count + 1);
     for (let page = 0; page < count; page++)
@@ -27,31 +36,55 @@ export class PageSet {
     const pages = new Uint32Array(ranks[count] as number);
     for (let page = 0; page < count; page++)
       if (wanted[page] === 1) pages[ranks[page] as number] = page;
-    this.#group = group;
+    this.number = number;
+    this.group = group;
     this.pages = pages;
     this.ranks = ranks;
-    this.transactionCount = this.placeOf(group.transactionCount);
+    this.firstPlace = firstPlace;
+    this.transactionCount = this.placeOf(group.transactionCount) - firstPlace;
   }
 
-  /** How many transactions in memory come before a transaction of the group, or before its end. */
+  /** Returns how many transactions in memory come before a transaction of the group, or before its end. */
   placeOf(transaction: number): number {
-    const { pageTransactions } = this.#group;
+    const { pageTransactions } = this.group;
     const page = Math.min(Math.floor(transaction / pageTransactions), this.ranks.length - 1);
     const rank = this.ranks[page] as number;
     const isRead = page + 1 < this.ranks.length && (this.ranks[page + 1] as number) > rank;
-    return rank * pageTransactions + (isRead ? transaction - page * pageTransactions : 0);
+    const within = isRead ? transaction - page * pageTransactions : 0;
+    return this.firstPlace + rank * pageTransactions + within;
   }
 }
 
+/** Returns the part of a span that is in a row group; it is empty if they have no transaction in common. */
+export function spanIn(group: GroupEntry, { first, end }: TransactionSpan): TransactionSpan {
+  const start = Math.max(first, group.firstTransaction);
+  const stop = Math.min(end, group.firstTransaction + group.transactionCount);
+  return { first: start, end: Math.max(start, stop) };
+}
+
 /**
- * The pages in which the items can match transactions of the span. An item without candidates can match anywhere; rewards are not
- * in pages.
+ * Returns the pages of consecutive row groups in which the items can match transactions of the span. An item without candidates can
+ * match anywhere; rewards are not in pages.
  */
 export function pagesOf(
+  groups: readonly NumberedGroup[],
+  items: readonly PlannedItem[],
+  span: TransactionSpan,
+): PageSet[] {
+  let place = 0;
+  return groups.map((numbered) => {
+    const set = new PageSet(numbered, wantedPages(numbered.group, items, span), place);
+    place += set.transactionCount;
+    return set;
+  });
+}
+
+function wantedPages(
   group: GroupEntry,
   items: readonly PlannedItem[],
-  { first, end }: TransactionSpan,
-): PageSet {
+  span: TransactionSpan,
+): Uint8Array {
+  const { first, end } = spanIn(group, span);
   const wanted = new Uint8Array(pageCountOf(group));
   const pageOf = (transaction: number) =>
     Math.floor((transaction - group.firstTransaction) / group.pageTransactions);
@@ -65,5 +98,5 @@ export function pagesOf(
     const [from, to] = sliceOf(transactions, first, end);
     for (let i = from; i < to; i++) wanted[pageOf(transactions[i] as number)] = 1;
   }
-  return new PageSet(group, wanted);
+  return wanted;
 }

@@ -4,13 +4,13 @@ import * as layout from '../kernels/layout/writing.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { Selection } from '../query/query.ts';
-import type { GroupEntry } from '../segment/directory.ts';
+import { type GroupEntry, pageCountOf } from '../segment/directory.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment, LoadedHeaders } from './engine-segment.ts';
 import { GroupColumns } from './group-columns.ts';
-import { canMatch, GroupSelector, type SelectedGroup } from './group-selection.ts';
+import { candidateCount, canMatch, GroupSelector, type SelectedGroup } from './group-selection.ts';
 import { loadKeyTexts } from './load-key-texts.ts';
-import { pagesOf, type TransactionSpan } from './page-set.ts';
+import { type NumberedGroup, pagesOf, type TransactionSpan } from './page-set.ts';
 import type { LoadMeter } from './plain-reader.ts';
 import { limitItems, type PlannedItem, planItems } from './plan-items.ts';
 import { RecordPrograms } from './record-programs.ts';
@@ -23,10 +23,31 @@ import { Scratch } from './scratch.ts';
 const pieceBytesGoal = 1 << 18;
 export const pieceBytesMax = 1 << 19;
 
+/** Row groups are read together while they have no more wanted pages than this, about half of what a whole group has. */
+const batchPagesMax = 256;
+
 export interface BlockRange {
   /** Slots, both inclusive. */
   readonly first: number;
   readonly last: number;
+}
+
+/** Consecutive row groups of a segment, by number; the end is not included. */
+export interface GroupBatch {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** Blocks by their number in the segment; the end is not included. */
+interface BlockSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The selected rows of some row groups. */
+interface FoundRows {
+  readonly columns: GroupColumns;
+  readonly selected: SelectedGroup;
 }
 
 export interface RunOptions {
@@ -117,38 +138,72 @@ export class SegmentRun {
   isAtLineEnd = true;
   lastLineBlock = -1;
 
-  /** The last block, by place, that a row group has in the range; -1 if none. */
-  lastCoveredBlock(number: number): number {
-    const { firstBlock, blockCount } = this.#open.segment.directory.groups[number] as GroupEntry;
-    const last = Math.min(firstBlock + blockCount, this.#endBlock) - 1;
-    return last >= Math.max(firstBlock, this.#firstBlock) ? last : -1;
+  /** The last block of a batch, by its number in the segment, that is in the range; -1 if none is. */
+  lastCoveredBlock(batch: GroupBatch): number {
+    const { from, to } = this.#blocksOf(batch);
+    return from < to ? to - 1 : -1;
   }
 
   /**
-   * Whether a row group has no line and is not read. The one with the last block of the range tells how far the run came, so
-   * that a segment without the asked addresses is one message, not one a row group.
+   * Returns the next row groups to read together, from group `first` on, or undefined if none is left. A sparse query reads a few
+   * pages of each group; reading the pages of several groups at once saves most of the work that every group costs.
+   */
+  nextBatch(first: number, pagesMax = batchPagesMax): GroupBatch | undefined {
+    let start = first;
+    while (start < this.groupCount && this.skips(start)) start++;
+    if (start === this.groupCount) return undefined;
+    let pages = this.#pagesMost(start);
+    let end = start + 1;
+    for (; end < this.groupCount; end++) {
+      pages += this.#pagesMost(end);
+      if (pages > pagesMax) break;
+    }
+    return { first: start, end };
+  }
+
+  /**
+   * Returns whether a row group has no line and is not read. The group with the last block of the range is not skipped, because it
+   * reports how far the run came: so a segment without the wanted addresses takes one message, not one for each group.
    */
   skips(number: number): boolean {
-    const last = this.lastCoveredBlock(number);
-    if (last < 0) return true;
-    if (this.#selection.includeAllBlocks || last === this.#endBlock - 1) return false;
-    const group = this.#open.segment.directory.groups[number] as GroupEntry;
-    const span = this.#transactionsOf(group, this.#blocksOf(number));
+    const { from, to } = this.#blocksOf({ first: number, end: number + 1 });
+    if (from >= to) return true;
+    if (this.#selection.includeAllBlocks || to === this.#endBlock) return false;
+    const group = this.#groupAt(number);
+    const span = this.#transactionsOf({ from, to });
     return !this.report.items.some((item) => canMatch(item, group, span));
   }
 
-  /** Returns where the page table of a group is, and the sections that `ranges` are in another group. */
-  sameSections(from: number, to: number, ranges: readonly ByteRange[]): ByteRange[] {
+  /** Returns how many pages of a row group the items need at most. */
+  #pagesMost(number: number): number {
+    const group = this.#groupAt(number);
+    const span = this.#transactionsOf(this.#blocksOf({ first: number, end: number + 1 }));
+    const most = this.report.items.reduce(
+      (sum, item) => sum + (item.array === 'rewards' ? 0 : candidateCount(item, group, span)),
+      0,
+    );
+    return Math.min(most, pageCountOf(group));
+  }
+
+  #groupAt(number: number): GroupEntry {
+    return this.#open.segment.directory.groups[number] as GroupEntry;
+  }
+
+  /** Returns where the page tables of a batch are, and the sections that `ranges` are in another batch. */
+  sameSections(from: GroupBatch, to: GroupBatch, ranges: readonly ByteRange[]): ByteRange[] {
     const { groups } = this.#open.segment.directory;
     const starts = new Set(ranges.map(({ start }) => start));
-    const source = groups[from] as GroupEntry;
-    const { pageTable, sections } = groups[to] as GroupEntry;
-    const same = sections.filter((_, i) => starts.has(source.sections[i]?.offset ?? -1));
-    const places = [{ offset: pageTable.offset, storedLength: pageTable.length }, ...same];
-    return places.map(({ offset, storedLength }) => ({
-      start: offset,
-      end: offset + storedLength,
-    }));
+    const sources = groups.slice(from.first, from.end);
+    const isSame = (section: number) =>
+      sources.some(({ sections }) => starts.has(sections[section]?.offset ?? -1));
+    return groups.slice(to.first, to.end).flatMap(({ pageTable, sections }) => {
+      const same = sections.filter((_, section) => isSame(section));
+      const places = [{ offset: pageTable.offset, storedLength: pageTable.length }, ...same];
+      return places.map(({ offset, storedLength }) => ({
+        start: offset,
+        end: offset + storedLength,
+      }));
+    });
   }
 
   /** The line that says only that the block was covered. */
@@ -169,55 +224,74 @@ export class SegmentRun {
     return this.report.groupCount;
   }
 
+  /** The text of all row groups; it ends with a line. Pieces are views as those of `batchPieces`. */
+  *pieces(): Generator<Uint8Array> {
+    for (let batch = this.nextBatch(0); batch !== undefined; batch = this.nextBatch(batch.end))
+      yield* this.#writeBlocks(batch, this.#blocksOf(batch));
+    yield* this.#flush(1);
+  }
+
   /**
-   * The text of the row groups from `first` up to `end`; it ends with a line. A piece is a view of the kernel's memory:
-   * whoever keeps it beyond the next step, of this run or another, copies it.
+   * The text of some row groups; it ends with a line. A piece is a view of the kernel's memory, which the next step of this run or of
+   * another one overwrites.
    */
-  *pieces(first = 0, end = this.groupCount): Generator<Uint8Array> {
-    for (let number = first; number < end; number++) {
-      const { from, to } = this.#blocksOf(number);
-      yield* this.#writeBlocks(number, { from, to });
-    }
+  *batchPieces(batch: GroupBatch): Generator<Uint8Array> {
+    yield* this.#writeBlocks(batch, this.#blocksOf(batch));
     yield* this.#flush(1);
   }
 
-  /** The text of one row group, its first block before anything of the others is read: somebody waits for the first line. */
-  *firstPieces(number: number): Generator<Uint8Array> {
-    const { from, to } = this.#blocksOf(number);
-    yield* this.#writeBlocks(number, { from, to: Math.min(from + 1, to) });
+  /** As `batchPieces`, but the first block is written before anything of the others is read: a client waits for the first line. */
+  *firstPieces(batch: GroupBatch): Generator<Uint8Array> {
+    const { from, to } = this.#blocksOf(batch);
+    yield* this.#writeBlocks(batch, { from, to: Math.min(from + 1, to) });
     yield* this.#flush(1);
-    yield* this.#writeBlocks(number, { from: from + 1, to });
+    yield* this.#writeBlocks(batch, { from: from + 1, to });
     yield* this.#flush(1);
   }
 
-  /** The blocks of a row group that are in the range. */
-  #blocksOf(number: number): { from: number; to: number } {
-    const { firstBlock, blockCount } = this.#open.segment.directory.groups[number] as GroupEntry;
+  /** The blocks of some row groups that are in the range. */
+  #blocksOf({ first, end }: GroupBatch): BlockSpan {
+    const { firstBlock, blockCount } = this.#groupAt(end - 1);
     return {
-      from: Math.max(firstBlock, this.#firstBlock),
+      from: Math.max(this.#groupAt(first).firstBlock, this.#firstBlock),
       to: Math.min(firstBlock + blockCount, this.#endBlock),
     };
   }
 
-  *#writeBlocks(number: number, { from, to }: { from: number; to: number }): Generator<Uint8Array> {
-    if (from >= to) return;
-    const group = this.#open.segment.directory.groups[number] as GroupEntry;
-    const span = this.#transactionsOf(group, { from, to });
-    const items = this.report.items.filter((item) => canMatch(item, group, span));
-    if (items.length === 0) yield* this.#writeLines(group, { from, to });
-    else yield* this.#writeGroup(number, items, { from, to, span });
+  #transactionsOf({ from, to }: BlockSpan): TransactionSpan {
+    const { transactionStarts } = this.#open;
+    return {
+      first: transactionStarts[from] as number,
+      end: transactionStarts[Math.max(from, to)] as number,
+    };
   }
 
-  *#writeGroup(
-    number: number,
+  *#writeBlocks(batch: GroupBatch, blocks: BlockSpan): Generator<Uint8Array> {
+    if (blocks.from >= blocks.to) return;
+    const span = this.#transactionsOf(blocks);
+    const groups: NumberedGroup[] = [];
+    for (let number = batch.first; number < batch.end; number++) {
+      const group = this.#groupAt(number);
+      if (this.report.items.some((item) => canMatch(item, group, span)))
+        groups.push({ number, group });
+    }
+    const items = this.report.items.filter((item) =>
+      groups.some(({ group }) => canMatch(item, group, span)),
+    );
+    const { firstBlock } = this.#groupAt(batch.first);
+    const found = items.length === 0 ? undefined : this.#select(groups, items, span);
+    yield* this.#writeLines(firstBlock, blocks, found);
+  }
+
+  #select(
+    groups: readonly NumberedGroup[],
     items: readonly PlannedItem[],
-    { from, to, span }: { from: number; to: number; span: TransactionSpan },
-  ): Generator<Uint8Array> {
+    span: TransactionSpan,
+  ): FoundRows {
     const kernel = this.#kernel;
-    this.report.groupsRead++;
+    this.report.groupsRead += groups.length;
     this.#scratch.reset();
-    const group = this.#open.segment.directory.groups[number] as GroupEntry;
-    const columns = new GroupColumns(this.#open, number, pagesOf(group, items, span), {
+    const columns = new GroupColumns(this.#open, pagesOf(groups, items, span), {
       kernel,
       scratch: this.#scratch,
       meter: this.report,
@@ -225,53 +299,47 @@ export class SegmentRun {
     const selected = this.#selector.select(columns, items, span);
     columns.narrow(selected.marks);
     this.#programs.bind(columns, selected);
-    yield* this.#writeLines(group, { from, to }, { columns, selected });
+    return { columns, selected };
   }
 
-  #transactionsOf(
-    { firstBlock, firstTransaction }: GroupEntry,
-    { from, to }: { from: number; to: number },
-  ): TransactionSpan {
-    const { counts } = this.#open.segment;
-    const sum = (start: number, first: number, end: number) => {
-      let transaction = start;
-      for (let block = first; block < end; block++)
-        transaction += (counts[block] as (typeof counts)[number]).transactions;
-      return transaction;
-    };
-    const first = sum(firstTransaction, firstBlock, from);
-    return { first, end: sum(first, from, to) };
-  }
-
-  /** Where the kernel finds the rows of each block of a group: first transaction, end, first reward, end. */
-  #blockTable(group: GroupEntry, columns: GroupColumns): number {
-    const { counts } = this.#open.segment;
-    const table = new Uint32Array(group.blockCount * 4);
-    let [transaction, reward] = [0, 0];
-    for (let i = 0; i < group.blockCount; i++) {
-      const { transactions, rewards } = counts[group.firstBlock + i] as (typeof counts)[number];
-      const first = columns.pages.placeOf(transaction);
-      const end = columns.pages.placeOf(transaction + transactions);
-      table.set([first, end, reward, reward + rewards], i * 4);
-      transaction += transactions;
-      reward += rewards;
+  /**
+   * Writes where the kernel finds the rows of each block from `firstBlock` on: first transaction, end, first reward, end. Blocks of
+   * groups that were not read have no rows.
+   */
+  #blockTable(firstBlock: number, blockCount: number, columns: GroupColumns): number {
+    const { segment, transactionStarts } = this.#open;
+    const at = columns.scratch.reserveZeroed(blockCount * 16);
+    const { ints } = this.#kernel;
+    let reward = 0;
+    for (const pages of columns.pages) {
+      const { group } = pages;
+      const end = group.firstBlock + group.blockCount;
+      for (let block = group.firstBlock; block < end; block++) {
+        const { rewards } = segment.counts[block] as (typeof segment.counts)[number];
+        const first = (transactionStarts[block] as number) - group.firstTransaction;
+        const last = (transactionStarts[block + 1] as number) - group.firstTransaction;
+        const own = at / 4 + (block - firstBlock) * 4;
+        ints[own] = pages.placeOf(first);
+        ints[own + 1] = pages.placeOf(last);
+        ints[own + 2] = reward;
+        ints[own + 3] = reward + rewards;
+        reward += rewards;
+      }
     }
-    const at = columns.scratch.reserve(table.byteLength);
-    this.#kernel.ints.set(table, at / 4);
     return at;
   }
 
   /** Without anything selected, lines only where all are wanted, or to mark the end. */
   *#writeLines(
-    group: GroupEntry,
-    { from, to }: { from: number; to: number },
-    found?: { columns: GroupColumns; selected: SelectedGroup },
+    firstBlock: number,
+    { from, to }: BlockSpan,
+    found: FoundRows | undefined,
   ): Generator<Uint8Array> {
     const kernel = this.#kernel;
     const isWanted = this.#selection.includeAllBlocks;
     if (found === undefined && !isWanted && (this.#alwaysLast < from || this.#alwaysLast >= to))
       return;
-    const keys = this.#prepareLines(group, from, found);
+    const keys = this.#prepareLines(firstBlock, { from, to }, found);
     let isContinued = false;
     for (;;) {
       const before = this.#at;
@@ -301,17 +369,18 @@ export class SegmentRun {
 
   /** Tells the kernel where the lines of a group come from. Returns what it needs to write keys. */
   #prepareLines(
-    group: GroupEntry,
-    from: number,
-    found: { columns: GroupColumns; selected: SelectedGroup } | undefined,
+    firstBlock: number,
+    { from, to }: BlockSpan,
+    found: FoundRows | undefined,
   ): [starts: number, keys: number, table: number] {
-    const blocks = found === undefined ? 0 : this.#blockTable(group, found.columns);
+    const blocks =
+      found === undefined ? 0 : this.#blockTable(firstBlock, to - firstBlock, found.columns);
     const { textsAt, startsAt } = this.#headers;
     const { ints } = this.#kernel;
     const lines = this.#lines;
     ints[(lines + layout.LINES_MARKS) / 4] = found?.selected.marks ?? 0;
     ints[(lines + layout.LINES_BLOCKS) / 4] = blocks;
-    ints[(lines + layout.LINES_FIRST_BLOCK) / 4] = group.firstBlock;
+    ints[(lines + layout.LINES_FIRST_BLOCK) / 4] = firstBlock;
     ints[(lines + layout.LINES_HEADERS) / 4] = textsAt;
     ints[(lines + layout.LINES_HEADER_STARTS) / 4] = startsAt;
     ints[(lines + layout.LINES_IS_ALL) / 4] = this.#selection.includeAllBlocks ? 1 : 0;

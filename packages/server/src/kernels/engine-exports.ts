@@ -52,13 +52,17 @@ export interface EngineExports extends PageDecoder {
     ]
   ): number;
   placeTransactions(
-    list: number,
-    count: number,
-    first: number,
-    pageTransactions: number,
-    ranks: number,
-    out: number,
+    ...args: [
+      list: number,
+      count: number,
+      first: number,
+      pageTransactions: number,
+      ranks: number,
+      firstPlace: number,
+      out: number,
+    ]
   ): void;
+  moveCodes(codes: number, count: number, by: number): void;
   setGroup(table: number, scratch: number): void;
   selectInstructions(item: number, transactionCount: number): number;
   selectTransactions(item: number, transactionCount: number): number;

@@ -247,9 +247,10 @@ describe('columns', () => {
       pageTransactions: fc.integer({ min: 1, max: 5 }),
       wanted: fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
       first: fc.nat(1_000),
+      firstPlace: fc.nat(1_000),
     });
     fc.assert(
-      fc.property(sets, ({ pageTransactions, wanted, first }) => {
+      fc.property(sets, ({ pageTransactions, wanted, first, firstPlace }) => {
         begin();
         const isRead = (transaction: number) => wanted[Math.floor(transaction / pageTransactions)];
         const inMemory = Array.from(
@@ -265,9 +266,12 @@ describe('columns', () => {
           first,
           pageTransactions,
           kernel.ints(ranks),
+          firstPlace,
           out,
         );
-        expect(kernel.readInts(out, inMemory.length)).toEqual(inMemory.map((_, place) => place));
+        expect(kernel.readInts(out, inMemory.length)).toEqual(
+          inMemory.map((_, place) => firstPlace + place),
+        );
       }),
     );
   });

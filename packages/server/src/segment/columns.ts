@@ -82,10 +82,14 @@ interface ColumnShape {
   readonly adds?: Domain;
   /** Bytes a value, where it is bytes. */
   readonly unit?: number;
+  /** Whether the values are codes of the row group's texts. */
+  readonly isTextCode?: true;
 }
 
 const int = <Id extends number>(id: Id, section: Section, domain: Domain, adds?: Domain) =>
   ({ type: 'int', id, section, domain, coding: 'int', ...(adds && { adds }) }) as const;
+const textCode = <Id extends number>(id: Id, section: Section, domain: Domain) =>
+  ({ type: 'int', id, section, domain, coding: 'int', isTextCode: true }) as const;
 const long = <Id extends number>(id: Id, section: Section, domain: Domain) =>
   ({ type: 'long', id, section, domain, coding: 'long' }) as const;
 const bytes = <Id extends number>(id: Id, section: Section, domain: Domain, unit = 1) =>
@@ -107,7 +111,7 @@ export const COLUMNS = {
   txBlockhash: int(layout.TX_BLOCKHASH, 'transactions', 'transaction'), // position
   txSignatureCount: int(layout.TX_SIGNATURE_COUNT, 'transactions', 'transaction', 'signature'),
   txSignatures: bytes(layout.TX_SIGNATURES, 'signatures', 'signature', 64),
-  txErr: int(layout.TX_ERR, 'transactions', 'transaction'), // text code
+  txErr: textCode(layout.TX_ERR, 'transactions', 'transaction'),
   txFee: long(layout.TX_FEE, 'transactions', 'transaction'),
   txFeeNull: int(layout.TX_FEE_NULL, 'transactions', 'transaction'),
   txUnits: long(layout.TX_UNITS, 'transactions', 'transaction'),
@@ -142,7 +146,7 @@ export const COLUMNS = {
   insAccounts: int(layout.INS_ACCOUNTS, 'instructions', 'account'), // positions
   insDataLength: int(layout.INS_DATA_LENGTH, 'data', 'instruction', 'dataByte'),
   insData: bytes(layout.INS_DATA, 'data', 'dataByte'),
-  insError: int(layout.INS_ERROR, 'instructions', 'instruction'), // text code
+  insError: textCode(layout.INS_ERROR, 'instructions', 'instruction'),
   insUnits: long(layout.INS_UNITS, 'instructions', 'instruction'),
   insUnitsNull: int(layout.INS_UNITS_NULL, 'instructions', 'instruction'),
   insFlags: int(layout.INS_FLAGS, 'instructions', 'instruction'), // bits 0-1: committed (0 no, 1 yes, 2 unknown), bit 2: dropped logs
@@ -174,7 +178,7 @@ export const COLUMNS = {
   rewKey: int(layout.REW_KEY, 'rewards', 'reward'), // dictionary id
   rewLamports: long(layout.REW_LAMPORTS, 'rewards', 'reward'), // zigzag
   rewPostBalance: long(layout.REW_POST_BALANCE, 'rewards', 'reward'),
-  rewType: int(layout.REW_TYPE, 'rewards', 'reward'), // text code
+  rewType: textCode(layout.REW_TYPE, 'rewards', 'reward'),
   rewCommission: int(layout.REW_COMMISSION, 'rewards', 'reward'), // plus one; 0 is null
   // Texts that repeat: errors and reward types, as the JSON of the answer (`null` included).
   textLength: int(layout.TEXT_LENGTH, 'texts', 'text', 'textByte'),

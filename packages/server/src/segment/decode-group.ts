@@ -6,7 +6,13 @@ import { COLUMN_NAMES, COLUMNS, DOMAINS, pagedSectionCount, SECTIONS } from './c
 import type { GroupEntry, StoredSection } from './directory.ts';
 import { ByteColumn, IntColumn, LongColumn } from './growable.ts';
 import type { GroupRows } from './row-buffer.ts';
-import { columnNamed, type PlacedColumn, valueBytes, writeDescriptors } from './section-layout.ts';
+import {
+  beginGroup,
+  columnNamed,
+  type PlacedColumn,
+  valueBytes,
+  writeDescriptors,
+} from './section-layout.ts';
 import { damaged } from './unit.ts';
 
 export interface StoredGroup {
@@ -96,7 +102,8 @@ class GroupDecoder {
     const stored = this.#reserve(bytes.length);
     const rawBytesMax = (entry.sections[section] as GroupEntry['sections'][number]).rawBytesMax;
     const window = isPacked ? this.#reserve(dictionary.length + rawBytesMax) : 0;
-    writeDescriptors(this.#ints, descriptors, placed, entry.highestBefore);
+    writeDescriptors(this.#ints, descriptors, placed);
+    beginGroup(this.#ints, descriptors, columns, entry.highestBefore);
     const memory = new Uint8Array(this.#kernel.memory.buffer);
     memory.set(bytes, stored);
     if (isPacked) memory.set(dictionary, window);

@@ -6,6 +6,7 @@ import { CODING, DOMAINS, pagedSectionCount, SECTIONS } from './columns.ts';
 import type { StoredColumn, StoredSection } from './directory.ts';
 import type { GroupRows } from './row-buffer.ts';
 import {
+  beginGroup,
   type PlacedColumn,
   SECTION_COLUMNS,
   valueBytes,
@@ -128,7 +129,8 @@ class GroupEncoder {
     // A page of keys begins with a number, and a skipped id is a number more.
     rawBytes += this.#rows.txIndex.length * 2 * varintBytesMax.int;
     const descriptors = this.#reserve(columns.length * DESCRIPTOR_BYTES);
-    writeDescriptors(this.#ints, descriptors, placed, this.#options.highestBefore);
+    writeDescriptors(this.#ints, descriptors, placed);
+    beginGroup(this.#ints, descriptors, columns, this.#options.highestBefore);
     const raw = this.#reserve(rawBytes);
     return { number, descriptors, columnCount: columns.length, raw, lengths: [], end: raw };
   }

@@ -50,17 +50,14 @@ export interface PlacedColumn {
   readonly capacity: number;
 }
 
-/** Describes the columns of a section to the kernel. `highestBefore` is that of the row group. */
+/** Describes the columns of a section to the kernel. `beginGroup` says the rest for each row group. */
 export function writeDescriptors(
   ints: Uint32Array,
   at: number,
   placed: readonly PlacedColumn[],
-  highestBefore: number,
 ): void {
   placed.forEach(({ column, values, capacity }, i) => {
-    const { coding, domain, adds } = column;
-    const unit = coding === CODING.keys ? highestBefore : column.unit;
-    const last = coding === CODING.keys ? highestBefore : 0;
+    const { coding, domain, adds, unit } = column;
     const own = at + i * layout.DESCRIPTOR_BYTES;
     ints[(own + layout.DESCRIPTOR_CODING) / 4] = coding;
     ints[(own + layout.DESCRIPTOR_DOMAIN) / 4] = domain;
@@ -69,6 +66,21 @@ export function writeDescriptors(
     ints[(own + layout.DESCRIPTOR_COUNT) / 4] = 0;
     ints[(own + layout.DESCRIPTOR_CAPACITY) / 4] = capacity;
     ints[(own + layout.DESCRIPTOR_UNIT) / 4] = unit;
-    ints[(own + layout.DESCRIPTOR_LAST) / 4] = last;
+    ints[(own + layout.DESCRIPTOR_LAST) / 4] = 0;
+  });
+}
+
+/** Tells the kernel which ids are new in a row group: those after the highest one that earlier groups of the segment named. */
+export function beginGroup(
+  ints: Uint32Array,
+  at: number,
+  columns: readonly StoredColumn[],
+  highestBefore: number,
+): void {
+  columns.forEach(({ coding }, i) => {
+    if (coding !== CODING.keys) return;
+    const own = at + i * layout.DESCRIPTOR_BYTES;
+    ints[(own + layout.DESCRIPTOR_UNIT) / 4] = highestBefore;
+    ints[(own + layout.DESCRIPTOR_LAST) / 4] = highestBefore;
   });
 }

@@ -29,11 +29,11 @@ function hasSignature(
   const row = transaction - group.firstTransaction;
   const wanted = new Uint8Array(pageCountOf(group));
   wanted[Math.floor(row / group.pageTransactions)] = 1;
-  const pages = new PageSet(group, wanted);
+  const pages = new PageSet({ number, group }, wanted);
   const scratch = new Scratch(kernel);
   const meter = { pagesRead: 0, bytesRead: 0, bytesInflated: 0 };
   try {
-    const columns = new GroupColumns(open, number, pages, { kernel, scratch, meter });
+    const columns = new GroupColumns(open, [pages], { kernel, scratch, meter });
     const counts = columns.stored('txSignatureCount').at / 4;
     const { at } = columns.stored('txSignatures');
     const place = pages.placeOf(row);

@@ -2,7 +2,7 @@
 export { decodePages, readPageStarts, sumCounts, takeDecodedBytes } from './shared/pages';
 export { findDamagedChunk } from './shared/checksum';
 export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './shared/base58';
-export { addColumn, addressTexts, applyChanges, placeTransactions, resolvePost, startsOf, sumInRanges } from './shared/columns';
+export { addColumn, addressTexts, applyChanges, moveCodes, placeTransactions, resolvePost, startsOf, sumInRanges } from './shared/columns';
 export {
   askKeys, askRewardKeys, placeAsked, placeKeys, selectInstructions, selectRewards, selectRows, selectTransactions,
   setGroup, unaskKeys,

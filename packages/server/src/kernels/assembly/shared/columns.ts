@@ -102,11 +102,25 @@ export function addressTexts(
   return out;
 }
 
-/** Numbers of transactions in a segment to their places among those in memory. `ranks` counts the pages before each page. */
-export function placeTransactions(list: usize, count: u32, first: u32, pageTransactions: u32, ranks: usize, out: usize): void {
+/**
+ * Turns numbers of transactions in a segment into their places among the transactions in memory. `first` is the first transaction of
+ * the row group and `firstPlace` the place of the first one in memory; `ranks` holds for each page how many pages before it are read.
+ */
+export function placeTransactions(
+  list: usize, count: u32, first: u32, pageTransactions: u32, ranks: usize, firstPlace: u32, out: usize,
+): void {
   for (let i: u32 = 0; i < count; i++) {
     const transaction = load<u32>(list + (i << 2)) - first;
     const page = transaction / pageTransactions;
-    store<u32>(out + (i << 2), load<u32>(ranks + (page << 2)) * pageTransactions + transaction - page * pageTransactions);
+    const rank = load<u32>(ranks + (page << 2));
+    store<u32>(out + (i << 2), firstPlace + rank * pageTransactions + transaction - page * pageTransactions);
+  }
+}
+
+/** Adds to every code but 0, which stands for `null` in every row group. */
+export function moveCodes(codes: usize, count: u32, by: u32): void {
+  for (const end = codes + (count << 2); codes < end; codes += 4) {
+    const code = load<u32>(codes);
+    if (code != 0) store<u32>(codes, code + by);
   }
 }
