@@ -1,6 +1,6 @@
 /**
- * The columns of some pages of a row group in the kernel's memory. A section is read and decoded when one of its columns is
- * first asked for; other columns are made from stored ones: starts from lengths, values from differences, texts.
+ * The columns of selected pages of a row group in the kernel's memory. A section is read and decoded when one of its columns is first
+ * requested. Some columns are derived from stored ones: starts from lengths, values from differences, and texts.
  */
 import { COUNTS_BYTES, DESCRIPTOR_BYTES, DESCRIPTOR_COUNT } from '../kernels/layout/columns.ts';
 import {
@@ -21,7 +21,7 @@ import type { PageSet } from './page-set.ts';
 import type { LoadMeter } from './plain-reader.ts';
 import type { Scratch } from './scratch.ts';
 
-/** Pages closer than this are read at once: asking for bytes costs about as much as reading so many. */
+/** Pages with a smaller gap between them are read together, because a separate read costs about as much as reading this many bytes. */
 const gapBytesMax = 4_096;
 
 export class GroupColumns {
@@ -35,11 +35,11 @@ export class GroupColumns {
   readonly #stored = new Map<ColumnName, LoadedColumn>();
   readonly #loaded = new Set<number>();
   readonly #made = new Map<MadeColumn, LoadedColumn>();
-  /** By transaction in memory and domain the number of rows; one entry more for what belongs to the whole group. */
+  /** The number of rows by transaction in memory and domain, plus one entry for rows that belong to the whole group. */
   readonly #counts: number;
-  /** Where the starts of pages are, once the table of the group was read. */
+  /** The address of the page starts, once the table of the group was read. */
   #startsAt = 0;
-  /** Which of the pages are read from now on; undefined for all. */
+  /** The pages that are read from now on, as flags. Undefined for all. */
   #wanted: Uint8Array | undefined;
 
   constructor(
@@ -62,7 +62,7 @@ export class GroupColumns {
     return this.pages.transactionCount;
   }
 
-  /** From now on only pages with a marked transaction are read; the rows of the others are zeros. */
+  /** Restricts later reads to pages with a marked transaction. The rows of other pages are zeros. */
   narrow(marks: number): void {
     const { pageTransactions } = this.group;
     const { bytes } = this.kernel;
@@ -93,7 +93,7 @@ export class GroupColumns {
     return column;
   }
 
-  /** A column that the segment does not have is 0 in every row. */
+  /** Returns a column of zeros for a column that the segment does not have. */
   #missing(name: ColumnName): LoadedColumn {
     const shape = shapeOf(name);
     const count = this.#rowCounts()[DOMAINS.indexOf(shape.domain)] as number;
@@ -116,7 +116,7 @@ export class GroupColumns {
     return at;
   }
 
-  /** By domain how many rows the pages in memory have, as far as it is known. */
+  /** Returns the number of rows of the pages in memory by domain, as far as it is known. */
   #rowCounts(): Uint32Array {
     const { kernel, scratch } = this;
     const at = scratch.reserve(COUNTS_BYTES);
@@ -125,7 +125,7 @@ export class GroupColumns {
   }
 
   #loadSection(section: number): void {
-    // Every section but the first needs what the first counts.
+    // The first section has the row counts that all other sections need.
     if (section > 0 && section < pagedSectionCount) this.stored('txIndex');
     const { kernel, scratch, group } = this;
     const { isPacked, columns } = this.open.segment.directory.sections[section] as StoredSection;
@@ -134,7 +134,7 @@ export class GroupColumns {
     const pageCount = isWhole ? 1 : this.pages.pages.length;
     const known = this.#rowCounts().slice();
     const placed = columns.map((column) => {
-      // No page has more rows than it has bytes, and all pages no more than the group.
+      // A page has at most as many rows as bytes, and all pages together have at most as many rows as the group.
       const most = Math.min(group.totals[column.domain] as number, pageCount * place.rawBytesMax);
       const capacity = (known[column.domain] as number) || most;
       return { column, capacity, values: scratch.reserve(capacity * valueBytes(column)) };
@@ -172,7 +172,7 @@ export class GroupColumns {
     });
   }
 
-  /** Reads the pages of a section that are wanted. Returns a table of where each is: address and length, 0 if it is not. */
+  /** Reads the wanted pages of a section. Returns a table with the address and length of each page, or 0 for a page that was not read. */
   #readPages(section: number, isWhole: boolean): number {
     const { kernel, scratch, group, open } = this;
     const place = group.sections[section] as GroupEntry['sections'][number];
@@ -201,7 +201,7 @@ export class GroupColumns {
     return table;
   }
 
-  /** Lets bytes that are not on this machine be fetched together. */
+  /** Allows the bytes of a remote segment to be fetched together. */
   #expect({ offset, storedLength }: GroupEntry['sections'][number], spans: readonly Span[]): void {
     const { bytes } = this.open.segment;
     if (bytes.expect === undefined) return;
@@ -215,7 +215,7 @@ export class GroupColumns {
     );
   }
 
-  /** Where the pages of a section start in it, and where the last one ends: here, and in the kernel's memory. */
+  /** Returns where the pages of a section start and the last one ends, as an array and as an address in the kernel's memory. */
   #pageStarts(section: number): { starts: Uint32Array; at: number } {
     if (this.#startsAt === 0) this.#startsAt = this.#readPageTable();
     const pageCount = pageCountOf(this.group);
@@ -255,7 +255,7 @@ export class GroupColumns {
 
 const wholePage = new Uint32Array(1);
 
-/** Pages that are read at once: by their places in the list, and where their bytes are in the section. */
+/** Pages that are read together: their indexes in the list, and their byte range in the section. */
 interface Span {
   readonly from: number;
   readonly to: number;

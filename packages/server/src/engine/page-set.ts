@@ -1,20 +1,20 @@
 import { type GroupEntry, pageCountOf } from '../segment/directory.ts';
 import { type PlannedItem, sliceOf } from './plan-items.ts';
 
-/** Transactions of a segment, counted from its first; the end is not in it. */
+/** Transactions of a segment, numbered from its first one. The end is exclusive. */
 export interface TransactionSpan {
   readonly first: number;
   readonly end: number;
 }
 
 /**
- * The pages of a row group that a query reads. The rows of the others are not in memory: transactions are counted among those
- * of the pages that are read, one page after the other.
+ * The pages of a row group that a query reads. The rows of other pages are not in memory, so a transaction's position in memory counts only
+ * the transactions of the pages that are read.
  */
 export class PageSet {
   /** Ascending. */
   readonly pages: Uint32Array;
-  /** By page of the group how many pages before it are read. One more than there are pages. */
+  /** For each page of the group, the number of earlier pages that are read. Has one entry more than there are pages. */
   readonly ranks: Uint32Array;
   readonly transactionCount: number;
   readonly #group: GroupEntry;
@@ -33,7 +33,7 @@ export class PageSet {
     this.transactionCount = this.placeOf(group.transactionCount);
   }
 
-  /** How many transactions in memory come before a transaction of the group, or before its end. */
+  /** Returns the position in memory of a transaction of the group, or of the group's end. */
   placeOf(transaction: number): number {
     const { pageTransactions } = this.#group;
     const page = Math.min(Math.floor(transaction / pageTransactions), this.ranks.length - 1);
@@ -44,8 +44,8 @@ export class PageSet {
 }
 
 /**
- * The pages in which the items can match transactions of the span. An item without candidates can match anywhere; rewards are not
- * in pages.
+ * Returns the pages in which the items can match transactions of the span. An item without candidates can match anywhere. Rewards are not
+ * stored in pages.
  */
 export function pagesOf(
   group: GroupEntry,
