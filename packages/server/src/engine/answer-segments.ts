@@ -1,7 +1,7 @@
 import type { Query } from '../query/query.ts';
 import type { Engine } from './engine.ts';
 
-/** The whole answer from segments in order of slot, as text in pieces. The last block of the range always gets a line. */
+/** Returns the answer from segments in slot order, as pieces of text. The last block of the range always gets a line. */
 export function* answerSegments(
   engine: Engine,
   keys: readonly string[],

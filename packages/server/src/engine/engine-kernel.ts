@@ -5,16 +5,16 @@ import { ensureMemory, type Kernel, loadKernel } from '../kernels/load-kernel.ts
 /** Kernels keep their own constants below this address. */
 const heapStart = 65_536;
 /**
- * The memory starts with this much and grows by it. The runtime counts a grown memory as newly allocated and collects garbage after each
- * growth, so growth must be rare; pages that were never written take no memory of the machine.
+ * The initial size of the memory, and the step by which it grows. V8 counts a grown memory as newly allocated and collects garbage after
+ * each growth, so growth must be rare. Pages that were never written take no physical memory.
  */
 const growthBytes = 1 << 28;
-/** Everything is allocated in multiples of this, so that neighbours merge well. */
+/** All allocations are multiples of this, so that adjacent free extents can be merged and reused. */
 const grainBytes = 1_024;
-/** Kernels read and write in steps of 16 and 32 bytes and may touch this much past an end. */
+/** Kernels read and write in steps of 16 and 32 bytes and may access this many bytes past the end of a buffer. */
 const slackBytes = 128;
 
-/** No key list has more positions than 16 bits count; 32 bits each. */
+/** A key list has at most 65,536 positions, because a position has 16 bits. Each takes 32 bits here. */
 const positionBytes = 65_536 * 4;
 
 interface Extent {
@@ -23,12 +23,12 @@ interface Extent {
 }
 
 /**
- * The kernel with its memory, parted by a first-fit allocator: free extents in order of address, neighbours merged.
- * There are a few thousand extents at most, each a column or a page.
+ * The kernel and its memory. A first-fit allocator manages the memory: free extents are kept in address order, and adjacent ones are
+ * merged. There are at most a few thousand extents, each a column or a page.
  */
 export class EngineKernel {
   readonly exports: EngineExports;
-  /** By position in a key list: which filters its key satisfies. */
+  /** The address of one word for each position of a key list: the bits of the filters that its key satisfies. */
   readonly positionScratch: number;
   readonly #kernel: Kernel<EngineExports>;
   readonly #free: Extent[] = [];
@@ -46,7 +46,7 @@ export class EngineKernel {
     this.exports.setDataTexts(this.#allocateZeroed(this.exports.DATA_TEXTS_BYTES.value));
   }
 
-  /** Views are valid until the next allocation, which may move the memory. */
+  /** A view is valid until the next allocation, which may replace the buffer. */
   get bytes(): Uint8Array {
     this.#renewViews();
     return this.#bytes;

@@ -13,7 +13,7 @@ import { parseTestQuery } from './testing/arbitrary-query.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-pool-'));
 const pool = new EnginePool({ threadCount: 2, cacheBytesMax: 1 << 24 });
-// 4,500 blocks are nine row groups, so both threads have parts in the middle of a segment.
+// 4,500 blocks are nine row groups, so both threads have parts inside a segment.
 const blocks = Array.from({ length: 4_500 }, (_, slot) => sampleBlock(slot));
 const halves = [blocks.slice(0, 3_000), blocks.slice(3_000)];
 const everything = parseTestQuery({
@@ -42,7 +42,7 @@ async function collect(pieces: AsyncIterable<RunPiece>): Promise<string> {
 
 const keys = ['half 0', 'half 1'];
 
-test('default: threads together answer as the reference does, in order', async () => {
+test('default: several threads together return the same answer as the reference, in order', async () => {
   const answer = await collect(pool.run({ selection: everything, range, keys, lastKey: 'half 1' }));
   expect(answer).toBe(answerQuery(everything, blocks));
 });
@@ -61,13 +61,13 @@ test.each([0, 1, 7])(
   },
 );
 
-test('behavior: memory that is given back is used again, and no piece changes before', async () => {
+test('behavior: released memory is reused, and no piece changes before it is released', async () => {
   for (let round = 0; round < 3; round++) {
     const texts: string[] = [];
     const held: RunPiece[] = [];
     for await (const piece of pool.run({ selection: everything, range, keys, lastKey: 'half 1' })) {
       held.push(piece);
-      // The reader is a few pieces behind, as a socket is.
+      // The reader is a few pieces behind, like a socket.
       if (held.length > 3) texts.push(readAndRelease(held.shift() as RunPiece));
     }
     texts.push(...held.map(readAndRelease));
@@ -81,7 +81,7 @@ function readAndRelease({ bytes, release }: RunPiece): string {
   return text;
 }
 
-test('behavior: a range that begins and ends inside row groups, with a line for its end', async () => {
+test('behavior: a range that begins and ends inside row groups returns a line for its last block', async () => {
   const query = parseTestQuery({ fromBlock: 700, toBlock: 3_333 });
   const part = { first: 700, last: 3_333 };
   const answer = await collect(
@@ -90,7 +90,7 @@ test('behavior: a range that begins and ends inside row groups, with a line for 
   expect(answer).toBe(answerQuery(query, blocks));
 });
 
-test('behavior: every piece says how far the blocks are covered, with or without lines', async () => {
+test('behavior: every piece reports how far blocks are covered, with or without lines', async () => {
   const query = parseTestQuery({ fromBlock: 10, toBlock: 4_000, logs: [{ programId: [] }] });
   const slots: number[] = [];
   const part = { first: 10, last: 4_000 };
@@ -111,7 +111,7 @@ test('behavior: every piece says how far the blocks are covered, with or without
   expect(slots.at(-1)).toBe(4_000);
 });
 
-test('behavior: many runs at once each get their own answer', async () => {
+test('behavior: concurrent runs each get their own answer', async () => {
   const queries = Array.from({ length: 12 }, (_, i) =>
     parseTestQuery({ fromBlock: i * 100, includeAllBlocks: i % 2 === 0, logs: [{}] }),
   );
@@ -132,7 +132,7 @@ test('behavior: many runs at once each get their own answer', async () => {
   });
 });
 
-test('behavior: a reader that leaves early frees the threads for the next', async () => {
+test('behavior: a reader that leaves early frees the threads for the next reader', async () => {
   for await (const piece of pool.run({ selection: everything, range, keys })) {
     expect(piece.bytes.length).toBeGreaterThan(0);
     break;
@@ -152,7 +152,7 @@ test('error: engine-cancelled when the signal aborts', async () => {
   await expect(run).rejects.toSatisfy((error) => isCodedError(error, 'engine-cancelled'));
 });
 
-test('error: segment-damaged fails its run with the name of the unit, not the pool', async () => {
+test('error: segment-damaged names the damaged unit and fails only its own run', async () => {
   const bytes = buildSegment(halves[0] as typeof blocks);
   bytes[40] = (bytes[40] as number) ^ 1;
   pool.open('damaged', { kind: 'memory', bytes });
@@ -167,7 +167,7 @@ test('error: segment-damaged fails its run with the name of the unit, not the po
   );
 });
 
-test('error: segment-damaged comes after all that is before it, with the key of its segment', async () => {
+test('error: segment-damaged comes after all text before the damage and names the segment', async () => {
   const bytes = buildSegment(halves[1] as typeof blocks);
   bytes[40] = (bytes[40] as number) ^ 1;
   pool.open('damaged', { kind: 'memory', bytes });
@@ -182,19 +182,19 @@ test('error: segment-damaged comes after all that is before it, with the key of 
       error instanceof SegmentFailure &&
       error.key === 'damaged',
   );
-  // Megabytes are no help in a report.
+  // Compared as a whole, because a difference of megabytes would make the report useless.
   expect(text === answerQuery(everything, halves[0] as typeof blocks)).toBe(true);
   pool.close('damaged');
 });
 
-test('error: file-unreadable when the file is not there', async () => {
+test('error: file-unreadable if the file does not exist', async () => {
   pool.open('gone', { kind: 'file', path: join(folder, 'gone.segment') });
   const run = collect(pool.run({ selection: everything, range, keys: ['gone'] }));
   await expect(run).rejects.toSatisfy((error) => isCodedError(error, 'file-unreadable'));
   pool.close('gone');
 });
 
-test('behavior: a segment that is closed under a run is read to its end, told of once, and may be opened anew', async () => {
+test('behavior: a segment that is closed during a run is read to its end, reported closed once, and can be opened again', async () => {
   const bytes = buildSegment(halves[0] as typeof blocks);
   let closedCount = 0;
   const place = { kind: 'memory', bytes } as const;
@@ -202,7 +202,7 @@ test('behavior: a segment that is closed under a run is read to its end, told of
   const run = pool.run({ selection: everything, range, keys: ['again'] });
   const first = await run.next();
   pool.close('again');
-  // The threads still read the one before.
+  // The threads still read the segment that was opened before.
   pool.open('again', place);
   const second = await collect(pool.run({ selection: everything, range, keys: ['again'] }));
   expect(second).toBe(answerQuery(everything, halves[0] as typeof blocks));

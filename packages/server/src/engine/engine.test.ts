@@ -9,7 +9,7 @@ import { arbitraryBlocks } from './testing/arbitrary-block.ts';
 import { arbitraryQuery, arbitraryQueryCase } from './testing/arbitrary-query.ts';
 import { describeLaws } from './testing/describe-laws.ts';
 
-test('property: the engine answers as the reference does, whatever the segments (I-32)', () => {
+test('property: the engine returns the same answer as the reference for any segments (I-32)', () => {
   fc.assert(
     fc.property(
       arbitraryQueryCase({ maxLength: 6 }),
@@ -24,7 +24,7 @@ test('property: the engine answers as the reference does, whatever the segments 
 
 const engine = new Engine({ cacheBytesMax: 1 << 24 });
 
-test('property: so it does where one query after another finds lists that an earlier one left in memory (I-32)', () => {
+test('property: consecutive queries that reuse cached lists return the same answer as the reference (I-32)', () => {
   const queryCases = arbitraryBlocks({ maxLength: 4 }).chain((blocks) =>
     fc.record({
       blocks: fc.constant(blocks),

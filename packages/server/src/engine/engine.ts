@@ -1,6 +1,6 @@
 /**
- * Answers queries from segments, in one thread: load, select, write. It awaits nothing; whoever runs it hands it segments
- * whose bytes can be read at once, and takes the text in pieces.
+ * Answers queries from segments on one thread: load, select, write. It never waits: the caller provides segments whose bytes can be read
+ * synchronously, and takes the text in pieces.
  */
 import { assert } from '../base/assert.ts';
 import type { Steps } from '../base/time-slices.ts';
@@ -12,7 +12,7 @@ import { type Lookup, type LookupResults, runLookup } from './lookup/lookup.ts';
 import { type BlockRange, type RunOptions, type RunReport, SegmentRun } from './segment-run.ts';
 
 export interface EngineOptions {
-  /** Bytes that segments may take between queries: indexes, dictionaries, texts of keys. */
+  /** The bytes that segments may use between queries: indexes, dictionaries, texts of keys. */
   readonly cacheBytesMax: number;
 }
 
@@ -20,9 +20,9 @@ export class Engine {
   readonly #kernel = new EngineKernel();
   readonly #cacheBytesMax: number;
   readonly #sources = new Map<string, Uint8Array | SegmentBytes>();
-  /** Open segments, the least recently used first. */
+  /** Open segments, least recently used first. */
   readonly #segments = new Map<string, EngineSegment>();
-  /** Those in which runs may have read more since they were counted. */
+  /** Segments that may have grown since they were last counted. */
   readonly #growing = new Set<EngineSegment>();
   #cachedBytes = 0;
 
@@ -30,12 +30,12 @@ export class Engine {
     this.#cacheBytesMax = options.cacheBytesMax;
   }
 
-  /** The bytes of kernel memory in use, the cache included. */
+  /** The bytes of kernel memory in use, including the cache. */
   get allocatedBytes(): number {
     return this.#kernel.allocatedBytes;
   }
 
-  /** Opens a segment under a key that names it for good. */
+  /** Opens a segment under a key that identifies it permanently. */
   open(key: string, bytes: Uint8Array | SegmentBytes): Segment {
     if (!this.#sources.has(key)) this.#sources.set(key, bytes);
     return this.#opened(key).segment;
@@ -45,28 +45,28 @@ export class Engine {
     return this.#sources.has(key);
   }
 
-  /** Forgets a segment and what is kept of it. */
+  /** Closes a segment and frees everything that was cached for it. */
   close(key: string): void {
     const open = this.#segments.get(key);
     if (open !== undefined) this.#unload(open);
     this.#sources.delete(key);
   }
 
-  /** Whether an open segment has a block in the range. */
+  /** Returns whether an open segment has a block in the range. */
   covers(key: string, { first, last }: BlockRange): boolean {
     return this.#opened(key).segment.headers.some(
       ({ number }) => number >= first && number <= last,
     );
   }
 
-  /** Plans a query on one open segment. The run holds memory of the kernel until it is released. */
+  /** Plans a query on one open segment. The run holds kernel memory until it is released. */
   begin(key: string, selection: Selection, options: RunOptions = {}): SegmentRun {
     const open = this.#opened(key);
     this.#growing.add(open);
     return new SegmentRun(open, selection, options, this.#kernel);
   }
 
-  /** The answer from one open segment, in pieces; most end with a line, all together do. */
+  /** Returns the answer from one open segment in pieces. The last piece ends with a line, and most others do. */
   *run(
     key: string,
     selection: Selection,
@@ -81,7 +81,7 @@ export class Engine {
     return run.report;
   }
 
-  /** Answers a lookup from one open segment, in steps. */
+  /** Performs a lookup in one open segment, in steps. */
   *lookUp(key: string, lookup: Lookup): Steps<LookupResults[keyof LookupResults]> {
     const open = this.#opened(key);
     this.#growing.add(open);
@@ -94,7 +94,7 @@ export class Engine {
     }
   }
 
-  /** The segment with its directory, which is read again if the segment was evicted. */
+  /** Returns the segment with its directory, which is read again if the segment was evicted. */
   #opened(key: string): EngineSegment {
     const source = this.#sources.get(key);
     assert(source !== undefined, 'a segment is opened before it is used');
@@ -114,7 +114,7 @@ export class Engine {
     return open;
   }
 
-  /** A segment grows while runs read it: it is counted whenever a run begins, and once more when none reads it any more. */
+  /** A segment grows while runs read it, so it is counted whenever a run begins and again after the last run. */
   #count(open: EngineSegment): void {
     const { byteLength, countedBytes } = open;
     this.#cachedBytes += byteLength - countedBytes;
@@ -137,7 +137,7 @@ export class Engine {
   }
 }
 
-/** Memory that is not zeroed first: all of it is written. */
+/** Allocated without zeroing, because all of it is overwritten. */
 function copyOf(piece: Uint8Array): Uint8Array {
   const copy = Buffer.allocUnsafeSlow(piece.length);
   copy.set(piece);

@@ -1,8 +1,8 @@
 /**
- * Tells a worker thread that a fetch has ended, while the thread waits and receives no messages.
+ * Notifies a worker thread of the end of a fetch while the thread is blocked and receives no messages.
  *
  *   word 0   the ticket of the fetch that ended last
- *   word 1   its result: 0 for success, otherwise one more than the place of the error code in the list below
+ *   word 1   its result: 0 for success, otherwise the index of the error code in the list below plus one
  */
 import { CodedError, type ErrorCode, isCodedError } from '../base/errors.ts';
 
@@ -54,7 +54,7 @@ export class FetchSignal {
     if (result > 0) throw new CodedError(FAILURES[result - 1] ?? FAILURES[0]);
   }
 
-  /** A thread waits for one ticket at a time, so a result that nobody waits for any more is never read. */
+  /** A thread waits for one ticket at a time, so a result for an earlier ticket is never read. */
   #end(ticket: number, result: number): void {
     Atomics.store(this.#words, 1, result);
     Atomics.store(this.#words, 0, ticket);

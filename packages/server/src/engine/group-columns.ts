@@ -38,7 +38,7 @@ import type { PageSet } from './page-set.ts';
 import type { LoadMeter } from './plain-reader.ts';
 import type { Scratch } from './scratch.ts';
 
-/** Pages closer than this are read at once: asking for bytes costs about as much as reading so many. */
+/** Pages with a smaller gap between them are read together, because a separate read costs about as much as reading this many bytes. */
 const gapBytesMax = 4_096;
 
 export class GroupColumns {
@@ -107,7 +107,7 @@ export class GroupColumns {
     return column;
   }
 
-  /** A column that the segment does not have is 0 in every row. */
+  /** Returns a column of zeros for a column that the segment does not have. */
   #missing(name: ColumnName): LoadedColumn {
     const shape = shapeOf(name);
     const count = this.#rowCounts()[DOMAINS.indexOf(shape.domain)] as number;
@@ -143,7 +143,7 @@ export class GroupColumns {
   }
 
   #loadSection(section: number): void {
-    // Every section but the first needs what the first counts.
+    // The first section has the row counts that all other sections need.
     if (section > 0 && section < pagedSectionCount) this.stored('txIndex');
     const { kernel, scratch } = this;
     const { isPacked, columns } = this.open.segment.directory.sections[section] as StoredSection;
@@ -265,7 +265,7 @@ export class GroupColumns {
     return table;
   }
 
-  /** Lets bytes that are not on this machine be fetched together. */
+  /** Allows the bytes of a remote segment to be fetched together. */
   #expect({ offset, storedLength }: GroupEntry['sections'][number], spans: readonly Span[]): void {
     const { bytes } = this.open.segment;
     if (bytes.expect === undefined) return;

@@ -1,4 +1,4 @@
-/** Queries on segments of a later or an earlier version, whose columns are others. */
+/** Queries on segments of a later or an earlier version, with other columns. */
 import { expect, test } from 'vitest';
 import type { Block } from '../ledger/block.ts';
 import { buildSegment } from '../segment/build-segment.ts';
@@ -26,7 +26,7 @@ function answer(content: Uint8Array): string {
   return Buffer.concat([...answerSegments(engine, ['only'], everything)]).toString();
 }
 
-test('behavior: columns, sections and parts that are not known are skipped', () => {
+test('behavior: unknown columns, sections and parts are skipped', () => {
   const grown = layout.map(({ isPacked, columns }, section) => {
     const domain = DOMAINS.indexOf(section < SECTIONS.indexOf('rewards') ? 'transaction' : 'text');
     const added = { id: 900, coding: CODING.int, domain, adds: 0, unit: 0 };
@@ -51,7 +51,7 @@ function without(names: readonly ColumnName[]) {
   }));
 }
 
-test('behavior: columns that a segment does not have are 0 in every row', () => {
+test('behavior: columns that a segment lacks are 0 in every row', () => {
   const names = ['txUnits', 'txUnitsNull', 'insFlags', 'rewPostBalance'] as const;
   const content = rewriteSegment(bytes, { layout: without(names), pageTransactions: 4 });
   const expected = blocks.map(

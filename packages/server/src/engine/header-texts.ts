@@ -3,10 +3,10 @@ import { parentHashOnWire } from '../ledger/parent-hash-on-wire.ts';
 import type { Selection } from '../query/query.ts';
 import type { Segment } from '../segment/open-segment.ts';
 
-/** The header objects of a segment's blocks as text, all in one, with where each starts. */
+/** The JSON headers of a segment's blocks as one text, and the position where each starts. */
 export interface HeaderTexts {
   readonly bytes: Uint8Array;
-  /** One more than there are blocks. */
+  /** One entry per block, and one for the end. */
   readonly starts: Uint32Array;
 }
 
@@ -14,7 +14,7 @@ type HeaderField = Selection['fields']['block'][number];
 
 const encoder = new TextEncoder();
 
-/** Headers are few and small: plain code writes them, once per segment and list of fields. */
+/** Headers are few and small, so they are written in JavaScript, once per segment and list of fields. */
 export function buildHeaderTexts(
   segment: Segment,
   fields: Selection['fields']['block'],
@@ -50,7 +50,7 @@ function headerValue(segment: Segment, block: number, name: HeaderField): string
       return String(header.height);
     case 'timestamp':
       return String(header.timestamp);
-    // Only a stream knows the finalized head; it puts the value in place of this null.
+    // The finalized head is known only to the stream, which replaces this null.
     case 'finalizedHead':
       return 'null';
     case 'recordCounts': {

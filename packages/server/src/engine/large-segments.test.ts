@@ -1,4 +1,4 @@
-/** Segments of several row groups with small pages and dictionaries, with what typical queries ask, against the reference. */
+/** Typical queries over segments of several row groups with small pages and dictionaries, compared with the reference. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ const slots = blocks.map(({ header }) => header.number as number);
 const instructions = blocks.flatMap((block) => block.instructions);
 const tokenBalances = blocks.flatMap((block) => block.tokenBalances);
 
-/** The values of a list, the most frequent first. */
+/** Returns the values of a list, most frequent first. */
 function byFrequency<Value extends string>(values: readonly (Value | null)[]): Value[] {
   const counts = new Map<Value, number>();
   for (const value of values) if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -55,7 +55,7 @@ const accounts = byFrequency(instructions.flatMap((instruction) => instruction.a
 const owners = byFrequency(tokenBalances.map(({ postOwner }) => postOwner));
 const mints = byFrequency(tokenBalances.map(({ preMint }) => preMint));
 const d8Of = (instruction: Instruction) => discriminator(instruction.data, 8);
-/** Of a program that others are more frequent than, and whose data begin with a discriminator of 8 bytes. */
+/** An instruction of a program that is not the most frequent one, whose data begins with a discriminator of 8 bytes. */
 const swap = instructions.find(
   (own) => programs.indexOf(own.programId) >= 4 && d8Of(own) !== null,
 ) as Instruction;
@@ -127,7 +127,7 @@ const QUERIES: Readonly<Record<string, Omit<QueryBody, 'fromBlock'>>> = {
 
 const queryOf = (name: string) => parseTestQuery({ fromBlock: 0, ...QUERIES[name] });
 const answers = new Map<string, string>();
-/** The reference's answer over all blocks, which takes its time, made once. */
+/** Returns the reference's answer over all blocks. It is slow, so it is computed once. */
 function expectedOf(name: string): string {
   const known = answers.get(name) ?? answerQuery(queryOf(name), blocks);
   answers.set(name, known);
@@ -141,7 +141,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** A segment that is read by range, as the service reads what is sealed. */
+/** Opens a segment that is read by byte range, as the service reads sealed segments. */
 function openFile(name: string, content: Uint8Array): RangeFile {
   const path = join(folder, name);
   writeFileSync(path, content);
@@ -156,7 +156,7 @@ describe('a segment of several row groups', () => {
   roomy.open('all', bytes);
   tight.open('all', openFile('all', bytes));
 
-  test('behavior: it is one', () => {
+  test('behavior: the segment has several row groups', () => {
     expect(groups.length).toBeGreaterThan(1);
     expect(segment.partCount(PART.sectionDictionary)).toBeGreaterThan(3);
     for (const { pageTransactions } of groups) expect(pageTransactions).toBe(4);
@@ -175,7 +175,7 @@ describe('a segment of several row groups', () => {
     },
   );
 
-  test('behavior: two that make room for each other, from files and from memory, answer as the reference', () => {
+  test('behavior: two engines that evict segments, from files and from memory, return the same answers as the reference', () => {
     const halves = [blocks.slice(0, 10), blocks.slice(10)].map((half) => buildSegment(half));
     const engine = new Engine({ cacheBytesMax: 1 });
     const keys = [0, 1].flatMap((half) => [`file ${half}`, `memory ${half}`]);
@@ -192,7 +192,7 @@ describe('a segment of several row groups', () => {
     }
   });
 
-  test('behavior: what an index has read is counted, and gone when it is released', () => {
+  test('behavior: the memory of a loaded index is counted, and freed when the index is released', () => {
     const index = new SegmentIndex(openSegment(openFile('index', bytes)));
     expect(index.byteLength).toBe(0);
     const id = index.find(decodeBase58(accounts[0] as string) as Uint8Array) as number;
@@ -200,11 +200,11 @@ describe('a segment of several row groups', () => {
     const before = index.byteLength;
     expect(before).toBeGreaterThan(100_000);
     index.release();
-    // Parts of a few kilobytes are left to the collector.
+    // Parts of a few kilobytes are left to the garbage collector.
     expect(index.byteLength).toBeLessThan(before / 4);
   });
 
-  test('behavior: ranges that begin and end inside a row group, at its ends, and between blocks', () => {
+  test('behavior: ranges may begin and end inside a row group, at its ends, and between blocks', () => {
     const second = groups[1]?.firstBlock as number;
     const edges = [0, 1, second - 1, second, second + 1, blocks.length - 1];
     for (const from of edges) {
@@ -224,7 +224,7 @@ describe('a segment of several row groups', () => {
     expect(answer(tight, ['all'], beyond)).toBe('');
   });
 
-  test('behavior: a line that comes in several pieces ends the last of them', () => {
+  test('behavior: a line that comes in several pieces ends at the end of the last one', () => {
     const texts = [...roomy.run('all', queryOf('everything'))].map((piece) =>
       Buffer.from(piece).toString('latin1'),
     );
@@ -233,7 +233,7 @@ describe('a segment of several row groups', () => {
     for (const text of continued) expect([-1, text.length - 1]).toContain(text.indexOf('\n'));
   });
 
-  test('behavior: three queries that take turns piece by piece each get their own answer', () => {
+  test('behavior: three interleaved queries each get their own answer', () => {
     const names = ['everything', 'twelve groups', 'logs of a kind with their instruction'];
     for (const engine of [roomy, tight]) {
       const runs = names.map((name) => {
@@ -258,7 +258,7 @@ describe('a segment of several row groups', () => {
     }
   });
 
-  test('behavior: a run that is given up gives back its memory', () => {
+  test('behavior: an abandoned run frees its memory', () => {
     const query = queryOf('everything');
     answer(roomy, ['all'], query);
     const before = roomy.allocatedBytes;
@@ -269,7 +269,7 @@ describe('a segment of several row groups', () => {
     expect(roomy.allocatedBytes).toBe(before);
   });
 
-  test('limit: what is kept of segments stays near the bound, also of those that are asked once', () => {
+  test('limit: cached segments stay near the memory limit, even if each is queried once', () => {
     const query = queryOf('a program by d8 with what belongs to it');
     const keys = Array.from({ length: 8 }, (_, copy) => `copy ${copy}`);
     const open = (cacheBytesMax: number) => {
@@ -283,14 +283,14 @@ describe('a segment of several row groups', () => {
     answer(roomy.engine, keys.slice(1), query);
     const all = roomy.engine.allocatedBytes - roomy.empty;
     expect(all).toBeGreaterThan(7 * one);
-    // The one that is read last grows after the others made room for it.
+    // The segment that is read last grows after the others were evicted for it.
     const narrow = open(3 * one);
     answer(narrow.engine, keys, query);
     expect(narrow.engine.allocatedBytes - narrow.empty).toBeLessThanOrEqual(4 * one);
   });
 });
 
-describe('records that are larger than the buffer of the output', () => {
+describe('records that are larger than the output buffer', () => {
   const large = (slot: number): Block => {
     const block = sampleBlock(slot);
     const [log] = block.logs;
@@ -303,7 +303,7 @@ describe('records that are larger than the buffer of the output', () => {
     return { ...block, logs };
   };
 
-  test('behavior: they come whole, with what stands around them', () => {
+  test('behavior: they are returned whole, with the text around them', () => {
     const all = [sampleBlock(4), large(5), large(6), sampleBlock(7)];
     const engine = new Engine({ cacheBytesMax: 1 << 26 });
     engine.open('large', buildSegment(all));
@@ -321,7 +321,7 @@ describe('records that are larger than the buffer of the output', () => {
 describe('a damaged segment', () => {
   const query = queryOf('everything');
 
-  test('error: segment-damaged names the section, and the segment can be closed and the others asked', () => {
+  test('error: segment-damaged names the section; the segment can be closed and other segments still answer', () => {
     const engine = new Engine({ cacheBytesMax: 1 << 26 });
     engine.open('whole', bytes);
     const expected = answer(engine, ['whole'], query);
@@ -337,7 +337,7 @@ describe('a damaged segment', () => {
     expect(answer(engine, ['whole'], query)).toBe(expected);
   });
 
-  test('error: a page that has its checksum and does not decode is named', () => {
+  test('error: a page with a valid checksum that cannot be decoded is named', () => {
     const engine = new Engine({ cacheBytesMax: 1 << 26 });
     const section = SECTIONS.indexOf('logs');
     const { offset } = (groups[1] as GroupEntry).sections[section] as { offset: number };
@@ -352,7 +352,7 @@ describe('a damaged segment', () => {
     expect(engine.allocatedBytes).toBe(before);
   });
 
-  test('error: segment-damaged in what is read by the chunk for an index leaves nothing behind either', () => {
+  test('error: segment-damaged in the chunks of an index frees all memory', () => {
     const engine = new Engine({ cacheBytesMax: 1 << 26 });
     engine.open('whole', bytes);
     const before = engine.allocatedBytes;
@@ -396,7 +396,7 @@ describe('a damaged segment', () => {
     return damaged;
   }
 
-  /** The name of what is damaged. The segment is closed again. */
+  /** Returns the name of the damaged unit. The segment is closed again. */
   function damagedUnit(engine: Engine, damaged: Uint8Array, asked: Query): string {
     engine.open('damaged', damaged);
     try {
@@ -411,10 +411,10 @@ describe('a damaged segment', () => {
   }
 });
 
-describe('a run that is cancelled', () => {
+describe('a cancelled run', () => {
   const keys = Array.from({ length: 40 }, (_, copy) => `copy ${copy}`);
   const range = { first: 0, last: Infinity };
-  // Nothing is cached: every row group is read, inflated and written anew, the longest a thread can be busy.
+  // Nothing is cached, so every row group is read, inflated and written again. This keeps the thread busy for the longest possible time.
   const pool = new EnginePool({ threadCount: 1, cacheBytesMax: 1 });
   for (const key of keys) pool.open(key, { kind: 'memory', bytes });
   afterAll(() => pool.stop());
@@ -432,7 +432,7 @@ describe('a run that is cancelled', () => {
     return spentMicroseconds(start);
   }
 
-  /** Whole copies, which the thread does not leave off. */
+  /** Reads copies of the segment to the end, without cancelling. */
   async function readWholly(copies: readonly string[]): Promise<number> {
     const start = process.cpuUsage();
     const run = pool.run({ selection: queryOf('everything'), range, keys: copies });
@@ -440,13 +440,13 @@ describe('a run that is cancelled', () => {
     return spentMicroseconds(start);
   }
 
-  /** Of the processor, by all threads: what was done meanwhile, however much of it others took away. */
+  /** Returns the processor time of all threads since `start`, which does not depend on the load of the machine. */
   function spentMicroseconds(start: NodeJS.CpuUsage): number {
     const { user, system } = process.cpuUsage(start);
     return user + system;
   }
 
-  test('behavior: it ends at once: its segments are closed before another run has gone through one', async () => {
+  test('behavior: it ends immediately: its segments are closed before another run has read one segment', async () => {
     let isClosed = false;
     pool.open('last', { kind: 'memory', bytes }, () => {
       isClosed = true;
@@ -461,14 +461,14 @@ describe('a run that is cancelled', () => {
     expect(isClosed).toBe(true);
   });
 
-  test('limit: its thread answers the next query long before it could have gone through two of its forty segments', async () => {
+  test('limit: its thread answers the next query long before it could have read two of its forty segments', async () => {
     const delays: number[] = [];
     const wholes: number[] = [];
     for (let pieceCount = 1; pieceCount <= 9; pieceCount++) {
       delays.push(await cancelledAfter(pieceCount));
       wholes.push(await readWholly(keys.slice(0, 2)));
     }
-    // Both of the same second, so that it does not matter what else the machine does.
+    // Both times were measured in the same second, so the load of the machine affects both equally.
     expect(median(delays)).toBeLessThan(median(wholes) * 0.6);
   }, 30_000);
 });

@@ -1,4 +1,4 @@
-/** Columns that are made from stored ones, by name. They are good for as long as the row group is worked on. */
+/** Columns that are derived from stored ones, by name. They are valid while the row group is in memory. */
 import type { ColumnName } from '../segment/columns.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { Scratch } from './scratch.ts';
@@ -6,12 +6,12 @@ import type { Scratch } from './scratch.ts';
 /** A column as the kernels use it. */
 export interface LoadedColumn {
   readonly at: number;
-  /** Bytes a value. */
+  /** Bytes per value. */
   readonly width: number;
   readonly count: number;
 }
 
-/** Where the columns that others are made from come from: the pages of a row group in memory. */
+/** Provides the stored columns: the pages of a row group in memory. */
 interface ColumnSource {
   readonly kernel: EngineKernel;
   readonly scratch: Scratch;
@@ -45,7 +45,7 @@ export type MadeColumn =
   | 'addressTextStarts';
 
 const MAKERS: Readonly<Record<MadeColumn, (group: ColumnSource) => LoadedColumn>> = {
-  // Where each transaction's rows start in the other tables.
+  // The start of each transaction's rows in the other tables.
   keyStarts: (g) =>
     startsOfSums(
       g,
@@ -58,14 +58,14 @@ const MAKERS: Readonly<Record<MadeColumn, (group: ColumnSource) => LoadedColumn>
   tokenBalanceStarts: (g) => starts(g, 'txTokenBalanceCount'),
   lookupStarts: (g) => starts(g, 'txLookupCount'),
   signatureStarts: (g) => starts(g, 'txSignatureCount'),
-  // Where each row's values start.
+  // The start of each row's values.
   accountStarts: (g) => starts(g, 'insAccountCount'),
   dataStarts: (g) => starts(g, 'insDataLength'),
   messageStarts: (g) => starts(g, 'logLength'),
   textStarts: (g) => starts(g, 'textLength'),
   lookupIndexStarts: (g) =>
     startsOfSums(g, ['lookupReadonlyCount', 'lookupWritableCount'], g.stored('lookupKey').count),
-  // Values from differences.
+  // Values decoded from differences.
   logIndexes: (g) => logIndexes(g),
   balancePost: (g) => changed(g, 'balPre', 'balChange'),
   tokenPostAmount: (g) => changed(g, 'tokPreAmount', 'tokChange'),
@@ -74,7 +74,7 @@ const MAKERS: Readonly<Record<MadeColumn, (group: ColumnSource) => LoadedColumn>
   tokenPostProgram: (g) => resolved(g, 'tokPreProgram', 'tokPostProgram'),
   tokenPostOwner: (g) => resolved(g, 'tokPreOwner', 'tokPostOwner'),
   rewardLamports: (g) => lamports(g),
-  // Texts of instruction addresses. Making them gives the starts too.
+  // Texts of instruction addresses. Creating them also gives their starts.
   addressTexts: (g) => addressTexts(g),
   addressTextStarts: (g) => addressTextStarts(g),
 };
@@ -90,7 +90,7 @@ function starts(g: ColumnSource, name: ColumnName): LoadedColumn {
   return { at, width: 4, count };
 }
 
-/** Starts of ranges whose lengths are the sums of several columns. */
+/** Returns the starts of ranges whose lengths are the sums of several columns. */
 function startsOfSums(g: ColumnSource, names: readonly ColumnName[], count: number): LoadedColumn {
   const columns = names.map((name) => g.stored(name).at);
   const at = g.scratch.reserveZeroed((count + 1) * 4);
@@ -123,7 +123,7 @@ function lamports(g: ColumnSource): LoadedColumn {
   return { at, width: 8, count };
 }
 
-/** A side after the transaction, coded as the side before it: 0 for null, else the value plus one. */
+/** Returns the value after the transaction in the same coding as the value before it: 0 for null, otherwise the value plus one. */
 function resolved(g: ColumnSource, preName: ColumnName, postName: ColumnName): LoadedColumn {
   const { at: pre, count } = g.stored(preName);
   const { at: post } = g.stored(postName);

@@ -16,7 +16,7 @@ const pageOf = (group: GroupEntry, transaction: number) =>
 const listOf = ({ transactionCount }: GroupEntry) =>
   Array.from({ length: transactionCount }, (_, transaction) => transaction);
 
-test('property: the place of a transaction is how many before it are in pages that are read', () => {
+test('property: the position of a transaction in memory is the number of earlier transactions in pages that are read', () => {
   const cases = groups.chain((group) => {
     const pageCount = Math.ceil(group.transactionCount / group.pageTransactions);
     const marks = fc.array(fc.boolean(), { minLength: pageCount, maxLength: pageCount });
@@ -37,7 +37,7 @@ test('property: the place of a transaction is how many before it are in pages th
   );
 });
 
-test('property: the pages of a query are those of the candidates that its items have in a span of the group', () => {
+test("property: a query reads the pages of its items' candidates in the span of the group", () => {
   const cases = groups.chain((group) => {
     const lists = fc.array(fc.uniqueArray(fc.nat(2_200), { maxLength: 30 }), { maxLength: 3 });
     const cuts = fc.array(fc.nat(60), { minLength: 2, maxLength: 2 });

@@ -3,7 +3,7 @@ import type { PartPiece, RunPiece } from './engine-messages.ts';
 
 export interface QueuedPiece extends RunPiece {
   readonly thread: number;
-  /** Of its text and compressed text; they may be handed on and gone by the time it is needed. */
+  /** The length of the text and the compressed text, kept because the bytes may be gone when it is needed. */
   readonly length: number;
 }
 
@@ -13,8 +13,8 @@ export interface PartFailure {
 }
 
 /**
- * Puts the pieces of one run in order. Thread t delivers the pieces of its parts in order, every n-th of all, so part p is
- * complete when its thread delivers a later part or has ended. Bounded by what the threads may be ahead.
+ * Puts the pieces of one run in order. Thread t delivers the pieces of every n-th part in order, so part p is complete when its thread
+ * delivers a later part or ends. The size is limited by how far the threads may be ahead.
  */
 export class PieceQueue {
   readonly #waiting: PartPiece[][];
@@ -46,24 +46,24 @@ export class PieceQueue {
     this.#wake();
   }
 
-  /** At once, whatever has been delivered. */
+  /** Fails immediately, even if pieces were delivered. */
   fail(error: CodedError): void {
     this.#failure ??= error;
     this.#wake();
   }
 
-  /** At a part of the thread: what was delivered, and the parts before it, are good. */
+  /** Fails at a part of the thread. Earlier parts and delivered pieces are still returned. */
   failAt(thread: number, failure: PartFailure): void {
     this.#failures[thread] = failure;
     this.#wake();
   }
 
-  /** Lets go of what nobody will take. */
+  /** Releases the pieces that nothing will read. */
   release(): void {
     for (const pieces of this.#waiting) for (const piece of pieces.splice(0)) piece.release();
   }
 
-  /** The next piece in order, undefined at the end. */
+  /** Returns the next piece in order, or undefined at the end. */
   async next(): Promise<QueuedPiece | undefined> {
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure;
@@ -89,7 +89,7 @@ export class PieceQueue {
       if (first === undefined && failure !== undefined && failure.part <= this.#part)
         throw failure.error;
       if (first === undefined && failure === undefined && !this.#ended[thread]) return 'none yet';
-      // No part is left when every thread has ended and delivered all.
+      // All parts were delivered when every thread has ended and no piece is left.
       if (this.isEnded && this.#waiting.every(({ length }) => length === 0)) return undefined;
       this.#part++;
     }

@@ -1,10 +1,10 @@
-/** Reads stretches of the plain part of a segment into the kernel's memory and verifies the chunks that they lie in. */
+/** Reads byte ranges of the uncompressed part of a segment into the kernel's memory and verifies the chunks that contain them. */
 import { chunkBytes } from '../segment/chunk-checksums.ts';
 import type { Segment } from '../segment/open-segment.ts';
 import { damaged } from '../segment/unit.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 
-/** What a run read. */
+/** Counts what a run has read. */
 export interface LoadMeter {
   pagesRead: number;
   bytesRead: number;
@@ -21,14 +21,14 @@ export class PlainReader {
     this.#segment = segment;
   }
 
-  /** The stretch with the rest of its first and last chunk. */
+  /** Returns the range, extended to whole chunks. */
   chunksOf(offset: number, length: number): { start: number; length: number } {
     const start = offset - (offset % chunkBytes);
     const end = Math.ceil((offset + length) / chunkBytes) * chunkBytes;
     return { start, length: Math.min(end, this.#segment.directory.plainBytes) - start };
   }
 
-  /** Reads whole chunks to `target`. `name` is what an error calls them. */
+  /** Reads whole chunks to `target`. Errors use `name` for them. */
   read(start: number, length: number, target: number, name: string): void {
     const checksums = this.#loadChecksums() + (start / chunkBytes) * 4;
     const { bytes, exports } = this.#kernel;

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { isCodedError } from '../base/errors.ts';
 import { RunPlaces } from './run-places.ts';
 
-/** Never called where nobody may be cut. */
+/** For runs that must not be cut. */
 function cutNobody(): never {
   expect.unreachable('nobody is cut');
 }
 
-test('default: who comes when all places are taken waits, and they follow in order', async () => {
+test('default: runs beyond the limit wait and start in order of arrival', async () => {
   const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 });
   const first = await places.take(cutNobody);
   const order: string[] = [];
@@ -26,7 +26,7 @@ test('default: who comes when all places are taken waits, and they follow in ord
   expect(order).toEqual(['second', 'third']);
 });
 
-test('behavior: a reader that is elsewhere loses its place to one who waits, the one that reads keeps it', async () => {
+test('behavior: a run whose reader is inactive is cut for a waiting one; a run that is being read continues', async () => {
   const places = new RunPlaces({ countMax: 2, restMsMax: 20 });
   const resting = await places.take(() => resting.leave());
   const reading = await places.take(cutNobody);
@@ -38,7 +38,7 @@ test('behavior: a reader that is elsewhere loses its place to one who waits, the
   reading.leave();
 });
 
-test('behavior: nobody is cut while nobody waits, however long it rests', async () => {
+test('behavior: no run is cut while none waits, however long its reader is inactive', async () => {
   const places = new RunPlaces({ countMax: 2, restMsMax: 1 });
   const resting = await places.take(cutNobody);
   resting.rest();
@@ -48,7 +48,7 @@ test('behavior: nobody is cut while nobody waits, however long it rests', async 
   resting.leave();
 });
 
-test('behavior: a place that is left twice is one place', async () => {
+test('behavior: leaving a place twice frees it once', async () => {
   const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 });
   const first = await places.take(cutNobody);
   first.leave();
@@ -60,7 +60,7 @@ test('behavior: a place that is left twice is one place', async () => {
   await expect(late).rejects.toSatisfy((error) => isCodedError(error, 'engine-cancelled'));
 });
 
-test('error: engine-cancelled for all who wait when the places close', async () => {
+test('error: engine-cancelled for all waiting runs when the pool closes', async () => {
   const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 });
   await places.take(cutNobody);
   const waiting = [places.take(cutNobody), places.take(cutNobody)];

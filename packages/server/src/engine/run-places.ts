@@ -1,38 +1,37 @@
 /**
- * The places in which runs are made. A run holds memory in every thread for as long as it lasts, and it lasts as long as its
- * reader takes, so there are only so many; who comes later waits in line.
+ * Limits the number of active runs. A run holds memory in every thread until its reader has consumed it. Further runs wait in a queue.
  *
- * A reader that is elsewhere must not hold the place of one who waits: after a moment its run is cut, and it begins another
- * where it came to, at the end of the line.
+ * An inactive reader must not block a waiting run. Its run is cut after a short time, and the reader starts another run from where it
+ * stopped, at the end of the queue.
  */
 import { systemClock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
 
 export interface RunPlacesOptions {
   readonly countMax: number;
-  /** How long a reader may be elsewhere while others wait. */
+  /** How long a reader may be inactive while others wait. */
   readonly restMsMax: number;
 }
 
 export interface RunPlace {
-  /** The reader has what it asked for, and may be long in coming back. */
+  /** Marks the reader as inactive: it has received a piece and has not asked for the next one. */
   rest(): void;
-  /** It is back. */
+  /** Marks the reader as active again. */
   resume(): void;
-  /** Gives the place to the next in line; once is enough. */
+  /** Gives the place to the next run in the queue. Further calls have no effect. */
   leave(): void;
 }
 
 interface Waiter {
-  /** With an error, it gets no place. */
+  /** Called with an error if the run gets no place. */
   readonly settle: (error?: CodedError) => void;
 }
 
 export class RunPlaces {
   readonly #restMsMax: number;
-  /** In the order they came. Bounded by the streams that may be open. */
+  /** In order of arrival. The limit of open streams bounds it. */
   readonly #waiting = new Set<Waiter>();
-  /** What ends the runs whose reader is elsewhere, and since when it is; the longest first. */
+  /** The functions that cut runs with an inactive reader, and the time since when each is inactive, longest first. */
   readonly #resting = new Map<() => void, number>();
   #freeCount: number;
   readonly #closed = new AbortController();
@@ -43,7 +42,7 @@ export class RunPlaces {
     this.#restMsMax = restMsMax;
   }
 
-  /** Waits for a place. `cut` is called when the place is needed by others: it must end the run and leave. */
+  /** Waits for a place. `cut` is called when another run needs the place. It must end the run and call `leave`. */
   async take(cut: () => void, signal?: AbortSignal): Promise<RunPlace> {
     if (this.#freeCount > 0) this.#freeCount--;
     else await this.#wait(signal);
@@ -62,7 +61,7 @@ export class RunPlaces {
     };
   }
 
-  /** Nobody who waits gets a place any more. */
+  /** Rejects all waiting runs. */
   close(): void {
     this.#closed.abort();
     for (const { settle } of this.#waiting) settle(new CodedError('engine-cancelled'));
@@ -92,7 +91,7 @@ export class RunPlaces {
     else next.settle();
   }
 
-  /** As long as anybody waits, looks who has rested for too long. */
+  /** Cuts runs whose reader has been inactive for too long, as long as other runs wait. */
   async #watch(): Promise<void> {
     this.#isWatching = true;
     while (this.#waiting.size > 0) {

@@ -1,12 +1,12 @@
 import type { EngineKernel } from './engine-kernel.ts';
 
 const alignment = 16;
-/** Kernels write whole vectors and may touch this much behind an end. */
+/** Kernels write whole vectors and may write this many bytes past the end. */
 const slackBytes = 64;
 
 /**
- * Memory of the kernel for the time of one row group, used again for the next: taking it is an addition. Where it does not
- * suffice another piece is allocated, and from the next group on one piece that holds both.
+ * Kernel memory for one row group, reused for the next. Allocating from it is one addition. If it is too small, another block is allocated,
+ * and from the next group on one block of the combined size.
  */
 export class Scratch {
   readonly #kernel: EngineKernel;
@@ -28,7 +28,7 @@ export class Scratch {
     this.#at = this.#pieces[0] ?? 0;
   }
 
-  /** Memory with whatever was in it before. */
+  /** Returns memory that is not zeroed. */
   reserve(byteCount: number): number {
     const size = Math.ceil((byteCount + slackBytes) / alignment) * alignment;
     if (this.#at + size > this.#end) {

@@ -1,13 +1,13 @@
 import { CodedError, type ErrorCode, type ErrorDetail } from '../base/errors.ts';
 
 export interface SegmentFault {
-  /** Of the segment. */
+  /** The key of the segment. */
   readonly key: string;
   readonly code: ErrorCode;
   readonly detail: ErrorDetail;
 }
 
-/** A run failed at one of its segments. */
+/** The failure of a run at one of its segments. */
 export class SegmentFailure extends CodedError {
   readonly key: string;
 

@@ -1,4 +1,6 @@
-/** What must hold of segments of any blocks. Here and not in `segment`, because random blocks are made for the engine. */
+/**
+ * Properties of segments of random blocks. They are in this folder because the generator of random blocks is part of the engine's tests.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildSegment } from '../segment/build-segment.ts';
@@ -7,7 +9,7 @@ import { mergeSegments } from '../segment/merge-segments.ts';
 import { openSegment } from '../segment/open-segment.ts';
 import { arbitraryBlocks } from './testing/arbitrary-block.ts';
 
-test('property: a segment gives back the blocks it was built from', () => {
+test('property: decoding a segment returns the blocks that it was built from', () => {
   fc.assert(
     fc.property(arbitraryBlocks({ maxLength: 6 }), (blocks) => {
       expect(decodeBlocks(openSegment(buildSegment(blocks)))).toEqual(blocks);
@@ -16,7 +18,7 @@ test('property: a segment gives back the blocks it was built from', () => {
   );
 });
 
-test('property: merging segments gives the bytes of building from all their blocks', () => {
+test('property: merging segments gives the same bytes as building one segment from all blocks', () => {
   fc.assert(
     fc.property(
       arbitraryBlocks({ maxLength: 6 }),

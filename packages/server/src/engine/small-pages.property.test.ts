@@ -1,6 +1,6 @@
 /**
- * Queries that hit few pages of a segment with small pages and dictionaries, against the reference. Most tests have segments of one
- * row group, whose pages are large; here groups are full, so that a query reads some pages and leaves others out.
+ * Queries that need few pages of a segment with small pages and dictionaries, compared with the reference. Most other tests have segments
+ * of one row group with large pages. Here row groups are full, so a query reads some pages and skips others.
  */
 import type { QueryBody } from '@sluice/protocol/query-body';
 import fc from 'fast-check';
@@ -23,9 +23,8 @@ const common = addressAt(0);
 const rareOf = (slot: number, place: number) => addressAt(1 + ((slot * 4 + place) % 700));
 
 /**
- * Random blocks one after another, with a seed of their own: 512 make a row group, so these are a full one and the beginning of another.
- * They name few addresses, so each transaction and its instructions get one that few others have, and every third transaction one that
- * is common.
+ * Random consecutive blocks with a fixed seed. A row group has 512, so these are a full one and the start of another. The generator uses
+ * few addresses, so each transaction and its instructions get a rare address, and every third transaction a common one.
  */
 const blocks = fc
   .sample(arbitraryBlocks({ minLength: 40, maxLength: 40 }), { numRuns: 14, seed: 20_261_116 })
@@ -64,7 +63,7 @@ for (const engine of [roomy, tight]) engine.open('all', bytes);
 const answer = (engine: Engine, query: Query) =>
   Buffer.concat([...answerSegments(engine, ['all'], query)]).toString();
 
-/** How many pages a query reads, over all sections, and how many transactions the items with candidates have in all. */
+/** Returns how many pages a query reads over all sections, and how many candidate transactions its items have. */
 function costOf(query: Query): { pagesRead: number; candidateCount: number } {
   const run = roomy.begin('all', query);
   try {
@@ -84,14 +83,14 @@ test('behavior: the segment has full row groups with small pages and dictionarie
   expect(pageCount).toBeGreaterThan(200);
 });
 
-/** Megabytes are no help in a report: compared as a whole. */
+/** Compared as a whole, because a difference of megabytes would make the report useless. */
 function expectSame(query: Query): void {
   const expected = answerQuery(query, blocks);
   expect(answer(roomy, query) === expected).toBe(true);
   expect(answer(tight, query) === expected).toBe(true);
 }
 
-test('property: random queries are answered as by the reference, with and without memory to cache (I-32)', () => {
+test('property: random queries return the same answer as the reference, with and without memory for the cache (I-32)', () => {
   fc.assert(fc.property(arbitraryQuery(blocks), expectSame), { numRuns: 30, endOnFailure: true });
 });
 
@@ -105,7 +104,7 @@ const own = <Row extends { readonly transactionIndex: number }>(
   { transactionIndex }: Transaction,
 ) => rows.filter((row) => row.transactionIndex === transactionIndex);
 
-/** Items that can match in few transactions: what one of them holds in several filters at once, and everything that belongs to it. */
+/** Items that match few transactions: several filters with values of this transaction, and all relations. */
 function itemsFor({ block, transaction }: Placed, flags: boolean): Partial<QueryBody> {
   const instructions = own(block.instructions, transaction).slice(0, 2);
   const [balance] = own(block.balances, transaction);
@@ -140,7 +139,7 @@ function itemsFor({ block, transaction }: Placed, flags: boolean): Partial<Query
 
 const ARRAYS = ['instructions', 'transactions', 'balances', 'tokenBalances'] as const;
 
-test('property: so are queries whose filters together hold for few transactions, in one or several arrays', () => {
+test('property: queries whose combined filters match few transactions return the same answer as the reference', () => {
   const queries = fc
     .record({
       places: fc.array(fc.nat(transactions.length - 1), { minLength: 1, maxLength: 3 }),
@@ -166,11 +165,11 @@ test('property: so are queries whose filters together hold for few transactions,
     }),
     { numRuns: 60, endOnFailure: true },
   );
-  // Even the two sections that every query reads were not read whole.
+  // Even the two sections that every query reads were not read completely.
   expect(sparse).toBeGreaterThan(10);
 });
 
-test('behavior: of a query with many candidates and one match, what only the match needs is read of its page alone', () => {
+test('behavior: a query with many candidates and one match reads the other sections only for the page of the match', () => {
   const place = transactions.findIndex(
     ({ transaction }, i) => i > 600 && transaction.accountKeys.includes(common),
   );
@@ -202,7 +201,8 @@ test('behavior: of a query with many candidates and one match, what only the mat
     1,
     transactions.filter(({ transaction: own }) => own.accountKeys.includes(common)).length,
   ]);
-  // Of the sections of transactions and keys every page with a candidate, of the six others and texts a page a row group at most.
+  // Reads every page with a candidate in the sections of transactions and keys, and at most one page per row group of the six other
+  // sections and texts.
   expect(pagesRead).toBeGreaterThan(pageCount / 2);
   expect(pagesRead).toBeLessThanOrEqual(2 * pageCount + 7 * groups.length);
 });

@@ -10,11 +10,11 @@ interface Base58Exports {
   decode(length: number): number;
 }
 
-/** Decodes base58 into memory that is used again: what was decoded stays until the next text is. */
+/** Decodes base58 into a reused buffer. A result is valid until the next text is decoded. */
 export class Base58Decoder {
-  /** The bytes of the last text, from the start. Replaced only by a text longer than any real one. */
+  /** The decoded bytes of the last text, from the start. Replaced only if a text is longer than any real one. */
   bytes: Uint8Array;
-  /** The same bytes as words of the machine, for those that are 32 of them. */
+  /** The same bytes as 32-bit words in the byte order of the machine, for values of 32 bytes. */
   readonly words: Uint32Array;
   readonly #exports: Base58Exports;
   readonly #input: Uint8Array;
@@ -31,7 +31,7 @@ export class Base58Decoder {
     this.words = new Uint32Array(memory.buffer, exports.outputAddress(), BASE58_CHARACTERS_MAX / 4);
   }
 
-  /** How many bytes the text stands for; -1 if a character is not of the alphabet. */
+  /** Returns the number of decoded bytes, or -1 if the text has a character outside the alphabet. */
   decode(text: string): number {
     const { length } = text;
     if (length > BASE58_CHARACTERS_MAX) return this.#decodeLong(text);
@@ -43,7 +43,7 @@ export class Base58Decoder {
       input[i] = code;
     }
     this.bytes = this.#output;
-    // A byte would keep only the low half of a wider character.
+    // A wider character would lose its high byte.
     return codes > 0xff ? -1 : this.#exports.decode(length);
   }
 
@@ -57,7 +57,7 @@ export class Base58Decoder {
 
 let shared: Base58Decoder | undefined;
 
-/** The thread's decoder. */
+/** Returns the decoder of this thread. */
 export function base58Decoder(): Base58Decoder {
   shared ??= new Base58Decoder();
   return shared;

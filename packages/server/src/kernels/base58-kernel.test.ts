@@ -11,7 +11,7 @@ function decode(text: string): Uint8Array | undefined {
   return length < 0 ? undefined : decoder.bytes.slice(0, length);
 }
 
-/** Lengths around addresses, signatures, and where the kernel's sums are carried and its tables end. */
+/** Lengths around those of addresses and signatures, where sums are carried, and at the end of the tables. */
 const lengths = fc.oneof(
   fc.constantFrom(0, 1, 31, 32, 33, 63, 64, 65, 745, 746, 747, 750, 1308, 1309, 1310, 1311, 1312),
   fc.nat(1_400),
@@ -26,7 +26,7 @@ const bytes = lengths.chain((length) =>
     ),
 );
 
-test('property: what another implementation encoded is decoded, and the plain decoder agrees', () => {
+test('property: decodes the output of another implementation, like the plain decoder', () => {
   fc.assert(
     fc.property(bytes, (value) => {
       const text = base58.encode(value);
@@ -37,7 +37,7 @@ test('property: what another implementation encoded is decoded, and the plain de
   );
 });
 
-test('property: any text is judged as the plain decoder judges it', () => {
+test('property: accepts and refuses the same texts as the plain decoder', () => {
   const character = fc.oneof(
     {
       weight: 40,
@@ -65,7 +65,7 @@ test.each([1, 4, 1_020, 1_024, 1_028, 1_791, 1_792, 1_793, 3_000])(
   },
 );
 
-test('behavior: a text after a longer one is not mixed up with it', () => {
+test('behavior: a text after a longer one is decoded correctly', () => {
   decode('z'.repeat(3_000));
   expect(decode('2')).toEqual(Uint8Array.from([1]));
   expect(decode('')).toEqual(new Uint8Array(0));

@@ -23,7 +23,7 @@ const unpack = (packed: Uint8Array) =>
 
 function expectSame(text: Uint8Array): Buffer {
   const packed = encode(text);
-  // Compared by the buffers themselves: a matcher would list every byte.
+  // Buffers are compared directly, because a matcher would print every byte.
   expect(unpack(packed).equals(text)).toBe(true);
   return packed;
 }
@@ -34,7 +34,7 @@ const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const address = (length = 44) => Array.from({ length }, () => alphabet[random.below(58)]).join('');
 const known = Array.from({ length: 200 }, () => address());
 
-/** Text like an answer's, of at least so many bytes. */
+/** Returns text that resembles an answer, with at least this many bytes. */
 function answer(byteCount: number): Buffer {
   const rows: string[] = [];
   for (let length = 0; length < byteCount; ) {
@@ -52,7 +52,7 @@ function answer(byteCount: number): Buffer {
 }
 
 describe('decoding', () => {
-  test('default: an answer is decoded to the same, and is smaller than by zlib at level 1', () => {
+  test('default: an answer is decoded to the same bytes, and is smaller than with zlib at level 1', () => {
     for (const byteCount of [2_000, 20_000, 60_000, 300_000]) {
       const text = answer(byteCount);
       const packed = expectSame(text);
@@ -68,7 +68,7 @@ describe('decoding', () => {
     expect(expectSame(new Uint8Array(0))).toHaveLength(5);
   });
 
-  test('behavior: results one after the other are one stream', () => {
+  test('behavior: concatenated results are one stream', () => {
     const texts = [
       answer(100),
       noise.subarray(0, 70_000),
@@ -81,7 +81,7 @@ describe('decoding', () => {
     expect(inflateRawSync(stream).equals(Buffer.concat(texts))).toBe(true);
   });
 
-  test('behavior: every length of a short text is decoded, whatever it holds', () => {
+  test('behavior: short texts of every length and content are decoded', () => {
     const text = answer(700);
     for (let length = 0; length <= 600; length++) {
       for (const from of [text, noise, new Uint8Array(600)]) expectSame(from.subarray(0, length));
@@ -101,7 +101,7 @@ describe('decoding', () => {
 });
 
 describe('matches', () => {
-  /** Noise, the same again so far back, and noise. */
+  /** Random bytes, a repetition of some of them at the given distance, and more random bytes. */
   function repeated(length: number, distance: number, padding: number): Buffer {
     const source = noise.subarray(100, 100 + Math.max(length, distance));
     const again = Uint8Array.from({ length }, (_, i) => source[i % distance] as number);
@@ -109,7 +109,7 @@ describe('matches', () => {
     return Buffer.concat([...parts, noise.subarray(150_000, 150_020)]);
   }
 
-  test('limit: matches up to more than the longest are decoded, and every length from 5 to 258 occurs', () => {
+  test('limit: matches longer than the maximum are decoded, and every length from 5 to 258 occurs', () => {
     const lengths = new Set<number>();
     for (let length = 3; length <= 600; length++) {
       const short = inflatePlainly(expectSame(repeated(length, 1_000, 0)));
@@ -129,7 +129,7 @@ describe('matches', () => {
     },
   );
 
-  test('limit: matches reach back as far as the window, and not farther', () => {
+  test('limit: matches reach back to the start of the window and no further', () => {
     const value = noise.subarray(0, 1_000);
     const sizeAt = (distance: number, before: number) => {
       const between = new Uint8Array(distance - value.length).fill(1);
@@ -144,7 +144,7 @@ describe('matches', () => {
     }
   });
 
-  test('behavior: matches reach over the start of a block', () => {
+  test('behavior: matches may start in the previous block', () => {
     const text = answer(60_000).subarray(0, 60_000);
     const twice = Buffer.concat([text, text.subarray(30_000)]);
     expect(expectSame(twice).length - expectSame(text).length).toBeLessThan(1_000);
@@ -154,7 +154,7 @@ describe('matches', () => {
 describe('codes', () => {
   const typesOf = (text: Uint8Array) => inflatePlainly(expectSame(text)).types;
 
-  test('default: an answer gets codes of its own', () => {
+  test('default: an answer gets its own codes', () => {
     expect(typesOf(answer(3_000))).toEqual(['dynamic', 'stored']);
   });
 
@@ -162,18 +162,18 @@ describe('codes', () => {
     expect(typesOf(Buffer.from('{"header":{"number":300000000}}\n'))).toEqual(['fixed', 'stored']);
   });
 
-  test('behavior: what does not compress is stored', () => {
+  test('behavior: incompressible text is stored', () => {
     expect(typesOf(noise.subarray(0, 100_000))).toEqual(['stored', 'stored', 'stored']);
   });
 
-  test('limit: counts like Fibonacci numbers, whose codes would be too long, are limited', () => {
+  test('limit: Fibonacci frequencies, whose codes would be too long, get limited codes', () => {
     const counts = [1, 1];
     while (counts.length < 22) counts.push((counts.at(-1) as number) + (counts.at(-2) as number));
     for (const symbolCount of [15, 18, 22]) {
       const symbols = counts
         .slice(0, symbolCount)
         .flatMap((count, i) => Array<number>(count).fill(i * 9));
-      // Shuffled, so that no match is found and all are literals.
+      // Shuffled, so that no match is found and every byte is a literal.
       const shuffled = Buffer.from(symbols);
       for (let i = shuffled.length - 1; i > 0; i--) {
         const j = random.below(i + 1);
@@ -185,7 +185,7 @@ describe('codes', () => {
 });
 
 test('behavior: the same text gives the same bytes, whatever was encoded before', () => {
-  /** Equal rows but for a few bytes, as long as a part of the positions that a search can tell apart. */
+  /** Rows that differ in a few bytes, together as long as the range of positions that a search can distinguish. */
   const rows = (count: number) => {
     const text = Buffer.concat(Array<Uint8Array>(count).fill(noise.subarray(0, 64)));
     for (let i = 0; i < count / 2; i++) text[random.below(text.length)] = random.below(256);
@@ -203,7 +203,7 @@ test('behavior: the same text gives the same bytes, whatever was encoded before'
   }
 });
 
-test('behavior: the bytes are those of every other machine', () => {
+test('behavior: the bytes are the same on every machine', () => {
   let state = 1;
   const next = () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -227,7 +227,7 @@ test('limit: a text of many megabytes is encoded, and shorter ones after it', ()
   expectSame(answer(1_000));
 });
 
-test('property: anything is decoded to the same, by zlib and by the plain decoder', () => {
+test('property: any text is decoded to the same bytes, by zlib and by the plain decoder', () => {
   const chunk = fc.oneof(
     fc.uint8Array({ maxLength: 40 }),
     fc.string({ maxLength: 60 }).map((text) => Buffer.from(text)),

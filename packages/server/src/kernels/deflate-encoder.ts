@@ -7,17 +7,17 @@ interface DeflateExports {
   deflate(length: number): number;
 }
 
-/** A memory that grew beyond this for one long text is given up after it. */
+/** If the memory grew beyond this for one long text, it is discarded afterwards. */
 const keptBytesMax = 4 << 20;
 
 /**
- * Compresses texts to raw deflate. Each result ends on a byte and can be decoded as soon as it arrived; results one after the
- * other are one stream, which only lacks its last block. The same text gives the same bytes on every machine.
+ * Compresses texts to raw deflate. Each result ends at a byte boundary and can be decoded as soon as it arrives. Concatenated results are
+ * one stream that lacks only its last block. The same text gives the same bytes on every machine.
  */
 export class DeflateEncoder {
   #kernel: Kernel<DeflateExports> | undefined;
 
-  /** The result is a view of memory that the next text overwrites. */
+  /** The result is a view of memory that the next call overwrites. */
   encode(text: Uint8Array): Uint8Array {
     const kernel = this.#kernelFor(text.length);
     const { memory, exports } = kernel;
@@ -37,7 +37,7 @@ export class DeflateEncoder {
 
 let shared: DeflateEncoder | undefined;
 
-/** The thread's encoder. */
+/** Returns the encoder of this thread. */
 export function deflateEncoder(): DeflateEncoder {
   shared ??= new DeflateEncoder();
   return shared;

@@ -7,7 +7,7 @@ import {
 } from './layout/reading.ts';
 import { ensureMemory, type Kernel } from './load-kernel.ts';
 
-/** What a kernel that scans JSON exports. */
+/** The exports of a kernel that scans JSON. */
 export interface ScanExports {
   inputAddress(): number;
   memoryBytes(length: number): number;
@@ -20,23 +20,23 @@ export interface ScanExports {
   runCount(): number;
 }
 
-/** What one pass over the bytes of a JSON text found. Its views are valid until the kernel scans the next text. */
+/** The result of scanning a JSON text. Its views are valid until the kernel scans the next text. */
 export interface JsonScan {
   /** The text itself, in memory that is not shared. */
   readonly bytes: Buffer;
   readonly isAscii: boolean;
   readonly isTooDeep: boolean;
-  /** An escape of half a surrogate pair: text that no UTF-8 can hold. */
+  /** Whether there is an escape of half a surrogate pair, which UTF-8 cannot represent. */
   readonly hasLoneSurrogate: boolean;
-  /** U+007F occurs, bare or escaped. */
+  /** Whether U+007F occurs, literally or escaped. */
   readonly hasDelete: boolean;
-  /** Start and end, in turn, of every run of 16 digits or more outside strings. */
+  /** Start and end, alternating, of every run of 16 digits or more outside strings. */
   readonly digitRuns: Uint32Array;
-  /** Start and end, in turn, of every object of 512 bytes or more at depth 3: the elements of a block's lists. */
+  /** Start and end, alternating, of every object of 512 bytes or more at depth 3: the elements of a block's lists. */
   readonly parts: Uint32Array;
 }
 
-/** A piece stays in the processor's caches until it is scanned. */
+/** Small enough to stay in the processor's cache until it is scanned. */
 const pieceBytes = 128 * 1024;
 
 /** Copies a JSON text into the memory of a kernel and scans it there. */

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { workerUrl } from '../base/worker-url.ts';
 
 const pageBytes = 65_536;
-/** The most a 32-bit WASM memory can hold, in pages. */
+/** The maximum size of a 32-bit WASM memory, in pages. */
 const pageCountMax = 65_536;
 
-/** The part of a WASM memory that we use; Node's own types leave it to the browser's. */
+/** The part of a WASM memory that we use. Node's own types do not include it. */
 export interface KernelMemory {
-  /** Replaced by every growth: take it anew after anything that may grow. */
+  /** Every growth replaces it, so it must be read again after any call that may grow the memory. */
   readonly buffer: ArrayBuffer;
   grow(pageCount: number): number;
 }
@@ -27,7 +27,7 @@ const wasm = (
   }
 ).WebAssembly;
 
-/** One instance of a kernel module with a memory of its own. Not shared between threads: each makes its own. */
+/** One instance of a kernel module with its own memory. Each thread creates its own. */
 export interface Kernel<Exports> {
   readonly memory: KernelMemory;
   readonly exports: Exports;
@@ -35,7 +35,7 @@ export interface Kernel<Exports> {
 
 const modules = new Map<string, KernelModule>();
 
-/** Instantiates `assembly/<name>.ts`, as built. The module is compiled once per thread, its memory grows on demand. */
+/** Instantiates the compiled `assembly/<name>.ts`. The module is compiled once per thread, and its memory grows on demand. */
 export function loadKernel<Exports>(name: string, initialBytes = pageBytes): Kernel<Exports> {
   let compiled = modules.get(name);
   if (compiled === undefined) {
@@ -48,7 +48,7 @@ export function loadKernel<Exports>(name: string, initialBytes = pageBytes): Ker
   return { memory, exports: instance.exports as Exports };
 }
 
-/** Grows the memory until `bytes` fit. Views taken before are detached by that. */
+/** Grows the memory until `bytes` fit. This detaches existing views. */
 export function ensureMemory(memory: KernelMemory, bytes: number): void {
   const missing = bytes - memory.buffer.byteLength;
   if (missing > 0) memory.grow(Math.ceil(missing / pageBytes));

@@ -19,15 +19,15 @@ interface TransactionExports extends ScanExports {
 }
 
 /**
- * Turns the JSON of a block's ordinary transactions into the rows of a segment. Oddities it leaves to those who read JSON with
- * care; what it takes has the rows that those would give. One block at a time: it is scanned, its transactions are taken where
- * they stand, and its rows stay until the next begins.
+ * Converts the JSON of a block's ordinary transactions to the rows of a segment. It leaves unusual transactions to the general reader, and
+ * its rows are the same as those of that reader. It processes one block at a time: the block is scanned, its transactions are read in
+ * place, and its rows stay until the next block begins.
  */
 export class TransactionKernel {
   readonly #kernel: Kernel<TransactionExports>;
   readonly #exports: TransactionExports;
   readonly #scanner: JsonScanner;
-  /** Of errors, by number; they outlive blocks. */
+  /** Texts of errors by number. They are kept across blocks. */
   #texts: string[] = [];
 
   constructor(voteProgram: string) {
@@ -40,31 +40,31 @@ export class TransactionKernel {
     new Uint8Array(memory.buffer, exports.voteProgramAddress()).set(program);
   }
 
-  /** Scans a block. What was found stands where the transactions are taken from. */
+  /** Scans a block. `takeParts` reads the transactions from the result. */
   scan(bytes: Uint8Array, depthMax: number): JsonScan {
     return this.#scanner.scan(bytes, depthMax);
   }
 
-  /** Begins the rows of a block. */
+  /** Starts the rows of a block. */
   begin(dropsVotes: boolean): void {
     this.#exports.begin(dropsVotes ? 1 : 0);
     if (this.#exports.textCount() === 0) this.#texts = [];
   }
 
   /**
-   * Takes the parts of the scanned block from `first` on, before `last`, which are transactions from `index` on. Returns the
-   * first that has to be read in another way, `last` if there is none. Indexes must ascend.
+   * Reads the parts of the scanned block from `first` up to `last`, which are the transactions from `index` on. Returns the first part that
+   * must be read in another way, or `last`. Indexes must ascend.
    */
   takeParts(first: number, last: number, index: number): number {
     return this.#exports.takeParts(first, last, index);
   }
 
-  /** How many votes were dropped since the block began. */
+  /** How many votes were dropped since the start of the block. */
   get droppedVoteCount(): number {
     return this.#exports.droppedVoteCount();
   }
 
-  /** How many of the transactions that were taken since the block began have a log that was cut off. */
+  /** How many of the block's accepted transactions have a truncated log. */
   get truncatedLogCount(): number {
     return this.#exports.truncatedLogCount();
   }
@@ -89,12 +89,12 @@ export class TransactionKernel {
     return new Uint8Array(this.#memory, start, byteLength);
   }
 
-  /** The keys of the block, eight words each, by the ids that the key lists hold. */
+  /** The keys of the block, eight words each, by the ids in the key lists. */
   get keys(): Uint32Array {
     return new Uint32Array(this.#memory, this.#exports.keysAddress(), this.#exports.keyCount() * 8);
   }
 
-  /** The texts that rows name by number: JSON as it goes out. Number 0 is null. */
+  /** The texts that rows refer to by number, as output JSON. Number 0 is null. */
   get texts(): readonly string[] {
     const count = this.#exports.textCount();
     if (this.#texts.length === 0) this.#texts.push('null');
@@ -106,7 +106,7 @@ export class TransactionKernel {
     return this.#texts;
   }
 
-  /** It is replaced when a longer block than any before is scanned. */
+  /** Replaced when a block is longer than all before. */
   get #memory(): ArrayBuffer {
     return this.#kernel.memory.buffer;
   }

@@ -1,15 +1,16 @@
 /**
- * The block table of a segment: one row a block, kept apart from the row groups so that headers alone never touch them.
+ * The block table of a segment, one row per block. It is stored separately from the row groups, so that reading headers does not touch
+ * them.
  */
 import type { ColumnType } from './columns.ts';
 
-/** `id` stands for the column in every segment and is never used for another. */
+/** `id` identifies the column in every segment and is never reused for another column. */
 export const BLOCK_COLUMNS = {
-  number: { type: 'long', id: 0 }, // distance from the block before
+  number: { type: 'long', id: 0 }, // difference from the previous block
   parentDistance: { type: 'long', id: 1 }, // number - parentSlot
   hash: { type: 'bytes', id: 2 }, // 32 bytes each
-  parentHashKind: { type: 'int', id: 3 }, // 0 null, 1 the hash of the block before, 2 written out
-  parentHash: { type: 'bytes', id: 4 }, // 32 bytes each, where written out
+  parentHashKind: { type: 'int', id: 3 }, // 0 null, 1 the hash of the previous block, 2 stored
+  parentHash: { type: 'bytes', id: 4 }, // 32 bytes each, if stored
   height: { type: 'long', id: 5 },
   heightNull: { type: 'int', id: 6 },
   timestamp: { type: 'long', id: 7 }, // two's complement

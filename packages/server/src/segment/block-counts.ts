@@ -1,6 +1,6 @@
 import type { Block } from '../ledger/block.ts';
 
-/** How many records of each kind a block holds; what the header field `recordCounts` reports. */
+/** The number of records of each kind in a block, which the header field `recordCounts` reports. */
 export interface BlockCounts {
   readonly transactions: number;
   readonly instructions: number;

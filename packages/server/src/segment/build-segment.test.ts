@@ -9,12 +9,12 @@ import { verifySegment } from './verify-segment.ts';
 
 const slots = [5, 6, 9, 10, 11, 300];
 
-test('default: what was built is read back, every digit and text', () => {
+test('default: a segment decodes to the same blocks, with every digit and text', () => {
   const blocks = slots.map(sampleBlock);
   expect(decodeBlocks(openSegment(buildSegment(blocks)))).toEqual(blocks);
 });
 
-test('behavior: an empty block and no block at all are segments too', () => {
+test('behavior: an empty block, and no block at all, can be stored as a segment', () => {
   const empty = {
     ...sampleBlock(7),
     transactions: [],
@@ -28,14 +28,14 @@ test('behavior: an empty block and no block at all are segments too', () => {
   expect(decodeBlocks(openSegment(buildSegment([])))).toEqual([]);
 });
 
-test('behavior: many small blocks fill several row groups and come back in order', () => {
+test('behavior: many small blocks fill several row groups and are returned in order', () => {
   const blocks = Array.from({ length: 1_500 }, (_, slot) => sampleBlock(slot));
   const segment = openSegment(buildSegment(blocks));
   expect(segment.directory.groups.length).toBeGreaterThan(1);
   expect(decodeBlocks(segment)).toEqual(blocks);
 });
 
-test('behavior: a flipped bit anywhere is noticed', () => {
+test('behavior: a flipped bit anywhere is detected', () => {
   const bytes = buildSegment(slots.map(sampleBlock));
   for (let at = 0; at < bytes.length; at++) {
     const damaged = bytes.slice();
@@ -44,7 +44,7 @@ test('behavior: a flipped bit anywhere is noticed', () => {
   }
 });
 
-test('error: segment-damaged when cut anywhere', () => {
+test('error: segment-damaged if the segment is truncated anywhere', () => {
   const bytes = buildSegment(slots.map(sampleBlock));
   for (let length = 0; length < bytes.length; length += 17) {
     expect(readWhole(bytes.slice(0, length)), `length ${length}`).toMatch(/^segment-/);
@@ -60,7 +60,7 @@ test('error: segment-version-unknown names the version', () => {
   expect(readWhole(other)).toBe('segment-version-unknown');
 });
 
-/** Reads every part; returns the code of the error, or that there was none. */
+/** Reads every part. Returns the code of the error, or a text if there was none. */
 function readWhole(bytes: Uint8Array): string {
   try {
     const segment = openSegment(bytes);

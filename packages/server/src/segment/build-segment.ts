@@ -2,14 +2,14 @@ import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { Block } from '../ledger/block.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
-/** A segment of these blocks, which must ascend by slot, in memory. Same blocks, same bytes, on every machine. */
+/** Returns a segment of these blocks, which must ascend by slot. The same blocks give the same bytes on every machine. */
 export function buildSegment(blocks: readonly Block[]): Uint8Array {
   return collect((writer) => {
     for (const block of blocks) writer.append(block);
   });
 }
 
-/** The block as a segment of its own, some of its transactions from a kernel that has their rows. */
+/** Returns the block as a segment of its own. The kernel may have the rows of some transactions. */
 export function buildBlock(block: Block, kernel: TransactionKernel | undefined): Uint8Array {
   return collect((writer) => {
     if (kernel === undefined) writer.append(block);
@@ -17,7 +17,7 @@ export function buildBlock(block: Block, kernel: TransactionKernel | undefined):
   });
 }
 
-/** The bytes of the segment that `fill` makes. */
+/** Returns the bytes of the segment that `fill` writes. */
 export function collect(fill: (writer: SegmentWriter) => void): Uint8Array {
   const pieces: Uint8Array[] = [];
   const writer = new SegmentWriter((bytes) => pieces.push(bytes));

@@ -1,4 +1,4 @@
-/** Numbers of 32 and 64 bits one after the other, as the directory of a segment holds them. */
+/** Reads and writes the numbers of 32 and 64 bits of a segment's directory. */
 import { damaged, readEntry, type UnitEntry, unitEntryBytes, writeEntry } from './unit.ts';
 
 export class ByteWriter {
@@ -44,7 +44,7 @@ export class ByteReader {
   readonly #name: string;
   #at = 0;
 
-  /** `name` is what an error calls the bytes. */
+  /** `name` is the name of the bytes in errors. */
   constructor(bytes: Uint8Array, name: string) {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#name = name;
@@ -62,7 +62,7 @@ export class ByteReader {
     return readEntry(this.#view, this.#take(unitEntryBytes));
   }
 
-  /** A list; a count that the bytes cannot hold is refused before anything is made. */
+  /** Reads a list. A count that exceeds the remaining bytes is refused before anything is allocated. */
   many<Value>(count: number, read: () => Value): Value[] {
     if (count * 4 > this.#view.byteLength) throw damaged(this.#name, 'it ends too early');
     return Array.from({ length: count }, read);

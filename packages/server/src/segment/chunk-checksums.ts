@@ -1,12 +1,12 @@
-/** A checksum for every chunk of the plain part of a segment, so that a piece of it is verified without the rest. */
+/** A checksum for each chunk of the plain part of a segment, so that a piece can be verified without reading the rest. */
 import { ensureMemory } from '../kernels/load-kernel.ts';
 import { codec, scratchStart } from './codec.ts';
 
-/** Small enough to read for one page, large enough for the checksums to take little: 2 bytes a kilobyte. */
+/** Small enough to read for one page, and large enough for the checksums to take little space: 2 bytes per kilobyte. */
 export const chunkBytes = 2_048;
 const pendingChunks = 256;
 
-/** Sums up what is written, in the order of the file. */
+/** Computes the checksums of written bytes, in the order of the file. */
 export class ChunkChecksums {
   readonly #pending = new Uint8Array(pendingChunks * chunkBytes);
   readonly #sums: Uint32Array[] = [];
@@ -22,7 +22,7 @@ export class ChunkChecksums {
     }
   }
 
-  /** All checksums; the last chunk may be shorter than the others. */
+  /** Returns all checksums. The last chunk may be shorter than the others. */
   finish(): Uint32Array {
     this.#sum();
     const all = new Uint32Array(this.#sums.reduce((sum, { length }) => sum + length, 0));

@@ -37,7 +37,7 @@ const isOf = ({ program, prefix, isWhole, committed }: InstructionClass, call: C
   (!isWhole || call.data.length === prefix.length);
 const distinct = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b);
 
-/** Each call is of exactly one class, and the classes say of it what is true. */
+/** Checks that each call is in exactly one class that describes it correctly. */
 function expectTrue(calls: readonly Call[], classes: readonly InstructionClass[]): void {
   for (const own of classes) {
     const members = calls.filter((call) => isOf(own, call));
@@ -66,7 +66,7 @@ describe('classes of instructions', () => {
     });
   });
 
-  test('property: each instruction is of one class, whose counts and transactions are exact', () => {
+  test('property: each instruction is in one class, whose counts and transactions are exact', () => {
     fc.assert(
       fc.property(calls, (all) => {
         const classes = classesOf(all);
@@ -78,7 +78,7 @@ describe('classes of instructions', () => {
     );
   });
 
-  test('property: what begins with some bytes is of a class that can', () => {
+  test('property: an instruction that starts with some bytes is in a class that allows them', () => {
     fc.assert(
       fc.property(calls, fc.nat(12), (all, length) => {
         const classes = classesOf(all);
@@ -87,7 +87,7 @@ describe('classes of instructions', () => {
           const home = classes.find((each) => isOf(each, own)) as InstructionClass;
           expect(canBeginWith(home, bytes)).toBe(true);
         }
-        // A class that is whole, or longer than the bytes, is exact.
+        // A class is exact if it is whole or its prefix is longer than the bytes.
         for (const own of classes) {
           const other = Uint8Array.from([...own.prefix, 1]);
           if (own.isWhole) expect(canBeginWith(own, other)).toBe(false);
@@ -118,7 +118,7 @@ describe('classes of instructions', () => {
     expectTrue(all, classes);
   });
 
-  test('limit: where even the first byte and the outcome make more, all are one class an outcome', () => {
+  test('limit: if even the first byte and the outcome make too many classes, there is one class per outcome', () => {
     const all = Array.from({ length: 600 }, (_, i): Call => {
       return { program: 0, transaction: i, data: Uint8Array.of(i), committed: i % 3 };
     });
@@ -131,7 +131,7 @@ describe('classes of instructions', () => {
     expectTrue(all, classes);
   });
 
-  test('behavior: data that end before a shortened prefix stay whole', () => {
+  test('behavior: data shorter than a shortened prefix stays whole', () => {
     const long = Array.from({ length: 400 }, (_, i): Call => {
       const data = Uint8Array.from([7, i & 1, 0, 0, i, i >> 8, 1, 1]);
       return { program: 1, transaction: i, data, committed: 1 };
@@ -185,7 +185,7 @@ describe('the indexes of a segment', () => {
   const candidates = (filter: Parameters<SegmentIndex['findClasses']>[0]) =>
     distinct(index.findClasses(filter).flatMap((n) => [...index.classes.transactions(n)]));
 
-  test('behavior: classes give the transactions that a plain look at the blocks gives', () => {
+  test('behavior: classes give the same transactions as a scan of the blocks', () => {
     const programs = [...new Set(instructions.map(({ programId }) => programId))];
     expect(programs.length).toBeGreaterThan(5);
     let exact = 0;
@@ -208,7 +208,7 @@ describe('the indexes of a segment', () => {
           const filter = { programs: Uint32Array.of(id), prefixes: [[prefix]], committed };
           const found = candidates(filter);
           expect(expected.every((transaction) => found.includes(transaction))).toBe(true);
-          // The classes of the program tell that many bytes apart.
+          // Only if the program's classes distinguish that many bytes.
           if (!rows.every((row) => row.isWhole || row.prefix.length >= prefix.length)) continue;
           expect(found).toEqual(expected);
           exact++;
@@ -218,7 +218,7 @@ describe('the indexes of a segment', () => {
     expect(exact).toBeGreaterThan(100);
   });
 
-  test('behavior: without a program all classes are looked at, and values of one filter are united', () => {
+  test('behavior: without a program all classes are searched, and values of one filter are combined', () => {
     const [a, b] = [instructions[3], instructions[90]] as [Placed, Placed];
     const prefixes = [[a.bytes.subarray(0, 1), b.bytes.subarray(0, 1)]];
     const matching = instructions.filter(({ bytes }) =>
@@ -229,7 +229,7 @@ describe('the indexes of a segment', () => {
     );
   });
 
-  test('behavior: instructions are counted by class, all of them', () => {
+  test('behavior: every instruction is counted in a class', () => {
     const { classes } = index;
     let total = 0;
     for (let i = 0; i < classes.count; i++) total += classes.row(i).instructionCount;
@@ -242,7 +242,7 @@ describe('the indexes of a segment', () => {
     );
   });
 
-  test('behavior: every signature finds its transaction, and nearly no other', () => {
+  test('behavior: every signature finds its transaction and almost no other', () => {
     let foundCount = 0;
     let signatureCount = 0;
     transactions.forEach(({ signatures }, number) => {
@@ -262,7 +262,7 @@ describe('the indexes of a segment', () => {
     expect(passed.length / absent.length).toBeLessThan(0.08);
   });
 
-  test('behavior: the transactions of every address are those that name it, and absent ones are not found', () => {
+  test('behavior: every address finds the transactions that name it, and absent addresses are not found', () => {
     const named = new Map<string, number[]>();
     blocks.flatMap(keysByTransaction).forEach((keys, transaction) => {
       for (const key of keys) named.set(key, [...(named.get(key) ?? []), transaction]);
@@ -293,7 +293,7 @@ describe('the indexes of a segment', () => {
   });
 });
 
-/** By transaction of a block every address and hash that it or one of its records names. */
+/** Returns every address and hash that each transaction of a block, or one of its records, names. */
 function keysByTransaction(block: Block): Set<string>[] {
   return block.transactions.map((transaction) => {
     const isOwn = (record: { readonly transactionIndex: number }) =>

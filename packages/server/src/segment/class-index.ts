@@ -1,10 +1,10 @@
 /**
- * Classes of instructions: a program with the first bytes of the data and whether the instruction was committed, and the transactions
- * that hold such instructions. A filter by program and discriminator takes its candidates from here without reading a column, and what a
- * segment holds is counted without a scan.
+ * Classes of instructions: a program, the first bytes of the data and whether the instruction was committed, with the transactions that
+ * have such instructions. A filter by program and discriminator takes its candidates from here without reading a column, and statistics of
+ * a segment need no scan.
  *
- * How many bytes tell the classes of a program apart is decided by its data: 8 where they are discriminators, fewer where
- * the bytes behind a short one are amounts, which would make a class of nearly every instruction.
+ * The data of a program determines how many bytes distinguish its classes: 8 if they are discriminators, fewer if a short discriminator is
+ * followed by amounts, which would create a class for nearly every instruction.
  */
 import { growTo } from './growable.ts';
 
@@ -13,20 +13,20 @@ export interface InstructionClass {
   readonly program: number;
   /** The first bytes of the data, at most 8. */
   readonly prefix: Uint8Array;
-  /** Whether the data end with the prefix. Otherwise they may go on. */
+  /** Whether the data has no bytes after the prefix. */
   readonly isWhole: boolean;
   /** As in the column `insFlags`: 0 no, 1 yes, 2 unknown. */
   readonly committed: number;
   readonly instructionCount: number;
-  /** Ascending, counted from the segment's first. */
+  /** Ascending, numbered from the segment's first transaction. */
   readonly transactions: Uint32Array;
 }
 
 const prefixBytesMax = 8;
-/** More classes of one program than this, and fewer bytes tell them apart. */
+/** If a program has more classes than this, fewer bytes distinguish them. */
 const programClassesMax = 256;
 
-/** An instruction: the first 8 bytes of its data as two numbers, zeros behind shorter data, and its length. */
+/** An instruction: the first 8 bytes of its data as two numbers, padded with zeros, and the length of the data. */
 export interface ClassKey {
   readonly low: number;
   readonly high: number;
@@ -82,7 +82,7 @@ class ProgramClasses {
     return added;
   }
 
-  /** Halves the bytes until there are few enough classes. */
+  /** Halves the number of distinguishing bytes until there are few enough classes. */
   shorten(): void {
     while (this.count > programClassesMax && this.bytes > 0) {
       this.bytes >>>= 1;
@@ -105,7 +105,7 @@ class ProgramClasses {
 export class ClassIndexBuilder {
   readonly #programs = new Map<number, ProgramClasses>();
 
-  /** Transactions ascend. */
+  /** Transactions must ascend. */
   add(program: number, transaction: number, key: ClassKey): void {
     let classes = this.#programs.get(program);
     if (classes === undefined) {
@@ -117,7 +117,7 @@ export class ClassIndexBuilder {
     if (classes.count > count) classes.shorten();
   }
 
-  /** By program id, then by prefix. */
+  /** Sorted by program id, then by prefix. */
   get classes(): InstructionClass[] {
     return [...this.#programs]
       .sort(([a], [b]) => a - b)
@@ -152,7 +152,7 @@ function prefixOf({ low, high, length }: OpenClass): Uint8Array {
   return bytes.subarray(0, length);
 }
 
-/** Both ascending lists as one, without repeats. */
+/** Merges two ascending lists without duplicates. */
 function unite(a: Uint32Array, b: Uint32Array): Uint32Array {
   const all = new Uint32Array(a.length + b.length);
   let [i, j, count] = [0, 0, 0];
@@ -166,7 +166,7 @@ function unite(a: Uint32Array, b: Uint32Array): Uint32Array {
   return all.slice(0, count);
 }
 
-/** Whether instructions of the class can begin with the bytes. */
+/** Returns whether instructions of the class can start with the bytes. */
 export function canBeginWith(
   { prefix, isWhole }: Pick<InstructionClass, 'prefix' | 'isWhole'>,
   bytes: Uint8Array,

@@ -1,4 +1,4 @@
-/** Damage anywhere in a segment of real size is noticed, and the error names what is damaged. */
+/** Damage anywhere in a segment of realistic size is detected, and the error names the damaged part. */
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { isCodedError } from '../base/errors.ts';
@@ -21,7 +21,7 @@ const plain = plainRegions(openSegment(bytes));
 const units = unitRegions(openSegment(bytes));
 const namesOf = (at: number) => namesAt(plain, at).map((unit) => `segment-damaged: ${unit}`);
 
-/** What reading a damaged copy ends with: code and unit. */
+/** Returns the code and unit of the error from reading a damaged copy. */
 function judge(damaged: Uint8Array, read: (segment: Segment) => unknown = () => {}): string {
   try {
     read(openSegment(damaged));
@@ -38,7 +38,7 @@ function flip(at: number, bit: number): Uint8Array {
   return damaged;
 }
 
-test('error: segment-damaged: a page that has its checksum and does not decode is named by verifying', () => {
+test('error: segment-damaged names a page with a valid checksum that cannot be decoded', () => {
   const group = 1;
   const section = SECTIONS.indexOf('instructions');
   const place = directory.groups[group]?.sections[section] as { offset: number };
@@ -57,7 +57,7 @@ test('error: segment-damaged: a page that has its checksum and does not decode i
   expect(verifySegment(openSegment(bytes))).toEqual([]);
 });
 
-test('behavior: headers are read by range, without the rest of the file', async () => {
+test('behavior: headers are read by byte range, without the rest of the file', async () => {
   let readBytes = 0;
   const remote = {
     length: bytes.length,
@@ -70,14 +70,14 @@ test('behavior: headers are read by range, without the rest of the file', async 
   expect(readBytes).toBeLessThan(bytes.length / 20);
 });
 
-describe('a segment of real size', () => {
-  test('behavior: it has several row groups and dictionaries, and every byte belongs to something', () => {
+describe('a segment of realistic size', () => {
+  test('behavior: it has several row groups and dictionaries, and every byte belongs to a part', () => {
     expect(directory.groups.length).toBeGreaterThan(1);
     const dictionaries = directory.parts.filter(({ kind }) => kind === PART.sectionDictionary);
     expect(dictionaries.length).toBeGreaterThan(3);
     let end = headerBytes;
     for (const { unit, offset, length } of [...plain, ...units]) {
-      // Only keys begin with a chunk: up to there are zeros.
+      // Only keys are padded with zeros to a chunk boundary.
       const isPadded = unit === 'keys 0' && offset % chunkBytes === 0 && offset - end < chunkBytes;
       if (isPadded) expect(bytes.subarray(end, offset).every((byte) => byte === 0)).toBe(true);
       else expect(offset, unit).toBe(end);
@@ -85,7 +85,7 @@ describe('a segment of real size', () => {
     }
   });
 
-  test('error: segment-damaged names what is damaged, wherever in it a bit is flipped (I-76, F-22)', () => {
+  test('error: segment-damaged names the damaged part, whichever bit of it is flipped (I-76, F-22)', () => {
     expect(plain.length + units.length).toBeGreaterThan(60);
     plain.forEach(({ unit, offset, length, read }, number) => {
       for (const place of [0, length >> 1, length - 1]) {
@@ -101,7 +101,7 @@ describe('a segment of real size', () => {
     });
   });
 
-  test('error: damage inside of a long section has one name', () => {
+  test('error: damage in a long section always has the same name', () => {
     const long = plain.filter(({ length }) => length > 4 * chunkBytes);
     expect(long.length).toBeGreaterThan(10);
     for (const { unit, offset, length, read } of long) {
@@ -111,13 +111,13 @@ describe('a segment of real size', () => {
     }
   });
 
-  test('error: verifying finds every bit that is flipped in padding too', () => {
+  test('error: verification also detects every flipped bit in padding', () => {
     const keys = directory.parts.find(({ kind }) => kind === PART.keys)?.entry.offset as number;
     const faults = verifySegment(openSegment(flip(keys - 1, 0)));
     expect(faults.map(({ code }) => code)).toContain('segment-damaged');
   });
 
-  test('error: every bit of header and footer, and sampled ones of the directory', () => {
+  test('error: every bit of header and footer, and sampled bits of the directory, are protected', () => {
     for (let at = 0; at < 8; at++) expect(judge(flip(at, at))).toBe('segment-not-one');
     for (let at = 8; at < headerBytes; at++)
       expect(judge(flip(at, at % 8))).toBe('segment-damaged: header');
@@ -132,7 +132,7 @@ describe('a segment of real size', () => {
     }
   });
 
-  test('error: bytes that are missing at the end, or too many', () => {
+  test('error: missing or additional bytes at the end are detected', () => {
     for (const length of [
       headerBytes,
       headerBytes + 20,
@@ -147,7 +147,7 @@ describe('a segment of real size', () => {
     expect(judge(new Uint8Array(0))).toBe('segment-not-one');
   });
 
-  test('error: segment-version-unknown names the version, and the one that is known', () => {
+  test('error: segment-version-unknown names the version and the supported one', () => {
     const other = bytes.slice();
     const view = new DataView(other.buffer);
     view.setUint32(8, 9, true);

@@ -1,4 +1,4 @@
-/** All rows of a row group, decoded by the codec kernel: for merging, tools and tests. Queries decode single pages themselves. */
+/** Decodes all rows of a row group with the codec kernel, for merging, tools and tests. Queries decode single pages themselves. */
 import { COUNTS_BYTES, DESCRIPTOR_BYTES } from '../kernels/layout/columns.ts';
 import { ensureMemory } from '../kernels/load-kernel.ts';
 import { codec, scratchStart } from './codec.ts';
@@ -19,7 +19,7 @@ export interface StoredGroup {
   readonly number: number;
   readonly entry: GroupEntry;
   readonly layout: readonly StoredSection[];
-  /** By section: its stored bytes, the lengths of its pages, its dictionary. */
+  /** For each section its stored bytes, the lengths of its pages, and its dictionary. */
   readonly sections: readonly StoredPages[];
 }
 
@@ -63,7 +63,7 @@ class GroupDecoder {
     return Object.fromEntries(columns) as GroupRows;
   }
 
-  /** A column that the segment does not have is 0 in every row. */
+  /** Returns a column of zeros for a column that the segment does not have. */
   #missing(name: keyof typeof COLUMNS): Uint8Array {
     const { type, domain } = COLUMNS[name];
     const rows = this.#group.entry.totals[DOMAINS.indexOf(domain)] as number;
@@ -74,7 +74,7 @@ class GroupDecoder {
     return new Uint32Array(this.#kernel.memory.buffer);
   }
 
-  /** An entry for each transaction, then one more for what belongs to the whole group. */
+  /** One entry for each transaction, and one for rows that belong to the whole group. */
   #prepareCounts(): void {
     const { totals } = this.#group.entry;
     ensureMemory(this.#kernel.memory, this.#next);
@@ -156,12 +156,12 @@ class GroupDecoder {
   }
 }
 
-/** What an error calls a section of a row group. */
+/** The name of a section of a row group in errors. */
 export function sectionName(group: number, section: number): string {
   return `group ${group}.${SECTIONS[section] ?? `section ${section}`}`;
 }
 
-/** What an error calls a page. */
+/** The name of a page in errors. */
 export function pageName(group: number, section: number, page: number): string {
   return `${sectionName(group, section)} page ${page}`;
 }

@@ -4,8 +4,8 @@ import { base58Decoder } from '../kernels/base58-decoder.ts';
 export const keyBytes = 32;
 
 /**
- * Gives each distinct 32-byte value of a segment an id, in order of first appearance: what belongs to neighbouring
- * blocks lies on neighbouring pages. Looks up by bytes; texts go through a map of their own first.
+ * Assigns an id to each distinct 32-byte value of a segment, in order of first appearance, so that values of neighbouring blocks are on
+ * neighbouring pages. Looks values up by their bytes; texts have a separate map.
  */
 export class DictionaryBuilder {
   #keys = new Uint32Array(1024 * 8);
@@ -24,7 +24,7 @@ export class DictionaryBuilder {
     return id;
   }
 
-  /** The id of the eight words at `at`, given now if they are new. */
+  /** Returns the id of the eight words at `at`. New words get the next id. */
   idOfWords(words: Uint32Array, at: number): number {
     let slot = hashWords(words, at) & (this.#slots.length - 1);
     for (;;) {
@@ -35,7 +35,7 @@ export class DictionaryBuilder {
     }
   }
 
-  /** All keys, 32 bytes each, by id. */
+  /** All keys, 32 bytes each, ordered by id. */
   get keys(): Uint8Array {
     return new Uint8Array(this.#keys.buffer, 0, this.count * keyBytes);
   }
@@ -68,7 +68,7 @@ function sameWords(a: Uint32Array, aAt: number, b: Uint32Array, bAt: number): bo
   return true;
 }
 
-/** 32 bits that depend on all words of a key: two rounds of multiply and shift per word. Also places keys in hash indexes. */
+/** Returns 32 bits that depend on all words of a key: two rounds of multiply and shift per word. Hash indexes use it too. */
 export function hashWords(words: Uint32Array, at: number, count = 8): number {
   let hash = 0x9e3779b9;
   for (let i = 0; i < count; i++) {

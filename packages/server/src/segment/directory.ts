@@ -1,13 +1,13 @@
 /**
- * How a segment is laid out. docs/segment-format.md draws it.
+ * The layout of a segment. docs/segment-format.md has a drawing.
  *
  *   header 16    magic u64 · version u32 · checksum u32
- *   plain part   row groups, keys, indexes: read in pieces, guarded by a checksum a chunk
+ *   plain part   row groups, keys, indexes: read in pieces, each chunk has a checksum
  *   units        section dictionaries, postings, tables, the chunks' checksums: read whole, each with its own checksum
- *   directory    one unit: counts, the columns of every section, row groups, and where the parts above are
- *   footer 40    where the directory is, and the file's length, guarded
+ *   directory    one unit: counts, the columns of every section, row groups, and the positions of the parts above
+ *   footer 40    the position of the directory and the length of the file, with a checksum
  *
- * A reader skips columns, sections and parts whose number it does not know. The version changes only where that is not enough.
+ * A reader skips columns, sections and parts with an unknown number. The version changes only if that is not enough.
  */
 import { crc32 } from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
@@ -30,11 +30,11 @@ export const footerBytes = 40;
 /** "SLUICESG" */
 const magic = Uint8Array.from([0x53, 0x4c, 0x55, 0x49, 0x43, 0x45, 0x53, 0x47]);
 
-/** The parts of a segment beside its row groups. A number is never used for another part. */
+/** The parts of a segment besides its row groups. A number is never reused for another part. */
 export const PART = {
-  /** One a block column, by the column's id. */
+  /** One per block column, by the column's id. */
   blockColumn: 0,
-  /** One a section that has a dictionary, by the section's number. */
+  /** One per section with a dictionary, by the section's number. */
   sectionDictionary: 1,
   /** All keys, 32 bytes each, by id. */
   keys: 2,
@@ -47,18 +47,18 @@ export const PART = {
   classes: 6,
   /** Columns of the table of mints. */
   mints: 7,
-  /** A checksum of 32 bits a chunk of the plain part. */
+  /** A 32-bit checksum per chunk of the plain part. */
   checksums: 8,
   /** Columns of the table of the busiest accounts. */
   accounts: 9,
 } as const;
 
-/** A column as a segment describes it. */
+/** The description of a column in a segment. */
 export interface StoredColumn {
   readonly id: number;
   readonly coding: number;
   readonly domain: number;
-  /** Domain plus one; 0 if it counts nothing. */
+  /** The domain plus one; 0 if the column counts nothing. */
   readonly adds: number;
   readonly unit: number;
 }
@@ -72,7 +72,7 @@ export interface StoredSection {
 export interface SectionPlace {
   readonly offset: number;
   readonly storedLength: number;
-  /** Of the longest page, before compression. */
+  /** The size of the longest page before compression. */
   readonly rawBytesMax: number;
 }
 
@@ -81,12 +81,12 @@ export interface GroupEntry {
   readonly blockCount: number;
   readonly firstTransaction: number;
   readonly transactionCount: number;
-  /** The highest dictionary id that earlier groups named; -1 in the first. */
+  /** The highest dictionary id of earlier groups; -1 in the first. */
   readonly highestBefore: number;
   readonly pageTransactions: number;
   /** Rows by domain. */
   readonly totals: readonly number[];
-  /** The table of page lengths: where it is, and its length. It is right before the first section. */
+  /** The position and length of the table of page lengths, which is directly before the first section. */
   readonly pageTable: { readonly offset: number; readonly length: number };
   /** By section number. */
   readonly sections: readonly SectionPlace[];
@@ -103,7 +103,7 @@ export interface Directory {
   readonly transactionCount: number;
   readonly addressCount: number;
   readonly signatureCount: number;
-  /** Where the plain part ends, which the chunks' checksums cover. */
+  /** The end of the plain part, which the chunks' checksums cover. */
   readonly plainBytes: number;
   readonly sections: readonly StoredSection[];
   readonly groups: readonly GroupEntry[];
@@ -119,7 +119,7 @@ export function encodeHeader(version = formatVersion): Uint8Array {
   return bytes;
 }
 
-/** Returns the format version of a segment; refuses bytes that do not begin one. */
+/** Returns the format version of a segment. Refuses bytes that are not the start of a segment. */
 export function readVersion(bytes: Uint8Array): number {
   if (bytes.length < headerBytes || !magic.every((byte, i) => bytes[i] === byte)) {
     throw new CodedError('segment-not-one', {});
@@ -261,7 +261,7 @@ function readGroup(reader: ByteReader, sectionCount: number): GroupEntry {
   };
 }
 
-/** How many pages each paged section of the group has. */
+/** Returns the number of pages of each paged section of the group. */
 export function pageCountOf(group: GroupEntry): number {
   return Math.ceil(group.transactionCount / group.pageTransactions);
 }

@@ -1,13 +1,12 @@
 /**
- * A draft is the rows of one block on their way from the thread that made them to the thread that builds segments. It is
- * written once and read once, in one process, so it is not compressed and has no checksum: its columns are copied as they
- * stand in memory.
+ * A draft has the rows of one block while they are passed from the thread that made them to the thread that builds segments. It is written
+ * once and read once in one process, so it is not compressed and has no checksum. Its columns are copied as they are in memory.
  *
  *   lengths of all sections, in bytes · sections, each at a multiple of 8 bytes
  *   sections of a part: its columns in the order of `COLUMN_NAMES`, then its keys, 32 bytes each
  *
- * It has two parts, each with a table of keys and of texts of its own: the transactions that the kernel took, and the other
- * transactions with the rewards. `appendDraft` puts the transactions of both in the order of the block.
+ * A draft has two parts, each with its own tables of keys and texts: the transactions that the kernel has read, and the other transactions
+ * with the rewards. `appendDraft` puts the transactions of both in the order of the block.
  */
 import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
@@ -21,7 +20,7 @@ import type { SegmentWriter } from './segment-writer.ts';
 import { columnsOfKernel, type RowTables, TakenTransactions } from './taken-transactions.ts';
 import { TextTable } from './text-table.ts';
 
-/** Returns memory of at least this many bytes, at a multiple of 8, with anything in it. */
+/** Returns memory of at least this many bytes, aligned to 8 and not zeroed. */
 export type AllocateDraft = (byteLength: number) => Uint8Array;
 
 type Section = Uint32Array | BigUint64Array | Uint8Array;
@@ -32,7 +31,7 @@ const sectionCount = partCount * sectionsOfPart;
 const align = (length: number) => (length + 7) & ~7;
 const firstSectionAt = align(sectionCount * 4);
 
-/** Encodes a block some of whose transactions may be in the kernel instead of among its records. */
+/** Encodes a block. The kernel may have some of its transactions. */
 export function encodeDraft(
   block: Block,
   kernel: TransactionKernel | undefined,
@@ -51,7 +50,7 @@ export function encodeDraft(
   return bytes;
 }
 
-/** Appends the block of a draft under a header. The bytes are read to the end when this returns. */
+/** Appends the block of a draft with a header. The bytes are no longer needed afterwards. */
 export function appendDraft(writer: SegmentWriter, bytes: Uint8Array, header: BlockHeader): void {
   const [first, second] = [readPart(bytes, 0), readPart(bytes, 1)];
   const taken = new TakenTransactions(first, writer.dictionary);
@@ -86,7 +85,7 @@ function sectionsOfKernel(kernel: TransactionKernel | undefined): readonly Secti
   return sectionsOf({ ...columns, ...tableOf(texts) }, kernel.keys);
 }
 
-/** The texts by code; codes that no row has are empty. */
+/** Returns the texts by code. Unused codes are empty. */
 function tableOf(
   texts: ReadonlyMap<number, string>,
 ): Pick<FilledColumns, 'textLength' | 'textBytes'> {

@@ -1,4 +1,4 @@
-/** The rows of a row group as pages: coded, compressed against the dictionaries of the segment, and measured. */
+/** Encodes the rows of a row group as pages and compresses them with the dictionaries of the segment. */
 import { COUNTS_BYTES, DESCRIPTOR_BYTES } from '../kernels/layout/columns.ts';
 import { ensureMemory } from '../kernels/load-kernel.ts';
 import { type CodecExports, codec, scratchStart } from './codec.ts';
@@ -14,7 +14,7 @@ import {
 } from './section-layout.ts';
 import { VarintWriter } from './varint.ts';
 
-/** One a section; empty where a section has none. */
+/** One per section; empty for a section without a dictionary. */
 export type SectionDictionaries = readonly Uint8Array[];
 
 export interface EncodedGroup {
@@ -28,13 +28,13 @@ export interface GroupOptions {
   readonly layout: readonly StoredSection[];
   readonly highestBefore: number;
   readonly pageTransactions: number;
-  /** `train` makes dictionaries of the group itself. */
+  /** `train` builds dictionaries from the group itself. */
   readonly dictionaries: SectionDictionaries | 'train';
 }
 
-/** Distances in LZ4 reach 64 KiB: pages of up to 8 KiB can refer to all of a dictionary. */
+/** LZ4 distances reach 64 KiB, so pages of up to 8 KiB can refer to the whole dictionary. */
 const dictionaryBytesMax = 56 << 10;
-/** A dictionary is stored too, once a segment: it need not be larger than this part of the first row group. */
+/** The maximum size of a dictionary relative to the first row group, because the segment stores the dictionary too. */
 const dictionaryShare = 1 / 2;
 const slackBytes = 64;
 const varintBytesMax = { int: 5, long: 10 } as const;
@@ -63,7 +63,7 @@ class GroupEncoder {
   readonly #pageTable = scratchStart;
   readonly #dictionaryTable = this.#pageTable + this.#exports.LZ_PAGE_TABLE_BYTES.value;
   #next = this.#dictionaryTable + this.#exports.LZ_DICTIONARY_TABLE_BYTES.value;
-  /** Of the transactions of one page, by domain. */
+  /** The counts of the transactions of one page, by domain. */
   #counts = 0;
 
   constructor(rows: GroupRows, options: GroupOptions) {
@@ -99,7 +99,7 @@ class GroupEncoder {
     return new Uint32Array(this.#kernel.memory.buffer);
   }
 
-  /** Each transaction is one row of the first domain; all else is counted while it is coded. */
+  /** Each transaction is one row of the first domain. All other rows are counted during encoding. */
   #clearCounts(count: number): void {
     const { buffer } = this.#kernel.memory;
     const counts = new Uint32Array(buffer, this.#counts, (count * COUNTS_BYTES) / 4);
@@ -126,7 +126,7 @@ class GroupEncoder {
       rawBytes += codedBytesMax(column, count);
       return { column, values: at, capacity: count };
     });
-    // A page of keys begins with a number, and a skipped id is a number more.
+    // A page of keys starts with a number, and a skipped id takes another number.
     rawBytes += this.#rows.txIndex.length * 2 * varintBytesMax.int;
     const descriptors = this.#reserve(columns.length * DESCRIPTOR_BYTES);
     writeDescriptors(this.#ints, descriptors, placed);
@@ -213,13 +213,13 @@ function codedBytesMax(column: StoredColumn, count: number): number {
   return count * (column.coding === CODING.long ? varintBytesMax.long : varintBytesMax.int);
 }
 
-/** Pages spread evenly over the section, up to a share of it. */
+/** Selects pages evenly distributed over the section, up to a share of it. */
 function trainDictionary(raw: Uint8Array, lengths: readonly number[]): Uint8Array {
   const goal = Math.min(dictionaryBytesMax, Math.floor(raw.length * dictionaryShare));
   const dictionary = new Uint8Array(goal);
   let [at, used] = [0, 0];
   for (const length of lengths) {
-    // A page is taken where the dictionary lags behind its share of what has passed.
+    // Selects a page if the dictionary is below its share of the bytes so far.
     const isDue = used * raw.length <= at * goal;
     if (isDue && used + length <= goal) {
       dictionary.set(raw.subarray(at, at + length), used);

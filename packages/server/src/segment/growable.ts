@@ -1,4 +1,4 @@
-/** Typed columns that grow while rows are appended. `values` is a view of what is filled. */
+/** Typed columns that grow while rows are appended. `values` is a view of the filled part. */
 
 /** The data of empty columns. Many columns of a block stay empty and allocate nothing. */
 const noInts = new Uint32Array(0);
@@ -11,7 +11,7 @@ export class IntColumn {
   #data: Uint32Array = noInts;
   length = 0;
 
-  /** A column of values that are handed over. */
+  /** Wraps values, which the column then owns. */
   static of(values: Uint32Array): IntColumn {
     const column = new IntColumn();
     column.#data = values;
@@ -45,7 +45,7 @@ export class LongColumn {
   #data: BigUint64Array = noLongs;
   length = 0;
 
-  /** A column of values that are handed over. */
+  /** Wraps values, which the column then owns. */
   static of(values: BigUint64Array): LongColumn {
     const column = new LongColumn();
     column.#data = values;
@@ -79,7 +79,7 @@ export class ByteColumn {
   #data: Uint8Array = noBytes;
   length = 0;
 
-  /** A column of values that are handed over. */
+  /** Wraps values, which the column then owns. */
   static of(values: Uint8Array): ByteColumn {
     const column = new ByteColumn();
     column.#data = values;
@@ -93,7 +93,7 @@ export class ByteColumn {
     this.length += bytes.length;
   }
 
-  /** Appends text as UTF-8 and answers how many bytes it took. */
+  /** Appends text as UTF-8. Returns its length in bytes. */
   appendText(text: string): number {
     this.reserve(text.length * 3);
     const { written } = encoder.encodeInto(text, this.#data.subarray(this.length));

@@ -1,4 +1,4 @@
-/** Readers skip what a later version adds: columns, sections and parts. What an earlier version does not have reads as 0. */
+/** Readers skip columns, sections and parts of a later version. Columns that an earlier version lacks read as 0. */
 import { expect, test } from 'vitest';
 import { isCodedError } from '../base/errors.ts';
 import type { Block } from '../ledger/block.ts';
@@ -36,14 +36,14 @@ function without(names: readonly ColumnName[]): StoredSection[] {
   }));
 }
 
-test('behavior: pages that plain code writes, of any size, are read', () => {
+test('behavior: pages of any size, written by plain code, are read', () => {
   for (const pageTransactions of [1, 3, 64])
     expect(decodeBlocks(openSegment(rewriteSegment(bytes, { layout, pageTransactions })))).toEqual(
       blocks,
     );
 });
 
-test('behavior: columns that are not known are skipped, wherever in a section and however coded', () => {
+test('behavior: unknown columns are skipped at any position in a section and in any coding', () => {
   const added: Readonly<Record<string, StoredColumn[]>> = {
     transactions: [unknown('transaction', CODING.long), unknown('lookup', CODING.int)],
     keys: [unknown('transaction', CODING.delta)],
@@ -65,11 +65,11 @@ test('behavior: columns that are not known are skipped, wherever in a section an
   );
   expect(decodeBlocks(segment)).toEqual(blocks);
   expect(verifySegment(segment)).toEqual([]);
-  // Merging keeps what it knows.
+  // Merging keeps the known columns.
   expect(Buffer.compare(mergeSegments([segment]), bytes)).toBe(0);
 });
 
-test('behavior: a section that is not known is skipped, whatever it holds', () => {
+test('behavior: an unknown section is skipped, whatever its content', () => {
   const columns = [unknown('transaction', CODING.int), unknown('key', 77)];
   const grown = [...layout, { isPacked: true, columns }, { isPacked: false, columns: [] }];
   const unknownPage = Uint8Array.from({ length: 100 }, (_, i) => i);
@@ -83,7 +83,7 @@ test('behavior: a section that is not known is skipped, whatever it holds', () =
   );
 });
 
-test('behavior: a part that is not known is skipped, and verified like the others', () => {
+test('behavior: an unknown part is skipped, and verified like the others', () => {
   const extraParts = [{ kind: 77, number: 3, bytes: Uint8Array.of(1, 2, 3, 4, 5) }];
   const grown = rewriteSegment(bytes, { layout, extraParts });
   const segment = openSegment(grown);
@@ -96,7 +96,7 @@ test('behavior: a part that is not known is skipped, and verified like the other
   ]);
 });
 
-test('behavior: columns that a segment does not have are 0 in every row', () => {
+test('behavior: columns that a segment lacks are 0 in every row', () => {
   const names = ['txFee', 'txFeeNull', 'insUnits', 'insUnitsNull', 'logKind', 'balPre'] as const;
   const segment = openSegment(rewriteSegment(bytes, { layout: without(names) }));
   const expected = blocks.map(
@@ -115,7 +115,7 @@ test('behavior: columns that a segment does not have are 0 in every row', () => 
   expect(decodeBlocks(segment)).toEqual(expected);
 });
 
-test('error: segment-damaged: a column of a kind of rows that is not known cannot be skipped', () => {
+test('error: segment-damaged if a column has an unknown kind of rows, because it cannot be skipped', () => {
   const columns = [{ ...unknown('transaction', CODING.int), domain: DOMAINS.length }];
   const [first, ...others] = layout as [StoredSection, ...StoredSection[]];
   for (const section of [

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildHashIndex, type HashIndex, lookUp } from './hash-index.ts';
 
-/** Looks a hash up as a reader does, and checks that it reads inside of the arrays. */
+/** Looks a hash up like a reader, and checks that reads stay inside the arrays. */
 function find(index: HashIndex, hash: number): number[] {
   return lookUp(hash, index.blocks.length, (part, offset, length) => {
     const array = index[part];
@@ -11,7 +11,7 @@ function find(index: HashIndex, hash: number): number[] {
   });
 }
 
-/** Hashes without order, the same in every run. */
+/** Pseudo-random hashes, the same in every run. */
 function noise(length: number, seed: number): Uint32Array {
   let state = seed;
   return Uint32Array.from({ length }, () => {
@@ -23,7 +23,7 @@ function noise(length: number, seed: number): Uint32Array {
 const indexOf = (hashes: Uint32Array) =>
   buildHashIndex({ hashes, values: hashes.map((_, i) => i) });
 
-test('property: every entry is found, and what is found has the bucket and fingerprint', () => {
+test('property: every entry is found, and every result has the bucket and fingerprint of the hash', () => {
   const hash = fc.oneof(fc.nat(0xffff_ffff), fc.constantFrom(0, 1, 0xff, 0xffff_ffff));
   const entries = fc.array(fc.tuple(hash, fc.nat(0xff_ffff)), { maxLength: 700 });
   fc.assert(
@@ -42,12 +42,12 @@ test('property: every entry is found, and what is found has the bucket and finge
   );
 });
 
-test('behavior: an index of nothing finds nothing', () => {
+test('behavior: an empty index finds nothing', () => {
   expect(find(indexOf(new Uint32Array(0)), 12_345)).toEqual([]);
   expect(lookUp(1, 0, () => expect.fail('nothing to read'))).toEqual([]);
 });
 
-test('limit: of keys that are not there about 3 % pass, where buckets are as full as they get', () => {
+test('limit: about 3 % of absent keys pass the fingerprints if the buckets are as full as possible', () => {
   const index = indexOf(noise(8 << 10, 7));
   const absent = noise(40_000, 99);
   const passed = absent.filter((hash) => find(index, hash).length > 0).length;
@@ -55,7 +55,7 @@ test('limit: of keys that are not there about 3 % pass, where buckets are as ful
   expect(passed / absent.length).toBeLessThan(0.036);
 });
 
-test('behavior: a lookup reads some hundred bytes, however large the index', () => {
+test('behavior: a lookup reads about a hundred bytes, whatever the size of the index', () => {
   const index = indexOf(noise(200_000, 3));
   let most = 0;
   for (const hash of noise(2_000, 5)) {
@@ -69,8 +69,8 @@ test('behavior: a lookup reads some hundred bytes, however large the index', () 
   expect(most).toBeLessThan(200);
 });
 
-test('limit: entries that no number of buckets tells apart are all found', () => {
-  // Whoever makes up addresses can make thousands with one hash.
+test('limit: entries with the same hash are all found', () => {
+  // An attacker can create thousands of addresses with the same hash.
   for (const shared of [0, 0x1234_5678, 0xffff_ffff]) {
     const same = new Uint32Array(1_500).fill(shared);
     const others = noise(3_000, 11);

@@ -1,13 +1,13 @@
 /**
- * Maps keys to numbers without storing the keys. The caller of a lookup must compare the key of each number that it returns.
+ * Maps keys to numbers without storing the keys. The caller of a lookup must compare the key of each returned number.
  *
- *   blocks        for 64 buckets each: the entries of all buckets before them u32 · the entries of each bucket u8[64]
+ *   blocks        for each 64 buckets: the number of entries in all buckets before them u32 · the entries of each bucket u8[64]
  *   fingerprints  u8[n], by bucket
  *   values        u24[n], aligned with the fingerprints
  *
- * A key's bucket and fingerprint come from one 32-bit hash of its bytes. A bucket has about 8 entries, so a key that is not there passes
- * the fingerprints in 3 % of all lookups. A bucket with 255 entries is full: what belongs there too is in the next one, or in the one
- * after that. All three arrays are read by position: a lookup takes some hundred bytes.
+ * A key's bucket and fingerprint come from one 32-bit hash of its bytes. A bucket has about 8 entries, so an absent key passes the
+ * fingerprints in 3 % of lookups. A bucket with 255 entries is full; further entries are in one of the next two buckets. All three arrays
+ * are read by position, so a lookup reads about a hundred bytes.
  */
 import { assert } from '../base/assert.ts';
 
@@ -62,7 +62,7 @@ export function buildHashIndex({ hashes, values }: HashEntries): HashIndex {
   return { blocks, fingerprints, values: packed };
 }
 
-/** The bucket of each entry, and how many entries each bucket has. What a full bucket has no place for goes to the next one. */
+/** Returns the bucket of each entry, and the number of entries of each bucket. A full bucket overflows into the next one. */
 function fillBuckets(hashes: Uint32Array, bits: number) {
   const counts = new Uint32Array(1 << bits);
   const buckets = hashes.map((hash) => {
@@ -74,10 +74,10 @@ function fillBuckets(hashes: Uint32Array, bits: number) {
   return { buckets, counts };
 }
 
-/** Reads a stretch of one of the arrays. */
+/** Reads a byte range of one of the arrays. */
 export type ReadIndexPart = (part: keyof HashIndex, offset: number, length: number) => Uint8Array;
 
-/** The values of the entries that have the hash's bucket and fingerprint. */
+/** Returns the values of the entries with the hash's bucket and fingerprint. */
 export function lookUp(hash: number, blocksLength: number, read: ReadIndexPart): number[] {
   if (blocksLength === 0) return [];
   const bucketCount = (blocksLength / blockBytes) * blockBuckets;
@@ -91,7 +91,7 @@ export function lookUp(hash: number, blocksLength: number, read: ReadIndexPart):
   return found;
 }
 
-/** Entries by their place in the arrays. */
+/** Entries by their positions in the arrays. */
 interface Bucket {
   readonly start: number;
   readonly count: number;
@@ -105,7 +105,7 @@ function readBucket(bucket: number, read: ReadIndexPart): Bucket {
   return { start, count: block[4 + inBlock] as number };
 }
 
-/** The values of those entries of a bucket that have the fingerprint. */
+/** Returns the values of the entries of a bucket with the fingerprint. */
 function readValues(fingerprint: number, { start, count }: Bucket, read: ReadIndexPart): number[] {
   const found: number[] = [];
   const fingerprints = read('fingerprints', start, count);

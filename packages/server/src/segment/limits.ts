@@ -1,25 +1,25 @@
-/** Where one segment, and one row group in it, ends. */
+/** The limits of a segment and of a row group. Writers start a new one when a limit is reached. */
 export const SEGMENT_LIMITS = {
-  /** A range of this many blocks is about an hour of the ledger: small enough to build in memory and to lose to a trim. */
+  /** About an hour of the ledger: small enough to build in memory, and a reasonable unit for retention to remove. */
   blockCountMax: 8_192,
-  /** 32 MB of keys: what the builder's tables and a reader's address index are sized by. */
+  /** 32 MB of keys. The builder's tables and a reader's address index have this size. */
   addressCountMax: 1 << 20,
-  /** What a reader's marks and a builder's counts are sized by. */
+  /** The size of a reader's marks and a builder's counts. */
   transactionCountMax: 1 << 24,
 } as const;
 
 export const GROUP_LIMITS = {
-  /** What a query decodes of a group is held in memory until it is written: a few megabytes where all is wanted. */
+  /** The decoded columns of a group stay in memory until they are written: a few megabytes if a query selects everything. */
   transactionCountMax: 2_048,
   blockCountMax: 512,
   instructionCountMax: 32_768,
 } as const;
 
-/** Addresses a page of the postings. */
+/** Addresses per page of postings. */
 export const pageKeyCount = 4_096;
 
-/** Transactions a page: few where a dictionary helps to compress them, more where a page stands alone. */
+/** Transactions per page: few if a dictionary helps to compress them, more without one. */
 export const pageTransactions = { small: 4, large: 64 } as const;
 
-/** Accounts that a segment counts the transactions of. */
+/** The number of accounts whose transactions a segment counts. */
 export const busiestAccountsMax = 1_024;

@@ -1,4 +1,4 @@
-/** Pages whose bytes are wrong behind checksums that are right: a writer with a bug, or a file that was made to harm. */
+/** Pages with wrong bytes but valid checksums, from a faulty writer or a malicious file. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isCodedError } from '../base/errors.ts';
@@ -15,7 +15,7 @@ const simulated = simulatedBlocks({ content, firstSlot: 1_000, blockCount: 530 }
 const samples = Array.from({ length: 30 }, (_, slot) => sampleBlock(slot));
 const segments = [buildSegment(simulated), buildSegment(samples)].map((own) => openSegment(own));
 
-/** The last row group of a segment: small pages with dictionaries in the first, large ones without in the second. */
+/** Returns the last row group of a segment: small pages with dictionaries in the first, large ones without in the second. */
 function storedGroup(of: number): StoredGroup {
   const segment = segments[of] as (typeof segments)[number];
   const number = segment.directory.groups.length - 1;
@@ -38,7 +38,7 @@ test('behavior: the groups differ in pages and dictionaries', () => {
   for (const group of groups) expect(decodeGroup(group).txIndex.length).toBeGreaterThan(20);
 });
 
-/** The same group with some bytes of a section changed. */
+/** Returns the same group with some bytes of a section changed. */
 function changed(group: StoredGroup, section: number, changes: readonly [number, number][]) {
   const sections = group.sections.map((own, i) => {
     if (i !== section) return own;
@@ -59,7 +59,7 @@ function judge(group: StoredGroup): string {
   }
 }
 
-test('property: changed bytes decode to something or are refused as damage of a page, and others decode as before', () => {
+test('property: changed bytes decode to something or are refused as damage of a page, and other pages decode as before', () => {
   const change = fc.tuple(fc.nat(), fc.oneof(fc.nat(255), fc.constantFrom(0x7f, 0x80, 0xff)));
   const cases = fc.record({
     of: fc.constantFrom(0, 1),
@@ -73,7 +73,7 @@ test('property: changed bytes decode to something or are refused as damage of a 
       const found = judge(changed(group, section, changes));
       if (found === 'decoded') return;
       refused++;
-      // What a section counts may be refused where it is used: in a section behind it.
+      // Wrong counts may be detected only where they are used, in a later section.
       const [, name, page] = /^group \d+\.(\w+) page (\d+)$/.exec(found) as RegExpExecArray;
       const named = SECTIONS.indexOf(name as (typeof SECTIONS)[number]);
       expect(named).toBeGreaterThanOrEqual(section);
@@ -82,11 +82,11 @@ test('property: changed bytes decode to something or are refused as damage of a 
     { numRuns: 1_500 },
   );
   expect(refused).toBeGreaterThan(300);
-  // Nothing of that stays in the kernel.
+  // The kernel keeps no state from it.
   for (const group of groups) expect(judge(group)).toBe('decoded');
 });
 
-test('error: segment-damaged names the page in which a varint goes on for ever', () => {
+test('error: segment-damaged names the page with an endless varint', () => {
   const group = groups[0];
   SECTIONS.slice(0, pagedSectionCount).forEach((name, section) => {
     if (name === 'signatures' || name === 'keys') return;

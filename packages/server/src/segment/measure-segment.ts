@@ -1,13 +1,13 @@
-/** What takes how much in a segment: every byte of the file is in exactly one row. */
+/** Measures the parts of a segment. Every byte of the file is in exactly one row. */
 import { SECTIONS } from './columns.ts';
 import { decodeFooter, footerBytes, headerBytes, PART } from './directory.ts';
 import { partName, type Segment } from './open-segment.ts';
 
 export interface MeasuredPart {
-  /** What the part belongs to. */
+  /** The table to which the part belongs. */
   readonly table: string;
   readonly name: string;
-  /** How many pieces it is stored in. */
+  /** The number of pieces in which it is stored. */
   readonly pieceCount: number;
   readonly storedBytes: number;
 }
@@ -44,14 +44,14 @@ export function measureSegment(segment: Segment): MeasuredPart[] {
   ];
 }
 
-/** Between the last row group and the keys, which begin with a chunk. */
+/** The padding between the last row group and the keys, which start at a chunk boundary. */
 function paddingBytes(segment: Segment): number {
   const last = segment.directory.groups.at(-1)?.sections.at(-1);
   const end = last === undefined ? headerBytes : last.offset + last.storedLength;
   return segment.partEntry(PART.keys, 0).offset - end;
 }
 
-/** The names of the pieces of parts that have several. */
+/** The names of the pieces of parts with several pieces. */
 const INDEX_ARRAYS = ['blocks', 'fingerprints', 'values'];
 
 function measureParts({ directory }: Segment): MeasuredPart[] {

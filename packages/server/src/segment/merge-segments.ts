@@ -1,7 +1,7 @@
 /**
- * Segments into one, column by column, with the bytes that building from the blocks would have given.
+ * Merges segments column by column. The result has the same bytes as a segment built from the blocks.
  *
- * Memory is one row group of one source, one page of its dictionary, and what the writer holds.
+ * Memory is limited to one row group of one source, one page of its dictionary, and the writer's buffers.
  */
 import { discard } from '../base/discard.ts';
 import type { BlockHeader } from '../ledger/block.ts';
@@ -13,7 +13,7 @@ import type { GroupRows } from './row-buffer.ts';
 import { type IdMap, RowSource } from './row-source.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 
-/** A segment whose rows can be appended to another: of this format, or of an older one. */
+/** A segment of this or an older format whose rows can be appended to another. */
 export interface RowSegment {
   readonly headers: readonly BlockHeader[];
   readonly counts: readonly BlockCounts[];
@@ -21,23 +21,23 @@ export interface RowSegment {
   /** The blocks of each row group. */
   readonly groups: readonly { readonly firstBlock: number; readonly blockCount: number }[];
   readGroup(number: number): GroupRows;
-  /** Keys of the dictionary, 32 bytes each. */
+  /** Returns keys of the dictionary, 32 bytes each. */
   readKeys(first: number, count: number): Uint8Array;
 }
 
-/** One segment with the blocks of all, which must ascend by slot: the bytes of `buildSegment` of those blocks. */
+/** Returns one segment with all blocks, which must ascend by slot. The bytes are those of `buildSegment` for these blocks. */
 export function mergeSegments(segments: readonly RowSegment[]): Uint8Array {
   return collect((writer) => {
     for (const segment of segments) appendSegment(writer, segment);
   });
 }
 
-/** The one block of a segment under a header that says more of it. */
+/** Returns a segment's single block with a more complete header. */
 export function mergeUnderHeader(segment: RowSegment, header: BlockHeader): Uint8Array {
   return collect((writer) => appendSegment(writer, segment, [header]));
 }
 
-/** Appends all blocks of a segment without making objects of their records. */
+/** Appends all blocks of a segment without creating objects for their records. */
 export function appendSegment(
   writer: SegmentWriter,
   segment: RowSegment,
@@ -57,11 +57,11 @@ export function appendSegment(
   });
 }
 
-/** From a segment's dictionary ids to the writer's. Ids first come up in ascending order, so one page at a time does. */
+/** Maps a segment's dictionary ids to the writer's. Ids are first used in ascending order, so one page at a time suffices. */
 class SegmentIds implements IdMap {
   readonly #segment: RowSegment;
   readonly #dictionary: DictionaryBuilder;
-  /** Plus one; 0 is not known yet. */
+  /** Ids plus one; 0 if not known yet. */
   readonly #known: Uint32Array;
   #pageNumber = -1;
   #pageWords = new Uint32Array(0);

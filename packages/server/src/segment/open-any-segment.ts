@@ -4,7 +4,7 @@ import { openSegment1 } from './format-1/open-segment-1.ts';
 import type { RowSegment } from './merge-segments.ts';
 import { openSegment } from './open-segment.ts';
 
-/** Opens a segment of this format or of an older one, for what appends its rows to another. */
+/** Opens a segment of this or an older format, to append its rows to another segment. */
 export function openAnySegment(bytes: Uint8Array): RowSegment {
   const version = readVersion(bytes.subarray(0, headerBytes));
   switch (version) {
@@ -17,7 +17,7 @@ export function openAnySegment(bytes: Uint8Array): RowSegment {
   }
 }
 
-/** Whether a segment must be converted before queries can read it. */
+/** Returns whether a segment must be converted before queries can read it. */
 export function isOlderFormat(header: Uint8Array): boolean {
   return readVersion(header) < formatVersion;
 }

@@ -25,13 +25,13 @@ import type { GroupRows } from './row-buffer.ts';
 import { damaged, decodeUnit, joinIntUnit, joinLongUnit, type UnitEntry } from './unit.ts';
 import { readVarints } from './varint.ts';
 
-/** Where a segment's bytes come from: memory, or a file read by range. Synchronous, for use in worker threads. */
+/** The source of a segment's bytes: memory, or a file read by range. Synchronous, for use in worker threads. */
 export interface SegmentBytes {
   readonly length: number;
   read(offset: number, length: number): Uint8Array;
-  /** Fills the target, or as much of it as there is; answers how much. */
+  /** Fills the target as far as bytes are available. Returns their number. */
   readInto(offset: number, target: Uint8Array): number;
-  /** Announces reads of parts of a section, where bytes have to be fetched and fetching them together is faster. */
+  /** Announces reads of parts of a section, so that remote bytes can be fetched together. */
   expect?(section: ByteRange, parts: readonly ByteRange[]): void;
 }
 
@@ -45,7 +45,7 @@ function bytesInMemory(bytes: Uint8Array): SegmentBytes {
   return { length: bytes.length, read, readInto };
 }
 
-/** Opens a segment with three range reads: header, footer, directory. The block table is a fourth, when first asked for. */
+/** Opens a segment with three range reads: header, footer, directory. The block table is read when first used. */
 export function openSegment(bytes: Uint8Array | SegmentBytes): Segment {
   const source = bytes instanceof Uint8Array ? bytesInMemory(bytes) : bytes;
   checkHeader(source.read(0, headerBytes));
@@ -55,13 +55,13 @@ export function openSegment(bytes: Uint8Array | SegmentBytes): Segment {
   return new Segment(source, decodeDirectory(stored, footer, source.length));
 }
 
-/** A segment's bytes where reading takes its time: a file, an object in a store. */
+/** A segment's bytes that are read asynchronously: a file, or an object in a store. */
 export interface RemoteBytes {
   readonly length: number;
   read(offset: number, length: number): Promise<Uint8Array>;
 }
 
-/** The headers of a segment's blocks by four range reads: its beginning and end, its directory, its block table. */
+/** Returns the headers of a segment's blocks with four range reads: its start, its end, its directory, its block table. */
 export async function readSegmentHeaders(remote: RemoteBytes): Promise<readonly BlockHeader[]> {
   const { length } = remote;
   checkHeader(await remote.read(0, headerBytes));
@@ -74,7 +74,7 @@ export async function readSegmentHeaders(remote: RemoteBytes): Promise<readonly 
   return new Segment(partInMemory(table, start, length), directory).headers;
 }
 
-/** The units of the block table stand together. */
+/** The units of the block table are adjacent. */
 function blockTablePlace({ parts }: Directory): { start: number; end: number } {
   const units = parts.filter(({ kind }) => kind === PART.blockColumn).map(({ entry }) => entry);
   if (units.length === 0) throw damaged('directory', 'it lists no block table');
@@ -82,7 +82,7 @@ function blockTablePlace({ parts }: Directory): { start: number; end: number } {
   return { start, end: Math.max(...units.map((unit) => unit.offset + unit.storedLength)) };
 }
 
-/** A segment of which only one stretch is at hand. */
+/** A segment of which one byte range is in memory. */
 function partInMemory(part: Uint8Array, start: number, length: number): SegmentBytes {
   const bytes = bytesInMemory(part);
   return {
@@ -141,14 +141,14 @@ export class Segment {
     return this.#checksums;
   }
 
-  /** The same segment with the whole block table in memory: its units are read at once. */
+  /** Returns the same segment with the whole block table in memory, which is read at once. */
   #withBlockTable(): Segment {
     const { start, end } = blockTablePlace(this.directory);
     const table = this.bytes.read(start, end - start);
     return new Segment(partInMemory(table, start, this.bytes.length), this.directory);
   }
 
-  /** All rows of a group as they were appended. */
+  /** Returns all rows of a group as they were appended. */
   readGroup(number: number): GroupRows {
     const entry = this.directory.groups[number];
     if (entry === undefined) throw damaged(`group ${number}`, 'the directory does not list it');
@@ -161,7 +161,7 @@ export class Segment {
     return decodeGroup({ number, entry, layout: this.directory.sections, sections });
   }
 
-  /** By section the stored lengths of a group's pages. */
+  /** Returns the stored lengths of a group's pages, by section. */
   readPageTable(number: number): Uint32Array[] {
     const group = this.directory.groups[number] as GroupEntry;
     const { offset, length } = group.pageTable;
@@ -184,18 +184,18 @@ export class Segment {
     });
   }
 
-  /** The dictionary that the pages of a section are compressed against; empty if there is none. */
+  /** Returns the compression dictionary of a section's pages; empty if there is none. */
   readSectionDictionary(section: number): Uint8Array {
     if (!this.#parts.has(`${PART.sectionDictionary}.${section}`)) return new Uint8Array(0);
     return this.readUnit(PART.sectionDictionary, section);
   }
 
-  /** Keys of the dictionary, 32 bytes each. */
+  /** Returns keys of the dictionary, 32 bytes each. */
   readKeys(first: number, count: number): Uint8Array {
     return this.readPart(PART.keys, 0, first * keyBytes, count * keyBytes);
   }
 
-  /** A stretch of a part that is read in pieces. */
+  /** Returns a byte range of a part that is read in pieces. */
   readPart(kind: number, number: number, offset: number, length: number): Uint8Array {
     const entry = this.partEntry(kind, number);
     const name = partName(kind, number);
@@ -203,7 +203,7 @@ export class Segment {
     return this.readPlain(entry.offset + offset, length, name);
   }
 
-  /** A unit of bytes. */
+  /** Returns the bytes of a unit. */
   readUnit(kind: number, number: number): Uint8Array {
     return this.#decode(this.partEntry(kind, number), partName(kind, number));
   }
@@ -228,12 +228,12 @@ export class Segment {
     return entry;
   }
 
-  /** How many parts of a kind there are. */
+  /** Returns the number of parts of a kind. */
   partCount(kind: number): number {
     return this.directory.parts.filter((part) => part.kind === kind).length;
   }
 
-  /** Bytes of the plain part, verified by the chunks they lie in. `name` is what an error calls them. */
+  /** Returns bytes of the plain part, after verifying the chunks that contain them. Errors use `name` for them. */
   readPlain(offset: number, length: number, name: string): Uint8Array {
     if (length === 0) return new Uint8Array(0);
     const first = Math.floor(offset / chunkBytes);
@@ -268,7 +268,7 @@ export class Segment {
   #decode(entry: UnitEntry, name: string): Uint8Array {
     const stored = this.bytes.read(entry.offset, entry.storedLength);
     const decoded = decodeUnit(stored, entry, name);
-    // What a file gave is a copy; what is a part of memory is not ours to discard.
+    // Bytes read from a file are a copy that can be discarded. Bytes in memory belong to the caller.
     if (decoded !== stored) discard(stored);
     return decoded;
   }
@@ -276,7 +276,7 @@ export class Segment {
 
 const PART_NAMES = new Map(Object.entries(PART).map(([name, kind]) => [kind as number, name]));
 
-/** What errors and tools call a part. */
+/** Returns the name of a part in errors and tools. */
 export function partName(kind: number, number: number): string {
   const name = PART_NAMES.get(kind) ?? `part ${kind}`;
   if (kind !== PART.blockColumn) return `${name} ${number}`;
@@ -284,7 +284,7 @@ export function partName(kind: number, number: number): string {
   return `blocks.${column?.[0] ?? number}`;
 }
 
-/** What the block table of any format gives. */
+/** The content of the block table in any format. */
 export interface BlockTable {
   readonly blockCount: number;
   readBlockColumn(name: BlockColumnName): Uint32Array | BigUint64Array | Uint8Array;
@@ -310,7 +310,7 @@ export function readHeaders(segment: BlockTable): BlockHeader[] {
     before = hash;
     return {
       number: toSlot(number),
-      // The kernel has encoded 32 bytes, so the texts are not checked again.
+      // The kernel has encoded 32 bytes, so the texts need no further check.
       hash: hash as BlockHash,
       parentSlot: toSlot(number - Number(distances[row])),
       parentHash: parentHash as BlockHash | null,

@@ -1,19 +1,19 @@
 /**
- * From an address id to the transactions that mention it.
+ * Maps an address id to the transactions that mention it.
  *
- *   postings per page of 4,096 ids: for each id
- *            varint byte length · zigzag varint (first transaction - first of the id before) · varint distances - 1 …
+ *   postings per page of 4,096 ids:
+ *     for each id varint byte length · zigzag varint (first transaction - that of the previous id) · varint differences - 1 …
  */
 import { pageKeyCount } from './limits.ts';
 
-/** Collects, transaction by transaction in order, who is mentioned where; then writes the pages. */
+/** Collects the mentioned addresses of each transaction in order, then writes the pages. */
 export class PostingsBuilder {
-  /** By entry: id of the address and transaction, in the order they came. */
+  /** For each entry the id of the address and the transaction, in the order of insertion. */
   #ids = new Uint32Array(1 << 12);
   #transactions = new Uint32Array(1 << 12);
   #length = 0;
 
-  /** `ids` may repeat; repeats within one transaction are dropped when pages are written. */
+  /** `ids` may repeat. Duplicates within a transaction are dropped when pages are written. */
   add(transaction: number, ids: Uint32Array): void {
     if (this.#length + ids.length > this.#ids.length) this.#grow(this.#length + ids.length);
     this.#ids.set(ids, this.#length);
@@ -21,7 +21,7 @@ export class PostingsBuilder {
     this.#length += ids.length;
   }
 
-  /** The pages, and by id how many transactions mention it. */
+  /** Returns the pages, and for each id the number of transactions that mention it. */
   build(addressCount: number): { pages: Uint8Array[]; counts: Uint32Array } {
     const lists = this.#sort(addressCount);
     const pages: Uint8Array[] = [];
@@ -33,7 +33,7 @@ export class PostingsBuilder {
     return { pages, counts };
   }
 
-  /** Counting sort by id; stable, so each id's transactions ascend. */
+  /** Counting sort by id. It is stable, so each id's transactions ascend. */
   #sort(addressCount: number): { starts: Uint32Array; sorted: Uint32Array } {
     const starts = new Uint32Array(addressCount + 1);
     for (let i = 0; i < this.#length; i++) {
@@ -76,7 +76,7 @@ function encodePostings(
   for (let id = first; id < last; id++) {
     const start = starts[id] as number;
     const end = starts[id + 1] as number;
-    // The length stands before the entry and is known after it; most fit one byte, and others are moved up.
+    // The length is stored before the entry but known only after it. Most lengths fit one byte; for others the entry is moved.
     const entry = at + 1;
     let next = entry;
     if (end > start) {
@@ -102,7 +102,7 @@ function encodePostings(
   return page.subarray(0, at);
 }
 
-/** Of 32 bits. */
+/** The longest varint of 32 bits. */
 const varintBytesMax = 5;
 
 function varintBytes(value: number): number {

@@ -14,7 +14,7 @@ export type Rows<Columns extends Table> = {
   readonly [Name in keyof Columns]: ColumnOf[Columns[Name]['type']];
 };
 
-/** The rows of one row group, column by column, as they are stored. */
+/** The rows of one row group in columns, as they are stored. */
 export type GroupRows = Rows<typeof COLUMNS>;
 export type BlockRows = Rows<typeof BLOCK_COLUMNS>;
 

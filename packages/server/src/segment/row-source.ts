@@ -1,7 +1,6 @@
 /**
- * Rows from columns into a segment that grows: as ranges, and only what refers to a table of their own is rewritten. Those are
- * dictionary ids and text codes, both given in order of first mention, so walking the rows in their order gives what building
- * from records would have given.
+ * Copies rows from columns into a segment that is being built. Ranges are copied as a whole; only dictionary ids and text codes are
+ * rewritten. Both are assigned in order of first mention, so copying rows in order gives the same result as building from records.
  */
 
 import type { BlockCounts } from './block-counts.ts';
@@ -9,7 +8,7 @@ import { COLUMN_NAMES, type ColumnName } from './columns.ts';
 import type { GroupRows } from './row-buffer.ts';
 import type { TextTable } from './text-table.ts';
 
-/** Columns whose values refer to nothing outside their transaction, by the table whose rows they are. */
+/** Columns whose values refer to nothing outside their transaction, by the table of their rows. */
 const PLAIN: Readonly<Record<keyof Ends, readonly ColumnName[]>> = {
   transaction: named('tx', ['txKeys', 'txSignatures', 'txErr']),
   signatureByte: ['txSignatures'],
@@ -31,7 +30,7 @@ function named(prefix: string, except: readonly ColumnName[]): readonly ColumnNa
   return COLUMN_NAMES.filter((name) => name.startsWith(prefix) && !except.includes(name));
 }
 
-/** How far the rows of each table, and the values that several of a row share a column with, are taken. */
+/** How far the rows of each table, and the values of list columns, have been copied. */
 interface Ends {
   transaction: number;
   signatureByte: number;
@@ -51,17 +50,17 @@ interface Ends {
 
 const signatureBytes = 64;
 
-/** The columns of a row group that are completely filled. */
+/** The columns of a completely filled row group. */
 export type FilledColumns = {
   readonly [Name in keyof GroupRows]: Pick<GroupRows[Name], 'values'>;
 };
 
-/** From the address ids of one table to those of another. */
+/** Maps the address ids of one table to those of another. */
 export interface IdMap {
   idOf(id: number): number;
 }
 
-/** Rows in columns, handed on in their order, a few transactions at a time. */
+/** Rows in columns, copied in order, a few transactions at a time. */
 export class RowSource {
   readonly #rows: FilledColumns;
   readonly #ids: IdMap;
@@ -83,14 +82,14 @@ export class RowSource {
     reward: 0,
   };
 
-  /** `texts` is what the rows' text codes stand for. */
+  /** `texts` has the texts of the rows' text codes. */
   constructor(rows: FilledColumns, ids: IdMap, texts: readonly string[]) {
     this.#rows = rows;
     this.#ids = ids;
     this.#texts = texts;
   }
 
-  /** Appends the next rows, so many of each kind. */
+  /** Appends the next rows, with the given number of each kind. */
   copy(counts: BlockCounts, out: GroupRows, texts: TextTable): void {
     const from = this.#taken;
     const to = this.#endsOf(counts, from);
@@ -137,14 +136,14 @@ export class RowSource {
     };
   }
 
-  /** Ids and codes in the order in which the builder meets them: a transaction's, its instructions', then rewards'. */
+  /** Copies ids and codes in the builder's order: those of a transaction, of its instructions, then of rewards. */
   #copyReferences(from: Ends, to: Ends, { out, texts }: { out: GroupRows; texts: TextTable }) {
     const rows = this.#rows;
     const copyIds = (name: 'txKeys' | 'rewKey', start: number, end: number) => {
       for (const id of rows[name].values.subarray(start, end)) out[name].push(this.#ids.idOf(id));
     };
     copyIds('txKeys', from.key, to.key);
-    // A getter makes a view each time: these are asked for once a block, not once a row.
+    // The getter creates a view at each call, so it is called once per block instead of once per row.
     const [errs, counts] = [rows.txErr.values, rows.txInstructionCount.values];
     const [errors, rewardTypes] = [rows.insError.values, rows.rewType.values];
     let instruction = from.instruction;
@@ -174,7 +173,7 @@ function sumOf(values: Uint32Array, start: number, end: number): number {
   return sum;
 }
 
-/** Both columns have the type that `COLUMNS` gives the name. */
+/** Both columns have the type that `COLUMNS` defines for the name. */
 function copyRange(
   rows: FilledColumns,
   out: GroupRows,

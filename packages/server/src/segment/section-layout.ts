@@ -8,10 +8,10 @@ export const SECTION_COLUMNS: readonly (readonly ColumnName[])[] = SECTIONS.map(
   COLUMN_NAMES.filter((name) => shapeOf(name).section === section),
 );
 
-/** Signatures are random bytes. */
+/** Signatures are random bytes, which do not compress. */
 const unpacked = SECTIONS.indexOf('signatures');
 
-/** What a segment says of its sections. */
+/** The description of the sections in a segment. */
 export const SECTION_LAYOUT: readonly StoredSection[] = SECTION_COLUMNS.map((names, section) => ({
   isPacked: section !== unpacked,
   columns: names.map(storedColumn),
@@ -32,12 +32,12 @@ const NAMES_BY_ID: ReadonlyMap<number, ColumnName> = new Map(
   COLUMN_NAMES.map((name) => [shapeOf(name).id, name]),
 );
 
-/** The column with that id, or undefined if a later version added it. */
+/** Returns the column with that id, or undefined if a later version added it. */
 export function columnNamed(id: number): ColumnName | undefined {
   return NAMES_BY_ID.get(id);
 }
 
-/** Bytes that a value of the column takes once it is decoded. */
+/** Returns the bytes of a decoded value of the column. */
 export function valueBytes({ coding, unit }: StoredColumn): number {
   if (coding === CODING.bytes) return unit;
   return coding === CODING.long ? 8 : 4;

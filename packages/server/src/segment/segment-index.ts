@@ -7,34 +7,34 @@ import { type ClassTable, openClassTable } from './index-builder.ts';
 import { pageKeyCount } from './limits.ts';
 import type { Segment } from './open-segment.ts';
 
-/** A page of postings with the place and first transaction of each of its addresses. */
+/** A page of postings with the position and first transaction of each of its addresses. */
 interface PostingsPage {
   readonly bytes: Uint8Array;
-  /** By place in the page: where the distances after the first transaction start, and where they end. */
+  /** For each address of the page, the start and the end of the differences after its first transaction. */
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
   readonly firsts: Int32Array;
 }
 
 const foundCountMax = 4_096;
-/** So few lists, none longer than this; a longer one is decoded each time. */
+/** The number and length of cached lists. A longer list is decoded at each use. */
 const listCountMax = 4;
 const listBytesMax = 1 << 18;
 
-/** What instructions are asked for: of some programs or of all, beginning with one value of every list. */
+/** A filter of instructions: of some programs or all, starting with one value of each list. */
 export interface ClassFilter {
   readonly programs: Uint32Array | undefined;
   readonly prefixes: readonly (readonly Uint8Array[])[];
   readonly committed: boolean | undefined;
 }
 
-/** The indexes of an open segment. Keeps postings and classes once they are read; hash indexes are read by position. */
+/** The indexes of an open segment. Postings and classes are cached after the first read; hash indexes are read by position. */
 export class SegmentIndex {
   readonly #segment: Segment;
   readonly #pages = new Map<number, PostingsPage>();
-  /** Keys asked for before, with their ids or -1: the same queries come again, and proving a key reads a page. */
+  /** Ids of keys that were looked up before, or -1: the same queries are repeated, and verifying a key reads a page. */
   readonly #found = new Map<string, number>();
-  /** The lists asked for last, by id: items with the same address share one, and the same queries come again. */
+  /** The most recent lists by id: items with the same address share one, and the same queries are repeated. */
   readonly #lists = new Map<number, Uint32Array>();
   #classes: ClassTable | undefined;
   #classBytes: Uint8Array | undefined;
@@ -43,12 +43,12 @@ export class SegmentIndex {
     this.#segment = segment;
   }
 
-  /** Of what it keeps, but for some kilobytes. */
+  /** The size of the cached data, without a few kilobytes. */
   get byteLength(): number {
     return this.#parts().reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  /** Gives back what it keeps, of which nobody reads anything any more: a collection may be far. It is not asked again. */
+  /** Frees the cached data without waiting for the garbage collector. The index must not be used afterwards. */
   release(): void {
     for (const part of this.#parts()) discard(part);
   }
@@ -61,7 +61,7 @@ export class SegmentIndex {
     return parts.filter((part) => part !== undefined);
   }
 
-  /** The id of a key of 32 bytes, or undefined if no record of the segment names it. Exact. */
+  /** Returns the id of a key of 32 bytes, or undefined if no record of the segment names it. The result is exact. */
   find(key: Uint8Array): number | undefined {
     const name = Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');
     const known = this.#found.get(name);
@@ -80,7 +80,7 @@ export class SegmentIndex {
     });
   }
 
-  /** The transactions that may have a signature of 64 bytes: all that have it, and few others. */
+  /** Returns the transactions that may have a signature of 64 bytes: all that have it, and few others. */
   findSignature(signature: Uint8Array): number[] {
     const hash = hashWords(new Uint32Array(signature.slice().buffer), 0, signature.length / 4);
     return this.#lookUp(PART.signatureIndex, hash);
@@ -112,7 +112,7 @@ export class SegmentIndex {
     return this.#classes;
   }
 
-  /** The classes whose instructions can match. */
+  /** Returns the classes whose instructions can match. */
   findClasses({ programs, prefixes, committed }: ClassFilter): number[] {
     const { classes } = this;
     const found: number[] = [];
@@ -131,7 +131,7 @@ export class SegmentIndex {
     return found;
   }
 
-  /** An estimate of how many transactions mention the address: the bytes its list takes. */
+  /** Estimates how many transactions mention the address, from the size of its list. */
   estimate(id: number): number {
     const page = this.#page(id);
     const place = id % pageKeyCount;
@@ -139,7 +139,7 @@ export class SegmentIndex {
     return isEmpty ? 0 : 1 + (page.ends[place] as number) - (page.starts[place] as number);
   }
 
-  /** The transactions that mention the address, ascending, counted from the segment's first. Not to be changed. */
+  /** Returns the transactions that mention the address: ascending, numbered from the segment's first. The caller must not modify them. */
   transactions(id: number): Uint32Array {
     const known = this.#lists.get(id);
     if (known !== undefined) return known;
@@ -162,7 +162,7 @@ export class SegmentIndex {
     let last = first;
     const { bytes } = page;
     const end = page.ends[place] as number;
-    // Lists may be long: numbers are read in place, without a pair for each.
+    // Lists may be long, so numbers are decoded in place, without allocating a pair for each.
     for (let at = page.starts[place] as number; at < end; ) {
       let distance = 0;
       let scale = 1;
@@ -188,7 +188,7 @@ export class SegmentIndex {
   }
 }
 
-/** Pages may be views of memory that is used again; what is kept must be our own. */
+/** Pages may be views of reused memory, so cached pages are copied. */
 function ownCopy(page: Uint8Array): Uint8Array {
   const copy = new Uint8Array(page);
   discard(page);

@@ -27,8 +27,8 @@ import { TextTable } from './text-table.ts';
 import { type EncodedUnit, packedUnits, plainEntry, plainUnits, type UnitEntry } from './unit.ts';
 
 /**
- * Writes a segment front to back. A row group is written as soon as it is full, so memory is bounded by one group, the
- * dictionary of addresses and the indexes. Blocks come as objects, or as rows from segments that are merged.
+ * Writes a segment from start to end. A row group is written as soon as it is full, so memory is limited to one group, the dictionary of
+ * addresses and the indexes. Blocks are given as objects, or as rows of segments that are merged.
  */
 export class SegmentWriter {
   readonly #write: (bytes: Uint8Array) => void;
@@ -39,7 +39,7 @@ export class SegmentWriter {
   readonly #blocks = emptyBlockRows();
   readonly #groups: GroupEntry[] = [];
   readonly #parts: Part[] = [];
-  /** Made of the first row group, if more follow. */
+  /** Built from the first row group, if more follow. */
   #dictionaries: SectionDictionaries = noDictionaries;
   #rows: GroupRows = emptyGroupRows();
   #texts = new TextTable(this.#rows);
@@ -60,7 +60,7 @@ export class SegmentWriter {
     return this.#blocks.number.length;
   }
 
-  /** How many bytes were written so far. */
+  /** The number of bytes written so far. */
   get byteLength(): number {
     return this.#offset;
   }
@@ -69,7 +69,7 @@ export class SegmentWriter {
     return this.#dictionary;
   }
 
-  /** Whether the segment has reached one of its bounds; it can still be finished, but should take no more. */
+  /** Whether the segment has reached one of its limits. It can still be finished, but should get no more blocks. */
   get isFull(): boolean {
     return (
       this.blockCount >= SEGMENT_LIMITS.blockCountMax ||
@@ -84,7 +84,7 @@ export class SegmentWriter {
     );
   }
 
-  /** As `append`, of a block some of whose transactions are in the kernel instead of among its records. */
+  /** Like `append`, for a block of which the kernel has some of the transactions. */
   appendWithTaken(block: Block, kernel: TransactionKernel): void {
     const taken = TakenTransactions.ofKernel(kernel, this.#dictionary);
     const counts = addCounts(countRecords(block), taken.counts);
@@ -93,7 +93,7 @@ export class SegmentWriter {
     );
   }
 
-  /** Takes one block whose rows `fill` appends to the open row group. */
+  /** Adds one block. `fill` appends its rows to the open row group. */
   appendRows(
     header: BlockHeader,
     counts: BlockCounts,
@@ -109,7 +109,7 @@ export class SegmentWriter {
 
   finish(): void {
     this.#closeGroup({ isLast: true });
-    // Keys are read by the chunk: they begin with one.
+    // Keys are read in chunks, so they start at a chunk boundary.
     this.#emitPlain(new Uint8Array(-this.#offset & (chunkBytes - 1)));
     this.#plainPart(PART.keys, 0, this.#dictionary.keys);
     this.#writeIndexes();
@@ -182,7 +182,7 @@ export class SegmentWriter {
     if (blockCount === 0) return;
     const rows = this.#rows;
     this.#index.addGroup(rows, this.#groupFirstTransaction);
-    // A segment of one group is small: a dictionary would take more than it saves.
+    // A segment of one group is small, so a dictionary would take more space than it saves.
     const isTrained = this.#groups.length > 0 || !isLast;
     const encoded = encodeGroup(rows, {
       layout: SECTION_LAYOUT,

@@ -6,20 +6,20 @@ import { emptyGroupRows, type GroupRows } from './row-buffer.ts';
 import { type FilledColumns, type IdMap, RowSource } from './row-source.ts';
 import type { TextTable } from './text-table.ts';
 
-/** Rows of a block whose address ids and text codes refer to tables of their own. `txIndex` is the index in the block. */
+/** Rows of a block whose address ids and text codes refer to separate tables. `txIndex` is the index in the block. */
 export interface RowTables {
   readonly columns: FilledColumns;
   /** The addresses by id, eight words each. */
   readonly keys: Uint32Array;
-  /** The texts by code: JSON as it goes out. Code 0 is null. */
+  /** The texts by code, as output JSON. Code 0 is null. */
   readonly texts: readonly string[];
 }
 
-/** Transactions of a block that are rows already, on their way into a segment among others of the block. */
+/** Transactions of a block that are rows already, and are appended to a segment together with the other transactions. */
 export class TakenTransactions {
   readonly #source: RowSource;
   readonly #columns: FilledColumns;
-  /** Where each stands in its block, ascending. */
+  /** The index of each transaction in its block, ascending. */
   readonly #indexes: Uint32Array;
   #next = 0;
 
@@ -29,7 +29,7 @@ export class TakenTransactions {
     this.#source = new RowSource(columns, new TableIds(keys, dictionary), texts);
   }
 
-  /** The transactions that the kernel took from the block at hand. */
+  /** Returns the transactions that the kernel has read from the current block. */
   static ofKernel(kernel: TransactionKernel, dictionary: DictionaryBuilder): TakenTransactions {
     const { keys, texts } = kernel;
     return new TakenTransactions({ columns: columnsOfKernel(kernel), keys, texts }, dictionary);
@@ -39,7 +39,7 @@ export class TakenTransactions {
     return this.#countRows(0, this.#indexes.length);
   }
 
-  /** Appends those below an index that were not appended yet. */
+  /** Appends the transactions below an index that were not appended yet. */
   copyBelow(index: number, rows: GroupRows, texts: TextTable): void {
     const first = this.#next;
     while (this.#next < this.#indexes.length && (this.#indexes[this.#next] as number) < index)
@@ -73,7 +73,7 @@ export class TakenTransactions {
   }
 }
 
-/** The kernel makes neither rewards nor a table of texts. */
+/** The kernel produces neither rewards nor a table of texts. */
 const none = emptyGroupRows();
 
 export function columnsOfKernel(kernel: TransactionKernel): FilledColumns {
@@ -97,11 +97,11 @@ function valuesOf(
   return type === 'long' ? kernel.longs(number) : kernel.bytes(number);
 }
 
-/** From the ids of a table of addresses to the ids of a segment. */
+/** Maps the ids of a table of addresses to the ids of a segment. */
 class TableIds implements IdMap {
   readonly #keys: Uint32Array;
   readonly #dictionary: DictionaryBuilder;
-  /** Plus one; 0 is not known yet. */
+  /** Ids plus one; 0 if not known yet. */
   readonly #known: Uint32Array;
 
   constructor(keys: Uint32Array, dictionary: DictionaryBuilder) {

@@ -1,6 +1,6 @@
 import type { GroupRows } from './row-buffer.ts';
 
-/** The texts of a row group that repeat, each stored once as the JSON that goes out. Code 0 is always `null`. */
+/** The repeated texts of a row group, each stored once as output JSON. Code 0 is always `null`. */
 export class TextTable {
   readonly #codes = new Map<string, number>();
   readonly #rows: GroupRows;

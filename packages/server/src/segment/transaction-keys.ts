@@ -1,13 +1,13 @@
 import { assert } from '../base/assert.ts';
 import type { GroupRows } from './row-buffer.ts';
 
-/** Positions, with one more to mean null, are kept in 16 bits. */
+/** A position plus one (0 means null) is stored in 16 bits. */
 const positionMax = 65_534;
 
-/** The key list of the transaction at hand: listed keys first, then whatever else it mentions, each once. */
+/** The key list of the current transaction: listed keys first, then all other mentioned keys, each once. */
 export class TransactionKeys {
   readonly #ids: number[] = [];
-  /** By id: the position in the current list, valid where the stamp is the current one. */
+  /** For each id its position in the current list. Valid only if its stamp is the current one. */
   #positions = new Uint32Array(1024);
   #stamps = new Uint32Array(1024);
   #stamp = 0;
@@ -18,7 +18,7 @@ export class TransactionKeys {
     this.#stamp++;
   }
 
-  /** Appends a listed key, also when the list repeats itself; the first position of an id is the one that counts. */
+  /** Appends a listed key, even if it is repeated. The first position of an id is the valid one. */
   add(id: number): number {
     this.#reserve(id);
     const position = this.#ids.push(id) - 1;
@@ -40,7 +40,7 @@ export class TransactionKeys {
     return this.add(id);
   }
 
-  /** Writes the list out once everything of the transaction has been seen. */
+  /** Writes the list after everything of the transaction was added. */
   flush(rows: GroupRows): void {
     rows.txOtherCount.push(this.#ids.length - this.#listedCount);
     for (const id of this.#ids) rows.txKeys.push(id);

@@ -1,11 +1,11 @@
 /**
- * A unit is the smallest thing read from a segment: one column of one row group, one page of the dictionary, … Its entry
- * in the directory says where it is, how it is coded, and guards it.
+ * A unit is a part of a segment that is read as a whole: one column of one row group, one page of the dictionary, and so on. Its entry in
+ * the directory has its position, its coding and its checksum.
  *
  *   offset u64 · stored length u32 · raw length u32 · count u32 · checksum u32 · codec u8 · planes u8 · zero u16
  *
- * Codec 0 is raw, 1 is LZ4, 2 is constant: every byte plane holds one value only, stored once, which leaves most flags
- * and many counts with next to nothing.
+ * Codec 0 is raw, 1 is LZ4, 2 is constant: all values of each byte plane are equal and stored once, so most flags and many counts take
+ * almost no space.
  */
 import { crc32 } from 'node:zlib';
 import { discard } from '../base/discard.ts';
@@ -20,11 +20,11 @@ export interface UnitEntry {
   readonly offset: number;
   readonly storedLength: number;
   readonly rawLength: number;
-  /** How many values: integers, or bytes where the unit holds bytes. */
+  /** The number of values: integers, or bytes if the unit has bytes. */
   readonly count: number;
   readonly checksum: number;
   readonly codec: number;
-  /** Bytes an integer; 0 where the unit holds bytes. */
+  /** Bytes per integer; 0 if the unit has bytes. */
   readonly planes: number;
 }
 
@@ -32,7 +32,7 @@ export interface EncodedUnit extends UnitEntry {
   readonly stored: Uint8Array;
 }
 
-/** Makes a unit of a column: packed as it is kept, or plain, for what is read once and soon. */
+/** Creates a unit from a column: compressed for storage, or plain if it is read once and soon. */
 export interface UnitEncoder {
   bytes(values: Uint8Array): EncodedUnit;
   ints(values: Uint32Array | BigUint64Array): EncodedUnit;
@@ -78,7 +78,7 @@ function guard(
   stored: Uint8Array,
   shape: Pick<UnitEntry, 'rawLength' | 'count' | 'planes' | 'codec'>,
 ): EncodedUnit {
-  // Spelled out: spreading an object here took a seventh of the time that the import of small blocks took.
+  // Written out, because spreading an object here took a seventh of the time of importing small blocks.
   return {
     offset: 0,
     storedLength: stored.length,
@@ -114,7 +114,7 @@ function planesFor(values: Uint32Array | BigUint64Array): number {
   return Math.max(1, Math.ceil(bits / 8));
 }
 
-/** Verifies a unit as read and undoes its compression. `name` is what an error calls it. */
+/** Verifies and decompresses a unit. Errors use `name` for it. */
 export function decodeUnit(stored: Uint8Array, entry: UnitEntry, name: string): Uint8Array {
   verifyUnit(stored, entry, name);
   if (entry.codec === CODEC.raw) return stored;
@@ -133,7 +133,7 @@ function verifyUnit(stored: Uint8Array, entry: UnitEntry, name: string): void {
   if (crc32(stored) !== entry.checksum) throw damaged(name, 'its checksum does not match');
 }
 
-/** The integers of a decoded unit, which nobody reads any more. */
+/** Returns the integers of a decoded unit. The planes must not be used afterwards. */
 export function joinIntUnit(planes: Uint8Array, entry: UnitEntry): Uint32Array {
   const values = joinInts(planes, entry.planes, entry.count);
   discard(planes);
@@ -158,7 +158,7 @@ export function damaged(unit: string, reason: string): CodedError {
   return new CodedError('segment-damaged', { unit, reason });
 }
 
-/** A stretch of the plain part: guarded by the checksums of its chunks, read in pieces. */
+/** Returns the entry of a range of the plain part, which is read in pieces and protected by the checksums of its chunks. */
 export function plainEntry(offset: number, length: number): UnitEntry {
   const shape = { rawLength: length, count: length, planes: 0, codec: CODEC.raw };
   return { offset, storedLength: length, checksum: 0, ...shape };
@@ -186,7 +186,7 @@ export function readEntry(view: DataView, at: number): UnitEntry {
   };
 }
 
-/** Whether an entry read from a directory can be one of a file of that length. */
+/** Checks that an entry of a directory is possible in a file of that length. */
 export function checkEntry(entry: UnitEntry, fileLength: number, name: string): UnitEntry {
   const isInside = entry.offset + entry.storedLength <= fileLength;
   const isShaped =

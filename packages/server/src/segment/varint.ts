@@ -1,4 +1,4 @@
-/** Numbers of up to 32 bits, 7 bits a byte, lowest first, the highest bit set on all but the last. */
+/** Numbers of up to 32 bits: 7 bits per byte, lowest first, the highest bit set in all bytes except the last. */
 import { damaged } from './unit.ts';
 
 export class VarintWriter {
@@ -21,7 +21,7 @@ export class VarintWriter {
   }
 }
 
-/** All numbers of some bytes, of which there must be `count`. */
+/** Returns all numbers in the bytes. There must be exactly `count`. */
 export function readVarints(bytes: Uint8Array, count: number, name: string): Uint32Array {
   const values = new Uint32Array(count);
   let at = 0;

@@ -2,14 +2,14 @@ import { type CodedError, isCodedError } from '../base/errors.ts';
 import { PART } from './directory.ts';
 import { partName, type Segment } from './open-segment.ts';
 
-/** Parts of the plain part: their chunks are verified, they have no checksum of their own. */
+/** Parts without a checksum of their own. The checksums of their chunks protect them. */
 const PLAIN_PARTS: ReadonlySet<number> = new Set([
   PART.keys,
   PART.addressIndex,
   PART.signatureIndex,
 ]);
 
-/** Reads all of a segment and decodes it: one error for each part and each row group that is damaged. */
+/** Reads and decodes all of a segment. Returns one error for each damaged part and row group. */
 export function verifySegment(segment: Segment): CodedError[] {
   const faults: CodedError[] = [];
   const attempt = (read: () => unknown) => {

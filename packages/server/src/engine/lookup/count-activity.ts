@@ -1,10 +1,9 @@
 /**
- * Counts, from the indexes of one segment, in how many transactions of a range each program, discriminator, mint and account
- * appears.
+ * Counts in how many transactions of a range each program, discriminator, mint and account appears, from the indexes of one segment.
  *
- *   programs, discriminators   the lists of the classes of instructions, united where a count covers several classes
- *   mints                      the table of mints names them, their posting lists give the transactions
- *   accounts                   the table of the busiest accounts; in a part of the segment their posting lists
+ *   programs, discriminators   the posting lists of instruction classes, merged if a count covers several classes
+ *   mints                      the table of mints lists them; their posting lists give the transactions
+ *   accounts                   the table of the busiest accounts; for a part of the segment, their posting lists
  */
 import type { Steps } from '../../base/time-slices.ts';
 import { PART } from '../../segment/directory.ts';
@@ -20,7 +19,7 @@ import { TransactionPlaces } from './transaction-places.ts';
 export interface ActivityLookup {
   readonly kind: 'activity';
   readonly range: BlockRange;
-  /** By program how many bytes of the data are its discriminator. Others have 8, or what the segment has. */
+  /** By program, how many bytes of the data are its discriminator. Other programs have 8, or the length that the segment has. */
   readonly prefixLengths: ReadonlyMap<string, number>;
 }
 
@@ -41,29 +40,29 @@ export interface SegmentActivity {
   readonly discriminators: CountList<DiscriminatorCount>;
   readonly mints: CountList<AddressCount>;
   readonly accounts: CountList<AddressCount>;
-  /** The hashes of the last blocks: transactions of the next segment name them beside accounts. */
+  /** The hashes of the last blocks. Transactions of the next segment list them among their keys. */
   readonly lastHashes: readonly string[];
 }
 
 export interface CountList<Row> {
-  /** The greatest counts first. */
+  /** Greatest counts first. */
   readonly rows: readonly Row[];
   /** Whether rows were left out. */
   readonly isCut: boolean;
 }
 
-/** Rows of each list that are taken from one segment. */
+/** How many rows of each list are taken from one segment. */
 const rowCountMax = 2_048;
-/** A transaction may name the hash of a block up to 150 blocks before it; twice that, to be safe. */
+/** A transaction may name the hash of a block up to 150 blocks below it. This is twice as many, to be safe. */
 const lastHashCount = 300;
 
-/** The transactions that are counted, half-open. */
+/** The counted transactions. The end is exclusive. */
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** What is counted, by id of the address; `prefix` is empty for all but discriminators. */
+/** The count of one address id. `prefix` is empty except for discriminators. */
 interface IdCount {
   readonly id: number;
   readonly prefix: string;
@@ -109,7 +108,7 @@ export function* countActivity(
     },
     mints: { ...named(mints), isCut: mostRecords.isCut || mints.isCut },
     accounts: {
-      // The table counts every key that transactions name, also the hashes of blocks.
+      // The table counts every key that transactions name, including the hashes of blocks.
       rows: accountRows.filter(({ address }) => !ownHashes.has(address)),
       isCut: segment.addressCount > accountTable.length,
     },
@@ -140,7 +139,7 @@ function* countClasses(
     const length = prefixLengths.get(texts.get(id) as string) ?? prefixBytesMax;
     const byPrefix = new Map<string, number[]>();
     for (const number of numbers) pushTo(byPrefix, prefixOf(classes, number, length), number);
-    // Without discriminators there is nothing that the program itself does not say.
+    // A class without a discriminator adds nothing to the count of its program.
     if (length > 0)
       for (const [prefix, own] of byPrefix)
         discriminators.push({ id, prefix, count: counter.count(own) });
@@ -160,12 +159,12 @@ function prefixOf(classes: ClassTable, number: number, length: number): string {
   return Buffer.from(prefix.subarray(0, length)).toString('hex');
 }
 
-/** Counts the transactions of classes in a span. A transaction that is in several of the classes counts once. */
+/** Counts the transactions of classes in a span. A transaction in several of the classes counts once. */
 class ClassCounter {
   readonly #classes: ClassTable;
   readonly #span: Span;
   readonly #isWhole: boolean;
-  /** By transaction the number of the count that it was last counted in. */
+  /** For each transaction, the number of the count that last included it. */
   readonly #counted: Uint32Array;
   #round = 0;
 
@@ -204,7 +203,7 @@ class ClassCounter {
   }
 }
 
-/** Lists that are decoded between two steps. */
+/** How many lists are decoded between two steps. */
 const listsAStep = 64;
 
 /** Counts the transactions of the span that name each address. */
@@ -233,7 +232,7 @@ function toCounts(ids: Uint32Array, counts: Uint32Array): IdCount[] {
   return Array.from(ids, (id, i) => ({ id, prefix: '', count: counts[i] as number }));
 }
 
-/** Keeps the greatest counts that are not 0. */
+/** Returns the greatest counts, without zeros. */
 function greatest(rows: readonly IdCount[]): CountList<IdCount> {
   const counted = rows.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count);
   return { rows: counted.slice(0, rowCountMax), isCut: counted.length > rowCountMax };

@@ -8,14 +8,14 @@ import { type PlannedItem, planItems, sliceOf, unite } from '../plan-items.ts';
 import type { BlockRange } from '../segment-run.ts';
 import { TransactionPlaces } from './transaction-places.ts';
 
-/** What a query would have to read of one segment, from the indexes alone. */
+/** An estimate of what a query would read of one segment, from the indexes alone. */
 export interface SegmentEstimate {
   readonly blockCount: number;
-  /** Blocks with a transaction, or rewards, that the indexes cannot rule out. */
+  /** Blocks with a transaction or rewards that the indexes cannot rule out. */
   readonly candidateBlockCount: number;
   readonly transactionCount: number;
   readonly candidateCount: number;
-  /** The stored bytes of the pages that hold candidates. */
+  /** The stored bytes of the pages with candidates. */
   readonly byteCount: number;
 }
 
@@ -68,7 +68,7 @@ function candidatesOf(items: readonly PlannedItem[], { start, end }: Span): Uint
 
 const rewardSection = SECTIONS.indexOf('rewards');
 
-/** The sections that hold the records of an array, beside those of the transactions, which every query reads. */
+/** The sections with the records of an array, in addition to those of the transactions, which every query reads. */
 const ARRAY_SECTIONS: Readonly<Record<RecordArray, readonly (typeof SECTIONS)[number][]>> = {
   transactions: [],
   instructions: ['instructions', 'data'],

@@ -2,7 +2,7 @@ import type { EngineSegment } from '../engine-segment.ts';
 import { sliceOf } from '../plan-items.ts';
 import { TransactionPlaces } from './transaction-places.ts';
 
-/** A transaction by its place: the slot, and how many stored transactions of the block come before it. */
+/** The position of a transaction: its slot, and how many stored transactions of the block come before it. */
 export interface TransactionPlace {
   readonly slot: number;
   readonly ordinal: number;
@@ -12,17 +12,17 @@ export interface MentionsLookup {
   readonly kind: 'mentions';
   /** 32 bytes. */
   readonly address: Uint8Array;
-  /** Only transactions below this place; `null` for all. */
+  /** Only transactions before this position, or `null` for all. */
   readonly before: TransactionPlace | null;
   readonly countMax: number;
 }
 
 export interface Mention extends TransactionPlace {
-  /** Counted from the first of the segment. */
+  /** Numbered from the first transaction of the segment. */
   readonly transaction: number;
 }
 
-/** Returns the newest transactions that name an address in any role, the newest first. */
+/** Returns the newest transactions that name an address in any role, newest first. */
 export function findMentions(
   { address, before, countMax }: MentionsLookup,
   { segment, index }: EngineSegment,

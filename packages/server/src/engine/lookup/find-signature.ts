@@ -12,7 +12,7 @@ interface OpenedSegment {
   readonly kernel: EngineKernel;
 }
 
-/** Returns the transactions that have the signature. The index may list others too; their signatures are compared. */
+/** Returns the transactions with the signature. The index may list further transactions, so the stored signatures are compared. */
 export function findSignature(signature: Uint8Array, context: OpenedSegment): readonly number[] {
   const candidates = new Set(context.open.index.findSignature(signature));
   return [...candidates].filter((transaction) => hasSignature(transaction, signature, context));

@@ -1,6 +1,6 @@
 /**
- * Lookups: small questions that one segment answers from its indexes. Each runs in an engine thread, in steps, so that
- * queries of the same thread are not delayed.
+ * Lookups: small requests that a segment answers from its indexes. Each runs in an engine thread, in steps, so that it does not delay
+ * queries on the same thread.
  */
 import type { Steps } from '../../base/time-slices.ts';
 import type { Selection } from '../../query/query.ts';
@@ -14,7 +14,7 @@ import { findSignature } from './find-signature.ts';
 import { listShortPrefixes } from './prefix-lengths.ts';
 
 export type Lookup =
-  /** The transactions that have the signature, which is 64 bytes long. */
+  /** The transactions with the signature, which is 64 bytes long. */
   | { readonly kind: 'signature'; readonly signature: Uint8Array }
   /** The newest transactions that name an address. */
   | MentionsLookup

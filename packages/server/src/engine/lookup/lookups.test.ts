@@ -34,7 +34,7 @@ test('default: the segment has several row groups', () => {
   expect(engine.begin('all', parseTestQuery({ fromBlock: 0 })).groupCount).toBeGreaterThan(2);
 });
 
-test('default: a signature finds exactly the transactions that have it', () => {
+test('default: a signature lookup returns exactly the transactions with the signature', () => {
   const bySignature = new Map<string, number[]>();
   for (const [number, one] of stored.entries())
     for (const signature of transactionOf(one).signatures)
@@ -47,7 +47,7 @@ test('default: a signature finds exactly the transactions that have it', () => {
   }
 });
 
-test('default: unknown signatures find nothing, also those whose fingerprint is in the index', () => {
+test('default: an unknown signature returns nothing, even if its fingerprint is in the index', () => {
   for (let i = 1; i < 2_000; i++) {
     const signature = new Uint8Array(64).fill(i & 0xff);
     new DataView(signature.buffer).setUint32(0, i * 2_654_435_761);
@@ -55,8 +55,8 @@ test('default: unknown signatures find nothing, also those whose fingerprint is 
   }
 });
 
-test('default: mentions are the newest transactions that name the address, below a place if one is given', () => {
-  // The lookup table of every seventh block.
+test('default: mentions are the newest transactions that name the address, before a position if one is given', () => {
+  // The address lookup table of every seventh block.
   const table = sampleAddress(15);
   const address = decodeBase58(table) as Uint8Array;
   const naming = stored
@@ -83,7 +83,7 @@ test('default: mentions are the newest transactions that name the address, below
   }
 });
 
-test('default: records are the lines of single transactions, as the reference writes them', () => {
+test('default: records are the lines of single transactions, equal to those of the reference', () => {
   const relations = { instructions: true, logs: true, balances: true, tokenBalances: true };
   const selection = parseTestQuery({ fromBlock: 0, transactions: [relations] });
   const numbers = [stored.length - 1, 0, 777];
@@ -106,7 +106,7 @@ test('default: records are the lines of single transactions, as the reference wr
   expect(lines).toEqual(expected);
 });
 
-test('behavior: activity of a part of the segment counts the transactions of its blocks alone', () => {
+test('behavior: the activity of a part of the segment counts only the transactions of its blocks', () => {
   const range = { first: 300, last: 1_203 };
   const { programs, blockCount, transactionCount } = lookUp({
     kind: 'activity',
@@ -128,7 +128,7 @@ test('behavior: activity of a part of the segment counts the transactions of its
   expect(new Map(programs.rows.map(({ address, count }) => [address, count]))).toEqual(counts);
 });
 
-test('behavior: the hash of a block is no account, although transactions name it', () => {
+test('behavior: the hash of a block is not counted as an account, although transactions name it', () => {
   const hash = blocks[0]?.header.hash ?? '';
   const naming = blocks.slice(0, 20).map((block) => ({
     ...block,

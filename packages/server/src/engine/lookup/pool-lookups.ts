@@ -6,19 +6,19 @@ import type { Lookup, LookupResults } from './lookup.ts';
 type AnyResult = LookupResults[keyof LookupResults];
 
 interface PendingLookup {
-  /** By position in the list of segments. */
+  /** Indexed like the list of segments. */
   readonly results: (AnyResult | undefined)[];
   readonly threads: Set<number>;
   readonly resolve: (results: AnyResult[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** The lookups that a pool's threads work on. The callers bound how many there are. */
+/** The lookups in progress on a pool's threads. The callers limit their number. */
 export class PoolLookups {
   readonly #pending = new Map<number, PendingLookup>();
   #nextId = 0;
 
-  /** Sends each segment to a thread of its own choice, always the same, which then has its indexes in memory. */
+  /** Sends each segment to one thread, always the same, which then has the segment's indexes in memory. */
   start(
     segments: readonly number[],
     lookup: Lookup,
@@ -57,7 +57,7 @@ export class PoolLookups {
     this.#pending.delete(id);
   }
 
-  /** Fails the lookups that a thread still works on. */
+  /** Fails the lookups that the thread has not completed. */
   failThread(thread: number, error: CodedError): void {
     for (const [id, { threads }] of this.#pending) if (threads.has(thread)) this.fail(id, error);
   }

@@ -5,15 +5,15 @@ import { readKeyTexts } from './read-key-texts.ts';
 export const prefixBytesMax = 8;
 
 /**
- * Returns the length of the prefixes of each program that has fewer than 8 bytes in this segment. A segment shortens
- * them where 8 bytes would make too many classes, so other segments of the same ledger may have longer ones.
+ * Returns the length of the prefixes of each program whose prefixes are shorter than 8 bytes in this segment. A segment shortens prefixes
+ * if 8 bytes would make too many classes, so other segments of the same ledger may have longer ones.
  */
 export function listShortPrefixes({ segment, index }: EngineSegment): ReadonlyMap<string, number> {
   const { classes } = index;
   const lengths = new Map<number, number>();
   for (let number = 0; number < classes.count; number++) {
     const { program, prefix, isWhole } = classes.row(number);
-    // Data that ends with its prefix may be shorter than the prefixes of the other classes.
+    // If the prefix is all of the data, it may be shorter than the prefixes of the program's other classes.
     if (!isWhole && prefix.length < prefixBytesMax) lengths.set(program, prefix.length);
   }
   const texts = readKeyTexts(segment, [...lengths.keys()]);

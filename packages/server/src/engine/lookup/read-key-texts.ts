@@ -2,7 +2,7 @@ import { keyTexts } from '../../segment/codec.ts';
 import { keyBytes } from '../../segment/dictionary.ts';
 import type { Segment } from '../../segment/open-segment.ts';
 
-/** Keys closer than this are read at once, because they lie in the same or the next chunk, which is read in any case. */
+/** Keys with a smaller gap between them are read together, because they are in the same or the next chunk, which is read anyway. */
 const gapCountMax = 64;
 
 /** Returns the base58 texts of dictionary ids. */

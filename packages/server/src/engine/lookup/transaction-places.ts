@@ -2,10 +2,10 @@ import type { BlockHeader } from '../../ledger/block.ts';
 import type { Segment } from '../../segment/open-segment.ts';
 import { type BlockRange, firstAtOrAfter } from '../segment-run.ts';
 
-/** Which transactions of a segment belong to which block. Both are counted from the first of the segment. */
+/** Maps the transactions of a segment to their blocks. Both are numbered from the first one of the segment. */
 export class TransactionPlaces {
   readonly #headers: readonly BlockHeader[];
-  /** By block its first transaction; one more for the end. */
+  /** For each block, its first transaction. Has one more entry, for the end. */
   readonly #starts: Uint32Array;
 
   constructor(segment: Segment) {
@@ -16,7 +16,7 @@ export class TransactionPlaces {
     });
   }
 
-  /** Returns the blocks and the transactions of a range of slots, both half-open. */
+  /** Returns the blocks and the transactions of a slot range. The ends are exclusive. */
   within({ first, last }: BlockRange) {
     const blockStart = firstAtOrAfter(this.#headers, first);
     const blockEnd = Math.max(blockStart, firstAtOrAfter(this.#headers, last + 1));

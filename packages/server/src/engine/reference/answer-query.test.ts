@@ -20,10 +20,10 @@ import { answerQuery } from './answer-query.ts';
 
 describeLaws('laws of an answer', answerQuery, { numRuns: 100 });
 
-describe('what random queries reach', () => {
+describe('the coverage of random queries', () => {
   const cases = fc.sample(arbitraryQueryCase({ minLength: 1 }), { seed: 4, numRuns: 600 });
 
-  test('behavior: most of them select something, some nothing', () => {
+  test('behavior: most queries select something, and some nothing', () => {
     const hits = cases.filter(
       ({ blocks, query }) => linesWithRecords(answerQuery(query, blocks)).length > 0,
     );
@@ -31,7 +31,7 @@ describe('what random queries reach', () => {
     expect(hits.length).toBeLessThan(cases.length * 0.9);
   });
 
-  test('behavior: every filter and every flag decides some answer', () => {
+  test('behavior: every filter and every relation changes some answer', () => {
     const decided = new Set<string>();
     for (const { blocks, query } of cases) {
       const answer = answerQuery(query, blocks);
@@ -49,12 +49,12 @@ describe('what random queries reach', () => {
     expect(all.filter((name) => !decided.has(name))).toEqual([]);
   });
 
-  test('behavior: what the parser accepts, the schema accepts', () => {
+  test('behavior: the schema accepts what the parser accepts', () => {
     const schema = Compile(buildQuerySchema(DIALECTS, QUERY_LIMITS));
     for (const { body } of cases) expect(schema.Check(body)).toBe(true);
   });
 
-  test('default: without fields a record has what is not marked (ext)', () => {
+  test('default: without `fields`, a record has all fields that are not marked (ext)', () => {
     for (const { blocks, query } of cases.slice(0, 50)) {
       const { dialect } = query;
       const fields = Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * The reference engine: what every answer must be, byte for byte, in code too plain to be wrong. It is the oracle of the
- * tests and never answers in production.
+ * The reference engine. It defines the exact bytes of every answer, in the simplest possible code. Tests compare the engine with it;
+ * production does not use it.
  */
 import type { FieldName, RecordKind } from '@sluice/protocol/field-table';
 import type { Block } from '../../ledger/block.ts';
@@ -8,7 +8,7 @@ import type { Query, Selection } from '../../query/query.ts';
 import { type SelectedRecords, selectRecords } from './select-records.ts';
 import { writeRecord } from './write-record.ts';
 
-/** The lines of the blocks in the query's range. The last of them has a line in any case: it says how far the answer went. */
+/** Returns the lines of the blocks in the query's range. The last block always gets a line, which shows how far the answer went. */
 export function answerQuery(query: Query, blocks: readonly Block[]): string {
   const covered = blocks.filter(
     ({ header }) =>
@@ -20,7 +20,7 @@ export function answerQuery(query: Query, blocks: readonly Block[]): string {
     .join('');
 }
 
-/** The line of one block with its line feed, or `undefined` if nothing is selected and not all blocks are asked for. */
+/** Returns the line of one block with its line feed, or `undefined` if nothing is selected and the query does not include all blocks. */
 export function answerBlock(selection: Selection, block: Block): string | undefined {
   const selected = selectRecords(selection, block);
   const arrays = writeArrays(selection, block, selected);
@@ -28,7 +28,7 @@ export function answerBlock(selection: Selection, block: Block): string | undefi
   return `{"header":${writeHeader(selection, block)}${arrays}}\n`;
 }
 
-/** The line that says only that the block was covered. */
+/** Returns the line that only reports that the block was covered. */
 export function headerLine(selection: Selection, block: Block): string {
   return `{"header":${writeHeader(selection, block)}}\n`;
 }
@@ -43,7 +43,7 @@ function writeArrays(selection: Selection, block: Block, selected: SelectedRecor
     <K extends RecordKind>(kind: K, names: readonly FieldName<K>[]) =>
     (record: Parameters<typeof writeRecord<K>>[1]) =>
       writeRecord(kind, record, { fields: names, dialect });
-  // A block keeps its records in the order of the wire, so keeping the selected ones is all the sorting there is.
+  // A block's records are in wire order already, so no sorting is needed.
   const texts = {
     transactions: block.transactions
       .filter((record) => selected.transactions.has(record))

@@ -10,7 +10,7 @@ import { readLineBlock } from '../../source/portal/read-line-block.ts';
 import { arbitraryBlock } from '../testing/arbitrary-block.ts';
 import { answerQuery } from './answer-query.ts';
 
-/** The line that a portal sends of a block. */
+/** Returns the line that a portal sends for a block. */
 function lineOf(block: Block): Uint8Array {
   const { number } = block.header;
   const body = new TextEncoder().encode(buildBlockQuery({ fromBlock: number, toBlock: number }));
@@ -18,11 +18,11 @@ function lineOf(block: Block): Uint8Array {
   return new TextEncoder().encode(answerQuery(query, [block]).trimEnd());
 }
 
-test('property: a block that goes through a portal is the block that it was, every digit', () => {
+test('property: a block read through a portal is equal to the original, including every digit', () => {
   fc.assert(
     fc.property(arbitraryBlock, (block) => {
       const { number, parentSlot, height } = block.header;
-      // Nodes are not believed larger ones either.
+      // Larger numbers are rejected from nodes too.
       fc.pre(Math.max(number, parentSlot, height ?? 0) < 1e15);
       expect(readLineBlock(block.header.number, lineOf(block)).block).toEqual(block);
     }),
@@ -30,7 +30,7 @@ test('property: a block that goes through a portal is the block that it was, eve
   );
 });
 
-test('property: F-07 a line with bytes changed is refused by a code, or makes a block that can be stored', () => {
+test('property: F-07 a line with changed bytes is refused with a code, or is a block that can be stored', () => {
   fc.assert(
     fc.property(
       arbitraryBlock,

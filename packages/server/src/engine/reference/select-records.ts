@@ -1,6 +1,5 @@
 /**
- * The records of a block that a query selects: those that match an item, and those that the item's flags pull in with
- * them. What a flag pulled in pulls in nothing itself.
+ * Selects the records of a block: those that match an item, and those that the item's relations add. An added record adds no further ones.
  */
 import type {
   Balance,
@@ -58,7 +57,7 @@ interface InTransaction {
   readonly transactionIndex: number;
 }
 
-/** A test for records of the same transaction. */
+/** Returns a test for records of the same transaction. */
 function sameTransaction(match: InTransaction): (record: InTransaction) => boolean {
   return (record) => record.transactionIndex === match.transactionIndex;
 }

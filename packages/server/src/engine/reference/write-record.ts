@@ -1,4 +1,4 @@
-/** The JSON text of every field of every kind, from the record that holds it. */
+/** Writes each field of each kind of record as JSON text. */
 import type { Dialect } from '@sluice/protocol/dialect';
 import { type FieldName, type Kind, RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import type {
@@ -13,7 +13,7 @@ import type {
 import { parentHashOnWire } from '../../ledger/parent-hash-on-wire.ts';
 import { dataToHex } from './match-record.ts';
 
-/** What the fields of a kind are written from. */
+/** For each kind, the record from which its fields are written. */
 interface Sources {
   block: Block;
   transaction: Transaction;
@@ -28,7 +28,7 @@ type Writers<K extends Kind> = Readonly<
   Record<FieldName<K>, (source: Sources[K], dialect: Dialect) => string>
 >;
 
-/** The object of one record, or of the header, with the fields asked for. */
+/** Returns the JSON object of one record or header with the requested fields. */
 export function writeRecord<K extends Kind>(
   kind: K,
   source: Sources[K],
@@ -41,16 +41,16 @@ export function writeRecord<K extends Kind>(
   return `{${members.join()}}`;
 }
 
-/** Text, numbers that are safe, booleans, null, and arrays and objects of these. */
+/** For text, safe integers, booleans, null, and arrays and objects of these. */
 const plain = JSON.stringify as (value: unknown) => string;
 
-/** 64 bits with every digit: an integer in `ledger`, text in `solana`. */
+/** Writes 64 bits with every digit: as an integer in `ledger`, as text in `solana`. */
 function quantity(value: bigint | null, dialect: Dialect): string {
   if (value === null) return 'null';
   return dialect === 'solana' ? `"${value}"` : `${value}`;
 }
 
-/** `0x` and the first bytes of the data, or null if it has fewer. */
+/** Returns `0x` and the first bytes of the data, or null if the data is shorter. */
 function dataStart(data: string, byteCount: number): string {
   const hex = dataToHex(data);
   const length = 2 + 2 * byteCount;

@@ -4,11 +4,11 @@ import { buildSegment } from '../../segment/build-segment.ts';
 import { answerSegments } from '../answer-segments.ts';
 import { Engine } from '../engine.ts';
 
-/** Shared by all: a kernel's memory is made once, and the cache must keep segments apart. */
+/** Shared by all tests, because creating a kernel's memory is slow, and because the cache must keep segments separate. */
 const engine = new Engine({ cacheBytesMax: 1 << 24 });
 let segmentCount = 0;
 
-/** The engine's answer over the blocks, cut into segments of that many blocks. */
+/** Returns the engine's answer over the blocks, divided into segments of this many blocks. */
 export function answerFast(
   query: Query,
   blocks: readonly Block[],

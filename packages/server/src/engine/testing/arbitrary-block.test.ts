@@ -13,7 +13,7 @@ interface WithAccount extends InTransaction {
   readonly account: string;
 }
 
-/** Whether each member comes strictly after the one before it. */
+/** Returns whether the members are strictly ascending. */
 function ascends<Member>(members: readonly Member[], compare: (a: Member, b: Member) => number) {
   return members.every((member, at) => at === 0 || compare(members[at - 1] as Member, member) < 0);
 }
@@ -25,7 +25,7 @@ function checkInstructions(block: Block): void {
   const addresses = new Set<string>();
   for (const { transactionIndex, instructionAddress } of block.instructions) {
     const parent = instructionAddress.slice(0, -1);
-    // In execution order a parent comes first.
+    // A parent comes before its children in execution order.
     assert(parent.length === 0 || addresses.has(addressOf(transactionIndex, parent)));
     addresses.add(addressOf(transactionIndex, instructionAddress));
   }
@@ -54,7 +54,7 @@ function checkOrder(block: Block): void {
   assert(ascends(block.tokenBalances, byAccount));
 }
 
-test('property: random blocks keep the invariants of a block', () => {
+test('property: random blocks satisfy the invariants of a block', () => {
   fc.assert(
     fc.property(arbitraryBlocks(), (blocks) => {
       for (const [at, block] of blocks.entries()) {
@@ -76,7 +76,7 @@ test('property: random blocks keep the invariants of a block', () => {
   );
 });
 
-test('behavior: random blocks reach the extremes', () => {
+test('behavior: random blocks include extreme values', () => {
   const blocks = fc.sample(arbitraryBlocks(), { seed: 7, numRuns: 200 }).flat();
   const instructions = blocks.flatMap((block) => block.instructions);
   expect(Math.max(...instructions.map((record) => record.instructionAddress.length))).toBe(9);
@@ -94,6 +94,6 @@ test('behavior: random blocks reach the extremes', () => {
   ).toBe(true);
 });
 
-test('behavior: a call tree in execution order', () => {
+test('behavior: a call tree is in execution order', () => {
   expect(buildAddresses([0, 1, 1, 2, 0, 0])).toEqual([[0], [0, 0], [0, 1], [0, 1, 0], [1], [2]]);
 });

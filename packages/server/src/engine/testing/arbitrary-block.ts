@@ -1,4 +1,4 @@
-/** Random blocks that keep the invariants and the order of `ledger/block.ts`. */
+/** Random blocks that satisfy the invariants and the order of `ledger/block.ts`. */
 import fc, { type Arbitrary } from 'fast-check';
 import type {
   Balance,
@@ -21,7 +21,7 @@ import {
   orNull,
 } from './arbitrary-values.ts';
 
-/** The deepest call tree that is announced for the ledger. */
+/** The deepest call tree that the ledger will allow. */
 const depthMax = 9;
 
 const u8 = fc.integer({ min: 0, max: 255 });
@@ -32,7 +32,7 @@ const arbitraryAccounts: Arbitrary<Address[]> = fc.oneof(
   { weight: 1, arbitrary: fc.array(arbitraryAddress, { minLength: 60, maxLength: 70 }) },
 );
 
-/** What became of a transaction: unknown where the ledger did not record it. */
+/** The result of a transaction. Unknown if the ledger did not record it. */
 interface Outcome {
   readonly err: string | null;
   readonly isCommitted: boolean | null;
@@ -67,7 +67,7 @@ const arbitraryOutcome: Arbitrary<Outcome> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ err: null, isCommitted: null, fee: null }) },
 );
 
-/** The addresses of a call tree in execution order, from the steps up and down that made it. */
+/** Returns the addresses of a call tree in execution order, from the changes of depth between calls. */
 export function buildAddresses(steps: readonly number[]): readonly (readonly number[])[] {
   const addresses: (readonly number[])[] = [];
   let previous: readonly number[] = [];
@@ -82,7 +82,7 @@ export function buildAddresses(steps: readonly number[]): readonly (readonly num
 
 const arbitrarySteps: Arbitrary<readonly number[]> = fc.oneof(
   { weight: 6, arbitrary: fc.array(fc.nat(), { maxLength: 7 }) },
-  // Each step as deep as it can go: a chain of calls down to the deepest level, then some more.
+  // Each step goes as deep as possible: a chain of calls down to the deepest level, then some more.
   {
     weight: 1,
     arbitrary: fc
@@ -251,7 +251,7 @@ const arbitraryReward: Arbitrary<Reward> = fc.record({
 function compareRewards(a: Reward, b: Reward): number {
   return (
     compare(a.pubKey, b.pubKey) ||
-    // Null before every text, the empty one too.
+    // Null comes before every text, including the empty one.
     Number(a.rewardType !== null) - Number(b.rewardType !== null) ||
     compare(a.rewardType ?? '', b.rewardType ?? '') ||
     compare(a.lamports, b.lamports) ||
@@ -303,13 +303,13 @@ function buildBlock(number: number, parent: Parent, seed: BlockSeed): Block {
   };
 }
 
-/** Between 2^53 and this many blocks below it a run of slots still fits. */
+/** The first slot leaves space for a run of slots below 2^53. */
 const arbitraryFirstSlot = fc.oneof(
   fc.constantFrom(0, 1, 250_000_000, 2 ** 32 - 2, 2 ** 53 - 100_000),
   fc.nat(),
 );
 
-/** A linked run of blocks, possibly none; slots ascend with gaps. */
+/** A linked run of blocks, possibly empty. Slots ascend with gaps. */
 export function arbitraryBlocks(
   options: { readonly minLength?: number; readonly maxLength?: number } = {},
 ): Arbitrary<readonly Block[]> {

@@ -1,4 +1,4 @@
-/** Random queries over given blocks: filters on values that the blocks hold and on values they do not. */
+/** Random queries over given blocks, with filters on values that the blocks have and on other values. */
 import { DIALECTS } from '@sluice/protocol/dialect';
 import {
   fieldNames,
@@ -24,7 +24,7 @@ type AnyRecord = Readonly<Record<string, unknown>>;
 function presentValues(array: RecordArray, name: string, record: AnyRecord): readonly string[] {
   const values = filteredValues(array, name as never, record as never);
   const texts = values.filter((value) => typeof value === 'string');
-  // A discriminator has many values: one for each length.
+  // A discriminator filter has many values, one for each length.
   return texts.length > 16 ? [0, 1, 5, 16].map((index) => texts[index] as string) : texts;
 }
 
@@ -34,7 +34,7 @@ function absentValues(row: FilterRow): readonly string[] {
   return [ABSENT_ADDRESS, ...ADDRESS_POOL.slice(0, 3)];
 }
 
-/** A list, a bare value, an empty list or null; the record it is made for matches most of them. */
+/** A list, a single value, an empty list or null. Most of them match the record that they were made for. */
 function arbitraryList(present: readonly string[], row: FilterRow) {
   const others = fc.array(fc.constantFrom(...absentValues(row)), { maxLength: 3 });
   const misses: Arbitrary<unknown> = others;
@@ -58,7 +58,7 @@ function arbitraryList(present: readonly string[], row: FilterRow) {
   );
 }
 
-/** An item made for one record of the blocks, or for none: some filters that mostly fit it, some flags. */
+/** An item made for one record of the blocks, or for none: filters that mostly match it, and some relations. */
 function arbitraryItem(array: RecordArray, records: readonly AnyRecord[]) {
   const filters = filterRows(array) as readonly (readonly [string, FilterRow])[];
   const relations = relationRows(array).map(([name]) => name as string);
@@ -126,7 +126,7 @@ function arbitraryRange(blocks: readonly Block[]) {
   return fc.oneof({ weight: 3, arbitrary: all }, { weight: 1, arbitrary: some });
 }
 
-/** A legal body, as a client might write it. */
+/** A valid request body, as a client might write it. */
 function arbitraryQueryBody(blocks: readonly Block[]): Arbitrary<QueryBody> {
   return fc
     .constantFrom(...DIALECTS)
@@ -156,7 +156,7 @@ export function arbitraryQuery(blocks: readonly Block[]): Arbitrary<Query> {
   return arbitraryQueryBody(blocks).map(parseTestQuery);
 }
 
-/** Blocks and a query made for them: what a comparison of two engines starts from. */
+/** Blocks and a query made for them, the input for comparing two engines. */
 export interface QueryCase {
   readonly blocks: readonly Block[];
   readonly body: QueryBody;

@@ -1,9 +1,9 @@
-/** Random values of a ledger: few addresses, so that filters hit, and every extreme that a record may hold. */
+/** Random values of a ledger: few addresses, so that filters match, and every extreme value of a record. */
 import { base58 } from '@scure/base';
 import fc, { type Arbitrary } from 'fast-check';
 import type { Address, BlockHash, Signature } from '../../ledger/primitives.ts';
 
-/** Texts of every length from 32 to 44, among them ones that begin alike. */
+/** Addresses with texts of every length from 32 to 44, some with the same start. */
 export const ADDRESS_POOL = [
   '11111111111111111111111111111111',
   'ComputeBudget111111111111111111111111111111',
@@ -16,7 +16,7 @@ export const ADDRESS_POOL = [
   ...[1, 2, 255].map((byte) => base58.encode(new Uint8Array(32).fill(byte))),
 ] as unknown as readonly [Address, ...Address[]];
 
-/** An address that no block holds. */
+/** An address that no block has. */
 export const ABSENT_ADDRESS = base58.encode(new Uint8Array(32).fill(200)) as Address;
 
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 });
@@ -31,7 +31,7 @@ export const arbitraryHash: Arbitrary<BlockHash> = bytes32.map(
 );
 
 const arbitrarySignatureBytes = fc.uint8Array({ minLength: 64, maxLength: 64 });
-// Base58 of long bytes is slow to make, hence mostly from a pool.
+// Encoding long values as base58 is slow, so most signatures come from a pool.
 const signaturePool = Array.from({ length: 8 }, (_, at) => new Uint8Array(64).fill(at * 36, at));
 
 export const arbitrarySignature: Arbitrary<Signature> = fc.oneof(
@@ -58,7 +58,7 @@ export const arbitraryI64: Arbitrary<bigint> = fc.oneof(
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
 );
 
-/** Text as programs log it, and as nobody should. */
+/** Typical log text, and unusual text. */
 export const arbitraryText: Arbitrary<string> = fc.oneof(
   fc.constantFrom('', ' ', 'Instruction: Swap', 'ray_log: A9Y2l2ZwZXJz', 'x'.repeat(300)),
   fc.constantFrom('two\nlines\r\nand\u2028more\u2029', 'null', '{"json":"inside"}', '/path\\file'),
@@ -76,7 +76,7 @@ export const arbitraryText: Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
 );
 
-/** The starts of data that queries ask for. */
+/** The starts of data that queries filter by. */
 const dataStarts = [
   '',
   '09',

@@ -1,4 +1,4 @@
-/** Laws of answers, for the reference and for the engine. */
+/** Laws that hold for the answers of the reference and of the engine. */
 import { DIALECTS } from '@sluice/protocol/dialect';
 import {
   type FieldName,
@@ -25,10 +25,10 @@ const everyField = Object.fromEntries(
   KINDS.map((kind) => [kind, fieldNames(kind, 'solana')]),
 ) as unknown as FieldLists;
 
-/** Every field as text that `JSON.parse` does not round, so that records can be told apart. */
+/** Every field, in a dialect that `JSON.parse` does not round, so that different records have different texts. */
 const inFull = (query: Query): Query => ({ ...query, dialect: 'solana', fields: everyField });
 
-/** The texts of all records, by block and kind. */
+/** Returns the texts of all records by block and kind. */
 function recordTexts(answer: string): Map<string, Set<string>> {
   const texts = new Map<string, Set<string>>();
   for (const line of linesWithRecords(answer)) {
@@ -61,14 +61,14 @@ export function withItems(
   return { ...query, ...(Object.fromEntries(items) as unknown as Items) };
 }
 
-/** The laws that every way of answering must keep, stated as tests. */
+/** Defines the laws as tests for one way of answering. */
 export function describeLaws(
   name: string,
   answer: (query: Query, blocks: readonly Block[]) => string,
   options: { readonly numRuns: number },
 ): void {
   describe(name, () => {
-    test('property: I-35 the same question gives the same bytes, however its body was written', () => {
+    test('property: I-35 the same query gives the same bytes, whatever the form of its body', () => {
       fc.assert(
         fc.property(arbitraryQueryCase(), ({ blocks, body, query }) => {
           const reversed = Object.fromEntries(
@@ -104,7 +104,7 @@ export function describeLaws(
       );
     });
 
-    test('property: I-51 a list is the union of its values', () => {
+    test('property: I-51 a list gives the union of the answers for its values', () => {
       fc.assert(
         fc.property(arbitraryQueryCase(), ({ blocks, query }) => {
           const whole = inFull(query);
@@ -115,7 +115,7 @@ export function describeLaws(
       );
     });
 
-    test('property: I-51 one more field changes no block and no record', () => {
+    test('property: I-51 an additional field changes no block and no record', () => {
       fc.assert(
         fc.property(arbitraryQueryCase(), fc.nat(), fc.nat(), ({ blocks, query }, a, b) => {
           const kind = KINDS[a % KINDS.length] as Kind;
@@ -184,7 +184,7 @@ export function describeLaws(
       );
     });
 
-    test('property: a line is the compact JSON of what it says, and what its schema says', () => {
+    test('property: a line is compact JSON and valid against its schema', () => {
       const schemas = {
         ledger: Compile(buildLineSchema('ledger')),
         solana: Compile(buildLineSchema('solana')),
@@ -194,7 +194,7 @@ export function describeLaws(
           for (const { text } of readLines(answer(query, blocks))) {
             expect(schemas[query.dialect].Check(JSON.parse(text))).toBe(true);
           }
-          // Without 64-bit integers, and without error objects, which go out verbatim, `JSON.parse` loses nothing.
+          // Without 64-bit integers and verbatim error objects, `JSON.parse` loses nothing.
           const fields = {
             ...everyField,
             block: everyField.block.filter((name) => name !== 'timestamp'),
@@ -212,7 +212,7 @@ export function describeLaws(
   });
 }
 
-/** One item per value of its first list that has several. */
+/** Returns one item per value of the item's first list with several values. */
 function splitLists<A extends RecordArray>(item: Item<A>): readonly Item<A>[] {
   for (const [name, value] of Object.entries<unknown>(item.filters)) {
     if (!Array.isArray(value) || value.length < 2) continue;

@@ -1,4 +1,4 @@
-/** An answer taken apart, to state laws about it. */
+/** Parses an answer so that tests can compare its records. */
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 
 export interface AnswerLine {
@@ -24,7 +24,7 @@ export function readLines(answer: string): readonly AnswerLine[] {
     });
 }
 
-/** The lines that hold records. */
+/** Returns the lines with records. */
 export function linesWithRecords(answer: string): readonly AnswerLine[] {
   return readLines(answer).filter((line) => !line.isHeaderOnly);
 }

@@ -1,4 +1,4 @@
-// From base58 text to bytes.
+// Decodes base58 text.
 import { BASE58_CHARACTERS_MAX } from '../layout/reading';
 import { BASE58_DECODE_BYTES, base58Decode, base58DecodeInitialize } from './shared/base58-decode';
 
@@ -22,7 +22,7 @@ export function initialize(): void {
   base58DecodeInitialize(tables);
 }
 
-/** Decodes the text at the input and answers how many bytes are at the output; -1 if a character is none of base58. */
+/** Decodes the text at the input. Returns the number of bytes at the output, or -1 if a character is not base58. */
 export function decode(length: u32): i32 {
   return base58Decode(input, length, output);
 }

@@ -1,4 +1,4 @@
-// Reading and writing the bytes of a segment.
+// Reads and writes the bytes of a segment.
 export { LZ_DICTIONARY_TABLE_BYTES, LZ_PAGE_TABLE_BYTES, LZ_TABLE_BYTES, lzBuildTable, lzCompress, lzDecompress } from './shared/lz';
 export { joinPlanes, splitPlanes } from './shared/planes';
 export { compressPages, decodePages, encodePage } from './shared/pages';

@@ -1,5 +1,5 @@
-// Scans JSON for those who read it with `JSON.parse`. The caller makes room for `memoryBytes`, begins a text, and puts it at the
-// input, piece by piece.
+// Scans JSON before it is read with `JSON.parse`. The caller grows the memory to `memoryBytes`, starts a text, and writes it to the input
+// in pieces.
 import { beginScan, scanBytes } from './shared/scan';
 
 export { partCount, partsAddress, runCount, runsAddress, scanFlags, scanTo } from './shared/scan';
@@ -10,7 +10,7 @@ export function inputAddress(): usize {
   return input;
 }
 
-/** The memory that a text of this length takes. */
+/** Returns the memory for a text of this length. */
 export function memoryBytes(length: u32): usize {
   return input + scanBytes(length);
 }

@@ -1,10 +1,9 @@
-// From the JSON of a block's transactions to their rows, without making anything of JavaScript's in between. It knows what an
-// ordinary transaction looks like, and takes nothing else: whatever it is not sure of it leaves, with its rows taken back, to
-// `source/normalize-transaction.ts` and `segment/append-block.ts`, which say what the rows of a transaction are. What it takes
-// gives the rows that those would give.
-//
-//   block ─► scan (shared/scan.ts): where its transactions are
-//   transaction ─► one walk over the JSON: keys, calls, lines, balances as they stand ─► key list ─► log against calls ─► rows
+// Converts the JSON of a block's transactions to rows, without creating JavaScript objects. It accepts only ordinary transactions. It
+// removes the rows of any other transaction and leaves it to `source/normalize-transaction.ts` and `segment/append-block.ts`, which define
+// the rows of a transaction. The rows of an accepted transaction are the same as theirs.
+// 
+//   block ─► scan (shared/scan.ts): positions of its transactions
+//   transaction ─► one pass over the JSON: keys, calls, log lines, balances ─► key list ─► log matched with calls ─► rows
 import { ADDRESS_TABLE_BYTES, addressText, placeAddresses, readAddress, renewAddresses, TEXT_BYTES } from './shared/address-table';
 import { BASE58_DECODE_BYTES, BASE58_OUTPUT_SLACK, base58Decode, base58DecodeInitialize } from './shared/base58-decode';
 import { BALANCES_BYTES, beginBalances, placeBalances, pushBalances, pushTokens, readPostBalances, readPostTokens, readPreBalances, readPreTokens } from './shared/balances';
@@ -54,16 +53,16 @@ let readonlyCount: i32 = 0;
 let signatureCount: i32 = -1;
 let lookupCount: u32 = 0;
 let lookupIndexCount: u32 = 0;
-/** The top-level instruction that failed; all ones if none did. */
+/** The failed top-level instruction, or all ones if none failed. */
 let failed: u64 = 0;
 let error: u32 = 0;
 let dropsVotes: bool = false;
 let droppedVotes: u32 = 0;
 let truncatedLogs: u32 = 0;
-/** The compact beginning of an error that names an instruction. */
+/** The compact start of an error that names an instruction. */
 const instructionError = memory.data(32, 16);
 
-/** Lays out the memory, once. The block is last, so that there is room for one of any length. */
+/** Lays out the memory, once. The block is last, because its length varies. */
 export function initialize(): void {
   let place: usize = (__heap_base + 63) & ~63;
   const decoder = place;
@@ -79,7 +78,7 @@ export function initialize(): void {
   const lines = (place + 7) & ~7;
   const balances = lines + LOG_LINES_BYTES;
   place = (balances + BALANCES_BYTES + 63) & ~63;
-  // The last column may be written a little beyond its bytes.
+  // The last column may be written slightly beyond its end.
   input = (placeColumns(place) + 128 + 63) & ~63;
   const pages = <i32>((input + 65535) >> 16);
   if (pages > memory.size()) memory.grow(pages - memory.size());
@@ -102,22 +101,22 @@ export function inputAddress(): usize {
   return input;
 }
 
-/** The memory that a block of this length takes. */
+/** Returns the memory for a block of this length. */
 export function memoryBytes(length: u32): usize {
   return input + scanBytes(length);
 }
 
-/** Begins a block of `length` bytes, which the caller puts at the input piece by piece and scans. */
+/** Starts a block of `length` bytes. The caller then writes it to the input in pieces and scans each. */
 export function beginText(length: u32, depthMax: i32): void {
   beginScan(input, length, depthMax);
 }
 
-/** Where the caller puts the text of the vote program, once. */
+/** Returns the address at which the caller stores the text of the vote program, once. */
 export function voteProgramAddress(): usize {
   return voteProgram;
 }
 
-/** Keys of 32 bytes, by the ids that the key lists hold. */
+/** Returns the keys of 32 bytes, by the ids in the key lists. */
 export function keysAddress(): usize {
   return blockKeys;
 }
@@ -126,7 +125,7 @@ export function keyCount(): u32 {
   return blockKeyCount;
 }
 
-/** Texts of errors, by the numbers from 1 on that the rows hold. */
+/** Texts of errors, by the numbers (from 1) in the rows. */
 export function textCount(): u32 {
   return errorTextCount;
 }
@@ -139,7 +138,7 @@ export function textBytes(number: u32): u32 {
   return errorTextLength(number);
 }
 
-/** Begins the rows of a block. */
+/** Starts the rows of a block. */
 export function begin(areVotesDropped: bool): void {
   dropsVotes = areVotesDropped;
   droppedVotes = 0;
@@ -150,19 +149,19 @@ export function begin(areVotesDropped: bool): void {
   renewErrorTexts();
 }
 
-/** How many votes were dropped since the block began. */
+/** Returns how many votes were dropped since the start of the block. */
 export function droppedVoteCount(): u32 {
   return droppedVotes;
 }
 
-/** How many of the transactions that were taken since the block began have a log that was cut off. */
+/** Returns how many of the block's accepted transactions have a truncated log. */
 export function truncatedLogCount(): u32 {
   return truncatedLogs;
 }
 
 /**
- * Takes the parts of the scanned block from `first` on, before `last`, which are transactions from `index` on, up to the first
- * that it leaves. Returns the number of that part; it left no rows.
+ * Reads the parts of the scanned block from `first` up to `last`, which are the transactions from `index` on, until the first one that it
+ * does not accept. Returns the number of that part, which has no rows.
  */
 export function takeParts(first: u32, last: u32, index: u32): u32 {
   const parts = partsAddress();
@@ -208,7 +207,7 @@ function readEntry(): bool {
   return at == end;
 }
 
-/** The members of an object whose bulk is read as it is passed over. */
+/** Reads the members of an object. Large members are read during the same pass. */
 function readMembers(first: i32, last: i32): bool {
   if (!take(0x7b)) return false;
   if (take(0x7d)) return true;
@@ -246,7 +245,7 @@ function readMember(name: i32): bool {
   }
 }
 
-/** How many addresses the list has; -1 if it is none of such. */
+/** Returns the number of addresses in the list, or -1 if the value is not a list of addresses. */
 function readAddresses(out: usize): i32 {
   if (!take(0x5b)) return -1;
   if (take(0x5d)) return 0;
@@ -301,7 +300,7 @@ function isDroppedVote(): bool {
   return memory.compare(addressText(programOf(0)), voteProgram, TEXT_BYTES) == 0;
 }
 
-/** Null, or what nodes write for an instruction that failed: `{"InstructionError":[n,"Name"]}`, `{"InstructionError":[n,{"Name":m}]}`. */
+/** Reads null or the error of a failed instruction: `{"InstructionError":[n,"Name"]}`, `{"InstructionError":[n,{"Name":m}]}`. */
 function readErr(): bool {
   failed = u64.MAX_VALUE;
   error = 0;
@@ -316,21 +315,21 @@ function readErr(): bool {
   return error != 0;
 }
 
-/** A text, or an object of one member that is a number or a text. */
+/** Reads a text, or an object with one member that is a number or a text. */
 function readReason(): bool {
   if (load<u8>(at) == 0x22) return skipText();
   if (!takeNow(0x7b) || load<u8>(at) != 0x22) return false;
-  // A key that looks like a number would be written in another place.
+  // JavaScript moves a key that looks like a number to another position.
   if (<u32>load<u8>(at, 1) - 48 < 10 || !skipText() || !takeNow(0x3a)) return false;
   return (load<u8>(at) == 0x22 ? skipText() : readDigits()) && takeNow(0x7d);
 }
 
-/** As `take`, without white space before it. */
+/** Like `take`, without white space before it. */
 function takeNow(byte: u8): bool {
   return load<u8>(at) == byte && take(byte);
 }
 
-/** A number that JavaScript writes as it stands, without white space before it. */
+/** Reads a number that JavaScript writes unchanged, without white space before it. */
 function readDigits(): bool {
   const start = at;
   return <u32>load<u8>(at) - 48 < 10 && readUlong() && at - start <= 15;
@@ -376,7 +375,7 @@ function pushLookups(): bool {
     }
   }
   push(TX_LOOKUP_COUNT, lookupCount);
-  // Addresses that the lookups name and that did not arrive.
+  // False if the lookups name addresses that the node did not resolve.
   return lookupIndexCount == 0 || writableCount + readonlyCount > 0;
 }
 
@@ -409,7 +408,7 @@ function pushIndexes(name: i32, countColumn: i32): bool {
   return true;
 }
 
-/** Plus one, legacy is 0. A version above those that are known is for others to count. */
+/** Stores the version plus one; legacy is 0. Transactions with an unknown version are left to the other reader, which counts them. */
 function pushVersion(): bool {
   let version: u32 = lookupCount > 0 ? 1 : 0;
   if (goToValue(F_VERSION)) {

@@ -1,4 +1,4 @@
-// Tells votes by the bytes of their JSON.
+// Recognizes votes by the bytes of their JSON.
 import { VOTE_BYTES_MAX } from '../layout/reading';
 import { isSurelyVote, voteProgram } from './shared/vote';
 
@@ -8,7 +8,7 @@ export function inputAddress(): usize {
   return input;
 }
 
-/** Where the caller puts the 43 bytes of the vote program's text, once. */
+/** Returns the address at which the caller stores the 43 bytes of the vote program's text, once. */
 export function programAddress(): usize {
   return voteProgram;
 }
@@ -17,7 +17,7 @@ export function memoryBytes(): usize {
   return input + VOTE_BYTES_MAX + 64;
 }
 
-/** Whether the `length` bytes at the input are surely a vote. */
+/** Returns whether the `length` bytes at the input are certainly a vote. */
 export function isVote(length: u32): bool {
   return isSurelyVote(input, length);
 }

@@ -3,7 +3,7 @@
  * therefore has only integer constants without a type.
  */
 
-/** What the scan of a JSON text has found, as bits. */
+/** Findings of the scan of a JSON text, as bits. */
 export const SCAN_NON_ASCII = 1;
 export const SCAN_TOO_DEEP = 2;
 export const SCAN_LONE_SURROGATE = 4;

@@ -1,6 +1,6 @@
 /**
- * Raw deflate read as plainly as RFC 1951 writes it down, and more strictly than most decoders: codes must be complete, and a
- * match may not reach beyond the window or the start. It tells which block types, match lengths and distances occurred.
+ * A simple decoder of raw deflate, written after RFC 1951 and stricter than most decoders: codes must be complete, and a match may not
+ * reach beyond the window or the start. It reports which block types, match lengths and distances occurred.
  */
 import { assert } from '../../base/assert.ts';
 
@@ -72,7 +72,7 @@ function decoderOf(lengths: readonly number[], isComplete = true): Decode {
   };
 }
 
-/** The values that a symbol stands for begin at the base, and go on by so many extra bits. */
+/** The values of a symbol start at the base and are extended by the extra bits. */
 function rangesOf(first: number, count: number, step: number): { base: number; extra: number }[] {
   let base = first;
   return Array.from({ length: count }, (_, symbol) => {

@@ -1,29 +1,29 @@
-/** Pages written as plainly as docs/segment-format.md describes them, to compare the kernels with. */
+/** A simple encoder of pages after docs/segment-format.md, to compare the kernels with. */
 
-/** The numbers of `assembly/shared/pages.ts`. */
+/** The same numbers as in `assembly/shared/pages.ts`. */
 export const PLAIN_CODING = { int: 0, long: 1, bytes: 2, delta: 3, keys: 4 } as const;
 
 export interface PlainColumn {
   readonly coding: number;
   readonly domain: number;
-  /** Domain plus one whose rows the column counts; 0 if it counts none. */
+  /** The domain whose rows the column counts, plus one; 0 if it counts none. */
   readonly adds: number;
-  /** Bytes a value, where values are bytes. */
+  /** Bytes per value, for columns of bytes. */
   readonly unit: number;
-  /** Bytes where the coding is bytes, else integers. */
+  /** Bytes if the coding is bytes, otherwise integers. */
   readonly values: ArrayLike<number> | ArrayLike<bigint>;
 }
 
-/** By transaction and domain the number of rows. Columns that count add to it. */
+/** The number of rows by transaction and domain. Columns that count rows add to it. */
 export type PlainCounts = number[][];
 
 interface PageOptions {
   readonly pageTransactions: number;
-  /** The highest dictionary id that was named before; -1 for none. */
+  /** The highest dictionary id before, or -1. */
   readonly highestBefore: number;
 }
 
-/** The pages of one section, not compressed. */
+/** Returns the pages of one section, not compressed. */
 export function encodePlainly(
   columns: readonly PlainColumn[],
   counts: PlainCounts,
@@ -45,17 +45,17 @@ export function encodePlainly(
   return pages;
 }
 
-/** A column that is being written. */
+/** A column while it is written. */
 interface OpenColumn {
   readonly column: PlainColumn;
   /** The next row. */
   row: number;
-  /** The value before in the page. */
+  /** The previous value in the page. */
   before: number;
   highest: number;
 }
 
-/** What one transaction has in a column; its rows are counted where the column counts some. */
+/** Writes the values of one transaction in a column, and adds the rows that the column counts. */
 function pushRows(out: number[], open: OpenColumn, rows: number[]): void {
   const { coding, domain, adds, unit, values } = open.column;
   const end = open.row + (rows[domain] as number);

@@ -1,6 +1,6 @@
 /**
- * The directory of format 1: one unit a column and row group, compressed whole. Segments of this format are only read to be
- * converted.
+ * The directory of format 1: one unit per column and row group, compressed as a whole. Segments of this format are read only to convert
+ * them.
  *
  *   units        columns of row group 0, 1, …; dictionary pages; postings pages; filter and ids; block table
  *   directory    one unit: counts, then an entry per unit
@@ -14,7 +14,7 @@ export interface GroupEntry {
   readonly firstBlock: number;
   readonly blockCount: number;
   readonly transactionCount: number;
-  /** The highest dictionary id that earlier groups named; -1 in the first. */
+  /** The highest dictionary id of earlier groups; -1 in the first. */
   readonly highestBefore: number;
   /** By column number. */
   readonly units: readonly UnitEntry[];
@@ -46,7 +46,7 @@ export function decodeDirectory(
     reader.int(),
   ];
   const blockUnits = BLOCK_COLUMN_NAMES_1.map((name) => readEntry(`blocks.${name}`));
-  // Indexes are built anew: filter buckets, fingerprints and ids.
+  // Indexes are rebuilt: filter buckets, fingerprints and ids.
   readPages(3, 'index');
   const dictionaryPages = readPages(dictionaryPageCount, 'dictionary');
   readPages(postingsPageCount, 'postings');

@@ -1,6 +1,6 @@
 /**
- * Key lists of format 1 are coded against the highest dictionary id that the row group, or one before it, has named so far: a new
- * address is the even code 2 × (distance - 1), a known one is 2 × id + 1.
+ * Decodes the key lists of format 1. They are relative to the highest dictionary id so far, in this row group or an earlier one: a new
+ * address has the even code 2 × (difference - 1), a known one has 2 × id + 1.
  */
 export function decodeKeys(codes: Uint32Array, highestBefore: number): Uint32Array {
   const ids = new Uint32Array(codes.length);

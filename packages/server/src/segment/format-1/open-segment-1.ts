@@ -1,4 +1,4 @@
-/** Reads segments of format 1, in which every column of a row group is one unit: only to convert them. */
+/** Reads segments of format 1, in which every column of a row group is one unit. Only used to convert them. */
 import type { BlockHeader } from '../../ledger/block.ts';
 import { BLOCK_COLUMNS, type BlockColumnName } from '../block-columns.ts';
 import type { BlockCounts } from '../block-counts.ts';
@@ -15,7 +15,7 @@ import { BLOCK_COLUMN_NAMES_1, COLUMN_NAMES_1 } from './columns.ts';
 import { type Directory, decodeDirectory, type GroupEntry } from './directory.ts';
 import { decodeKeys } from './key-codes.ts';
 
-/** The version in the header was looked at before. */
+/** The caller has checked the version in the header. */
 export function openSegment1(bytes: Uint8Array): RowSegment {
   if (bytes.length < headerBytes + footerBytes) throw damaged('footer', 'it is cut short');
   const footer = decodeFooter(bytes.subarray(bytes.length - footerBytes), bytes.length);
@@ -92,14 +92,14 @@ class Segment1 implements RowSegment, BlockTable {
     return IntColumn.of(name === 'txKeys' ? decodeKeys(values, group.highestBefore) : values);
   }
 
-  /** Joining planes discards what it was given: the bytes of the segment itself must stay. */
+  /** Joining planes discards its input, so it gets a copy of the segment's bytes. */
   #decode(entry: UnitEntry, name: string): Uint8Array {
     const stored = this.#bytes.subarray(entry.offset, entry.offset + entry.storedLength);
     const decoded = decodeUnit(stored, entry, name);
     return decoded === stored ? stored.slice() : decoded;
   }
 
-  /** Indexes of transactions were distances from the one before in the block. */
+  /** Format 1 stored indexes of transactions as differences from the previous one in the block. */
   #restoreIndexes({ txIndex }: GroupRows, { firstBlock, blockCount }: GroupEntry): void {
     const { values } = txIndex;
     let row = 0;
@@ -113,7 +113,7 @@ class Segment1 implements RowSegment, BlockTable {
   }
 }
 
-/** An address that is written out was marked by 1 instead of its length. */
+/** Format 1 marked an address that is stored in full with 1 instead of its length. */
 function restoreOdd({ insOdd, insDepth }: GroupRows): void {
   const { values } = insOdd;
   const depths = insDepth.values;

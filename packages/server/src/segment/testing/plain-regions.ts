@@ -2,7 +2,7 @@ import { chunkBytes } from '../chunk-checksums.ts';
 import { sectionName } from '../decode-group.ts';
 import { partName, type Segment } from '../open-segment.ts';
 
-/** A part of a segment and what errors call it. */
+/** A part of a segment and its name in errors. */
 export interface Region {
   readonly unit: string;
   readonly offset: number;
@@ -10,7 +10,10 @@ export interface Region {
   readonly read: (segment: Segment) => unknown;
 }
 
-/** What is read by the chunk: tables of page lengths and sections of row groups, then keys and indexes. In the order of the file. */
+/**
+ * Returns the regions that are read in chunks, in the order of the file: tables of page lengths and sections of row groups, then keys and
+ * indexes.
+ */
 export function plainRegions({ directory }: Segment): Region[] {
   const groups = directory.groups.flatMap(({ pageTable, sections }, number) => {
     const read = (segment: Segment) => segment.readGroup(number);
@@ -30,7 +33,7 @@ export function plainRegions({ directory }: Segment): Region[] {
   return [...groups, ...parts].filter(({ length }) => length > 0);
 }
 
-/** What is read whole and has its own checksum. */
+/** Returns the regions that are read whole and have their own checksum. */
 export function unitRegions({ directory }: Segment): Region[] {
   return directory.parts
     .filter(({ entry }) => entry.offset >= directory.plainBytes && entry.storedLength > 0)
@@ -40,7 +43,7 @@ export function unitRegions({ directory }: Segment): Region[] {
     });
 }
 
-/** Damage in a chunk that several regions share is noticed when one of them is read: each of their names is right. */
+/** Several regions may share a damaged chunk. The damage is found when one of them is read, so each of their names is valid. */
 export function namesAt(regions: readonly Region[], at: number): string[] {
   const chunk = Math.floor(at / chunkBytes);
   return regions

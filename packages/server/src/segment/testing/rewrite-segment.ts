@@ -1,4 +1,4 @@
-/** Segments that no writer of this version makes, with checksums that are right: for readers of damaged and of later ones. */
+/** Creates segments that this version does not write, with valid checksums, to test readers with damaged and later segments. */
 import { encodePlainly, type PlainColumn, pushVarint } from '../../kernels/testing/plain-pages.ts';
 import { ChunkChecksums, chunkBytes } from '../chunk-checksums.ts';
 import { CODING, DOMAINS, pagedSectionCount, SECTIONS } from '../columns.ts';
@@ -22,7 +22,7 @@ import { type EncodedUnit, plainUnits, type UnitEntry } from '../unit.ts';
 const isPlain = ({ kind }: Part) =>
   kind === PART.keys || kind === PART.addressIndex || kind === PART.signatureIndex;
 
-/** The same segment with other bytes in its plain part, which keeps its length. */
+/** Returns the same segment with another plain part of the same length. */
 export function replacePlain(bytes: Uint8Array, plain: Uint8Array): Uint8Array {
   const segment = openSegment(bytes);
   return assemble(
@@ -38,7 +38,7 @@ interface OwnUnit {
   readonly unit: EncodedUnit;
 }
 
-/** The parts that are read whole, but for the checksums, which follow from the plain part. */
+/** Returns the parts that are read whole, except the checksums, which are computed from the plain part. */
 function unitsOf(segment: Segment, isWanted: (part: Part) => boolean): OwnUnit[] {
   return segment.directory.parts
     .filter((part) => !isPlain(part) && part.kind !== PART.checksums && isWanted(part))
@@ -48,7 +48,7 @@ function unitsOf(segment: Segment, isWanted: (part: Part) => boolean): OwnUnit[]
     });
 }
 
-/** Puts a file together: the plain part, the units, the directory and the footer. */
+/** Assembles a file: the plain part, the units, the directory and the footer. */
 function assemble(plain: Uint8Array, directory: Directory, units: readonly OwnUnit[]): Uint8Array {
   const pieces = [plain];
   let offset = plain.length;
@@ -73,7 +73,7 @@ function assemble(plain: Uint8Array, directory: Directory, units: readonly OwnUn
 }
 
 export interface Rewriting {
-  /** What the sections hold; those after the known ones have one page a row group, of the bytes of `unknownPage`. */
+  /** The content of the sections. Sections after the known ones have one page per row group with the bytes of `unknownPage`. */
   readonly layout: readonly StoredSection[];
   readonly unknownPage?: Uint8Array;
   readonly pageTransactions?: number;
@@ -82,7 +82,7 @@ export interface Rewriting {
   readonly extraParts?: readonly { kind: number; number: number; bytes: Uint8Array }[];
 }
 
-/** The same blocks in sections with other columns, not compressed, written without the kernels. */
+/** Returns the same blocks in sections with other columns, not compressed, written without the kernels. */
 export function rewriteSegment(bytes: Uint8Array, rewriting: Rewriting): Uint8Array {
   const segment = openSegment(bytes);
   const pieces: Uint8Array[] = [encodeHeader()];
@@ -122,7 +122,7 @@ export function rewriteSegment(bytes: Uint8Array, rewriting: Rewriting): Uint8Ar
   return assemble(Uint8Array.from(Buffer.concat(pieces)), directory, [...extra, ...units]);
 }
 
-/** By section its pages. */
+/** Returns the pages of each section. */
 function encodeSections(
   rows: GroupRows,
   entry: GroupEntry,

@@ -2,7 +2,7 @@ import { encodeBase58 } from '../../base/base58.ts';
 import type { Block } from '../../ledger/block.ts';
 import type { Address, BlockHash, Signature, Slot } from '../../ledger/primitives.ts';
 
-/** 32 bytes that all differ by the number. */
+/** Returns an address whose 32 bytes depend on the number. */
 export function sampleAddress(number: number): Address {
   const bytes = Uint8Array.from({ length: 32 }, (_, i) => (number * 31 + i * 7) & 0xff);
   bytes[0] = number & 0xff;
@@ -10,7 +10,7 @@ export function sampleAddress(number: number): Address {
   return encodeBase58(bytes) as Address;
 }
 
-/** A small block with something in every column, extremes included. */
+/** Returns a small block with values in every column, including extremes. */
 export function sampleBlock(slot: number): Block {
   const [payer, program, account, mint] = [1, 2, 3, slot % 7].map((n) => sampleAddress(n + 10));
   const [a, b, c, d] = [payer, program, account, mint] as [Address, Address, Address, Address];

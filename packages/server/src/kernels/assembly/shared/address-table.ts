@@ -1,17 +1,17 @@
-// Addresses by their text, each with a number, kept from block to block: most of those that a block names were named
-// before, and what is found by its text need be neither checked nor decoded.
+// A hash table of addresses by their text, each with a number. It is kept across blocks, because most addresses of a block occurred before,
+// and a text that is found needs no check and no decoding.
 //
-// An address has an entry of 64 bytes, a cache line, with all that is asked of it at every mention:
-//
-//   text, zeros behind it: 48 bytes · its length · the transaction that mentioned it last · its position in the key list of
-//   that · its id in the block plus one
+// An address has an entry of 64 bytes, one cache line, with everything that is needed at each mention:
+// 
+//   text, padded with zeros: 48 bytes · its length · the transaction that mentioned it last ·
+//   its position in the key list of that transaction · its id in the block plus one
 import { base58Decode } from './base58-decode';
 import { at, end, moveTo, skipSpace } from './json';
 
-/** About as many as a dozen busy blocks name. */
+/** About as many as a dozen busy blocks have. */
 const addressCountMax: u32 = 65536;
 const slotCount: u32 = addressCountMax * 2;
-/** Who finds no place after so many steps does not get one: texts can be made to meet. */
+/** The maximum number of probes, because texts can be crafted to collide. An address that finds no slot is not stored. */
 const stepCountMax: u32 = 64;
 export const TEXT_BYTES: u32 = 48;
 const keyBytes: u32 = 32;
@@ -22,17 +22,17 @@ export const POSITION_OFFSET: usize = 56;
 export const BLOCK_ID_OFFSET: usize = 60;
 const lengthMin: u32 = 32;
 const lengthMax: u32 = 44;
-/** A slot has the number of an address plus one, 0 is free, and above it bits of the hash. */
+/** A slot has the number of an address plus one, or 0 if it is free, and above it bits of the hash. */
 const numberMask: u32 = 0x1ffff;
 
 let slots: usize = 0;
-/** By number. */
+/** Entries by number. */
 let entries: usize = 0;
 let keys: usize = 0;
 export let addressCount: u32 = 0;
-/** Decoded text; more than a key for what is none. */
+/** A decoded text. Larger than a key, for texts that are not keys. */
 const decoded = memory.data(64, 16);
-/** Ones for as many bytes of the text's last third as there are. */
+/** Masks for the valid bytes of the last third of a text. */
 const masks = memory.data(32, 16);
 
 export const ADDRESS_TABLE_BYTES: u32 = slotCount * 4 + (addressCountMax + 1) * 64 + addressCountMax * keyBytes;
@@ -46,14 +46,14 @@ export function placeAddresses(base: usize): void {
   memory.fill(masks + 16, 0, 16);
 }
 
-/** Forgets all addresses where few more would fit. */
+/** Clears the table if it is nearly full. */
 export function renewAddresses(): void {
   if (addressCount <= (addressCountMax / 4) * 3) return;
   addressCount = 0;
   memory.fill(slots, 0, slotCount * 4);
 }
 
-/** No transaction has mentioned any of them. */
+/** Clears the record of which transaction mentioned each address. */
 export function forgetMentions(): void {
   for (let number: u32 = 0; number < addressCount; number++) store<u32>(entryOf(number), 0, STAMP_OFFSET);
 }
@@ -76,7 +76,7 @@ function lastThird(text: usize, length: u32): v128 {
   return v128.and(v128.load(text, 32), v128.load(masks + 16 - <usize>(length - 32)));
 }
 
-/** Products that do not wait for each other, then folded. */
+/** Independent products, combined at the end. */
 // @ts-ignore: decorator
 @inline
 function hashOf(a: v128, b: v128, c: v128): u64 {
@@ -90,7 +90,7 @@ function hashOf(a: v128, b: v128, c: v128): u64 {
   return (sum ^ (sum >> 32)) * 0x9e3779b97f4a7c15;
 }
 
-/** Reads the text at the cursor; the number of the address that it is, -1 if it is none or there is no room for it. */
+/** Reads the text at the cursor. Returns the number of its address, or -1 if it is not an address or the table is full. */
 export function readAddress(): i32 {
   if (load<u8>(at) != 0x22) skipSpace();
   if (load<u8>(at) != 0x22) return -1;
@@ -98,13 +98,13 @@ export function readAddress(): i32 {
   const quotes = i8x16.bitmask(i8x16.eq(v128.load(text, 32), i8x16.splat(0x22)));
   const length = lengthMin + <u32>ctz(quotes);
   const textEnd = text + length;
-  // A quote before that one is no character of an address.
+  // A quote before this position cannot be part of an address.
   if (length > lengthMax || textEnd >= end) return -1;
   moveTo(textEnd + 1);
   return addressOf(text, length);
 }
 
-/** The number of the address with this text; -1 if it is none, or there is no room for it. */
+/** Returns the number of the address with this text, or -1 if it is not an address or the table is full. */
 function addressOf(text: usize, length: u32): i32 {
   const a = v128.load(text);
   const b = v128.load(text, 16);
@@ -154,7 +154,7 @@ export function addressLength(number: u32): u32 {
   return load<u32>(entryOf(number), lengthOffset);
 }
 
-/** Whether the text of that address stands here. */
+/** Returns whether the text starts with that address. */
 export function startsWithAddress(text: usize, number: u32): bool {
   const known = addressText(number);
   const isEqual = v128.and(
@@ -167,7 +167,7 @@ export function startsWithAddress(text: usize, number: u32): bool {
   return i8x16.all_true(isEqual);
 }
 
-/** Below 0 if the text of the first address sorts before that of the second; 0 for the same address. */
+/** Returns a negative number if the text of the first address sorts before that of the second, and 0 if they are the same. */
 export function compareAddresses(first: u32, second: u32): i32 {
   const a = addressText(first);
   const b = addressText(second);

@@ -1,4 +1,4 @@
-// Native and token balances of the transaction at hand, before and after: read as they stand, then appended in the order of
+// Native and token balances of the current transaction before and after it: read in the order of the JSON, then appended in the order of
 // their accounts' texts.
 import { compareAddresses, readAddress } from './address-table';
 import { at, integer, moveTo, readCount, readUlong, skipSpace, skipValue, take, takeNull } from './json';
@@ -13,7 +13,7 @@ import { push, pushLong } from './rows';
 const balanceCountMax: u32 = 512;
 const tokenCountMax: u32 = 512;
 
-// A side of a token balance: 32 bytes. An address is plus one, and 0 if there is none.
+// One side of a token balance, 32 bytes. An address is stored plus one, and 0 means none.
 const sideBytes: u32 = 32;
 const mintOffset: usize = 4;
 const ownerOffset: usize = 8;
@@ -27,7 +27,7 @@ let pre: usize = 0;
 let post: usize = 0;
 let preSides: usize = 0;
 let postSides: usize = 0;
-/** What is sorted: the address of an account, and what is known of it; for a token its sides, places or 0. */
+/** The rows to sort: the address of an account and its values; for a token account the positions of its sides, or 0. */
 let rows: usize = 0;
 let rowCount: u32 = 0;
 
@@ -63,7 +63,7 @@ export function readPostBalances(): bool {
   return postCount >= 0;
 }
 
-/** How many there were; -1 if this is no list of such. */
+/** Returns the number of amounts, or -1 if the value is not a list of amounts. */
 function readAmounts(out: usize): i32 {
   if (!take(0x5b)) return -1;
   if (take(0x5d)) return 0;
@@ -87,7 +87,7 @@ export function readPostTokens(): bool {
   return count >= 0;
 }
 
-/** One list, in the order of the keys, as it comes from nodes. */
+/** Reads one list. Nodes list balances in the order of the keys. */
 function readSides(out: usize): i32 {
   if (takeNull()) return 0;
   if (!take(0x5b)) return -1;
@@ -140,7 +140,7 @@ function readSideMember(side: usize, name: i32): bool {
   return true;
 }
 
-/** Nodes of 2021 wrote an owner they did not know as empty text. */
+/** Nodes of 2021 wrote an unknown owner as empty text. */
 function readOptionalAddress(out: usize): bool {
   skipSpace();
   if (load<u16>(at) == 0x2222) {
@@ -171,7 +171,7 @@ function readUiAmount(side: usize): bool {
   return take(0x7d) && seen == 3;
 }
 
-/** An integer that is quoted, without white space inside. */
+/** Reads a quoted integer without white space. */
 function readAmount(side: usize): bool {
   if (!take(0x22) || <u32>load<u8>(at) - 48 >= 10 || !readUlong() || load<u8>(at) != 0x22) return false;
   store<u64>(side, integer, amountOffset);
@@ -184,7 +184,7 @@ function readDecimals(side: usize): bool {
   return true;
 }
 
-/** Appends the accounts whose balance changed; how many, or -1 if the lists do not fit the keys. */
+/** Appends the accounts whose balance changed. Returns their number, or -1 if the lists do not match the keys. */
 export function pushBalances(): i32 {
   if (preCount < 0 || preCount != postCount || <u32>preCount > listedKeyCount()) return -1;
   rowCount = 0;
@@ -203,12 +203,12 @@ export function pushBalances(): i32 {
   return <i32>rowCount;
 }
 
-/** As `segment/zigzag.ts`. */
+/** Like `segment/zigzag.ts`. */
 function zigzag(difference: u64): u64 {
   return (difference << 1) ^ <u64>(<i64>difference >> 63);
 }
 
-/** Inserts by the text of the account. */
+/** Inserts a row in the order of the accounts' texts. */
 function insertRow(account: u32, first: u32, second: u32): void {
   let place = rows + rowCount++ * rowBytes;
   while (place > rows && compareAddresses(load<u32>(place - rowBytes), account) > 0) {
@@ -220,7 +220,7 @@ function insertRow(account: u32, first: u32, second: u32): void {
   store<u32>(place, second, 8);
 }
 
-/** Whether no account comes twice: which of the two is first is not said by its text. */
+/** Returns whether no account occurs twice. The order of equal accounts would be undefined. */
 function isOrdered(): bool {
   for (let row: u32 = 1; row < rowCount; row++) {
     const entry = rows + row * rowBytes;
@@ -229,7 +229,7 @@ function isOrdered(): bool {
   return true;
 }
 
-/** Appends a row for each token account that either list names; how many, or -1 if one is none of the keys. */
+/** Appends a row for each token account in either list. Returns their number, or -1 if an account is not among the keys. */
 export function pushTokens(): i32 {
   const none = listedKeyCount();
   rowCount = 0;
@@ -265,14 +265,14 @@ function pushToken(row: usize): void {
   pushLong(TOK_CHANGE, after == 0 ? 0 : zigzag(load<u64>(after, amountOffset) - preAmount));
 }
 
-/** The position of a side's address plus one; 0 if it has none. */
+/** Returns the position of a side's address plus one, or 0 if there is none. */
 function addressCode(side: u32, offset: usize): u32 {
   if (side == 0) return 0;
   const address = load<u32>(<usize>side + offset);
   return address == 0 ? 0 : positionOf(address - 1) + 1;
 }
 
-/** Values plus one; on the post side 1 is "as before". */
+/** Values are stored plus one. On the post side, 1 means unchanged. */
 function pushSides(preColumn: i32, postColumn: i32, preCode: u32, postCode: u32): void {
   push(preColumn, preCode);
   push(postColumn, postCode == 0 ? 0 : postCode == preCode ? 1 : postCode + 1);

@@ -1,32 +1,32 @@
-// From base58 text to bytes, by tables, as `base58.ts` goes the other way: with groups of four characters, the number is
-// the sum over the groups of group × 58^(4 i). A product has 24 + 32 bits, so 256 groups add up in 64 bits before anything
-// is carried.
-//
-//   text ─► 16 characters at a time to digits and groups below 58^4 ─► sums of products, four words of the number at a time,
-//           small end first ─► carried ─► bytes, big end first
+// Decodes base58 text with tables, the inverse of `base58.ts`. The number is the sum of groups of four characters times 58^(4 i). A product
+// has 24 + 32 bits, so 256 products can be added in 64 bits before carrying.
+// 
+//   text ─► 16 characters at a time to digits and groups below 58^4
+//        ─► sums of products, four words of the number at a time, lowest word first
+//        ─► carried ─► bytes, big-endian
 import { BASE58_CHARACTERS_MAX } from '../../layout/reading';
 
-/** How many bytes beyond its text's length the output of a text may be written. */
+/** How many bytes may be written beyond the length of the text. */
 export const BASE58_OUTPUT_SLACK: u32 = 16;
 const groupCountMax: u32 = BASE58_CHARACTERS_MAX / 4;
-/** So many products add up in 64 bits. */
+/** The number of products whose sum fits 64 bits. */
 const sumCountMax: u32 = 256;
-/** Four words each: what the longest text's number takes, with room to carry into. */
+/** Blocks of four words: enough for the number of the longest text and the carry. */
 const blockCountMax: u32 = 84;
 const one: u8 = 49;
 
-/** The groups of the text at hand, the lowest first. */
+/** The groups of the current text, lowest first. */
 let groups: usize = 0;
-/** The number's words, the highest first, each big end first. */
+/** The words of the number, highest first, each big-endian. */
 let whole: usize = 0;
-/** By group: how many words its power has. */
+/** For each group, the number of words of its power. */
 let powerCounts: usize = 0;
-/** By block of four words: the first group whose power reaches it, and where the words of the powers from that one on are. */
+/** For each block of four words: the first group whose power reaches it, and the address of the words of the powers from that group on. */
 let firstGroups: usize = 0;
 let blockStarts: usize = 0;
 
 const tableBytes: u32 = groupCountMax * 8 + 64 + blockCountMax * 24 + 64;
-/** Bytes of the memory at `base` that the tables take: the words of a power below the highest are all there. */
+/** The size of the tables at `base`, in which every power has all words below its highest. */
 export const BASE58_DECODE_BYTES: u32 = tableBytes + (groupCountMax + 8) * blockCountMax * 8 + (1 << 16);
 
 export function base58DecodeInitialize(base: usize): void {
@@ -39,7 +39,7 @@ export function base58DecodeInitialize(base: usize): void {
   placeBlocks(((blockStarts + blockCountMax * 4) + 15) & ~15);
 }
 
-/** Computes each power once to know how many words it has. `scratch` is where the tables will be. */
+/** Computes each power once to count its words. `scratch` is where the tables will be. */
 function countPowers(scratch: usize): void {
   store<u32>(scratch, 1);
   let count: u32 = 1;
@@ -49,7 +49,7 @@ function countPowers(scratch: usize): void {
   }
 }
 
-/** Multiplies the number at `words` by 58^4 and returns how many words it has then. */
+/** Multiplies the number at `words` by 58^4. Returns its new number of words. */
 function multiply(words: usize, count: u32): u32 {
   let carry: u64 = 0;
   for (let word: u32 = 0; word < count; word++) {
@@ -71,7 +71,7 @@ function placeBlocks(start: usize): void {
     store<u32>(blockStarts + (block << 2), <u32>place);
     place += <usize>(groupCountMax - first) << 4;
   }
-  // The powers again, from the end of the tables on, each spread over the blocks it reaches.
+  // Computes the powers again, after the end of the tables, and distributes each over its blocks.
   const power = place;
   store<u32>(power, 1);
   let count: u32 = 1;
@@ -86,8 +86,8 @@ function placeBlocks(start: usize): void {
 }
 
 /**
- * Decodes the text and returns how many bytes are at `output` then; -1 if a character is none of base58. A text has at most
- * `BASE58_CHARACTERS_MAX`, takes no more bytes than characters, and 16 bytes before it can be read.
+ * Decodes the text. Returns the number of bytes at `output`, or -1 if a character is not base58. A text has at most `BASE58_CHARACTERS_MAX`
+ * characters, needs at most one byte per character, and 16 bytes before it must be readable.
  */
 export function base58Decode(text: usize, length: u32, output: usize): i32 {
   let zeros: u32 = 0;
@@ -108,7 +108,7 @@ export function base58Decode(text: usize, length: u32, output: usize): i32 {
   return <i32>(zeros + byteCount);
 }
 
-/** Leaves the groups of the text, whose first character is none that means zero; false if a character is none of base58. */
+/** Computes the groups of a text whose first character is not `1`. Returns false if a character is not base58. */
 function readGroups(text: usize, count: u32): bool {
   let bad = i8x16.splat(0);
   let place = groups;
@@ -120,7 +120,7 @@ function readGroups(text: usize, count: u32): bool {
     place += 16;
   }
   if (left > 0) {
-    // What stands before the text is read as zeros.
+    // Bytes before the text count as zeros.
     const isBefore = i8x16.lt_s(places(), i8x16.splat(<i8>(16 - left)));
     const characters = v128.bitselect(i8x16.splat(<i8>one), v128.load(text + left - 16), isBefore);
     bad = v128.or(bad, notDigits(characters));
@@ -135,7 +135,7 @@ function places(): v128 {
   return i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
-/** Ones where a character is not in the alphabet: the digits and letters in order, without 0, I, O and l. */
+/** A mask of the characters that are not in the alphabet: digits and letters in order, without 0, I, O and l. */
 // @ts-ignore: decorator
 @inline
 function notDigits(c: v128): v128 {
@@ -151,14 +151,14 @@ function notDigits(c: v128): v128 {
   return v128.or(outside, v128.or(between, omitted));
 }
 
-/** The four groups of 16 characters, the lowest first. */
+/** Returns the four groups of 16 characters, lowest first. */
 // @ts-ignore: decorator
 @inline
 function groupsOf(c: v128): v128 {
   let digits = i8x16.sub(c, i8x16.splat(49));
   digits = i8x16.sub(digits, v128.and(i8x16.ge_u(c, i8x16.splat(65)), i8x16.splat(7)));
   digits = i8x16.sub(digits, v128.and(i8x16.ge_u(c, i8x16.splat(97)), i8x16.splat(6)));
-  // One less for each letter that is left out before it: a mask is -1.
+  // Subtracts one for each omitted letter before it: a mask is -1.
   digits = i8x16.add(digits, i8x16.ge_u(c, i8x16.splat(74)));
   digits = i8x16.add(digits, i8x16.ge_u(c, i8x16.splat(80)));
   digits = i8x16.add(digits, i8x16.ge_u(c, i8x16.splat(109)));
@@ -168,9 +168,9 @@ function groupsOf(c: v128): v128 {
   return v128.shuffle<u32>(fours, fours, 3, 2, 1, 0);
 }
 
-/** Leaves the number's words, the highest first, and returns how many they are. */
+/** Computes the words of the number, highest first. Returns their number. */
 function sumPowers(groupCount: u32): u32 {
-  // The highest group multiplies its power by less than 2^24, which is less than one word.
+  // The highest group is below 2^24, so its product has at most one word more than its power.
   const blockCount = (load<u32>(powerCounts + ((groupCount - 1) << 2)) + 4) >> 2;
   let carry: u64 = 0;
   let place = whole + (blockCount << 4);
@@ -195,7 +195,7 @@ function sumPowers(groupCount: u32): u32 {
   return blockCount << 2;
 }
 
-/** Carries through four sums, puts their words at `place` and returns what goes into the next. */
+/** Carries through four sums, stores their words at `place` and returns the carry. */
 // @ts-ignore: decorator
 @inline
 function carryBlock(place: usize, low: v128, high: v128, before: u64): u64 {
@@ -210,7 +210,7 @@ function carryBlock(place: usize, low: v128, high: v128, before: u64): u64 {
   return sum >> 32;
 }
 
-/** As `carryBlock`, with the groups that did not fit one sum of 64 bits: their sums are added half by half. */
+/** Like `carryBlock`, for more groups than fit one 64-bit sum: their sums are added as halves. */
 function carryLong(place: usize, low: v128, high: v128, block: u32, groupCount: u32, before: u64): u64 {
   const first = max(load<u32>(firstGroups + (block << 2)), sumCountMax);
   const start = <usize>load<u32>(blockStarts + (block << 2)) + (<usize>(first - load<u32>(firstGroups + (block << 2))) << 4);

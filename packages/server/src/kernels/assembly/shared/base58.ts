@@ -1,17 +1,17 @@
-// Base58 of bytes of any length, by tables. A number is the sum over its pieces of 16 bits of piece × 2^(16 i), and the tables hold the
-// digits of those powers, so that digits are sums of products. Pieces are taken as signed, and digits are of base 58^2, because one
-// instruction then multiplies eight of them and adds the products in pairs. The work grows with the square of the length.
+// Encodes bytes of any length as base58, with tables. A number is the sum of its 16-bit pieces times 2^(16 i). The tables contain the
+// digits of these powers, so the digits of the result are sums of products. Pieces are signed, and digits have base 58^2, because one
+// instruction then multiplies eight of them and adds the products in pairs. The time grows with the square of the length.
 
 const BASE: u64 = 11316496; // 58^4
 const PAIR: u32 = 3364; // 58^2
-/** Bytes whose pieces are multiplied at once: the sums of 16 products fit 32 bits. */
+/** The bytes whose pieces are multiplied together: the sum of 16 products fits 32 bits. */
 const GROUP_BYTES: u32 = 32;
 const GROUP_PIECES: u32 = GROUP_BYTES / 2;
-/** Groups whose powers are in the tables; longer data takes the slow way. */
+/** The number of groups whose powers are in the tables. Longer data is encoded by division. */
 const GROUP_COUNT_MAX: u32 = 40;
-/** Four digits of the powers of a group, two powers side by side: what one instruction multiplies. */
+/** Four digits of the powers of a group, two powers side by side: the operand of one instruction. */
 const BLOCK_BYTES: u32 = GROUP_PIECES * 8;
-/** Up to this length all bytes are read before the text is written, which may then take their place. */
+/** Up to this length all bytes are read before the text is written, so the text may overwrite them. */
 export const BASE58_FAST_BYTES_MAX: u32 = GROUP_COUNT_MAX * GROUP_BYTES;
 
 const ALPHABET = memory.data<u8>([
@@ -20,19 +20,19 @@ const ALPHABET = memory.data<u8>([
   119, 120, 121, 122,
 ]);
 
-/** Two characters by a number below 58^2. */
+/** The two characters of each number below 58^2. */
 let pairs: usize = 0;
-/** Sums of products by digit, 64 bits each; then the digits of base 58^4. */
+/** Sums of products by digit, 64 bits each; later the digits of base 58^4. */
 let sums: usize = 0;
-/** For each group the blocks of its powers. */
+/** For each group, the blocks of its powers. */
 let powers: usize = 0;
-/** How far the tables are filled, and the digits of the power that comes next. */
+/** The filled part of the tables, and the digits of the next power. */
 let tableEnd: usize = 0;
 let tableGroups: u32 = 0;
 let power: usize = 0;
 let powerDigits: u32 = 0;
 
-/** Blocks that hold every digit of so many bytes and a piece: a digit has more than 11.7 bits. */
+/** Returns the number of blocks for all digits of this many bytes and one piece: a digit has more than 11.7 bits. */
 // @ts-ignore: decorator
 @inline
 function blockCountOf(byteCount: u32): u32 {
@@ -41,7 +41,7 @@ function blockCountOf(byteCount: u32): u32 {
 
 const BLOCK_COUNT_MAX: u32 = (((GROUP_COUNT_MAX + 1) * GROUP_BYTES + 2) * 80) / 117 / 4 + 1;
 
-/** Bytes of the memory at `base` that the tables take. */
+/** The size of the tables at `base`. */
 export const BASE58_TABLE_BYTES: u32 =
   PAIR * 2 + 32 + (BLOCK_COUNT_MAX + 1) * 48 + (GROUP_COUNT_MAX + 1) * BLOCK_COUNT_MAX * BLOCK_BYTES;
 
@@ -60,7 +60,7 @@ export function base58Initialize(base: usize): void {
   tableGroups = 0;
 }
 
-/** Puts the powers of groups up to `groupCount` into the tables: long data are rare, and so are their powers. */
+/** Fills the tables up to `groupCount` groups. Done on demand, because long data is rare. */
 function tabulate(groupCount: u32): void {
   for (; tableGroups < groupCount; tableGroups++) {
     const byteCount = blockCountOf((tableGroups + 1) * GROUP_BYTES) * BLOCK_BYTES;
@@ -76,7 +76,7 @@ function tabulate(groupCount: u32): void {
   }
 }
 
-/** Multiplies a number of `count` digits of base 58^2 by 2^16. Returns how many digits it has then. */
+/** Multiplies a number of `count` digits of base 58^2 by 2^16. Returns its new number of digits. */
 function multiplyByPiece(digits: usize, count: u32): u32 {
   let carry: u32 = 0;
   for (let digit: u32 = 0; digit < count; digit++) {
@@ -88,7 +88,7 @@ function multiplyByPiece(digits: usize, count: u32): u32 {
   return count;
 }
 
-/** Writes the text of `length` bytes at `out` and answers where it ends. May write 4 bytes more. */
+/** Writes the text of `length` bytes at `out`. Returns the end of the text. May write 4 more bytes. */
 export function base58Encode(bytes: usize, length: u32, out: usize): usize {
   let zeros: u32 = 0;
   while (zeros < length && load<u8>(bytes + zeros) == 0) {
@@ -102,10 +102,10 @@ export function base58Encode(bytes: usize, length: u32, out: usize): usize {
   return writeDigits(length <= SHORT_BYTES_MAX ? addWords(bytes, length) : addPowers(bytes, length), out);
 }
 
-/** So short data need so few divisions that products would not be faster. */
+/** Data this short needs few divisions, so multiplication would not be faster. */
 const SHORT_BYTES_MAX: u32 = 16;
 
-/** The digits of short data, from the first word on: all digits times 2^32, and the next word. Returns how many there are. */
+/** Computes the digits of short data: for each word, multiplies all digits by 2^32 and adds the word. Returns the number of digits. */
 function addWords(bytes: usize, length: u32): u32 {
   const end = bytes + length;
   const firstEnd = bytes + ((length - 1) & 3) + 1;
@@ -126,7 +126,7 @@ function addWords(bytes: usize, length: u32): u32 {
   return count;
 }
 
-/** The eight bytes that end `skipped` bytes before the end, as a number; bytes before the first one are 0. */
+/** Returns the eight bytes that end `skipped` bytes before the end, as a number. Bytes before the first one are 0. */
 // @ts-ignore: decorator
 @inline
 function wordAt(bytes: usize, length: u32, skipped: u32): u64 {
@@ -136,12 +136,12 @@ function wordAt(bytes: usize, length: u32, skipped: u32): u64 {
   return own >= 8 ? word : word & ((<u64>1 << (own << 3)) - 1);
 }
 
-/** Every piece of a word is raised by 2^15 before it is taken as signed, which lowers it again: then no piece needs more than 16 bits. */
+/** 2^15 is added to every piece of a word, and reading the piece as signed subtracts it again, so a piece fits 16 bits. */
 const RAISED: u64 = 0x8000800080008000;
 /** The pieces of a group. */
 const pieces = memory.data(32, 16);
 
-/** Adds up the digits and returns how many there are, of base 58^4. */
+/** Computes the digits. Returns their number in base 58^4. */
 function addPowers(bytes: usize, length: u32): u32 {
   const groupCount = (length + GROUP_BYTES - 1) / GROUP_BYTES;
   const blockCount = blockCountOf(length);
@@ -165,7 +165,7 @@ function addPowers(bytes: usize, length: u32): u32 {
   return carrySums(blockCount);
 }
 
-/** Adds the products of the lower half of a group's pieces, where the upper half is 0. */
+/** Adds the products of the lower half of a group's pieces. The upper half is 0. */
 function addHalf(table: usize, blockCount: u32): void {
   const a = v128.load32_splat(pieces);
   const b = v128.load32_splat(pieces, 4);
@@ -179,7 +179,7 @@ function addHalf(table: usize, blockCount: u32): void {
   }
 }
 
-/** Adds the products of a group's pieces with their powers, which are at `table`. */
+/** Adds the products of a group's pieces and their powers, which are at `table`. */
 function addGroup(table: usize, blockCount: u32): void {
   const a = v128.load32_splat(pieces);
   const b = v128.load32_splat(pieces, 4);
@@ -215,10 +215,10 @@ function addPower(table: usize, blockCount: u32): void {
   }
 }
 
-/** Sums are below 2^37 in size and may be negative: this multiple of the base is added while they are divided. */
+/** Sums are below 2^37 in magnitude and may be negative, so this multiple of the base is added during division. */
 const LIFT: u64 = BASE << 32;
 
-/** Turns sums by digits of base 58^2 into digits of base 58^4, two into one. Returns how many there are. */
+/** Converts sums in base 58^2 to digits of base 58^4. Returns the number of digits. */
 function carrySums(blockCount: u32): u32 {
   let carry: u64 = 0;
   const digitCount = blockCount * 2;
@@ -252,7 +252,7 @@ function writeDigits(digitCount: u32, out: usize): usize {
   return out;
 }
 
-/** By repeated division, one character a pass: for data longer than any real instruction's. */
+/** Encodes by repeated division, one character per pass. For data longer than that of any real instruction. */
 function encodeSlowly(bytes: usize, length: u32, out: usize): usize {
   const start = out;
   let end = out;

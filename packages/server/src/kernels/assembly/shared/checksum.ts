@@ -1,4 +1,4 @@
-// Checksums of the chunks of a segment: the lower half of XXH64 with seed 0, which is several times as fast here as CRC-32.
+// Checksums of the chunks of a segment: the lower half of XXH64 with seed 0, which is several times faster here than CRC-32.
 
 const P1: u64 = 0x9e3779b185ebca87;
 const P2: u64 = 0xc2b2ae3d27d4eb4f;
@@ -47,12 +47,12 @@ export function checksum(bytes: usize, length: u32): u32 {
   return <u32>(hash ^ (hash >> 32));
 }
 
-/** Writes the checksum of every chunk of `chunkBytes`, the last one shorter. */
+/** Writes the checksum of each chunk of `chunkBytes`. The last chunk may be shorter. */
 export function checksumChunks(bytes: usize, length: u32, chunkBytes: u32, out: usize): void {
   for (let at: u32 = 0; at < length; at += chunkBytes, out += 4) store<u32>(out, checksum(bytes + at, min(chunkBytes, length - at)));
 }
 
-/** Compares chunks with their checksums. Returns -1, or the number of the first that differs. */
+/** Compares chunks with their checksums. Returns the number of the first one that differs, or -1. */
 export function findDamagedChunk(bytes: usize, length: u32, chunkBytes: u32, expected: usize): i32 {
   let chunk: i32 = 0;
   for (let at: u32 = 0; at < length; at += chunkBytes, chunk++) {

@@ -1,7 +1,7 @@
-// Turning stored columns into the form that selecting and writing work on.
+// Converts stored columns to the form that selection and writing use.
 import { writeUint } from './integers';
 
-/** A value of a column that is as wide as its largest needs. */
+/** Returns a value of a column that is as wide as its largest value requires. */
 // @ts-ignore: decorator
 @inline
 export function loadInt(column: usize, width: u32, row: u32): u32 {
@@ -17,7 +17,7 @@ export function loadLong(column: usize, width: u32, row: u32): u64 {
   return loadInt(column, width, row);
 }
 
-/** Starts of ranges from their lengths: `out` holds count + 1 values and may be the lengths themselves. Returns the total. */
+/** Computes the starts of ranges from their lengths. `out` has count + 1 values and may be the lengths themselves. Returns the total. */
 export function startsOf(lengths: usize, count: u32, out: usize): u32 {
   let sum: u32 = 0;
   for (let row: u32 = 0; row < count; row++) {
@@ -37,7 +37,7 @@ export function addColumn(column: usize, count: u32, out: usize): void {
   }
 }
 
-/** Running sums that start anew at each range. */
+/** Computes running sums that restart at each range. */
 export function sumInRanges(steps: usize, starts: usize, rangeCount: u32, out: usize): void {
   for (let range: u32 = 0; range < rangeCount; range++) {
     const end = load<u32>(starts + ((range + 1) << 2));
@@ -49,7 +49,7 @@ export function sumInRanges(steps: usize, starts: usize, rangeCount: u32, out: u
   }
 }
 
-/** Post sides of token balances to the pre sides' coding: 0 is null, else position + 1. */
+/** Converts post sides of token balances to the coding of the pre sides: 0 for null, otherwise position + 1. */
 export function resolvePost(pre: usize, post: usize, count: u32, out: usize): void {
   for (let row: u32 = 0; row < count; row++) {
     const code = load<u32>(post + (row << 2));
@@ -67,8 +67,8 @@ export function applyChanges(pre: usize, change: usize, count: u32, out: usize):
 }
 
 /**
- * Instruction addresses as the text of the answer. An address follows from the one before and its own depth, or is written out in
- * `oddSteps`. Stores where each text starts, and the end of the last. Returns the end of the text.
+ * Writes instruction addresses as JSON text. An address follows from the previous one and its own depth, or is stored in `oddSteps`. Stores
+ * the start of each text and the end of the last one. Returns the end of the text.
  */
 export function addressTexts(
   depths: usize, odd: usize, oddSteps: usize, starts: usize, transactionCount: u32, path: usize, textStarts: usize, out: usize,

@@ -1,8 +1,8 @@
-// Base58 takes time that grows with the square of the length, and long instruction data often repeat: their texts are kept.
+// A cache of base58 texts of long instruction data, which often repeats. The time of base58 grows with the square of the length.
 import { BASE58_FAST_BYTES_MAX, base58Encode } from './base58';
 import { checksum } from './checksum';
 
-/** Shorter data are encoded faster than they are looked up. */
+/** Encoding shorter data is faster than looking it up. */
 const LENGTH_MIN: u32 = 64;
 const ENTRY_COUNT: u32 = 256;
 /** An entry: length of the data · length of the text · data · text. Base58 takes at most 11 characters for 8 bytes. */
@@ -19,7 +19,7 @@ export function setDataTexts(at: usize): void {
   entries = at;
 }
 
-/** Writes the text of an instruction's data at `out` and returns where it ends. */
+/** Writes the text of an instruction's data at `out`. Returns the end of the text. */
 export function writeDataText(bytes: usize, length: u32, out: usize): usize {
   if (length < LENGTH_MIN || length > BASE58_FAST_BYTES_MAX) return length == 0 ? out : base58Encode(bytes, length, out);
   const entry = entries + (checksum(bytes, length) % ENTRY_COUNT) * ENTRY_BYTES;

@@ -1,5 +1,5 @@
-// Writes the blocks of a raw deflate stream (RFC 1951) from the sequences that the search left. Each block takes the
-// shortest of three forms: codes of its own, the fixed codes of the format, or the text as it is.
+// Writes the blocks of a raw deflate stream (RFC 1951) from the sequences of the search. Each block has the shortest of three forms: its
+// own codes, the fixed codes of the format, or stored text.
 import {
   DISTANCE_CODES, DISTANCE_COUNTS, HEADER_CODES, HEADER_COUNTS, HEADER_RUNS, HUFFMAN, LENGTH_CODES, LENGTH_COUNTS,
   LITERAL_COUNTS, LITERALS, SEQUENCES, SYMBOL_CODES, SYMBOL_COUNTS,
@@ -7,7 +7,7 @@ import {
 import { distanceSymbol, LENGTH_MAX, LENGTH_MIN, literalsEnd, sequencesEnd } from './deflate-sequences';
 import { assignCodes, buildCodes, huffmanInitialize } from './huffman';
 
-// Block types, above the bit that marks the last block, which none of ours is.
+// Block types, shifted past the bit that marks the last block, which is never set here.
 const STORED: u32 = 0 << 1;
 const FIXED: u32 = 1 << 1;
 const DYNAMIC: u32 = 2 << 1;
@@ -18,12 +18,12 @@ const SYMBOL_COUNT: u32 = 286;
 const FIXED_SYMBOL_COUNT: u32 = 288;
 const DISTANCE_COUNT: u32 = 30;
 const HEADER_COUNT: u32 = 19;
-/** Four literals and the bits left over fill a word at most. The format allows 15. */
+/** Four literals and the remaining bits fit in a word. The format allows 15. */
 const SYMBOL_BITS_MAX: u32 = 14;
 const DISTANCE_BITS_MAX: u32 = 15;
 const HEADER_BITS_MAX: u32 = 7;
 
-// Symbols of the header that stand for runs of code lengths, and the runs they can stand for.
+// Symbols of the header that encode runs of code lengths, and the possible run lengths.
 const REPEAT: u32 = 16;
 const ZEROS: u32 = 17;
 const MANY_ZEROS: u32 = 18;
@@ -31,21 +31,21 @@ const RUN_MIN: u32 = 3;
 const REPEAT_MAX: u32 = 6;
 const ZEROS_MAX: u32 = 10;
 const MANY_ZEROS_MAX: u32 = 138;
-/** In which order a header lists the lengths of its own codes. */
+/** The order in which a header lists the lengths of its own codes. */
 const HEADER_ORDER = memory.data<u8>([16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]);
 
-/** The output, and up to 7 bits that do not fill a byte yet. */
+/** The output position, and up to 7 bits that do not fill a byte yet. */
 let out: usize = 0;
 let pending: u64 = 0;
 let pendingCount: u64 = 0;
 
-/** Of the block at hand: the used parts of its alphabets, and its header. */
+/** Of the current block: the used parts of its alphabets, and its header. */
 let symbolsUsed: u32 = 0;
 let distancesUsed: u32 = 0;
 let headersUsed: u32 = 0;
 let runsEnd: usize = 0;
 
-/** Begins a stream at an address. */
+/** Starts a stream at an address. */
 export function beginStream(output: usize): void {
   huffmanInitialize(HUFFMAN);
   out = output;
@@ -53,13 +53,15 @@ export function beginStream(output: usize): void {
   pendingCount = 0;
 }
 
-/** Ends on a byte with an empty block, so that all before it can be decoded and another stream can follow. Answers the end. */
+/**
+ * Ends at a byte boundary with an empty block, so that everything before it can be decoded and another stream can follow. Returns the end.
+ */
 export function flushStream(): usize {
   writeStored(out, 0);
   return out;
 }
 
-/** Writes the block whose sequences are there; its text is at `text`. */
+/** Writes a block from the current sequences. Its text is at `text`. */
 export function writeBlock(text: usize, length: u32): void {
   countSymbols();
   buildCodes(SYMBOL_COUNTS, SYMBOL_COUNT, SYMBOL_BITS_MAX, SYMBOL_CODES);
@@ -69,7 +71,7 @@ export function writeBlock(text: usize, length: u32): void {
   const dynamicBits = headerBits + extraBits + countCodeBits();
   const storedBits: u32 = 40 + (length << 3);
   if (dynamicBits > storedBits >> 1) {
-    // Only here, where little is gained, can another form be shorter: codes that fit a text badly, or a very short one.
+    // Another form can only be shorter here, where compression gains little: for unsuitable codes or a very short text.
     if (extraBits + countFixedBits() < min<u32>(dynamicBits, storedBits)) {
       setFixedCodes();
       put(FIXED, 3);
@@ -267,7 +269,7 @@ function orderedHeaderCode(index: u32): usize {
   return HEADER_CODES + (<usize>load<u8>(HEADER_ORDER + index) << 2);
 }
 
-/** Answers how many bits a block with codes of its own spends before its first literal. */
+/** Returns the size in bits of the block's header with its own codes. */
 function prepareHeader(): u32 {
   symbolsUsed = usedCount(SYMBOL_CODES, SYMBOL_COUNT, FIRST_LENGTH_SYMBOL);
   distancesUsed = usedCount(DISTANCE_CODES, DISTANCE_COUNT, 1);
@@ -304,7 +306,7 @@ function writeHeader(): void {
   }
 }
 
-/** A match's length as one code: what it takes is looked up once. */
+/** Combines the code and extra bits of each match length, so that one lookup gives both. */
 function joinLengthCodes(): void {
   for (let length = LENGTH_MIN; length <= LENGTH_MAX; length++) {
     const code = load<u32>(SYMBOL_CODES + (lengthSymbol(length) << 2));
@@ -329,7 +331,7 @@ function maskIf(condition: bool): u64 {
 
 function writeSequences(): void {
   joinLengthCodes();
-  // Locals, which the compiler keeps in registers.
+  // Local variables, which the compiler keeps in registers.
   let at = out;
   let bits = pending;
   let count = pendingCount;
@@ -353,7 +355,7 @@ function writeSequences(): void {
       bits >>= count & ~7;
       count &= 7;
     }
-    // The up to three that are left, without a branch.
+    // Writes up to three remaining literals without a branch.
     const three = load<u32>(literals);
     literals += literalCount;
     const code0 = literalCode(three & 0xff) & maskIf(literalCount > 0);

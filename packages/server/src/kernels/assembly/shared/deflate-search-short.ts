@@ -1,20 +1,20 @@
-// Finds repetitions in a short text, which has fewer of them: it looks at every position, compares two candidates and takes
-// shorter matches than the search in a long text.
+// Finds repetitions in a short text, which has fewer of them: it checks every position, compares two candidates and accepts shorter matches
+// than the search in a long text.
 import { INPUT, MATCH_BYTES_MIN, TABLE } from './deflate-memory';
 import { addSequence, endSequences, matchLength } from './deflate-sequences';
 
 const WORD_BYTES: u32 = 8;
-/** Shifts the bytes out of a word that are not hashed and compared. */
+/** The shift that removes the bytes of a word that are not hashed and compared. */
 const WORD_SHIFT: u64 = (WORD_BYTES - MATCH_BYTES_MIN) << 3;
 /** Buckets by hash: the last two positions plus 1, the newer one in the low half. */
 const HASH_BITS: u32 = 13;
 
-/** Begins a text. */
+/** Starts a text. */
 export function beginShortSearch(): void {
   memory.fill(TABLE, 0, 4 << HASH_BITS);
 }
 
-/** Puts a position into its bucket and answers what was there. */
+/** Stores a position in its bucket and returns the previous content. */
 // @ts-ignore: decorator
 @inline
 function insert(at: usize, word: u64): u32 {
@@ -24,7 +24,7 @@ function insert(at: usize, word: u64): u32 {
   return bucket;
 }
 
-/** The length of a match with a candidate; 0 if there is none. */
+/** Returns the length of the match with a candidate, or 0. */
 // @ts-ignore: decorator
 @inline
 function lengthAt(candidate: usize, at: usize, word: u64, end: usize): u32 {
@@ -32,7 +32,7 @@ function lengthAt(candidate: usize, at: usize, word: u64, end: usize): u32 {
   return matchLength(candidate, at, MATCH_BYTES_MIN, <u32>(end - at));
 }
 
-/** Finds the sequences of a text that is one block, from the input to `end`. */
+/** Finds the sequences of a text of one block, from the input to `end`. */
 export function searchShortText(end: usize): void {
   const searchEnd: usize = end - INPUT < WORD_BYTES ? INPUT : end - WORD_BYTES + 1;
   let at = INPUT;

@@ -1,19 +1,19 @@
-// Finds repetitions in a long text. Answers are long repeated texts (keys, addresses, whole templates) between values that do
-// not compress, so one candidate by hash, taken greedily, finds nearly all there is.
+// Finds repetitions in a long text. Answers consist of long repeated texts (keys, addresses, whole templates) between incompressible
+// values, so one candidate per hash, taken greedily, finds almost all of them.
 import { INPUT, TABLE } from './deflate-memory';
 import { addSequence, endSequences, matchLength } from './deflate-sequences';
 
 const DISTANCE_MAX: u32 = 32768;
-/** So many bytes are hashed and compared at once: no match that is found is shorter. */
+/** How many bytes are hashed and compared at once, and the shortest match. */
 const WORD_BYTES: u32 = 8;
 /** Positions by hash, 16 bits each. */
 const HASH_BITS: u32 = 15;
-/** After this many positions without a match the search takes longer steps, as a power of two. */
+/** After this many positions without a match, as a power of two, the search takes longer steps. */
 const STEP_BITS: u32 = 7;
-/** Positions from the start of a match that can be found again. */
+/** How many positions from the start of a match are added to the table. */
 const INSERTED_COUNT: usize = 4;
 
-/** Begins a text. No position of another is left, so a distance never reaches before the start. */
+/** Starts a text. The table has no positions of other texts, so a distance never reaches before the start. */
 export function beginSearch(): void {
   memory.fill(TABLE, 0, 2 << HASH_BITS);
 }
@@ -24,7 +24,7 @@ function slotOf(word: u64): usize {
   return <usize>((word * 0x9e3779b185ebca87) >> (64 - HASH_BITS)) << 1;
 }
 
-/** A word that reaches beyond the end of the text is harmless: nothing is searched after it. */
+/** Reading a word beyond the end of the text is harmless, because nothing is searched after it. */
 // @ts-ignore: decorator
 @inline
 function insert(at: usize): void {
@@ -44,13 +44,13 @@ export function searchBlock(start: usize, end: usize): void {
     const distance = (position - load<u16>(slot, TABLE)) & 0xffff;
     store<u16>(slot, <u16>position, TABLE);
     const candidate = at - distance;
-    // A distance of 0 is a position that was inserted ahead of time, or an empty slot at the start of the text.
+    // A distance of 0 is a position that was inserted in advance, or an empty slot at the start of the text.
     if (load<u64>(candidate) != word || distance - 1 >= DISTANCE_MAX) {
       at += misses++ >> STEP_BITS;
       continue;
     }
     const length = matchLength(candidate, at, WORD_BYTES, <u32>(end - at));
-    // A match often begins earlier than where it was noticed.
+    // Extends the match backwards.
     const equalBefore = <u32>(clz(load<u64>(at - 8) ^ load<u64>(candidate - 8)) >> 3);
     const before = min<u32>(equalBefore, min<u32>(<u32>(at - literals), <u32>(candidate - INPUT)));
     at -= before;

@@ -1,12 +1,12 @@
-// What a search hands to the writer: sequences, all literals in a row, and how often each length and distance occurs.
+// The output of a search, which the writer reads: sequences, all literals in a row, and the frequencies of lengths and distances.
 import { DISTANCE_COUNTS, LENGTH_COUNTS, LITERALS, SEQUENCES } from './deflate-memory';
 
-/** The longest match that the format can say, and the shortest. */
+/** The longest and the shortest match of the format. */
 export const LENGTH_MAX: u32 = 258;
 export const LENGTH_MIN: u32 = 3;
 const DISTANCE_SYMBOL_COUNT: u32 = 30;
 
-/** Where the literals and the sequences of the block end. */
+/** The ends of the literals and of the sequences of the block. */
 export let literalsEnd: usize = 0;
 export let sequencesEnd: usize = 0;
 
@@ -18,8 +18,8 @@ export function beginSequences(): void {
 }
 
 /**
- * Adds the literals from `start` up to `at`, and the match there, which may be longer than the format can say at once.
- * Answers where the match ends: one or two bytes that no match can hold are left to be literals.
+ * Adds the literals from `start` up to `at` and the match at `at`, which may be longer than the format's maximum. Returns the end of the
+ * match. One or two last bytes that are too short for a match become literals.
  */
 export function addSequence(start: usize, at: usize, distance: u32, length: u32): usize {
   addLiterals(start, at);
@@ -41,7 +41,7 @@ export function endSequences(start: usize, end: usize): void {
   sequencesEnd += 8;
 }
 
-/** The symbol of a distance less 1. */
+/** Returns the symbol of a distance minus 1. */
 // @ts-ignore: decorator
 @inline
 export function distanceSymbol(distance: u32): u32 {
@@ -50,7 +50,7 @@ export function distanceSymbol(distance: u32): u32 {
   return (bit << 1) + ((distance >> (bit - 1)) & 1);
 }
 
-/** How many bytes are equal at two places, given that `length` are; `lengthEnd` at most. */
+/** Returns how many bytes at two positions are equal, up to `lengthEnd`. The first `length` are known to be equal. */
 // @ts-ignore: decorator
 @inline
 export function matchLength(candidate: usize, at: usize, length: u32, lengthEnd: u32): u32 {

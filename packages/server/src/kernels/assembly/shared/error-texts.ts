@@ -1,4 +1,4 @@
-// Texts of errors, each once, with a number from 1 on: JSON as it goes out. They are few, and kept from block to block.
+// The distinct texts of errors as output JSON, numbered from 1. They are few, and kept across blocks.
 import { isSame } from './names';
 
 const textCountMax: u32 = 2048;
@@ -8,7 +8,7 @@ const textLengthMax: u32 = 1024;
 const poolBytes: u32 = 256 << 10;
 
 let slots: usize = 0;
-/** By number - 1: where the text starts, and how long it is. */
+/** For each number minus 1, the start and length of its text. */
 let entries: usize = 0;
 let pool: usize = 0;
 let poolEnd: usize = 0;
@@ -23,7 +23,7 @@ export function placeErrorTexts(base: usize): void {
   poolEnd = pool;
 }
 
-/** Forgets all texts where few more would fit. */
+/** Clears all texts if the memory is nearly full. */
 export function renewErrorTexts(): void {
   const isRoom = errorTextCount <= textCountMax / 2 && poolEnd - pool <= poolBytes / 2;
   if (isRoom) return;
@@ -40,10 +40,10 @@ export function errorTextLength(number: u32): u32 {
   return load<u32>(entries + ((number - 1) << 3), 4);
 }
 
-/** The number of a text, with quotes around it if it is to be quoted; 0 if there is no room for it. */
+/** Returns the number of a text, which is quoted if `isQuoted`, or 0 if there is no space for it. */
 export function errorTextOf(text: usize, length: u32, isQuoted: bool): u32 {
   if (length > textLengthMax - 2 || poolEnd - pool + length + 2 > poolBytes) return 0;
-  // Written where it would stay, and left there if it is new.
+  // Written at its final position, and kept there if it is new.
   let end = poolEnd;
   if (isQuoted) store<u8>(end++, 0x22);
   memory.copy(end, text, length);

@@ -1,4 +1,4 @@
-// Where the members of an object stand that mean something, by their names. A key that comes twice is not for this kernel.
+// The positions of the members of an object that the kernel reads, by name. An object with a duplicate key is left to `JSON.parse`.
 import { at, moveTo, skipSpace, skipValue, take, takeNull } from './json';
 import { MALFORMED, NAME_COUNT, readName } from './names';
 
@@ -14,7 +14,7 @@ export function forget(first: i32, last: i32): void {
   for (let name = first; name < last; name++) store<u32>(places + ((<usize>name) << 2), 0);
 }
 
-/** Notes that the value at the cursor is that of the name; false if it has one already. */
+/** Records the value at the cursor under the name. Returns false if the name has one already. */
 export function notePlace(name: i32): bool {
   skipSpace();
   if (placeOf(name) != 0) return false;
@@ -22,7 +22,7 @@ export function notePlace(name: i32): bool {
   return true;
 }
 
-/** Notes the places of an object's members and passes over it. */
+/** Records the positions of an object's members and skips the object. */
 export function noteMembers(first: i32, last: i32): bool {
   forget(first, last);
   if (!take(0x7b)) return false;
@@ -40,7 +40,7 @@ export function noteMembers(first: i32, last: i32): bool {
   return take(0x7d);
 }
 
-/** Moves the cursor to the value of a name; false if there is none. */
+/** Moves the cursor to the value of a name. Returns false if there is none. */
 export function goTo(name: i32): bool {
   const place = placeOf(name);
   if (place == 0) return false;
@@ -48,7 +48,7 @@ export function goTo(name: i32): bool {
   return true;
 }
 
-/** As `goTo`, and null is none. */
+/** Like `goTo`, but returns false for null. */
 export function goToValue(name: i32): bool {
   return goTo(name) && !takeNull();
 }

@@ -1,17 +1,16 @@
-// Canonical Huffman codes of limited length, as deflate wants them.
+// Canonical Huffman codes of limited length, as deflate requires.
 //
-// A code is one 32-bit entry: its bits, in the order in which they are written, above its length in the lowest 8 bits.
-// The entry of an unused symbol is 0.
+// A code is one 32-bit entry: its bits, in writing order, above its length in the lowest 8 bits. The entry of an unused symbol is 0.
 
-/** More symbols than any alphabet of deflate has. */
+/** More symbols than any alphabet of deflate. */
 const SYMBOLS_MAX: u32 = 288;
 const SYMBOL_MASK: u32 = 511;
 const SYMBOL_BITS: u32 = 9;
-/** No tree over the at most 2^16 symbols of a block is deeper: depths grow like Fibonacci numbers. */
+/** An upper bound for the depth of a tree over at most 2^16 symbols, because depths grow like Fibonacci numbers. */
 const DEPTH_END: u32 = 32;
 const LENGTH_END: u32 = 16;
 
-/** Bytes of the working memory that `buildCodes` needs. */
+/** The size of the working memory of `buildCodes`. */
 export const HUFFMAN_BYTES: u32 = SYMBOLS_MAX * 8 + DEPTH_END * 4 + LENGTH_END * 4;
 
 let keys: usize = 0;
@@ -19,7 +18,7 @@ let nodes: usize = 0;
 let counts: usize = 0;
 let nextCodes: usize = 0;
 
-/** Names the working memory, once. */
+/** Sets the working memory, once. */
 export function huffmanInitialize(base: usize): void {
   keys = base;
   nodes = keys + SYMBOLS_MAX * 4;
@@ -28,8 +27,8 @@ export function huffmanInitialize(base: usize): void {
 }
 
 /**
- * Makes the codes of `symbolCount` symbols from their frequencies, each below 2^23. At least two symbols get a code, even if
- * they do not occur: some decoders refuse an incomplete code.
+ * Builds the codes of `symbolCount` symbols from their frequencies, each below 2^23. At least two symbols get a code, even if they do not
+ * occur, because some decoders refuse an incomplete code.
  */
 export function buildCodes(frequencies: usize, symbolCount: u32, lengthMax: u32, codes: usize): void {
   const usedCount = collectKeys(frequencies, symbolCount);
@@ -49,7 +48,7 @@ export function buildCodes(frequencies: usize, symbolCount: u32, lengthMax: u32,
   assignCodes(codes, symbolCount);
 }
 
-/** Turns lengths into codes, in place. */
+/** Converts lengths to codes, in place. */
 export function assignCodes(codes: usize, symbolCount: u32): void {
   const end = codes + (symbolCount << 2);
   memory.fill(counts, 0, LENGTH_END * 4);
@@ -72,7 +71,7 @@ export function assignCodes(codes: usize, symbolCount: u32): void {
   }
 }
 
-/** The used symbols, each below its frequency, so that sorting the keys sorts the symbols by frequency. */
+/** Collects the used symbols. Each key has the frequency above the symbol, so that sorting orders the symbols by frequency. */
 function collectKeys(frequencies: usize, symbolCount: u32): u32 {
   let count: u32 = 0;
   for (let symbol: u32 = 0; symbol < symbolCount; symbol++) {
@@ -89,7 +88,7 @@ function collectKeys(frequencies: usize, symbolCount: u32): u32 {
   return count;
 }
 
-/** Shellsort: short, without recursion, and fast for the hundred symbols of a usual block. */
+/** Shellsort: short, without recursion, and fast for the hundred symbols of a typical block. */
 function sortKeys(count: u32): void {
   for (let gap: u32 = 121; gap > 0; gap = (gap - 1) / 3) {
     for (let i = gap; i < count; i++) {
@@ -151,7 +150,7 @@ function countDepths(count: u32): void {
   }
 }
 
-/** Shortens codes that are too long, and lengthens the cheapest others until the code is complete again. */
+/** Shortens codes that are too long, and lengthens the cheapest other codes until the code is complete again. */
 function limitLengths(lengthMax: u32): void {
   const longest = counts + (lengthMax << 2);
   for (let length = lengthMax + 1; length < DEPTH_END; length++) {

@@ -1,10 +1,9 @@
-// A cursor over JSON text that is read strictly: what is passed over is valid JSON, and its texts have no escapes. Where it
-// meets anything else it answers false, and whoever asked leaves the text to `JSON.parse`. The text has 64 bytes of ours
-// behind it, so that reading a little beyond its end is safe.
+// A strict cursor over JSON text: it accepts only valid JSON, and texts without escapes. For anything else it returns false, and the caller
+// leaves the text to `JSON.parse`. 64 bytes after the text are readable, so that reading slightly beyond its end is safe.
 
 const depthMax: i32 = 64;
 
-/** Where the cursor is, and the end of the text. */
+/** The position of the cursor, and the end of the text. */
 export let at: usize = 0;
 export let end: usize = 0;
 let depth: i32 = 0;
@@ -45,7 +44,7 @@ function takeAfterSpace(byte: u8): bool {
   return true;
 }
 
-/** Where the next quote, backslash or control character is, from `start` on. */
+/** Returns the position of the next quote, backslash or control character from `start` on. */
 // @ts-ignore: decorator
 @inline
 function findStop(start: usize): usize {
@@ -64,7 +63,7 @@ function findStop(start: usize): usize {
   }
 }
 
-/** A text without escapes. The cursor ends behind its closing quote. */
+/** Skips a text without escapes. The cursor ends after its closing quote. */
 export function skipText(): bool {
   if (!take(0x22)) return false;
   const stop = findStop(at);
@@ -95,7 +94,7 @@ function skipNumber(): bool {
   return true;
 }
 
-/** `null`, `true` and `false`; the input is padded, so that reading a word of it is safe. */
+/** Skips `null`, `true` or `false`. The input is padded, so reading a whole word is safe. */
 function skipWord(): bool {
   const word = load<u32>(at);
   if (word == 0x6c6c756e || word == 0x65757274) at += 4;
@@ -137,7 +136,7 @@ function skipObject(): bool {
   return take(0x7d);
 }
 
-/** The key that was read last, without its quotes. */
+/** The last key that was read, without quotes. */
 export let keyStart: usize = 0;
 export let keyLength: i32 = 0;
 
@@ -149,11 +148,11 @@ export function readKey(): bool {
   return take(0x3a);
 }
 
-/** The text that was read last, without its quotes. */
+/** The last text that was read, without quotes. */
 export let textStart: usize = 0;
 export let textLength: u32 = 0;
 
-/** A text without escapes. */
+/** Reads a text without escapes. */
 export function readText(): bool {
   skipSpace();
   textStart = at + 1;
@@ -162,10 +161,10 @@ export function readText(): bool {
   return true;
 }
 
-/** Whether the text read last has an escape. */
+/** Whether the last text has an escape. */
 export let hasEscape: bool = false;
 
-/** A text whose escapes, if any, are those that JSON is written with: its bytes are what goes out again. */
+/** Reads a text whose escapes are in the form that `JSON.stringify` writes, so that its bytes can be output unchanged. */
 export function readEscapedText(): bool {
   hasEscape = false;
   if (!take(0x22)) return false;
@@ -186,20 +185,20 @@ export function readEscapedText(): bool {
   }
 }
 
-/** One of `"\\bfnrt`. */
+/** Returns whether the character is one of `"\\bfnrt`. */
 function isShortEscape(code: u32): bool {
   return code == 0x22 || code == 0x5c || code == 0x62 || code == 0x66 || code == 0x6e || code == 0x72 || code == 0x74;
 }
 
-/** The integer that was read last. */
+/** The last integer that was read. */
 export let integer: u64 = 0;
 
-/** An integer of 0 to 2^64-1, written plainly. */
+/** Reads an integer from 0 to 2^64-1 in plain notation. */
 export function readUlong(): bool {
   skipSpace();
   const start = at;
   const digits = load<u64>(start) ^ 0x3030303030303030;
-  // The highest bit of each byte that is no digit, and perhaps of some behind it.
+  // The highest bit of the first byte that is not a digit, and possibly of bytes after it.
   const others = ((digits + 0x7676767676767676) | digits) & 0x8080808080808080;
   if (others == 0) return readLong(start, eightDigits(digits));
   const length = <usize>(ctz(others) >> 3);
@@ -209,7 +208,7 @@ export function readUlong(): bool {
   return at <= end && isIntegerEnd() && (length == 1 || load<u8>(start) != 48);
 }
 
-/** The number whose digits are the bytes, the highest first. */
+/** Returns the number whose digits are the bytes, highest first. */
 // @ts-ignore: decorator
 @inline
 function eightDigits(digits: u64): u64 {
@@ -218,7 +217,7 @@ function eightDigits(digits: u64): u64 {
   return (fours * 10000 + (fours >> 32)) & 0xffffffff;
 }
 
-/** More than eight digits, of which the first eight are known. */
+/** Reads a number of more than eight digits. The first eight are known. */
 function readLong(start: usize, first: u64): bool {
   let place = start + 8;
   let value = first;
@@ -231,7 +230,7 @@ function readLong(start: usize, first: u64): bool {
   return place <= end && isIntegerEnd() && load<u8>(start) != 48;
 }
 
-/** Whether the digits before the cursor are not those of a fraction, or of a number with an exponent. */
+/** Returns whether the digits before the cursor are a whole number, without fraction and exponent. */
 // @ts-ignore: decorator
 @inline
 function isIntegerEnd(): bool {
@@ -239,7 +238,7 @@ function isIntegerEnd(): bool {
   return at >= end || (next != 0x2e && (next | 0x20) != 0x65);
 }
 
-/** Twenty digits, which may be too much. */
+/** Reads twenty digits, which may exceed 64 bits. */
 function readLongest(start: usize): bool {
   let value: u64 = 0;
   for (at = start; at < start + 19; at++) value = value * 10 + (<u64>load<u8>(at) - 48);
@@ -251,7 +250,7 @@ function readLongest(start: usize): bool {
   return fits && !isMore && at <= end && isIntegerEnd() && load<u8>(start) != 48;
 }
 
-/** An index into a list of a transaction: an integer of 0 to 65535, mostly of one or two digits. */
+/** Reads an index of a list of a transaction: an integer from 0 to 65535, usually of one or two digits. */
 export function readIndex(): bool {
   const first = <u32>load<u8>(at) - 48;
   const second: u32 = load<u8>(at, 1);
@@ -260,7 +259,7 @@ export function readIndex(): bool {
     at++;
     return at < end;
   }
-  // A zero goes before no other digit.
+  // A leading zero is not valid.
   if (first - 1 < 9 && second - 48 < 10 && isListMark(load<u8>(at, 2))) {
     integer = first * 10 + (second - 48);
     at += 2;
@@ -275,12 +274,12 @@ function isListMark(byte: u32): bool {
   return byte == 0x2c || byte == 0x5d;
 }
 
-/** An integer of 0 to `max`. */
+/** Reads an integer from 0 to `max`. */
 export function readCount(max: u64): bool {
   return readUlong() && integer <= max;
 }
 
-/** Passes over `null`, if that is what comes. */
+/** Skips `null` if it is next. */
 export function takeNull(): bool {
   skipSpace();
   if (at + 4 > end || load<u32>(at) != 0x6c6c756e) return false;

@@ -1,24 +1,24 @@
-// The key list of the transaction at hand: listed keys first, then whatever else it mentions, each once, as
-// `segment/transaction-keys.ts` has it. Addresses are those of the table; where the lists go out they have ids of the block,
-// given in order of first mention, by which `blockKeys` has their 32 bytes.
+// The key list of the current transaction: the listed keys first, then all others that it mentions, each once, like
+// `segment/transaction-keys.ts`. Addresses are numbers of the address table. The output uses ids of the block instead, assigned in order of
+// first mention; `blockKeys` has the 32 bytes of each id.
 import { ADDRESS_COUNT_MAX, BLOCK_ID_OFFSET, entryOf, forgetMentions, keyOf, POSITION_OFFSET, STAMP_OFFSET } from './address-table';
 import { TX_KEYS, TX_OTHER_COUNT } from '../../layout/columns';
 import { push } from './rows';
 
-/** A transaction lists at most 256. */
+/** A transaction lists at most 256 keys. */
 const keyCountMax: u32 = 4096;
 const keyBytes: u32 = 32;
 
 let keys: usize = 0;
-/** By index of a listed key: the position that counts, which is that of an earlier one where the list repeats itself. */
+/** For each listed key, its position in the key list. A repeated key has the position of its first occurrence. */
 let listedPositions: usize = 0;
 let stamp: u32 = 0;
 let keyCount: u32 = 0;
 let listedCount: u32 = 0;
-/** Whether the transaction has more keys than the list can hold. */
+/** Whether the transaction has more keys than fit. */
 export let isListFull: bool = false;
 
-/** By id of the block: the key, and the number of its address. */
+/** For each id of the block, its key and the number of its address. */
 export let blockKeys: usize = 0;
 let blockAddresses: usize = 0;
 export let blockKeyCount: u32 = 0;
@@ -32,7 +32,7 @@ export function placeKeyList(base: usize): void {
   blockAddresses = blockKeys + ADDRESS_COUNT_MAX * keyBytes;
 }
 
-/** Begins a block: no address has an id. */
+/** Starts a block in which no address has an id. */
 export function beginBlockKeys(): void {
   for (let id: u32 = 0; id < blockKeyCount; id++) {
     store<u32>(entryOf(load<u32>(blockAddresses + (id << 2))), 0, BLOCK_ID_OFFSET);
@@ -44,12 +44,12 @@ export function beginKeys(): void {
   keyCount = 0;
   isListFull = false;
   if (++stamp != 0) return;
-  // All numbers are used up: those of long ago must not be taken for this transaction's.
+  // The stamps are used up, so old stamps are cleared to not be mistaken for this transaction's.
   forgetMentions();
   stamp = 1;
 }
 
-/** Appends a listed key, also when the list repeats itself; an address's first place is the one that counts. */
+/** Appends a listed key, even if it is repeated. The first position of an address is the valid one. */
 export function addKey(address: u32): u32 {
   if (keyCount == keyCountMax) {
     isListFull = true;
@@ -86,7 +86,7 @@ export function positionOf(address: u32): u32 {
   return load<u32>(entry, STAMP_OFFSET) == stamp ? load<u32>(entry, POSITION_OFFSET) : addKey(address);
 }
 
-/** The position of a listed key, which may be that of an earlier one. */
+/** Returns the position of a listed key. A repeated key has the position of its first occurrence. */
 // @ts-ignore: decorator
 @inline
 export function listedPosition(index: u32): u32 {

@@ -1,13 +1,13 @@
-// The LZ4 block format, compressed greedily. Deterministic: the same input gives the same bytes on every machine, which
-// zlib does not promise across its builds.
+// The LZ4 block format, with greedy compression. It is deterministic: the same input gives the same bytes on every machine, which zlib does
+// not guarantee across its builds.
 
 const HASH_BITS: u32 = 15;
-/** Bytes of the table that `lzCompress` needs. */
+/** The size of the table for `lzCompress`. */
 export const LZ_TABLE_BYTES: u32 = (1 << HASH_BITS) * 4;
 const MATCH_MIN: u32 = 4;
-/** The format ends every block with at least this many literals… */
+/** The format ends every block with at least this many literals, */
 const LAST_LITERALS: u32 = 5;
-/** …and starts no match this close to the end. */
+/** and no match may start this close to the end. */
 const MATCH_LIMIT: u32 = 12;
 const OFFSET_MAX: u32 = 65535;
 
@@ -64,7 +64,7 @@ function matchLengthAt(a: usize, b: usize, limit: usize): u32 {
   return <u32>(b - start);
 }
 
-/** Compresses `length` bytes; `out` must hold length + length / 255 + 16. Answers the compressed length. */
+/** Compresses `length` bytes. `out` needs length + length / 255 + 16 bytes. Returns the compressed length. */
 export function lzCompress(input: usize, length: u32, out: usize, table: usize): u32 {
   const outStart = out;
   const end = input + length;
@@ -78,13 +78,13 @@ export function lzCompress(input: usize, length: u32, out: usize, table: usize):
     while (at < matchStartLimit) {
       const word = load<u32>(at);
       const slot = table + (hash(word) << 2);
-      // Positions are stored plus one, so that zero means empty.
+      // Positions are stored plus one, so that 0 means empty.
       const stored = load<u32>(slot);
       store<u32>(slot, <u32>(at - input) + 1);
       if (stored != 0) {
         let candidate = input + (stored - 1);
         if (at - candidate <= OFFSET_MAX && load<u32>(candidate) == word) {
-          // A match often begins earlier than where it was noticed.
+          // Extends the match backwards.
           while (at > anchor && candidate > input && load<u8>(at - 1) == load<u8>(candidate - 1)) {
             at--;
             candidate--;
@@ -100,7 +100,7 @@ export function lzCompress(input: usize, length: u32, out: usize, table: usize):
           continue;
         }
       }
-      // What does not compress is passed over in growing steps.
+      // The steps grow over incompressible input.
       at += 1 + (misses++ >> 6);
     }
   }
@@ -108,13 +108,13 @@ export function lzCompress(input: usize, length: u32, out: usize, table: usize):
   return <u32>(out - outStart);
 }
 
-/** Bits of the tables of `lzBuildTable`, and of the table for pages. */
+/** The hash bits of the tables of `lzBuildTable`, and of the table for pages. */
 const DICTIONARY_HASH_BITS: u32 = 14;
 const PAGE_HASH_BITS: u32 = 12;
 export const LZ_DICTIONARY_TABLE_BYTES: u32 = (1 << DICTIONARY_HASH_BITS) * 4;
 export const LZ_PAGE_TABLE_BYTES: u32 = (1 << PAGE_HASH_BITS) * 4;
 
-/** Where each hash occurs last in the dictionary, plus one. */
+/** Stores the last position of each hash in the dictionary, plus one. */
 export function lzBuildTable(dictionary: usize, length: u32, table: usize): void {
   memory.fill(table, 0, LZ_DICTIONARY_TABLE_BYTES);
   if (length < MATCH_MIN) return;
@@ -123,18 +123,18 @@ export function lzBuildTable(dictionary: usize, length: u32, table: usize): void
   }
 }
 
-/** Grows with every compressed page, so that entries of earlier pages are told from those of this one without clearing the table. */
+/** Grows with every page, so that entries of earlier pages are recognized without clearing the table. */
 let pageBase: u32 = 0;
 
-/** Begins a run of pages. */
+/** Starts a sequence of pages. */
 export function lzClearPages(pageTable: usize): void {
   memory.fill(pageTable, 0, LZ_PAGE_TABLE_BYTES);
   pageBase = 1;
 }
 
 /**
- * Compresses `length` bytes that follow the dictionary at `window`. Matches are looked for in the page itself, then in the
- * dictionary. `out` must hold length + length / 255 + 16. Returns the compressed length.
+ * Compresses `length` bytes that follow the dictionary at `window`. Searches for matches in the page first, then in the dictionary. `out`
+ * needs length + length / 255 + 16 bytes. Returns the compressed length.
  */
 export function lzCompressWith(
   window: usize, dictionaryBytes: u32, length: u32, out: usize, dictionaryTable: usize, pageTable: usize,
@@ -187,12 +187,12 @@ export function lzCompressWith(
   return <u32>(out - outStart);
 }
 
-/** Returns the decoded length, or -1 if the input is malformed or does not fit. Never writes past the end by more than 32 bytes. */
+/** Returns the decoded length, or -1 if the input is malformed or does not fit. Writes at most 32 bytes past the end. */
 export function lzDecompress(input: usize, length: u32, out: usize, capacity: u32): i32 {
   return lzDecompressWith(input, length, out, capacity, out);
 }
 
-/** The same where matches may reach back to `window`, a dictionary right before the output. */
+/** Like `lzDecompress`, but matches may reach back to `window`, a dictionary directly before the output. */
 export function lzDecompressWith(input: usize, length: u32, out: usize, capacity: u32, window: usize): i32 {
   const outStart = out;
   const end = input + length;
@@ -210,7 +210,7 @@ export function lzDecompressWith(input: usize, length: u32, out: usize, capacity
     }
     if (input + literals > end || out + literals > outEnd) return -1;
     if (literals <= 32) {
-      // Short runs are copied whole; callers leave 32 spare bytes after both buffers.
+      // Short runs are copied as whole vectors. Callers leave 32 spare bytes after both buffers.
       v128.store(out, v128.load(input));
       v128.store(out + 16, v128.load(input + 16));
     } else {

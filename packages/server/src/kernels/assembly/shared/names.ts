@@ -1,4 +1,4 @@
-// The keys of a transaction's JSON that mean something here, by the object they stand in.
+// The keys of a transaction's JSON that the kernel reads, by the object that contains them.
 import { at, end, keyLength, keyStart, moveTo, readKey } from './json';
 
 export const ENTRY: i32 = 0;
@@ -53,20 +53,20 @@ export const F_TOKEN_AMOUNT: i32 = 38;
 export const AMOUNT: i32 = 39;
 export const F_AMOUNT: i32 = 39;
 export const F_DECIMALS: i32 = 40;
-/** Not kept, but always there. */
+/** Not stored, but always present. */
 export const F_UI_AMOUNT: i32 = 41;
 export const F_UI_AMOUNT_STRING: i32 = 42;
 export const NAME_COUNT: i32 = 43;
-/** Of `readName`: the key is none of the names, or what comes is no key. */
+/** Results of `readName`: the key is not one of the names, or there is no valid key. */
 export const UNKNOWN: i32 = -1;
 export const MALFORMED: i32 = -2;
 
-/** A name as nodes write it, with quotes and colon: its text, ones for so many of its first 16 bytes, and its length. */
+/** A name with quotes and colon, as nodes write it: its text, a mask of its first 16 bytes, and its length. */
 const entryBytes: i32 = 80;
 const maskOffset: usize = 48;
 const lengthOffset: usize = 64;
 const names = memory.data(NAME_COUNT * 80, 16);
-/** By name, and by the first name of an object for its beginning: the name that came next the last time. */
+/** For each name, the name that followed it last time. The entry of an object's first name is used at its start. */
 const followers = memory.data(NAME_COUNT * 4, 4);
 const beginnings = memory.data(NAME_COUNT * 4, 4);
 
@@ -127,9 +127,9 @@ export function defineNames(): void {
 }
 
 /**
- * Reads a key of an object whose names are those from `first` on, before `last`, and returns its name. `before` is the last
- * name that was read of it, less than `first` at the beginning. Nodes write keys in one order, so the key is compared
- * with the one that came next the last time before it is looked for.
+ * Reads a key of an object whose names are from `first` up to `last` (exclusive), and returns its name. `before` is the name that was read
+ * before it, or less than `first` at the start of the object. Nodes write keys in a fixed order, so the key is first compared with the one
+ * that followed last time.
  */
 // @ts-ignore: decorator
 @inline
@@ -170,7 +170,7 @@ function findKey(first: i32, last: i32, follower: usize): i32 {
   return UNKNOWN;
 }
 
-/** Overlapping words from either end cover every length. */
+/** Compares overlapping words from both ends, which cover every length. */
 export function isSame(a: usize, b: usize, length: u32): bool {
   if (length >= 16) {
     if (length > 32) return memory.compare(a, b, length) == 0;

@@ -1,7 +1,7 @@
-// Integers as byte planes: first all lowest bytes, then all second bytes, … Planes of high bytes are nearly constant and
-// vanish in compression.
+// Integers as byte planes: all lowest bytes first, then all second bytes, and so on. Planes of high bytes are nearly constant and compress
+// to almost nothing.
 
-/** Spreads `count` integers of `width` bytes (1, 2, 4, 8) into the lowest `planes` bytes each. */
+/** Splits `count` integers of `width` bytes (1, 2, 4, 8) into `planes` planes of their lowest bytes. */
 export function splitPlanes(input: usize, width: u32, count: u32, planes: u32, out: usize): void {
   for (let plane: u32 = 0; plane < planes; plane++) {
     let at = input + plane;
@@ -12,7 +12,7 @@ export function splitPlanes(input: usize, width: u32, count: u32, planes: u32, o
   }
 }
 
-/** The reverse: `width` is the smallest of 1, 2, 4, 8 that holds `planes` bytes. */
+/** The inverse of `splitPlanes`. `width` is the smallest of 1, 2, 4, 8 that holds `planes` bytes. */
 export function joinPlanes(input: usize, planes: u32, count: u32, width: u32, out: usize): void {
   if (planes == 1 && width == 1) {
     memory.copy(out, input, count);

@@ -1,46 +1,46 @@
-// One pass over JSON bytes, 64 at a time, that finds what `JSON.parse` would hide or lose:
-// bytes beyond ASCII, nesting beyond a limit, escapes of half a surrogate pair, and integers of 16 digits or more.
-//
+// Scans JSON, 64 bytes at a time, for what `JSON.parse` would hide or lose: non-ASCII bytes, nesting beyond a limit, escapes of half a
+// surrogate pair, and integers of 16 digits or more.
+// 
 //   bytes ─► masks of 64 bits: quotes, escaped, digits, openers, closers
-//            inString = prefix xor of the unescaped quotes
-//   a run of 16 digits outside strings ─► (start, end) of the whole run, into the table of runs
-//   an object at depth 3 of 512 bytes or more ─► its (start, end), into the table of parts
-//
-// Behind the text come 128 bytes that this fills with spaces, and behind those the tables.
+//           inString = prefix xor of the unescaped quotes
+//           a run of 16 digits outside strings ─► (start, end) of the whole run, into the table of runs
+//           an object at depth 3 of 512 bytes or more ─► its (start, end), into the table of parts
+// 
+// The text is followed by 128 bytes that this code fills with spaces, and then by the tables.
 import {
   SCAN_DELETE as flagDelete, SCAN_LONE_SURROGATE as flagLoneSurrogate, SCAN_NON_ASCII as flagNonAscii, SCAN_TOO_DEEP as flagTooDeep,
 } from '../../layout/reading';
 
 const paddingBytes: u32 = 128;
 const digitsMin: i32 = 16;
-/** Where the elements of a block's lists are: below the block and the list. */
+/** The depth of the elements of a block's lists: below the block and the list. */
 const partDepth: i32 = 3;
 const partBytesMin: i32 = 512;
 
 
 let text: usize = 0;
 let textLength: i32 = 0;
-/** How far the text is scanned. */
+/** The end of the scanned text. */
 let scanned: i32 = 0;
 let parts: usize = 0;
 let runs: usize = 0;
 let flags: i32 = 0;
 let depth: i32 = 0;
 let depthMax: i32 = 0;
-/** All ones while a string is open at the end of the last 64 bytes. */
+/** All ones if a string is open at the end of the last 64 bytes. */
 let openString: u64 = 0;
 /** 1 if the last 64 bytes ended with the backslash that escapes the next byte. */
 let escapedCarry: u64 = 0;
-/** How many digits stand at the end of the last 64 bytes, outside strings. */
+/** The number of digits at the end of the last 64 bytes, outside strings. */
 let digitsCarry: i32 = 0;
-/** Where the escape of a high surrogate began; far away if none is open. */
+/** The position of an escaped high surrogate. Far away if none is open. */
 let highSurrogateAt: i32 = -100;
-/** Where the object at depth 3 that is open began; -1 if none is. */
+/** The start of the open object at depth 3, or -1. */
 let partStart: i32 = -1;
 let partsFound: i32 = 0;
 let runsFound: i32 = 0;
 
-/** How many bytes a text of this length takes with all that belongs to it. */
+/** Returns the memory for a text of this length with its tables. */
 export function scanBytes(length: u32): u32 {
   return length + paddingBytes + 64 + partTableBytes(length) + runTableBytes(length);
 }
@@ -53,7 +53,7 @@ function runTableBytes(length: u32): u32 {
   return (length / <u32>digitsMin + 2) * 8;
 }
 
-/** Start and end, in turn, of every part. */
+/** Returns the address of the parts: start and end, alternating. */
 export function partsAddress(): usize {
   return parts;
 }
@@ -62,7 +62,7 @@ export function partCount(): i32 {
   return partsFound;
 }
 
-/** Start and end, in turn, of every run of digits. */
+/** Returns the address of the runs of digits: start and end, alternating. */
 export function runsAddress(): usize {
   return runs;
 }
@@ -80,11 +80,11 @@ function isHexOf(byte: i32, first: i32, last: i32): bool {
   return lower >= first && lower <= last;
 }
 
-/** Judges the escape whose backslash is at `at`: halves of a surrogate pair must meet. */
+/** Checks the escape whose backslash is at `at`. The two halves of a surrogate pair must be adjacent. */
 function checkEscape(at: usize, position: i32): void {
   if (load<u8>(at, 1) != 0x75) return; // 'u'
   if ((load<u8>(at, 2) | 0x20) != 0x64) {
-    // Not 'd': no surrogate. U+007F is told to the caller, who uses it as a mark.
+    // Not 'd', so not a surrogate. U+007F is reported to the caller, who uses it as a marker.
     if (load<u16>(at, 2) == 0x3030 && load<u8>(at, 4) == 0x37 && (load<u8>(at, 5) | 0x20) == 0x66) {
       flags |= flagDelete;
     }
@@ -103,7 +103,7 @@ function checkEscape(at: usize, position: i32): void {
   }
 }
 
-/** The bytes that a backslash before them escapes. Backslashes are rare, so this goes one by one. */
+/** Returns a mask of the escaped bytes. Backslashes are rare, so they are handled one by one. */
 function escapedBytes(backslashes: u64, at: usize, position: i32): u64 {
   let escaped: u64 = escapedCarry;
   let starters: u64 = backslashes & ~escaped;
@@ -121,7 +121,7 @@ function escapedBytes(backslashes: u64, at: usize, position: i32): u64 {
   return escaped;
 }
 
-/** Brackets one by one: only where 64 bytes may pass the limit, or open or close an element of a list. */
+/** Handles brackets one by one. Only called if the 64 bytes may exceed the limit, or open or close an element of a list. */
 function walkDepth(openers: u64, closers: u64, position: i32): void {
   let brackets: u64 = openers | closers;
   while (brackets != 0) {
@@ -139,7 +139,7 @@ function walkDepth(openers: u64, closers: u64, position: i32): void {
   }
 }
 
-/** The 64 bytes that are being walked. */
+/** The current 64 bytes. */
 let walked: usize = 0;
 
 function isBrace(offset: i32): bool {
@@ -164,8 +164,8 @@ function noteRun(start: i32, end: i32): void {
 }
 
 /**
- * Finds runs of at least 16 digits. A run is noted when it ends, so one that crosses 64 bytes, or pieces, is noted once.
- * `position` is that of the mask's first byte.
+ * Finds runs of at least 16 digits. A run is recorded when it ends, so one that crosses 64 bytes or a piece is recorded once. `position` is
+ * that of the mask's first byte.
  */
 function findRuns(digits: u64, position: i32): void {
   const leading: i32 = digits == u64.MAX_VALUE ? 64 : (ctz(~digits) as i32);
@@ -177,7 +177,7 @@ function findRuns(digits: u64, position: i32): void {
     return;
   }
   digitsCarry = clz(~digits) as i32;
-  // What begins after the first byte that is no digit and ends before the last such byte.
+  // Runs that begin after the first non-digit and end before the last non-digit.
   let inner: u64 = (digits >> leading) << leading;
   if (digitsCarry > 0) inner &= u64.MAX_VALUE >> digitsCarry;
   let found = inner & (inner >> 1);
@@ -225,7 +225,7 @@ function prefixXor(bits: u64): u64 {
   return bits ^ (bits << 32);
 }
 
-/** Begins a text of `length` bytes at `start`. */
+/** Starts a text of `length` bytes at `start`. */
 export function beginScan(start: usize, length: u32, limit: i32): void {
   text = start;
   textLength = <i32>length;
@@ -245,8 +245,8 @@ export function beginScan(start: usize, length: u32, limit: i32): void {
 }
 
 /**
- * Scans on to `end`, a multiple of 64 or the end of the text. The 64 bytes behind that are there already, so that the text can
- * be put there piece by piece, each scanned while it is in the processor's caches.
+ * Scans up to `end`, a multiple of 64 or the end of the text. The 64 bytes after `end` must be present. The caller can therefore copy the
+ * text in pieces, each of which is scanned while it is in the processor's cache.
  */
 export function scanTo(end: i32): void {
   if (end == textLength) memory.fill(text + <usize>textLength, 0x20, paddingBytes);
@@ -279,7 +279,7 @@ export function scanTo(end: i32): void {
     }
     const inString = prefixXor(quotes) ^ openString;
     openString = ((inString as i64) >> 63) as u64;
-    // '[' and ']' are '{' and '}' without the bit of the case.
+    // '[' and ']' are '{' and '}' without the case bit.
     const al = v128.or(a, caseBit);
     const bl = v128.or(b, caseBit);
     const cl = v128.or(c, caseBit);

@@ -1,7 +1,7 @@
-// Tells from the bytes of one transaction's JSON whether it is a vote, so that votes, most of a ledger, need not be parsed
-// to be dropped. It reads the JSON strictly, to its end: what it calls a vote is valid JSON, without escapes, with one
-// top-level instruction whose program is the vote program. Whatever else it meets it leaves to `JSON.parse`.
-//
+// Determines from the JSON of one transaction whether it is a vote, so that votes, most of a ledger, can be dropped without parsing. It
+// reads the JSON strictly to its end: a vote is valid JSON without escapes, with one top-level instruction of the vote program. Everything
+// else is left to `JSON.parse`.
+// 
 //   { "transaction": { "message": { "accountKeys": […], "instructions": [ { "programIdIndex": n, … } ], … }, … }, … }
 
 import { at, end, keyLength, keyStart, openJson, readKey, skipDigits, skipSpace, skipText, skipValue, take } from './json';
@@ -9,9 +9,9 @@ import { at, end, keyLength, keyStart, openJson, readKey, skipDigits, skipSpace,
 const keyCountMax: i32 = 256;
 const none: i32 = -1;
 
-/** Where each account key's text begins. */
+/** The start of each account key's text. */
 const keyStarts = memory.data(256 * 4, 4);
-/** The text of the vote program, zeros behind it: the caller puts it there, once. */
+/** The text of the vote program, padded with zeros. The caller stores it once. */
 export const voteProgram = memory.data(48, 16);
 const voteProgramLength: i32 = 43;
 
@@ -104,7 +104,7 @@ function readInstructions(): bool {
     if (!readKey()) return false;
     if (isProgramIndexKey() ? !readProgramIndex() : !skipValue()) return false;
   } while (take(0x2c));
-  // A second instruction stands where the list should end.
+  // A second instruction would follow instead of the end of the list.
   return take(0x7d) && take(0x5d);
 }
 
@@ -149,7 +149,7 @@ function isVoteProgram(start: usize): bool {
   return load<u8>(start + (voteProgramLength as usize)) == 0x22;
 }
 
-/** Whether the `length` bytes at `start`, of which there are at most `VOTE_BYTES_MAX`, are surely a vote. */
+/** Returns whether the `length` bytes at `start` are certainly a vote. `length` is at most `VOTE_BYTES_MAX`. */
 export function isSurelyVote(start: usize, length: u32): bool {
   openJson(start, length);
   keyCount = none;
