@@ -303,17 +303,17 @@ export class SegmentRun {
   }
 
   /**
-   * Writes where the kernel finds the rows of each block from `firstBlock` on: first transaction, end, first reward, end. Blocks of
+   * Writes where the kernel finds the rows of each block from `firstBlock` up to `endBlock`: first transaction, end, first reward, end. Blocks of
    * groups that were not read have no rows.
    */
-  #blockTable(firstBlock: number, blockCount: number, columns: GroupColumns): number {
+  #blockTable(firstBlock: number, endBlock: number, columns: GroupColumns): number {
     const { segment, transactionStarts } = this.#open;
-    const at = columns.scratch.reserveZeroed(blockCount * 16);
+    const at = columns.scratch.reserveZeroed((endBlock - firstBlock) * 16);
     const { ints } = this.#kernel;
     let reward = 0;
     for (const pages of columns.pages) {
       const { group } = pages;
-      const end = group.firstBlock + group.blockCount;
+      const end = Math.min(group.firstBlock + group.blockCount, endBlock);
       for (let block = group.firstBlock; block < end; block++) {
         const { rewards } = segment.counts[block] as (typeof segment.counts)[number];
         const first = (transactionStarts[block] as number) - group.firstTransaction;
@@ -373,8 +373,7 @@ export class SegmentRun {
     { from, to }: BlockSpan,
     found: FoundRows | undefined,
   ): [starts: number, keys: number, table: number] {
-    const blocks =
-      found === undefined ? 0 : this.#blockTable(firstBlock, to - firstBlock, found.columns);
+    const blocks = found === undefined ? 0 : this.#blockTable(firstBlock, to, found.columns);
     const { textsAt, startsAt } = this.#headers;
     const { ints } = this.#kernel;
     const lines = this.#lines;
