@@ -1,158 +1,181 @@
 /**
- * The client against the real service while the ledger forks, connections break and the service is killed. `npm run test:consumers`
- * runs a short storm; `npm run test:client` runs 10,000 blocks of it.
+ * The client against the real service while the ledger forks, connections break at random bytes and the service is killed.
+ * `npm run test:consumers` runs a short storm; `npm run test:client` runs 10,000 blocks.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import {
-  type Batch,
-  type Block,
-  type BlockRef,
-  createClient,
-} from '../../packages/client/src/client.ts';
+import { type Batch, type ClientEvent, createClient } from '../../packages/client/src/client.ts';
 import { fileCursor } from '../../packages/client/src/file-cursor.ts';
 import { systemClock } from '../../packages/server/src/base/clock.ts';
-import { StormWorld } from './storm-world.ts';
+import type { Random } from '../../packages/server/src/base/random.ts';
+import { HeldChain } from './held-chain.ts';
+import { type ChainBlock, StormWorld } from './storm-world.ts';
 
-const blockCount = Number(process.env['STORM_BLOCKS'] ?? 120);
+const blockCount = Number(process.env['STORM_BLOCKS'] ?? 300);
 const seed = Number(process.env['STORM_SEED'] ?? 1);
 const firstSlot = 90;
 /** A tenth of the slots is skipped. */
 const stormSlots = Math.ceil(blockCount / 0.9);
-/** Forks end so long before the last slot that it cannot be replaced any more once it is read. */
+/** Forks end this many slots before `toBlock`, so that the last block read is final. */
 const calmSlots = 60;
 const slotMs = 400;
+const toBlock = firstSlot + 10 + stormSlots + calmSlots;
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-consumers-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Held extends BlockRef {
-  readonly text: string;
+const every = {
+  fromBlock: firstSlot,
+  toBlock,
+  includeAllBlocks: true,
+  fields: { transaction: { signatures: true } },
+  transactions: [{}],
+} as const;
+
+/** Few blocks match, so the consumer's own chain has holes. */
+const sparse = {
+  fromBlock: firstSlot,
+  toBlock,
+  fields: { tokenBalance: { account: true, preAmount: true, postAmount: true } },
+  tokenBalances: [{}],
+} as const;
+
+/** One reader of the storm and what it met. */
+class Consumer {
+  readonly name: string;
+  readonly held = new HeldChain();
+  requestCount = 0;
+  failureCount = 0;
+  readonly #url: string;
+
+  constructor(name: string, url: string) {
+    this.name = name;
+    this.#url = url;
+  }
+
+  open() {
+    const onEvent = ({ kind }: ClientEvent) => {
+      if (kind === 'request') this.requestCount++;
+      if (kind === 'retry') this.failureCount++;
+    };
+    const retry = { firstMs: 20, maxMs: 200 };
+    return createClient({ url: this.#url, retry, stallMs: 10_000, timeoutMs: 10_000, onEvent });
+  }
+
+  async readAll(): Promise<void> {
+    for await (const batch of this.open().stream(every)) this.held.take(batch as Batch);
+  }
+
+  /** Takes up to 150 ms for a batch, so it falls behind the head and responses wait for it. */
+  async readSlowly(random: Random): Promise<void> {
+    for await (const batch of this.open().stream(sparse)) {
+      this.held.take(batch as Batch);
+      await systemClock.sleep(random.below(150));
+    }
+  }
+
+  /** Stops after some batches and starts again from its cursor, in the second dialect. */
+  async readWithRestarts(random: Random): Promise<void> {
+    const cursor = fileCursor(join(folder, 'cursor.json'));
+    for (let isDone = false; !isDone; ) {
+      this.held.cutTo((await cursor.load())?.blocks.at(-1)?.number ?? -1);
+      let left = 1 + random.below(40);
+      isDone = true;
+      for await (const batch of this.open().stream({ ...every, type: 'solana' }, { cursor })) {
+        this.held.take(batch as Batch);
+        if (--left > 0) continue;
+        isDone = false;
+        break;
+      }
+    }
+  }
 }
 
-/** What a consumer stored: nothing doubled, and a rollback names a block that it holds, or one below all of them. */
-class Store {
-  blocks: Held[] = [];
-  rollbackCount = 0;
-  depthMax = 0;
+/** Compares hashes and contents with the node's own blocks. */
+function expectChain({ held }: Consumer, chain: readonly ChainBlock[]): void {
+  const read = held.blocks.map(({ number, hash, text }) => {
+    const { transactions = [] } = JSON.parse(text) as {
+      transactions?: { signatures: string[] }[];
+    };
+    return { number, hash, signatures: transactions.map(({ signatures }) => signatures[0]) };
+  });
+  expect(read).toEqual(chain);
+}
 
-  take(batch: Batch): void {
-    if (batch.kind === 'blocks') {
-      for (const block of batch.blocks) this.#append(block);
-      return;
-    }
-    const kept = this.blocks.filter(({ number }) => number <= batch.to.number);
-    const same = kept.at(-1)?.number === batch.to.number ? kept.at(-1)?.hash : batch.to.hash;
-    expect(same).toBe(batch.to.hash);
-    this.rollbackCount++;
-    this.depthMax = Math.max(this.depthMax, this.blocks.length - kept.length);
-    this.blocks = kept;
-  }
-
-  #append({ header, ...records }: Block): void {
-    const { number, hash } = header;
-    expect(number).toBeGreaterThan(this.blocks.at(-1)?.number ?? -1);
-    const text = JSON.stringify(records, (_, value) =>
-      typeof value === 'bigint' ? `${value}` : value,
-    );
-    this.blocks.push({ number, hash, text });
-  }
-
-  /** Blocks with records; others are there only to mark how far a response went. */
-  get matches(): readonly (readonly [number, string, string])[] {
-    return this.blocks
-      .filter(({ text }) => /\[\{/.test(text))
-      .map(({ number, hash, text }) => [number, hash, text]);
-  }
+function printTable(world: StormWorld, consumers: readonly Consumer[], chainLength: number): void {
+  const { forkDepths, killCount, relay } = world;
+  const rows = consumers.map(({ name, held, requestCount, failureCount }) => ({
+    consumer: name,
+    blocks: held.blocks.length,
+    batches: held.batchCount,
+    rollbacks: held.rollbackCount,
+    'deepest rollback': held.depthMax,
+    requests: requestCount,
+    'failed requests': failureCount,
+  }));
+  const names = Object.keys(rows[0] ?? {});
+  const lines = [names, names.map(() => '---'), ...rows.map((row) => Object.values(row))];
+  const met = [
+    `${chainLength} blocks on the final chain`,
+    `${forkDepths.length} forks of depth ${Math.min(...forkDepths)} to ${Math.max(...forkDepths)}`,
+    `${relay.cutCount} connections cut at a random byte`,
+    `${killCount} kills (SIGKILL) and restarts of the service`,
+  ];
+  const table = lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  process.stdout.write(`\nstorm, seed ${seed}: ${met.join(', ')}\n\n${table}\n\n`);
 }
 
 test(`behavior: after ${blockCount} blocks of forks, cuts and kills every consumer holds the chain (seed ${seed})`, async () => {
   const world = await StormWorld.start({
     seed,
     slotMs,
-    // A start of the service takes longer than a hundred slots.
     killEverySlots: Math.max(60, Math.ceil(stormSlots / 20)),
-    forkEverySlots: 8,
+    forkEverySlots: 12,
     forkDepthMax: 20,
+    burstSlotsMax: 8,
     cutBytes: 30_000,
   });
-  const toBlock = firstSlot + 10 + stormSlots + calmSlots;
-  const retry = { firstMs: 20, maxMs: 200 };
-  const open = () => createClient({ url: world.url, retry, stallMs: 10_000, timeoutMs: 10_000 });
-  const every = { fromBlock: firstSlot, toBlock, includeAllBlocks: true } as const;
-  const sparse = {
-    fromBlock: firstSlot,
-    toBlock,
-    fields: { tokenBalance: { account: true, preAmount: true, postAmount: true } },
-    tokenBalances: [{}],
-  } as const;
-
-  const readAll = async (store: Store) => {
-    for await (const batch of open().stream(every)) store.take(batch as Batch);
-  };
-  /** Slow, so that the service cuts it off or it falls behind; its chain has holes. */
-  const readSlowly = async (store: Store) => {
-    const random = world.random.fork('slow');
-    for await (const batch of open().stream(sparse)) {
-      store.take(batch as Batch);
-      await systemClock.sleep(random.below(150));
-    }
-  };
-  /** Stopped and started again with its cursor; the last batch before a stop may come twice, and is then the same. */
-  const readWithRestarts = async (store: Store) => {
-    const random = world.random.fork('restarts');
-    const cursor = fileCursor(join(folder, 'cursor.json'));
-    while ((store.blocks.at(-1)?.number ?? 0) < toBlock) {
-      let left = 1 + random.below(40);
-      const stored = (await cursor.load())?.blocks.at(-1)?.number ?? -1;
-      store.blocks = store.blocks.filter(({ number }) => number <= stored);
-      let isDone = true;
-      for await (const batch of open().stream({ ...every, type: 'solana' }, { cursor })) {
-        store.take(batch as Batch);
-        isDone = --left > 0;
-        if (!isDone) break;
-      }
-      if (isDone) return;
-    }
-  };
-
-  const stores = [new Store(), new Store(), new Store()] as const;
+  const consumers = ['follows', 'slow and sparse', 'restarts, solana'] as const;
+  const [follower, slow, restarted] = consumers.map((name) => new Consumer(name, world.url)) as [
+    Consumer,
+    Consumer,
+    Consumer,
+  ];
   try {
-    const reading = Promise.all([
-      readAll(stores[0]),
-      readSlowly(stores[1]),
-      readWithRestarts(stores[2]),
-    ]);
-    const isAtHead = (head: string) => stores[0].blocks.at(-1)?.hash === head;
+    const isAtHead = (head: string) => follower.held.blocks.at(-1)?.hash === head;
     const storm = async () => {
-      await world.rage(toBlock - calmSlots, isAtHead);
+      await world.runUntil(toBlock - calmSlots, isAtHead);
       world.node.ledger.time.advance((toBlock + calmSlots - world.slot) * slotMs);
     };
-    await Promise.all([reading, storm()]);
-    const expected = world.chain(firstSlot, toBlock);
-    const refs = (store: Store) => store.blocks.map(({ number, hash }) => [number, hash]);
-    expect(expected.length).toBeGreaterThan(blockCount * 0.9);
-    expect(refs(stores[0])).toEqual(expected);
-    expect(refs(stores[2])).toEqual(expected);
-    const reference = new Store();
+    await Promise.all([
+      storm(),
+      follower.readAll(),
+      slow.readSlowly(world.random.fork('slow')),
+      restarted.readWithRestarts(world.random.fork('restarts')),
+    ]);
+
+    const chain = await world.readChain(firstSlot, toBlock);
+    printTable(world, [follower, slow, restarted], chain.length);
+    expect(chain.length).toBeGreaterThan(blockCount * 0.9);
+    expectChain(follower, chain);
+    expectChain(restarted, chain);
+    const reference = new HeldChain();
     const direct = createClient({ url: world.directUrl });
     for await (const batch of direct.stream(sparse, { finalized: true }))
       reference.take(batch as Batch);
     expect(reference.matches.length).toBeGreaterThan(blockCount / 3);
-    expect(stores[1].matches).toEqual(reference.matches);
-    // The run has shown something only if it met what it is about.
-    const { relay, killCount, forkCount } = world;
-    const rollbacks = stores.map(({ rollbackCount }) => rollbackCount);
-    const depths = stores.map(({ depthMax }) => depthMax);
-    const seen = { forkCount, killCount, cutCount: relay.cutCount, rollbacks, depths };
-    process.stdout.write(`storm: ${JSON.stringify(seen)}
-`);
-    expect(rollbacks.reduce((sum, count) => sum + count)).toBeGreaterThan(5);
-    expect(Math.max(...depths)).toBeGreaterThan(3);
-    expect(killCount).toBeGreaterThan(0);
-    expect(relay.cutCount).toBeGreaterThan(5);
+    expect(slow.held.matches).toEqual(reference.matches);
+
+    // The run proves nothing unless it met what it is about.
+    for (const { held, failureCount } of [follower, slow, restarted]) {
+      expect(held.rollbackCount).toBeGreaterThan(blockCount / 100);
+      expect(failureCount).toBeGreaterThan(5);
+    }
+    expect(follower.held.depthMax).toBeGreaterThan(10);
+    expect(world.killCount).toBeGreaterThan(0);
+    expect(world.relay.cutCount).toBeGreaterThan(20);
   } finally {
     await world.close();
   }

@@ -1,4 +1,5 @@
-/** A simulated node whose ledger forks on command, and a service that follows it and is killed now and then. */
+/** A simulated node whose ledger forks on command, and a service that follows it and is killed repeatedly. */
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,9 +16,25 @@ export interface StormOptions {
   readonly killEverySlots: number;
   /** So many slots pass between two forks, on average. */
   readonly forkEverySlots: number;
+  /** The ledger moves by up to this many slots before the consumer has to be at its head again. */
+  readonly burstSlotsMax: number;
   readonly forkDepthMax: number;
   /** Bytes after which a connection is cut, on average. */
   readonly cutBytes: number;
+}
+
+/** A block of the final chain, with the first signatures of its transactions in order. */
+export interface ChainBlock {
+  readonly number: number;
+  readonly hash: string;
+  readonly signatures: readonly string[];
+}
+
+interface NodeBlock {
+  readonly blockhash: string;
+  readonly transactions: readonly {
+    readonly transaction: { readonly signatures: readonly string[] };
+  }[];
 }
 
 /** Finality is further away than any fork is deep. */
@@ -29,11 +46,12 @@ export class StormWorld {
   readonly relay: CuttingRelay;
   readonly random: Random;
   killCount = 0;
-  forkCount = 0;
+  /** How many blocks each fork replaces. */
+  readonly forkDepths: number[] = [];
   readonly #options: StormOptions;
   readonly #folder: string;
   #service: ServiceProcess | undefined;
-  #raging: Promise<void> = Promise.resolve();
+  #running: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   private constructor(options: StormOptions, parts: Pick<StormWorld, 'node' | 'relay'>) {
@@ -80,25 +98,25 @@ export class StormWorld {
   }
 
   /**
-   * Makes forks and kills the service until the ledger reaches a slot. Time goes from slot to slot, each when the
-   * consumer has come to the head, so that it meets every fork however slow the machine is.
+   * Makes forks and kills the service until the ledger reaches a slot. The ledger moves on only when the consumer holds
+   * its head, so the consumer meets the forks however slow the machine is.
    */
-  rage(untilSlot: number, isAtHead: (head: string) => boolean): Promise<void> {
-    this.#raging = this.#rage(untilSlot, isAtHead);
-    return this.#raging;
+  runUntil(lastSlot: number, isAtHead: (head: string) => boolean): Promise<void> {
+    this.#running = this.#runUntil(lastSlot, isAtHead);
+    return this.#running;
   }
 
-  async #rage(untilSlot: number, isAtHead: (head: string) => boolean): Promise<void> {
+  async #runUntil(lastSlot: number, isAtHead: (head: string) => boolean): Promise<void> {
     const { forkEverySlots, forkDepthMax, killEverySlots } = this.#options;
     let nextKill = this.slot + killEverySlots;
-    while (this.slot < untilSlot && !this.#isClosed) {
+    while (this.slot < lastSlot && !this.#isClosed) {
       const depth = 1 + this.random.below(forkDepthMax);
-      // Some branches win for a while, and some are replaced in every slot.
+      // Most branches win for some slots; in a storm the branch changes in every slot.
       const isStorm = this.random.chance(0.2);
       if (isStorm) this.node.faults.set({ kind: 'fork-storm', depth });
       else this.node.faults.set({ kind: 'fork', depth, forSlots: 2 + this.random.below(10) });
-      this.forkCount++;
-      await this.advance(isStorm ? 4 : 1 + this.random.below(2 * forkEverySlots), isAtHead);
+      this.forkDepths.push(depth);
+      await this.#advance(isStorm ? 4 : 1 + this.random.below(2 * forkEverySlots), isAtHead);
       if (isStorm) this.node.faults.clear({ kind: 'fork-storm' });
       if (this.node.faults.list().length > 50) this.node.faults.clear();
       if (this.slot < nextKill) continue;
@@ -108,10 +126,13 @@ export class StormWorld {
     this.node.faults.clear();
   }
 
-  /** Moves the ledger on, each slot when the consumer holds the head of the one before. */
-  async advance(slotCount: number, isAtHead: (head: string) => boolean): Promise<void> {
-    for (let slot = 0; slot < slotCount; slot++) {
-      this.node.ledger.time.advance(this.#options.slotMs);
+  /** Moves the ledger on in bursts, each when the consumer holds the head of the one before. */
+  async #advance(slotCount: number, isAtHead: (head: string) => boolean): Promise<void> {
+    const { burstSlotsMax, slotMs } = this.#options;
+    for (let left = slotCount; left > 0; ) {
+      const burst = Math.min(left, 1 + this.random.below(burstSlotsMax));
+      left -= burst;
+      this.node.ledger.time.advance(burst * slotMs);
       const { branch, confirmedSlot } = this.node.state();
       const head = branch.blockAt(branch.previousBlock(confirmedSlot))?.blockhash ?? '';
       while (!isAtHead(head) && !this.#isClosed) await systemClock.sleep(3);
@@ -124,19 +145,34 @@ export class StormWorld {
     await this.#startService();
   }
 
-  /** Slots and hashes of the final chain. */
-  chain(first: number, last: number): (readonly [number, string])[] {
-    const blocks: (readonly [number, string])[] = [];
+  /** Reads the final chain from the node itself, without the service. */
+  async readChain(first: number, last: number): Promise<ChainBlock[]> {
+    const blocks: ChainBlock[] = [];
     for (let slot = first; slot <= last; slot++) {
       const block = this.node.ledger.chain.blockAt(slot);
-      if (block !== undefined) blocks.push([slot, block.blockhash]);
+      if (block === undefined) continue;
+      const { blockhash, transactions } = await this.#getBlock(slot);
+      const signatures = transactions.map(({ transaction }) => transaction.signatures[0] ?? '');
+      blocks.push({ number: slot, hash: blockhash, signatures });
     }
     return blocks;
   }
 
+  async #getBlock(slot: number): Promise<NodeBlock> {
+    const params = [slot, { maxSupportedTransactionVersion: 0, rewards: false }];
+    const response = await fetch(this.node.rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: slot, method: 'getBlock', params }),
+    });
+    const { result } = (await response.json()) as { result?: NodeBlock };
+    assert(result, `the node returns block ${slot}`);
+    return result;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#raging.catch(() => undefined);
+    await this.#running.catch(() => undefined);
     await this.#service?.end('SIGKILL');
     this.relay.close();
     await this.node.close();

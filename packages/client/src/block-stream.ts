@@ -54,10 +54,19 @@ export class CursorStream implements BlockStream {
     if (signal?.aborted === true) this.#onAbort();
     try {
       const backlog = this.#setup.createBacklog(await this.#load());
-      for await (const batch of this.#setup.run(backlog, this.#stop.signal)) {
-        yield batch;
-        // Reached only when the consumer asks for the next batch, which says that it is done with this one.
-        await this.#save(batch.cursor);
+      const batches = this.#setup.run(backlog, this.#stop.signal);
+      try {
+        for (;;) {
+          let step: IteratorResult<Batch> | undefined = await batches.next();
+          if (step.done === true) return;
+          const { cursor } = step.value;
+          yield step.value;
+          // The consumer asks for the next batch, so it is done with this one. Nothing here keeps it in memory.
+          step = undefined;
+          await this.#save(cursor);
+        }
+      } finally {
+        await batches.return(undefined);
       }
     } finally {
       signal?.removeEventListener('abort', this.#onAbort);

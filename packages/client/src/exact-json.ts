@@ -7,14 +7,12 @@
  *   {"fee":18446744073709551615}  ─►  {"fee":"\ud80018446744073709551615"}
  *
  * Of a run of 16 digits one is at a place that 16 divides, so the search reads one byte of 16. It works on bytes because
- * copying bytes costs a third of what joining parts of a JavaScript string does.
+ * copying bytes costs a third of what joining parts of a JavaScript string does. Digits inside a text stay as they are.
+ * Where the byte before them does not decide that, the quotes from the beginning on are counted.
  */
 const runLength = 16;
-/** Texts, which are passed over, and integers that may not fit; an exponent or a fraction is left to `JSON.parse`. */
-const textsAndIntegers = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![.eE\d])/g;
 const markCode = 0xd800;
-const openingText = '"\\ud800';
-const opening = new TextEncoder().encode(openingText);
+const opening = new TextEncoder().encode('"\\ud800');
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 const space = 0x20;
@@ -33,11 +31,6 @@ const lowerE = 0x65;
 /** Returns the text of UTF-8 bytes with long integers in quotes. Throws a TypeError if the bytes are not UTF-8. */
 export function decodeMarked(bytes: Uint8Array): string {
   const runs = findLongIntegers(bytes);
-  if (runs === undefined) {
-    return decoder
-      .decode(bytes)
-      .replace(textsAndIntegers, (found) => (found[0] === '"' ? found : `${openingText}${found}"`));
-  }
   return decoder.decode(runs.length === 0 ? bytes : insertQuotes(bytes, runs));
 }
 
@@ -67,9 +60,10 @@ function isMarked(text: string): boolean {
   return text.charCodeAt(0) === markCode && text.charCodeAt(1) <= nine;
 }
 
-/** Returns starts and ends of the integers, in turn; `undefined` if it takes more than a look to tell them from text. */
-function findLongIntegers(bytes: Uint8Array): number[] | undefined {
+/** Returns starts and ends of the integers, in turn. */
+function findLongIntegers(bytes: Uint8Array): number[] {
   const runs: number[] = [];
+  const texts = new TextScan(bytes);
   for (let at = runLength - 1; at < bytes.length; at += runLength) {
     if (!isDigit(bytes[at])) continue;
     let start = at;
@@ -79,24 +73,48 @@ function findLongIntegers(bytes: Uint8Array): number[] | undefined {
     if (end - start < runLength) continue;
     at = end - 1;
     if (bytes[start - 1] === minus) start--;
-    const place = placeOf(bytes, start, end);
-    if (place === 'unknown') return undefined;
-    if (place === 'value') runs.push(start, end);
+    if (isInteger(bytes, start, end, texts)) runs.push(start, end);
   }
   return runs;
 }
 
 /**
- * Judges digits by what precedes them. After `":`, where the quote is not escaped, they are the value of a key. After
- * anything that cannot precede a number they are inside a text, as in `"0x0200000040420f00"`. Else it is not certain.
+ * Judges digits by the bytes around them. After `":`, where the quote is not escaped, they are the value of a key. After
+ * a byte that cannot precede a number they are inside a text, as in `"0x0200000040420f00"`. Otherwise the quotes decide.
+ * A number with a fraction or an exponent is left to `JSON.parse`.
  */
-function placeOf(bytes: Uint8Array, start: number, end: number): 'value' | 'text' | 'unknown' {
-  const before = bytes[start - 1] ?? space;
-  if (before !== colon && before !== comma && before !== bracket && before > space) return 'text';
-  const isValue = before === colon && bytes[start - 2] === quote;
-  if (!isValue || bytes[start - 3] === backslash) return 'unknown';
+function isInteger(bytes: Uint8Array, start: number, end: number, texts: TextScan): boolean {
   const after = bytes[end];
-  return after === dot || after === upperE || after === lowerE ? 'unknown' : 'value';
+  if (after === dot || after === upperE || after === lowerE) return false;
+  const before = bytes[start - 1] ?? space;
+  if (before !== colon && before !== comma && before !== bracket && before > space) return false;
+  const isValue = before === colon && bytes[start - 2] === quote && bytes[start - 3] !== backslash;
+  return isValue || !texts.contains(start);
+}
+
+/** Tells which bytes are inside a text. Positions must ascend, so that each byte is read once. */
+class TextScan {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+  #isText = false;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  contains(position: number): boolean {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    let isText = this.#isText;
+    for (; at < position; at++) {
+      const code = bytes[at];
+      if (code === quote) isText = !isText;
+      else if (code === backslash) at++;
+    }
+    this.#at = at;
+    this.#isText = isText;
+    return isText;
+  }
 }
 
 function isDigit(code: number | undefined): boolean {

@@ -180,6 +180,22 @@ test('limit: a small call gives up after five attempts', async () => {
   expect(stub.calls).toHaveLength(5);
 });
 
+function askedForFinality(stub: StubFetch): boolean[] {
+  return stub.calls.map(({ init }) => String(init.body).includes('finalizedHead'));
+}
+
+function finalizedHeaders(number: number): Record<string, string> {
+  return {
+    'x-ledger-finalized-head-number': `${number}`,
+    'x-ledger-finalized-head-hash': `h${number}`,
+  };
+}
+
+function lineWithFinality(number: number, finalized: number): string {
+  const head = `"finalizedHead":{"number":${finalized},"hash":"h${finalized}"}`;
+  return `{"header":{"number":${number},"hash":"h${number}",${head}}}\n`;
+}
+
 test('behavior: a service that does not know fields.block.finalizedHead is asked without it from then on', async () => {
   const body = JSON.stringify({
     error: { code: 'query-invalid', message: 'unknown', path: 'fields.block.finalizedHead' },
@@ -190,14 +206,32 @@ test('behavior: a service that does not know fields.block.finalizedHead is asked
       : { status: 200, body: line(index) },
   );
   const client = createClient({ url, fetch: stub.fetch });
-  await collect(client.stream({ fromBlock: 0, toBlock: 2 }));
-  const asked = stub.calls.map(({ init }) => String(init.body).includes('finalizedHead'));
-  expect(asked).toEqual([true, false, false]);
+  await collect(client.stream({ fromBlock: 0, toBlock: 3 }));
+  expect(askedForFinality(stub)).toEqual([false, true, false, false]);
+});
+
+test('behavior: only lines above the finalized head of the response are requested with one of their own', async () => {
+  const answers = [
+    { headers: finalizedHeaders(2), body: `${line(0)}${line(1)}` },
+    { headers: finalizedHeaders(2), body: `${line(2)}${line(3)}` },
+    { headers: finalizedHeaders(3), body: lineWithFinality(4, 4_000) },
+    { headers: finalizedHeaders(4_000), body: line(5) },
+  ];
+  const stub = new StubFetch((_, index) => ({ status: 200, ...answers[index] }));
+  const client = createClient({ url, fetch: stub.fetch });
+  const batches = await collect(client.stream({ fromBlock: 0, toBlock: 5 }));
+  expect(askedForFinality(stub)).toEqual([false, false, true, false]);
+  expect(batches.map(({ finalizedHead }) => finalizedHead?.number)).toEqual([2, 2, 4_000, 4_000]);
+  expect(batches.map(({ cursor }) => cursor.blocks.map(({ number }) => number))).toEqual([
+    [1],
+    [2, 3],
+    [4],
+    [5],
+  ]);
 });
 
 test('behavior: a finalized head in a header moves finality and is not shown to a consumer that did not select it', async () => {
-  const head = '"finalizedHead":{"number":1,"hash":"h1"}';
-  const body = `${line(0)}${line(1)}{"header":{"number":2,"hash":"h2",${head}}}\n`;
+  const body = `${line(0)}${line(1)}${lineWithFinality(2, 1)}`;
   const stub = new StubFetch(() => ({ status: 200, body }));
   const client = createClient({ url, fetch: stub.fetch });
   const [batch] = await collect(client.stream({ fromBlock: 0, toBlock: 2 }));

@@ -6,6 +6,10 @@
  *   read lines, yield       wait a little    find common block,    wait, maybe     │
  *   blocks until the end         │           yield the rollback   another replica  │
  *         └──────────────────────┴──────────────────┴────────────────────┴─────────┘
+ *
+ * History is read without the finalized head in every header, because a service can send stored lines as they are then,
+ * compressed once. The headers of the response name a finalized block, and everything up to it is final. A response that
+ * goes on above it is given up, and the next one carries the finalized head in every line.
  */
 import type { Backlog } from './backlog.ts';
 import type { ParsedBlock } from './block-parser.ts';
@@ -14,7 +18,7 @@ import type { OnEvent } from './client-events.ts';
 import type { Clock } from './clock.ts';
 import type { Attempts, Endpoints } from './endpoints.ts';
 import { findCommonBlock } from './find-common-block.ts';
-import { type LineLimits, readLineGroups } from './line-groups.ts';
+import { type LineGroup, type LineLimits, readLineGroups } from './line-groups.ts';
 import { finalizedHeadField, type QueryPlan } from './plan-query.ts';
 import { SluiceError } from './sluice-error.ts';
 import type { Answer, LinesAnswer, StreamRequester } from './stream-requester.ts';
@@ -33,6 +37,8 @@ export interface StreamModules {
 const idleMsMin = 1_000;
 /** So long without news, another replica may have some. */
 const quietMsMax = 20_000;
+/** Reading so many finalized slots is worth a request of its own. */
+const historySlotsMin = 1_000;
 
 export class BatchLoop {
   readonly #plan: QueryPlan;
@@ -41,6 +47,8 @@ export class BatchLoop {
   readonly #signal: AbortSignal;
   #finalizedHead: BlockRef | null = null;
   #newsAtMs: number;
+  /** Whether the next blocks are above the finalized head, as far as is known. */
+  #isAboveFinalized = false;
   /** Whether the last answer was empty though the range is bounded: one more such answer says that all is covered. */
   #isEmptyOnce = false;
 
@@ -69,12 +77,19 @@ export class BatchLoop {
           fromBlock: backlog.next,
           parentHash: backlog.tip?.hash ?? backlog.parentHash,
           isPlain: this.#isEmptyOnce,
+          withFinalizedHead: !this.#isHistory(),
         });
         if (yield* this.#take(url, answer)) return;
       } catch (error) {
         await attempts.failed(url, error, this.#signal);
       }
     }
+  }
+
+  #isHistory(): boolean {
+    const finalized = this.#finalizedHead?.number ?? -1;
+    if (finalized - this.#modules.backlog.next >= historySlotsMin) this.#isAboveFinalized = false;
+    return !this.#isAboveFinalized;
   }
 
   /** Returns whether the range is covered. */
@@ -93,24 +108,33 @@ export class BatchLoop {
   }
 
   async *#readLines(url: string, answer: LinesAnswer): AsyncGenerator<Batch, boolean> {
-    const { attempts, clock, onEvent, backlog } = this.#modules;
+    const { clock, backlog } = this.#modules;
+    const finalSlot = answer.finalizedHead?.number ?? -1;
     let isEmpty = true;
     try {
       const modules = { clock, signal: this.#signal };
-      for await (const { lines, bytes } of readLineGroups(answer.body, this.#limits, modules)) {
-        const batch = this.#append(lines, isEmpty ? answer.finalizedHead : null);
+      for await (const group of readLineGroups(answer.body, this.#limits, modules)) {
         isEmpty = false;
-        attempts.progressed();
-        this.#newsAtMs = clock.nowMs();
-        const { blocks, finalizedHead } = batch;
-        const tip = backlog.tip as BlockRef;
-        onEvent({ kind: 'blocks', count: blocks.length, bytes, tip, finalizedHead });
-        yield batch;
+        // The batch has no name here: a variable would keep it in memory while the next one is read.
+        yield this.#takeGroup(group, answer.finalizedHead);
+        this.#isAboveFinalized = backlog.next > finalSlot;
+        if (this.#isAboveFinalized && answer.lacksFinalizedHeads) break;
       }
     } finally {
       answer.close();
     }
     return isEmpty ? await this.#judgeEmpty(url, answer) : false;
+  }
+
+  #takeGroup({ lines, bytes }: LineGroup, headFromHeaders: BlockRef | null): BlocksBatch {
+    const { attempts, clock, onEvent, backlog } = this.#modules;
+    const batch = this.#append(lines, headFromHeaders);
+    attempts.progressed();
+    this.#newsAtMs = clock.nowMs();
+    const { blocks, finalizedHead } = batch;
+    const tip = backlog.tip as BlockRef;
+    onEvent({ kind: 'blocks', count: blocks.length, bytes, tip, finalizedHead });
+    return batch;
   }
 
   /**
@@ -205,6 +229,7 @@ export class BatchLoop {
 
 /** The consumer gets the header that it selected. */
 function withoutFinalizedHead(block: ParsedBlock): ParsedBlock {
+  if (!(finalizedHeadField in block.header)) return block;
   const { [finalizedHeadField]: _, ...header } = block.header;
   return { ...block, header: header as ParsedBlock['header'] };
 }

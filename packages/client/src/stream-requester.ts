@@ -12,6 +12,8 @@ export interface StreamPosition {
   readonly fromBlock: number;
   readonly parentHash: string | undefined;
   readonly isPlain?: boolean;
+  /** Whether headers shall carry the finalized head, if the service can do that. */
+  readonly withFinalizedHead: boolean;
 }
 
 export interface LinesAnswer {
@@ -19,6 +21,8 @@ export interface LinesAnswer {
   readonly body: ReadableStream<Uint8Array>;
   /** On the chain of the blocks that follow. */
   readonly finalizedHead: BlockRef | null;
+  /** Whether another request could get the finalized head in every header, which this one does not. */
+  readonly lacksFinalizedHeads: boolean;
   readonly startedAtMs: number;
   close(): void;
 }
@@ -52,20 +56,24 @@ export class StreamRequester {
   }
 
   async ask(url: string, position: StreamPosition): Promise<Answer> {
-    const { endpoints } = this.#modules;
+    const { withoutFinalizedHead } = this.#modules.endpoints;
+    if (withoutFinalizedHead.has(url)) {
+      return await this.#send(url, { ...position, withFinalizedHead: false });
+    }
     try {
-      return await this.#send(url, position, !endpoints.withoutFinalizedHead.has(url));
+      return await this.#send(url, position);
     } catch (error) {
       if (!isRefusedField(error)) throw error;
-      // A service that is older, or of somebody else, names the finalized head in the headers of the response alone.
-      endpoints.withoutFinalizedHead.add(url);
-      return await this.#send(url, position, false);
+      // An older service, or an SQD Portal, sends the finalized head in the headers of the response only.
+      withoutFinalizedHead.add(url);
+      return await this.#send(url, { ...position, withFinalizedHead: false });
     }
   }
 
   /** Returns up to 100 blocks below a slot; `undefined` where the service has none to name. */
   async readPage(url: string, fromBlock: number): Promise<readonly BlockRef[] | undefined> {
-    const answer = await this.ask(url, { fromBlock, parentHash: wrongHash }).catch((error) => {
+    const position = { fromBlock, parentHash: wrongHash, withFinalizedHead: false };
+    const answer = await this.ask(url, position).catch((error) => {
       if (isSluiceError(error, 'range-unavailable')) return undefined;
       throw error;
     });
@@ -99,10 +107,11 @@ export class StreamRequester {
     throw new SluiceError('response-malformed', { detail: 'an empty response below known blocks' });
   }
 
-  async #send(url: string, position: StreamPosition, withFinalizedHead: boolean): Promise<Answer> {
+  async #send(url: string, position: StreamPosition): Promise<Answer> {
     const { plan, isFinalized, signal } = this.#options;
-    const { http, clock } = this.#modules;
-    const { fromBlock, parentHash, isPlain = false } = position;
+    const { http, clock, endpoints } = this.#modules;
+    const { fromBlock, parentHash, withFinalizedHead, isPlain = false } = position;
+    const isRefused = endpoints.withoutFinalizedHead.has(url);
     const startedAtMs = clock.nowMs();
     const opened = await http.open({
       url: `${url}/${isFinalized ? 'finalized-stream' : 'stream'}`,
@@ -118,6 +127,7 @@ export class StreamRequester {
           kind: 'lines',
           body: response.body ?? new Response('').body ?? refuseBody(),
           finalizedHead: this.#finalizedHead(response),
+          lacksFinalizedHeads: plan.addsFinalizedHead && !withFinalizedHead && !isRefused,
           startedAtMs,
           close,
         };
