@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { findBrowser, missingBrowser } from './test/browser/find-browser.ts';
 
 /**
  * Tests spend a third of their time waiting, for a process to start or a deadline to pass, so there is one worker more
@@ -31,10 +32,16 @@ const apart = ['browser', 'client', 'cluster', 'examples', 'guide', 'node'].map(
   (folder) => `test/${folder}/**`,
 );
 
+if (findBrowser() === undefined) {
+  process.stderr.write(`The tests of the web application are skipped: ${missingBrowser}.\n`);
+}
+
 export default defineConfig({
   test: {
     globalSetup: './test/build-once.ts',
     projects: [
+      // `npm run test:browser` runs the rest.
+      project('browser', ['test/browser/short.test.ts']),
       project('layers', ['packages/*/{src,build}/**/*.test.ts']),
       project('programs', programs),
       project('tidy', tidy),

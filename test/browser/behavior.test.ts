@@ -65,7 +65,7 @@ test('behavior: older transactions of an account are loaded backwards', async ()
   const { page } = watched;
   await page.waitForSelector('.history-row');
   const slots = () =>
-    page.$$eval('.history-time a', (links) =>
+    page.$$eval('.history-slot a', (links) =>
       links.map((link) => Number(link.textContent?.replaceAll(',', ''))),
     );
   const first = await slots();

@@ -6,7 +6,9 @@ import { type Browser, type BrowserContextOptions, chromium } from 'playwright-c
 import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { ServiceProcess } from '../service/service-process.ts';
-import { findBrowser } from './find-browser.ts';
+import { requireBrowser } from './find-browser.ts';
+import { type FrameFigures, measureFrames } from './measure-frames.ts';
+import type { ListedPage } from './page-list.ts';
 import { WatchedPage } from './watched-page.ts';
 
 export const dataset = 'ledger';
@@ -56,7 +58,7 @@ export class BrowserWorld {
     const args = ['--data', folder, ...source, ...(options.args ?? [])];
     const service = await ServiceProcess.startServe(args);
     const browser = await chromium.launch({
-      executablePath: findBrowser(),
+      executablePath: requireBrowser(),
       args: ['--no-sandbox', '--disable-dev-shm-usage'],
     });
     const world = new BrowserWorld({ node, browser, folder, args, service });
@@ -104,6 +106,25 @@ export class BrowserWorld {
     const watched = new WatchedPage(page, this.url);
     await page.goto(`${this.url}${path}`);
     return watched;
+  }
+
+  /** Opens a page until it has its data. Returns what is wrong with it. */
+  async findFaults(
+    { path, ready, expected }: ListedPage,
+    options: BrowserContextOptions,
+  ): Promise<readonly string[]> {
+    const watched = await this.open(path, options);
+    await watched.page.waitForSelector(ready, { state: 'attached' });
+    const faults = await watched.findFaults();
+    await watched.close();
+    return faults
+      .filter((fault) => expected?.test(fault) !== true)
+      .map((fault) => `${path}: ${fault}`);
+  }
+
+  /** Returns the work of the page while something happens. */
+  async measure({ page }: WatchedPage, act: () => Promise<unknown>): Promise<FrameFigures> {
+    return await measureFrames(this.#browser, page, act);
   }
 
   async post<Answer>(path: string, body: unknown): Promise<Answer[]> {

@@ -2,12 +2,17 @@ import { existsSync } from 'node:fs';
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Returns the path of a browser. Throws if there is none, because tests that silently do not run hide mistakes. */
-export function findBrowser(): string {
-  const chosen = process.env['CHROMIUM'];
-  const found = chosen ?? places.find((path) => existsSync(path));
-  if (found !== undefined) return found;
-  throw new Error(
-    'no browser found: install Debian’s chromium, or set CHROMIUM to the path of one',
-  );
+export const missingBrowser =
+  'no browser found: install Debian’s chromium, or set CHROMIUM to the path of one';
+
+/** Returns the path of a browser, or undefined if there is none. */
+export function findBrowser(): string | undefined {
+  return process.env['CHROMIUM'] ?? places.find((path) => existsSync(path));
+}
+
+/** Throws if there is none, because tests that silently do not run hide mistakes. */
+export function requireBrowser(): string {
+  const found = findBrowser();
+  if (found === undefined) throw new Error(missingBrowser);
+  return found;
 }

@@ -32,7 +32,8 @@ export async function listPages(world: BrowserWorld): Promise<readonly ListedPag
   const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
   const block = lines.find(({ transactions = [] }) => transactions.length > 3)?.header.number;
   return [
-    { name: 'overview', path: '/', ready: '.card .sparkline' },
+    { name: 'overview', path: '/', ready: '.card .sparkline-line' },
+    { name: 'missing', path: '/foo', ready: '.notice', expected: /status of 404/ },
     { name: 'live', path: `/live/${dataset}`, ready: '.flow-row' },
     { name: 'block', path: `/block/${dataset}/${block}`, ready: '.tx-row' },
     {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BrowserWorld } from './browser-world.ts';
 import { type ListedPage, listPages } from './page-list.ts';
+import { shapes } from './shapes.ts';
 
 let world: BrowserWorld;
 let pages: readonly ListedPage[];
@@ -11,24 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const shapes = [
-  { name: 'a desktop', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
-  { name: 'a desktop in the dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
-  { name: 'a telephone', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
-  { name: 'a 4k screen', viewport: { width: 3840, height: 2160 }, colorScheme: 'light' },
-] as const;
-
 for (const { name, ...options } of shapes) {
-  test(`default: on ${name} every page shows its data, without errors, violations of axe, or sideways scrolling`, async () => {
+  test(`default: in the shape ${name} every page shows its data, without errors, violations of axe, or sideways scrolling`, async () => {
     const found: string[] = [];
-    for (const { path, ready, expected } of pages) {
-      const watched = await world.open(path, options);
-      await watched.page.waitForSelector(ready, { timeout: 30_000 });
-      const faults = await watched.findFaults();
-      const unexpected = faults.filter((fault) => expected?.test(fault) !== true);
-      found.push(...unexpected.map((fault) => `${path}: ${fault}`));
-      await watched.close();
-    }
+    for (const page of pages) found.push(...(await world.findFaults(page, options)));
     expect(found).toEqual([]);
   });
 }

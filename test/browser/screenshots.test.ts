@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeQuery } from '../../packages/web/src/pages/workbench/query-link.ts';
 import { BrowserWorld, dataset } from './browser-world.ts';
 import { listPages } from './page-list.ts';
+import { shapes } from './shapes.ts';
 
 const folder = process.env['SCREENSHOTS'] ?? 'screenshots';
 let world: BrowserWorld;
@@ -15,19 +16,12 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const shapes = [
-  { name: '1280', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
-  { name: '1280-dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
-  { name: '390', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
-  { name: '4k', viewport: { width: 3840, height: 2160 }, colorScheme: 'light' },
-] as const;
-
 test('default: every page in every shape', async () => {
   const pages = await listPages(world);
   for (const { name: shape, ...options } of shapes) {
     for (const { name, path, ready } of pages) {
       const { page } = await world.open(path, options);
-      await page.waitForSelector(ready);
+      await page.waitForSelector(ready, { state: 'attached' });
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
       await page.screenshot({ path: join(folder, `${name}-${shape}.png`) });
       await page.context().close();

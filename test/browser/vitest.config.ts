@@ -11,7 +11,10 @@ export default defineConfig({
     name: 'browser',
     globalSetup: './test/build-once.ts',
     include: [isForScreenshots ? 'test/browser/screenshots.test.ts' : 'test/browser/*.test.ts'],
-    exclude: isForScreenshots ? [] : ['test/browser/screenshots.test.ts'],
+    // `npm test` runs the short ones; these are more.
+    exclude: isForScreenshots
+      ? []
+      : ['test/browser/screenshots.test.ts', 'test/browser/short.test.ts'],
     // One file at a time: a browser and a service keep both cores busy.
     fileParallelism: false,
     testTimeout: 180_000,

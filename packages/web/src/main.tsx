@@ -3,6 +3,7 @@ import { App } from './app.tsx';
 import { pollDatasets } from './state/datasets.ts';
 import { startRouter } from './state/router.ts';
 import { startTheme } from './state/theme.ts';
+import './styles/fonts.css';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';

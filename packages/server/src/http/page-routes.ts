@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CodedError } from '../base/errors.ts';
 import { parseEncodingWeights } from './negotiate-encoding.ts';
-import type { RouteRow } from './request-checks.ts';
+import { isKnownPath, type RouteRow } from './request-checks.ts';
 import { type AssetEncoding, readWebAssets, type WebAsset } from './web-assets.ts';
 
 const page = { method: 'GET', isOpen: true } as const;
@@ -33,6 +33,7 @@ const contentSecurityPolicy = [
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self'",
+  "font-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -43,30 +44,50 @@ const contentSecurityPolicy = [
 const pageCaching = 'no-cache';
 const assetCaching = 'public, max-age=31536000, immutable';
 
-export function addPageRoutes(app: FastifyInstance): void {
-  const assets = readWebAssets();
-  for (const { url } of PAGE_ROUTES) {
-    if (url === assetUrl) continue;
-    app.get(url, (request, reply) => {
-      reply.header('content-security-policy', contentSecurityPolicy);
-      reply.header('referrer-policy', 'no-referrer');
-      reply.header('cache-control', pageCaching);
-      return sendAsset(assets.page, request, reply);
+export class WebPages {
+  readonly #assets = readWebAssets();
+
+  addRoutes(app: FastifyInstance): void {
+    for (const { url } of PAGE_ROUTES) {
+      if (url !== assetUrl) app.get(url, (request, reply) => this.#sendPage(request, reply));
+    }
+    app.get(assetUrl, (request, reply) => {
+      const { file } = request.params as { readonly file: string };
+      const asset = this.#assets.files.get(file);
+      if (asset === undefined) throw new CodedError('path-unknown');
+      reply.header('cache-control', assetCaching);
+      return sendAsset(asset, request, reply);
     });
   }
-  app.get(assetUrl, (request, reply) => {
-    const { file } = request.params as { readonly file: string };
-    const asset = assets.files.get(file);
-    if (asset === undefined) throw new CodedError('path-unknown');
-    reply.header('cache-control', assetCaching);
-    return sendAsset(asset, request, reply);
-  });
+
+  /**
+   * Returns whether a browser asks for a page at an address that does not exist. Programs ask for anything or for JSON
+   * and get the error of the interface.
+   */
+  isMissing({ method, url, headers }: FastifyRequest, routes: readonly RouteRow[]): boolean {
+    const isPage = method === 'GET' && headers.accept?.includes('text/html') === true;
+    return isPage && !isKnownPath(url, routes);
+  }
+
+  /** Sends the document with status 404. Its script finds no page for the address and says so. */
+  sendMissing(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    return this.#sendPage(request, reply.code(404));
+  }
+
+  #sendPage(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    reply.header('content-security-policy', contentSecurityPolicy);
+    reply.header('referrer-policy', 'no-referrer');
+    reply.header('cache-control', pageCaching);
+    return sendAsset(this.#assets.page, request, reply);
+  }
 }
 
 function sendAsset(asset: WebAsset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.header('vary', 'Accept-Encoding');
   reply.header('etag', asset.etag);
-  if (request.headers['if-none-match'] === asset.etag) return reply.code(304).send();
+  const isKept = request.headers['if-none-match'] === asset.etag;
+  // A missing page is not what the browser kept under this address.
+  if (isKept && reply.statusCode === 200) return reply.code(304).send();
   const [encoding, body] = chooseBody(asset, request.headers['accept-encoding']);
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   reply.header('content-type', asset.type);

@@ -42,6 +42,31 @@ test('behavior: pages have a content security policy that allows no inline scrip
   expect(policy).toContain("frame-ancestors 'none'");
 });
 
+test('behavior: a browser gets a page for an unknown address, and a program the error', async () => {
+  const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+  for (const path of ['/foo', '/datasets/ledger-test/nothing', '/docs/a/b/c']) {
+    const page = await fixture.get(path, browser);
+    expect([path, page.status, page.headers['content-type']]).toEqual([
+      path,
+      404,
+      'text/html; charset=utf-8',
+    ]);
+    expect(page.headers['content-security-policy']).toContain("default-src 'none'");
+    const again = await fixture.get(path, {
+      ...browser,
+      'if-none-match': String(page.headers['etag']),
+    });
+    expect(again.status).toBe(404);
+    for (const accept of ['*/*', 'application/json']) {
+      const answer = await fixture.get(path, { accept });
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(answer.status).toBe(404);
+    }
+  }
+  const known = await fixture.get('/datasets/other/head', browser);
+  expect(JSON.parse(known.body.toString())).toMatchObject({ error: { code: 'dataset-unknown' } });
+});
+
 test('behavior: the description has the limits in effect and the codes of errors, and nothing of other listeners', async () => {
   const answer = await fixture.get('/openapi.json');
   const description = JSON.parse(answer.body.toString()) as {

@@ -19,7 +19,7 @@ import { KeyBudgets, type KeyLimits } from './keys/key-budgets.ts';
 import { describeListenFailure } from './listen-failure.ts';
 import { buildHttpMetrics, type HttpMetrics } from './metrics/http-metrics.ts';
 import type { Metrics } from './metrics/metrics.ts';
-import { addPageRoutes, PAGE_ROUTES } from './page-routes.ts';
+import { PAGE_ROUTES, WebPages } from './page-routes.ts';
 import {
   allowedMethods,
   type CheckedRequest,
@@ -77,6 +77,7 @@ export class PublicServer {
   readonly #unsent: ByteMeter;
   readonly #queries: ByteMeter;
   readonly #checks: RequestChecksModules;
+  readonly #pages = new WebPages();
   readonly #metrics: HttpMetrics;
   readonly #checked = new WeakMap<FastifyRequest, CheckedRequest>();
   #isClosing = false;
@@ -183,6 +184,9 @@ export class PublicServer {
       if (httpVersion === '1.1' && headers.host === undefined) {
         throw new CodedError('request-malformed', { missing: 'Host' });
       }
+      if (this.#pages.isMissing(request, ALL_ROUTES)) {
+        return void this.#pages.sendMissing(request, reply);
+      }
       this.#checked.set(request, checkRequest(request, this.#checks));
       done();
     });
@@ -226,7 +230,7 @@ export class PublicServer {
       };
       app.route({ method, url, handler });
     }
-    addPageRoutes(app);
+    this.#pages.addRoutes(app);
   }
 
   #checkedOf(request: FastifyRequest): CheckedRequest {

@@ -72,6 +72,11 @@ export function checkKey(
   return key;
 }
 
+/** Returns whether a route has this path, with any method. */
+export function isKnownPath(url: string, routes: readonly RouteRow[]): boolean {
+  return matchPath(url, routes).length > 0;
+}
+
 /** Returns the routes with this path, of any method. */
 function matchPath(url: string, routes: readonly RouteRow[]): readonly RouteRow[] {
   const parts = pathParts(url);

@@ -30,6 +30,7 @@ const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
 };
 
 const missingPage = `<!doctype html><html lang="en"><title>Sluice</title><p>The web application is not built. Run <code>npm run build</code>.

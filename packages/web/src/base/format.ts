@@ -59,6 +59,14 @@ export function formatTime(seconds: bigint): string {
   return `${times.format(Number(seconds) * 1_000)} UTC`;
 }
 
+const timesOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', timeZone: 'UTC' });
+
+/** The hours, minutes and seconds, where the day is plain. */
+export function formatTimeOfDay(seconds: bigint): string {
+  if (seconds > secondsMax || seconds < -secondsMax) return String(seconds);
+  return timesOfDay.format(Number(seconds) * 1_000);
+}
+
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1_000;

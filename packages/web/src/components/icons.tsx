@@ -23,6 +23,7 @@ export const CopyIcon = icon('M9 9h10v11H9zM5 15V4h10');
 export const CheckIcon = icon('M5 13l4 4L19 7');
 export const KeyIcon = icon('M8 11a4 4 0 1 0 0 8 4 4 0 0 0 0-8M11 12l9-9M17 6l3 3');
 export const CloseIcon = icon('M6 6l12 12M18 6L6 18');
+export const ChevronIcon = icon('M9 6l6 6-6 6');
 export const PlusIcon = icon('M12 5v14M5 12h14');
 
 export function LogoIcon() {

@@ -22,6 +22,8 @@ interface VirtualListProps {
   readonly class?: string;
   /** Changes when the rows are others, so that the list starts at its top again. */
   readonly resetKey?: string;
+  /** Names what a row shows. Without names, a row that is added at the top changes the content of all others. */
+  readonly rowKey?: (row: number) => string;
   /** Rows that were added at the top since the last time: a list that is scrolled keeps what it shows. */
   readonly addedAtTop?: number;
 }
@@ -72,7 +74,7 @@ export function VirtualList(props: VirtualListProps) {
           {renderBehind?.({ first, end })}
           {Array.from({ length: Math.max(0, end - first) }, (_, i) => (
             <div
-              key={first + i}
+              key={props.rowKey?.(first + i) ?? first + i}
               class="virtual-row"
               style={{ top: `${(first + i) * rowHeight}px`, height: `${rowHeight}px` }}
             >

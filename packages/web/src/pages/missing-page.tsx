@@ -1,19 +1,37 @@
-import { Notice } from '../components/notice.tsx';
 import { useTitle } from '../components/use-title.ts';
+import { currentDataset } from '../state/datasets.ts';
+import { pagePath } from '../state/page-path.ts';
+import { place } from '../state/router.ts';
 
 export function MissingPage() {
   useTitle('Not found');
+  const dataset = currentDataset.value;
   return (
     <div class="panel">
-      <Notice title="There is no such page">
-        <p>
-          The address is not one of this application. The search above takes slots, signatures,
-          addresses and times.
+      <div class="notice missing">
+        <p class="missing-code" aria-hidden="true">
+          404
         </p>
-        <a class="button" href="/">
-          To the overview
-        </a>
-      </Notice>
+        <h1>There is no page at this address</h1>
+        <p class="hash">{place.value.path}</p>
+        <p>
+          The link may be mistyped or old. The search above finds slots, signatures, addresses and
+          times.
+        </p>
+        <div class="row">
+          <a class="button primary" href="/">
+            Overview
+          </a>
+          {dataset !== undefined && (
+            <a class="button" href={pagePath.workbench(dataset)}>
+              Workbench
+            </a>
+          )}
+          <a class="button" href="/docs">
+            Documentation
+          </a>
+        </div>
+      </div>
     </div>
   );
 }

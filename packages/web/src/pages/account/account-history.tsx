@@ -1,8 +1,9 @@
 import type { FullBlock } from '@sluice/client';
-import { formatChange, formatTime, plural } from '../../base/format.ts';
+import { formatChange, formatInteger, formatTime } from '../../base/format.ts';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { AddressLink, SignatureLink, SlotLink } from '../../components/ledger-links.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { Outcome } from '../../components/outcome.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { mintSymbol } from '../../ledger/address-names.ts';
@@ -24,8 +25,12 @@ export function AccountHistory({ dataset, address }: AccountHistoryProps) {
   const isEmpty = entries.length === 0 && !isLoading && error === undefined;
   return (
     <Panel
-      title="Transactions, the newest first"
-      aside={<span class="muted small">{plural(entries.length, 'transaction')} listed</span>}
+      title="Transactions"
+      aside={
+        entries.length > 0 && (
+          <span class="muted small">the newest {formatInteger(entries.length)} first</span>
+        )
+      }
       flush
     >
       {isEmpty && isComplete ? (
@@ -34,6 +39,14 @@ export function AccountHistory({ dataset, address }: AccountHistoryProps) {
         </Notice>
       ) : (
         <ol class="plain history">
+          <li class="history-row column-heads" aria-hidden="true">
+            <span />
+            <span>Signature</span>
+            <span>Programs</span>
+            <span class="history-changes">Change for this address</span>
+            <span class="history-slot">Slot</span>
+            <span class="history-time">Time</span>
+          </li>
           {entries.map((entry) => (
             <Entry key={keyOf(entry)} dataset={dataset} address={address} entry={entry} />
           ))}
@@ -73,9 +86,7 @@ function Entry({ dataset, address, entry }: EntryProps) {
   const { transaction } = view;
   return (
     <li class="history-row">
-      <span class={transaction.err === null ? 'badge ok' : 'badge bad'}>
-        {transaction.err === null ? 'Succeeded' : 'Failed'}
-      </span>
+      <Outcome isFailed={transaction.err !== null} />
       <span class="history-signature">
         <SignatureLink dataset={dataset} signature={signatureOf(transaction)} />
       </span>
@@ -91,11 +102,11 @@ function Entry({ dataset, address, entry }: EntryProps) {
           </span>
         ))}
       </span>
-      <span class="history-time">
-        <SlotLink dataset={dataset} slot={entry.header.number} />{' '}
-        <span class="muted small">
-          {entry.header.timestamp === null ? '' : formatTime(entry.header.timestamp)}
-        </span>
+      <span class="history-slot">
+        <SlotLink dataset={dataset} slot={entry.header.number} />
+      </span>
+      <span class="history-time muted">
+        {entry.header.timestamp === null ? '' : formatTime(entry.header.timestamp)}
       </span>
     </li>
   );

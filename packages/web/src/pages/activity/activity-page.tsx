@@ -25,9 +25,7 @@ export function ActivityPage({ parameters }: PageProps) {
       <div class="page-head">
         <div>
           <h1>What is in it</h1>
-          <p>
-            Programs, instructions, tokens and accounts by the number of transactions that use them.
-          </p>
+          <p>The programs, instructions, tokens and accounts in most transactions of {dataset}.</p>
         </div>
         <RangeForm key={place.value.search} dataset={dataset} range={range} />
       </div>

@@ -16,11 +16,13 @@ interface CountListProps {
   readonly rows: readonly CountRow[];
   readonly total: number;
   readonly isExact: boolean;
+  /** What the list leaves out. */
+  readonly note?: string;
 }
 
 const firstRowCount = 12;
 
-export function CountList({ title, rows, total, isExact }: CountListProps) {
+export function CountList({ title, rows, total, isExact, note }: CountListProps) {
   const [isOpen, setOpen] = useState(false);
   const shown = isOpen ? rows : rows.slice(0, firstRowCount);
   const max = Math.max(1, rows[0]?.transactions ?? 1);
@@ -46,15 +48,16 @@ export function CountList({ title, rows, total, isExact }: CountListProps) {
               >
                 {formatInteger(transactions)}
               </span>
-              <a class="button compact" href={href} aria-label={`Query ${key}`}>
+              <a class="button quiet link compact" href={href} aria-label={`Query ${key}`}>
                 Query
               </a>
             </li>
           ))}
         </ol>
       )}
+      {note !== undefined && <p class="counts-note muted small">{note}</p>}
       {rows.length > firstRowCount && (
-        <p class="panel-body">
+        <p class="counts-more">
           <button type="button" class="button compact" onClick={() => setOpen(!isOpen)}>
             {isOpen ? 'Show fewer' : `Show all ${rows.length}`}
           </button>

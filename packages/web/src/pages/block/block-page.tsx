@@ -1,5 +1,5 @@
 import { isSluiceError } from '@sluice/client';
-import { formatInteger, formatTime, plural } from '../../base/format.ts';
+import { formatInteger, formatTime } from '../../base/format.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Fact } from '../../components/facts.tsx';
@@ -73,7 +73,7 @@ export function BlockPage({ parameters }: PageProps) {
           <Fact label="Logs">{formatInteger(counts.logs)}</Fact>
           <Fact label="Balance changes">{formatInteger(counts.balances)}</Fact>
           <Fact label="Token balances">{formatInteger(counts.tokenBalances)}</Fact>
-          <Fact label="Rewards">{plural(counts.rewards, 'reward')}</Fact>
+          <Fact label="Rewards">{formatInteger(counts.rewards)}</Fact>
           <Fact label="Parent hash" wide>
             <span class="hash">{header.parentHash ?? 'unknown'}</span>
           </Fact>

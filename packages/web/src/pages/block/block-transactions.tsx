@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { formatInteger } from '../../base/format.ts';
 import { AddressLink, SignatureLink } from '../../components/ledger-links.tsx';
+import { Outcome } from '../../components/outcome.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Segmented } from '../../components/segmented.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
@@ -59,13 +60,14 @@ export function BlockTransactions({ dataset, views }: BlockTransactionsProps) {
       ) : (
         <div
           class="tx-list"
-          style={{ height: `${Math.min(shown.length, visibleRowCount) * rowHeight + 2}px` }}
+          style={{ height: `${(Math.min(shown.length, visibleRowCount) + 1) * rowHeight + 2}px` }}
         >
           <VirtualList
             label="Transactions of the block"
             rowCount={shown.length}
             rowHeight={rowHeight}
             resetKey={filter}
+            head={<Heads />}
             renderRow={(row) => {
               const view = shown[row];
               return view === undefined ? null : (
@@ -76,6 +78,19 @@ export function BlockTransactions({ dataset, views }: BlockTransactionsProps) {
         </div>
       )}
     </Panel>
+  );
+}
+
+function Heads() {
+  return (
+    <div class="tx-row column-heads">
+      <span class="tx-index">#</span>
+      <span />
+      <span>Signature</span>
+      <span class="tx-payer">Fee payer</span>
+      <span class="tx-programs">Programs</span>
+      <span class="tx-number tx-units-head">Compute units</span>
+    </div>
   );
 }
 
@@ -92,10 +107,7 @@ function Row({ dataset, view, unitsMax }: RowProps) {
   return (
     <div class="tx-row">
       <span class="muted tx-index">{transaction.transactionIndex}</span>
-      <span class={transaction.err === null ? 'ok' : 'bad'}>
-        <span class="dot tx-dot" />
-        <span class="visually-hidden">{transaction.err === null ? 'succeeded' : 'failed'}</span>
-      </span>
+      <Outcome isFailed={transaction.err !== null} />
       <SignatureLink dataset={dataset} signature={signatureOf(transaction)} />
       <span class="tx-payer">
         <AddressLink dataset={dataset} address={transaction.feePayer} />
@@ -113,7 +125,7 @@ function Row({ dataset, view, unitsMax }: RowProps) {
           <span style={{ width: `${Number((units * 100n) / unitsMax)}%` }} />
         </span>
       </span>
-      <span class="tx-number">{formatInteger(units)} CU</span>
+      <span class="tx-number">{formatInteger(units)}</span>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { formatInteger, formatTime, plural, shorten } from '../../base/format.ts';
+import { formatInteger, formatTime, formatTimeOfDay, shorten } from '../../base/format.ts';
 import { type RowRange, VirtualList } from '../../components/virtual-list.tsx';
 import { pagePath } from '../../state/page-path.ts';
 import { BranchGraph, graphWidth } from './branch-graph.tsx';
@@ -40,7 +40,9 @@ export function BlockFlow({ dataset, chain }: BlockFlowProps) {
         rowCount={placed.length}
         rowHeight={rowHeight}
         addedAtTop={chain.addedCount}
+        rowKey={(row) => placed[row]?.block.hash ?? String(row)}
         renderBehind={behind}
+        head={<FlowHead indent={width} />}
         renderRow={(row) => {
           const entry = placed[row];
           if (entry === undefined) return null;
@@ -56,6 +58,20 @@ export function BlockFlow({ dataset, chain }: BlockFlowProps) {
         }}
       />
     </section>
+  );
+}
+
+function FlowHead({ indent }: { readonly indent: number }) {
+  return (
+    <div class="flow-row column-heads" style={{ paddingLeft: `${indent}px` }}>
+      <span>Slot</span>
+      <span class="flow-hash">Hash</span>
+      <span class="flow-count">Transactions</span>
+      <span class="flow-bar" />
+      <span class="flow-time">Time, UTC</span>
+      <span class="flow-state">State</span>
+      <span class="flow-skipped" />
+    </div>
   );
 }
 
@@ -85,20 +101,23 @@ function FlowRow({ entry: { block }, dataset, indent, share, isFinalized }: Flow
       <span class="flow-hash hash muted" title={block.hash}>
         {shorten(block.hash, 6)}
       </span>
-      <span class="flow-bar">
+      <span class="flow-count">{formatInteger(block.transactionCount)}</span>
+      <span class="flow-bar" aria-hidden="true">
         <span class="bar" style={{ width: `${Math.max(1, share * 100)}%` }} />
       </span>
-      <span class="flow-count">{plural(block.transactionCount, 'tx', 'txs')}</span>
-      <span class="flow-time muted">
-        {block.timestamp === null ? '' : formatTime(block.timestamp)}
+      <span
+        class="flow-time muted"
+        title={block.timestamp === null ? '' : formatTime(block.timestamp)}
+      >
+        {block.timestamp === null ? '' : formatTimeOfDay(block.timestamp)}
       </span>
       <span class="flow-state">
         {block.isOrphaned ? (
           <span class="badge bad">Orphaned</span>
         ) : isFinalized ? (
-          <span class="badge ok">Finalized</span>
+          <span class="ok">Finalized</span>
         ) : (
-          <span class="badge">Unfinalized</span>
+          <span class="muted">Unfinalized</span>
         )}
       </span>
       <span class="flow-skipped muted small">{skipped > 0 && `${skipped} skipped before`}</span>

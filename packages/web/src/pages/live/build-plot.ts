@@ -9,20 +9,25 @@ export function buildPlot(box: HTMLElement, data: [number[], number[]], height: 
   const axis = {
     stroke: color('--text-3'),
     grid: { stroke: color('--line'), width: 1 },
-    ticks: { stroke: color('--line'), width: 1 },
-    font: '12px system-ui, sans-serif',
+    ticks: { show: false },
+    font: '12px Inter, system-ui, sans-serif',
     values: (_: Plot, splits: number[]) => splits.map((value) => formatInteger(value)),
   };
   const line = color('--plot-1');
+  const bars = Plot.paths.bars?.({ size: [0.7, 14], radius: 0.15 }) ?? (() => null);
   return new Plot(
     {
       width: box.clientWidth,
       height,
       legend: { show: false },
       cursor: { y: false },
-      scales: { x: { time: false }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+      scales: {
+        // Half a bar more at either end.
+        x: { time: false, range: (_, min, max) => [min - 0.6, max + 0.6] },
+        y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
+      },
       axes: [
-        { ...axis, size: 30 },
+        { ...axis, size: 28, grid: { show: false } },
         { ...axis, size: 50 },
       ],
       series: [
@@ -30,8 +35,10 @@ export function buildPlot(box: HTMLElement, data: [number[], number[]], height: 
         {
           label: 'Transactions',
           stroke: line,
-          fill: `${line}22`,
-          width: 1.5,
+          fill: `${line}cc`,
+          width: 0,
+          // A bar for each block; a skipped slot leaves a gap.
+          paths: bars,
           points: { show: false },
         },
       ],

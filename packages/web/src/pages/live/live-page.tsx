@@ -40,8 +40,10 @@ export function LivePage({ parameters }: PageProps) {
         error === undefined && <PanelSkeleton lines={12} />
       ) : (
         <>
-          <LiveFigures chain={shown} />
-          <TransactionPlot blocks={shown.blocks} />
+          <div class="panel">
+            <LiveFigures chain={shown} />
+            <TransactionPlot blocks={shown.blocks} />
+          </div>
           <BlockFlow dataset={dataset} chain={shown} />
         </>
       )}
@@ -60,7 +62,7 @@ function LiveFigures({ chain }: { readonly chain: LiveChain }) {
   const distance =
     head === undefined || chain.finalized === null ? null : head.number - chain.finalized;
   return (
-    <dl class="panel figures live-figures">
+    <dl class="figures live-figures">
       <div>
         <dt>Head</dt>
         <dd>{head === undefined ? '–' : formatInteger(head.number)}</dd>

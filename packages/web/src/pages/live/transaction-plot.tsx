@@ -39,7 +39,7 @@ export function TransactionPlot({ blocks }: { readonly blocks: readonly LiveBloc
     return () => observer.disconnect();
   }, []);
   return (
-    <section class="panel plot-panel" aria-label="Transactions per block">
+    <section class="plot-panel" aria-label="Transactions per block">
       <h2 class="label">Transactions per block</h2>
       <div ref={box} class="plot" style={{ minHeight: `${height}px` }} />
     </section>

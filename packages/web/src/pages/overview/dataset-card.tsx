@@ -1,4 +1,4 @@
-import { formatBytes, formatDuration, formatInteger } from '../../base/format.ts';
+import { formatBytes, formatDuration, formatInteger, plural } from '../../base/format.ts';
 import type { DatasetStatus } from '../../state/dataset-status.ts';
 import { pagePath } from '../../state/page-path.ts';
 import { AlarmList } from './alarm-list.tsx';
@@ -20,10 +20,11 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
           {aliases.length > 0 && <span class="muted small">also {aliases.join(', ')}</span>}
         </div>
         <div class="row">
+          <span class="muted small">{isLive ? 'Follows a ledger' : 'No source feeds it'}</span>
           {status.alarms.length > 0 ? (
             <span class="badge bad">
               <span class="dot" />
-              {status.alarms.length === 1 ? 'Alarm' : `${status.alarms.length} alarms`}
+              {plural(status.alarms.length, 'alarm')}
             </span>
           ) : (
             <span class="badge ok">
@@ -31,13 +32,10 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
               Healthy
             </span>
           )}
-          <span class={isLive ? 'badge accent' : 'badge'}>
-            {isLive ? 'Follows a ledger' : 'Not fed'}
-          </span>
         </div>
       </div>
       <div class="panel-body stack">
-        <dl class="figures">
+        <dl class="figures card-figures">
           <div>
             <dt>Head</dt>
             <dd>
@@ -66,22 +64,23 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
         <AlarmList alarms={status.alarms} />
         <dl class="facts">
           <div>
-            <dt>First slot</dt>
-            <dd>{formatInteger(status.start_block)}</dd>
+            <dt>Range</dt>
+            <dd>
+              {formatInteger(status.start_block)} –{' '}
+              {head === null ? 'no block yet' : formatInteger(head.number)}
+            </dd>
           </div>
           <div>
             <dt>Blocks</dt>
             <dd>{formatInteger(status.block_count)}</dd>
           </div>
           <div>
-            <dt>Sealed on disk</dt>
+            <dt>On disk, sealed</dt>
             <dd>{formatBytes(status.sealed_bytes)}</dd>
           </div>
           <div>
             <dt>Behind its sources</dt>
-            <dd>
-              {status.behind_slots === null ? '–' : `${formatInteger(status.behind_slots)} slots`}
-            </dd>
+            <dd>{status.behind_slots === null ? '–' : plural(status.behind_slots, 'slot')}</dd>
           </div>
           <div>
             <dt>Vote transactions</dt>
@@ -98,17 +97,17 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
           )}
         </dl>
         <SourceList sources={status.sources} />
-        <div class="row">
-          <a class="button" href={pagePath.live(dataset)}>
-            Watch live
-          </a>
-          <a class="button" href={pagePath.activity(dataset)}>
-            What is in it
-          </a>
-          <a class="button" href={pagePath.workbench(dataset)}>
-            Query
-          </a>
-        </div>
+      </div>
+      <div class="card-actions">
+        <a class="button primary" href={pagePath.workbench(dataset)}>
+          Query
+        </a>
+        <a class="button" href={pagePath.live(dataset)}>
+          Watch live
+        </a>
+        <a class="button" href={pagePath.activity(dataset)}>
+          What is in it
+        </a>
       </div>
     </section>
   );

@@ -12,13 +12,9 @@ export function RatePanel({ dataset, head, start }: RatePanelProps) {
   const series = useRates(dataset, head, start);
   return (
     <div class="rates">
+      <Rate title="Blocks / s" values={series.map(({ blocks }) => blocks)} color="var(--plot-1)" />
       <Rate
-        title="Blocks per second"
-        values={series.map(({ blocks }) => blocks)}
-        color="var(--plot-1)"
-      />
-      <Rate
-        title="Transactions per second"
+        title="Transactions / s"
         values={series.map(({ transactions }) => transactions)}
         color="var(--plot-2)"
       />
@@ -41,10 +37,8 @@ function Rate({ title, values, color }: RateProps) {
   const text = recent.length === 0 ? '–' : formatRate(mean);
   return (
     <div class="rate">
-      <div class="row spread">
-        <span class="label">{title}</span>
-        <strong>{text}</strong>
-      </div>
+      <span class="rate-title">{title}</span>
+      <strong class="rate-value">{text}</strong>
       <Sparkline
         values={values}
         color={color}

@@ -38,13 +38,15 @@ function Instructions({ dataset, programId, activity }: InstructionsProps) {
     return (
       <p class="callout">
         No instruction of this program is among the {entryCount} most frequent ones of slots{' '}
-        {formatInteger(activity.fromBlock)} to {formatInteger(activity.toBlock)}.
+        {formatInteger(activity.fromBlock)} to {formatInteger(activity.toBlock)}. A query finds
+        rarer ones.
       </p>
     );
   }
   return (
     <CountList
-      title={`Instructions, slots ${formatInteger(activity.fromBlock)} to ${formatInteger(activity.toBlock)}`}
+      title="Instructions"
+      note={`Of slots ${formatInteger(activity.fromBlock)} to ${formatInteger(activity.toBlock)}. Only instructions among the ${entryCount} most frequent of all programs are listed; a query finds the others.`}
       total={activity.transactions}
       isExact={activity.exact.discriminators}
       rows={own.map(({ discriminator, transactions }) => ({

@@ -1,7 +1,5 @@
-import { isAddress } from '@sluice/client';
 import { shorten } from '../../base/format.ts';
-import { CopyButton } from '../../components/copy-button.tsx';
-import { Notice } from '../../components/notice.tsx';
+import { AddressPage } from '../../components/address-page.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import { programName } from '../../ledger/address-names.ts';
 import type { PageProps } from '../../page-props.ts';
@@ -21,41 +19,22 @@ export function ProgramPage({ parameters }: PageProps) {
   const [dataset = '', address = ''] = parameters;
   const name = programName(address);
   useTitle(`Program ${name ?? shorten(address)}`);
-  if (!isAddress(address)) {
-    return (
-      <div class="panel">
-        <Notice title="This is not an address">
-          <p class="hash">{address}</p>
-        </Notice>
-      </div>
-    );
-  }
-  const status = statusOf(dataset);
-  const fromBlock = Math.max(
-    status?.start_block ?? 0,
-    (status?.head?.number ?? 0) - queryBlockCount,
+  const { start_block: start = 0, head } = statusOf(dataset) ?? {};
+  const range = { fromBlock: Math.max(start, (head?.number ?? 0) - queryBlockCount) };
+  const actions = (
+    <>
+      <a class="button" href={pagePath.account(dataset, address)}>
+        As an account
+      </a>
+      <a class="button" href={workbenchLink(dataset, queryProgram(address, range))}>
+        Query its instructions
+      </a>
+    </>
   );
   return (
-    <div class="stack">
-      <div class="page-head">
-        <div>
-          <h1>{name ?? 'Program'}</h1>
-          <p class="hash">
-            {address}
-            <CopyButton text={address} label="address" />
-          </p>
-        </div>
-        <div class="row">
-          <a class="button" href={pagePath.account(dataset, address)}>
-            As an account
-          </a>
-          <a class="button" href={workbenchLink(dataset, queryProgram(address, { fromBlock }))}>
-            Query its instructions
-          </a>
-        </div>
-      </div>
+    <AddressPage address={address} title={name ?? 'Program'} actions={actions}>
       <ProgramInstructions dataset={dataset} programId={address} />
       <AccountHistory key={`${dataset}/${address}`} dataset={dataset} address={address} />
-    </div>
+    </AddressPage>
   );
 }

@@ -26,6 +26,7 @@ export function BalanceChanges({ dataset, view }: BalanceChangesProps) {
   const rows = [...nativeRows(view), ...view.tokenBalances.map(tokenRow)];
   const changed = rows.filter(({ pre, post }) => pre !== post);
   const unchangedCount = rows.length - changed.length;
+  const hasOwners = changed.some(({ owner }) => owner !== null);
   return (
     <Panel
       title="Balance changes"
@@ -44,7 +45,7 @@ export function BalanceChanges({ dataset, view }: BalanceChangesProps) {
             <thead>
               <tr>
                 <th scope="col">Account</th>
-                <th scope="col">Owner</th>
+                {hasOwners && <th scope="col">Owner</th>}
                 <th scope="col">Token</th>
                 <th scope="col" class="number">
                   Change
@@ -56,7 +57,7 @@ export function BalanceChanges({ dataset, view }: BalanceChangesProps) {
             </thead>
             <tbody>
               {changed.map((row) => (
-                <Row key={row.key} dataset={dataset} row={row} />
+                <Row key={row.key} dataset={dataset} row={row} hasOwners={hasOwners} />
               ))}
             </tbody>
           </table>
@@ -66,14 +67,23 @@ export function BalanceChanges({ dataset, view }: BalanceChangesProps) {
   );
 }
 
-function Row({ dataset, row }: { readonly dataset: string; readonly row: ChangeRow }) {
+interface RowProps {
+  readonly dataset: string;
+  readonly row: ChangeRow;
+  /** Whether the table has a column for owners. */
+  readonly hasOwners: boolean;
+}
+
+function Row({ dataset, row, hasOwners }: RowProps) {
   const change = row.post - row.pre;
   return (
     <tr>
       <td>
         <AddressLink dataset={dataset} address={row.account} />
       </td>
-      <td>{row.owner === null ? '' : <AddressLink dataset={dataset} address={row.owner} />}</td>
+      {hasOwners && (
+        <td>{row.owner !== null && <AddressLink dataset={dataset} address={row.owner} />}</td>
+      )}
       <td>
         {row.mint === null ? (
           'SOL'

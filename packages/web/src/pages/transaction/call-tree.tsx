@@ -1,4 +1,5 @@
 import { formatInteger, shorten } from '../../base/format.ts';
+import { ChevronIcon } from '../../components/icons.tsx';
 import { AddressLink } from '../../components/ledger-links.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { describeInstruction } from '../../ledger/describe-instruction.ts';
@@ -15,7 +16,7 @@ export function CallTree({ dataset, view }: CallTreeProps) {
   return (
     <Panel
       title="Calls"
-      aside={<span class="muted small">bars: share of the compute units, calls included</span>}
+      aside={<span class="muted small">compute units, inner calls included</span>}
       flush
     >
       {view.instructions.length === 0 ? (
@@ -55,6 +56,7 @@ function Call({ dataset, instruction, total }: CallProps) {
       <details>
         <summary>
           <span class="call-place muted">
+            <ChevronIcon />
             {instructionAddress.map((index) => index + 1).join('.')}
           </span>
           <span class="call-name">
@@ -99,14 +101,19 @@ function Call({ dataset, instruction, total }: CallProps) {
 }
 
 function Units({ consumed, total }: { readonly consumed: bigint | null; readonly total: bigint }) {
-  if (consumed === null) return <span class="call-units muted">–</span>;
+  if (consumed === null)
+    return (
+      <span class="call-units muted">
+        <span>–</span>
+      </span>
+    );
   const share = total === 0n ? 0 : Number((consumed * 1_000n) / total) / 10;
   return (
     <span class="call-units">
-      <span class="call-units-text">{formatInteger(consumed)} CU</span>
       <span class="bar-track" aria-hidden="true">
         <span style={{ width: `${Math.min(100, share)}%` }} />
       </span>
+      <span>{formatInteger(consumed)}</span>
     </span>
   );
 }

@@ -38,16 +38,27 @@ export function useEstimate(dataset: string, query: JsonObject | undefined): Est
   return estimate;
 }
 
-export function EstimateLine({ estimate }: { readonly estimate: Estimate | undefined }) {
-  if (estimate === undefined) return <p class="estimate muted small">Cost: not estimated</p>;
+interface EstimateLineProps {
+  readonly estimate: Estimate | undefined;
+  /** Whether there is a query to estimate. */
+  readonly isValid: boolean;
+}
+
+export function EstimateLine({ estimate, isValid }: EstimateLineProps) {
+  if (estimate === undefined) {
+    return (
+      <p class="estimate muted small">
+        {isValid ? 'Estimating the cost…' : 'The cost appears when the query is valid.'}
+      </p>
+    );
+  }
   const { transactions, blocks, bytesToRead, isSampled } = estimate;
   const about = isSampled ? 'about ' : '';
   return (
     <p class={isLarge(estimate) ? 'estimate small warn' : 'estimate muted small'}>
-      Cost: examines {about}
-      {formatInteger(transactions.toExamine)} of {formatInteger(transactions.total)} transactions,
-      in at most {formatInteger(blocks.withCandidates)} of {formatInteger(blocks.total)} blocks;
-      reads about {formatBytes(bytesToRead)}
+      <strong>Cost</strong> reads about {formatBytes(bytesToRead)}, examines {about}
+      {formatInteger(transactions.toExamine)} of {formatInteger(transactions.total)} transactions in
+      at most {formatInteger(blocks.withCandidates)} of {formatInteger(blocks.total)} blocks
     </p>
   );
 }

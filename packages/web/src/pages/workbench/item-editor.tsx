@@ -69,7 +69,7 @@ function Relations({ array, item, onChange }: Omit<ItemEditorProps, 'onRemove'>)
   if (rows.length === 0) return null;
   return (
     <fieldset class="relations">
-      <legend class="muted small">Bring along</legend>
+      <legend class="muted small">Also return, for each match</legend>
       {rows.map(([name, { text }]) => (
         <label key={name} class="check" title={text}>
           <input

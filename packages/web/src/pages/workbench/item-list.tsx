@@ -21,7 +21,7 @@ const titles: Readonly<Record<RecordArray, string>> = {
 /** The items of one kind. A record is sent if any of them selects it. */
 export function ItemList({ array, query, onChange }: ItemListProps) {
   const items = itemsOf(query, array);
-  const verb = items.length === 0 ? 'Select' : 'Or';
+  const verb = items.length === 0 ? 'Select' : 'Add another of';
   const add = () => {
     const next = setItems(query, array, [...items, {}]);
     const kind = RECORD_ARRAYS[array];
@@ -42,7 +42,7 @@ export function ItemList({ array, query, onChange }: ItemListProps) {
           aria-label={`${verb} ${titles[array]}`}
           onClick={add}
         >
-          <PlusIcon /> {verb}
+          <PlusIcon /> {items.length === 0 ? 'Select' : 'Add another'}
         </button>
       </div>
       {items.map((item, i) => (

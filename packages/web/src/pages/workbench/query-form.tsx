@@ -20,7 +20,7 @@ export function QueryForm({ dataset, query, onChange }: QueryFormProps) {
             )
           }
         />
-        Send blocks without selected records too
+        Include blocks without matching records
       </label>
       <h2 class="form-title">Records to select</h2>
       {RECORD_ARRAY_NAMES.map((array) => (

@@ -8,21 +8,7 @@ const header = { number: true, timestamp: true };
 const transaction = { transactionIndex: true, signatures: true, feePayer: true, err: true };
 
 export function queryProgram(programId: string, range: SampleRange): object {
-  return {
-    ...range,
-    fields: {
-      block: header,
-      transaction,
-      instruction: {
-        transactionIndex: true,
-        instructionAddress: true,
-        accounts: true,
-        data: true,
-        error: true,
-      },
-    },
-    instructions: [{ programId: [programId], transaction: true }],
-  };
+  return queryInstructions({ programId: [programId] }, range);
 }
 
 /** The filter `d1` … `d8` is exact; other lengths have a filter for any prefix. */
@@ -33,6 +19,13 @@ export function queryInstruction(
 ): object {
   const byteCount = (discriminator.length - 2) / 2;
   const filter = byteCount >= 1 && byteCount <= 8 ? `d${byteCount}` : 'discriminator';
+  return queryInstructions({ programId: [programId], [filter]: [discriminator] }, range);
+}
+
+function queryInstructions(
+  filters: Readonly<Record<string, readonly string[]>>,
+  range: SampleRange,
+): object {
   return {
     ...range,
     fields: {
@@ -46,7 +39,7 @@ export function queryInstruction(
         error: true,
       },
     },
-    instructions: [{ programId: [programId], [filter]: [discriminator], transaction: true }],
+    instructions: [{ ...filters, transaction: true }],
   };
 }
 

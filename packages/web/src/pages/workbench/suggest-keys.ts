@@ -22,7 +22,7 @@ const keyTexts: Readonly<Record<string, readonly [string, string]>> = {
   fromBlock: ['First slot of the range. Required.', '|'],
   toBlock: ['Last slot, inclusive. Without it the stream follows the ledger.', '|'],
   parentBlockHash: ['Expected hash of the block before the first one.', '"|"'],
-  includeAllBlocks: ['Send blocks without selected records too.', 'true'],
+  includeAllBlocks: ['Include blocks without matching records.', 'true'],
   fields: ['Which fields to send, for each kind of record.', '{|}'],
 };
 

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ErrorNotice } from '../../components/error-notice.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { Segmented } from '../../components/segmented.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import type { PageProps } from '../../page-props.ts';
@@ -93,7 +94,7 @@ export function WorkbenchPage({ parameters }: PageProps) {
             values={values}
           />
           <ProblemList problems={problems} />
-          <EstimateLine estimate={estimate} />
+          <EstimateLine estimate={estimate} isValid={isValid} />
         </section>
       </div>
       {isAsking && (
@@ -117,7 +118,18 @@ export function WorkbenchPage({ parameters }: PageProps) {
           <ErrorNotice error={run.state.error} slim />
         </div>
       )}
-      {run !== undefined && <ResultPanel dataset={dataset} run={run} version={version} />}
+      {run === undefined ? (
+        <div class="panel">
+          <Notice title="No results yet" slim>
+            <p>
+              Run the query to see its records here, as a table, a tree or JSON lines.{' '}
+              <kbd>Ctrl</kbd> <kbd>Enter</kbd> runs it from the editor.
+            </p>
+          </Notice>
+        </div>
+      ) : (
+        <ResultPanel dataset={dataset} run={run} version={version} />
+      )}
     </div>
   );
 }

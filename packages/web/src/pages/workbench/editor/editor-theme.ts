@@ -11,10 +11,10 @@ const frame = EditorView.theme({
     height: '100%',
   },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55', overflow: 'auto' },
-  '.cm-content': { caretColor: 'var(--text)', padding: '8px 0' },
+  '.cm-content': { caretColor: 'var(--text)', padding: '12px 0' },
   '.cm-cursor': { borderLeftColor: 'var(--text)' },
   '&.cm-focused': { outline: 'none' },
-  '.cm-gutters': { backgroundColor: 'var(--surface-2)', color: 'var(--text-3)', border: 'none' },
+  '.cm-gutters': { backgroundColor: 'transparent', color: 'var(--text-3)', border: 'none' },
   '.cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground':
     {
       backgroundColor: 'var(--accent-soft)',

@@ -1,0 +1,100 @@
+/**
+ * How much work a frame takes, and how soon the page can be used. The figures are processor time: the tests run on
+ * machines that are busy with other tests.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { encodeQuery } from '../../packages/web/src/pages/workbench/query-link.ts';
+import { BrowserWorld, dataset } from './browser-world.ts';
+import type { FrameFigures } from './measure-frames.ts';
+
+/** Sixty frames a second leave 16.7 ms for each; half of that is reserve for slower machines. */
+const frameMsMax = 8;
+const watchedMs = 10_000;
+const blockCount = 420;
+
+let world: BrowserWorld;
+beforeAll(async () => {
+  world = await BrowserWorld.start({ blockCount, transactionsPerBlock: 24 });
+});
+afterAll(() => world.close());
+
+/** `FRAMES=1 npm run test:browser` prints the figures, for the measurements. */
+function report(name: string, figures: FrameFigures): void {
+  if (process.env['FRAMES'] === undefined) return;
+  const { frameCount, ...times } = figures;
+  const texts = Object.entries(times).map(([key, value]) => `${key} ${value.toFixed(1)}`);
+  process.stderr.write(`${name}: ${frameCount} frames, ms of work: ${texts.join(', ')}\n`);
+}
+
+test('limit: a frame takes at most 8 ms of work while blocks stream in, forks included', async () => {
+  const watched = await world.open(`/live/${dataset}`);
+  await watched.page.waitForSelector('.flow-row a');
+  await watched.page.waitForSelector('.u-over', { state: 'attached' });
+  world.node.faults.set({ kind: 'fork', depth: 3, forSlots: 4 });
+  const figures = await world.measure(watched, () => watched.page.waitForTimeout(watchedMs));
+  report('blocks stream in', figures);
+  expect(figures.frameCount).toBeGreaterThan(20);
+  expect(figures.p95).toBeLessThan(frameMsMax);
+  world.node.faults.clear({});
+  await watched.close();
+});
+
+test('limit: a frame takes at most 8 ms of work while 100,000 records scroll', async () => {
+  const everything = Object.fromEntries(
+    ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'].map((name) => [
+      name,
+      [{}],
+    ]),
+  );
+  const query = { fromBlock: 0, toBlock: blockCount - 10, ...everything };
+  const watched = await world.open(`/workbench/${dataset}${encodeQuery(JSON.stringify(query))}`);
+  const { page } = watched;
+  await page.click('.run-button:not([disabled])');
+  await page.waitForSelector('.run-summary .badge.ok', { timeout: 120_000 });
+  const recordCount = Number((await page.textContent('.run-figure strong'))?.replaceAll(',', ''));
+  expect(recordCount).toBeGreaterThan(100_000);
+  await page.click('.tabs button:has-text("instructions")');
+  const figures = await world.measure(watched, () =>
+    page.evaluate(async () => {
+      const list = document.querySelector('.record-table') as HTMLElement;
+      for (let i = 0; i < 120; i++) {
+        list.scrollTop += 320;
+        await new Promise(requestAnimationFrame);
+      }
+    }),
+  );
+  report('100,000 records scroll', figures);
+  expect(figures.p95).toBeLessThan(frameMsMax);
+  // Only visible rows are in the document.
+  expect(await page.locator('.record-row').count()).toBeLessThan(200);
+  const last = blockCount - 10;
+  await page.evaluate(() => {
+    const list = document.querySelector('.record-table') as HTMLElement;
+    list.scrollTop = list.scrollHeight;
+  });
+  await page.waitForFunction(
+    (slot) =>
+      [...document.querySelectorAll('.record-row a')].some(
+        ({ textContent }) => Number(textContent) >= slot - 5,
+      ),
+    last,
+  );
+  expect(watched.faults).toEqual([]);
+  await watched.close();
+});
+
+test('limit: the overview can be used after 400 ms of work, the workbench after 800 ms', async () => {
+  for (const [path, ready, msMax] of [
+    ['/', '.card a', 400],
+    [`/workbench/${dataset}`, '.run-button:not([disabled])', 800],
+  ] as const) {
+    const watched = await world.open('/docs');
+    const figures = await world.measure(watched, async () => {
+      await watched.page.goto(`${world.url}${path}`);
+      await watched.page.waitForSelector(ready);
+    });
+    report(`${path} opens`, figures);
+    expect(figures.total).toBeLessThan(msMax);
+    await watched.close();
+  }
+});

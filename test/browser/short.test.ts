@@ -1,0 +1,36 @@
+/** The pages in a browser, each in one shape: the part of the browser tests that is quick enough for `npm test`. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BrowserWorld } from './browser-world.ts';
+import { findBrowser } from './find-browser.ts';
+import { listPages } from './page-list.ts';
+import { shapes } from './shapes.ts';
+
+describe.skipIf(findBrowser() === undefined)('the web application', () => {
+  let world: BrowserWorld;
+  beforeAll(async () => {
+    world = await BrowserWorld.start({ blockCount: 80 });
+  });
+  afterAll(() => world.close());
+
+  test('default: every page shows its data, without errors, violations of axe, or sideways scrolling', async () => {
+    const pages = await listPages(world);
+    const found: string[] = [];
+    for (const [i, page] of pages.entries()) {
+      const { name: _, ...options } = shapes[i % shapes.length] ?? shapes[0];
+      found.push(...(await world.findFaults(page, options)));
+    }
+    expect(found).toEqual([]);
+  });
+
+  test('behavior: a query runs in the workbench', async () => {
+    const { page } = await world.open(pathOfWorkbench(await listPages(world)));
+    await page.click('.run-button:not([disabled])');
+    await page.waitForSelector('.run-summary .badge.ok');
+    expect(await page.locator('.record-row').count()).toBeGreaterThan(5);
+    await page.context().close();
+  });
+});
+
+function pathOfWorkbench(pages: Awaited<ReturnType<typeof listPages>>): string {
+  return pages.find(({ name }) => name === 'workbench')?.path ?? '';
+}
