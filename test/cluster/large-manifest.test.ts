@@ -61,7 +61,7 @@ test(`limit: a new reader serves the head within 10 s over ${segmentCount} segme
       requestMsMax: 10_000,
       connectionCountMax: 4,
     },
-    { credentials: s3, clock: systemClock, random: () => 0 },
+    { credentials: async () => s3, clock: systemClock, random: () => 0 },
   );
   closers.push(() => client.close());
   const segments = Array.from({ length: segmentCount }, (_, i) => segmentAt(i));
@@ -76,7 +76,7 @@ test(`limit: a new reader serves the head within 10 s over ${segmentCount} segme
     metaOptional: false,
     allowMissing: [],
   } as const;
-  const feed = { sequence: 0, blocks: [] };
+  const feed = { epoch: 0, sequence: 0, blocks: [] };
   await new ManifestLog(client, 'ledger').create({
     number: 1,
     writer: 'test',

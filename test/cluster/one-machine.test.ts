@@ -75,7 +75,7 @@ async function countSegments(): Promise<number> {
       requestMsMax: 10_000,
       connectionCountMax: 1,
     },
-    { credentials: s3, clock: systemClock, random: () => 0 },
+    { credentials: async () => s3, clock: systemClock, random: () => 0 },
   );
   const objects = await client.list('ledger/segments/');
   await client.close();
