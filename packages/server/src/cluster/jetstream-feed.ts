@@ -41,6 +41,8 @@ const pullMs = 4_000;
  * time is the only one.
  */
 const contactMsMax = 3_000;
+/** A server that leaves two of them without an answer is left for another. */
+const pingMs = 1_500;
 /** Messages that wait in this process to be applied. */
 const pendingBytesMax = 16 << 20;
 const wrongLastSequence: ReadonlySet<number> = new Set([10_071, 10_164]);
@@ -273,7 +275,7 @@ async function connectTo(options: JetStreamFeedOptions): Promise<NatsConnection>
       timeout: connectMsMax,
       maxReconnectAttempts: -1,
       reconnectTimeWait: reconnectWaitMs,
-      pingInterval: 5_000,
+      pingInterval: pingMs,
       maxPingOut: 2,
     });
   } catch (error) {

@@ -137,18 +137,20 @@ export class SegmentRun {
     return !this.report.items.some((item) => canMatch(item, group, span));
   }
 
-  /** Returns where the page table of a group is, and the sections that `ranges` are in another group. */
-  sameSections(from: number, to: number, ranges: readonly ByteRange[]): ByteRange[] {
-    const { groups } = this.#open.segment.directory;
+  /** Returns which sections of a group begin where one of the ranges does. */
+  sectionsAt(number: number, ranges: readonly ByteRange[]): number[] {
+    const { sections } = this.#open.segment.directory.groups[number] as GroupEntry;
     const starts = new Set(ranges.map(({ start }) => start));
-    const source = groups[from] as GroupEntry;
-    const { pageTable, sections } = groups[to] as GroupEntry;
-    const same = sections.filter((_, i) => starts.has(source.sections[i]?.offset ?? -1));
-    const places = [{ offset: pageTable.offset, storedLength: pageTable.length }, ...same];
-    return places.map(({ offset, storedLength }) => ({
-      start: offset,
-      end: offset + storedLength,
-    }));
+    return [...sections.keys()].filter((i) => starts.has(sections[i]?.offset ?? -1));
+  }
+
+  /** Returns where the page table and some sections of a group are. */
+  rangesOf(number: number, sections: ReadonlySet<number>): ByteRange[] {
+    const group = this.#open.segment.directory.groups[number] as GroupEntry;
+    const { offset, length } = group.pageTable;
+    const wanted = group.sections.filter((_, i) => sections.has(i));
+    const places = [{ offset, storedLength: length }, ...wanted];
+    return places.map((one) => ({ start: one.offset, end: one.offset + one.storedLength }));
   }
 
   /** The line that says only that the block was covered. */

@@ -103,7 +103,7 @@ export const feedSchema = Type.Object(
       description: 'servers that store each message',
     }),
     bytesMax: Type.Integer({
-      minimum: 64 << 20,
+      minimum: 16 << 20,
       maximum: Number.MAX_SAFE_INTEGER,
       default: 8 * gigabyte,
       description:

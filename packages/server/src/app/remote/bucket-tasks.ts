@@ -64,11 +64,18 @@ export function runReader(
 ): void {
   const { store } = bucket;
   const { clock, tasks, reader, oldestAgeMs = () => dataset.oldestLeaseMs } = modules;
+  bucket.cache.onFetched = (error) => reportFetch(dataset, error);
   tasks.run((signal) => bucket.cache.run(signal));
   tasks.run((signal) => damage.run(dataset, clock, signal));
   tasks.run((signal) =>
     keepLease({ dataset: bucket.dataset, reader }, { store, clock, oldestAgeMs }, signal),
   );
+}
+
+/** History that cannot be read is an alarm until a request to the store succeeds. */
+function reportFetch({ alarms }: Dataset, error: unknown): void {
+  if (error === undefined) alarms.clear('store-unreachable');
+  else if (isCodedError(error)) alarms.raise('store-unreachable', error);
 }
 
 /** Removes what nobody needs from the bucket, at an interval, until the signal aborts. */

@@ -39,6 +39,7 @@ const tidyEveryMs = 30_000;
 /** A disk may fail for so long before another process writes; it is looked at so often. */
 const diskMsMax = 5_000;
 const diskEveryMs = 500;
+const storeRetryMs = 1_000;
 /** Messages stay for readers that are this many manifests behind. */
 const keptManifestCount = 4;
 
@@ -138,9 +139,8 @@ async function runTurn(
   const end = () => stop.abort();
   turn.addEventListener('abort', end, { once: true });
   if (turn.aborted) stop.abort();
-  const keeper = await openKeeper(parts, modules);
   const running = [
-    keeper.run(stop.signal),
+    keepManifests(parts, modules, stop.signal),
     modules.work(stop.signal),
     watchDisk(parts.dataset, modules.clock, stop.signal),
     collectRegularly(parts.bucket, { ...modules, writer: parts.member, signal: stop.signal }),
@@ -151,6 +151,25 @@ async function runTurn(
     // One that failed ends the others, and all have ended before another process may write.
     stop.abort();
     await Promise.allSettled(running);
+  }
+}
+
+/** Blocks are written also while the store is away, so the newest manifest is not waited for. */
+async function keepManifests(
+  parts: SharedParts,
+  modules: RemoteModules,
+  signal: AbortSignal,
+): Promise<void> {
+  const { alarms } = parts.dataset;
+  while (!signal.aborted) {
+    try {
+      const keeper = await openKeeper(parts, modules);
+      return await keeper.run(signal);
+    } catch (error) {
+      if (!isCodedError(error, 'store-unreachable')) throw error;
+      alarms.raise('store-unreachable', error);
+      await modules.clock.sleep(storeRetryMs, signal);
+    }
   }
 }
 
