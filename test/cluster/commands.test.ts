@@ -1,4 +1,4 @@
-/** `sluice dataset push` and `pull`, and `sluice doctor`, against a real object store and a real feed. */
+/** `sluice dataset push` and `pull`, `sluice doctor` and `sluice config check`, against a real object store and a real feed. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -99,6 +99,28 @@ test('default: doctor tries the bucket and the stream', async () => {
   ]);
   writeConfig({ feed: { ...feed, servers: ['nats://127.0.0.1:1'] }, datasets });
   expect((await examine())[1]).toMatchObject({ area: 'feed', state: 'wrong' });
+  writeConfig();
+});
+
+test('default: config check tries the bucket and the stream too, unless it is told not to', async () => {
+  const servers = nats.ports.map((port) => `nats://127.0.0.1:${port}`);
+  const feed = { kind: 'jetstream', servers, replicas: 1 };
+  const datasets = [{ name: 'mine', sources: [{ kind: 'rpc', url: 'http://127.0.0.1:1' }] }];
+  writeConfig({ feed, datasets });
+  const right = await run('config', 'check', config);
+  expect(right.code).toBe(0);
+  expect(right.out).toMatch(
+    /store: ok: bucket .* refuses to overwrite\nfeed: warning: stream of mine/,
+  );
+  writeConfig({ feed: { ...feed, servers: ['nats://127.0.0.1:1'] }, datasets });
+  const wrong = await run('config', 'check', config);
+  expect([wrong.code, wrong.out]).toEqual([1, expect.stringContaining('[feed-unreachable]')]);
+  expect((await run('config', 'check', '--offline', config)).code).toBe(0);
+  Object.assign(proxy, { fault: 'unconditional', share: 1 });
+  writeConfig({ feed, datasets });
+  const unsafe = await run('config', 'check', config);
+  expect([unsafe.code, unsafe.out]).toEqual([1, expect.stringContaining('[store-unconditional]')]);
+  Object.assign(proxy, { fault: 'none' });
   writeConfig();
 });
 

@@ -75,7 +75,7 @@ async function countSegments(): Promise<number> {
       requestMsMax: 10_000,
       connectionCountMax: 1,
     },
-    { credentials: s3, clock: systemClock, random: () => 0 },
+    { credentials: async () => s3, clock: systemClock, random: () => 0 },
   );
   const objects = await client.list('ledger/segments/');
   await client.close();
@@ -140,17 +140,45 @@ test('behavior: the cache survives a kill of the process', async () => {
   expect(proxy.requests - before).toBeLessThan(10);
 });
 
-test.each(['slow', 'failing', 'throttling', 'truncated'] as const)(
-  'behavior: a store that is %s for every tenth request gives right answers',
-  async (fault) => {
+test.each([
+  ['slow', 1, 120],
+  ['failing', 0.1, lastSlot - 60],
+  ['throttling', 0.3, lastSlot - 60],
+  ['truncated', 0.1, lastSlot - 60],
+] as const)(
+  'behavior: a store that is %s for a share of %d of the requests gives right answers',
+  async (fault, share, toBlock) => {
     await startCold(`cold-${fault}`);
-    Object.assign(proxy, { fault, share: 0.1 });
-    const { status, text } = await ask();
+    Object.assign(proxy, { fault, share });
+    const { status, text } = await ask({ ...query, toBlock });
     Object.assign(proxy, { fault: 'none' });
     expect(status).toBe(200);
-    expect(text).toBe(reference);
+    expect(reference.startsWith(text)).toBe(true);
+    expect(JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      header: { number: expect.any(Number) },
+    });
+    expect(text.length).toBeGreaterThan(1_000);
+    if (toBlock === query.toBlock) expect(text).toBe(reference);
   },
 );
+
+test('limit: a cold scan hides most of the latency of the store', async () => {
+  await startCold('cold-latency');
+  const delayMs = 50;
+  Object.assign(proxy, { delayMs });
+  const before = proxy.requests;
+  const startMs = performance.now();
+  const { text } = await ask();
+  const elapsedMs = performance.now() - startMs;
+  Object.assign(proxy, { delayMs: 0 });
+  const requests = proxy.requests - before;
+  expect(text).toBe(reference);
+  const segments = await countSegments();
+  process.stdout.write(
+    `cold scan with ${delayMs} ms a request: ${elapsedMs.toFixed(0)} ms, ${requests} requests of ${segments} segments, which one after another take ${requests * delayMs} ms\n`,
+  );
+  expect(elapsedMs).toBeLessThan((requests * delayMs) / 2);
+});
 
 test('behavior: wrong bytes end the answer on a line with an alarm, and it recovers by itself', async () => {
   await startCold('cold-wrong');
@@ -186,6 +214,9 @@ test('behavior: without the store the head is served, history gets 503 or ends e
   const { status, text } = await ask();
   if (status === 200) expect(reference.startsWith(text) && text !== reference).toBe(true);
   else expect(status).toBe(503);
+  const alarmCodes = async () => (await member.readStatus()).alarms.map(({ code }) => code);
+  expect(await alarmCodes()).toContain('store-unreachable');
   Object.assign(proxy, { fault: 'none' });
   expect(await ask()).toEqual({ status: 200, text: reference });
+  expect(await alarmCodes()).not.toContain('store-unreachable');
 });

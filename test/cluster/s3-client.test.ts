@@ -45,7 +45,7 @@ function clientOf(prefix: string, secret = server.secretAccessKey): S3Client {
       requestMsMax: 5_000,
       connectionCountMax: 32,
     },
-    { credentials, clock: systemClock, random: () => 0 },
+    { credentials: async () => credentials, clock: systemClock, random: () => 0 },
   );
 }
 

@@ -1,6 +1,8 @@
 /**
  * A cluster under random kills, pauses and cuts: 2 writers, 3 readers, 3 NATS servers, 1 object store, a ledger with
- * forks, and consumers with the client library on every reader. CLUSTER_SECONDS is how long it lasts, 60 by default.
+ * forks, and consumers with the client library on every reader. Every kind of process is killed, and paused and resumed;
+ * writers and readers are also stopped, and cut off from NATS or the store. CLUSTER_SECONDS is how long it lasts, 60 by
+ * default.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,6 +22,8 @@ const seconds = Number(process.env['CLUSTER_SECONDS'] ?? 60);
 const seed = Number(process.env['CLUSTER_SEED'] ?? 1);
 const everyMs = 5_000;
 const pauseMs = Math.min(30_000, (seconds * 1_000) / 3);
+/** Nothing can start without the store, so nothing else is broken meanwhile, and in a short run its pause is short. */
+const storePauseMs = Math.min(30_000, (seconds * 1_000) / 8);
 const cutMs = 8_000;
 const recoverMs = 8_000;
 const slotMs = 300;
@@ -146,6 +150,8 @@ interface Action {
   readonly name: string;
   /** What is broken; one thing of a group at a time. */
   readonly group: string;
+  /** Whether it is a server that all processes share. How long the head stands still is then up to that server. */
+  readonly isShared?: boolean;
   readonly run: () => void;
   readonly undo?: () => void;
   readonly forMs?: number;
@@ -153,16 +159,24 @@ interface Action {
 
 const memberKinds = ['kill -9', 'stop', 'pause', 'cut off NATS', 'cut off S3'] as const;
 
-/** Every kind of fault meets the process that writes, and a reader; then another round in another order. */
-function* drawSteps(): Generator<{ kind: string; target: 'writer' | 'reader' | 'NATS' }> {
+interface Step {
+  readonly kind: string;
+  readonly target: 'writer' | 'reader' | 'NATS' | 'S3';
+}
+
+/** Every kind of fault meets the process that writes, a reader, a NATS server and the store; then again in another order. */
+function* drawSteps(): Generator<Step> {
   for (;;) {
     const steps = memberKinds.flatMap((kind) => [
       { kind, target: 'writer' as const },
       { kind, target: 'reader' as const },
     ]);
-    const round = [...steps, { kind: 'kill -9', target: 'NATS' as const }];
-    while (round.length > 0)
-      yield round.splice(random.below(round.length), 1)[0] as (typeof round)[number];
+    const shared = ['kill -9', 'pause'].flatMap((kind) => [
+      { kind, target: 'NATS' as const },
+      { kind, target: 'S3' as const },
+    ]);
+    const round: Step[] = [...steps, ...shared];
+    while (round.length > 0) yield round.splice(random.below(round.length), 1)[0] as Step;
   }
 }
 
@@ -171,8 +185,9 @@ async function findLeader(): Promise<ClusterMember> {
   return random.pick(writers);
 }
 
-async function buildAction({ kind, target }: { kind: string; target: string }): Promise<Action> {
-  if (target === 'NATS') return killNats(random.below(3));
+async function buildAction({ kind, target }: Step): Promise<Action> {
+  if (target === 'NATS') return breakNats(kind, random.below(3));
+  if (target === 'S3') return breakStore(kind);
   const member = target === 'writer' ? await findLeader() : random.pick(readers);
   const name = `${kind} ${member.name}`;
   const group = target === 'writer' ? 'writer' : member.name;
@@ -198,22 +213,45 @@ async function buildAction({ kind, target }: { kind: string; target: string }): 
   }
 }
 
-function killNats(i: number): Action {
+function breakNats(kind: string, i: number): Action {
   const server = nats.servers[i];
+  const name = `${kind} NATS ${i + 1}`;
+  const shared = { name, group: 'NATS', isShared: true };
+  if (kind === 'pause') {
+    const signal = (one: NodeJS.Signals) => void server?.child.process.kill(one);
+    return {
+      ...shared,
+      forMs: pauseMs,
+      run: () => signal('SIGSTOP'),
+      undo: () => signal('SIGCONT'),
+    };
+  }
   return {
-    name: `kill -9 NATS ${i + 1}`,
-    group: 'NATS',
+    ...shared,
     forMs: 3_000,
     run: () => void server?.child.stop('SIGKILL'),
     undo: () => server?.restart(),
   };
 }
 
-/** The longest times in which no reader had a newer head. */
+function breakStore(kind: string): Action {
+  const shared = { name: `${kind} S3`, group: 'S3', isShared: true };
+  if (kind === 'pause') {
+    const [run, undo] = [() => s3.signal('SIGSTOP'), () => s3.signal('SIGCONT')];
+    return { ...shared, forMs: storePauseMs, run, undo };
+  }
+  return { ...shared, forMs: 3_000, run: () => s3.signal('SIGKILL'), undo: () => s3.restart() };
+}
+
+/** The longest times in which no reader had a newer head: by faults of writers and readers, and of shared servers. */
 class HeadWatch {
   longestMs = 0;
+  longestSharedMs = 0;
+  /** How many faults of shared servers there are, or have just been. */
+  sharedCount = 0;
   #head = 0;
   #sinceMs = performance.now();
+  #wasShared = false;
   #isStopped = false;
   readonly running = this.#run();
 
@@ -221,14 +259,20 @@ class HeadWatch {
     while (!this.#isStopped) {
       const heads = await Promise.all(readers.map((reader) => reader.readHead()));
       const head = Math.max(...heads.map((one) => one ?? 0));
-      const nowMs = performance.now();
-      if (head > this.#head) {
-        this.#head = head;
-        this.#sinceMs = nowMs;
-      }
-      this.longestMs = Math.max(this.longestMs, nowMs - this.#sinceMs);
+      this.#note(head, performance.now());
       await systemClock.sleep(100);
     }
+  }
+
+  #note(head: number, nowMs: number): void {
+    if (this.sharedCount > 0) this.#wasShared = true;
+    const elapsedMs = nowMs - this.#sinceMs;
+    if (this.#wasShared) this.longestSharedMs = Math.max(this.longestSharedMs, elapsedMs);
+    else this.longestMs = Math.max(this.longestMs, elapsedMs);
+    if (head <= this.#head) return;
+    this.#head = head;
+    this.#sinceMs = nowMs;
+    this.#wasShared = this.sharedCount > 0;
   }
 
   async stop(): Promise<void> {
@@ -238,27 +282,32 @@ class HeadWatch {
 }
 
 /** Breaks something every few seconds and repairs it after a while. Returns what was done. */
-async function rage(): Promise<string[]> {
+async function rage(watch: HeadWatch): Promise<string[]> {
   const done: string[] = [];
-  const repairs: Promise<void>[] = [];
+  const repairs = new Set<Promise<void>>();
   const broken = new Set<string>();
   const endMs = performance.now() + seconds * 1_000;
+  const repair = async (action: Action) => {
+    await systemClock.sleep(action.forMs ?? 0);
+    action.undo?.();
+    // The next fault of the group comes when this one may be over.
+    await systemClock.sleep(recoverMs);
+    broken.delete(action.group);
+    if (action.isShared === true) watch.sharedCount--;
+  };
   for (const step of drawSteps()) {
     if (performance.now() >= endMs) break;
+    if (step.target === 'S3') await Promise.all(repairs);
     const action = await buildAction(step);
     if (broken.has(action.group)) continue;
     done.push(action.name);
-    action.run();
     broken.add(action.group);
-    const repair = async () => {
-      await systemClock.sleep(action.forMs ?? 0);
-      action.undo?.();
-      // The next fault of the group comes when this one may be over.
-      await systemClock.sleep(recoverMs);
-      broken.delete(action.group);
-    };
-    repairs.push(repair());
-    await systemClock.sleep(everyMs);
+    if (action.isShared === true) watch.sharedCount++;
+    action.run();
+    const repairing = repair(action).finally(() => repairs.delete(repairing));
+    repairs.add(repairing);
+    if (step.target === 'S3') await repairing;
+    else await systemClock.sleep(everyMs);
   }
   await Promise.all(repairs);
   return done;
@@ -280,7 +329,7 @@ test(`behavior: ${seconds} s of kills, pauses and cuts lose, double and mix noth
     ['balanced', `http://127.0.0.1:${balancer.port}/datasets/ledger`] as const,
   ].map(([name, url]) => new Consumer(name, url));
   const watch = new HeadWatch();
-  const done = await rage();
+  const done = await rage(watch);
   const target = node.state().finalizedSlot;
   await Promise.all(
     consumers.map((consumer) =>
@@ -319,7 +368,7 @@ test(`behavior: ${seconds} s of kills, pauses and cuts lose, double and mix noth
     [...writers, ...readers]
       .map(({ name, startCount }) => `${name} started ${startCount} times`)
       .join(', '),
-    `the head stood still for ${Math.round(watch.longestMs)} ms at most`,
+    `the head stood still for ${Math.round(watch.longestMs)} ms at most, and for ${Math.round(watch.longestSharedMs)} ms with a NATS server or the store gone`,
   ];
   process.stdout.write(`${report.join('\n')}\n`);
   const isRight = rows.every(({ equal, faults }) => equal && faults === '');
@@ -329,4 +378,5 @@ test(`behavior: ${seconds} s of kills, pauses and cuts lose, double and mix noth
   for (const row of rows) expect(row).toMatchObject({ equal: true, faults: '' });
   expect(rows.some(({ rollbacks }) => rollbacks > 0)).toBe(true);
   expect(watch.longestMs).toBeLessThan(10_000);
+  expect(watch.longestSharedMs).toBeLessThan(30_000);
 });

@@ -111,6 +111,8 @@ export class ServiceProcess {
 
   /** Resolves to the exit code, or to the signal that ended the process. */
   async end(signal: 'SIGTERM' | 'SIGKILL' | 'SIGUSR2'): Promise<number | string | null> {
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode !== null || signalCode !== null) return exitCode ?? signalCode;
     const closed = once(this.#child, 'exit');
     this.#child.kill(signal);
     const [code, endedBy] = (await closed) as [number | null, string | null];

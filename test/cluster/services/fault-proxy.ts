@@ -21,6 +21,8 @@ export interface FaultProxy {
   limit: number;
   /** Only requests whose path contains it. */
   match: string;
+  /** The delay of every answer. */
+  delayMs: number;
   requests: number;
   bodyBytes: number;
   stop(): Promise<void>;
@@ -77,7 +79,8 @@ export async function startFaultProxy(targetPort: number, seed = 1): Promise<Fau
             }
             return void outgoing.end(body);
           };
-          if (fault === 'slow') setTimeout(deliver, slowMs);
+          const delayMs = proxy.delayMs + (fault === 'slow' ? slowMs : 0);
+          if (delayMs > 0) setTimeout(deliver, delayMs);
           else deliver();
           return undefined;
         });
@@ -94,6 +97,7 @@ export async function startFaultProxy(targetPort: number, seed = 1): Promise<Fau
     share: 1,
     limit: Number.POSITIVE_INFINITY,
     match: '',
+    delayMs: 0,
     requests: 0,
     bodyBytes: 0,
     stop: async () => {

@@ -16,8 +16,9 @@ export interface MemberOptions {
   readonly rpcUrl: string;
   readonly s3: S3Server;
   readonly nats: NatsCluster | undefined;
-  readonly store?: Readonly<Record<string, unknown>>;
-  readonly dataset?: Readonly<Record<string, unknown>>;
+  readonly store?: object;
+  readonly feed?: object;
+  readonly dataset?: { readonly name?: string };
 }
 
 /** A `sluice serve` process behind relays of its own, which is started again whenever it ends. */
@@ -54,7 +55,7 @@ export class ClusterMember {
     const { bucket, accessKeyId, secretAccessKey } = s3;
     const endpoint = `http://127.0.0.1:${s3Relay.port}`;
     const store = { kind: 's3', bucket, endpoint, accessKeyId, secretAccessKey, ...options.store };
-    const feed = { kind: 'jetstream', servers, replicas: servers.length };
+    const feed = { kind: 'jetstream', servers, replicas: servers.length, ...options.feed };
     const sources = [{ kind: 'rpc', url: rpcUrl, ws: 'none' }];
     writeFileSync(
       config,
@@ -67,7 +68,7 @@ export class ClusterMember {
         datasets: [{ name: 'ledger', from: 'genesis', sources, ...options.dataset }],
       }),
     );
-    const url = `http://127.0.0.1:${port}/datasets/ledger`;
+    const url = `http://127.0.0.1:${port}/datasets/${options.dataset?.name ?? 'ledger'}`;
     const member = new ClusterMember(options, { url, config, s3Relay, natsRelays });
     member.spawn();
     return member;

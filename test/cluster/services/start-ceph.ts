@@ -9,6 +9,8 @@ import { type Child, findFreePorts, startChild, waitUntil } from './child.ts';
 export interface StartedS3 {
   readonly name: string;
   readonly port: number;
+  signal(signal: NodeJS.Signals): void;
+  restart(): void;
   stop(): Promise<void>;
 }
 
@@ -33,18 +35,26 @@ export async function startCeph(
   const user = ['user', 'create', '--uid=test', '--display-name=Test'];
   const keys = [`--access-key=${key.accessKeyId}`, `--secret-key=${key.secretAccessKey}`];
   await run('radosgw-admin', ['-c', config, ...user, ...keys], { timeout: 120_000 });
-  children.push(
-    startChild('radosgw', ['-n', 'client.rgw', '-c', config, '-f', '--ms_mon_client_mode=crc']),
-  );
+  const args = ['-n', 'client.rgw', '-c', config, '-f', '--ms_mon_client_mode=crc'];
+  const startGateway = () => startChild('radosgw', args);
+  let gateway = startGateway();
   await waitUntil(
     'the gateway of Ceph starts',
     async () => (await fetch(`http://127.0.0.1:${port}`).catch(() => undefined)) !== undefined,
     120_000,
   );
   const stop = async () => {
-    await Promise.all(children.map((child) => child.stop('SIGKILL')));
+    await Promise.all([gateway, ...children].map((child) => child.stop('SIGKILL')));
   };
-  return { name: 'Ceph RGW', port, stop };
+  return {
+    name: 'Ceph RGW',
+    port,
+    signal: (signal) => gateway.process.kill(signal),
+    restart: () => {
+      gateway = startGateway();
+    },
+    stop,
+  };
 }
 
 function describeCluster(

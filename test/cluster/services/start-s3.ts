@@ -12,6 +12,10 @@ export interface S3Server {
   readonly bucket: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  /** Signals the process that answers requests. */
+  signal(signal: NodeJS.Signals): void;
+  /** Starts that process again after it was killed. */
+  restart(): void;
   stop(): Promise<void>;
 }
 
@@ -38,18 +42,27 @@ export async function startS3(folder: string): Promise<S3Server | undefined> {
 
 async function startMinio(minio: string, folder: string): Promise<StartedS3> {
   const [port = 0] = await findFreePorts(1);
-  const child = startChild(minio, ['server', folder, '--address', `127.0.0.1:${port}`, '--quiet'], {
-    env: {
-      MINIO_ROOT_USER: accessKeyId,
-      MINIO_ROOT_PASSWORD: secretAccessKey,
-      MINIO_BROWSER: 'off',
-    },
-  });
+  const env = {
+    MINIO_ROOT_USER: accessKeyId,
+    MINIO_ROOT_PASSWORD: secretAccessKey,
+    MINIO_BROWSER: 'off',
+  };
+  const args = ['server', folder, '--address', `127.0.0.1:${port}`, '--quiet'];
+  const start = () => startChild(minio, args, { env });
+  let child = start();
   await waitUntil('MinIO starts', async () => {
     const url = `http://127.0.0.1:${port}/minio/health/live`;
     return (await fetch(url).catch(() => undefined))?.status === 200;
   });
-  return { name: 'MinIO', port, stop: () => child.stop('SIGKILL') };
+  return {
+    name: 'MinIO',
+    port,
+    signal: (signal) => child.process.kill(signal),
+    restart: () => {
+      child = start();
+    },
+    stop: () => child.stop('SIGKILL'),
+  };
 }
 
 /** Creates a bucket by a request that is signed here, because the client under test never creates one. */

@@ -113,6 +113,7 @@ export class Service {
         queryLimits: this.#limits.query,
         keyLimits: this.#limits.key,
         corsOrigins: config.listen.corsOrigins,
+        answersQueries: !this.#isWriter,
         version,
       },
       {

@@ -387,6 +387,11 @@ export const ERRORS = {
     retryAfterSeconds: 2,
     text: 'the dataset has no block yet, so its first slot is unknown; retry later',
   },
+  'queries-elsewhere': {
+    status: 503,
+    retryAfterSeconds: 2,
+    text: 'this process only writes (role: write); send queries to one with the role read or both',
+  },
   'dataset-opening': {
     status: 503,
     retryAfterSeconds: 2,

@@ -17,7 +17,7 @@ export const REMOTE_ERRORS = {
     text: 'the object store has no such object',
   },
   'store-credentials-missing': {
-    text: 'there are no credentials for the object store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write a shared credentials file',
+    text: 'there are no credentials for the object store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, write a shared credentials file, or give the machine a role',
   },
   'store-unconditional': {
     text: 'the object store ignores If-None-Match, so two writers could overwrite each other; use a store that supports conditional writes',
@@ -61,6 +61,9 @@ export const REMOTE_ERRORS = {
   },
   'feed-gap': {
     text: 'the feed no longer has the messages that this service needs; start it again, so that it begins with a newer manifest',
+  },
+  'feed-reset': {
+    text: 'the stream of the feed has fewer messages than the newest manifest needs, so it was removed or has lost some; start a process with role write, which begins anew after the last sealed block',
   },
   'feed-message-damaged': { text: 'a message of the feed is damaged' },
   'feed-message-too-large': {

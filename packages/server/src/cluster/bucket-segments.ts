@@ -9,12 +9,10 @@ import type { SegmentFiles } from '../dataset/segment-files.ts';
 import { describeBuilt } from '../dataset/segment-store.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { CachedObject } from '../object-store/cached-object.ts';
+import { openingRanges } from '../object-store/cached-range-file.ts';
 import type { ObjectCache } from '../object-store/object-cache.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
 import { readSegmentHeaders } from '../segment/open-segment.ts';
-
-/** The end of a segment holds its directory and block table, which are needed first. */
-const tailBytes = 64 << 10;
 
 export interface BucketSegmentsModules {
   readonly store: ObjectStore;
@@ -50,10 +48,7 @@ export class BucketSegments implements SegmentFiles {
   async readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {
     const cached = this.#cached(segment);
     const { byteLength: length } = segment;
-    await cached.fetch([
-      { start: 0, end: 1 },
-      { start: Math.max(0, length - tailBytes), end: length },
-    ]);
+    await cached.fetch(openingRanges(length));
     const read = (offset: number, count: number) => cached.read(offset, count);
     return readSegmentHeaders({ length, read });
   }

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { createDataset, datasetExists } from '../dataset/create-dataset.ts';
 import { Dataset } from '../dataset/dataset.ts';
 import { mergeInProcess } from '../dataset/testing/merge-in-process.ts';
 import { MemoryStore } from '../object-store/testing/memory-store.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { type Bucket, openBucket } from './bucket.ts';
-import { collectBucket } from './collect-bucket.ts';
+import { COLLECT_LIMITS, collectBucket } from './collect-bucket.ts';
 import { ManifestKeeper } from './manifest-keeper.ts';
 import { claimFolder } from './own-folder.ts';
 import { datasetName, readAll, refAt, runOf } from './testing/member.ts';
@@ -75,7 +75,7 @@ test('default: a machine that lost its disk goes on from the newest manifest', a
   // The first one, if it still ran, could not advance the manifest any more.
   await dataset.close();
   await expect(keeper.advance()).resolves.toBeUndefined();
-  expect((await bucket.log.readLatest())?.writer).toBe('second');
+  expect((await bucket.log.readLatest())?.manifest.writer).toBe('second');
 });
 
 test('behavior: a machine that took over and was killed at once goes on with its folder', async () => {
@@ -100,7 +100,7 @@ test('error: store-fenced: of two writers of one manifest one stops', async () =
   await two.keeper.advance();
   await grow(one.dataset, 30);
   await expect(one.keeper.advance()).rejects.toMatchObject({ code: 'store-fenced' });
-  expect((await bucket.log.readLatest())?.writer).toBe('two');
+  expect((await bucket.log.readLatest())?.manifest.writer).toBe('two');
 });
 
 test('error: store-owned: a folder whose bucket another folder has taken over is refused', async () => {
@@ -123,7 +123,7 @@ test('behavior: an upload that fails changes nothing, and is repeated', async ()
   store.isDown = false;
   while (await dataset.seal());
   await keeper.advance();
-  const latest = await bucket.log.readLatest();
+  const latest = (await bucket.log.readLatest())?.manifest;
   expect(latest?.chain.segments).toHaveLength(2);
   for (const segment of latest?.chain.segments ?? []) {
     expect(await store.head(bucket.segments.keyOf(segment))).toMatchObject({
@@ -161,11 +161,13 @@ test('behavior: wrong bytes are found, the copy is evicted, and the alarm ends w
   await watching;
 });
 
+const limits = { ...COLLECT_LIMITS, graceMs: hour, manifestCountMin: 1 };
+const collect = (clock: Clock = systemClock) =>
+  collectBucket(datasetName, { store, log: bucket.log, clock, nowUnixMs: store.unixMs }, limits);
+const segmentKeys = () => [...store.objects.keys()].filter((key) => key.includes('/segments/'));
+
 test('behavior: only what no recent manifest and no lease needs is collected', async () => {
   const { dataset, keeper } = await open(new SimFs());
-  const limits = { graceMs: hour, manifestCountMin: 1 };
-  const collect = () =>
-    collectBucket(datasetName, { store, log: bucket.log, nowUnixMs: store.unixMs }, limits);
   store.unixMs = 100 * hour;
   await grow(dataset, 29);
   await keeper.advance();
@@ -194,4 +196,63 @@ test('behavior: only what no recent manifest and no lease needs is collected', a
   for (const segment of dataset.snapshot().segments) {
     expect(await store.head(bucket.segments.keyOf(segment))).toBeDefined();
   }
+});
+
+/** Writes a manifest every hour for a chain that is trimmed to its last blocks. */
+async function growAndTrim(): Promise<void> {
+  const { dataset, keeper } = await open(new SimFs());
+  store.unixMs = 100 * hour;
+  for (let last = 19; last <= 49; last += 10) {
+    await grow(dataset, last);
+    await dataset.trim({ kind: 'blocks', count: 8 });
+    await keeper.advance();
+    store.unixMs += hour;
+  }
+}
+
+test('behavior: a collector that another one overtakes removes nothing that is needed', async () => {
+  await growAndTrim();
+  let isFirst = true;
+  store.before = async (operation, key) => {
+    // The first collector has listed the manifests and is about to read them.
+    if (!isFirst || operation !== 'get' || !key.includes('/manifests/')) return;
+    isFirst = false;
+    await collect();
+  };
+  await collect();
+  const latest = (await bucket.log.readLatest())?.manifest.chain.segments ?? [];
+  expect(latest.length).toBeGreaterThan(0);
+  for (const segment of latest) expect(segmentKeys()).toContain(bucket.segments.keyOf(segment));
+});
+
+test('behavior: nothing is removed long after the listing, because it may have been named again', async () => {
+  await growAndTrim();
+  const before = segmentKeys();
+  let nowMs = 0;
+  const clock = { ...systemClock, nowMs: () => nowMs };
+  store.before = (operation) => {
+    if (operation === 'list') nowMs += limits.collectMsMax;
+  };
+  expect(await collect(clock)).toEqual({ manifests: 0, objects: 0 });
+  expect(segmentKeys()).toEqual(before);
+  store.before = () => undefined;
+  const { objects } = await collect();
+  expect(objects).toBeGreaterThan(0);
+});
+
+test('behavior: a bucket without a manifest, to which a dataset is being pushed, loses nothing', async () => {
+  await store.put(`${datasetName}/segments/first`, new Uint8Array(1));
+  store.unixMs += 10 * hour;
+  expect(await collect()).toEqual({ manifests: 0, objects: 0 });
+});
+
+test('error: store-upload-differs: a segment that the store holds otherwise is not named by a manifest', async () => {
+  const { dataset } = await open(new SimFs());
+  const head = store.head.bind(store);
+  store.head = async (key) => {
+    const info = await head(key);
+    return info === undefined ? undefined : { ...info, byteLength: info.byteLength - 1 };
+  };
+  await expect(grow(dataset, 20)).rejects.toMatchObject({ code: 'store-upload-differs' });
+  expect(dataset.snapshot().segments).toEqual([]);
 });

@@ -5,7 +5,12 @@
  * oldest state that a reader with a valid lease uses. An object is needed if a needed manifest names it. Objects younger
  * than the grace period stay, because an upload comes before the manifest that names it. All times are those of the
  * store.
+ *
+ * Another collector may run at the same time, because a writer that was replaced notices that late. So everything is
+ * decided by one listing of the manifests, and nothing is removed long after it: an object that no manifest named then
+ * could be uploaded and named again.
  */
+import type { Clock } from '../base/clock.ts';
 import type { ObjectInfo, ObjectStore } from '../object-store/object-store.ts';
 import type { ManifestLog } from './bucket-manifest.ts';
 import { readLeases } from './reader-leases.ts';
@@ -15,45 +20,73 @@ export interface CollectLimits {
   readonly graceMs: number;
   /** The number of newest manifests that stay in any case. */
   readonly manifestCountMin: number;
+  /** From the listing to the last removal. Much less than the grace period. */
+  readonly collectMsMax: number;
 }
 
-const COLLECT_LIMITS: CollectLimits = { graceMs: 3_600_000, manifestCountMin: 3 };
+export const COLLECT_LIMITS: CollectLimits = {
+  graceMs: 3_600_000,
+  manifestCountMin: 3,
+  collectMsMax: 600_000,
+};
 
 export interface CollectSummary {
   readonly manifests: number;
   readonly objects: number;
 }
 
+export interface CollectModules {
+  readonly store: ObjectStore;
+  readonly log: ManifestLog;
+  readonly clock: Clock;
+  /** By the clock of the store. */
+  readonly nowUnixMs: number;
+}
+
 export async function collectBucket(
   dataset: string,
-  { store, log, nowUnixMs }: { store: ObjectStore; log: ManifestLog; nowUnixMs: number },
+  modules: CollectModules,
   limits: CollectLimits = COLLECT_LIMITS,
 ): Promise<CollectSummary> {
+  const { store, log, clock, nowUnixMs } = modules;
+  const deadlineMs = clock.nowMs() + limits.collectMsMax;
   const leases = await readLeases(dataset, { store, nowUnixMs });
   const sinceMs = Math.min(
     nowUnixMs - limits.graceMs,
     ...leases.map(({ sinceUnixMs }) => sinceUnixMs),
   );
   const manifests = await store.list(`${dataset}/manifests/`);
+  // Objects without any manifest are those of a dataset that is being pushed for the first time.
+  if (manifests.length === 0) return { manifests: 0, objects: 0 };
   const firstNeeded = findFirstNeeded(manifests, sinceMs, limits.manifestCountMin);
-  const numbers = (await log.listNumbers()).slice(firstNeeded);
   const needed = new Set<string>();
   // Blocks of the feed up to here are in segments, in every state that is needed.
   let sealedSlot = Number.POSITIVE_INFINITY;
-  // The oldest manifest that is needed and the newer ones differ in few segments, but each may name one of its own.
-  for (const number of numbers) {
-    const { chain } = await log.read(number);
-    sealedSlot = Math.min(sealedSlot, chain.segments.at(-1)?.last.number ?? -1);
-    for (const { id } of chain.segments) needed.add(`${dataset}/segments/${id}`);
+  for (const { key } of manifests.slice(firstNeeded)) {
+    const one = await log.readNeeded(log.numberOf(key));
+    sealedSlot = Math.min(sealedSlot, one.sealedSlot);
+    for (const name of one.keys) needed.add(name);
   }
-  for (const { key } of manifests.slice(0, firstNeeded)) await store.remove(key);
-  const isOld = ({ modifiedUnixMs }: ObjectInfo) => modifiedUnixMs < sinceMs;
-  const segments = await store.list(`${dataset}/segments/`);
-  const unused = segments.filter((one) => !needed.has(one.key) && isOld(one));
-  const blocks = await store.list(`${dataset}/blocks/`);
-  const passed = blocks.filter((one) => slotOf(one) <= sealedSlot && isOld(one));
-  for (const { key } of [...unused, ...passed]) await store.remove(key);
-  return { manifests: firstNeeded, objects: unused.length + passed.length };
+  const isUnused = ({ key, modifiedUnixMs }: ObjectInfo) =>
+    modifiedUnixMs < sinceMs && !needed.has(key);
+  const unused = [
+    ...(await store.list(`${dataset}/segments/`)).filter(isUnused),
+    ...(await store.list(`${dataset}/lists/`)).filter(isUnused),
+    ...(await store.list(`${dataset}/blocks/`)).filter(
+      (one) => isUnused(one) && slotOf(one) <= sealedSlot,
+    ),
+  ];
+  const removeUntilLate = async (objects: readonly ObjectInfo[]) => {
+    for (const [i, { key }] of objects.entries()) {
+      if (clock.nowMs() >= deadlineMs) return i;
+      await store.remove(key);
+    }
+    return objects.length;
+  };
+  return {
+    manifests: await removeUntilLate(manifests.slice(0, firstNeeded)),
+    objects: await removeUntilLate(unused),
+  };
 }
 
 /** Returns the place of the manifest that was the newest one at a time. Later ones are needed too. */

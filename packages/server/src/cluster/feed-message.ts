@@ -28,8 +28,8 @@ export type LoadBlock = (key: string) => Promise<Uint8Array>;
 
 type PayloadEntry = readonly [length: number, crc: number] | string;
 
-/** The head of a message is small beside the payloads; so much stays free for it. */
-const headBytesMax = 128 << 10;
+/** A payload needs at most so much of the head: its length and checksum, or its key. */
+const entryBytesMax = 160;
 
 export async function encodeMessage(
   commits: readonly Commit[],
@@ -54,7 +54,9 @@ export async function encodeMessage(
     assert(header !== undefined, 'every payload belongs to a block of its commit');
     return header;
   });
-  const stored = chooseStored(payloads, bytesMax - headBytesMax);
+  const text = encodeCommits(placed);
+  const headBytes = Buffer.byteLength(text) + payloads.length * entryBytesMax + entryBytesMax;
+  const stored = chooseStored(payloads, bytesMax - headBytes);
   const entries: PayloadEntry[] = [];
   const carried: Uint8Array[] = [];
   for (const [place, { bytes }] of payloads.entries()) {
@@ -64,8 +66,9 @@ export async function encodeMessage(
       carried.push(bytes);
     }
   }
-  const text = `{"commits":${encodeCommits(placed)},"payloads":${JSON.stringify(entries)}}`;
-  const head = new TextEncoder().encode(text);
+  const head = new TextEncoder().encode(
+    `{"commits":${text},"payloads":${JSON.stringify(entries)}}`,
+  );
   const length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, head.length, true);
   const bytes = Buffer.concat([length, head, ...carried]);
@@ -95,18 +98,18 @@ export interface IncomingMessage {
   readonly blocks: readonly NewBlock[];
 }
 
-export async function decodeMessage(bytes: Uint8Array, load: LoadBlock): Promise<IncomingMessage> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const headEnd = 4 + view.getUint32(0, true);
-  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, headEnd))) as {
-    commits: unknown;
-    payloads: PayloadEntry[];
-  };
+/** Decodes a message. Blocks that are objects of the store are loaded only if their place is wanted. */
+export async function decodeMessage(
+  bytes: Uint8Array,
+  load: LoadBlock,
+  isWanted: (place: number) => boolean = () => true,
+): Promise<IncomingMessage> {
+  const { head, headEnd } = decodeHead(bytes);
   const payloads: Uint8Array[] = [];
   let at = headEnd;
-  for (const entry of head.payloads) {
+  for (const [place, entry] of head.payloads.entries()) {
     if (typeof entry === 'string') {
-      payloads.push(await load(entry));
+      payloads.push(isWanted(place) ? await load(entry) : new Uint8Array(0));
       continue;
     }
     const [length, crc] = entry;
@@ -131,4 +134,24 @@ export async function decodeMessage(bytes: Uint8Array, load: LoadBlock): Promise
     }),
   );
   return { commits, blocks };
+}
+
+interface MessageHead {
+  readonly commits: unknown;
+  readonly payloads: readonly PayloadEntry[];
+}
+
+function decodeHead(bytes: Uint8Array): { head: MessageHead; headEnd: number } {
+  try {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const headEnd = 4 + view.getUint32(0, true);
+    const text = new TextDecoder().decode(bytes.subarray(4, headEnd));
+    return { head: JSON.parse(text) as MessageHead, headEnd };
+  } catch (cause) {
+    throw damagedMessage(cause);
+  }
+}
+
+function damagedMessage(cause: unknown): CodedError {
+  return new CodedError('feed-message-damaged', {}, { cause });
 }

@@ -34,11 +34,20 @@ const publishMsMax = 3_000;
 const requestMsMax = 3_000;
 const connectMsMax = 3_000;
 const reconnectWaitMs = 250;
+/** A request for messages lasts so long; half of it is the time in which the server must give a sign of life. */
+const pullMs = 4_000;
+/**
+ * Followers elect another leader after 4 s of silence at the earliest. A leader that a majority has answered within this
+ * time is the only one.
+ */
+const contactMsMax = 3_000;
+/** A server that leaves two of them without an answer is left for another. */
+const pingMs = 1_500;
 /** Messages that wait in this process to be applied. */
 const pendingBytesMax = 16 << 20;
 const wrongLastSequence: ReadonlySet<number> = new Set([10_071, 10_164]);
-/** Codes of a stream that has reached its limit of bytes. */
-const streamFull: ReadonlySet<number> = new Set([10_047, 10_077]);
+/** Codes of a stream that has reached its limit of bytes, or of servers that have no storage left. */
+const streamFull: ReadonlySet<number> = new Set([10_023, 10_047, 10_077]);
 /** The rest of a stream is for the messages that let it shrink. */
 const fullShare = 0.9;
 const streamMissing = 10_059;
@@ -52,6 +61,8 @@ export class JetStreamFeed implements Feed {
   #leases: KV | undefined;
   /** The size of the stream: as last reported, and what was published since. */
   #bytes = 0;
+  /** The limit of the stream, which may have been made with another than the configured one. */
+  #bytesMax: number;
 
   private constructor(
     options: JetStreamFeedOptions,
@@ -60,6 +71,7 @@ export class JetStreamFeed implements Feed {
     manager: JetStreamManager,
   ) {
     this.#options = options;
+    this.#bytesMax = options.bytesMax;
     this.#clock = clock;
     this.#connection = connection;
     this.#client = jetstream(connection, { timeout: requestMsMax });
@@ -92,18 +104,26 @@ export class JetStreamFeed implements Feed {
   }
 
   get isNearlyFull(): boolean {
-    return this.#bytes > this.#options.bytesMax * fullShare;
+    return this.#bytes > this.#bytesMax * fullShare;
   }
 
   async readLastSequence(): Promise<number> {
-    const { state } = await this.readInfo();
-    return state.last_seq;
+    const { state, cluster, config } = await this.readInfo();
+    const contacts = (cluster?.replicas ?? []).filter(
+      ({ active, offline }) => offline !== true && active / 1e6 < contactMsMax,
+    );
+    const isMajority = (contacts.length + 1) * 2 > config.num_replicas;
+    if (isMajority) return state.last_seq;
+    // A server that was paused or cut off may believe that it leads, and answer with an old sequence.
+    const reason = 'the leader of the stream is not in contact with a majority';
+    throw new CodedError('feed-unreachable', { operation: 'info', reason });
   }
 
   async readInfo(): Promise<StreamInfo> {
     try {
       const info = await this.#manager.streams.info(this.#stream);
       this.#bytes = info.state.bytes;
+      if (info.config.max_bytes > 0) this.#bytesMax = info.config.max_bytes;
       return info;
     } catch (error) {
       throw toCoded(error, 'info');
@@ -127,8 +147,10 @@ export class JetStreamFeed implements Feed {
 
   async *read(firstSequence: number, signal: AbortSignal): AsyncGenerator<FeedMessage> {
     const { state } = await this.readInfo();
-    if (state.first_seq > firstSequence && state.last_seq >= firstSequence) {
-      throw new CodedError('feed-gap', { wanted: firstSequence, first: state.first_seq });
+    const { first_seq: first, last_seq: last } = state;
+    // A stream that ends before what this reader has is another one, or has lost messages.
+    if ((first > firstSequence && last >= firstSequence) || last < firstSequence - 1) {
+      throw new CodedError('feed-gap', { wanted: firstSequence, first, last });
     }
     let next = firstSequence;
     try {
@@ -137,7 +159,7 @@ export class JetStreamFeed implements Feed {
         opt_start_seq: firstSequence,
         inactive_threshold: 60_000,
       });
-      const messages = await consumer.consume({ max_bytes: pendingBytesMax });
+      const messages = await consumer.consume({ max_bytes: pendingBytesMax, expires: pullMs });
       const stop = () => messages.stop();
       signal.addEventListener('abort', stop, { once: true });
       try {
@@ -168,9 +190,27 @@ export class JetStreamFeed implements Feed {
   }
 
   async acquireLease(holder: string, signal: AbortSignal): Promise<Lease | undefined> {
-    const { leaseMs, dataset } = this.#options;
-    const kv = await this.#openLeases();
-    return KvLease.acquire({ key: dataset, holder, leaseMs }, { kv, clock: this.#clock }, signal);
+    const { dataset } = this.#options;
+    const { kv, leaseMs } = await this.#openLeases();
+    const options = { key: dataset, holder, leaseMs };
+    const lease = await KvLease.acquire(options, { kv, clock: this.#clock }, signal);
+    if (lease !== undefined) await this.#applyLimits();
+    return lease;
+  }
+
+  /** Changes the limits of the stream to the configured ones. A server that refuses keeps the old ones, which doctor shows. */
+  async #applyLimits(): Promise<void> {
+    const { bytesMax, replicas } = this.#options;
+    try {
+      const { config } = await this.readInfo();
+      if (config.max_bytes === bytesMax && config.num_replicas === replicas) return;
+      const limits = { max_bytes: bytesMax, num_replicas: replicas };
+      await this.#manager.streams.update(this.#stream, limits);
+      await this.readInfo();
+    } catch (error) {
+      // The old limits are in force, and a failing feed is noticed by the next message.
+      toCoded(error, 'update');
+    }
   }
 
   async close(): Promise<void> {
@@ -205,7 +245,8 @@ export class JetStreamFeed implements Feed {
     });
   }
 
-  async #openLeases(): Promise<KV> {
+  /** The time to live of the bucket counts, because another process may have made it with another one. */
+  async #openLeases(): Promise<{ kv: KV; leaseMs: number }> {
     const { leaseMs, replicas } = this.#options;
     try {
       this.#leases ??= await new Kvm(this.#client).create('sluice-leases', {
@@ -214,7 +255,8 @@ export class JetStreamFeed implements Feed {
         history: 1,
         storage: StorageType.File,
       });
-      return this.#leases;
+      const { ttl } = await this.#leases.status();
+      return { kv: this.#leases, leaseMs: ttl > 0 ? ttl : leaseMs };
     } catch (error) {
       throw toCoded(error, 'open leases');
     }
@@ -233,7 +275,7 @@ async function connectTo(options: JetStreamFeedOptions): Promise<NatsConnection>
       timeout: connectMsMax,
       maxReconnectAttempts: -1,
       reconnectTimeWait: reconnectWaitMs,
-      pingInterval: 5_000,
+      pingInterval: pingMs,
       maxPingOut: 2,
     });
   } catch (error) {

@@ -29,11 +29,12 @@ export async function claimFolder(
   const latest = await bucket.log.readLatest();
   const owner = await readFolderOwner(folder, fs);
   const number = latest?.number ?? 0;
+  const manifest = latest?.manifest;
   if (await datasetExists(folder, fs)) {
     const isOurs =
-      owner?.kind === 'folder' && (latest === undefined || latest.writer === owner.writer);
+      owner?.kind === 'folder' && (manifest === undefined || manifest.writer === owner.writer);
     if (isOurs) return { writer: owner.writer, number };
-    if (owner !== undefined || latest !== undefined) {
+    if (owner !== undefined || manifest !== undefined) {
       throw new CodedError('store-owned', { dataset: bucket.dataset, manifest: number });
     }
     await checkNoSegments(folder, bucket.dataset, fs);
@@ -41,11 +42,11 @@ export async function claimFolder(
   const writer = newWriter();
   await fs.makeFolder(folder);
   await writeFolderOwner(folder, { kind: 'folder', writer }, fs);
-  if (latest === undefined || (await datasetExists(folder, fs))) return { writer, number };
+  if (manifest === undefined || (await datasetExists(folder, fs))) return { writer, number };
   // The bucket has the new owner before the folder has blocks, so that a crash in between only repeats this.
-  const chain = sealedPart(latest.chain);
-  await bucket.log.create({ ...latest, number: number + 1, writer, chain, feed: null });
-  await restoreDataset(folder, { manifest: latest.dataset, chain }, { fs });
+  const chain = sealedPart(manifest.chain);
+  await bucket.log.create({ ...manifest, number: number + 1, writer, chain, feed: null });
+  await restoreDataset(folder, { manifest: manifest.dataset, chain }, { fs });
   return { writer, number: number + 1 };
 }
 

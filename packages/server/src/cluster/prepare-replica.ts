@@ -5,29 +5,34 @@ import { restoreDataset } from '../dataset/restore-dataset.ts';
 import { type Fs, removeIfExists } from '../storage/fs.ts';
 import type { Bucket } from './bucket.ts';
 import { type BucketManifest, type ManifestLog, sealedPart } from './bucket-manifest.ts';
+import type { Feed } from './feed.ts';
 import { readFolderOwner, writeFolderOwner } from './folder-owner.ts';
 
-/** A writer that was replaced may have created the newest manifest from an older state, so this many are compared. */
-const comparedCount = 2;
+export interface PrepareReplicaOptions {
+  /** The name of this process. */
+  readonly writer: string;
+  /** Whether this process may write manifests. */
+  readonly mayWrite: boolean;
+}
 
 /**
- * Makes the folder of a dataset anew from the best manifest of the bucket, and keeps only the cache of an earlier
+ * Makes the folder of a dataset anew from the newest manifest of the bucket, and keeps only the cache of an earlier
  * process. Returns the manifest, undefined if the dataset is new.
  */
 export async function prepareReplica(
   folder: string,
-  bucket: Bucket,
-  { fs, writer }: { readonly fs: Fs; readonly writer: string },
+  options: PrepareReplicaOptions,
+  { fs, bucket, feed }: { readonly fs: Fs; readonly bucket: Bucket; readonly feed: Feed },
 ): Promise<BucketManifest | undefined> {
   const owner = await readFolderOwner(folder, fs);
   if (owner?.kind !== 'replica' && (await datasetExists(folder, fs))) {
     throw new CodedError('replica-folder-foreign', { folder });
   }
   await fs.makeFolder(folder);
-  await writeFolderOwner(folder, { kind: 'replica', writer }, fs);
+  await writeFolderOwner(folder, { kind: 'replica', writer: options.writer }, fs);
   await removeIfExists(fs, `${folder}/${manifestName}`);
   await fs.removeFolder(`${folder}/journal`);
-  const manifest = await readBest(bucket.log);
+  const manifest = await readFitting(bucket.log, feed, options);
   if (manifest !== undefined) {
     const chain = sealedPart(manifest.chain);
     await restoreDataset(folder, { manifest: manifest.dataset, chain }, { fs });
@@ -35,13 +40,34 @@ export async function prepareReplica(
   return manifest;
 }
 
-async function readBest(log: ManifestLog): Promise<BucketManifest | undefined> {
-  const numbers = await log.listNumbers();
-  let best: BucketManifest | undefined;
-  for (const number of numbers.slice(-comparedCount)) {
-    const manifest = await log.read(number);
-    const isNewer = (manifest.feed?.sequence ?? 0) >= (best?.feed?.sequence ?? 0);
-    if (isNewer) best = manifest;
+/**
+ * Returns the newest manifest. If the stream is not the one that the manifest belongs to, because it was made anew or has
+ * lost messages, a writer begins a new epoch: a manifest with the sealed blocks only, at the end of the stream. The
+ * others come from the sources again.
+ */
+async function readFitting(
+  log: ManifestLog,
+  feed: Feed,
+  { writer, mayWrite }: PrepareReplicaOptions,
+): Promise<BucketManifest | undefined> {
+  const latest = await log.readLatest();
+  if (latest === undefined) return undefined;
+  const { manifest } = latest;
+  const sequence = await feed.readLastSequence();
+  const isFitting = manifest.feed === null ? sequence === 0 : manifest.feed.sequence <= sequence;
+  if (isFitting) return manifest;
+  if (!mayWrite) {
+    const wanted = manifest.feed?.sequence ?? 0;
+    throw new CodedError('feed-reset', { manifest: manifest.number, wanted, last: sequence });
   }
-  return best;
+  const number = latest.number + 1;
+  const fresh: BucketManifest = {
+    number,
+    writer,
+    dataset: manifest.dataset,
+    chain: sealedPart(manifest.chain),
+    feed: { epoch: number, sequence, blocks: [] },
+  };
+  await log.create(fresh);
+  return fresh;
 }

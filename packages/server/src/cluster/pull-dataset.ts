@@ -19,7 +19,7 @@ export async function pullDataset(
   { fs, onPart, signal }: Pick<TransferModules, 'fs' | 'onPart' | 'signal'>,
 ): Promise<{ readonly segments: number }> {
   if (await datasetExists(folder, fs)) throw new CodedError('dataset-exists', { folder });
-  const latest = await bucket.log.readLatest();
+  const latest = (await bucket.log.readLatest())?.manifest;
   if (latest === undefined) {
     throw new CodedError('store-manifest-missing', { dataset: bucket.dataset });
   }

@@ -38,7 +38,7 @@ export async function pushDataset(
   const { fs, signal } = modules;
   const latest = await bucket.log.readLatest();
   const owner = await readFolderOwner(folder, fs);
-  if (latest !== undefined && latest.writer !== owner?.writer) {
+  if (latest !== undefined && latest.manifest.writer !== owner?.writer) {
     throw new CodedError('store-owned', { dataset: bucket.dataset, manifest: latest.number });
   }
   const stored = await readStoredDataset(folder, fs);

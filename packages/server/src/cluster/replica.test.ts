@@ -1,5 +1,6 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { MemoryStore } from '../object-store/testing/memory-store.ts';
+import { SimFs } from '../storage/testing/sim-fs.ts';
 import { type Member, readAll, refAt, runOf, startMember, stateOf } from './testing/member.ts';
 import { MemoryFeed } from './testing/memory-feed.ts';
 
@@ -8,8 +9,11 @@ afterEach(async () => {
   for (const member of members.splice(0)) await member.close();
 });
 
-async function start(world: { store: MemoryStore; feed: MemoryFeed }): Promise<Member> {
-  const member = await startMember(world);
+async function start(
+  world: { store: MemoryStore; feed: MemoryFeed },
+  fs = new SimFs(),
+): Promise<Member> {
+  const member = await startMember(world, fs);
   members.push(member);
   return member;
 }
@@ -21,9 +25,12 @@ const newWorld = (bytesMax?: number) => ({
 const never = new AbortController().signal;
 const noFence = () => undefined;
 
-async function startLeader(world: { store: MemoryStore; feed: MemoryFeed }): Promise<Member> {
-  const member = await start(world);
-  member.replica.lead(noFence);
+async function startLeader(
+  world: { store: MemoryStore; feed: MemoryFeed },
+  fs = new SimFs(),
+): Promise<Member> {
+  const member = await start(world, fs);
+  await member.replica.lead(noFence);
   return member;
 }
 
@@ -71,7 +78,7 @@ test('error: feed-fenced: a stale writer changes nothing, follows, and may lead 
   const stale = await startLeader(world);
   await grow(stale);
   const next = await start(world);
-  next.replica.lead(noFence);
+  await next.replica.lead(noFence);
   await next.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
   const before = stateOf(stale.dataset);
   const rival = runOf(23, 23, 1, 19).map(({ header, bytes }) => ({
@@ -89,7 +96,7 @@ test('error: feed-fenced: a stale writer changes nothing, follows, and may lead 
   await stale.replica.catchUp(never);
   expect(stateOf(stale.dataset)).toEqual(stateOf(next.dataset));
   next.replica.unlead();
-  stale.replica.lead(noFence);
+  await stale.replica.lead(noFence);
   await stale.dataset.commit([{ kind: 'extend', blocks: runOf(24, 24, 1, 19) }]);
   await next.replica.catchUp(never);
   expect(stateOf(next.dataset)).toEqual(stateOf(stale.dataset));
@@ -111,7 +118,7 @@ test('behavior: a message whose acknowledgement was lost is found by following, 
 });
 
 test('behavior: a block that does not fit a message goes through the store', async () => {
-  const world = newWorld((128 << 10) + 100);
+  const world = newWorld(3_500);
   const leader = await startLeader(world);
   await grow(leader);
   const keys = [...world.store.objects.keys()];
@@ -145,9 +152,131 @@ test('error: feed-full: blocks wait while sealing goes on', async () => {
   const extend = leader.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
   await expect(extend).rejects.toMatchObject({ code: 'dataset-write-failed' });
   expect(leader.replica.isLeading).toBe(true);
+  expect(leader.dataset.alarms.has('feed-full')).toBe(true);
   await leader.dataset.reopen();
   await leader.dataset.commit([{ kind: 'finalize', block: refAt(22, 1) }]);
   expect(await leader.dataset.seal()).toBe(true);
   world.feed.isNearlyFull = false;
   await leader.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
+  expect(leader.dataset.alarms.has('feed-full')).toBe(false);
+});
+
+test('behavior: a new leader fences the old one before it writes anything', async () => {
+  const world = newWorld();
+  const paused = await startLeader(world);
+  await grow(paused);
+  const next = await start(world);
+  await next.replica.lead(noFence);
+  const late = paused.dataset.commit([{ kind: 'finalize', block: refAt(22, 1) }]);
+  await expect(late).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  expect(next.dataset.snapshot().finalized).toEqual(refAt(18));
+});
+
+test('behavior: a leader whose disk fails after a message was stored does not contradict it', async () => {
+  const world = newWorld();
+  const fs = new SimFs();
+  const leader = await startLeader(world, fs);
+  await grow(leader);
+  fs.fault = ({ name, path }) => (path.includes('journal') && name !== 'read' ? 'EIO' : undefined);
+  const blocks = runOf(23, 23, 1, 19);
+  const failed = leader.dataset.commit([{ kind: 'extend', blocks }]);
+  await expect(failed).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  const reader = await start(world);
+  expect(reader.dataset.snapshot().head).toEqual(refAt(23, 1));
+  expect(leader.replica.applied).toBe(reader.replica.applied - 1);
+  fs.fault = () => undefined;
+  await leader.dataset.reopen();
+  const rival = runOf(23, 23, 1, 19).map(({ header, bytes }) => ({
+    header: { ...header, hash: refAt(23, 2).hash },
+    bytes,
+  }));
+  const contradiction = leader.dataset.commit([{ kind: 'extend', blocks: rival }]);
+  await expect(contradiction).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  expect(leader.replica.isLeading).toBe(false);
+  leader.replica.unlead();
+  await leader.replica.catchUp(never);
+  expect(stateOf(leader.dataset)).toEqual(stateOf(reader.dataset));
+});
+
+test('behavior: a large block that is sealed and removed is not needed to start', async () => {
+  const world = newWorld(2_000);
+  const leader = await startLeader(world);
+  await leader.dataset.commit([{ kind: 'create', anchor: refAt(9) }]);
+  await leader.dataset.commit([{ kind: 'extend', blocks: runOf(10, 16) }]);
+  await leader.dataset.commit([{ kind: 'finalize', block: refAt(16) }]);
+  while (await leader.dataset.seal());
+  // Blocks 10 to 13 are sealed, 14 to 16 are hot, and one message carries both.
+  await (await leader.keeper()).advance();
+  for (const key of [...world.store.objects.keys()]) {
+    if (/blocks\/1[0-3]-/.test(key)) world.store.objects.delete(key);
+  }
+  await world.feed.purgeBelow(world.feed.messages[2]?.sequence ?? 0);
+  const reader = await start(world);
+  expect(await readAll(reader.dataset)).toEqual(await readAll(leader.dataset));
+});
+
+test('behavior: a stream that was made anew goes on after the last sealed block, under a writer', async () => {
+  const world = newWorld();
+  const leader = await startLeader(world);
+  await grow(leader);
+  await (await leader.keeper()).advance();
+  const fresh = { store: world.store, feed: new MemoryFeed() };
+  await expect(startMember(fresh, new SimFs(), false)).rejects.toMatchObject({
+    code: 'feed-reset',
+  });
+  const next = await startLeader(fresh);
+  expect(next.dataset.snapshot().head).toEqual(refAt(17));
+  await next.dataset.commit([{ kind: 'extend', blocks: runOf(18, 19) }]);
+  const reader = await startMember(fresh, new SimFs(), false);
+  members.push(reader);
+  expect(stateOf(reader.dataset)).toEqual(stateOf(next.dataset));
+});
+
+test('behavior: a reader says that the feed is silent, serves on, and goes on by itself', async () => {
+  const world = newWorld();
+  const leader = await startLeader(world);
+  await grow(leader);
+  const reader = await start(world);
+  const stop = new AbortController();
+  const following = reader.replica.follow(stop.signal);
+  world.feed.isDown = true;
+  await vi.waitUntil(() => reader.dataset.alarms.has('feed-unreachable'), { timeout: 5_000 });
+  expect(await readAll(reader.dataset)).toEqual(await readAll(leader.dataset));
+  expect(reader.replica.behindMs).toBeGreaterThan(0);
+  world.feed.isDown = false;
+  await leader.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
+  await vi.waitUntil(() => reader.dataset.snapshot().head?.number === 23, { timeout: 5_000 });
+  await vi.waitUntil(() => !reader.dataset.alarms.has('feed-unreachable'), { timeout: 5_000 });
+  stop.abort();
+  await following;
+});
+
+test('error: feed-gap: a copy that cannot apply a message must be made anew', async () => {
+  const world = newWorld();
+  const leader = await startLeader(world);
+  await grow(leader);
+  const reader = await start(world);
+  await leader.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
+  await leader.dataset.commit([{ kind: 'extend', blocks: runOf(24, 24, 1, 19) }]);
+  const [before, last] = world.feed.messages.slice(-2);
+  if (before === undefined || last === undefined) throw new Error('no messages');
+  world.feed.messages.splice(-2, 2, { ...before, bytes: last.bytes }, last);
+  await expect(reader.replica.follow(never)).rejects.toMatchObject({ code: 'feed-gap' });
+});
+
+test('limit: a full local disk ends the attempt to lead, and delays a follower until there is space', async () => {
+  const world = newWorld();
+  const leader = await startLeader(world);
+  await grow(leader);
+  const fs = new SimFs();
+  const full = await start(world, fs);
+  await leader.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
+  fs.fault = ({ name }) => (name === 'write' ? 'ENOSPC' : undefined);
+  await expect(full.replica.catchUp(never)).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  const stop = new AbortController();
+  const following = full.replica.follow(stop.signal);
+  fs.fault = () => undefined;
+  await vi.waitUntil(() => full.dataset.snapshot().head?.number === 23, { timeout: 5_000 });
+  stop.abort();
+  await following;
 });

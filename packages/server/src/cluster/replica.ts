@@ -16,7 +16,14 @@ import type { BlockHeader } from '../ledger/block.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
 import type { BucketManifest, FeedPosition } from './bucket-manifest.ts';
 import type { Feed, FeedMessage } from './feed.ts';
-import { decodeMessage, encodeMessage, type LoadBlock, type StoreBlock } from './feed-message.ts';
+import {
+  decodeMessage,
+  encodeMessage,
+  type IncomingMessage,
+  type LoadBlock,
+  type StoreBlock,
+} from './feed-message.ts';
+import { linkedController } from './linked-controller.ts';
 
 export interface ReplicaModules {
   readonly dataset: string;
@@ -26,7 +33,11 @@ export interface ReplicaModules {
 }
 
 const retryMs = 500;
-/** A reader that is this far behind says so; clients are not told anything that would need newer blocks. */
+/** Between two questions whether the feed answers and whether this copy has everything. */
+const watchEveryMs = 1_000;
+/** A reading of the feed that brings nothing in so many questions, although there is something, is begun anew. */
+const stalledCountMax = 4;
+/** A request whose chain may be wrong waits so long for this copy to catch up; then it gets no verdict. */
 const confirmMsMax = 3_000;
 const waiterStepMs = 10;
 /** More than the blocks that are ever hot, and little memory. */
@@ -39,19 +50,38 @@ export class Replica {
   readonly #places = new Map<string, readonly [sequence: number, place: number]>();
   /** The sequence of the feed at each version of the state, for the latest versions. */
   readonly #sequences = new Map<number, number>();
+  readonly #epoch: number;
   #applied: number;
+  /** A message of this leader, and the version of the state that contains it. The local journal may still fail. */
+  #published: { readonly sequence: number; readonly version: number } | undefined;
+  /** How many commits of a message are applied. */
+  #partial: { readonly sequence: number; readonly commitCount: number } | undefined;
   #isLeading = false;
   #isApplying = false;
   #dataset: Dataset | undefined;
+  /** When this copy last had everything that the feed had. */
+  #currentMs: number;
 
   constructor(modules: ReplicaModules, manifest: BucketManifest | undefined) {
     this.#modules = modules;
     this.#applied = manifest?.feed?.sequence ?? 0;
+    this.#epoch = manifest?.feed?.epoch ?? 0;
+    this.#currentMs = modules.clock.nowMs();
   }
 
-  /** The sequence of the last message whose commits are part of the state. */
+  /** The sequence of the last message whose commits are part of the visible state. */
   get applied(): number {
+    const published = this.#published;
+    if (published !== undefined && this.#attached.snapshot().version >= published.version) {
+      this.#applied = published.sequence;
+      this.#published = undefined;
+    }
     return this.#applied;
+  }
+
+  /** For how long this copy may have been behind the feed, in milliseconds. */
+  get behindMs(): number {
+    return this.#isLeading ? 0 : this.#modules.clock.nowMs() - this.#currentMs;
   }
 
   attach(dataset: Dataset): void {
@@ -63,27 +93,44 @@ export class Replica {
     if (this.#isApplying) return;
     if (!this.#isLeading) throw new CodedError('feed-fenced');
     const { feed } = this.#modules;
-    if (payloads.length > 0 && feed.isNearlyFull) throw new CodedError('feed-full');
+    const { applied } = this;
+    if (this.#published !== undefined) {
+      // The last message is in the feed, but the local journal failed. A message on top of it would contradict it.
+      throw this.#endLeading(new CodedError('feed-fenced'));
+    }
+    if (payloads.length > 0 && feed.isNearlyFull) {
+      const error = new CodedError('feed-full');
+      this.#attached.alarms.raise('feed-full', error);
+      throw error;
+    }
     const options = { bytesMax: feed.messageBytesMax, store: this.#storeBlock };
     const { bytes, blocks } = await encodeMessage(commits, payloads, options);
     // Leadership may have ended while large blocks were stored.
     if (!this.#isLeading) throw new CodedError('feed-fenced');
     try {
-      const sequence = await feed.publish(bytes, this.#applied);
-      assert(sequence === this.#applied + 1, 'a feed numbers its messages without gaps');
+      const sequence = await feed.publish(bytes, applied);
+      assert(sequence === applied + 1, 'a feed numbers its messages without gaps');
       this.#remember(sequence, blocks);
-      this.#applied = sequence;
       // The commits become visible together, each as one version.
-      this.#recordVersion(this.#attached.snapshot().version + commits.length);
+      const version = this.#attached.snapshot().version + commits.length;
+      this.#published = { sequence, version };
+      this.#recordVersion(version, sequence);
+      if (payloads.length > 0) this.#attached.alarms.clear('feed-full');
     } catch (error) {
       // Whether the message was stored is found out by following the feed.
-      this.#isLeading = false;
-      this.#onFenced(error);
-      throw error;
+      throw this.#endLeading(error);
     }
   };
 
-  #onFenced: (error: unknown) => void = () => undefined;
+  /** Ends the turn of this leader. Returns the error for the caller to throw. */
+  #endLeading(error: unknown): unknown {
+    this.#isLeading = false;
+    if (isCodedError(error, 'feed-full')) this.#attached.alarms.raise('feed-full', error);
+    this.#onFenced();
+    return error;
+  }
+
+  #onFenced: () => void = () => undefined;
 
   /** Adds the blocks of a manifest that are not sealed yet, from the messages that carry them. */
   async restoreHot({ chain, feed: position }: BucketManifest): Promise<void> {
@@ -100,21 +147,28 @@ export class Replica {
     const { finalized } = chain;
     const sealed = dataset.snapshot().finalized?.number ?? -1;
     const isHotFinal = finalized !== null && finalized.number > sealed;
-    await this.#commit(dataset, [
-      { kind: 'extend', blocks: changes },
+    const restored = [
+      { kind: 'extend' as const, blocks: changes },
       ...(isHotFinal ? [{ kind: 'finalize' as const, block: finalized }] : []),
-    ]);
+    ];
+    await this.#commit(dataset, restored, impatient);
   }
 
   async #readBlocks({ blocks }: FeedPosition): Promise<Uint8Array[]> {
-    const wanted = new Set(blocks.map(([sequence]) => sequence));
+    const wanted = new Map<number, Set<number>>();
+    for (const [sequence, place] of blocks) {
+      const places = wanted.get(sequence) ?? new Set();
+      wanted.set(sequence, places.add(place));
+    }
     const found = new Map<number, readonly NewBlock[]>();
     const stop = new AbortController();
-    const first = Math.min(...wanted);
-    const last = Math.max(...wanted);
+    const first = Math.min(...wanted.keys());
+    const last = Math.max(...wanted.keys());
     for await (const { sequence, bytes } of this.#modules.feed.read(first, stop.signal)) {
-      if (wanted.has(sequence)) {
-        const message = await decodeMessage(bytes, this.#loadBlock);
+      const places = wanted.get(sequence);
+      if (places !== undefined) {
+        // Other blocks of the message may be sealed, and their objects removed.
+        const message = await decodeMessage(bytes, this.#loadBlock, (place) => places.has(place));
         found.set(sequence, message.blocks);
       }
       if (sequence >= last) break;
@@ -125,41 +179,94 @@ export class Replica {
   /** Applies what others publish until the signal aborts. Throws `feed-gap` if the feed no longer has what is missing. */
   async follow(signal: AbortSignal): Promise<void> {
     const { feed, clock } = this.#modules;
-    const { alarms } = this.#attached;
     while (!signal.aborted) {
+      const reading = linkedController(signal);
+      const watching = this.#watch(reading);
       try {
-        for await (const message of feed.read(this.#applied + 1, signal)) {
-          alarms.clear('feed-unreachable');
-          await this.#apply(message);
+        for await (const message of feed.read(this.applied + 1, reading.signal)) {
+          await this.#apply(message, patient(signal));
         }
       } catch (error) {
         if (!isCodedError(error) || error.code === 'feed-gap') throw error;
-        alarms.raise('feed-unreachable', error);
+        this.#attached.alarms.raise('feed-unreachable', error);
+      } finally {
+        reading.abort();
+        await watching;
       }
       await clock.sleep(retryMs, signal);
     }
   }
 
-  /** Applies everything that the feed has now. */
-  async catchUp(signal: AbortSignal): Promise<void> {
-    const { feed } = this.#modules;
-    const last = await feed.readLastSequence();
-    if (this.#applied >= last) return;
-    for await (const message of feed.read(this.#applied + 1, signal)) {
-      await this.#apply(message);
-      if (this.#applied >= last) return;
+  /**
+   * Asks the feed at an interval whether this copy has everything, and says so if the feed does not answer. Ends the
+   * reading if it brings nothing.
+   */
+  async #watch(reading: AbortController): Promise<void> {
+    const { clock } = this.#modules;
+    let [seen, stalledCount] = [this.applied, 0];
+    while (!reading.signal.aborted) {
+      await clock.sleep(watchEveryMs, reading.signal);
+      if (reading.signal.aborted) return;
+      const last = await this.#askFeed();
+      const { applied } = this;
+      const isMoving = last === undefined || last <= applied || applied > seen;
+      stalledCount = isMoving ? 0 : stalledCount + 1;
+      seen = applied;
+      // A feed that has less than this copy is another one. Reading it again finds that out.
+      if (stalledCount >= stalledCountMax || (last ?? applied) < applied) reading.abort();
     }
   }
 
-  /** Publishes from now on. The caller has stopped to follow and has caught up. `onFenced` is called when it ends. */
-  lead(onFenced: (error: unknown) => void): void {
-    this.#isLeading = true;
-    this.#recordVersion(this.#attached.snapshot().version);
+  /** Returns the last sequence of the feed, undefined if it does not answer, which is an alarm. */
+  async #askFeed(): Promise<number | undefined> {
+    const { feed, clock } = this.#modules;
+    const { alarms } = this.#attached;
+    try {
+      const askedMs = clock.nowMs();
+      const last = await feed.readLastSequence();
+      alarms.clear('feed-unreachable');
+      if (this.applied >= last) this.#currentMs = Math.max(this.#currentMs, askedMs);
+      return last;
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      alarms.raise('feed-unreachable', error);
+      return undefined;
+    }
+  }
+
+  /** Applies everything that the feed has now. Throws if the local disk is full or fails. */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    const { feed, clock } = this.#modules;
+    const askedMs = clock.nowMs();
+    const last = await feed.readLastSequence();
+    if (this.applied < last) {
+      for await (const message of feed.read(this.applied + 1, signal)) {
+        await this.#apply(message, impatient);
+        if (this.applied >= last) break;
+      }
+    }
+    if (this.applied >= last) this.#currentMs = Math.max(this.#currentMs, askedMs);
+  }
+
+  /**
+   * Publishes from now on. The caller has stopped to follow and has caught up. The first message is empty: once it is
+   * stored, the feed refuses every earlier leader, also one that was paused before it could publish. `onFenced` is called
+   * when leading ends.
+   */
+  async lead(onFenced: () => void): Promise<void> {
+    const { feed } = this.#modules;
+    const options = { bytesMax: feed.messageBytesMax, store: this.#storeBlock };
+    const { bytes } = await encodeMessage([], [], options);
+    this.#applied = await feed.publish(bytes, this.applied);
+    this.#recordVersion(this.#attached.snapshot().version, this.#applied);
     this.#onFenced = onFenced;
+    this.#isLeading = true;
   }
 
   unlead(): void {
     this.#isLeading = false;
+    // A message that the local journal does not have is read from the feed.
+    if (this.applied < (this.#published?.sequence ?? 0)) this.#published = undefined;
   }
 
   get isLeading(): boolean {
@@ -175,8 +282,8 @@ export class Replica {
     const deadlineMs = clock.nowMs() + confirmMsMax;
     try {
       const last = await feed.readLastSequence();
-      while (this.#applied < last && clock.nowMs() < deadlineMs) await clock.sleep(waiterStepMs);
-      return this.#applied >= last;
+      while (this.applied < last && clock.nowMs() < deadlineMs) await clock.sleep(waiterStepMs);
+      return this.applied >= last;
     } catch (error) {
       if (isCodedError(error)) return false;
       throw error;
@@ -192,42 +299,73 @@ export class Replica {
       assert(place !== undefined, 'every hot block came with a message');
       return place;
     });
-    return { sequence, blocks };
+    return { epoch: this.#epoch, sequence, blocks };
   }
 
-  async #apply({ sequence, bytes }: FeedMessage): Promise<void> {
+  async #apply({ sequence, bytes }: FeedMessage, patience: Patience): Promise<void> {
     assert(!this.#isLeading, 'a leader does not follow');
     const dataset = this.#attached;
-    const { commits, blocks } = await decodeMessage(bytes, this.#loadBlock);
+    const { commits, blocks } = await this.#decode(bytes, sequence);
     this.#remember(
       sequence,
       blocks.map(({ header }) => header),
     );
-    for (const changes of commits) await this.#commit(dataset, changes);
+    // The first commits may have been applied before a failure of the disk.
+    const doneCount = this.#partial?.sequence === sequence ? this.#partial.commitCount : 0;
+    for (const [i, changes] of commits.entries()) {
+      if (i < doneCount) continue;
+      await this.#commit(dataset, changes, patience);
+      this.#partial = { sequence, commitCount: i + 1 };
+    }
     this.#applied = sequence;
+    if (blocks.length > 0) dataset.alarms.clear('feed-full');
   }
 
-  /** A full or failing local disk delays the copy, and nothing else. */
-  async #commit(dataset: Dataset, changes: Parameters<Dataset['commit']>[0]): Promise<void> {
-    for (;;) {
+  async #decode(bytes: Uint8Array, sequence: number): Promise<IncomingMessage> {
+    try {
+      return await decodeMessage(bytes, this.#loadBlock);
+    } catch (error) {
+      // A block that is long sealed: only a newer manifest has it.
+      if (!isCodedError(error, 'store-object-missing')) throw error;
+      throw asGap(error, sequence);
+    }
+  }
+
+  /** A full or failing local disk delays the copy, as long as the caller has patience. */
+  async #commit(
+    dataset: Dataset,
+    changes: Parameters<Dataset['commit']>[0],
+    { attemptCountMax, signal }: Patience,
+  ): Promise<void> {
+    for (let count = 1; ; count++) {
       try {
         this.#isApplying = true;
         await dataset.commit(changes);
         return;
       } catch (error) {
-        const isLocal =
-          isCodedError(error, 'disk-floor-reached') || isCodedError(error, 'dataset-write-failed');
-        if (!isLocal) throw error;
-        await this.#modules.clock.sleep(retryMs);
-        if (error.code === 'dataset-write-failed') await dataset.reopen();
+        if (!isCodedError(error)) throw error;
+        // The feed has only changes that its writer could apply. A copy that cannot must be made anew.
+        if (error.code.startsWith('chain-')) throw asGap(error, this.#applied + 1);
+        if (!localFaults.has(error.code) || count >= attemptCountMax || signal.aborted) throw error;
+        await this.#modules.clock.sleep(retryMs, signal);
+        if (error.code === 'dataset-write-failed') await this.#reopen(dataset);
       } finally {
         this.#isApplying = false;
       }
     }
   }
 
-  #recordVersion(version: number): void {
-    this.#sequences.set(version, this.#applied);
+  /** A disk that still fails is tried again with the next commit. */
+  async #reopen(dataset: Dataset): Promise<void> {
+    try {
+      await dataset.reopen();
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+    }
+  }
+
+  #recordVersion(version: number, sequence: number): void {
+    this.#sequences.set(version, sequence);
     const [oldest] = this.#sequences.keys();
     if (this.#sequences.size > versionCountMax && oldest !== undefined)
       this.#sequences.delete(oldest);
@@ -256,4 +394,24 @@ export class Replica {
   };
 
   readonly #loadBlock: LoadBlock = (key) => this.#modules.store.get(key);
+}
+
+/** How often a commit is tried while the local disk is full or fails. */
+interface Patience {
+  readonly attemptCountMax: number;
+  readonly signal: AbortSignal;
+}
+
+/** A journal that has failed before is opened again, and tried once more. */
+const impatient: Patience = { attemptCountMax: 2, signal: new AbortController().signal };
+
+function patient(signal: AbortSignal): Patience {
+  return { attemptCountMax: Number.POSITIVE_INFINITY, signal };
+}
+
+/** Errors of the local disk. */
+const localFaults: ReadonlySet<string> = new Set(['disk-floor-reached', 'dataset-write-failed']);
+
+function asGap(cause: CodedError, wanted: number): CodedError {
+  return new CodedError('feed-gap', { wanted, reason: cause.code }, { cause });
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
+import { CodedError } from '../base/errors.ts';
 import { MemoryStore } from '../object-store/testing/memory-store.ts';
 import { takeTurns } from './take-turns.ts';
 import { type Member, refAt, runOf, startMember, stateOf } from './testing/member.ts';
@@ -51,5 +52,37 @@ test('default: one writes and the others follow it; when it stops, the next goes
   await one.replica.catchUp(new AbortController().signal);
   expect(one.dataset.snapshot().head).toEqual(refAt(14));
   expect(stateOf(one.dataset)).toEqual(stateOf(two.dataset));
+  await Promise.all([one.close(), two.close()]);
+});
+
+test('behavior: a process that cannot follow gives the lease back', async () => {
+  const world = { store: new MemoryStore(), feed: new MemoryFeed() };
+  const [one, two] = [await startMember(world), await startMember(world)];
+  const stop = new AbortController();
+  const fault = new CodedError('disk-floor-reached');
+  const follow = one.replica.follow.bind(one.replica);
+  one.replica.follow = async (signal) => {
+    await follow(signal);
+    throw fault;
+  };
+  const faults: string[] = [];
+  const first = takeTurns(
+    'one',
+    {
+      replica: one.replica,
+      feed: world.feed,
+      clock: systemClock,
+      work: untilAborted,
+      onTurn: () => {},
+      onFault: ({ code }) => faults.push(code),
+    },
+    stop.signal,
+  );
+  await compete(two, 'two', world.feed, {
+    stop: stop.signal,
+    work: async () => stop.abort(),
+  });
+  await first.catch(() => undefined);
+  expect(faults[0]).toBe('disk-floor-reached');
   await Promise.all([one.close(), two.close()]);
 });

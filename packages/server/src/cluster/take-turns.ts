@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { type CodedError, isCodedError } from '../base/errors.ts';
 import type { Feed, Lease } from './feed.ts';
+import { linkedController } from './linked-controller.ts';
 import type { Replica } from './replica.ts';
 
 export interface TakeTurnsModules {
@@ -18,7 +19,8 @@ export interface TakeTurnsModules {
   readonly onFault: (error: CodedError) => void;
 }
 
-const retryMs = 500;
+/** After a turn that failed another process gets a chance: longer than the others wait between two attempts. */
+const restMs = 2_000;
 
 /** Runs until the signal aborts. `holder` names this process among the writers. */
 export async function takeTurns(
@@ -35,38 +37,44 @@ export async function takeTurns(
       // Without the messages that are missing nothing can go on; a new start takes a newer manifest.
       if (!isCodedError(error) || error.code === 'feed-gap') throw error;
       onFault(error);
-      await clock.sleep(retryMs, signal);
+      await clock.sleep(restMs, signal);
     }
   }
 }
 
+/** Returns undefined if the signal aborted first. Throws, and holds no lease, if following fails. */
 async function followUntilLeased(
   holder: string,
   { replica, feed }: TakeTurnsModules,
   signal: AbortSignal,
 ): Promise<Lease | undefined> {
-  const stop = linked(signal);
+  const stop = linkedController(signal);
   const following = replica.follow(stop.signal);
+  const acquiring = feed.acquireLease(holder, stop.signal);
+  // If following fails, the lease is not waited for.
+  acquiring.catch(() => undefined);
   try {
-    const acquiring = feed.acquireLease(holder, stop.signal);
-    // If following fails, the lease is not waited for.
-    acquiring.catch(() => undefined);
-    return await Promise.race([acquiring, following.then(() => undefined)]);
+    await Promise.race([acquiring, following]);
   } finally {
     stop.abort();
-    await following;
+    await following.catch(async (error: unknown) => {
+      const lease = await acquiring.catch(() => undefined);
+      await lease?.release();
+      throw error;
+    });
   }
+  return acquiring;
 }
 
 async function lead(lease: Lease, modules: TakeTurnsModules, signal: AbortSignal): Promise<void> {
   const { replica, work, onTurn } = modules;
-  const turn = linked(signal);
+  const turn = linkedController(signal);
   const end = () => turn.abort();
   lease.signal.addEventListener('abort', end, { once: true });
   try {
     await replica.catchUp(turn.signal);
     if (turn.signal.aborted || lease.signal.aborted) return;
-    replica.lead(end);
+    await replica.lead(end);
     onTurn(true);
     await work(turn.signal);
   } finally {
@@ -75,12 +83,4 @@ async function lead(lease: Lease, modules: TakeTurnsModules, signal: AbortSignal
     onTurn(false);
     await lease.release();
   }
-}
-
-/** Returns a controller that also aborts with a signal. */
-function linked(signal: AbortSignal): AbortController {
-  const controller = new AbortController();
-  if (signal.aborted) controller.abort();
-  else signal.addEventListener('abort', () => controller.abort(), { signal: controller.signal });
-  return controller;
 }

@@ -39,6 +39,7 @@ export const ALARM_CODES = [
   'dataset-unfed',
   'dataset-write-failed',
   'disk-floor-reached',
+  'feed-full',
   'feed-unreachable',
   'files-unread',
   'finality-stalled',

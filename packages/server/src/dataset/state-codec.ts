@@ -30,6 +30,14 @@ export function decodeCheckpoint(body: unknown): ChainSnapshot {
   return snapshot;
 }
 
+export function encodeSegments(segments: readonly SealedSegment[]): string {
+  return encode(segments);
+}
+
+export function decodeSegments(body: unknown): SealedSegment[] {
+  return (body as SealedSegment[]).map(decodeSegment);
+}
+
 export function encodeCommits(commits: readonly Commit[]): string {
   return encode(commits);
 }

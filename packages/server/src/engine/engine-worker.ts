@@ -9,7 +9,13 @@ import { systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { Steps } from '../base/time-slices.ts';
 import { deflateEncoder } from '../kernels/deflate-encoder.ts';
-import { type CachedPlace, CachedRangeFile } from '../object-store/cached-range-file.ts';
+import {
+  type CachedPlace,
+  CachedRangeFile,
+  openingRanges,
+} from '../object-store/cached-range-file.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
+import { Presence } from '../object-store/presence.ts';
 import type { Selection } from '../query/query.ts';
 import { openRangeFile } from '../storage/range-file.ts';
 import { Engine } from './engine.ts';
@@ -45,6 +51,17 @@ const noBytes = new Uint8Array(0);
 /** Work goes on this long before messages are looked at: far below the time in which a cancelled run must stop. */
 const turnMs = 5;
 
+/** How far a thread fetches in advance: enough to hide a request of 100 ms behind its work. */
+const aheadGroupCount = 4;
+const aheadSegmentCount = 3;
+
+interface AheadOf {
+  readonly run: SegmentRun;
+  readonly state: RunState;
+  /** Whether another thread has the row group, or nobody reads it. */
+  readonly isSkipped: (group: number) => boolean;
+}
+
 interface RunState {
   readonly id: number;
   readonly selection: Selection;
@@ -58,6 +75,8 @@ interface RunState {
   /** Whether a whole line was handed on: the first one goes out at once. */
   hasWritten: boolean;
   isCancelled: boolean;
+  /** The sections that row groups needed as a whole so far. The next ones probably need the same. */
+  readonly sections: Set<number>;
   /** Called when bytes were taken or the run was cancelled. */
   wake: () => void;
 }
@@ -141,6 +160,7 @@ class EngineWorker {
       aheadBytes: 0,
       hasWritten: false,
       isCancelled: false,
+      sections: new Set(),
       wake: () => {},
     };
     this.#runs.set(request.id, state);
@@ -151,6 +171,7 @@ class EngineWorker {
       // A thread that was idle starts a turn of its own.
       if (this.#runs.size === 1) this.#turnStartMs = systemClock.nowMs();
       for (segment of request.segments) {
+        this.#openAhead(request, segment);
         part =
           request.unit === 'segment' && !this.#isMine(part, request)
             ? part + 1
@@ -179,17 +200,20 @@ class EngineWorker {
     const { range, lastSegment } = request;
     const endsCoverage = segment === lastSegment;
     const run = this.#engine.begin(key, state.selection, { range, endsCoverage });
-    const partOf = (batch: GroupBatch) => firstPart + (request.unit === 'group' ? batch.first : 0);
-    const next = (first: number) => this.#nextBatch(run, first, { request, firstPart, state });
+    const partOf = (group: number) => firstPart + (request.unit === 'group' ? group : 0);
+    const isSkipped = (group: number) => !this.#isMine(partOf(group), request) || run.skips(group);
+    const next = (first: number) => this.#nextBatch(run, first, { request, isSkipped, state });
     try {
+      this.#readAhead(segment, { run, state, isSkipped }, 0);
       let batch = next(0);
       while (batch !== undefined && !state.isCancelled) {
-        state.part = partOf(batch);
+        state.part = partOf(batch.first);
         await this.#runBatch(run, batch, state);
-        const following = next(batch.end);
-        this.#readAhead(segment, run, batch, following);
+        const whole = this.#cached.get(segment)?.takeWholeSections() ?? [];
+        for (const one of run.sectionsAt(batch, whole)) state.sections.add(one);
+        this.#readAhead(segment, { run, state, isSkipped }, batch.end);
         await this.#takeTurns(state);
-        batch = following;
+        batch = next(batch.end);
       }
     } finally {
       run.release();
@@ -201,14 +225,12 @@ class EngineWorker {
   #nextBatch(
     run: SegmentRun,
     first: number,
-    { request, firstPart, state }: { request: RunRequest; firstPart: number; state: RunState },
+    { request, isSkipped, state }: Pick<AheadOf, 'isSkipped' | 'state'> & { request: RunRequest },
   ): GroupBatch | undefined {
     // The first line does not wait for more than one group.
     if (request.unit === 'segment') return run.nextBatch(first, state.hasWritten ? undefined : 0);
-    for (let group = first; group < run.groupCount; group++) {
-      if (this.#isMine(firstPart + group, request) && !run.skips(group))
-        return { first: group, end: group + 1 };
-    }
+    for (let group = first; group < run.groupCount; group++)
+      if (!isSkipped(group)) return { first: group, end: group + 1 };
     return undefined;
   }
 
@@ -295,27 +317,43 @@ class EngineWorker {
   }
 
   #openCached(segment: number, place: CachedPlace): CachedRangeFile {
-    const file = new CachedRangeFile(place, (ranges) => {
-      const ticket = this.#nextTicket++;
-      this.#send({ kind: 'fetch', segment, ranges, ticket });
-      this.#fetchSignal.wait(ticket);
+    const file = new CachedRangeFile(place, {
+      fetchNow: (ranges) => {
+        const ticket = this.#nextTicket++;
+        this.#send({ kind: 'fetch', segment, ranges, ticket });
+        this.#fetchSignal.wait(ticket);
+      },
+      fetchAhead: (ranges) => this.#send({ kind: 'fetch', segment, ranges, ticket: undefined }),
     });
     this.#cached.set(segment, file);
+    file.fetchOpening();
     return file;
   }
 
-  /** Fetches for the next row groups of this thread the sections that the last ones needed. */
-  #readAhead(
-    segment: number,
-    run: SegmentRun,
-    batch: GroupBatch,
-    following: GroupBatch | undefined,
-  ): void {
+  /** Fetches the directories of the next segments of a run, so that one does not wait for the other. */
+  #openAhead({ segments }: RunRequest, segment: number): void {
+    const at = segments.indexOf(segment) + 1;
+    for (const next of segments.slice(at, at + aheadSegmentCount)) {
+      const place = this.#places.get(next);
+      if (place?.kind !== 'cached' || this.#cached.has(next)) continue;
+      const presence = new Presence(place.presence, place.byteLength);
+      const ranges = openingRanges(place.byteLength).filter((range) => !presence.covers(range));
+      if (ranges.length > 0)
+        this.#send({ kind: 'fetch', segment: next, ranges, ticket: undefined });
+    }
+  }
+
+  /** Fetches for the next row groups of this thread the sections that earlier ones needed. */
+  #readAhead(segment: number, { run, state, isSkipped }: AheadOf, first: number): void {
     const file = this.#cached.get(segment);
-    if (file === undefined) return;
-    const sections = file.takeWholeSections();
-    if (sections.length === 0 || following === undefined) return;
-    const ranges = file.missing(run.sameSections(batch, following, sections));
+    if (file === undefined || state.sections.size === 0) return;
+    const ranges: ByteRange[] = [];
+    let left = aheadGroupCount;
+    for (let next = first; next < run.groupCount && left > 0; next++) {
+      if (isSkipped(next)) continue;
+      ranges.push(...file.missing(run.rangesOf(next, state.sections)));
+      left--;
+    }
     if (ranges.length > 0) this.#send({ kind: 'fetch', segment, ranges, ticket: undefined });
   }
 

@@ -189,21 +189,23 @@ export class SegmentRun {
     return this.#open.segment.directory.groups[number] as GroupEntry;
   }
 
-  /** Returns where the page tables of a batch are, and the sections that `ranges` are in another batch. */
-  sameSections(from: GroupBatch, to: GroupBatch, ranges: readonly ByteRange[]): ByteRange[] {
-    const { groups } = this.#open.segment.directory;
+  /** Returns which sections of a batch's groups begin where one of the ranges does. */
+  sectionsAt({ first, end }: GroupBatch, ranges: readonly ByteRange[]): number[] {
     const starts = new Set(ranges.map(({ start }) => start));
-    const sources = groups.slice(from.first, from.end);
-    const isSame = (section: number) =>
-      sources.some(({ sections }) => starts.has(sections[section]?.offset ?? -1));
-    return groups.slice(to.first, to.end).flatMap(({ pageTable, sections }) => {
-      const same = sections.filter((_, section) => isSame(section));
-      const places = [{ offset: pageTable.offset, storedLength: pageTable.length }, ...same];
-      return places.map(({ offset, storedLength }) => ({
-        start: offset,
-        end: offset + storedLength,
-      }));
-    });
+    return this.#open.segment.directory.groups
+      .slice(first, end)
+      .flatMap(({ sections }) =>
+        [...sections.keys()].filter((i) => starts.has(sections[i]?.offset ?? -1)),
+      );
+  }
+
+  /** Returns where the page table and some sections of a group are. */
+  rangesOf(number: number, sections: ReadonlySet<number>): ByteRange[] {
+    const group = this.#groupAt(number);
+    const { offset, length } = group.pageTable;
+    const wanted = group.sections.filter((_, i) => sections.has(i));
+    const places = [{ offset, storedLength: length }, ...wanted];
+    return places.map((one) => ({ start: one.offset, end: one.offset + one.storedLength }));
   }
 
   /** The line that says only that the block was covered. */

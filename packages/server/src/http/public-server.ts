@@ -30,6 +30,7 @@ import {
 } from './request-checks.ts';
 import { answerRoute } from './routes/answer-route.ts';
 import { LookupSlots } from './routes/lookup-slots.ts';
+import type { AnyRoute } from './routes/route.ts';
 import { ROUTES } from './routes/routes.ts';
 import type { DatasetDirectory } from './served-dataset.ts';
 import { StallWatch } from './streaming/stall-watch.ts';
@@ -44,6 +45,8 @@ export interface PublicServerOptions {
   /** The origins whose pages may read responses; none by default. */
   readonly corsOrigins: readonly string[];
   readonly version: string;
+  /** False if this process only writes: streams and lookups get 503, and the state of datasets is still reported. */
+  readonly answersQueries?: boolean;
 }
 
 export interface PublicServerModules {
@@ -222,7 +225,9 @@ export class PublicServer {
     const context = { ...this.#options, ...this.#modules, routes: ROUTES };
     for (const route of ROUTES) {
       const { method, url } = route;
+      const isRefused = isQueryRoute(route) && this.#options.answersQueries === false;
       const handler = (request: FastifyRequest, reply: FastifyReply) => {
+        if (isRefused) throw new CodedError('queries-elsewhere');
         const routed = { request, reply, checked: this.#checkedOf(request) };
         return route.kind === 'stream'
           ? answerStream({ ...routed, finalizedOnly: route.finalizedOnly }, modules)
@@ -330,4 +335,8 @@ function translate(error: unknown): unknown {
   if (status === 413) return new CodedError('body-too-large', {}, { cause: error });
   if (status === 400) return new CodedError('request-malformed', {}, { cause: error });
   return error;
+}
+
+function isQueryRoute(route: AnyRoute): boolean {
+  return route.kind === 'stream' || route.isLookup === true || route.takesQuery === true;
 }

@@ -34,6 +34,8 @@ export interface CachedObjectModules {
   readonly counters: CacheCounters;
   readonly onStored: (object: CachedObject, bytes: number) => void;
   readonly onEvicted: (object: CachedObject, bytes: number) => void;
+  /** Called after each request to the store, with its error if it failed. */
+  readonly onFetched: (error?: unknown) => void;
 }
 
 /** Evictions during a fetch make it start again. */
@@ -77,17 +79,14 @@ export class CachedObject {
 
   /** Resolves when the ranges are in the file. */
   async fetch(ranges: readonly ByteRange[]): Promise<void> {
-    for (let attempt = 0; attempt < attemptCountMax; attempt++) {
+    for (let evictions = 0; evictions < attemptCountMax; ) {
+      const { generation } = this.#presence;
       const runs = this.#presence.planRuns(ranges);
       if (runs.length === 0) return;
       await Promise.all(runs.map((run) => this.#inProgress(run) ?? this.#start(run)));
+      if (this.#presence.generation !== generation) evictions++;
     }
     throw new CodedError('cache-too-small');
-  }
-
-  /** Fetches ranges that will probably be needed, unless the store is busy already. A failure is left to the real read. */
-  prefetch(ranges: readonly ByteRange[]): void {
-    if (!this.#modules.gate.isBusy) this.fetch(ranges).catch(() => undefined);
   }
 
   async read(start: number, length: number): Promise<Uint8Array> {
@@ -182,7 +181,11 @@ export class CachedObject {
   async #fetchRun(run: ByteRange): Promise<void> {
     const { store, counters } = this.#modules;
     const { generation } = this.#presence;
-    const bytes = await store.get(this.key, run);
+    const bytes = await store.get(this.key, run).catch((error: unknown) => {
+      this.#modules.onFetched(error);
+      throw error;
+    });
+    this.#modules.onFetched();
     counters.requests++;
     counters.fetchedBytes += bytes.length;
     await this.#write(bytes, run.start);

@@ -12,24 +12,54 @@ export interface CachedPlace {
   readonly presence: SharedArrayBuffer;
 }
 
+/** The end of an object that is fetched first: the directory of a segment is there, and grows with the segment. */
+const tailShare = 1 / 256;
+const tailBytesMin = 16 << 10;
+const tailBytesMax = 128 << 10;
+/** Of a part that is read from its beginning, so much more is fetched in advance, as a share of what was read. */
+const aheadShare = 0.25;
+const aheadBytesMax = 1 << 20;
 /** A cache that evicts an object faster than it can be read is far too small. */
 const attemptCountMax = 16;
 /** If at least this share of a section is needed, all of it is fetched by one request. */
 const wholeShare = 0.25;
 
+/** Returns the parts of an object that every reader needs first. */
+export function openingRanges(byteLength: number): ByteRange[] {
+  const tail = Math.min(tailBytesMax, Math.max(tailBytesMin, byteLength * tailShare));
+  return [
+    { start: 0, end: Math.min(1, byteLength) },
+    { start: Math.max(0, Math.floor(byteLength - tail)), end: byteLength },
+  ];
+}
+
+export interface RangeFetcher {
+  /** Returns when the ranges are in the cache file, or throws. */
+  readonly fetchNow: (ranges: readonly ByteRange[]) => void;
+  /** Begins to fetch ranges that will probably be needed. */
+  readonly fetchAhead: (ranges: readonly ByteRange[]) => void;
+}
+
 export class CachedRangeFile {
   readonly length: number;
   readonly #descriptor: number;
   readonly #presence: Presence;
-  readonly #fetchNow: (ranges: readonly ByteRange[]) => void;
+  readonly #fetcher: RangeFetcher;
   #fetchedWhole: ByteRange[] = [];
+  /** What was read last without a gap. */
+  #sequential: ByteRange = { start: 0, end: 0 };
 
-  /** `fetchNow` returns when the ranges are in the cache file, or throws. */
-  constructor(place: CachedPlace, fetchNow: (ranges: readonly ByteRange[]) => void) {
+  constructor(place: CachedPlace, fetcher: RangeFetcher) {
     this.length = place.byteLength;
     this.#descriptor = openSync(place.path, 'r');
     this.#presence = new Presence(place.presence, place.byteLength);
-    this.#fetchNow = fetchNow;
+    this.#fetcher = fetcher;
+  }
+
+  /** Fetches what a reader needs first, together. */
+  fetchOpening(): void {
+    const ranges = this.missing(openingRanges(this.length));
+    if (ranges.length > 0) this.#fetcher.fetchNow(ranges);
   }
 
   read(offset: number, length: number): Uint8Array {
@@ -39,10 +69,11 @@ export class CachedRangeFile {
 
   readInto(offset: number, target: Uint8Array): number {
     const range = { start: offset, end: Math.min(offset + target.length, this.length) };
+    this.#readAhead(range);
     for (let attempt = 0; attempt < attemptCountMax; attempt++) {
       const { generation } = this.#presence;
       if (!this.#presence.covers(range)) {
-        this.#fetchNow([range]);
+        this.#fetcher.fetchNow([range]);
         continue;
       }
       const count = this.#readFile(offset, target.subarray(0, range.end - range.start));
@@ -61,7 +92,7 @@ export class CachedRangeFile {
     const isWhole = needed >= (section.end - section.start) * wholeShare;
     if (isWhole) this.#fetchedWhole.push(section);
     const ranges = isWhole ? [section] : parts;
-    if (!ranges.every((range) => this.#presence.covers(range))) this.#fetchNow(ranges);
+    if (!ranges.every((range) => this.#presence.covers(range))) this.#fetcher.fetchNow(ranges);
   }
 
   /** Returns the sections that were announced and needed as a whole since the last call. */
@@ -78,6 +109,17 @@ export class CachedRangeFile {
 
   close(): void {
     closeSync(this.#descriptor);
+  }
+
+  /** Fetches what follows, in advance, while reads follow each other without a gap. */
+  #readAhead({ start, end }: ByteRange): void {
+    const isNext = start === this.#sequential.end;
+    this.#sequential = { start: isNext ? this.#sequential.start : start, end };
+    const byteCount = Math.min(aheadBytesMax, (end - this.#sequential.start) * aheadShare);
+    const ahead = { start: end, end: Math.min(this.length, end + Math.floor(byteCount)) };
+    if (isNext && ahead.end > ahead.start && !this.#presence.covers(ahead)) {
+      this.#fetcher.fetchAhead([ahead]);
+    }
   }
 
   #readFile(offset: number, target: Uint8Array): number {

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { assert } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
+import { type FetchRole, findRole, type RoleCredentials } from './role-credentials.ts';
 
 export interface Credentials {
   readonly accessKeyId: string;
@@ -11,15 +14,37 @@ export interface Credentials {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Returns the credentials that are valid now. */
+export type GetCredentials = () => Promise<Credentials>;
+
+/** Credentials of a role are fetched again so long before they expire. */
+const renewMs = 5 * 60_000;
+
 /**
  * Finds the credentials in the places that other tools use, the first of: the configuration, the environment
  * (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN), the shared credentials file
- * (AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials) with the profile of AWS_PROFILE.
+ * (AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials) with the profile of AWS_PROFILE, the role of the pod, the container
+ * or the machine.
  */
 export function findCredentials(
   configured: Partial<Credentials>,
   environment: Environment,
-): Credentials {
+  clock: Pick<Clock, 'unixMs'>,
+): GetCredentials {
+  const fixed = findFixed(configured, environment);
+  if (fixed !== undefined) return async () => fixed;
+  const fetchRole = findRole(environment);
+  if (fetchRole !== undefined) return renewing(fetchRole, clock);
+  const profile = environment['AWS_PROFILE'] ?? 'default';
+  return async () => {
+    throw new CodedError('store-credentials-missing', { profile });
+  };
+}
+
+function findFixed(
+  configured: Partial<Credentials>,
+  environment: Environment,
+): Credentials | undefined {
   const { accessKeyId, secretAccessKey } = configured;
   if (accessKeyId !== undefined && secretAccessKey !== undefined) {
     return { accessKeyId, secretAccessKey, sessionToken: configured.sessionToken };
@@ -30,10 +55,28 @@ export function findCredentials(
     return { accessKeyId: id, secretAccessKey: secret, sessionToken };
   }
   const file = environment['AWS_SHARED_CREDENTIALS_FILE'] ?? join(homedir(), '.aws', 'credentials');
-  const profile = environment['AWS_PROFILE'] ?? 'default';
-  const found = parseCredentialsFile(readText(file), profile);
-  if (found === undefined) throw new CodedError('store-credentials-missing', { profile });
-  return found;
+  return parseCredentialsFile(readText(file), environment['AWS_PROFILE'] ?? 'default');
+}
+
+/** Fetches the credentials once for all requests. Those that are still valid are used on if they cannot be fetched. */
+function renewing(fetchRole: FetchRole, clock: Pick<Clock, 'unixMs'>): GetCredentials {
+  let current: RoleCredentials | undefined;
+  let fetching: Promise<RoleCredentials> | undefined;
+  const isValid = (marginMs: number) =>
+    current !== undefined && clock.unixMs() < current.expiresUnixMs - marginMs;
+  return async () => {
+    if (current !== undefined && isValid(renewMs)) return current;
+    fetching ??= fetchRole().finally(() => {
+      fetching = undefined;
+    });
+    try {
+      current = await fetching;
+    } catch (error) {
+      if (!isValid(0)) throw error;
+    }
+    assert(current !== undefined, 'credentials were fetched');
+    return current;
+  };
 }
 
 function readText(file: string): string {

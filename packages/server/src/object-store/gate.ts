@@ -8,10 +8,6 @@ export class Gate {
     this.#countMax = countMax;
   }
 
-  get isBusy(): boolean {
-    return this.#waiting.length > 0;
-  }
-
   async pass<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#running >= this.#countMax) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));

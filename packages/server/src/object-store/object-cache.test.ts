@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../base/testing/manual-clock.ts';
 import { CachedRangeFile } from './cached-range-file.ts';
 import { ObjectCache } from './object-cache.ts';
+import type { ByteRange } from './object-store.ts';
 import { MemoryStore } from './testing/memory-store.ts';
 
 const megabyte = 1 << 20;
@@ -100,10 +101,13 @@ test('behavior: a thread that reads while its object is evicted fetches again an
   const object = cache.use('a', 'a', bytes.length);
   await object.fetch([{ start: 0, end: bytes.length }]);
   const wanted: number[] = [];
-  const file = new CachedRangeFile(object.place, (ranges) => {
-    wanted.push(...ranges.map(({ start }) => start));
-    // As the main thread does while the worker waits.
-    throw new Error(`needs ${ranges.length}`);
+  const file = new CachedRangeFile(object.place, {
+    fetchNow: (ranges) => {
+      wanted.push(...ranges.map(({ start }) => start));
+      // As the main thread does while the worker waits.
+      throw new Error(`needs ${ranges.length}`);
+    },
+    fetchAhead: () => undefined,
   });
   expect(Buffer.compare(file.read(100, 50), bytes.slice(100, 150))).toBe(0);
   object.evict();
@@ -135,4 +139,25 @@ test('limit: many objects share few open files, and each is read again after its
   expect(await first.read(0, 3)).toEqual(bytes.slice(0, 3));
   expect(gets()).toBe(calls);
   cache.close();
+});
+
+test('behavior: reads that follow each other are fetched in advance, a quarter of what was read at most', async () => {
+  const bytes = await put('a', 4 * megabyte);
+  const object = (await open()).use('a', 'a', bytes.length);
+  await object.fetch([{ start: 0, end: megabyte }]);
+  const ahead: ByteRange[] = [];
+  const file = new CachedRangeFile(object.place, {
+    fetchNow: (ranges) => expect(ranges).toEqual([]),
+    fetchAhead: (ranges) => ahead.push(...ranges),
+  });
+  const step = 64 << 10;
+  for (let at = 0; at < megabyte; at += step) file.read(at, step);
+  expect(ahead.length).toBeGreaterThan(0);
+  for (const { start, end } of ahead) expect(end - start).toBeLessThanOrEqual(start / 4);
+  expect(ahead.at(-1)).toEqual({ start: megabyte, end: megabyte * 1.25 });
+  const before = ahead.length;
+  file.read(10, 10);
+  file.read(megabyte - 50, 10);
+  expect(ahead).toHaveLength(before);
+  file.close();
 });

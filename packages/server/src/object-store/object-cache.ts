@@ -47,6 +47,8 @@ interface Entry {
 
 export class ObjectCache {
   readonly counters: CacheCounters = { requests: 0, fetchedBytes: 0, evictions: 0 };
+  /** Called after each request to the store, with its error if it failed. */
+  onFetched: (error?: unknown) => void = () => undefined;
   readonly #options: ObjectCacheOptions;
   readonly #modules: ObjectCacheModules;
   readonly #gate: Gate;
@@ -143,6 +145,7 @@ export class ObjectCache {
         store: this.#modules.store,
         gate: this.#gate,
         counters: this.counters,
+        onFetched: (error) => this.onFetched(error),
         onStored: (object, bytes) => {
           this.#bytes += bytes;
           if (this.#frequent.has(name)) this.#frequentBytes += bytes;

@@ -8,7 +8,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
-import type { Credentials } from './credentials.ts';
+import type { GetCredentials } from './credentials.ts';
 import type { ByteRange, ObjectInfo, ObjectStore } from './object-store.ts';
 import { parseListing, readTag } from './parse-listing.ts';
 import { TransientFailure, withRetries } from './retry.ts';
@@ -27,7 +27,7 @@ export interface S3Options {
 }
 
 export interface S3Modules {
-  readonly credentials: Credentials;
+  readonly credentials: GetCredentials;
   readonly clock: Clock;
   readonly random: () => number;
   /** Called with the bytes of every answer, for metrics. */
@@ -165,7 +165,7 @@ export class S3Client implements ObjectStore {
   async #send(send: Send): Promise<Answer> {
     const { operation, method, body } = send;
     const { region, requestMsMax } = this.#options;
-    const { accessKeyId, secretAccessKey, sessionToken } = this.#modules.credentials;
+    const { accessKeyId, secretAccessKey, sessionToken } = await this.#modules.credentials();
     const signer = new AwsV4Signer({
       accessKeyId,
       secretAccessKey,

@@ -256,7 +256,7 @@ export const configSchema = Type.Object({
   role: choice(['both', 'write', 'read'], {
     default: 'both',
     description:
-      'with a `feed`: `both` follows the sources when it is its turn, and answers queries; `read` only answers; `write` is `both` with a `/ready` that says no, so that balancers leave it alone',
+      'with a `feed`: `write` follows the sources when it holds the lease and answers no queries; `read` only answers queries; `both` does both',
   }),
   store: Type.Optional(storeSchema),
   feed: Type.Optional(feedSchema),

@@ -36,7 +36,7 @@ export const storeSchema = Type.Object(
         minLength: 1,
         secret: 'value',
         description:
-          'the key; if absent AWS_ACCESS_KEY_ID, or the profile AWS_PROFILE of the shared credentials file',
+          'the key; if absent AWS_ACCESS_KEY_ID, the profile AWS_PROFILE of the shared credentials file, or the role of the pod, container or machine',
       }),
     ),
     secretAccessKey: Type.Optional(
@@ -100,10 +100,10 @@ export const feedSchema = Type.Object(
       minimum: 1,
       maximum: 5,
       default: 3,
-      description: 'servers that store each message; counts when the stream is made',
+      description: 'servers that store each message',
     }),
     bytesMax: Type.Integer({
-      minimum: 64 << 20,
+      minimum: 16 << 20,
       maximum: Number.MAX_SAFE_INTEGER,
       default: 8 * gigabyte,
       description:
@@ -113,7 +113,8 @@ export const feedSchema = Type.Object(
       minimum: 1_000,
       maximum: 60_000,
       default: 4_000,
-      description: 'after this a writer that is silent is replaced by another, in ms',
+      description:
+        'after this a writer that is silent is replaced by another, in ms; counts when the first dataset of the NATS servers is made',
     }),
   },
   {

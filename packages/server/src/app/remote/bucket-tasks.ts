@@ -56,15 +56,26 @@ export function runReader(
   dataset: Dataset,
   bucket: Bucket,
   damage: DamageWatch,
-  { clock, tasks, reader }: Pick<RemoteModules, 'clock' | 'tasks'> & { readonly reader: string },
+  modules: Pick<RemoteModules, 'clock' | 'tasks'> & {
+    readonly reader: string;
+    /** See `keepLease`. */
+    readonly oldestAgeMs?: () => number;
+  },
 ): void {
   const { store } = bucket;
-  const oldestAgeMs = () => dataset.oldestLeaseMs;
+  const { clock, tasks, reader, oldestAgeMs = () => dataset.oldestLeaseMs } = modules;
+  bucket.cache.onFetched = (error) => reportFetch(dataset, error);
   tasks.run((signal) => bucket.cache.run(signal));
   tasks.run((signal) => damage.run(dataset, clock, signal));
   tasks.run((signal) =>
     keepLease({ dataset: bucket.dataset, reader }, { store, clock, oldestAgeMs }, signal),
   );
+}
+
+/** History that cannot be read is an alarm until a request to the store succeeds. */
+function reportFetch({ alarms }: Dataset, error: unknown): void {
+  if (error === undefined) alarms.clear('store-unreachable');
+  else if (isCodedError(error)) alarms.raise('store-unreachable', error);
 }
 
 /** Removes what nobody needs from the bucket, at an interval, until the signal aborts. */
@@ -85,7 +96,12 @@ export async function collectRegularly(
       await store.put(key, new TextEncoder().encode('{"ageMs":0}'));
       const nowUnixMs = (await store.head(key))?.modifiedUnixMs;
       if (nowUnixMs === undefined) continue;
-      const { manifests, objects } = await collectBucket(dataset, { store, log, nowUnixMs });
+      const { manifests, objects } = await collectBucket(dataset, {
+        store,
+        log,
+        clock,
+        nowUnixMs,
+      });
       if (manifests + objects > 0) modules.log.info({ dataset, manifests, objects }, 'collected');
     } catch (error) {
       if (!isCodedError(error)) throw error;

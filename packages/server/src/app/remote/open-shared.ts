@@ -1,7 +1,8 @@
 /** Opens a dataset that several processes share: a copy of the feed, over the segments of the bucket. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { isCodedError } from '../../base/errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { CodedError, isCodedError } from '../../base/errors.ts';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { Bucket } from '../../cluster/bucket.ts';
 import type { FeedPosition } from '../../cluster/bucket-manifest.ts';
@@ -13,6 +14,7 @@ import { Replica } from '../../cluster/replica.ts';
 import { takeTurns } from '../../cluster/take-turns.ts';
 import { DamageWatch } from '../../cluster/watch-damage.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
+import type { StorageStatus } from '../../dataset/dataset-reader.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { FeedConfig, StoreConfig } from '../config/remote-schema.ts';
 import { openPlanned } from '../open-dataset.ts';
@@ -34,6 +36,10 @@ interface SharedConfig {
 
 /** Between two removals of local files that no state needs. */
 const tidyEveryMs = 30_000;
+/** A disk may fail for so long before another process writes; it is looked at so often. */
+const diskMsMax = 5_000;
+const diskEveryMs = 500;
+const storeRetryMs = 1_000;
 /** Messages stay for readers that are this many manifests behind. */
 const keptManifestCount = 4;
 
@@ -48,7 +54,11 @@ export async function openShared(
   const bucket = await openBucketOf(planned, storeConfig, modules);
   const feed = await JetStreamFeed.open({ ...feedConfig, dataset: name }, { clock });
   closers.add(() => feed.close());
-  const manifest = await prepareReplica(planned.folder, bucket, { fs, writer: member });
+  const manifest = await prepareReplica(
+    planned.folder,
+    { writer: member, mayWrite: role !== 'read' },
+    { fs, bucket, feed },
+  );
   const replica = new Replica({ dataset: name, feed, store: bucket.store, clock }, manifest);
   const damage = new DamageWatch(bucket.segments);
   const remote = {
@@ -71,7 +81,9 @@ export async function openShared(
     await dataset.close();
     throw error;
   }
-  runReader(dataset, bucket, damage, { ...modules, reader: member });
+  // The segments of a state that is no longer the newest one are needed too, as long as this process has no newer one.
+  const oldestAgeMs = () => Math.max(dataset.oldestLeaseMs, replica.behindMs);
+  runReader(dataset, bucket, damage, { ...modules, reader: member, oldestAgeMs });
   tasks.run((signal) => tidy(dataset, modules, signal));
   if (role === 'read') tasks.run((signal) => replica.follow(signal));
   const parts = { dataset, bucket, feed, replica, member };
@@ -127,10 +139,10 @@ async function runTurn(
   const end = () => stop.abort();
   turn.addEventListener('abort', end, { once: true });
   if (turn.aborted) stop.abort();
-  const keeper = await openKeeper(parts, modules);
   const running = [
-    keeper.run(stop.signal),
+    keepManifests(parts, modules, stop.signal),
     modules.work(stop.signal),
+    watchDisk(parts.dataset, modules.clock, stop.signal),
     collectRegularly(parts.bucket, { ...modules, writer: parts.member, signal: stop.signal }),
   ];
   try {
@@ -142,15 +154,34 @@ async function runTurn(
   }
 }
 
+/** Blocks are written also while the store is away, so the newest manifest is not waited for. */
+async function keepManifests(
+  parts: SharedParts,
+  modules: RemoteModules,
+  signal: AbortSignal,
+): Promise<void> {
+  const { alarms } = parts.dataset;
+  while (!signal.aborted) {
+    try {
+      const keeper = await openKeeper(parts, modules);
+      return await keeper.run(signal);
+    } catch (error) {
+      if (!isCodedError(error, 'store-unreachable')) throw error;
+      alarms.raise('store-unreachable', error);
+      await modules.clock.sleep(storeRetryMs, signal);
+    }
+  }
+}
+
 async function openKeeper(
   { dataset, bucket, feed, replica, member }: SharedParts,
-  { clock }: RemoteModules,
+  { clock, log }: RemoteModules,
 ): Promise<ManifestKeeper> {
-  const numbers = await bucket.log.listNumbers();
+  const latest = await bucket.log.readLatest();
   const needed: number[] = [];
   let written: FeedPosition | undefined;
   return new ManifestKeeper(
-    { writer: member, number: numbers.at(-1) ?? 0 },
+    { writer: member, number: latest?.number ?? 0 },
     {
       dataset,
       log: bucket.log,
@@ -162,10 +193,34 @@ async function openKeeper(
       onAdvanced: async () => {
         if (written === undefined) return;
         needed.push(Math.min(written.sequence, ...written.blocks.map(([sequence]) => sequence)));
-        if (needed.length > keptManifestCount) await feed.purgeBelow(needed.shift() as number);
+        // In a stream that is nearly full, blocks are worth more than readers that are behind.
+        const keptCount = feed.isNearlyFull ? 1 : keptManifestCount;
+        if (needed.length <= keptCount) return;
+        needed.splice(0, needed.length - keptCount - 1);
+        await feed.purgeBelow(needed[0] as number).catch((error: unknown) => {
+          // The next manifest removes more.
+          if (!isCodedError(error)) throw error;
+          log.warn({ dataset: bucket.dataset, code: error.code }, error.message);
+        });
       },
     },
   );
+}
+
+/** Throws after the local disk has been full or failing for a while, so that another process can write. */
+async function watchDisk(dataset: Dataset, clock: Clock, signal: AbortSignal): Promise<void> {
+  let openMs = clock.nowMs();
+  while (!signal.aborted) {
+    const { storage } = dataset.status();
+    // Writes to a full feed fail too, and would fail in every process.
+    if (storage.kind === 'open' || dataset.alarms.has('feed-full')) openMs = clock.nowMs();
+    if (clock.nowMs() - openMs > diskMsMax) throw new CodedError(diskFault(storage));
+    await clock.sleep(diskEveryMs, signal);
+  }
+}
+
+function diskFault({ kind }: StorageStatus): 'disk-floor-reached' | 'dataset-write-failed' {
+  return kind === 'disk-floor' ? 'disk-floor-reached' : 'dataset-write-failed';
 }
 
 async function tidy(

@@ -17,7 +17,7 @@ export function openStore(config: StoreConfig, modules: OpenStoreModules): Objec
   const pathStyle = config.pathStyle ?? config.endpoint !== undefined;
   const connectionCountMax = requestCountMax + spareConnections;
   const options = { bucket, prefix, region, requestMsMax, endpoint, pathStyle, connectionCountMax };
-  const credentials = findCredentials(config, modules.environment);
+  const credentials = findCredentials(config, modules.environment, modules.clock);
   return new S3Client(options, { ...modules, credentials });
 }
 

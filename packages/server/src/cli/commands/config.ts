@@ -1,10 +1,12 @@
 import { Command } from 'commander';
 import { CONFIG_EXAMPLE } from '../../app/config/config-example.ts';
+import type { Config } from '../../app/config/config-schema.ts';
 import { type ExaminedConfig, examineConfig, loadConfig } from '../../app/config/load-config.ts';
 import { printConfig } from '../../app/config/print-config.ts';
 import { decideAccess } from '../../app/listen-policy.ts';
 import { CodedError, isCodedError } from '../../base/errors.ts';
 import type { CommandContext } from '../context.ts';
+import { checkRemote } from '../doctor/check-remote.ts';
 import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
 import { writeFileWhole } from '../write-file-whole.ts';
 
@@ -12,9 +14,12 @@ const fileDefault = 'sluice.yaml';
 
 export function buildConfigCommand(context: CommandContext): Command {
   const check = new Command('check')
-    .description('Tell everything that is wrong with a configuration, or that nothing is.')
+    .description(
+      'Report everything that is wrong with a configuration. Tries its object store and feed, if it has them.',
+    )
     .argument('[file]', 'the configuration', fileDefault)
-    .action((file: string, options: ListenChoice) => checkFile(file, options, context));
+    .option('--offline', 'do not try the object store and the feed')
+    .action((file: string, options: CheckOptions) => checkFile(file, options, context));
   const print = new Command('print')
     .description('Show a configuration as a service would have it, defaults included, no secrets.')
     .argument('[file]', 'the configuration', fileDefault)
@@ -38,21 +43,41 @@ const examples = `
 Examples:
   $ sluice config init
   $ sluice config check sluice.yaml
+  $ sluice config check --offline sluice.yaml
   $ sluice config print /etc/sluice/sluice.yaml
   $ sluice serve --config sluice.yaml
 
 Options, and the environment (HOST, PORT, SLUICE_AUTH, SLUICE_KEYS), go before the file, as when it is served.`;
 
-function checkFile(file: string, options: ListenChoice, { out }: CommandContext): void {
+interface CheckOptions extends ListenChoice {
+  readonly offline?: boolean;
+}
+
+async function checkFile(
+  file: string,
+  { offline = false, ...options }: CheckOptions,
+  { out }: CommandContext,
+): Promise<void> {
   const overrides = listenOverrides(options, undefined);
   const examined = examineConfig({ file, overrides }, process.env);
   const { config, isShaped } = examined;
   const faults = [...examined.faults, ...findKeyFaults(examined)];
   for (const { code, message } of faults) out.write(`${message} [${code}]\n`);
-  if (!isShaped) out.write('How keys go together is looked at once these are mended.\n');
+  if (!isShaped) out.write('Rules between keys are checked once these errors are corrected.\n');
   if (faults.length > 0) throw new CodedError('config-invalid', { faults: faults.length });
+  const wrong = offline ? 0 : await reportRemote(config, out);
+  if (wrong > 0) throw new CodedError('config-invalid', { faults: wrong });
   const { length } = config.datasets;
   out.write(`${file} is right: ${length} ${length === 1 ? 'dataset' : 'datasets'} listed.\n`);
+}
+
+/** Tries the object store and the feed, prints what it finds, and returns how much is wrong. */
+async function reportRemote(config: Config, out: NodeJS.WritableStream): Promise<number> {
+  const findings = await checkRemote(config);
+  for (const { area, state, text, remedy } of findings) {
+    out.write(`${area}: ${state}: ${text}${remedy === undefined ? '' : `; ${remedy}`}\n`);
+  }
+  return findings.filter(({ state }) => state === 'wrong').length;
 }
 
 /** Returns the errors of the key file. A missing key file is reported elsewhere. */

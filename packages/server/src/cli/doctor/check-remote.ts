@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { StreamInfo } from '@nats-io/jetstream';
 import type { Config } from '../../app/config/config-schema.ts';
 import type { FeedConfig, StoreConfig } from '../../app/config/remote-schema.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -37,27 +38,25 @@ async function checkStore(config: StoreConfig): Promise<Finding> {
   }
 }
 
-/** Reads the stream of a dataset; one that does not exist yet is made, as a service would. */
+/** Reads the stream of a dataset. A stream that does not exist yet is created, as a service would. */
 async function checkFeed(dataset: string, config: FeedConfig): Promise<Finding[]> {
   const area = 'feed';
   const { JetStreamFeed } = await import('../../cluster/jetstream-feed.ts');
   try {
     const feed = await JetStreamFeed.open({ ...config, dataset }, { clock: systemClock });
     try {
-      const { config: made, state, cluster } = await feed.readInfo();
-      const replicas = made.num_replicas;
-      const gone = (cluster?.replicas ?? []).filter(({ current }) => !current).length;
-      const text = `stream of ${dataset}: ${state.messages} messages, ${replicas} replicas, messages up to ${feed.messageBytesMax} bytes`;
-      if (replicas < 3 || gone > 0) {
-        const remedy =
-          replicas < 3 ? 'three replicas survive a server' : `${gone} replicas lag or are gone`;
-        return [{ area, state: 'warning', text, remedy }];
-      }
+      const info = await feed.readInfo();
+      const { config: made, state } = info;
+      const text = `stream of ${dataset}: ${state.messages} messages with ${state.bytes} of ${made.max_bytes} bytes, ${made.num_replicas} replicas, messages up to ${feed.messageBytesMax} bytes`;
+      // Throws if the servers have no majority.
+      await feed.readLastSequence();
       if (feed.isNearlyFull) {
-        const remedy = 'raise feed.bytesMax and the limit of the stream';
+        const remedy = 'raise feed.bytesMax; blocks are not stored until some are sealed';
         return [{ area, state: 'wrong', text: `${text}, nearly full`, remedy }];
       }
-      return [{ area, state: 'ok', text }];
+      const remedies = listDoubts(info, config);
+      if (remedies.length === 0) return [{ area, state: 'ok', text }];
+      return [{ area, state: 'warning', text, remedy: remedies.join('; ') }];
     } finally {
       await feed.close();
     }
@@ -66,4 +65,19 @@ async function checkFeed(dataset: string, config: FeedConfig): Promise<Finding[]
     const remedy = 'check feed.servers, and that JetStream is enabled on a majority of them';
     return [{ area, state: 'wrong', text: `stream of ${dataset}: ${messageOf(error)}`, remedy }];
   }
+}
+
+/** Returns what works but is not as it should be. */
+function listDoubts({ config: made, cluster }: StreamInfo, config: FeedConfig): string[] {
+  const replicas = cluster?.replicas ?? [];
+  const goneCount = replicas.filter(({ current, offline }) => !current || offline === true).length;
+  const isSame = made.num_replicas === config.replicas && made.max_bytes === config.bytesMax;
+  return [
+    ...(made.num_replicas < 3 ? ['only three replicas survive the loss of a server'] : []),
+    ...(goneCount > 0 ? [`${goneCount} replicas lag or are gone; check their servers`] : []),
+    ...(made.storage === 'file' ? [] : ['the stream is in memory; create it anew in files']),
+    ...(isSame
+      ? []
+      : ['the stream has other limits than configured; the next writer changes them']),
+  ];
 }

@@ -37,13 +37,14 @@ export interface Member {
 export async function startMember(
   { store, feed }: { store: MemoryStore; feed: MemoryFeed },
   fs = new SimFs(),
+  mayWrite = true,
 ): Promise<Member> {
   const cacheFolder = mkdtempSync(join(tmpdir(), 'sluice-member-'));
   const bucket = await openBucket(
     { dataset: datasetName, cacheFolder, cacheBytesMax: 1 << 30, requestCountMax: 4 },
     { store, clock: systemClock },
   );
-  const manifest = await prepareReplica(folder, bucket, { fs, writer: 'test' });
+  const manifest = await prepareReplica(folder, { writer: 'test', mayWrite }, { fs, bucket, feed });
   const replica = new Replica({ dataset: datasetName, feed, store, clock: systemClock }, manifest);
   const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
   if (!(await datasetExists(folder, fs))) {
@@ -64,9 +65,9 @@ export async function startMember(
   if (manifest !== undefined) await replica.restoreHot(manifest);
   await replica.catchUp(new AbortController().signal);
   const keeper = async () => {
-    const numbers = await bucket.log.listNumbers();
+    const latest = await bucket.log.readLatest();
     return new ManifestKeeper(
-      { writer: 'test', number: numbers.at(-1) ?? 0 },
+      { writer: 'test', number: latest?.number ?? 0 },
       { dataset, log: bucket.log, clock: systemClock, position: (one) => replica.position(one) },
     );
   };

@@ -19,12 +19,12 @@ export class MemoryFeed implements Feed {
 
   async readLastSequence(): Promise<number> {
     this.#check();
-    return this.messages.at(-1)?.sequence ?? 0;
+    return this.#last;
   }
 
   async publish(bytes: Uint8Array, expectedSequence: number): Promise<number> {
     this.#check();
-    const last = this.messages.at(-1)?.sequence ?? 0;
+    const last = this.#last;
     if (last !== expectedSequence) throw new CodedError('feed-fenced');
     this.messages.push({ sequence: last + 1, bytes: new Uint8Array(bytes) });
     for (const wake of this.#wake.splice(0)) wake();
@@ -37,7 +37,9 @@ export class MemoryFeed implements Feed {
     while (!signal.aborted) {
       this.#check();
       const first = this.messages[0]?.sequence ?? next;
-      if (first > next) throw new CodedError('feed-gap', { wanted: next, first });
+      if (first > next || this.#last < next - 1) {
+        throw new CodedError('feed-gap', { wanted: next, first });
+      }
       const message = this.messages[next - first];
       if (message !== undefined) {
         next++;
@@ -49,6 +51,10 @@ export class MemoryFeed implements Feed {
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
     }
+  }
+
+  get #last(): number {
+    return this.messages.at(-1)?.sequence ?? 0;
   }
 
   async purgeBelow(sequence: number): Promise<void> {

@@ -1,0 +1,7 @@
+/** Returns a controller that also aborts with a signal. */
+export function linkedController(signal: AbortSignal): AbortController {
+  const controller = new AbortController();
+  if (signal.aborted) controller.abort();
+  else signal.addEventListener('abort', () => controller.abort(), { signal: controller.signal });
+  return controller;
+}

@@ -1,0 +1,228 @@
+/** The examples in ops/cluster: containers cannot be started here, so their files are checked and run as processes. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { systemClock } from '../../packages/server/src/base/clock.ts';
+import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
+import { type Child, findFreePorts, findProgram, startChild, waitUntil } from './services/child.ts';
+import { startS3 } from './services/start-s3.ts';
+
+interface ComposeService {
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
+}
+
+interface Container {
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly envFrom: readonly { readonly secretRef: { readonly name: string } }[];
+  readonly ports?: readonly { readonly containerPort: number }[];
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly readinessProbe?: Probe;
+  readonly livenessProbe: Probe;
+}
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: number };
+}
+
+interface Resource {
+  readonly kind: string;
+  readonly spec: {
+    readonly selector: Readonly<Record<string, unknown>>;
+    readonly ports?: readonly { readonly port: number }[];
+    readonly template?: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: {
+        readonly containers: readonly [Container];
+        readonly volumes: readonly { readonly name: string }[];
+      };
+    };
+  };
+}
+
+const ops = fileURLToPath(new URL('../../ops/cluster', import.meta.url));
+const command = fileURLToPath(new URL('../../packages/server/bin/sluice.js', import.meta.url));
+const read = (name: string) => readFileSync(join(ops, name), 'utf8');
+const folder = mkdtempSync(join(tmpdir(), 'sluice-examples-'));
+const closers: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const compose = parse(read('compose.yaml'), { merge: true }) as {
+  services: Record<string, ComposeService>;
+  volumes: Record<string, unknown>;
+};
+const sluices = Object.entries(compose.services).filter(([, { image }]) => image === 'sluice');
+const resources = parseAllDocuments(read('kubernetes.yaml')).map(
+  (document) => document.toJS() as Resource,
+);
+const deployments = resources.filter(({ kind }) => kind === 'Deployment');
+/** The variables that the configuration names. */
+const variables = [...read('sluice.yaml').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => String(name));
+/** What is in the secret that the example of Kubernetes expects. */
+const secrets = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
+
+function checkConfig(environment: Readonly<Record<string, string>>): string {
+  const args = [command, 'config', 'check', '--offline', join(ops, 'sluice.yaml')];
+  const env = { PATH: process.env['PATH'], RPC: 'http://my-node:8899', ...environment };
+  const { stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
+  return `${stdout}${stderr}`;
+}
+
+test('default: the compose file gives every process what its configuration needs', () => {
+  expect(sluices.map(([name]) => name)).toEqual(
+    expect.arrayContaining(['writer-1', 'writer-2', 'reader-1', 'reader-2', 'reader-3']),
+  );
+  for (const [, { environment = {}, command: args = [], volumes = [] }] of sluices) {
+    for (const name of [...variables, ...secrets]) expect(environment).toHaveProperty(name);
+    expect(args).toEqual(['serve', '--config', '/etc/sluice.yaml']);
+    expect(volumes).toContain('./sluice.yaml:/etc/sluice.yaml:ro');
+  }
+  const [, writer] = sluices.find(([name]) => name === 'writer-1') ?? [];
+  const { RPC: _, ...environment } = writer?.environment ?? {};
+  expect(checkConfig(environment)).toContain('is right: 1 dataset listed');
+  for (const { depends_on: names = [], volumes = [] } of Object.values(compose.services)) {
+    for (const name of Array.isArray(names) ? names : Object.keys(names))
+      expect(compose.services).toHaveProperty(String(name));
+    for (const volume of volumes) {
+      const [source = ''] = volume.split(':');
+      if (!source.startsWith('.')) expect(compose.volumes).toHaveProperty(source);
+    }
+  }
+});
+
+test('default: the example for Kubernetes gives every process what its configuration needs', () => {
+  const { listen, admin, data } = parse(read('sluice.yaml')) as {
+    listen: { port: number };
+    admin: { port: number };
+    data: string;
+  };
+  expect(deployments).toHaveLength(2);
+  for (const { spec } of deployments) {
+    const { metadata, spec: pod } = spec.template as NonNullable<typeof spec.template>;
+    const [container] = pod.containers;
+    const { env, envFrom, args, volumeMounts } = container;
+    const given = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+    for (const name of variables) expect(given).toHaveProperty(name);
+    expect(envFrom).toEqual([{ secretRef: { name: 'sluice-store' } }]);
+    expect(checkConfig(given)).toContain('is right: 1 dataset listed');
+    expect(spec.selector).toEqual({ matchLabels: metadata.labels });
+    const mounted = volumeMounts.map(({ mountPath }) => mountPath);
+    expect(mounted).toContain(data);
+    expect(mounted.some((path) => args[2]?.startsWith(`${path}/`))).toBe(true);
+    const volumes = pod.volumes.map(({ name }) => name);
+    for (const { name } of volumeMounts) expect(volumes).toContain(name);
+    for (const probe of [container.livenessProbe, container.readinessProbe])
+      if (probe !== undefined) expect(probe.httpGet.port).toBe(admin.port);
+    for (const { containerPort } of container.ports ?? []) expect(containerPort).toBe(listen.port);
+  }
+  const service = resources.find(({ kind }) => kind === 'Service');
+  expect(service?.spec.ports).toEqual([{ port: listen.port }]);
+  expect(deployments.map(({ spec }) => spec.template?.metadata.labels)).toContainEqual(
+    service?.spec.selector,
+  );
+});
+
+test('behavior: the files of the example run as processes: a reader serves what a writer stores', async () => {
+  const s3 = await startS3(join(folder, 's3'));
+  const program = findProgram('nats-server', 'NATS_SERVER');
+  if (s3 === undefined || program === undefined)
+    throw new Error('docs/scale.md says what to install');
+  closers.push(() => s3.stop());
+  const node = await startSimulatedNode(
+    { chain: { seed: 3, startSlot: 60, slotMs: 400 }, content: { transactionsPerBlock: 2 } },
+    { clock: systemClock },
+  );
+  closers.push(() => node.close());
+  const ports = await findFreePorts(9 + 4);
+  const natsPorts = ports.slice(0, 3);
+  for (const i of [0, 1, 2]) startServer(program, ports, i);
+  const servers = natsPorts.map((port) => `nats://127.0.0.1:${port}`);
+  const endpoint = `http://127.0.0.1:${s3.port}`;
+  const readers = ports.slice(11);
+  startSluice('writer-1', { ports: ports.slice(9, 11), servers, endpoint, rpc: node.rpcUrl, s3 });
+  startSluice('reader-1', { ports: readers, servers, endpoint, rpc: node.rpcUrl, s3 });
+  const [port, adminPort] = readers;
+  await waitUntil(
+    'the reader serves a head',
+    async () => {
+      const url = `http://127.0.0.1:${port}/datasets/mainnet/head`;
+      const response = await fetch(url).catch(() => undefined);
+      const head = response?.ok === true ? ((await response.json()) as { number: number }) : null;
+      return (head?.number ?? 0) > 30;
+    },
+    90_000,
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}\n${children.map((child) => child.output()).join('\n---\n')}`);
+  });
+  expect((await fetch(`http://127.0.0.1:${adminPort}/ready`)).status).toBe(200);
+});
+
+const children: Child[] = [];
+
+function start(...args: Parameters<typeof startChild>): void {
+  const child = startChild(...args);
+  children.push(child);
+  closers.push(() => child.stop('SIGKILL'));
+}
+
+/** Starts a NATS server with the configuration of the example, at other addresses. */
+function startServer(program: string, ports: readonly number[], i: number): void {
+  const own = join(folder, `nats-${i}`);
+  mkdirSync(own);
+  const routes = [0, 1, 2].map((j) => `nats://127.0.0.1:${ports[3 + j]}`).join(', ');
+  const text = read('nats.conf')
+    .replace('0.0.0.0:4222', `127.0.0.1:${ports[i]}`)
+    .replace('0.0.0.0:6222', `127.0.0.1:${ports[3 + i]}`)
+    .replace('0.0.0.0:8222', `127.0.0.1:${ports[6 + i]}`)
+    .replace(/routes: \[.*\]/, `routes: [${routes}]`)
+    .replace('store_dir: /data', `store_dir: "${own}/js"`)
+    // The version of Debian, 2.9, does not know this yet.
+    .replace(/.*sync_interval.*\n/, '');
+  writeFileSync(join(own, 'nats.conf'), text);
+  start(program, ['-c', join(own, 'nats.conf')], { env: { NATS_NAME: `nats-${i + 1}` } });
+}
+
+/** Starts a process of the compose file with its variables and configuration, at other addresses. */
+function startSluice(
+  name: string,
+  world: {
+    readonly ports: readonly number[];
+    readonly servers: readonly string[];
+    readonly endpoint: string;
+    readonly rpc: string;
+    readonly s3: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  },
+): void {
+  const { command: args = [], environment } = compose.services[name] as ComposeService;
+  const own = join(folder, name);
+  mkdirSync(own);
+  const text = read('sluice.yaml')
+    .replace('/srv/data', join(own, 'data'))
+    .replaceAll('0.0.0.0', '127.0.0.1')
+    .replace('port: 8080', `port: ${world.ports[0]}`)
+    .replace('port: 8081', `port: ${world.ports[1]}`)
+    .replace(/servers: \[.*\]/, `servers: ${JSON.stringify(world.servers)}`);
+  const file = join(own, 'sluice.yaml');
+  writeFileSync(file, text);
+  const { accessKeyId, secretAccessKey } = world.s3;
+  const env = {
+    ...environment,
+    RPC: world.rpc,
+    S3_ENDPOINT: world.endpoint,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+  };
+  const given = args.map((arg) => (arg === '/etc/sluice.yaml' ? file : arg));
+  start(process.execPath, [command, ...given], { env });
+}

@@ -1,0 +1,162 @@
+/** A writer and a reader while servers of the feed are gone, without a quorum, and with a full stream. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../packages/server/src/base/clock.ts';
+import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
+import { waitUntil } from './services/child.ts';
+import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
+import { ClusterMember } from './services/member.ts';
+import { type NatsCluster, startNats } from './services/start-nats.ts';
+import { type S3Server, startS3 } from './services/start-s3.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-nats-faults-'));
+const startSlot = 80;
+const members: ClusterMember[] = [];
+let node: Awaited<ReturnType<typeof startSimulatedNode>>;
+let s3: S3Server;
+let nats: NatsCluster;
+let proxy: FaultProxy;
+let writer: ClusterMember;
+let reader: ClusterMember;
+
+beforeAll(async () => {
+  const [store, servers] = await Promise.all([startS3(join(folder, 's3')), startNats(folder, 3)]);
+  if (store === undefined || servers === undefined)
+    throw new Error('docs/scale.md says what to install');
+  [s3, nats] = [store, servers];
+  proxy = await startFaultProxy(s3.port);
+  node = await startSimulatedNode(
+    {
+      chain: { seed: 7, startSlot, slotMs: 400, skipRate: 0.05, forkRate: 0.05 },
+      content: { transactionsPerBlock: 5 },
+    },
+    { clock: systemClock },
+  );
+  [writer, reader] = await Promise.all([start('writer', 'write'), start('reader', 'read')]);
+  await reader.untilHead(startSlot - 10);
+});
+afterAll(async () => {
+  await Promise.all(members.map((member) => member.close()));
+  await node?.close();
+  await proxy?.stop();
+  await nats?.stop();
+  await s3?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(
+  name: string,
+  role: 'both' | 'write' | 'read',
+  options: { rpcUrl?: string; feed?: object; dataset?: object } = {},
+): Promise<ClusterMember> {
+  const member = await ClusterMember.start({
+    ...{ name, role, folder, nats, rpcUrl: node.rpcUrl, ...options },
+    s3: { ...s3, port: Number(new URL(proxy.url).port) },
+    store: { segmentBlockCount: 32, requestMsMax: 3_000 },
+  });
+  members.push(member);
+  return member;
+}
+
+interface Asked {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function ask(member: ClusterMember, body: object): Promise<Asked> {
+  const response = await fetch(`${member.url}/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+const history = {
+  fromBlock: 0,
+  toBlock: startSlot - 20,
+  instructions: [{}],
+  fields: { block: { number: true, hash: true }, instruction: { data: true } },
+};
+
+const alarmsOf = async (member: ClusterMember) =>
+  (await member.readStatus()).alarms.map(({ code }) => code);
+
+const untilAlarm = (member: ClusterMember, code: string, isRaised: boolean) =>
+  waitUntil(
+    `${member.name} ${isRaised ? 'raises' : 'clears'} ${code}`,
+    async () => (await alarmsOf(member)).includes(code) === isRaised,
+    60_000,
+  );
+
+async function untilGrown(member: ClusterMember): Promise<void> {
+  const head = (await member.readHead()) ?? 0;
+  await member.untilHead(head + 5, 60_000);
+}
+
+test('default: a process with the role write answers no queries, and says where they go', async () => {
+  const { status, text } = await ask(writer, history);
+  expect([status, JSON.parse(text)]).toMatchObject([503, { error: { code: 'queries-elsewhere' } }]);
+  expect((await ask(reader, history)).status).toBe(200);
+  expect(await writer.readHead()).toBeGreaterThan(0);
+});
+
+test('behavior: with one of three servers gone the head goes on', async () => {
+  await nats.servers[0]?.child.stop('SIGKILL');
+  await untilGrown(reader);
+  nats.servers[0]?.restart();
+  await untilGrown(reader);
+  await untilAlarm(reader, 'feed-unreachable', false);
+});
+
+test('behavior: without a quorum the service goes on reading and says so, gives no verdict on forks, and recovers', async () => {
+  const before = await ask(reader, history);
+  const gone = nats.servers.slice(1);
+  await Promise.all(gone.map(({ child }) => child.stop('SIGKILL')));
+  await Promise.all([
+    untilAlarm(reader, 'feed-unreachable', true),
+    untilAlarm(writer, 'feed-unreachable', true),
+  ]);
+  expect(await ask(reader, history)).toEqual(before);
+  const head = (await reader.readHead()) ?? 0;
+  const wrong = { fromBlock: head, parentBlockHash: '1'.repeat(32) };
+  // Another process may know the block that this one misses, so it must not say that the hash is wrong.
+  expect((await ask(reader, wrong)).status).toBe(204);
+  expect(await reader.readHead()).toBe(head);
+  for (const server of gone) server.restart();
+  await untilAlarm(reader, 'feed-unreachable', false);
+  await untilGrown(reader);
+  await untilAlarm(writer, 'feed-unreachable', false);
+  expect((await ask(reader, wrong)).status).toBe(409);
+  expect(await ask(reader, history)).toEqual(before);
+});
+
+test('limit: a stream fills while nothing can be sealed, which is an alarm; then it goes on by itself', async () => {
+  const blockCount = 120;
+  const large = await startSimulatedNode(
+    {
+      paused: true,
+      chain: { seed: 8, startSlot: blockCount, slotMs: 400, skipRate: 0, forkRate: 0 },
+      content: { transactionsPerBlock: 300 },
+    },
+    { clock: systemClock },
+  );
+  Object.assign(proxy, { fault: 'failing', share: 1, match: '/full/segments/' });
+  const options = {
+    rpcUrl: large.rpcUrl,
+    feed: { bytesMax: 16 << 20 },
+    dataset: { name: 'full' },
+  };
+  const full = await start('full', 'both', options);
+  await untilAlarm(full, 'feed-full', true);
+  const head = (await full.readHead()) ?? 0;
+  expect(head).toBeLessThan(blockCount - 40);
+  expect((await ask(full, { fromBlock: 0, toBlock: head })).status).toBe(200);
+  Object.assign(proxy, { fault: 'none', match: '' });
+  await full.untilHead(blockCount - 40, 120_000);
+  await untilAlarm(full, 'feed-full', false);
+  await full.close();
+  await large.close();
+});
