@@ -1,4 +1,4 @@
-/** Our deflate encoder beside zlib at level 1, on the same pieces of text in turn, in one thread. */
+/** Compares our deflate encoder with zlib at level 1, alternating on the same pieces of text in one thread. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
@@ -11,7 +11,7 @@ import { parseBody } from './engine/parse-body.ts';
 import { readArgs, readCount } from './read-args.ts';
 
 const cacheBytesMax = 1 << 28;
-/** As the engine cuts an answer. */
+/** The size of the pieces that the engine sends. */
 const pieceBytes = 1 << 18;
 const warmRunCount = 5;
 
@@ -20,13 +20,13 @@ interface Subject {
   readonly pieces: readonly Uint8Array[];
 }
 
-/** Processor time of this process: what else the machine does meanwhile counts less than in time on the clock. */
+/** Processor time of this process, which depends less on the load of the machine than wall-clock time. */
 function usedMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e3;
 }
 
-/** One encoder and what was measured of it. */
+/** One encoder and its measurements. */
 class Side {
   byteCount = 0;
   readonly #encode: (piece: Uint8Array) => Uint8Array;
@@ -52,7 +52,7 @@ class Side {
     this.#samples.push(this.#runMs);
   }
 
-  /** Of a run over all pieces. */
+  /** The times of runs over all pieces. */
   get ms(): Quantiles {
     return quantilesOf(this.#samples);
   }
@@ -64,7 +64,7 @@ const log = { transactionIndex: true, programId: true, kind: true, message: true
 const balance = { transactionIndex: true, account: true, pre: true, post: true };
 const tokenBalance = { transactionIndex: true, account: true, postMint: true, postAmount: true };
 
-/** What the kinds of records are made of: few repetitions in keys and signatures, many in balances. */
+/** The kinds of records: few repetitions in keys and signatures, many in balances. */
 const bodies = {
   everything: {
     fields: { transaction, instruction, log, balance, tokenBalance },
@@ -129,12 +129,12 @@ function compare({ name, pieces }: Subject, runCount: number): string {
     deflateRawSync(piece, {
       level: constants.Z_BEST_SPEED,
       finishFlush: constants.Z_SYNC_FLUSH,
-      // As much as one piece takes, so that zlib does not gather its output from small parts.
+      // The size of one piece, so that zlib does not collect its output from small parts.
       chunkSize: Math.max(1 << 10, piece.length >> 1),
     });
   const ours = new Side((piece) => encoder.encode(piece));
   const zlib = new Side(level1);
-  // The runtime compiles a kernel again, better, once it has been used for a while.
+  // V8 optimizes a kernel only after it was used for a while.
   measure(pieces, warmRunCount, [new Side((piece) => encoder.encode(piece))]);
   measure(pieces, runCount, [ours, zlib]);
   const plainBytes = pieces.reduce((sum, { length }) => sum + length, 0);
@@ -151,7 +151,7 @@ function compare({ name, pieces }: Subject, runCount: number): string {
   ].join(' · ');
 }
 
-/** Both sides piece by piece in turn, so that what else the machine does falls on both. */
+/** Alternates both sides for each piece, so that other load affects both equally. */
 function measure(pieces: readonly Uint8Array[], runCount: number, sides: readonly Side[]): void {
   for (let run = 0; run < runCount; run++) {
     for (const side of sides) side.begin();
@@ -162,7 +162,7 @@ function measure(pieces: readonly Uint8Array[], runCount: number, sides: readonl
   }
 }
 
-/** A checksum of what our bytes are decoded to, which must be that of the text. */
+/** A checksum of the decoded bytes, which must be that of the text. */
 function checkDecoded(pieces: readonly Uint8Array[], encoder: DeflateEncoder): string {
   const [expected, found] = [createHash('sha256'), createHash('sha256')];
   for (const piece of pieces) {

@@ -1,4 +1,4 @@
-/** Raw blocks to measure with: real mainnet ones where they lie beside the repository, simulated ones elsewhere. */
+/** Raw blocks for measurements: real mainnet blocks if they are next to the repository, otherwise simulated ones. */
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { assert } from '@sluice/server/dist/base/assert.js';
@@ -19,7 +19,7 @@ export interface BenchBlocks {
 }
 
 const realFile = new URL('../../../shared/data/blocks-various.jsonl.gz', import.meta.url);
-/** The mainnet blocks of 2021 to 2024; the others of the file are small, or of a test network. */
+/** The mainnet blocks of 2021 to 2024. The other blocks of the file are small, or of a test network. */
 const realSlots = [254170887, 100356971, 110130000, 64800004];
 const simulatedSlots = [1000, 1001, 1002];
 

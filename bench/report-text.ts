@@ -1,11 +1,11 @@
-/** What the reports of benchmarks share: tables, numbers, and the machine that was measured. */
+/** Common parts of the reports of benchmarks: tables, numbers, and a description of the machine. */
 import { execFileSync } from 'node:child_process';
 import { cpus, release, totalmem } from 'node:os';
 
 type Rows = readonly (readonly string[])[];
 
 export interface TableStyle {
-  /** How many of the last columns hold text and are aligned to the left, as the first column is. */
+  /** How many of the last columns contain text and are left-aligned, like the first column. */
   readonly leftAtEnd?: number;
 }
 
@@ -26,7 +26,7 @@ export function alignTable(rows: Rows, { leftAtEnd = 0 }: TableStyle = {}): stri
   );
 }
 
-/** Returns the rows as a table of Markdown, the first row as its head. */
+/** Returns the rows as a Markdown table, with the first row as its head. */
 export function markdownTable(rows: Rows, { leftAtEnd = 0 }: TableStyle = {}): string {
   const columns = rows[0] ?? [];
   const [head = '', ...body] = rows.map((row) => `| ${row.join(' | ')} |`);
@@ -42,7 +42,7 @@ export function describeMachine(): string {
   return `${processor?.model ?? 'unknown'}, ${cpus().length} cores, ${memory} GiB, ${process.platform} ${release()} ${process.arch}, Node ${process.version}`;
 }
 
-/** Returns the commit that is measured, and whether files differ from it. */
+/** Returns the measured commit, and whether files differ from it. */
 export function commit(): string {
   try {
     const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
@@ -53,7 +53,7 @@ export function commit(): string {
   }
 }
 
-/** Returns a number with three digits, or all those before the point. */
+/** Returns a number with three digits, or all digits before the decimal point. */
 export function digits(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en');
   return value.toPrecision(value >= 10 ? 3 : 2);

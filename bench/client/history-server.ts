@@ -1,13 +1,13 @@
-/** A thread that serves endless history, then a head that moves: sample lines with slots that ascend. */
+/** A thread that serves endless history, then a growing head: sample lines with ascending slots. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
 export interface HistoryOptions {
-  /** What follows the header of a line, beginning with a comma. */
+  /** The text after the header of a line, starting with a comma. */
   readonly tails: readonly string[];
-  /** A tail of a block at the head. */
+  /** The text of a block at the head. */
   readonly smallTail: string;
   readonly historyBytes: number;
   readonly headBlocks: number;
@@ -15,7 +15,7 @@ export interface HistoryOptions {
 
 const finalityDistance = 32;
 
-/** The last slot depends on the bytes, so it is told in advance: both runs have as many lines as they need. */
+/** The last slot depends on the bytes, so it is reported in advance, and both runs have as many lines as they need. */
 export function countBlocks({ tails, historyBytes, headBlocks }: HistoryOptions) {
   const roundBytes = tails.reduce((sum, tail) => sum + tail.length, 0);
   const history = Math.ceil(historyBytes / (roundBytes / tails.length));
@@ -40,7 +40,7 @@ async function serve(
     const finalized = `"finalizedHead":{"number":${floor},"hash":"h${floor}"}`;
     const tail = isHistory ? options.tails[slot % options.tails.length] : options.smallTail;
     await send(response, `{"header":{"number":${slot},"hash":"h${slot}",${finalized}}${tail}`);
-    // At the head each block goes out alone.
+    // At the head each block is sent separately.
     if (!isHistory) await new Promise((resolve) => setImmediate(resolve));
   }
   response.end();

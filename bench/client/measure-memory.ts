@@ -5,10 +5,10 @@ import { Worker } from 'node:worker_threads';
 import { countBlocks, type HistoryOptions } from './history-server.ts';
 import type { ReaderReport } from './reader-process.ts';
 
-/** The reader gets no more than this, so that a leak ends it. */
+/** The memory limit of the reader, so that a leak ends it. */
 const heapMegabytes = 100;
 
-/** Reads history and then the head from a server in another thread, in a process of its own. */
+/** Reads history and then the head from a server in another thread, in a separate process. */
 export async function measureMemory(
   options: HistoryOptions,
   query: Readonly<Record<string, unknown>>,

@@ -7,15 +7,15 @@ export interface ParseResult {
   readonly megabytes: number;
   readonly plain: Quantiles;
   readonly exact: Quantiles;
-  /** The sum of all fees and amounts: the same however often it is computed. */
+  /** Returns the sum of all fees and amounts, the same for every run. */
   readonly checksum: bigint;
 }
 
 const chunkBytes = 65_536;
 
 /**
- * The whole way from the bytes of a response to blocks, against the plainest reader of the same response, which rounds:
- * it reads the text whole, splits it and calls `JSON.parse`. Processor time counts, of all threads, since both leave garbage.
+ * Compares the client, from the bytes of a response to blocks, with the simplest reader of the same response, which loses digits: it reads
+ * the whole text, splits it and calls `JSON.parse`. Measures the processor time of all threads, because both leave garbage.
  */
 export async function measureParse(sample: Sample, runCount: number): Promise<ParseResult> {
   const lines = renumber(sample.lines);
@@ -28,7 +28,7 @@ export async function measureParse(sample: Sample, runCount: number): Promise<Pa
   const plain: number[] = [];
   const exact: number[] = [];
   let checksum = 0n;
-  // The first runs warm up and do not count.
+  // The first runs are a warm-up and are not counted.
   for (let run = -2; run < runCount; run++) {
     const plainMs = await cpuMs(() => readPlainly(streamOf(bytes)));
     let blocks: readonly object[] = [];
@@ -71,7 +71,7 @@ async function readPlainly(body: ReadableStream<Uint8Array>): Promise<unknown[]>
     .map((line) => JSON.parse(line) as unknown);
 }
 
-/** Long enough that the start of a stream does not count. */
+/** Long enough that the start of a stream is negligible. */
 const streamBytes = 20_000_000;
 
 function renumber(sample: readonly string[]): string[] {

@@ -1,4 +1,4 @@
-/** A process that reads a stream as a consumer does, and prints how much memory that took. */
+/** A process that reads a stream like a consumer, and prints its memory usage. */
 import { createClient } from '@sluice/client';
 
 export interface ReaderReport {
@@ -6,7 +6,7 @@ export interface ReaderReport {
   readonly recordCount: number;
   readonly megabytes: number;
   readonly seconds: number;
-  /** The most at the end of a batch, garbage included. */
+  /** The maximum at the end of a batch, including garbage. */
   readonly heapMegabytesMax: number;
   readonly backlogMax: number;
 }

@@ -5,7 +5,7 @@ import { parseBody } from '../engine/parse-body.ts';
 
 const arrays = ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'];
 
-/** Every field of every record; of the header what the client itself needs. */
+/** Every field of every record, and the header fields that the client itself needs. */
 const everyField = {
   ...Object.fromEntries(
     KINDS.map((kind) => [
@@ -22,7 +22,7 @@ export interface Sample {
   readonly lines: readonly string[];
 }
 
-/** Lines of the simulator's 2025 profile, as a service sends them: everything, and one kind at a time. */
+/** Lines of the simulator's 2025 profile, as a service sends them: with all records, and with one kind at a time. */
 export function makeSamples(blockCount: number): Sample[] {
   const blocks = [...corpusBlocks({ seed: 1, blockCount })];
   const choices: [string, readonly string[]][] = [
@@ -37,7 +37,7 @@ export function makeSamples(blockCount: number): Sample[] {
   });
 }
 
-/** Returns what follows the header of a line. */
+/** Returns the text after the header of a line. */
 export function tailOf(line: string): string {
   return line.slice(line.indexOf('}') + 1);
 }

@@ -1,6 +1,6 @@
 /**
- * Empty blocks above those that are measured. The service evaluates the newest slots once for all readers that ask the same, and
- * keeps those lines; a backfill reads history below them, and so must a measurement.
+ * Empty blocks above the measured ones. The service evaluates the newest slots once for all clients with the same query and caches the
+ * lines. A backfill reads history below them, and so must this benchmark.
  */
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';

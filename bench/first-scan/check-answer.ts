@@ -5,7 +5,7 @@ import { type Asked, readAnswer } from './read-answer.ts';
 
 export interface CheckedAnswer {
   readonly textBytes: number;
-  /** Of all lines but marks of progress. */
+  /** A hash of all lines except progress marks. */
   readonly checksum: string;
   /** The blocks with a selected record. */
   readonly matchedSlots: readonly number[];
@@ -15,8 +15,8 @@ const lineFeed = 10;
 const arrayStart = Buffer.from('":[');
 
 /**
- * Reads an answer and hashes its lines. A line without records that is neither asked for nor the last one marks progress; when
- * the service sends it depends on time, so it is left out.
+ * Reads an answer and hashes its lines. A line without records that was neither requested nor is the last one marks progress. The time of
+ * these lines varies, so they are ignored.
  */
 export async function checkAnswer(asked: Asked, query: ScanQuery): Promise<CheckedAnswer> {
   const hash = createHash('sha256');

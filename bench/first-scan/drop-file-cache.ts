@@ -8,7 +8,7 @@ for path in sys.argv[1:]:
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(file)`;
 
-/** Removes files from the page cache of the system. Returns false where that is not possible. */
+/** Removes files from the system's page cache. Returns false if that is impossible. */
 export function dropFileCache(paths: readonly string[]): boolean {
   try {
     execFileSync('python3', ['-c', script, ...paths], { stdio: 'ignore' });
@@ -18,7 +18,7 @@ export function dropFileCache(paths: readonly string[]): boolean {
   }
 }
 
-/** Only the administrator may. */
+/** Only the root user may do this. */
 function dropAllCaches(): boolean {
   try {
     writeFileSync('/proc/sys/vm/drop_caches', '3');

@@ -4,7 +4,7 @@ import { CommandProcess } from '../service/command-process.ts';
 import type { ScanQuery } from './make-queries.ts';
 import type { Setup } from './warm-service.ts';
 
-/** What the engine reads and inflates for one first scan, as `sluice explain` counts it. */
+/** What the engine reads and decompresses for one first scan, as counted by `sluice explain`. */
 export interface ScanCost {
   readonly fileBytes: number;
   readonly bytesInflated: number;

@@ -26,7 +26,7 @@ import type { Setup } from './warm-service.ts';
 
 const clockOf = () => new Date(performance.timeOrigin + performance.now());
 
-/** What a user gets who scans history once, and what who scans it again. */
+/** Measures the first scan of history by a user, and repeated scans. */
 export const firstScanBenchmark: Benchmark = {
   name: 'first-scan',
   summary: 'queries over HTTP on segments never opened before, and repeated, beside DuckDB',
@@ -55,7 +55,7 @@ export const firstScanBenchmark: Benchmark = {
 
 async function measureAll(options: FirstScanOptions, folder: string): Promise<FirstScanReport> {
   const progress = (text: string) => void process.stderr.write(`first-scan: ${text}\n`);
-  // Where the rival is missing, that shows before anything is measured.
+  // Detects a missing DuckDB before anything is measured.
   const version = options.hasRival ? await duckdbVersion() : undefined;
   progress('blocks');
   const raw = await prepareRawBlocks(options, folder);
@@ -94,7 +94,7 @@ async function measureQuery(
   for (const encoding of options.encodings) {
     const scan = await new ScanMeasurement(setup, query, encoding).measure(answer);
     scans.push(scan);
-    // A long run that is stopped has printed what it found.
+    // Printed at once, so that an interrupted run has reported its results.
     progress(
       `${query.name} ${encoding}: first scan ${scan.firstMs.p50.toFixed(1)} ms, repeated ${scan.repeatedMs.p50.toFixed(1)} ms, first line ${scan.firstLineMs.p50.toFixed(1)} ms`,
     );
@@ -115,7 +115,7 @@ function wholeRange({ raw }: Setup, port: number) {
   return { port, dataset: DATASET, encoding: 'identity', range } as const;
 }
 
-/** In a process that nothing is timed in. */
+/** In a process in which nothing is timed. */
 async function inService<Result>(
   { stored }: Setup,
   use: (port: number) => Promise<Result>,

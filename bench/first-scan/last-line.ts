@@ -1,10 +1,10 @@
 const lineFeed = 10;
-/** The number of a block is the first field of its header, so the start of a line is enough. */
+/** The block number is the first field of the header, so the start of a line is sufficient. */
 const headBytes = 64;
 
-/** Follows where lines begin in a text that comes in pieces, and knows the block number of the last whole line. */
+/** Finds the starts of lines in text that arrives in pieces, and returns the block number of the last complete line. */
 export class LastLine {
-  /** The start of the line that is not whole yet. */
+  /** The start of the incomplete line. */
   #open: Buffer = Buffer.alloc(0);
   #last: Buffer | undefined;
 

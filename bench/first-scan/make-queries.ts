@@ -1,6 +1,6 @@
 /**
- * The ten queries, in the shapes that users of such services send. They name programs of the public ledger where the corpus
- * has them; otherwise each value is the one of the corpus that is nearest in frequency.
+ * The ten queries, similar to those of typical users. They use programs of the public ledger if the corpus has them; otherwise the value of
+ * the corpus with the closest frequency.
  */
 import type { RawBlocks } from './raw-blocks.ts';
 import { type Call, SampleCounts } from './sample-counts.ts';
@@ -43,7 +43,7 @@ const everythingOfTransaction = {
   logs: true,
 };
 
-/** The share of transactions that the first query should match where its well-known program is absent. */
+/** The share of transactions that the first query should match if its well-known program is absent. */
 const swapShare = 0.01;
 
 export function makeQueries({ sample, hasRareAccount }: RawBlocks): readonly ScanQuery[] {

@@ -1,4 +1,4 @@
-/** DuckDB over Parquet files of the same records, in a process of its own. */
+/** DuckDB over Parquet files of the same records, in a separate process. */
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,12 +21,12 @@ import type { Setup } from './warm-service.ts';
 export interface RivalResult {
   readonly firstMs: number;
   readonly repeatedMs: number;
-  /** Undefined where the files could not be dropped from the page cache. */
+  /** Undefined if the files could not be dropped from the page cache. */
   readonly coldMs: number | undefined;
 }
 
 const lineBytesMax = 64 << 20;
-/** Above this the rival is asked range by range: in one statement it would hold gigabytes of text at once. */
+/** Above this size DuckDB is queried in ranges, because a single statement would hold gigabytes of text. */
 const rangedBytesMin = 100e6;
 const rangeBlockCount = 100;
 const threadCount = 2;
@@ -38,7 +38,7 @@ export class Rival {
     this.#corpus = corpus;
   }
 
-  /** The files are kept in the system's temporary folder, as making them takes longer than measuring. */
+  /** The files are kept in the system's temporary folder, because creating them takes longer than measuring. */
   static async prepare({ raw, progress }: Setup): Promise<Rival> {
     const hash = createHash('sha256').update(await describeFiles(raw));
     for (const script of ['tables.sql', 'parquet.sql']) hash.update(await readScript(script));
@@ -61,7 +61,7 @@ export class Rival {
     return (await folderBytes(parquetFolder(this.#corpus))).bytes;
   }
 
-  /** Measures a query, and checks that the answer is the service's. */
+  /** Measures a query, and checks that the answer equals the service's. */
   async measure(
     { options, raw }: Setup,
     query: ScanQuery,
@@ -99,7 +99,7 @@ export class Rival {
     });
   }
 
-  /** In a fresh process that has no file open. */
+  /** In a new process with no open files. */
   async #inProcess<Result>(use: (subject: Subject) => Promise<Result>): Promise<Result> {
     const corpus = this.#corpus;
     const options = {

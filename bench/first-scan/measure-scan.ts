@@ -1,4 +1,4 @@
-/** One query in one encoding, over HTTP. */
+/** Measures one query in one encoding over HTTP. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Quantiles, quantilesOf } from '../benchmark.ts';
 import type { ServiceProcess } from '../service/processes.ts';
@@ -15,11 +15,11 @@ export interface ScanResult {
   readonly sentBytes: number;
   readonly firstMs: Quantiles;
   readonly repeatedMs: Quantiles;
-  /** From a request to the end of the first line, each time on a segment that was never opened. */
+  /** The times from a request to the end of the first line, each on a segment that was never opened. */
   readonly firstLineMs: Quantiles;
-  /** The same for the very first request of a process. */
+  /** The same for the first request of a process. */
   readonly processFirstLineMs: Quantiles;
-  /** Undefined where the files could not be dropped from the page cache. */
+  /** Undefined if the files could not be dropped from the page cache. */
   readonly cold: ColdResult | undefined;
   readonly streams: StreamsResult;
   readonly anonymousBytesPeak: number;
@@ -31,9 +31,9 @@ export interface ColdResult {
   readonly diskBytes: number;
 }
 
-/** So many segments are opened for first lines at most. */
+/** The maximum number of segments that are opened to measure first lines. */
 const lineSampleCountMax = 16;
-/** A stream that was left is over in the service, too. */
+/** How long the service may take to end an abandoned stream. */
 const streamEndMs = 30;
 
 export class ScanMeasurement {
@@ -102,7 +102,7 @@ export class ScanMeasurement {
     return { firstMs: first.ms, sentBytes: first.sentBytes, repeatedMs, streams };
   }
 
-  /** From the first matching block of each segment on. */
+  /** Starts from the first matching block of each segment. */
   async #timeFirstLines(asked: Asked, { matchedSlots }: CheckedAnswer): Promise<number[]> {
     const starts = this.#setup.stored.segments.flatMap(({ firstSlot, lastSlot }) => {
       const first = matchedSlots.find((slot) => slot >= firstSlot && slot <= lastSlot);

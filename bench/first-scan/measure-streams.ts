@@ -1,19 +1,19 @@
 import { ScenarioFailure } from '../service/scenario.ts';
 import { type Answer, type Asked, drainAnswer, readAnswer } from './read-answer.ts';
 
-/** Several clients that ask the same at once, the segments open by then. */
+/** Several clients with the same query at once, with open segments. */
 export interface StreamsResult {
   readonly streamCount: number;
   readonly megabytesPerSecond: number;
-  /** All of them together, relative to one alone over the same range. */
+  /** The throughput of all clients together, relative to a single one over the same range. */
   readonly totalToOne: number;
-  /** By how much the slowest took longer than the fastest. */
+  /** How much longer the slowest took than the fastest. */
   readonly slowestToFastest: number;
 }
 
-/** Text of all streams together, above which each asks for a part of the range only. */
+/** If the text of all streams is larger than this, each requests only a part of the range. */
 const textBytesMax = 2e9;
-/** Short scans are asked again and again for so long, at most so often. */
+/** Short scans are repeated for this time, up to this number. */
 const oneStreamMsMin = 300;
 const roundCountMax = 50;
 
@@ -40,12 +40,12 @@ export async function measureStreams(
   };
 }
 
-/** Returns the time of so many scans, one after the other. */
+/** Returns the time of several consecutive scans. */
 async function scanRounds(asked: Asked, whole: Answer, roundCount: number): Promise<number> {
   let total = 0;
   for (let round = 0; round < roundCount; round++) {
     const { ms, sentBytes } = await drainAnswer(asked);
-    // Where a response may end is the service's choice, but of a bounded range of history it sends all.
+    // The service may end a response early, but it sends a bounded range of history completely.
     if (asked.encoding === 'identity' && sentBytes < whole.textBytes)
       throw new ScenarioFailure(`a stream ended after ${sentBytes} of ${whole.textBytes} bytes`);
     total += ms;

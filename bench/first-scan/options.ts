@@ -5,18 +5,18 @@ export const ENCODINGS = ['identity', 'gzip'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
 export interface FirstScanOptions {
-  /** A folder of files of blocks; undefined for simulated blocks. */
+  /** A folder of block files; undefined for simulated blocks. */
   readonly corpusFolder: string | undefined;
   readonly blockCount: number;
   readonly seed: number;
   /** Undefined for all. */
   readonly queries: readonly string[] | undefined;
   readonly encodings: readonly Encoding[];
-  /** First scans of a query in an encoding, each in a service process of its own. */
+  /** The number of first scans of a query in an encoding, each in a new service process. */
   readonly runCount: number;
-  /** Further scans in the last of these processes. */
+  /** The number of further scans in the last of these processes. */
   readonly repeatCount: number;
-  /** Processor time that a service spends on the query and another dataset before it is measured. */
+  /** The processor time for which a service warms up with the query on another dataset. */
   readonly warmSeconds: number;
   readonly streamCount: number;
   /** Undefined for the service's default. */

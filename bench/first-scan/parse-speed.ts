@@ -1,11 +1,11 @@
-/** The yardstick: bare `JSON.parse` of blocks on one thread, in the same minute as what is measured. */
+/** The baseline: `JSON.parse` of blocks on one thread, measured within the same minute. */
 export interface ParseSpeed {
   readonly megabytesPerSecond: number;
-  /** Processor time of this thread for a block, which is less than wall time where the machine is busy. */
+  /** The processor time of this thread per block, which is less than wall-clock time on a busy machine. */
   readonly cpuMsPerBlock: number;
 }
 
-/** Blocks are parsed again and again for so long. */
+/** How long blocks are parsed repeatedly. */
 const parseMsMin = 500;
 
 export function measureParse(texts: readonly string[]): ParseSpeed {

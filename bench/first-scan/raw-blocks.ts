@@ -1,4 +1,4 @@
-/** The blocks that are measured with, as files that `sluice import` reads. */
+/** The measured blocks, as files for `sluice import`. */
 import { createWriteStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,31 +17,31 @@ import { rareAccount } from './well-known.ts';
 
 export interface RawBlocks {
   readonly origin: string;
-  /** In the order in which they are imported. */
+  /** In the order of import. */
   readonly paths: readonly string[];
   readonly blockCount: number;
   readonly byteLength: number;
   readonly firstSlot: number;
   readonly lastSlot: number;
-  /** The first blocks, from which the values of queries are chosen. */
+  /** The first blocks, from which the values of the queries are chosen. */
   readonly sample: readonly Block[];
-  /** The same blocks as text, for the yardstick. */
+  /** The same blocks as text, for the baseline. */
   readonly sampleTexts: readonly string[];
   readonly hasRareAccount: boolean;
   /** Empty blocks that follow the last one. */
   readonly abovePath: string;
-  /** A few of these blocks and empty ones above them, for the dataset that only warms a process. */
+  /** A few of these blocks and empty ones above them, for the dataset that warms up a process. */
   readonly warmPaths: readonly string[];
   readonly warmRange: { readonly first: number; readonly last: number };
 }
 
 const lineBytesMax = 64 << 20;
 const sampleBlockCount = 12;
-/** Some 100 MB of blocks: enough for the code to be compiled, and read in a second. */
+/** About 100 MB of blocks: enough for the code to be optimized, and read within a second. */
 const warmBlockCount = 40;
 const simulatedFirstSlot = 1_000;
 
-/** Finds or makes the files. Whatever is written goes to `folder`. */
+/** Finds or creates the files. New files are written to `folder`. */
 export async function prepareRawBlocks(
   options: FirstScanOptions,
   folder: string,
@@ -75,7 +75,7 @@ class Reading {
   readonly #sampleTexts: string[] = [];
   #byteLength = 0;
   #hasRareAccount = false;
-  /** Blocks from the first one on, replaced by those from the first with the rare account on. */
+  /** The first blocks, replaced by the blocks from the first one with the rare account on. */
   #warm: BlockLine[] = [];
   #last: BlockLine | undefined;
 
@@ -115,7 +115,7 @@ class Reading {
     };
   }
 
-  /** Returns the file, or one with its first blocks where not all are wanted. */
+  /** Returns the file, or a file with only its first blocks. */
   async #readFile(path: string): Promise<string> {
     let lineCount = 0;
     for await (const line of readBlockLines(path, { lineBytesMax })) {
@@ -140,7 +140,7 @@ class Reading {
       this.#hasRareAccount = true;
       if (this.#slots.length > warmBlockCount) this.#warm = [];
     }
-    // The bytes are only there until the next line is read.
+    // The bytes are valid until the next line is read.
     this.#last = { ...line, bytes: Buffer.from(text) };
     if (this.#warm.length < warmBlockCount) this.#warm.push(this.#last);
   }
@@ -168,7 +168,7 @@ async function writeLines(path: string, lines: readonly BlockLine[]): Promise<vo
   await finished(out);
 }
 
-/** What tells one set of files from another, without reading them. */
+/** Identifies a set of files without reading them. */
 export async function describeFiles({ paths, blockCount }: RawBlocks): Promise<string> {
   const files = await Promise.all(paths.map((path) => stat(path)));
   return JSON.stringify([blockCount, files.map(({ size }) => size)]);

@@ -1,4 +1,4 @@
-/** Asks the service as a client does: again from the block after the last line until the range is covered. */
+/** Sends requests like a client: again from the block after the last line until the range is covered. */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { createGunzip } from 'node:zlib';
@@ -15,7 +15,7 @@ export interface Asked {
 }
 
 export interface Answer {
-  /** From sending a request to the last byte of its response, over all requests. */
+  /** The time from sending a request to the last byte of its response, over all requests. */
   readonly ms: number;
   readonly textBytes: number;
   readonly sentBytes: number;
@@ -26,7 +26,9 @@ const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 const lineFeed = 10;
 const gunzipChunkBytes = 1 << 20;
 
-/** Reads an answer to its end. Compressed text is unpacked after the clock has stopped: the service is measured, not the client. */
+/**
+ * Reads an answer completely. Compressed text is decompressed after the time was taken, because the service is measured and not the client.
+ */
 export async function readAnswer(
   asked: Asked,
   onText: (piece: Buffer) => void = () => {},
@@ -53,14 +55,14 @@ export async function readAnswer(
     total.requestCount++;
     if (isPacked) await unpack(packed, take);
     const number = lastLine.number();
-    // An empty answer: every slot that was left is without a block.
+    // An empty answer: the remaining slots have no blocks.
     if (number === undefined) break;
     first = number + 1;
   }
   return total;
 }
 
-/** Reads the response of one request and keeps nothing: for several streams at once, whose unpacking would take their processor time. */
+/** Reads the response of one request without keeping it, for several concurrent streams. Decompression would use their processor time. */
 export async function drainAnswer(asked: Asked): Promise<{ ms: number; sentBytes: number }> {
   const startMs = performance.now();
   const response = await send(asked);
@@ -72,7 +74,7 @@ export async function drainAnswer(asked: Asked): Promise<{ ms: number; sentBytes
   return { ms: performance.now() - startMs, sentBytes };
 }
 
-/** Returns the time from a request to the end of its first line, and leaves the rest unread. */
+/** Returns the time from a request to the end of its first line, and abandons the rest. */
 export async function timeFirstLine(asked: Asked): Promise<number> {
   const startMs = performance.now();
   const response = await send(asked);

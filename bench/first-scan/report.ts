@@ -15,7 +15,7 @@ export interface QueryReport {
   readonly cost: ScanCost;
   readonly scans: readonly ScanResult[];
   readonly rival: RivalResult | undefined;
-  /** The yardstick before and after this query. */
+  /** The baseline before and after this query. */
   readonly parse: readonly ParseSpeed[];
 }
 
@@ -33,7 +33,7 @@ export interface CorpusReport {
   readonly rawBytes: number;
   readonly segmentBytes: number;
   readonly segmentCount: number;
-  /** Undefined without the rival. */
+  /** Undefined without DuckDB. */
   readonly parquetBytes: number | undefined;
   readonly duckdbVersion: string | undefined;
 }
@@ -150,7 +150,7 @@ function costTable({ queries }: FirstScanReport): ReportTable {
   return { title: 'What a first scan reads (`sluice explain`)', rows: [head, ...rows] };
 }
 
-/** Ratios are times of the rival by times of the service, so that more is better. */
+/** Ratios are the times of DuckDB divided by the times of the service, so greater is better. */
 function rivalTable({ queries, corpus }: FirstScanReport): ReportTable {
   const head = [
     ...['query', 'first scan blocks/s', 'repeated blocks/s', 'cold files blocks/s'],

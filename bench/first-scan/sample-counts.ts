@@ -2,12 +2,12 @@ import type { Block } from '@sluice/server/dist/ledger/block.js';
 import { discriminator } from '@sluice/server/dist/ledger/discriminator.js';
 import { event, infrastructure } from './well-known.ts';
 
-/** A program and how the data of its instruction starts. */
+/** A program and the start of its instruction data. */
 export type Call = readonly [programId: string, start: string];
 
 type Counts = Map<string, number>;
 
-/** How often programs, discriminators, owners and accounts occur in a few blocks. */
+/** How often programs, discriminators, owners and accounts occur in a sample of blocks. */
 export class SampleCounts {
   transactionCount = 0;
   readonly #calls: Readonly<Record<'d1' | 'd8', Counts>> = { d1: new Map(), d8: new Map() };
@@ -42,14 +42,14 @@ export class SampleCounts {
     return this.#mints.has(mint);
   }
 
-  /** Returns the calls of applications, the most frequent first. */
+  /** Returns the calls of applications, most frequent first. */
   calls(name: 'd1' | 'd8'): Call[] {
     return ranked(this.#calls[name])
       .map((key) => key.split(' ') as unknown as Call)
       .filter(([programId, start]) => !infrastructure.has(programId) && start !== event);
   }
 
-  /** Returns the application's call whose count is nearest to this share of the transactions. */
+  /** Returns the application's call whose count is closest to this share of the transactions. */
   callNear(name: 'd8', share: number): Call | undefined {
     const distance = (call: Call) =>
       Math.abs(
@@ -75,7 +75,7 @@ export class SampleCounts {
     return ranked(this.#mints)[0];
   }
 
-  /** Returns an account of the fewest transactions. */
+  /** Returns an account with the fewest transactions. */
   rarestAccount(): string | undefined {
     return ranked(this.#accounts).at(-1);
   }
@@ -104,7 +104,7 @@ function count(counts: Counts, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** The keys, the most frequent first, equals by their text, so that one corpus always gives one choice. */
+/** Returns the keys, most frequent first, equal ones sorted by text, so that the choice is deterministic. */
 function ranked(counts: Counts): string[] {
   return [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([key]) => key);
 }

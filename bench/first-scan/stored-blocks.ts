@@ -1,4 +1,4 @@
-/** The data folder that is measured: the dataset, and a second one that only warms a process. */
+/** The measured data folder: the dataset, and a second one that only warms up a process. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CommandProcess } from '../service/command-process.ts';
@@ -17,7 +17,7 @@ export interface SegmentFile {
 
 export interface StoredBlocks {
   readonly dataFolder: string;
-  /** In the order of their slots. */
+  /** In slot order. */
   readonly segments: readonly SegmentFile[];
 }
 
@@ -26,11 +26,11 @@ export interface ImportResult {
   readonly seconds: number;
   readonly cpuSeconds: number;
   readonly anonymousBytesPeak: number;
-  /** The yardstick before and after. */
+  /** The baseline before and after. */
   readonly parse: readonly ParseSpeed[];
 }
 
-/** Imports the blocks by the command that a user has, and measures it. */
+/** Imports the blocks with the ordinary command, and measures it. */
 export async function importBlocks(
   raw: RawBlocks,
   folder: string,

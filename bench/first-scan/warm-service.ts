@@ -16,15 +16,15 @@ export interface Setup {
 
 export interface WarmService {
   readonly service: ServiceProcess;
-  /** The query over the whole range of the dataset, none of whose segments is open. */
+  /** The query over the whole range of the dataset. None of its segments is open. */
   readonly asked: Asked;
-  /** From the very first request of the process to the end of its first line. */
+  /** The time from the first request of the process to the end of its first line. */
   readonly processFirstLineMs: number;
 }
 
 const warmCountMin = 3;
 
-/** Starts a service and asks the query of the other dataset, until the code is compiled. */
+/** Starts a service and runs the query on the other dataset until the code is optimized. */
 export async function startWarmService(
   { options, raw, stored }: Setup,
   query: ScanQuery,
@@ -43,7 +43,7 @@ export async function startWarmService(
   return { service, asked: { ...warm, dataset: DATASET, range }, processFirstLineMs };
 }
 
-/** Returns the options that name a file of configuration, where one is needed. */
+/** Returns the options that name a configuration file, if one is needed. */
 async function writeConfig(
   { cacheMegabytes }: FirstScanOptions,
   dataFolder: string,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createLog } from './create-log.ts';
 import { HeldOutput } from './held-output.ts';
 
-test('behavior: what is logged before the release comes after what was written meanwhile', async () => {
+test('behavior: log lines before the release appear after the text that was written meanwhile', async () => {
   const terminal = Object.assign(new PassThrough(), { isTTY: true });
   const held = new HeldOutput(terminal);
   const log = await createLog('info', held);
@@ -19,7 +19,7 @@ test('behavior: what is logged before the release comes after what was written m
   expect(Math.min(...places)).toBe(0);
 });
 
-test('limit: a start that logs a thousand lines is not held back longer', () => {
+test('limit: the log of a start is released after a thousand lines', () => {
   const terminal = new PassThrough({ highWaterMark: 1e9 });
   const held = new HeldOutput(terminal);
   for (let i = 0; i < 1_000; i++) held.write('x');

@@ -30,12 +30,12 @@ test.each(['0.0.0.0', '::', '192.168.0.1', '127.evil.example', 'example.org'])(
   },
 );
 
-test('error: cli-file-unreadable: a key file that is not there', () => {
+test('error: cli-file-unreadable: the key file does not exist', () => {
   const file = '/nonexistent/keys';
   expect(() => decide({ host: '127.0.0.1', keys: file })).toThrow('/nonexistent/keys');
 });
 
-test('error: a key file that a configuration names is refused by key and line, one of a variable without its value', () => {
+test('error: a key file in a configuration is reported with key and line, one from a variable without its value', () => {
   const listen = { host: '127.0.0.1', keys: '/nonexistent/keys' };
   const named = () => decide(listen, new Map([['listen.keys', { line: 3 }]]));
   expect(named).toThrow(

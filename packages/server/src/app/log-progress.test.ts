@@ -22,7 +22,7 @@ beforeEach(() => {
   clock = new ManualClock();
   said = [];
   stop = new AbortController();
-  // A clock by hand forgets no sleeper.
+  // The manual clock keeps one listener per sleeper.
   setMaxListeners(0, stop.signal);
   dataset = new MemoryDataset();
   dataset.extend([0, 1]);
@@ -42,7 +42,7 @@ afterEach(async () => {
   await running;
 });
 
-/** Second by second, as the loop looks. */
+/** Advances second by second, the interval of the loop. */
 async function pass(seconds: number): Promise<void> {
   for (let i = 0; i < seconds; i++) {
     clock.advance(1_000);
@@ -50,7 +50,7 @@ async function pass(seconds: number): Promise<void> {
   }
 }
 
-test('behavior: a dataset that has not begun says so once a minute, with what stands in its way', async () => {
+test('behavior: a dataset without a block is logged once a minute, with the reason', async () => {
   stop.abort();
   await running;
   const empty = new MemoryDataset({ isStarted: false });
@@ -80,7 +80,7 @@ test('behavior: a dataset that has not begun says so once a minute, with what st
   );
 });
 
-test('default: a dataset at the head is told of once a minute', async () => {
+test('default: a dataset at the head is logged once a minute', async () => {
   await pass(59);
   expect(said).toEqual([]);
   await pass(62);
@@ -89,13 +89,13 @@ test('default: a dataset at the head is told of once a minute', async () => {
   );
 });
 
-test('behavior: one that nothing feeds says nothing', async () => {
+test('behavior: a dataset without sources is not logged', async () => {
   status = null;
   await pass(200);
   expect(said).toEqual([]);
 });
 
-test('behavior: far behind, how many blocks came, how fast, and how long it still takes', async () => {
+test('behavior: a dataset far behind is logged with the number of blocks, the rate and the remaining time', async () => {
   status = { behindSlots: 2_000, counters: { blocks: 90 }, backfill: null, sources: [] };
   dataset.extend([40, 101]);
   await pass(10);
@@ -111,12 +111,12 @@ test('behavior: far behind, how many blocks came, how fast, and how long it stil
       msg: 'catching up',
     },
   ]);
-  // Sources that bring nothing are no reason for a line every ten seconds.
+  // Sources that deliver nothing do not cause a line every ten seconds.
   await pass(30);
   expect(said).toHaveLength(1);
 });
 
-test('behavior: a source that does not answer is told of once, and once when it is back', async () => {
+test('behavior: a failing source is logged once, and once again when it recovers', async () => {
   const source = { name: 'rpc-1', failures: 0, strikes: 0 } as const;
   const well = { behindSlots: 0, counters: {}, backfill: null };
   const waiting = { ...source, state: 'waiting' as const, fault: 'ECONNREFUSED' };
@@ -125,7 +125,7 @@ test('behavior: a source that does not answer is told of once, and once when it 
   expect(said).toEqual([]);
   await pass(20);
   expect(said).toMatchObject([{ level: 40, source: 'rpc-1', fault: 'ECONNREFUSED' }]);
-  // Nobody is followed, so that is not said.
+  // No source is followed, so nothing is logged.
   await pass(40);
   expect(said.splice(1)).toMatchObject([{ level: 40, msg: 'all sources fail' }]);
   status = { ...well, sources: [{ ...source, state: 'live', fault: null }] };

@@ -99,7 +99,7 @@ const lineOf = (records: Block, selection = WHOLE_TRANSACTION) => {
   return expectLine(selection, records, { block: blockAt(records.header.number), finalized });
 };
 
-test('default: the test has what it is about: two segments, hot blocks, skipped slots, a fork', () => {
+test('default: the test has two segments, hot blocks, skipped slots and a fork', () => {
   expect(snapshot.segments.length).toBeGreaterThanOrEqual(2);
   expect(snapshot.hot.length).toBeGreaterThan(4);
   expect(orphans.length).toBeGreaterThan(0);
@@ -115,7 +115,7 @@ describe('blocks', () => {
     }
   });
 
-  test('behavior: the head headers name the state that the answer was made from', async () => {
+  test('behavior: the head headers describe the state from which the answer was made', async () => {
     const { headers } = await get(`/blocks/${blocks[0]?.header.number}`);
     expect(headers.get('x-ledger-head-number')).toBe(String(snapshot.head?.number));
     expect(headers.get('x-ledger-finalized-head-hash')).toBe(snapshot.finalized?.hash);
@@ -150,7 +150,7 @@ describe('transactions', () => {
     }
   });
 
-  test('error: transaction-unknown for a signature that no block has, or only one that a fork removed', async () => {
+  test('error: transaction-unknown for a signature that no block has, or only a replaced block', async () => {
     const [known] = transactions[0]?.transactions[0]?.signatures ?? [];
     const unknown = `${known?.slice(0, -1)}${known?.endsWith('2') ? '3' : '2'}`;
     const answer = [404, 'transaction-unknown', 'signature'];
@@ -159,7 +159,7 @@ describe('transactions', () => {
       expect(await codeOf(`/transactions/${signatures[0]}`)).toEqual(answer);
   });
 
-  test('error: parameter-invalid for a text that is no signature, and for an unknown parameter', async () => {
+  test('error: parameter-invalid for a text that is not a signature, and for an unknown parameter', async () => {
     const [known] = transactions[0]?.transactions[0]?.signatures ?? [];
     const invalid = [400, 'parameter-invalid', 'signature'];
     expect(await codeOf('/transactions/abc')).toEqual(invalid);
@@ -197,7 +197,7 @@ describe('transactions of an account', () => {
     }
   }
 
-  test('default: pages backwards list all transactions that name the address, the newest first', async () => {
+  test('default: paging backwards lists all transactions that name the address, newest first', async () => {
     const counted = countBy(transactions, namesOf);
     const [busiest = ''] = counted[0] ?? [];
     expect(await walk(busiest, 40)).toEqual(mentions(busiest).map(listed));
@@ -217,7 +217,7 @@ describe('transactions of an account', () => {
     expect((JSON.parse(text) as Page).transactions).toEqual(expected.slice(0, 5).map(listed));
   });
 
-  test('default: an address that nothing names has an empty list', async () => {
+  test('default: an address that no transaction names has an empty list', async () => {
     const { text } = await get(
       '/accounts/SysvarNothing111111111111111111111111111111/transactions',
     );
@@ -280,14 +280,14 @@ describe('activity', () => {
     return JSON.parse(text) as Activity;
   }
 
-  test('default: the whole dataset, as a scan over all records counts it', async () => {
+  test('default: the activity of the whole dataset equals a scan over all records', async () => {
     const activity = await activityOf('?limit=100');
     const { fromBlock, toBlock, isComplete } = activity;
     expect([fromBlock, toBlock, isComplete]).toEqual([0, snapshot.head?.number, true]);
     expectActivity(activity, 0, Infinity);
   });
 
-  test('behavior: a range that cuts a segment, and one across the border of segments and hot blocks', async () => {
+  test('behavior: a range may end inside a segment or span segments and hot blocks', async () => {
     const [segment] = snapshot.segments;
     const inside = (segment?.first.number ?? 0) + 5;
     const cut = await activityOf(`?from=${inside}&to=${inside + 6}&limit=100`);
@@ -297,7 +297,7 @@ describe('activity', () => {
     expectActivity(across, border - 6, border + 6);
   });
 
-  test('limit: lists have at most the asked number of entries', async () => {
+  test('limit: lists have at most the requested number of entries', async () => {
     const { programs, accounts } = await activityOf('?limit=3');
     expect([programs.length, accounts.length]).toEqual([3, 3]);
   });
@@ -366,7 +366,7 @@ describe('estimate', () => {
     expect([segments.withCandidates, bytesToRead]).toEqual([0, 0]);
   });
 
-  test('error: what is wrong with a query is refused as by a stream', async () => {
+  test('error: an invalid query is refused as by a stream', async () => {
     expect(await codeOf('/estimate', post({}))).toEqual([400, 'query-key-missing', 'fromBlock']);
     const { status } = await get('/estimate', { method: 'POST', body: '{}' });
     expect(status).toBe(415);

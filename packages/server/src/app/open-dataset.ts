@@ -25,7 +25,7 @@ export interface OpenDatasetModules {
   readonly clock: Clock;
   readonly lock: WriterLock;
   readonly observeMerge?: DatasetModules['observeMerge'];
-  /** Where segments are, and what else a dataset has on other machines. */
+  /** Remote storage of the dataset: where its segments are, and other files on other machines. */
   readonly remote?: Pick<
     DatasetModules,
     'segments' | 'publish' | 'confirm' | 'counters' | 'onDamage'

@@ -4,11 +4,11 @@ import { boundConnections, refuseFewFiles } from './open-files-limit.ts';
 
 const one = { datasets: 1, threads: 2 };
 
-test('limit: F-55 connections leave room for files, sources and the operator; error: open-files-too-few', () => {
+test('limit: F-55 the connection limit leaves open files for segments, sources and operators; error: open-files-too-few', () => {
   for (const openFilesMax of [200, 1_024, 4_096, 20_000]) {
     const count = boundConnections(openFilesMax, one);
     expect(count).toBeGreaterThanOrEqual(16);
-    // What a service with one dataset was seen to have open, and as many files of segments again, or all that it keeps.
+    // The open files of a service with one dataset, and as many files for segments again, or all that stay open.
     const segments = Math.min(count, 2_048);
     expect(count + segments + 64).toBeLessThan(openFilesMax);
   }
@@ -18,12 +18,12 @@ test('limit: F-55 connections leave room for files, sources and the operator; er
   expect(() => boundConnections(64, one)).toThrow(/ulimit -n.*openFilesMax 64, needed 144/);
 });
 
-test('error: open-files-too-few: a service is not loaded where its modules find no room', () => {
+test('error: open-files-too-few: a service does not start if its modules cannot be loaded', () => {
   for (const openFilesMax of [256, 1_024, null]) refuseFewFiles(openFilesMax);
   expect(() => refuseFewFiles(255)).toThrow(/ulimit -n.*openFilesMax 255, needed 256/);
 });
 
-test('default: files for twenty thousand are enough for all connections that are let in', () => {
+test('default: a limit of twenty thousand files is enough for all allowed connections', () => {
   const count = boundConnections(20_000, one);
   expect(count).toBeGreaterThanOrEqual(HTTP_LIMITS.connectionCountMax);
 });

@@ -15,7 +15,7 @@ import {
 } from '../ingest/testing/start-world.ts';
 import { type Meddling, startMeddler, startPortal } from './testing/start-portal.ts';
 
-/** Of 32 bytes, as every hash is. */
+/** A hash of 32 bytes. */
 const otherHash = `${'1'.repeat(31)}2`;
 
 const closers: (() => Promise<void>)[] = [];
@@ -24,12 +24,12 @@ afterEach(async () => {
 });
 
 interface Chained {
-  /** The portal's own world: a node, and what follows it. */
+  /** The portal's own environment: a node, and the dataset that follows it. */
   readonly world: World;
   readonly mirror: Following;
 }
 
-/** A node, a Sluice that follows it, and one that follows that Sluice, through a meddler if told so. */
+/** Starts a node, a Sluice that follows it, and one that follows that Sluice, optionally through a proxy that changes data. */
 async function startChained(
   options: WorldOptions = {},
   meddling?: Meddling,
@@ -54,7 +54,7 @@ async function startChained(
 const untilSame = ({ world, mirror }: Chained, msMax = 20_000) =>
   mirror.until('the head of the node is reached', isCaughtUp(world.node), msMax);
 
-/** Every block of the mirror is the portal's, byte for byte. */
+/** Checks that every block of the mirror is identical to the portal's. */
 async function expectSameBlocks(mirror: Dataset, portal: Dataset): Promise<void> {
   const read = async (dataset: Dataset) => {
     const { hot } = dataset.snapshot();
@@ -69,7 +69,7 @@ async function expectSameBlocks(mirror: Dataset, portal: Dataset): Promise<void>
 }
 
 describe('a portal as the source', () => {
-  test('default: history, then each block as it comes, byte for byte, and finality with it', async () => {
+  test('default: history, new blocks and finality arrive unchanged', async () => {
     const chained = await startChained({ ledger: { chain: { skipRate: 0.1 } } });
     const { world, mirror } = chained;
     await untilSame(chained);
@@ -86,7 +86,7 @@ describe('a portal as the source', () => {
     expect(mirror.dataset.alarms.list()).toEqual([]);
   });
 
-  test('behavior: F-10 a fork there is a fork here, also one that lowers the head', async () => {
+  test('behavior: F-10 a fork of the portal is followed, including one that lowers the head', async () => {
     const chained = await startChained();
     const { world, mirror } = chained;
     await untilSame(chained);
@@ -162,7 +162,7 @@ describe('bad answers', () => {
     expect(mirror.dataset.alarms.list()).toEqual([]);
   });
 
-  test('behavior: F-01 responses that break off in a line lose and double nothing', async () => {
+  test('behavior: F-01 responses that break off within a line lose and duplicate nothing', async () => {
     let count = 0;
     const line = (one: string) => (++count % 7 === 0 ? undefined : one);
     const chained = await startChained({}, { line });
@@ -170,7 +170,7 @@ describe('bad answers', () => {
     await expectSameBlocks(chained.mirror.dataset, chained.world.following.dataset);
   });
 
-  test('error: portal-content-differs: one that keeps votes is not mirrored into one that does not', async () => {
+  test('error: portal-content-differs: a portal with votes is not mirrored into a dataset without votes', async () => {
     const body = (path: string, text: string) =>
       path.endsWith('/status') ? text.replace('"votes":"drop"', '"votes":"keep"') : text;
     const { mirror } = await startChained({}, { body });
@@ -179,7 +179,7 @@ describe('bad answers', () => {
     expect(mirror.ingester.status.sources[0]?.state).toBe('disabled');
   });
 
-  test('error: dataset-genesis-differs: another ledger at the address', async () => {
+  test('error: dataset-genesis-differs: the address serves another ledger', async () => {
     const body = (path: string, text: string) =>
       path.endsWith('/status')
         ? text.replace(/"genesis_hash":"[^"]+"/, `"genesis_hash":"${otherHash}"`)
@@ -187,7 +187,7 @@ describe('bad answers', () => {
     const meddling: Meddling = {};
     const chained = await startChained({}, meddling);
     await untilSame(chained);
-    // The address came to serve another ledger: found out when the next response begins.
+    // The address now serves another ledger, which is detected when the next response starts.
     meddling.body = body;
     meddling.line = () => undefined;
     await chained.world.produce(2);
@@ -196,7 +196,7 @@ describe('bad answers', () => {
 });
 
 describe('a portal among other sources', () => {
-  test('behavior: F-13 the node goes, the portal leads on; the portal goes, the node does', async () => {
+  test('behavior: F-13 without the node the portal is followed, and without the portal the node', async () => {
     const world = await startWorld({ nodes: [{}, {}] });
     closers.push(world.close);
     await world.caughtUp();

@@ -31,7 +31,7 @@ function exists(name: string): Promise<boolean> {
 const earlier = earlierGenesisHashes(1)[0] as string;
 
 describe('replace-earlier-demo', () => {
-  test('behavior: datasets of an earlier simulator go, with a message that names them', async () => {
+  test('behavior: datasets of an earlier simulator are removed, with a message that names them', async () => {
     await writeDataset('ledger-beta', earlier);
     await writeDataset('ledger-mainnet', earlier);
     const message = await replaceEarlierDemo(folder);
@@ -40,7 +40,7 @@ describe('replace-earlier-demo', () => {
     expect([await exists('ledger-beta'), await exists('ledger-mainnet')]).toEqual([false, false]);
   });
 
-  test('behavior: the ledger of today, foreign ledgers and other files stay', async () => {
+  test('behavior: the current ledger, other ledgers and other files stay', async () => {
     await writeDataset('ledger-beta', new SimulatedChain({ seed: 1 }).genesisHash);
     await writeDataset('ledger-mainnet', '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d');
     await writeDataset('other', earlier);
@@ -52,7 +52,7 @@ describe('replace-earlier-demo', () => {
     expect(existsSync(join(folder, 'notes', 'a.txt'))).toBe(true);
   });
 
-  test('behavior: a folder that does not exist yet is left alone', async () => {
+  test('behavior: a missing folder is ignored', async () => {
     expect(await replaceEarlierDemo(join(folder, 'missing'))).toBe(undefined);
     expect(existsSync(join(folder, 'missing'))).toBe(false);
   });

@@ -25,7 +25,7 @@ async function start(dataset: MemoryDataset): Promise<Service> {
   return service;
 }
 
-test('default: a dataset that is not open yet is 503 by every name, and one that cannot be stays so', async () => {
+test('default: a dataset that is not open yet gets 503 under every name, and one that cannot be opened keeps getting it', async () => {
   service = await Service.start(options, modules);
   service.expect(names);
   const { port, adminPort } = service;
@@ -43,7 +43,7 @@ test('default: a dataset that is not open yet is 503 by every name, and one that
   expect(await codeOf('/datasets/ledger-test/head')).toEqual(opening);
   expect(await codeOf('/datasets/other/metadata')).toEqual(opening);
   expect(await codeOf('/datasets/other/stream', query('{"fromBlock":0}'))).toEqual(opening);
-  // What is wrong with the request itself is told first.
+  // Faults of the request itself are reported first.
   expect(await codeOf('/datasets/other/stream', query('{}'))).toMatchObject([
     400,
     'query-key-missing',
@@ -60,7 +60,7 @@ test('default: a dataset that is not open yet is 503 by every name, and one that
   expect(await codeOf('/datasets/other/head')).toEqual([503, 'dataset-unavailable', true]);
 });
 
-test('default: ready once every dataset has a block, with the reason until then', async () => {
+test('default: the service is ready when every dataset has a block, and reports the reason before', async () => {
   const dataset = new MemoryDataset();
   const { adminPort } = await start(dataset);
   const ready = async () => {
@@ -72,7 +72,7 @@ test('default: ready once every dataset has a block, with the reason until then'
   expect(await ready()).toEqual([200, { status: 'ready' }]);
 });
 
-test('behavior: I-92 readiness does not wait for a dataset that nothing feeds, nor for long for sources that are down', async () => {
+test('behavior: I-92 readiness does not wait for a dataset without sources, and only briefly for failing sources', async () => {
   let nowMs = 0;
   const clock = { ...systemClock, nowMs: () => nowMs };
   const running = await Service.start(options, { ...modules, clock });
@@ -103,7 +103,7 @@ test('behavior: I-92 readiness does not wait for a dataset that nothing feeds, n
   expect(await ready()).toEqual([200, { status: 'ready', unavailable: ['unfed'] }]);
 });
 
-test('behavior: many datasets are no leak to warn of', async () => {
+test('behavior: many datasets cause no warning of a listener leak', async () => {
   const warnings: string[] = [];
   const note = ({ message }: Error) => warnings.push(message);
   process.on('warning', note);
@@ -115,7 +115,7 @@ test('behavior: many datasets are no leak to warn of', async () => {
       running.expect({ name, aliases: [], dialects: ['ledger'] });
       running.open(name, { reader: new MemoryDataset({ name }), isFed: true, ingest: () => null });
     }
-    // Warnings come in a turn of their own.
+    // Warnings are emitted in a later turn of the event loop.
     await (await fetch(`http://127.0.0.1:${running.port}/datasets`)).text();
     expect(warnings).toEqual([]);
   } finally {
@@ -123,7 +123,7 @@ test('behavior: many datasets are no leak to warn of', async () => {
   }
 });
 
-test('behavior: metrics at rest equal the truth (I-97)', async () => {
+test('behavior: metrics of an idle service equal its state (I-97)', async () => {
   const dataset = new MemoryDataset();
   dataset.extend([0, 1, 2, 5]);
   dataset.finalize(1);
@@ -152,7 +152,7 @@ test('behavior: metrics at rest equal the truth (I-97)', async () => {
   for (const line of expected) expect(text.split('\n')).toContain(line);
 });
 
-test('behavior: I-92 a dataset that cannot be read changes nothing for its neighbour', async () => {
+test('behavior: I-92 a dataset that cannot be read does not affect others', async () => {
   const [well, ill] = ['well', 'ill'].map((name) => new MemoryDataset({ name })) as [
     MemoryDataset,
     MemoryDataset,
@@ -190,7 +190,7 @@ test('error: listen-failed names the address, and nothing stays open', async () 
   expect(String(refusal)).toContain(String(port));
 });
 
-test('behavior: L-15 in the grace of a shutdown it is not ready and serves on', async () => {
+test('behavior: L-15 during the grace period of a shutdown the service is not ready and still serves', async () => {
   let endGrace = () => {};
   const limits = { ...config.limits, http: { ...config.limits.http, closeGraceMs: 60_000 } };
   const clock = {
@@ -215,7 +215,7 @@ test('behavior: L-15 in the grace of a shutdown it is not ready and serves on', 
   await expect(fetch(`http://127.0.0.1:${graceful.port}/datasets`)).rejects.toThrow();
 });
 
-test('error: operator-path-unknown: the operator listener has our words for what it does not have', async () => {
+test('error: operator-path-unknown: an unknown path of the operator listener gets a coded error', async () => {
   const { adminPort } = await start(new MemoryDataset());
   const base = `http://127.0.0.1:${adminPort}`;
   const missing = await fetch(`${base}/nope`);

@@ -1,4 +1,4 @@
-/** The composition of the read side: two listeners, and the datasets behind them as they open. */
+/** Composes the read side: two listeners, and the datasets behind them as they open. */
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Dialect } from '@sluice/protocol/dialect';
@@ -35,19 +35,19 @@ import { watchVisibleLag } from './watch-visible-lag.ts';
 
 export interface ServiceOptions {
   readonly config: Pick<Config, 'listen' | 'admin' | 'engine' | 'limits' | 'role'>;
-  /** `null` where anyone may ask. */
+  /** `null` if no key is required. */
   readonly keys: readonly ApiKey[] | null;
   readonly version: string;
-  /** Whatever is configured, no more connections than this; without it, as many as are configured. */
+  /** An upper limit for the configured number of connections. */
   readonly connectionCountMax?: number;
 }
 
 export interface ServiceDataset {
   readonly reader: DatasetReader;
   readonly ingest: () => IngestStatus | null;
-  /** Whether anything is configured that brings it blocks. */
+  /** Whether a source is configured for the dataset. */
   readonly isFed: boolean;
-  /** Of a simulated ledger; the calendar's by default. */
+  /** The clock of a simulated ledger. Default: the system clock. */
   readonly ledgerUnixMs?: (() => number) | undefined;
 }
 
@@ -63,7 +63,7 @@ interface LimitsInForce {
   readonly key: KeyLimits;
 }
 
-/** As long as one without a block may keep the others from getting traffic: whose sources answer has one by then. */
+/** How long readiness waits for a dataset without blocks. If its sources work, it has one by then. */
 const startingMsMax = 10_000;
 
 interface OpenDataset {
@@ -76,11 +76,11 @@ export class Service {
   /** Receives durations that the write side measures. */
   readonly timings: TimingMetrics;
   readonly #modules: ServiceModules;
-  /** Threads that all datasets' queries share. */
+  /** The worker threads that answer the queries of all datasets. */
   readonly #pool: EnginePool;
   readonly #directory = new DatasetDirectory();
   readonly #open: OpenDataset[] = [];
-  /** Read where they are needed, so that a reload only has to write them. */
+  /** Read at each use, so that a reload only has to change the values. */
   readonly #limits: LimitsInForce;
   readonly #public: PublicServer;
   readonly #admin: AdminServer;
@@ -97,7 +97,7 @@ export class Service {
     const { config, keys, version } = options;
     const metrics = new Metrics();
     this.timings = addTimingMetrics(metrics);
-    // The streams of every dataset listen to it; that is no leak.
+    // The streams of every dataset listen to the signal, which is not a leak.
     setMaxListeners(0, this.#stop.signal);
     this.#modules = modules;
     this.#isWriter = config.role === 'write';
@@ -134,7 +134,7 @@ export class Service {
     });
   }
 
-  /** Listens on both addresses, or on none. */
+  /** Listens on both addresses, or on neither if one fails. */
   static async start(options: ServiceOptions, modules: ServiceModules): Promise<Service> {
     const { listen, admin } = options.config;
     const service = new Service(options, modules);
@@ -148,12 +148,12 @@ export class Service {
     }
   }
 
-  /** Makes a dataset known that is yet to be opened: clients are told to come back. */
+  /** Announces a dataset that will be opened. Until then, requests get 503. */
   expect(names: DatasetNames): void {
     this.#directory.expect(names);
   }
 
-  /** Serves a dataset that was expected. */
+  /** Serves a dataset that was announced. */
   open(name: string, dataset: ServiceDataset): void {
     const entry = this.#entryOf(name);
     const { dialects } = entry.names;
@@ -171,12 +171,12 @@ export class Service {
     entry.become(served);
   }
 
-  /** One that was expected cannot be opened: an alarm, and the others are served. */
+  /** Marks an announced dataset as impossible to open. An alarm is raised, and the others are served. */
   refuse(name: string): void {
     this.#entryOf(name).become('refused');
   }
 
-  /** Other limits and keys from now on. Streams of a key that is gone end on a line. */
+  /** Applies new limits and keys. Streams of a removed key end after a whole line. */
   reload(limits: ConfigLimits, keys: readonly ApiKey[] | null): void {
     const next = this.#buildLimits(limits);
     for (const part of Object.keys(next) as (keyof LimitsInForce)[]) {
@@ -186,7 +186,7 @@ export class Service {
     this.#public.refresh();
   }
 
-  /** Why the service should get no traffic; `null` if it should. */
+  /** Returns why the service should get no traffic, or `null` if it should. */
   notReadyReason(): string | null {
     if (this.#isClosing) return 'closing';
     if (this.#isWriter) return 'role is write';
@@ -197,20 +197,20 @@ export class Service {
     return this.#open.every(isEmpty) ? 'no dataset has a block' : null;
   }
 
-  /** Whether it has no block and is waited for: not for long where others have something to serve (I-92). */
+  /** Returns whether readiness still waits for the first block of the dataset. The wait is short if other datasets can be served (I-92). */
   #isStarting(dataset: OpenDataset): boolean {
     if (!dataset.isFed || !isEmpty(dataset)) return false;
     const elapsedMs = this.#modules.clock.nowMs() - dataset.openedMs;
     return elapsedMs < startingMsMax || this.#open.every(isEmpty);
   }
 
-  /** Names of those without a block that are not waited for. */
+  /** Returns the names of the datasets without a block that readiness no longer waits for. */
   #givenUp(): string[] {
     const isGivenUp = (dataset: OpenDataset) => isEmpty(dataset) && !this.#isStarting(dataset);
     return this.#open.filter(isGivenUp).map(({ reader }) => reader.description.name);
   }
 
-  /** Not ready at once; after the grace every response ends on a line. */
+  /** The service is not ready immediately. After the grace period every response ends after a whole line. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#modules.clock.sleep(this.#limits.http.closeGraceMs);
@@ -221,7 +221,7 @@ export class Service {
     await this.#pool.stop();
   }
 
-  /** What is configured, and what is not for configuration. Objects of their own, since a reload changes them. */
+  /** Returns the configured limits and the fixed ones. New objects, because a reload changes them. */
   #buildLimits({ http, query, stream, key }: ConfigLimits): LimitsInForce {
     const connectionCountMax = Math.min(http.connectionCountMax, this.#connectionCountMax);
     return {

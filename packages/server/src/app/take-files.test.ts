@@ -23,7 +23,7 @@ const slotOf = (line: Uint8Array | undefined) =>
 
 let fs: SimFs;
 let dataset: Dataset;
-/** How long was waited, with what was alarmed at the time. */
+/** The waits, with the alarms that were active at the time. */
 let waits: { readonly ms: number; readonly alarms: readonly string[] }[];
 beforeEach(async () => {
   for (const path of paths) rmSync(path, { force: true });
@@ -40,7 +40,7 @@ beforeEach(async () => {
 afterEach(() => dataset.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Reads both, with other sources beside them. After the first, and after each wait, something may happen. */
+/** Imports both files, with other sources configured. The callbacks run after the first file and after each wait. */
 async function take(events: { onFirst?: () => void; onWait?: (count: number) => void }) {
   const onLine = (line: string) => {
     if (line.includes('first.jsonl') && line.includes('is read')) events.onFirst?.();
@@ -60,7 +60,7 @@ async function take(events: { onFirst?: () => void; onWait?: (count: number) => 
 
 test.each([
   ['ENOSPC', /./],
-  // A journal whose write failed is read back before it is written to again.
+  // After a failed write the journal is read before it is written again.
   ['EIO', /journal/],
 ] as const)(
   'behavior: a disk that fails for a while (%s, %s) is tried again, ever later, with an alarm meanwhile',
@@ -81,7 +81,7 @@ test.each([
   },
 );
 
-// Of Linux: there is such a file, and the first page of a process is nobody's.
+// Linux only: this file exists, and its first page cannot be read.
 test.skipIf(process.platform !== 'linux')(
   'behavior: so is a file that cannot be read for a while',
   async () => {
@@ -100,12 +100,12 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-test('behavior: a file that is wrong is left to other sources, with an alarm that stands', async () => {
+test('behavior: an invalid file is left to other sources, and its alarm stays active', async () => {
   writeFileSync(paths[1] as string, Buffer.concat([...lines.slice(20, 25), ...lines.slice(30)]));
   await take({});
   expect(waits).toEqual([]);
   expect(dataset.alarms.list().map(({ code }) => code)).toEqual(['files-unread']);
-  // S-15: everyone may read it, so it names the file and not where it is.
+  // S-15: alarms are public, so the message names the file without its folder.
   expect(dataset.alarms.list()[0]?.message).toMatch(/path (first|second)\.jsonl/);
   expect(dataset.alarms.list()[0]?.message).not.toContain(folder);
   expect(dataset.snapshot().head?.number).toBe(slotOf(lines[24]));

@@ -5,7 +5,7 @@ const never = new AbortController().signal;
 const untilStopped = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-test('default: tasks run until they are told to stop, all of them', async () => {
+test('default: all tasks run until they are stopped', async () => {
   const tasks = new Tasks();
   const ended: string[] = [];
   for (const name of ['a', 'b']) {
@@ -23,12 +23,12 @@ test('default: tasks run until they are told to stop, all of them', async () => 
   expect(ended).toEqual(['a', 'b']);
 });
 
-test('error: I-91 a task that fails fails everything, also before anyone looks (trap: unhandled rejection)', async () => {
+test('error: I-91 a task that fails ends all others, even before it is awaited (trap: unhandled rejection)', async () => {
   const tasks = new Tasks();
   const bug = new RangeError('a bug');
   tasks.run(untilStopped);
   tasks.run(() => Promise.reject(bug));
-  // Unhandled, it would end the process here, without a line of log.
+  // An unhandled rejection would end the process here without a log entry.
   await new Promise((resolve) => setImmediate(resolve));
   await expect(tasks.untilFailed(never)).rejects.toBe(bug);
 });

@@ -57,7 +57,7 @@ test('behavior: a short block waits until the long one before it is compressed',
   followed.leave();
 });
 
-test('behavior: short blocks wait behind a long one that came with them', async () => {
+test('behavior: short blocks wait behind a long one that arrived with them', async () => {
   const dataset = new MemoryDataset({ anchor: 110, rewardCount: 10_000 });
   dataset.extend([111], 'a', () => false);
   fixture = await HttpFixture.start({ dataset });

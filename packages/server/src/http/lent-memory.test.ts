@@ -1,4 +1,4 @@
-/** Large responses are sent from memory that the engine's threads lend and reuse. It must not be reused before it was sent. */
+/** Large responses are sent from reused memory of the engine's threads, which must not be reused before it was sent. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -98,14 +98,14 @@ function expectSame(text: string): void {
   });
 }
 
-test('behavior: F-52 slow readers get the bytes that a fast one gets, while others use the threads', async () => {
+test('behavior: F-52 slow clients get the same bytes as a fast one, while other clients use the threads', async () => {
   const slow = [readSlowly('identity'), readSlowly('identity')];
   const fast = await fixture.query(JSON.parse(body) as Record<string, unknown>);
   expectSame(fast.body.toString());
   for (const bytes of await Promise.all(slow)) expectSame(bytes.toString());
 });
 
-test('behavior: F-52 so do slow readers of compressed answers', async () => {
+test('behavior: F-52 slow clients of compressed responses get the same bytes', async () => {
   const slow = [readSlowly('gzip'), readSlowly('gzip'), readSlowly('identity')];
   const [first, second, plain] = (await Promise.all(slow)) as [Buffer, Buffer, Buffer];
   for (const bytes of [first, second]) expectSame(gunzipSync(bytes).toString());

@@ -17,7 +17,7 @@ export const everyAnswer = {
   ),
 };
 
-/** The state that an answer was made from. */
+/** The state from which a response was made. */
 export const headHeaders = {
   ...everyAnswer,
   'X-Ledger-Finalized-Head-Number': header(

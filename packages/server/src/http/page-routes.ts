@@ -1,6 +1,6 @@
 /**
- * The web application. Every page has the same document, whose script reads the address; scripts and styles have names
- * that change with their content, so browsers keep them for good.
+ * The web application. Every page has the same document, whose script reads the address. Names of scripts and styles change with their
+ * content, so browsers cache them permanently.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CodedError } from '../base/errors.ts';
@@ -11,7 +11,7 @@ import { type AssetEncoding, readWebAssets, type WebAsset } from './web-assets.t
 const page = { method: 'GET', isOpen: true } as const;
 const assetUrl = '/assets/:file';
 
-/** They hold no data and so take no key. The pages ask for data with the key that a person types in. */
+/** The pages contain no data and need no key. Their scripts request data with the key that the user enters. */
 export const PAGE_ROUTES: readonly RouteRow[] = [
   { ...page, url: '/' },
   { ...page, url: '/live/:name' },
@@ -27,7 +27,7 @@ export const PAGE_ROUTES: readonly RouteRow[] = [
   { ...page, url: assetUrl },
 ];
 
-/** Scripts, styles and data come from this service alone, and no other page can frame it. */
+/** Scripts, styles and data are loaded only from this service, and no other page can frame it. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -40,7 +40,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A new version shows with the next visit. */
+/** The browser revalidates the page at each visit, so that a new version appears. */
 const pageCaching = 'no-cache';
 const assetCaching = 'public, max-age=31536000, immutable';
 

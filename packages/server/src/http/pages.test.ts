@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-test('default: every page has the document of the web application, and the description is there', async () => {
+test('default: every page has the document of the web application, and the description exists', async () => {
   for (const path of [
     '/',
     '/docs',
@@ -82,7 +82,7 @@ test('behavior: the description has the limits in effect and the codes of errors
   expect(codes.filter((code) => /^(simulator|operator)-/.test(code))).toEqual([]);
 });
 
-test('behavior: the description names exactly the routes there are', async () => {
+test('behavior: the description has exactly the existing routes', async () => {
   const answer = await fixture.get('/openapi.json');
   const { paths, openapi } = JSON.parse(answer.body.toString()) as {
     paths: Record<string, object>;
@@ -125,7 +125,7 @@ interface Parameter {
   readonly in?: string;
 }
 
-test('behavior: the description has a parameter for every name in a path, and the status as it is', async () => {
+test('behavior: the description has a parameter for every name in a path, and the schema of the status', async () => {
   const answer = await fixture.get('/openapi.json');
   const { paths, components } = JSON.parse(answer.body.toString()) as {
     paths: Record<string, Record<string, { parameters?: Parameter[] }>>;

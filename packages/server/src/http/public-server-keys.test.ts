@@ -13,7 +13,7 @@ describe('keys', () => {
   const key = 'k'.repeat(32);
   const keys = [{ name: 'one', hash: createHash('sha256').update(key).digest() }];
 
-  test('error: without a key everything but the pages is 401, before anything else (S-01)', async () => {
+  test('error: without a key everything except the pages gets 401, before all other checks (S-01)', async () => {
     await restart({ keys });
     const paths = ['/datasets', '/nope', '/datasets/nope/head', '/datasets/%zz/head'];
     for (const path of paths) {
@@ -30,13 +30,13 @@ describe('keys', () => {
     expect((await fixture.get(`/datasets?key=${key}`)).status).toBe(401);
   });
 
-  test('behavior: a key goes in either header', async () => {
+  test('behavior: a key may be in either header', async () => {
     await restart({ keys });
     expect((await fixture.get('/datasets', { authorization: `Bearer ${key}` })).status).toBe(200);
     expect((await fixture.get('/datasets', { 'x-api-key': key })).status).toBe(200);
   });
 
-  test('limit: a key over its rate is 429 with Retry-After, before the body is looked at (S-03)', async () => {
+  test('limit: a key above its rate gets 429 with Retry-After, before the body is read (S-03)', async () => {
     await restart({ keys, keyLimits: { requestsPerSecond: 1, requestBurst: 2 } });
     const headers = { 'x-api-key': key, 'content-type': 'text/plain' };
     const statuses: number[] = [];
@@ -51,7 +51,7 @@ describe('keys', () => {
   });
 });
 
-test('limit: S-03 limits are per key, also where two have one name; the log has the name and never the key', async () => {
+test('limit: S-03 limits are per key, even if two keys have the same name; the log has the name and never the key', async () => {
   const shown = ['k'.repeat(32), 'l'.repeat(32)];
   const keys = shown.map((key) => ({
     name: 'alice',

@@ -37,7 +37,7 @@ describe('heads and metadata', () => {
     expect(JSON.parse((await fixture.get('/datasets')).body.toString())).toEqual([expected]);
   });
 
-  test('default: heads are number and hash', async () => {
+  test('default: a head has a number and a hash', async () => {
     const head = await fixture.get('/datasets/ledger-test/head');
     expect(JSON.parse(head.body.toString())).toEqual({ number: 110, hash: makeHash('a', 110) });
     const finalized = await fixture.get('/datasets/ledger-test/finalized-head');
@@ -48,7 +48,7 @@ describe('heads and metadata', () => {
     expect(head.headers['content-type']).toMatch(/^application\/json/);
   });
 
-  test('behavior: a dataset without a start has null heads, is not listed, and is 503 else', async () => {
+  test('behavior: a dataset without a start has null heads, is not listed, and gets 503 otherwise', async () => {
     await restart({ dataset: new MemoryDataset({ isStarted: false }) });
     expect((await fixture.get('/datasets/ledger-test/head')).body.toString()).toBe('null');
     expect((await fixture.get('/datasets')).body.toString()).toBe('[]');
@@ -58,7 +58,7 @@ describe('heads and metadata', () => {
     expect((await fixture.query({ fromBlock: 0 })).status).toBe(503);
   });
 
-  test('behavior: a time finds the first block at or after it', async () => {
+  test('behavior: a time returns the first block at or after it', async () => {
     const at = (seconds: number | string) =>
       fixture.get(`/datasets/ledger-test/timestamps/${seconds}/block`);
     const base = 1_738_368_000;
@@ -73,7 +73,7 @@ describe('heads and metadata', () => {
     });
   });
 
-  test('behavior: the status shows what is stored and no path', async () => {
+  test('behavior: the status has the stored range and no path', async () => {
     const answer = await fixture.get('/datasets/ledger-test/status');
     expect(JSON.parse(answer.body.toString())).toMatchObject({
       votes: 'drop',
@@ -87,7 +87,7 @@ describe('heads and metadata', () => {
 });
 
 describe('streams', () => {
-  test('default: a bounded range, with the head headers of its state (I-45)', async () => {
+  test('default: a bounded range has the head headers of its state (I-45)', async () => {
     const answer = await fixture.query({ fromBlock: 99, toBlock: 110 });
     expect([answer.status, numbers(answer)]).toEqual([200, [102, 108, 110]]);
     expect(answer.headers).toMatchObject({
@@ -103,13 +103,13 @@ describe('streams', () => {
     expect(answer.body.toString().endsWith('}\n')).toBe(true);
   });
 
-  test('behavior: the finalized stream stops at the finalized head', async () => {
+  test('behavior: the finalized stream ends at the finalized head', async () => {
     const path = '/datasets/ledger-test/finalized-stream';
     const answer = await fixture.query({ fromBlock: 99, toBlock: 103 }, { path });
     expect(numbers(answer)).toEqual([102, 103]);
   });
 
-  test('behavior: gzip decodes to the same bytes, however the pieces were made (I-50)', async () => {
+  test('behavior: gzip decodes to the same bytes, whatever the pieces are (I-50)', async () => {
     const plain = await fixture.query({ fromBlock: 99, toBlock: 110 });
     const headers = { 'accept-encoding': 'gzip' };
     const zipped = await fixture.query({ fromBlock: 99, toBlock: 110 }, { headers });
@@ -117,7 +117,7 @@ describe('streams', () => {
     expect(gunzipSync(zipped.body).equals(plain.body)).toBe(true);
   });
 
-  test('behavior: only skipped slots are an empty 200 with the heads (I-38)', async () => {
+  test('behavior: a range of skipped slots gets an empty 200 with the heads (I-38)', async () => {
     const headers = { 'accept-encoding': 'gzip' };
     const answer = await fixture.query({ fromBlock: 104, toBlock: 105 }, { headers });
     expect([answer.status, answer.body.length, answer.isComplete]).toEqual([200, 0, true]);
@@ -127,7 +127,7 @@ describe('streams', () => {
     });
   });
 
-  test('behavior: above the data is a 204 with the heads and no body (I-39)', async () => {
+  test('behavior: a request above the data gets 204 with the heads and no body (I-39)', async () => {
     const pending = fixture.query({ fromBlock: 111 });
     await waitForWaiters(1);
     await fixture.manualClock.advance(5_200);
@@ -151,7 +151,7 @@ describe('streams', () => {
     expect((await pending).status).toBe(204);
   });
 
-  test('behavior: a wrong parent is 409 with the blocks below alone', async () => {
+  test('behavior: a wrong parent gets 409 with only the blocks below', async () => {
     const answer = await fixture.query({ fromBlock: 101, parentBlockHash: 'wrong' });
     expect([answer.status, JSON.parse(answer.body.toString())]).toEqual([
       409,
@@ -164,7 +164,7 @@ describe('streams', () => {
     ]);
   });
 
-  test('behavior: a followed response pushes new blocks, each decodable at once', async () => {
+  test('behavior: a followed response sends new blocks, each decodable immediately', async () => {
     for (const encoding of ['identity', 'gzip']) {
       const socket = await fixture.connect();
       const body = JSON.stringify(matchBody({ fromBlock: 108 }));
@@ -182,7 +182,7 @@ describe('streams', () => {
     }
   });
 
-  test('behavior: the dialect solana has its own header names and holds an empty answer back', async () => {
+  test('behavior: the dialect solana has its own header names, and an empty response is delayed', async () => {
     await restart({ dialects: ['ledger', 'solana'] });
     const answer = await fixture.query({ type: 'solana', fromBlock: 99, toBlock: 101, fields: {} });
     expect(answer.headers).toMatchObject({
@@ -226,7 +226,7 @@ describe('refusals', () => {
     ]);
   });
 
-  test('error: solana is refused where the dataset does not allow it', async () => {
+  test('error: the dialect solana is refused if the dataset does not allow it', async () => {
     const answer = await fixture.query({ type: 'solana', fromBlock: 99 });
     expect([answer.status, errorOf(answer).code]).toEqual([400, 'query-type-not-allowed']);
   });
@@ -243,14 +243,14 @@ describe('refusals', () => {
     expect([broken.status, errorOf(broken).code]).toEqual([400, 'request-malformed']);
   });
 
-  test('behavior: a letter of a path may be escaped, also in a name and where the method is wrong', async () => {
+  test('behavior: a character of a path may be percent-encoded, also in a name and with a wrong method', async () => {
     for (const path of ['ledger%2Dtest/head', 'ledger-tes%74/he%61d']) {
       expect([path, (await fixture.get(`/datasets/${path}`)).status]).toEqual([path, 200]);
     }
     expect((await fixture.get('/datasets/ledger%2dtest/stre%61m')).status).toBe(405);
   });
 
-  test('error: a wrong method is 405 with Allow, on an unknown dataset 404', async () => {
+  test('error: a wrong method gets 405 with Allow, and 404 for an unknown dataset', async () => {
     const get = await fixture.get('/datasets/ledger-test/stream');
     expect([get.status, get.headers.allow, errorOf(get).code]).toEqual([
       405,
@@ -264,7 +264,7 @@ describe('refusals', () => {
     expect((await fixture.get('/datasets/nope/stream')).status).toBe(404);
   });
 
-  test('error: only JSON is taken, and says so (trap: text/plain)', async () => {
+  test('error: only JSON is accepted, and the error says so (trap: text/plain)', async () => {
     const types = ['text/plain', 'application/jsonl', 'application/json; charset=latin1', ';;'];
     for (const type of types) {
       const answer = await fixture.query({ fromBlock: 99 }, { headers: { 'content-type': type } });
@@ -289,12 +289,12 @@ describe('refusals', () => {
     }
   });
 
-  test('behavior: a gzipped body is read', async () => {
+  test('behavior: a gzip body is accepted', async () => {
     const body = gzipSync(JSON.stringify(matchBody({ fromBlock: 99, toBlock: 102 })));
     expect(numbers(await postGzip(body))).toEqual([102]);
   });
 
-  test('error: a cut or damaged gzip body is 400 (F-58)', async () => {
+  test('error: a truncated or damaged gzip body gets 400 (F-58)', async () => {
     const body = gzipSync(JSON.stringify(matchBody({ fromBlock: 99, toBlock: 102 })));
     const damaged = Buffer.from(body);
     damaged[body.length - 6] = (damaged[body.length - 6] as number) ^ 0xff;
@@ -317,7 +317,7 @@ describe('refusals', () => {
     }
   });
 
-  test('error: prototype names are plain unknown keys (F-61)', async () => {
+  test('error: names of prototype properties are unknown keys (F-61)', async () => {
     for (const key of ['__proto__', 'constructor', 'toString']) {
       const answer = await fixture.send({
         method: 'POST',
@@ -329,7 +329,7 @@ describe('refusals', () => {
     }
   });
 
-  test('error: internal-error says nothing of the inside and is logged (I-95)', async () => {
+  test('error: internal-error contains no internals and is logged (I-95)', async () => {
     fixture.dataset.fault = new TypeError('/secret/path');
     const answer = await fixture.query({ fromBlock: 100, toBlock: 102 });
     expect([answer.status, errorOf(answer).code]).toEqual([500, 'internal-error']);
@@ -337,7 +337,7 @@ describe('refusals', () => {
     expect(fixture.errors.join()).toContain('/secret/path');
   });
 
-  test('error: storage-unreachable: what cannot be read is 503, the rest goes on (I-76)', async () => {
+  test('error: storage-unreachable: unreadable data gets 503, and the rest is served (I-76)', async () => {
     fixture.dataset.fault = new CodedError('segment-damaged', { unit: '/secret/unit' });
     const answer = await fixture.query({ fromBlock: 100, toBlock: 102 });
     expect([answer.status, errorOf(answer).code]).toEqual([503, 'storage-unreachable']);
@@ -347,7 +347,7 @@ describe('refusals', () => {
     expect((await fixture.get('/datasets/ledger-test/head')).status).toBe(200);
   });
 
-  test('behavior: the request id is ours unless the client sent a plain one', async () => {
+  test('behavior: the request id is ours unless the client sent a valid one', async () => {
     const mine = await fixture.get('/datasets', { 'x-request-id': 'abc_1-2' });
     expect(mine.headers['x-request-id']).toBe('abc_1-2');
     const odd = await fixture.get('/nope', { 'x-request-id': 'a b' });
@@ -395,7 +395,7 @@ describe('refusals', () => {
 });
 
 describe('cross-origin', () => {
-  test('behavior: no page may read answers unless its exact origin is listed (S-07)', async () => {
+  test('behavior: no page may read responses unless its exact origin is listed (S-07)', async () => {
     const origin = 'https://a.example';
     expect((await fixture.get('/datasets', { origin })).headers).not.toHaveProperty(
       'access-control-allow-origin',
@@ -410,7 +410,7 @@ describe('cross-origin', () => {
     expect(other.headers).not.toHaveProperty('access-control-allow-origin');
   });
 
-  test('behavior: a listed origin may ask before it posts', async () => {
+  test('behavior: a listed origin may send a preflight request before a POST', async () => {
     await restart({ corsOrigins: ['https://a.example'] });
     const answer = await fixture.send({
       method: 'OPTIONS',
@@ -433,7 +433,7 @@ describe('cross-origin', () => {
 });
 
 describe('closing', () => {
-  test('behavior: streams end on a line with valid compression, waiters get 503 (L-15, F-42, trap: gzip destroy())', async () => {
+  test('behavior: streams end after a line with valid compression, and waiting requests get 503 (L-15, F-42, trap: gzip destroy())', async () => {
     const headers = { 'accept-encoding': 'gzip' };
     const followed = fixture.query({ fromBlock: 106 }, { headers });
     const waiting = fixture.query({ fromBlock: 111 });

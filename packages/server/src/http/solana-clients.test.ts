@@ -1,6 +1,6 @@
 /**
- * What existing clients of this protocol family rely on, in the form they use it: headers read once a response, responses read
- * whole, `parentHash` always selected.
+ * The behavior that existing clients of this protocol family rely on, in the way they use it: headers are read once per response, responses
+ * are read completely, and `parentHash` is always selected.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeHash } from '../stream/testing/make-block.ts';
@@ -80,7 +80,7 @@ describe('the finalized stream', () => {
       'x-sqd-finalized-head-hash': makeHash('a', 103),
       'x-sqd-head-number': '103',
     });
-    // A range that reaches further ends there too, and is read whole at once.
+    // A range that reaches further ends there too, and is read at once.
     const bounded = await fixture.query(
       { type: 'solana', fromBlock: 99, toBlock: 108, fields: {} },
       { path: finalizedPath },
@@ -88,7 +88,7 @@ describe('the finalized stream', () => {
     expect(headersOf(bounded).at(-1)?.number).toBe(103);
   });
 
-  test('behavior: the next request waits for finality and gets what became final', async () => {
+  test('behavior: the next request waits for finality and returns what became final', async () => {
     const next = ask(104, finalizedPath);
     await waitForWaiter();
     fixture.dataset.finalize(108);
@@ -145,8 +145,8 @@ test('behavior: a wrong parent hash is a 409 with the blocks below, and resuming
   expect((await fixture.query(right)).status).toBe(200);
 });
 
-describe('the other addresses of such services', () => {
-  test('default: metadata, heights and the stored range', async () => {
+describe('the other paths of such services', () => {
+  test('default: metadata, heights and the stored range are available', async () => {
     const read = async (path: string) => (await fixture.get(path)).body.toString();
     expect(await read('/datasets/ledger-test')).toBe(await read('/datasets/ledger-test/metadata'));
     expect(await read('/datasets/ledger-test/height')).toBe('103');
@@ -161,13 +161,13 @@ describe('the other addresses of such services', () => {
     });
   });
 
-  test('error: dataset-starting, where there is no finalized block to name', async () => {
+  test('error: dataset-starting if there is no finalized block', async () => {
     await restart(new MemoryDataset({ isStarted: false }));
     const answer = await fixture.get('/datasets/ledger-test/height');
     expect([answer.status, errorOf(answer).code]).toEqual([503, 'dataset-starting']);
   });
 
-  test('error: path-unknown, where the dataset does not allow the dialect', async () => {
+  test('error: path-unknown if the dataset does not allow the dialect', async () => {
     await fixture.close();
     fixture = await HttpFixture.start();
     for (const path of ['', '/height', '/finalized-stream/height', '/state']) {

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('default: assets are read with their compressed forms, and other files are left out', () => {
+test('default: assets are read with their compressed forms, and other files are ignored', () => {
   writeFileSync(join(folder, 'index.html'), '<p>page');
   writeFileSync(join(folder, 'assets', 'main-1.js'), 'let x;');
   writeFileSync(join(folder, 'assets', 'main-1.js.gz'), gzipSync('let x;'));
@@ -27,13 +27,13 @@ test('default: assets are read with their compressed forms, and other files are 
   expect([...(script?.bodies.keys() ?? [])]).toEqual(['gzip', 'identity']);
 });
 
-test('behavior: without a build there is a page that says so', () => {
+test('behavior: without a build the page explains it', () => {
   const { page, files } = readWebAssets(pathToFileURL(`${folder}/missing/`));
   expect(page.bodies.get('identity')?.toString()).toContain('npm run build');
   expect(files.size).toBe(0);
 });
 
-test('behavior: assets are kept for good, compressed as the browser allows, and not sent again', async () => {
+test('behavior: assets are cached permanently, compressed as the browser allows, and not sent again', async () => {
   const fixture = await HttpFixture.start();
   try {
     const page = await fixture.get('/', { 'accept-encoding': 'identity' });

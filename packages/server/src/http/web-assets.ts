@@ -1,4 +1,4 @@
-/** The files of the web application, as the build of `packages/web` wrote them, held in memory. */
+/** The files of the web application, as built in `packages/web`, kept in memory. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
@@ -14,7 +14,7 @@ export interface WebAsset {
 export interface WebAssets {
   /** The document of every page. */
   readonly page: WebAsset;
-  /** Scripts, styles and images by file name. Their names hold a digest of their content. */
+  /** Scripts, styles and images by file name. Their names contain a digest of their content. */
   readonly files: ReadonlyMap<string, WebAsset>;
 }
 
@@ -39,7 +39,7 @@ The interface is described in <a href="/openapi.json">openapi.json</a>.</p></htm
 
 const buildFolder = new URL('../../../web/dist/', import.meta.url);
 
-/** Reads the build. Without one, a page says so; the interface works all the same. */
+/** Reads the build. Without one, the page explains it; the interface works anyway. */
 export function readWebAssets(folder: URL = buildFolder): WebAssets {
   const page = readAsset(new URL('index.html', folder));
   const names = listFiles(new URL('assets/', folder)).filter((name) => extname(name) in types);

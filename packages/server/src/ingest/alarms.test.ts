@@ -1,4 +1,4 @@
-/** What does not happen is told in time. */
+/** Alarms are raised in time for events that fail to happen. */
 import { afterEach, expect, test } from 'vitest';
 import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import type { FaultRequest } from '../simulator/faults/faults.ts';
@@ -9,7 +9,7 @@ import { expectSameChain, isCaughtUp, startWorld, type World } from './testing/s
 let world: World;
 afterEach(() => world.close());
 
-/** What is judged is the time of the clock; a busy machine takes longer for it. */
+/** The tests measure time on the clock of the ledger. A busy machine takes longer for it. */
 const patient = { timeout: 50_000 };
 
 test.each<[AlarmCode, number, FaultRequest]>([
@@ -29,7 +29,7 @@ test.each<[AlarmCode, number, FaultRequest]>([
     expect(tookMs).toBeGreaterThan(ms * 0.8);
     expect(tookMs).toBeLessThan(ms * 2);
     if (code === 'ingest-stalled') expect(following.ingester.status.behindSlots).toBe(5);
-    // What is stored stays, and is served.
+    // Stored blocks stay and are served.
     expect(following.dataset.snapshot().head).toEqual(before.head);
     node.faults.clear();
     await produce(1);
@@ -49,7 +49,7 @@ test.each<[FaultRequest['missing'], AlarmCode]>([
     world = await startWorld({ clock: fastClock });
     const { following, node, produce } = world;
     const { head } = await world.caughtUp();
-    // The transaction of this one succeeded, so it must have logs; those of its neighbours failed.
+    // The transaction of this block succeeded, so it must have logs. Those of the adjacent blocks failed.
     const slot = (head?.number ?? 0) + 3;
     const startMs = fastClock.nowMs();
     node.faults.set({ kind: 'incomplete-meta', missing, fromSlot: slot, toSlot: slot });
@@ -57,7 +57,7 @@ test.each<[FaultRequest['missing'], AlarmCode]>([
     await expect.poll(() => following.dataset.alarms.has(code), patient).toBe(true);
     expect(fastClock.nowMs() - startMs).toBeGreaterThan(30_000);
     expect(following.dataset.snapshot().head?.number).toBe(slot - 1);
-    // To lack something is no lie: the source is asked again as soon as it may be.
+    // An incomplete block is not counted as a fault, so the source is asked again soon.
     expect(following.ingester.status.sources[0]?.strikes).toBe(0);
     node.faults.clear();
     expectSameChain(await following.until('the whole block is taken', isCaughtUp(node)), node);
@@ -65,14 +65,14 @@ test.each<[FaultRequest['missing'], AlarmCode]>([
   },
 );
 
-test('behavior: I-97 while a full disk holds everything up, sources that nobody asks are not called down', async () => {
+test('behavior: I-97 while a full disk stops ingestion, sources that are not asked are not reported as down', async () => {
   const fs = new SimFs();
   world = await startWorld({ clock: fastClock, fs });
   const { following, node, leap } = world;
   await world.caughtUp();
   const { diskSpace } = fs;
   fs.diskSpace = { ...diskSpace, freeBytes: 0 };
-  // The disk is looked at beside writes, so the floor shows itself to one of the next blocks.
+  // Free space is measured next to writes, so one of the next blocks detects the low limit.
   const isFull = () => following.dataset.alarms.has('disk-floor-reached');
   const offer = () => {
     leap(1);
@@ -93,7 +93,7 @@ test('behavior: I-97 while a full disk holds everything up, sources that nobody 
   expectSameChain(await following.until('it goes on', isCaughtUp(node)), node);
 });
 
-test('behavior: L-10 finality-stalled while no block becomes final', async () => {
+test('behavior: L-10 finality-stalled is raised while no block becomes final', async () => {
   world = await startWorld({ clock: fastClock });
   const { following, produce } = world;
   await world.caughtUp();

@@ -56,7 +56,7 @@ describe('one source', () => {
       { kind: 'bad-hash', fromSlot: nextSlot, toSlot: nextSlot, times: 2 },
     ],
   ];
-  test.each(passing)('behavior: %s pass over', async (_name, fault) => {
+  test.each(passing)('behavior: ingestion recovers from %s', async (_name, fault) => {
     const { node, following, produce, caughtUp } = await startWorld();
     await caughtUp();
     node.faults.set(fault);
@@ -83,7 +83,7 @@ describe('one source', () => {
     async (_name, fault, alarm) => {
       const { node, following, produce, caughtUp } = await startWorld();
       await caughtUp();
-      // Two slots on, so that what comes before and after it is true.
+      // Two slots ahead, so that the blocks before and after it are valid.
       const slot = nextSlot + 2;
       node.faults.set({ ...fault, fromSlot: slot, toSlot: slot });
       await produce(6);
@@ -97,7 +97,7 @@ describe('one source', () => {
     },
   );
 
-  test('behavior: F-05 a block that lists leave out is found by its child', async () => {
+  test('behavior: F-05 a block that is missing from lists is found through its child', async () => {
     const { node, produce, caughtUp } = await startWorld();
     await caughtUp();
     node.faults.set({
@@ -110,18 +110,18 @@ describe('one source', () => {
     expectSameChain(await caughtUp(), node);
   });
 
-  test('behavior: F-02 a source that stalls is left and taken up again', async () => {
+  test('behavior: F-02 a source that stalls is abandoned and used again later', async () => {
     const { node, produce, caughtUp } = await startWorld({ clock: fastClock });
     await caughtUp();
     const startMs = fastClock.nowMs();
     node.faults.set({ kind: 'stall', methods: ['getBlock'], times: 2 });
     await produce(4);
     expectSameChain(await caughtUp(), node);
-    // It was given the ten seconds that a call has.
+    // The call was given its full timeout of ten seconds.
     expect(fastClock.nowMs() - startMs).toBeGreaterThan(10_000);
   });
 
-  test('behavior: I-11 finality that regresses, stalls or runs ahead never moves ours back', async () => {
+  test('behavior: I-11 a finalized slot that regresses, stalls or runs ahead never moves our finalized head back', async () => {
     const { node, following, produce, caughtUp } = await startWorld({
       ledger: { chain: { startSlot: 60 } },
     });
@@ -144,7 +144,7 @@ describe('one source', () => {
     expect(ahead.finalized?.number).toBeLessThanOrEqual(ahead.head?.number as number);
   });
 
-  test('error: F-15 another ledger at the address is refused by its genesis', async () => {
+  test('error: F-15 a source that serves another ledger is refused by its genesis hash', async () => {
     const fs = new SimFs();
     const { node, following, produce, caughtUp } = await startWorld({ fs });
     const before = await caughtUp();
@@ -162,7 +162,7 @@ describe('one source', () => {
 describe('three sources', () => {
   const three = [{}, {}, {}];
 
-  test('behavior: F-03 one that lags never holds the head back, even if it is asked first', async () => {
+  test('behavior: F-03 a lagging source never delays the head, even if it is asked first', async () => {
     const { nodes, produce, caughtUp } = await startWorld({ nodes: [{ lagSlots: 12 }, {}, {}] });
     await caughtUp(nodes[1]);
     await produce(6);
@@ -170,8 +170,8 @@ describe('three sources', () => {
     expectSameChain(snapshot, nodes[1] as World['node']);
   });
 
-  test('behavior: F-02 one that is mute holds nothing up', async () => {
-    // Its own calls wait ten seconds for an answer, which is for ever here: nobody else may wait for them.
+  test('behavior: F-02 a silent source delays nothing', async () => {
+    // Its own calls wait for a timeout that never comes here. Nothing else may wait for them.
     const longest = 2 ** 31 - 1;
     const clock: Clock = {
       ...systemClock,
@@ -184,11 +184,11 @@ describe('three sources', () => {
     expectSameChain(await caughtUp(nodes[1]), nodes[1] as World['node']);
     const wanted = node.state().finalizedSlot;
     await following.until('finality', ({ finalized }) => finalized?.number === wanted);
-    // Nor who wants to stop.
+    // A stop does not wait for them either.
     await following.stop();
   });
 
-  test('behavior: F-13 one that shows another branch is out-voted and struck', async () => {
+  test('behavior: F-13 a source on another branch is outvoted and counted as faulty', async () => {
     const { nodes, node, following, produce, caughtUp } = await startWorld({ nodes: three });
     await caughtUp(nodes[1]);
     node.faults.set({ kind: 'fork', depth: 3, forSlots: 1_000 });
@@ -197,7 +197,7 @@ describe('three sources', () => {
     await untilAlarmOrStrike(following);
   });
 
-  test('behavior: F-13 a branch that two of three hold is taken', async () => {
+  test('behavior: F-13 a branch that two of three sources have is taken', async () => {
     const { nodes, produce, caughtUp } = await startWorld({ nodes: three });
     await caughtUp(nodes[1]);
     for (const one of nodes.slice(0, 2))
@@ -206,13 +206,13 @@ describe('three sources', () => {
     expectSameChain(await caughtUp(nodes[0]), nodes[0] as World['node']);
   });
 
-  test('behavior: F-13 with agreement of two a false tip of the leader is never stored', async () => {
+  test('behavior: F-13 with an agreement of two a false block of the leader is never stored', async () => {
     const { nodes, node, following, produce, leap, caughtUp } = await startWorld({
       nodes: three,
       agreement: 2,
     });
     await caughtUp(nodes[1]);
-    // Before anybody can have read the slot: what the leader shows there is a child of our head, and false.
+    // Before any source can have read the slot. The leader's false block there is a child of our head.
     leap(1);
     node.faults.set({ kind: 'fork', depth: 1, forSlots: 1_000 });
     await produce(5);
@@ -236,7 +236,7 @@ describe('three sources', () => {
     expectSameChain(await caughtUp(), node);
   });
 
-  test('behavior: F-08 what one source lacks of a block is taken from another, without an alarm', async () => {
+  test('behavior: F-08 missing parts of a block are taken from another source, without an alarm', async () => {
     const { nodes, node, following, produce, caughtUp } = await startWorld({ nodes: three });
     await caughtUp(nodes[1]);
     node.faults.set({ kind: 'incomplete-meta', missing: 'logs' });
@@ -246,7 +246,7 @@ describe('three sources', () => {
     expect(following.ingester.status.sources.map(({ strikes }) => strikes)).toEqual([0, 0, 0]);
   });
 
-  test('behavior: F-05 a hole of one source is filled from another', async () => {
+  test('behavior: F-05 a missing block of one source is taken from another', async () => {
     const { nodes, node, produce, caughtUp } = await startWorld({ nodes: three });
     await caughtUp(nodes[1]);
     node.faults.set({
@@ -259,7 +259,7 @@ describe('three sources', () => {
     expectSameChain(await caughtUp(nodes[1]), nodes[1] as World['node']);
   });
 
-  test('error: F-15 the odd one of three is disabled by its genesis', async () => {
+  test('error: F-15 the one source of three with another genesis hash is disabled', async () => {
     const { nodes, following, caughtUp } = await startWorld({
       nodes: three,
       faults: [{ kind: 'other-genesis' }],
@@ -282,7 +282,7 @@ async function untilAlarmOrStrike({ ingester, dataset }: World['following']): Pr
     .toBe(true);
 }
 
-test('behavior: F-17 a secret in the address of a source is in no status and no alarm', async () => {
+test('behavior: F-17 a secret in the address of a source appears in no status and no alarm', async () => {
   const { node, following, produce, caughtUp } = await startWorld({
     secretPath: '/path/s3cr3t?key=t0ken',
   });

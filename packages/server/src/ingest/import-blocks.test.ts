@@ -31,7 +31,7 @@ const preparedSlots: number[] = [];
 const never = new AbortController().signal;
 const rendering = { transactionDetails: 'full', rewards: true } as const;
 
-/** Lines of a simulated ledger, as a tool that saved a node's answers would have written them. */
+/** Returns lines of a simulated ledger, in the form of a tool that saved the responses of a node. */
 function makeLines(first: number, last: number): string[] {
   const content = { transactionsPerBlock: 1, votes: 1, epochRewardsPerBlock: 1 };
   const ledger = createSimulatedLedger(
@@ -104,7 +104,7 @@ test('default: a plain or compressed file becomes sealed, finalized blocks from 
   }
 });
 
-test('behavior: running it again passes over what is there and goes on', async () => {
+test('behavior: a second run skips stored blocks and continues', async () => {
   const fs = new SimFs();
   const lines = makeLines(0, 40);
   const first = await openDataset(fs);
@@ -114,7 +114,7 @@ test('behavior: running it again passes over what is there and goes on', async (
   preparedSlots.length = 0;
   const progress = await importFile(again, 'a', lines.join('\n'));
   expect(progress).toEqual({ importedCount: lines.length - 12, knownCount: 12 });
-  // What is stored is told by slot and hash, and not read again.
+  // Stored blocks are recognized by slot and hash, and not parsed again.
   expect(preparedSlots).toHaveLength(lines.length - 12);
   expect(again.snapshot().segments.map(({ blockCount }) => blockCount)).toEqual([
     12,
@@ -123,7 +123,7 @@ test('behavior: running it again passes over what is there and goes on', async (
   expect(again.snapshot()).toMatchObject({ start: 0, anchor: null });
 });
 
-test('error: chain-not-linked: a line that does not link ends it by its number; what came before stays', async () => {
+test('error: chain-not-linked: a line that does not link is named by its number, and earlier blocks stay', async () => {
   const lines = makeLines(10, 40);
   const dataset = await openDataset(new SimFs());
   const gap = lines.filter((_, i) => i !== 5);
@@ -134,7 +134,7 @@ test('error: chain-not-linked: a line that does not link ends it by its number; 
   expect(dataset.snapshot().segments[0]?.blockCount).toBe(5);
 });
 
-test('behavior: above blocks that were followed live, imported ones are hot too, and as they should be', async () => {
+test('behavior: blocks imported above hot blocks become hot blocks', async () => {
   const lines = makeLines(10, 40);
   const dataset = await openDataset(new SimFs());
   await importFile(dataset, 'a', lines.slice(0, 3).join('\n'));
@@ -149,7 +149,7 @@ test('behavior: above blocks that were followed live, imported ones are hot too,
   expect(Buffer.compare(stored, buildSegment([await dataset.decodeHotBlock(last)]))).toBe(0);
 });
 
-test('error: import-block-foreign: another block in the place of a stored one', async () => {
+test('error: import-block-foreign: a different block at the slot of a stored one', async () => {
   const lines = makeLines(10, 40);
   const dataset = await openDataset(new SimFs());
   await importFile(dataset, 'a', lines.slice(0, 3).join('\n'));
@@ -162,7 +162,7 @@ test('error: import-block-foreign: another block in the place of a stored one', 
   });
 });
 
-test('error: a line that is no block is named by its number', async () => {
+test('error: a line that is not a block is named by its number', async () => {
   const lines = makeLines(10, 20);
   const dataset = await openDataset(new SimFs());
   const bad = [...lines.slice(0, 2), '{"slot":13,"block":{"blockhash":1}}'].join('\n');

@@ -1,7 +1,7 @@
 /**
- * How soon what happens at a source is there. The promises are of a machine that has nothing else to do; on one that runs other
- * tests an ordinary block takes longer too, so what is allowed beside a promise is a number of ordinary blocks of the same minute, and
- * the time that the machine did not give to this process meanwhile is not counted.
+ * How soon events at a source are visible. The promised times apply to an idle machine. On a busy machine an ordinary block takes longer
+ * too, so the tests allow the promised time plus the time of several ordinary blocks of the same minute, without the time for which this
+ * process got no processor.
  */
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
@@ -12,10 +12,10 @@ import { expectSameChain, startWorld, type World } from './testing/start-world.t
 let world: World;
 afterEach(() => world.close());
 
-/** Of a timer that finds itself late by more, the process was held up, by whatever. */
+/** If a timer is late by more than this, the process was not running. */
 const beatMs = 20;
 
-/** Begins to count; answers with the milliseconds since, without those for which the process was held up. */
+/** Starts a stopwatch. It returns the milliseconds since then, without those for which the process was not running. */
 function stopwatch(): () => number {
   const startMs = performance.now();
   let heldUpMs = 0;
@@ -35,7 +35,7 @@ function stopwatch(): () => number {
   };
 }
 
-/** From the moment that the ledger has a block until it is stored: the longest of some ordinary ones. */
+/** Returns the longest time of several ordinary blocks, from their existence on the ledger until they are stored. */
 async function ordinaryBlockMs({ produce, caughtUp }: World): Promise<number> {
   let longestMs = 0;
   for (let i = 0; i < 5; i++) {
@@ -47,12 +47,12 @@ async function ordinaryBlockMs({ produce, caughtUp }: World): Promise<number> {
   return longestMs;
 }
 
-/** A disk whose syncs take as long as they are held. */
+/** A disk whose syncs are delayed while they are held. */
 class SlowFs extends SimFs {
   isSyncing = false;
   #held: Promise<void> | undefined;
 
-  /** Answers with what lets go of them. */
+  /** Holds all syncs. Returns the function that releases them. */
   hold(): () => void {
     let letGo = () => {};
     this.#held = new Promise((resolve) => {
@@ -77,7 +77,7 @@ class SlowFs extends SimFs {
   }
 }
 
-test('behavior: F-23 L-02 a sync of two seconds holds nothing but its own block up, for no longer', async () => {
+test('behavior: F-23 L-02 a sync of two seconds delays only its own block, and no longer than that', async () => {
   const fs = new SlowFs();
   world = await startWorld({ fs });
   const { following, node, produce, caughtUp } = world;
@@ -89,7 +89,7 @@ test('behavior: F-23 L-02 a sync of two seconds holds nothing but its own block 
   await produce(3);
   await expect.poll(() => fs.isSyncing, { timeout: 20_000 }).toBe(true);
   await systemClock.sleep(2_000);
-  // What is stored is read meanwhile, and what is not durable is not there.
+  // Stored blocks can be read meanwhile, and a block that is not durable is not visible.
   const block = await dataset.decodeHotBlock(before.hot.at(-1) as HotBlock);
   expect(block.header.hash).toBe(before.head?.hash);
   expect([fs.isSyncing, dataset.snapshot().head]).toEqual([true, before.head]);
@@ -101,7 +101,7 @@ test('behavior: F-23 L-02 a sync of two seconds holds nothing but its own block 
   expect(dataset.alarms.list()).toEqual([]);
 });
 
-test('behavior: L-08 a fork is taken within a second and the time for its blocks', async () => {
+test('behavior: L-08 a fork is taken within a second plus the time for its blocks', async () => {
   world = await startWorld();
   const { following, node, produce, caughtUp } = world;
   await caughtUp();
@@ -115,12 +115,12 @@ test('behavior: L-08 a fork is taken within a second and the time for its blocks
   expect(following.dataset.status().counters['forks']).toBe(1);
 });
 
-test('behavior: L-09 finality is applied within a second, also if no block comes', async () => {
+test('behavior: L-09 finality is applied within a second, even if no block arrives', async () => {
   world = await startWorld({ ledger: { chain: { startSlot: 60 } } });
   const { following, node, produce, caughtUp } = world;
   await caughtUp();
   const blockMs = await ordinaryBlockMs(world);
-  // Several times, since a wait of ours may be at its beginning or at its end.
+  // Several rounds, because the polling interval may be at its start or at its end.
   for (let round = 0; round < 4; round++) {
     node.faults.set({ kind: 'finality-stall' });
     await produce(5);

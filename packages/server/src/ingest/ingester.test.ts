@@ -24,7 +24,7 @@ async function startWorld(options: WorldOptions = {}): Promise<World> {
 }
 
 describe('following one node', () => {
-  test('default: from genesis, every block, linked, with the finalized head close behind', async () => {
+  test('default: every block from genesis is stored and linked, with the finalized head close behind', async () => {
     const { node, following, produce } = await startWorld();
     await following.until('the history is there', isCaughtUp(node));
     await produce(20);
@@ -42,7 +42,7 @@ describe('following one node', () => {
     expect(following.dataset.status().alarms).toEqual([]);
   });
 
-  test('behavior: skipped slots of any width are passed over by the link above them', async () => {
+  test('behavior: skipped slots of any number are recognized by the link of the next block', async () => {
     const { node, following, produce, leap } = await startWorld({
       ledger: { chain: { skipRate: 0.4, startSlot: 200 } },
     });
@@ -53,7 +53,7 @@ describe('following one node', () => {
     expectSameChain(snapshot, node);
   });
 
-  test('behavior: without notifications polling follows as well', async () => {
+  test('behavior: without notifications the source is polled', async () => {
     const { node, following, produce } = await startWorld({ withSockets: false });
     await following.until('the history is there', isCaughtUp(node));
     await produce(10);
@@ -93,7 +93,7 @@ describe('following one node', () => {
     },
   );
 
-  test('behavior: the earliest start is the first block that the source has', async () => {
+  test('behavior: the start `earliest` is the first block that the source has', async () => {
     const { node, following } = await startWorld({
       ledger: { chain: { startSlot: 300, historySlots: 100 } },
       start: { kind: 'earliest' },
@@ -103,7 +103,7 @@ describe('following one node', () => {
     expectSameChain(snapshot, node, snapshot.start ?? undefined);
   });
 
-  test('behavior: a start that the ledger has yet to come to is told, and begun with when it has', async () => {
+  test('behavior: a start above the ledger is reported, and used when the ledger reaches it', async () => {
     const world = await startWorld({
       ledger: { chain: { startSlot: 300 } },
       start: { kind: 'slot', slot: 290 as Slot },
@@ -118,7 +118,7 @@ describe('following one node', () => {
     expect(following.dataset.status().alarms).toEqual([]);
   });
 
-  test('behavior: I-74 a restart goes on from the stored head, also across a fork meanwhile', async () => {
+  test('behavior: I-74 a restart continues from the stored head, even if a fork happened meanwhile', async () => {
     const fs = new SimFs();
     const first = await startWorld({ fs });
     await first.following.until('the history is there', isCaughtUp(first.node));
@@ -137,7 +137,7 @@ describe('following one node', () => {
   });
 });
 
-test('behavior: L-18 beside following, what is final is sealed and what is old goes; the rest is as it was', async () => {
+test('behavior: L-18 final blocks are sealed and old ones trimmed during following, and the rest stays unchanged', async () => {
   const { node, following, produce, caughtUp } = await startWorld({
     ledger: { chain: { startSlot: 120 } },
     limits: { sealBlockCount: 16 },
@@ -205,7 +205,7 @@ describe('forks', () => {
     expect(after.replaced.has(before.head?.hash as never)).toBe(true);
   });
 
-  test('behavior: F-12 a fork below the finalized head is refused, alarmed, and served around', async () => {
+  test('behavior: F-12 a fork below the finalized head is refused with an alarm, and reads continue', async () => {
     const { node, following, produce } = await startWorld();
     const { finalizedSlot } = node.state();
     await following.until('finality', ({ finalized }) => finalized?.number === finalizedSlot);

@@ -1,8 +1,8 @@
 /**
- * Killed at chosen system calls: strace ends the process as it enters the Nth call of a kind, so that what the disk holds
- * is exactly what came before. One folder lives through all of it, recoveries that are killed included.
+ * Kills a process at chosen system calls. strace ends the process as it enters the Nth call of a kind, so the disk has exactly the effects
+ * of the earlier calls. One folder is used for all runs, including recoveries that are killed.
  *
- *   KILL_POINTS=200 KILL_SEED=7 npm run test:kill     more of them, in an order of that seed
+ *   KILL_POINTS=200 KILL_SEED=7 npm run test:kill     more points, in the order of that seed
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -33,7 +33,7 @@ const dist = workerUrl(import.meta.url, '../').href;
 const hasStrace = spawnSync('strace', ['-V']).status === 0;
 if (!hasStrace) process.stderr.write('kill-at-calls: strace is not there, so this is skipped\n');
 
-/** Files go by these; the highest count that a run of a hundred blocks reaches. */
+/** The system calls on files, and the highest count that a run of a hundred blocks reaches. */
 const calls: readonly (readonly [call: string, countMax: number])[] = [
   ['pwrite64', 90],
   ['fdatasync', 25],
@@ -51,7 +51,7 @@ const few: readonly Point[] = [
 ];
 const slotsPerRun = 100;
 const slotMs = 400;
-/** Blocks are sealed and dropped within a run. */
+/** With these settings blocks are sealed and trimmed within a run. */
 const settings = JSON.stringify({
   limits: { sealBlockCount: 16 },
   retention: { kind: 'blocks', count: 48 },
@@ -67,7 +67,7 @@ function choosePoints(): readonly Point[] {
   });
 }
 
-/** Ends the process group's first thread that enters the call for the Nth time; with one file thread that is the Nth of all. */
+/** strace ends the first thread that enters the call for the Nth time. With one file thread this is the Nth call of the process. */
 function startTraced(folder: string, url: string, { call, count }: Point): ChildProcess {
   const inject = `inject=${call}:signal=KILL:when=${count}`;
   const strace = ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${call}`];
@@ -84,7 +84,7 @@ interface Run {
   readonly isKilledAtCall: boolean;
 }
 
-/** Follows until the call comes, or until the head of the ledger is shown. */
+/** Follows until the call happens, or until the head of the ledger is reached. */
 async function follow(folder: string, node: SimulatedNode, point: Point): Promise<Run> {
   const child = startTraced(folder, node.rpcUrl, point);
   const gone = new Promise((resolve) => child.once('close', resolve));
@@ -96,7 +96,7 @@ async function follow(folder: string, node: SimulatedNode, point: Point): Promis
     shown.push(line);
     if (line !== last) continue;
     isWhole = true;
-    // The group: a tracer that is killed alone lets go of what it traces.
+    // Kills the process group, because a tracer that is killed alone releases the traced process.
     process.kill(-(child.pid as number), 'SIGKILL');
     break;
   }
@@ -104,7 +104,7 @@ async function follow(folder: string, node: SimulatedNode, point: Point): Promis
   return { shown, isKilledAtCall: !isWhole };
 }
 
-/** Every stored block, `slot hash`, from the files alone. */
+/** Returns every stored block as `slot hash`, read from the files alone. */
 async function readBlocks(folder: string): Promise<string[]> {
   const { snapshot } = await readStoredDataset(folder, nodeFs);
   const blocks: string[] = [];
@@ -156,7 +156,7 @@ test.skipIf(!hasStrace)(
       if (isKilledAtCall) killCount++;
       const at = JSON.stringify(point);
       const heads = shown.map(slotOf);
-      // What an earlier process showed is there from the first word of the next.
+      // The first head of a process is not below the last one of its predecessor.
       if (heads.length > 0) expect(heads[0], at).toBeGreaterThanOrEqual(shownMax);
       shownMax = Math.max(shownMax, ...heads);
       const isThere = shownMax >= 0;

@@ -15,7 +15,7 @@ import { nodeFs } from '../storage/node-fs.ts';
 const script = fileURLToPath(new URL('./testing/follow-in-child.mjs', import.meta.url));
 const dist = workerUrl(import.meta.url, '../').href;
 
-/** Follows in a process of its own, kills it after so many heads, and answers with all that it showed. */
+/** Follows in a separate process, kills it after this many heads, and returns the heads that it printed. */
 async function followAndKill(folder: string, url: string, headCount: number): Promise<string[]> {
   const child = spawn(process.execPath, [script, dist, folder, url], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -30,7 +30,7 @@ async function followAndKill(folder: string, url: string, headCount: number): Pr
   return shown;
 }
 
-test('behavior: I-70 F-40 killed again and again, nothing that was shown is lost and nothing is doubled', async () => {
+test('behavior: I-70 F-40 after repeated kills no reported block is lost and none is duplicated', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-kill-'));
   const node = await startSimulatedNode(
     {
@@ -46,7 +46,7 @@ test('behavior: I-70 F-40 killed again and again, nothing that was shown is lost
     for (const headCount of [3, 1, 12, 2, 25]) {
       const shown = await followAndKill(folder, node.rpcUrl, headCount);
       const heads = shown.map((line) => Number(line.split(' ')[0]));
-      // What an earlier process showed is there from the first word of the next.
+      // The first head of a process is not below the last one of its predecessor.
       expect(heads[0]).toBeGreaterThanOrEqual(shownMax);
       expect([...heads].sort((a, b) => a - b)).toEqual(heads);
       shownMax = Math.max(shownMax, ...heads);

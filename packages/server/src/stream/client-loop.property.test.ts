@@ -1,4 +1,4 @@
-/** A client that keeps its side of the protocol, against a ledger that changes its mind while it reads. */
+/** A client that follows the protocol, while the ledger forks. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { settle } from './testing/manual-clock.ts';
@@ -33,7 +33,7 @@ const slotsAbove = (slot: number, steps: readonly number[]) => {
   });
 };
 
-/** Makes one change, if the chain allows it. */
+/** Applies one change if the chain allows it. */
 function apply(dataset: MemoryDataset, one: Change, index: number): void {
   const { hot, finalized } = dataset.snapshot();
   const numbers = hot.map(({ header }) => header.number);
@@ -48,7 +48,7 @@ function apply(dataset: MemoryDataset, one: Change, index: number): void {
     if (slot > floor) dataset.finalize(slot);
     return;
   }
-  // The tip of the branch may be lower than the head was.
+  // The tip of the branch may be lower than the old head.
   const ancestor = Math.max(slot, floor);
   dataset.fork(ancestor, slotsAbove(ancestor, one.gaps), `f${index}`);
 }
@@ -60,7 +60,7 @@ interface Held {
 
 class Client {
   readonly #fixture: StreamFixture;
-  /** What it has taken; a neighbour is always the parent. */
+  /** The blocks that the client holds. Each is the parent of the next. */
   readonly held: Held[] = [];
   conflictCount = 0;
   #reading: Reading | undefined;
@@ -71,7 +71,7 @@ class Client {
     this.#fixture = fixture;
   }
 
-  /** Takes what has come, and asks again where an answer has ended. */
+  /** Reads the lines that have arrived, and sends the next request if a response has ended. */
   async poll(): Promise<void> {
     for (;;) {
       await settle();
@@ -124,7 +124,7 @@ class Client {
   }
 }
 
-test('property: I-33 I-34 I-44 a client that follows the rules never holds neighbours of two branches', async () => {
+test('property: I-33 I-34 I-44 a client that follows the protocol never holds adjacent blocks of two branches', async () => {
   let conflictCount = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 30 }), async (changes) => {
@@ -135,7 +135,7 @@ test('property: I-33 I-34 I-44 a client that follows the rules never holds neigh
       await client.poll();
       for (const [index, one] of changes.entries()) {
         apply(dataset, one, index);
-        // Several changes come between two looks of a slow client.
+        // Several changes happen between two polls of a slow client.
         if (index % 3 !== 2) await client.poll();
       }
       await client.poll();
@@ -146,6 +146,6 @@ test('property: I-33 I-34 I-44 a client that follows the rules never holds neigh
     }),
     { numRuns: 60 },
   );
-  // The run has shown something only if forks were met.
+  // The run is meaningful only if the client met forks.
   expect(conflictCount).toBeGreaterThan(0);
 });

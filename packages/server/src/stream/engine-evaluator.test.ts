@@ -32,7 +32,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-// Every third slot is skipped; 1,000 blocks in two files, 90 hot ones.
+// Every third slot is skipped. 1,000 blocks are in two files, and 90 are hot.
 const blocks = Array.from({ length: 1_090 }, (_, i) => sampleBlock(i + Math.floor(i / 2)));
 
 function seal(id: string, part: readonly Block[]): SealedSegment {
@@ -81,7 +81,7 @@ for (const [name, body] of Object.entries(bodies)) {
     [1_400, 1_600],
     [1_052, 1_052],
   ] as const) {
-    test(`behavior: ${name}, slots ${first} to ${last}: every block covered once, lines as the reference's`, async () => {
+    test(`behavior: ${name}, slots ${first} to ${last}: every block is covered once, with the same lines as the reference`, async () => {
       const query = parseTestQuery({ fromBlock: first, ...body });
       const covered = blocks.filter(
         ({ header }) => header.number >= first && header.number <= last,
@@ -114,7 +114,7 @@ for (const [name, body] of Object.entries(bodies)) {
   }
 }
 
-test('behavior: readers that are elsewhere make room for others, and go on where they were', async () => {
+test('behavior: inactive readers give way to others and continue where they stopped', async () => {
   const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'] });
   const how = { isUrgent: false, form: 'plain' } as const;
   const job = { selection: query, snapshot, first: 0, last: Infinity, ...how };
@@ -122,7 +122,7 @@ test('behavior: readers that are elsewhere make room for others, and go on where
     blocks: evaluator.evaluate({ ...job, signal: new AbortController().signal }),
     text: '',
   }));
-  // The last two get their first piece only if others, which hold all places and do not read on, are made to leave.
+  // The last two readers get a piece only if the runs of inactive readers are cut.
   for (const reader of readers) {
     const { value } = await reader.blocks.next();
     reader.text += Buffer.concat(value?.piece?.parts ?? []).toString();
@@ -134,7 +134,7 @@ test('behavior: readers that are elsewhere make room for others, and go on where
   }
 });
 
-test('behavior: an answer comes compressed where that is asked for, part by part', async () => {
+test('behavior: an answer is compressed part by part if requested', async () => {
   const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'] });
   const job = { selection: query, snapshot, first: 1_400, last: 1_600, isUrgent: true };
   const { signal } = new AbortController();
@@ -147,7 +147,7 @@ test('behavior: an answer comes compressed where that is asked for, part by part
       compressed.push(Uint8Array.from(bytes));
       sums.push(crc, plainLength);
     }
-    // What comes later is written in its place.
+    // Later text overwrites the released memory.
     piece?.release();
   }
   const flush = { finishFlush: constants.Z_SYNC_FLUSH };
@@ -160,7 +160,7 @@ test('behavior: an answer comes compressed where that is asked for, part by part
 });
 
 for (const place of ['row group', 'headers'] as const) {
-  test(`error: segment-damaged in the ${place} of the second segment is reported for it, after the lines of the first`, async () => {
+  test(`error: segment-damaged in the ${place} of the second segment is reported after the lines of the first`, async () => {
     const id = `damaged ${place}`;
     const damaged = seal(id, blocks.slice(700, 1_000));
     const bytes = readFileSync(join(folder, id));
@@ -200,7 +200,7 @@ for (const place of ['row group', 'headers'] as const) {
   });
 }
 
-test("behavior: the finalized head stands in the lines of the engine's threads too, also where they are sent compressed", async () => {
+test("behavior: the finalized head is also in the lines of the engine's threads, compressed or not", async () => {
   const fields = { block: { finalizedHead: true }, log: { message: true } };
   const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'], fields });
   const finalized = { number: blocks[9]?.header.number, hash: blocks[9]?.header.hash };

@@ -19,35 +19,38 @@ export interface EngineEvaluatorModules {
 }
 
 /**
- * Sealed segments evaluated by one run. Between runs the threads wait until the reader has taken all of the one before; within
- * one they open a segment when they come to it. The first run of a stream has one segment: all threads work on it, so that its first
- * lines come soon, and it shows how much text a segment gives.
+ * The number of sealed segments in one run. Between runs the threads wait until the reader has consumed the previous one; within a run they
+ * open the next segment as soon as they reach it. The first run of a stream has one segment: all threads work on it, so that its first
+ * lines arrive soon, and it shows how much text a segment yields.
  */
 const sealedRunCountMax = 8;
-/** Segments that give less text than this are each done by one thread, which then opens half of them. */
+/** If segments yield less text than this, each is evaluated by a single thread, so that each thread opens only half of them. */
 const sparseBytesMax = aheadBytesMax;
 
-/** Hot blocks evaluated by one run: enough to keep the threads busy, few enough to read ahead. */
+/** The number of hot blocks in one run: enough to keep the threads busy, few enough to read ahead. */
 const hotRunCountMax = 8;
 
-/** What one run of the pool goes over. */
+/** The segments or blocks of one run of the pool. */
 interface RunPlan {
   readonly keys: readonly string[];
   readonly partCount?: number | undefined;
   readonly unit: PartUnit;
   readonly turn: number;
-  /** The last slot that it covers. */
+  /** The last slot that the run covers. */
   readonly last: number;
-  /** Where a fault of a segment is one of the dataset. */
+  /** Reports damage of a sealed segment to its dataset. */
   readonly reportDamage?: (failure: SegmentFailure) => void;
   readonly release: () => void;
 }
 
-/** Answers by the engine's threads: sealed segments from their files, hot blocks from the bytes of the journal. */
+/** Evaluates with the engine's threads: sealed segments from their files, hot blocks from the journal. */
 export class EngineEvaluator implements BlockEvaluator {
   readonly #pool: EnginePool;
   readonly #segments: DatasetSegments;
-  /** Queries of one block take turns: loading it in every thread is less than one thread's answers to all of them. */
+  /**
+   * Queries of a single block alternate between threads. Loading the block in every thread costs less than evaluating all queries on one
+   * thread.
+   */
   #nextTurn = 0;
 
   constructor({ pool, segments }: EngineEvaluatorModules) {
@@ -71,7 +74,10 @@ export class EngineEvaluator implements BlockEvaluator {
     }
   }
 
-  /** What to run over first; undefined if there is nothing in the range. `segmentBytes` is what a segment gave in the run before. */
+  /**
+   * Returns the first run of the range, or undefined if the range has no blocks. `segmentBytes` is the text per segment of the previous
+   * run.
+   */
   async #plan(
     { snapshot, first, last }: EvaluationJob,
     segmentBytes: number | undefined,
@@ -84,7 +90,7 @@ export class EngineEvaluator implements BlockEvaluator {
       .filter((segment) => segment.first.number <= last);
     if (sealed.length > 0) {
       const isSparse = segmentBytes !== undefined && segmentBytes <= sparseBytesMax;
-      // A segment is always done by the same thread.
+      // A segment is always evaluated by the same thread.
       return this.#planSealed(
         sealed,
         isSparse ? { unit: 'segment', turn: from } : { unit: 'group', turn: 0 },
@@ -97,7 +103,7 @@ export class EngineEvaluator implements BlockEvaluator {
     return blocks.length > 0 ? this.#planHot(blocks) : undefined;
   }
 
-  /** Returns where to go on, which is within the plan if the run had to make room for others, and how many bytes came. */
+  /** Returns the slot to continue from and the number of bytes. The slot is inside the plan if the run was cut for other runs. */
   async *#runUntilCut(
     { selection, first, last, isUrgent, form, signal }: EvaluationJob,
     { keys, partCount, unit, turn, last: planLast, reportDamage }: RunPlan,
@@ -105,7 +111,7 @@ export class EngineEvaluator implements BlockEvaluator {
     const range = { first, last };
     let next = first;
     let byteCount = 0;
-    // A line longer than the engine's buffer comes in several pieces; what is handed on is whole lines.
+    // A line longer than the engine's buffer comes in several pieces. They are collected, because callers get whole lines.
     let begun: RunPiece[] = [];
     const how = { partCount, unit, turn, isUrgent, form, signal };
     const run = this.#pool.run({ selection, range, keys, ...how });

@@ -16,7 +16,7 @@ function makeChain(): MemoryDataset {
 
 const fields = { block: { finalizedHead: true, hash: true }, reward: { pubKey: true } };
 
-/** Slot and finalized head of each line. */
+/** Returns the slot and the finalized head of each line. */
 function finality({ text }: Reading): [number, number | null][] {
   const lines = text.split('\n').slice(0, -1);
   return lines.map((line) => {
@@ -27,7 +27,7 @@ function finality({ text }: Reading): [number, number | null][] {
   });
 }
 
-test('default: the finalized head is the last field of each header, the rest is byte for byte the same', async () => {
+test('default: the finalized head is the last field of each header, and all other bytes are the same', async () => {
   fixture = new StreamFixture(makeChain());
   const range = { fromBlock: 100, toBlock: 104 };
   const plain = await fixture.follow(range);
@@ -38,7 +38,7 @@ test('default: the finalized head is the last field of each header, the rest is 
   expect(named.text.split(field)).toHaveLength(plain.slots.length + 1);
 });
 
-test('behavior: a follower learns of finality with the next block, without another request', async () => {
+test('behavior: a follower learns of a new finalized head with the next block, without another request', async () => {
   fixture = new StreamFixture(makeChain());
   const body = { fromBlock: 110, includeAllBlocks: true, fields };
   const first = await fixture.follow(body);
@@ -62,7 +62,7 @@ test('behavior: a follower learns of finality with the next block, without anoth
   expect(without.text).not.toContain('finalizedHead');
 });
 
-test('behavior: a reader that comes later gets the finalized head of its own time for the same block', async () => {
+test('behavior: a later stream gets the newer finalized head for the same block', async () => {
   fixture = new StreamFixture(makeChain());
   const body = { fromBlock: 110, toBlock: 110, fields };
   const early = await fixture.follow(body);
@@ -79,7 +79,7 @@ test('behavior: without a finalized block the value is null', async () => {
   expect(finality(reading)).toEqual([[100, null]]);
 });
 
-test('behavior: sealed blocks far below the head name it too', async () => {
+test('behavior: sealed blocks far below the head have the finalized head too', async () => {
   const dataset = makeChain();
   dataset.finalize(108);
   dataset.seal(106);

@@ -8,7 +8,7 @@ import { StreamFixture } from './testing/stream-fixture.ts';
 let fixture: StreamFixture;
 afterEach(() => fixture.close());
 
-/** A reader at the head that is sent what is new while it waits, as long as it has room; else it is given it. */
+/** A stream at the head. New blocks are sent to it directly while its socket accepts data; otherwise it reads them itself. */
 class Reader {
   readonly #lines: LineStream;
   readonly sent: LinePiece[] = [];
@@ -48,7 +48,7 @@ function slotsOf(pieces: readonly LinePiece[]): number[] {
   return [...text.matchAll(/"number":(\d+)/g)].map(([, slot]) => Number(slot));
 }
 
-/** So many readers of every block, which have the one at the head. */
+/** Creates streams of all blocks that wait at the head. */
 async function waitAt(head: number, count: number): Promise<Reader[]> {
   const dataset = new MemoryDataset();
   dataset.extend(Array.from({ length: head + 1 }, (_, i) => i));
@@ -68,7 +68,7 @@ async function grow(...slots: readonly number[]): Promise<void> {
   await settle();
 }
 
-test('default: all who wait are sent the very same pieces, without being given any', async () => {
+test('default: all waiting streams are sent the same pieces directly', async () => {
   const readers = await waitAt(5, 3);
   await grow(6);
   await grow(7, 8);
@@ -81,7 +81,7 @@ test('default: all who wait are sent the very same pieces, without being given a
   expect(readers[0]?.sent.length).toBe(2);
 });
 
-test('behavior: one without room is given the same blocks once, and sent the next when it has room again', async () => {
+test('behavior: a stream with a full socket reads the blocks itself, and is sent the next ones directly again', async () => {
   const [full, other] = await waitAt(5, 2);
   if (full === undefined || other === undefined) throw new TypeError('two readers');
   full.hasRoom = false;
@@ -96,7 +96,7 @@ test('behavior: one without room is given the same blocks once, and sent the nex
   expect(other.all).toEqual([6, 7, 8, 5]);
 });
 
-test('behavior: one that comes later is sent what comes after its own blocks', async () => {
+test('behavior: a stream that joins later is sent the blocks after its own position', async () => {
   const [first] = await waitAt(5, 1);
   await grow(6);
   const opened = await fixture.open({ fromBlock: 6, includeAllBlocks: true });
@@ -108,7 +108,7 @@ test('behavior: one that comes later is sent what comes after its own blocks', a
   expect(slotsOf(first?.sent ?? [])).toEqual([6, 7]);
 });
 
-test('behavior: a fork ends all of them, and none was sent a block of the other branch', async () => {
+test('behavior: a fork ends all streams, and none was sent a block of the other branch', async () => {
   const readers = await waitAt(5, 3);
   await grow(6);
   fixture.dataset.fork(5, [7], 'b');
@@ -116,7 +116,7 @@ test('behavior: a fork ends all of them, and none was sent a block of the other 
   for (const { sent, end } of readers) expect([slotsOf(sent), end]).toEqual([[6], 'fork']);
 });
 
-test('behavior: one that is sent blocks for 300 s ends by time', async () => {
+test('behavior: a stream that was sent blocks for 300 s ends', async () => {
   const [reader] = await waitAt(5, 1);
   for (let second = 0; second < 290; second += 10) {
     await fixture.clock.advance(10_000);
@@ -127,7 +127,7 @@ test('behavior: one that is sent blocks for 300 s ends by time', async () => {
   expect(reader?.end).toBe('time');
 });
 
-test('behavior: 30 s without a block end it, counted from the last one it was sent', async () => {
+test('behavior: a stream ends 30 s after the last block that it was sent', async () => {
   const [quiet] = await waitAt(5, 1);
   await fixture.clock.advance(20_000);
   await grow(6);

@@ -15,7 +15,7 @@ function lend(text: string) {
 
 const textOf = (piece: LinePiece) => Buffer.concat(piece.parts).toString();
 
-test('behavior: lent memory is given back once', () => {
+test('behavior: reused memory is released once', () => {
   const { piece, releases } = lend('line\n');
   expect(piece.isLent).toBe(true);
   piece.release();
@@ -24,7 +24,7 @@ test('behavior: lent memory is given back once', () => {
   expect(releases()).toBe(1);
 });
 
-test('behavior: a piece that is kept gives its memory back and stays', async () => {
+test('behavior: a kept piece releases its memory and stays valid', async () => {
   const { piece, releases } = lend('line\n');
   const kept = LinePiece.keep([piece]);
   expect(releases()).toBe(1);
@@ -35,7 +35,7 @@ test('behavior: a piece that is kept gives its memory back and stays', async () 
   expect((await kept.deflated())[0]?.plainLength).toBe(5);
 });
 
-test('behavior: several that are kept are one in memory of its own', async () => {
+test('behavior: several kept pieces become one piece with its own memory', async () => {
   const [one, two] = [lend('one\n'), lend('two\n')];
   const kept = LinePiece.keep([one.piece, new LinePiece(Buffer.from('own\n')), two.piece]);
   expect([one.releases(), two.releases(), kept.isLent]).toEqual([1, 1, false]);
@@ -43,7 +43,7 @@ test('behavior: several that are kept are one in memory of its own', async () =>
   expect((await kept.deflated()).map(({ plainLength }) => plainLength)).toEqual([12]);
 });
 
-test('behavior: a piece that came compressed only is kept and joined so', async () => {
+test('behavior: a piece with only compressed bytes stays compressed when kept and joined', async () => {
   const memory = deflateRawSync('line\n', { finishFlush: constants.Z_SYNC_FLUSH });
   const part = { bytes: memory, crc: crc32('line\n'), plainLength: 5 };
   const release = () => void memory.fill(0);
@@ -58,12 +58,12 @@ test('behavior: a piece that came compressed only is kept and joined so', async 
   expect(kept.deflatedParts?.map(({ bytes }) => textOfDeflated(bytes))).toEqual(['line\n']);
   expect(textOfDeflated(both?.bytes ?? Buffer.of())).toBe('line\nnext\n');
   expect(both).toMatchObject({ crc: crc32('line\nnext\n'), plainLength: 10 });
-  // Those who want it plain get it too.
+  // Plain text is also available.
   expect(textOf(LinePiece.join([kept, kept]))).toBe('line\nline\n');
   expect(textOf(kept)).toBe('line\n');
 });
 
-test('behavior: long lines are compressed a part at a time, and others have their turn in between', async () => {
+test('behavior: long lines are compressed in parts, and other tasks run in between', async () => {
   const text = Buffer.from(Array.from({ length: 60_000 }, (_, i) => `{"slot":${i}}\n`).join(''));
   const piece = new LinePiece(text.subarray(0, 700_000), text.subarray(700_000));
   const turns: string[] = [];
@@ -84,7 +84,7 @@ test('behavior: long lines are compressed a part at a time, and others have thei
   ]);
 });
 
-test('default: a piece of its own memory is neither copied nor released', () => {
+test('default: a piece with its own memory is neither copied nor released', () => {
   const bytes = Buffer.from('line\n');
   const piece = new LinePiece(bytes);
   expect(piece.isLent).toBe(false);

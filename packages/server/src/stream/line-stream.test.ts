@@ -13,7 +13,7 @@ function startAt(head: number): MemoryDataset {
   return dataset;
 }
 
-test('default: new blocks are pushed as they come', async () => {
+test('default: new blocks are sent as they arrive', async () => {
   fixture = new StreamFixture(startAt(3));
   const reading = await fixture.follow({ fromBlock: 0 });
   expect(reading.slots).toEqual([0, 3]);
@@ -34,7 +34,7 @@ test('behavior: blocks without a match are marked after five seconds, once each 
   expect(reading.slots).toEqual([0, 3, -5]);
 });
 
-test('behavior: without news for 30 s a response ends, its last line the last block (L-05)', async () => {
+test('behavior: a response without a new block for 30 s ends with the line of the last block (L-05)', async () => {
   fixture = new StreamFixture(startAt(4), { markMs: 60_000 });
   const reading = await fixture.follow({ fromBlock: 0 });
   await fixture.clock.advance(29_500);
@@ -56,7 +56,7 @@ test('behavior: a response is followed for 300 s (L-05)', async () => {
   expect(Math.abs(reading.slots.at(-1) as number)).toBe(slot - 1);
 });
 
-test('behavior: a fork at the last covered block ends the response with it (I-34)', async () => {
+test('behavior: a fork that replaces the last covered block ends the response at the common ancestor (I-34)', async () => {
   fixture = new StreamFixture(startAt(5));
   const reading = await fixture.follow({ fromBlock: 0 });
   fixture.dataset.fork(4, [5, 6], 'b');
@@ -74,7 +74,7 @@ test('behavior: a fork that lowers the head ends the response', async () => {
   expect(reading.end).toBe('fork');
 });
 
-test('behavior: a change that is no block sends nothing (I-52)', async () => {
+test('behavior: a change without a new block sends nothing (I-52)', async () => {
   fixture = new StreamFixture(startAt(3));
   const reading = await fixture.follow({ fromBlock: 0 });
   fixture.dataset.finalize(2);
@@ -82,7 +82,7 @@ test('behavior: a change that is no block sends nothing (I-52)', async () => {
   expect([reading.slots, reading.end]).toEqual([[0, 3], undefined]);
 });
 
-test('behavior: a bounded range ends with its last block, or past it (I-47)', async () => {
+test('behavior: a bounded range ends at its last block, or when a later block arrives (I-47)', async () => {
   fixture = new StreamFixture(startAt(3));
   const reading = await fixture.follow({ fromBlock: 2, toBlock: 5 });
   fixture.dataset.extend([4]);
@@ -93,7 +93,7 @@ test('behavior: a bounded range ends with its last block, or past it (I-47)', as
   expect([reading.slots, reading.end]).toEqual([[3, -4], 'complete']);
 });
 
-test('behavior: the signal ends a response on a line (I-30)', async () => {
+test('behavior: the abort signal ends a response after a whole line (I-30)', async () => {
   fixture = new StreamFixture(startAt(4));
   const controller = new AbortController();
   const reading = await fixture.follow({ fromBlock: 0 }, { signal: controller.signal });
@@ -102,7 +102,7 @@ test('behavior: the signal ends a response on a line (I-30)', async () => {
   expect([reading.slots, reading.end]).toEqual([[0, 3, -4], 'closing']);
 });
 
-test('behavior: trimmed history ends a response instead of leaving a hole', async () => {
+test('behavior: trimmed history ends a response instead of leaving a gap', async () => {
   fixture = new StreamFixture(startAt(60), { snapshotMsMax: 0, sharedSlotCountMax: 32 });
   fixture.dataset.finalize(60);
   fixture.dataset.seal(40);
@@ -115,7 +115,7 @@ test('behavior: trimmed history ends a response instead of leaving a hole', asyn
   expect(await opened.lines.next()).toEqual({ done: true, value: 'trimmed' });
 });
 
-test('error: a fault before the first line is thrown, after it the response ends on a line (I-46)', async () => {
+test('error: a failure before the first line is thrown; after it, the response ends with a whole line (I-46)', async () => {
   fixture = new StreamFixture(startAt(4));
   const fault = new TypeError('unreadable');
   fixture.dataset.fault = fault;
@@ -129,7 +129,7 @@ test('error: a fault before the first line is thrown, after it the response ends
   expect(fixture.dataset.leaseCount).toBe(0);
 });
 
-test('behavior: an evaluation that fails because it was told to stop is no fault', async () => {
+test('behavior: an evaluation that fails because it was aborted is not reported as a failure', async () => {
   fixture = new StreamFixture(startAt(40), { sharedSlotCountMax: 32 });
   const fault = new TypeError('cancelled');
   const first = new AbortController();
@@ -149,7 +149,7 @@ test('behavior: an evaluation that fails because it was told to stop is no fault
   expect([reading.end, fixture.faults, fixture.dataset.leaseCount]).toEqual(['closing', [], 0]);
 });
 
-test('behavior: a new block is evaluated once for all who ask the same', async () => {
+test('behavior: a new block is evaluated once for all streams with the same query', async () => {
   fixture = new StreamFixture(startAt(3));
   const readings = await Promise.all(
     Array.from({ length: 200 }, () => fixture.follow({ fromBlock: 3 })),
@@ -162,7 +162,7 @@ test('behavior: a new block is evaluated once for all who ask the same', async (
   expect(fixture.dataset.decodeCount - before).toBe(2 * 3);
 });
 
-test('behavior: the first blocks are evaluated once for all who come back to the head at once', async () => {
+test('behavior: the first blocks are evaluated once for all clients that reconnect at the head', async () => {
   fixture = new StreamFixture(startAt(40));
   const before = fixture.dataset.decodeCount;
   const readings = await Promise.all(
@@ -175,7 +175,7 @@ test('behavior: the first blocks are evaluated once for all who come back to the
   expect(fixture.dataset.decodeCount - before).toBe(3);
 });
 
-test("behavior: a short range far below the head is nobody else's, one near the head is shared", async () => {
+test("behavior: a short range far below the head is evaluated separately, one near the head is shared", async () => {
   fixture = new StreamFixture(startAt(40), { sharedSlotCountMax: 16 });
   const decodedBy = async (fromBlock: number, toBlock: number) => {
     const before = fixture.dataset.decodeCount;
@@ -188,7 +188,7 @@ test("behavior: a short range far below the head is nobody else's, one near the 
   expect(await decodedBy(30, 33)).toBe(4);
 });
 
-test('property: any cuts of a range into resumed requests give the lines of one request (I-48)', async () => {
+test('property: dividing a range into resumed requests gives the same lines as one request (I-48)', async () => {
   fixture = new StreamFixture(startAt(40));
   const whole = await fixture.follow({ fromBlock: 0, toBlock: 40, includeAllBlocks: true });
   for (const step of [1, 2, 3, 7, 13, 40]) {

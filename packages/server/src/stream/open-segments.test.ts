@@ -5,7 +5,7 @@ import { idleBytesMax, idleCountMax, OpenSegments } from './open-segments.ts';
 const pool = new EnginePool({ threadCount: 1, cacheBytesMax: 1 << 20 });
 afterAll(() => pool.stop());
 
-/** Opens one after another and leaves each; answers which are still open. */
+/** Opens and leaves segments one after another. Returns which of them are still open. */
 function openAll(count: number, bytesOf: () => Uint8Array): boolean[] {
   const segments = new OpenSegments(pool);
   const keys = Array.from({ length: count }, (_, i) => `${count} ${i}`);
@@ -17,13 +17,13 @@ function openAll(count: number, bytesOf: () => Uint8Array): boolean[] {
   return keys.map((key) => segments.has(key));
 }
 
-test('limit: what is kept open counts with its whole room, however little of it is used', () => {
+test('limit: an open segment counts with the full capacity of its buffer', () => {
   const roomBytes = idleBytesMax / 4;
   const bytesOf = () => new Uint8Array(new SharedArrayBuffer(roomBytes), 0, 10);
   expect(openAll(6, bytesOf)).toEqual([false, false, true, true, true, true]);
 });
 
-test('limit: and so many, however small they are', () => {
+test('limit: the number of open segments is limited, however small they are', () => {
   const left = openAll(idleCountMax + 2, () => new Uint8Array(new SharedArrayBuffer(16)));
   expect(left.indexOf(true)).toBe(2);
   expect(left.slice(2).every((isOpen) => isOpen)).toBe(true);

@@ -3,16 +3,16 @@ import type { SegmentPlace } from '../engine/engine-messages.ts';
 import type { EnginePool, FetchRanges } from '../engine/engine-pool.ts';
 
 interface OpenSegment {
-  /** Bytes it holds in memory, the rest of its room included; files hold none. */
+  /** The bytes of its buffer, including the unused part. A file uses none. */
   readonly bytes: number;
   users: number;
 }
 
-/** Segments kept open when nobody reads them: the next reader is likely to want the same. */
+/** How many unused segments stay open, because the next reader is likely to need the same ones. */
 export const idleCountMax = 1_024;
 export const idleBytesMax = 40 << 20;
 
-/** The segments that the pool knows of for one dataset. The one unused for longest is closed first. */
+/** The open segments of one dataset in the pool. The least recently used one is closed first. */
 export class OpenSegments {
   readonly #pool: EnginePool;
   /** In order of use. */
@@ -27,7 +27,7 @@ export class OpenSegments {
     return this.#open.has(key);
   }
 
-  /** Opens a segment that is not open. Told when nobody reads it any more. */
+  /** Opens a segment that is not open. `onClosed` is called when no thread reads it any more. */
   open(key: string, place: SegmentPlace, onClosed?: () => void, fetch?: FetchRanges): void {
     this.#pool.open(key, place, onClosed, fetch);
     const bytes = place.kind === 'memory' ? place.bytes.buffer.byteLength : 0;
@@ -35,7 +35,7 @@ export class OpenSegments {
     this.#bytes += bytes;
   }
 
-  /** Keeps one that is open until `leave`. */
+  /** Keeps an open segment until `leave`. */
   use(key: string): void {
     const segment = this.#open.get(key);
     assert(segment !== undefined, 'only what is open is used');

@@ -8,7 +8,7 @@ import { Reading, StreamFixture } from './testing/stream-fixture.ts';
 let fixture: StreamFixture;
 afterEach(() => fixture.close());
 
-/** Slots 100 to 110 without 104 and 105, on the anchor 98; 99 is skipped. */
+/** Slots 100 to 110 without 104 and 105, above the anchor 98; 99 is skipped. */
 function smallChain(): MemoryDataset {
   const dataset = new MemoryDataset({ anchor: 98 });
   dataset.extend([100, 101, 102, 103, 106, 107, 108, 109, 110]);
@@ -24,7 +24,7 @@ async function conflict(body: Record<string, unknown>, finalizedOnly = false) {
     : opened.kind;
 }
 
-test('default: a bounded range gives its matching blocks and the last one', async () => {
+test('default: a bounded range returns its matching blocks and the last block', async () => {
   fixture = new StreamFixture(smallChain());
   const reading = await fixture.follow({ fromBlock: 99, toBlock: 109 });
   expect([reading.slots, reading.end]).toEqual([[102, 108, -109], 'complete']);
@@ -36,18 +36,18 @@ test('behavior: a range that ends in skipped slots ends with the block before th
   expect([reading.slots, reading.end]).toEqual([[102, -103], 'complete']);
 });
 
-test('behavior: only skipped slots give an empty answer (I-38)', async () => {
+test('behavior: a range of skipped slots gives an empty answer (I-38)', async () => {
   fixture = new StreamFixture(smallChain());
   expect((await fixture.open({ fromBlock: 104, toBlock: 105 })).kind).toBe('empty');
 });
 
-test('behavior: includeAllBlocks adds header-only lines and nothing else (I-51)', async () => {
+test('behavior: includeAllBlocks only adds header-only lines (I-51)', async () => {
   fixture = new StreamFixture(smallChain());
   const reading = await fixture.follow({ fromBlock: 100, toBlock: 103, includeAllBlocks: true });
   expect(reading.slots).toEqual([-100, -101, 102, -103]);
 });
 
-test('behavior: sealed and hot blocks give the lines of hot ones (I-35)', async () => {
+test('behavior: sealed and hot blocks give the same lines (I-35)', async () => {
   fixture = new StreamFixture(smallChain());
   const before = await fixture.follow({ fromBlock: 99, toBlock: 110 });
   fixture.dataset.finalize(107);
@@ -57,17 +57,17 @@ test('behavior: sealed and hot blocks give the lines of hot ones (I-35)', async 
   expect(after.slots).toEqual([102, 108, -110]);
 });
 
-test('error: below the start is told with the lowest slot', async () => {
+test('error: a request below the start gets the lowest slot', async () => {
   fixture = new StreamFixture(smallChain());
   expect(await fixture.open({ fromBlock: 98 })).toEqual({ kind: 'below-start', startBlock: 99 });
 });
 
-test('error: a dataset that does not know its start is starting', async () => {
+test('error: a dataset that does not know its start yet is starting', async () => {
   fixture = new StreamFixture(new MemoryDataset({ isStarted: false }));
   expect((await fixture.open({ fromBlock: 0 })).kind).toBe('starting');
 });
 
-test('behavior: above the head waits five seconds, then says so with the heads (I-39)', async () => {
+test('behavior: a request above the head waits five seconds, then gets the heads (I-39)', async () => {
   fixture = new StreamFixture(smallChain());
   const opened = fixture.open({ fromBlock: 111 });
   let isDone = false;
@@ -78,7 +78,7 @@ test('behavior: above the head waits five seconds, then says so with the heads (
   expect(await opened).toMatchObject({ kind: 'above-data', heads: { head: { number: 110 } } });
 });
 
-test('behavior: a block that comes while a request waits is answered at once (L-04)', async () => {
+test('behavior: a request that waits is answered as soon as the block arrives (L-04)', async () => {
   fixture = new StreamFixture(smallChain());
   const opened = fixture.open({ fromBlock: 111, toBlock: 111 });
   await fixture.clock.advance(1_000);
@@ -87,7 +87,7 @@ test('behavior: a block that comes while a request waits is answered at once (L-
   expect(new Reading(await opened).kind).toBe('lines');
 });
 
-test('behavior: a bounded range above the head ends empty when a later block comes (I-47)', async () => {
+test('behavior: a bounded range above the head ends empty when a later block arrives (I-47)', async () => {
   fixture = new StreamFixture(smallChain());
   const opened = fixture.open({ fromBlock: 111, toBlock: 112 });
   await fixture.clock.advance(100);
@@ -96,14 +96,14 @@ test('behavior: a bounded range above the head ends empty when a later block com
   expect((await opened).kind).toBe('empty');
 });
 
-test('behavior: a slot beyond every number is above the data (F-67)', async () => {
+test('behavior: a slot beyond 2^53 is above the data (F-67)', async () => {
   fixture = new StreamFixture(smallChain());
   const opened = fixture.open({ fromBlock: 2 ** 60 });
   await fixture.clock.advance(5_100);
   expect((await opened).kind).toBe('above-data');
 });
 
-test('behavior: a wait that the signal ends is told to come back', async () => {
+test('behavior: a wait that the signal aborts asks the client to retry', async () => {
   fixture = new StreamFixture(smallChain());
   const controller = new AbortController();
   const opened = fixture.open({ fromBlock: 111 }, { signal: controller.signal });
@@ -122,7 +122,7 @@ test('limit: too many waiters are refused', async () => {
   await first;
 });
 
-test('behavior: the true parent is accepted, over a hole too (I-40)', async () => {
+test('behavior: the correct parent is accepted, also across skipped slots (I-40)', async () => {
   fixture = new StreamFixture(smallChain());
   for (const [fromBlock, parent] of [
     [101, 100],
@@ -135,7 +135,7 @@ test('behavior: the true parent is accepted, over a hole too (I-40)', async () =
   }
 });
 
-test('behavior: a wrong parent lists the chain below, the last just below fromBlock (I-41)', async () => {
+test('behavior: a wrong parent returns the chain below, its last block just below fromBlock (I-41)', async () => {
   fixture = new StreamFixture(smallChain());
   const parentBlockHash = wrong;
   expect(await conflict({ fromBlock: 102, parentBlockHash })).toEqual([98, 100, 101]);
@@ -143,7 +143,7 @@ test('behavior: a wrong parent lists the chain below, the last just below fromBl
   expect(await conflict({ fromBlock: 99, parentBlockHash })).toEqual([98]);
 });
 
-test('limit: a conflict lists at most 100 blocks, and the loop descends to the anchor (I-41)', async () => {
+test('limit: a conflict lists at most 100 blocks, and repeated conflicts descend to the anchor (I-41)', async () => {
   const dataset = new MemoryDataset({ anchor: 9 });
   dataset.extend(Array.from({ length: 250 }, (_, i) => 10 + i));
   fixture = new StreamFixture(dataset);
@@ -161,14 +161,14 @@ test('limit: a conflict lists at most 100 blocks, and the loop descends to the a
   ]);
 });
 
-test('behavior: at head + 1 another hash than the head is a conflict at once, without a wait (I-40)', async () => {
+test("behavior: at head + 1 another hash than the head's is a conflict immediately (I-40)", async () => {
   fixture = new StreamFixture(smallChain());
   const list = await conflict({ fromBlock: 111, parentBlockHash: wrong });
   expect(list.at(-1)).toBe(110);
 });
 
-test('behavior: a reader that is behind others catches up before it calls a hash wrong', async () => {
-  // The other reader has replaced 110 already; this one learns of it while it is asked.
+test('behavior: a process that lags behind others catches up before it reports a conflict', async () => {
+  // The other process has replaced 110 already. This one learns of it during the request.
   const ahead = smallChain();
   ahead.fork(109, [110, 111], 'b');
   const behind = smallChain();
@@ -183,7 +183,7 @@ test('behavior: a reader that is behind others catches up before it calls a hash
   expect(await conflict({ fromBlock: 111, parentBlockHash: wrong })).toContain(110);
 });
 
-test('behavior: a reader that cannot find out whether it is behind answers no conflict', async () => {
+test('behavior: a process that cannot determine whether it lags reports no conflict', async () => {
   const dataset = Object.assign(smallChain(), { confirm: async () => false });
   fixture = new StreamFixture(dataset);
   const opened = fixture.open({ fromBlock: 111, parentBlockHash: wrong });
@@ -192,14 +192,14 @@ test('behavior: a reader that cannot find out whether it is behind answers no co
   expect(dataset.leaseCount).toBe(0);
 });
 
-test('behavior: above head + 1 an unknown hash proves nothing (I-40)', async () => {
+test('behavior: above head + 1 an unknown hash is not a conflict (I-40)', async () => {
   fixture = new StreamFixture(smallChain());
   const opened = fixture.open({ fromBlock: 112, parentBlockHash: wrong });
   await fixture.clock.advance(5_100);
   expect((await opened).kind).toBe('above-data');
 });
 
-test('behavior: a waiting reader is judged again when the head moves (I-40)', async () => {
+test('behavior: a waiting request is checked again when the head moves (I-40)', async () => {
   fixture = new StreamFixture(smallChain());
   const opened = fixture.open({ fromBlock: 112, parentBlockHash: wrong });
   await fixture.clock.advance(100);
@@ -208,13 +208,13 @@ test('behavior: a waiting reader is judged again when the head moves (I-40)', as
   expect((await opened).kind).toBe('conflict');
 });
 
-test('behavior: a hash that a fork took away is a conflict far above the head (I-43)', async () => {
+test('behavior: the hash of a replaced block is a conflict even far above the head (I-43)', async () => {
   fixture = new StreamFixture(smallChain());
   fixture.dataset.fork(106, [107], 'b');
   expect(await conflict({ fromBlock: 111, parentBlockHash: makeHash('a', 110) })).toContain(107);
 });
 
-test('behavior: an adopted hash is no orphan any more (I-43)', async () => {
+test('behavior: a hash that is adopted again is no conflict (I-43)', async () => {
   fixture = new StreamFixture(smallChain());
   fixture.dataset.fork(106, [107], 'b');
   fixture.dataset.fork(106, [107, 108, 109, 110], 'a');
@@ -224,7 +224,7 @@ test('behavior: an adopted hash is no orphan any more (I-43)', async () => {
   expect((await opened).kind).toBe('above-data');
 });
 
-test('behavior: slot 0 has no parent and is not judged (I-40)', async () => {
+test('behavior: slot 0 has no parent, so the hash is not checked (I-40)', async () => {
   const dataset = new MemoryDataset();
   dataset.extend([0, 1, 2]);
   fixture = new StreamFixture(dataset);
@@ -232,7 +232,7 @@ test('behavior: slot 0 has no parent and is not judged (I-40)', async () => {
   expect(opened.kind).toBe('lines');
 });
 
-test('behavior: the finalized stream ends at the finalized head and judges by it alone (I-31, I-40)', async () => {
+test('behavior: the finalized stream ends at the finalized head and checks hashes only up to it (I-31, I-40)', async () => {
   fixture = new StreamFixture(smallChain());
   fixture.dataset.finalize(106);
   const reading = await fixture.follow({ fromBlock: 100 }, { finalizedOnly: true });
@@ -247,7 +247,7 @@ test('behavior: the finalized stream ends at the finalized head and judges by it
   expect((await above).kind).toBe('above-data');
 });
 
-test('behavior: no answer leaves a snapshot behind', async () => {
+test('behavior: every response releases its snapshot', async () => {
   fixture = new StreamFixture(smallChain());
   await fixture.follow({ fromBlock: 100, toBlock: 110 });
   await conflict({ fromBlock: 102, parentBlockHash: wrong });
@@ -255,7 +255,7 @@ test('behavior: no answer leaves a snapshot behind', async () => {
   expect(fixture.dataset.leaseCount).toBe(0);
 });
 
-test('behavior: a dataset that nothing feeds ends with its last block instead of following', async () => {
+test('behavior: a response of a dataset without a source ends with the last block', async () => {
   const dataset = new MemoryDataset({ anchor: 98, realTime: false });
   dataset.extend([100, 101, 102, 103]);
   fixture = new StreamFixture(dataset);
@@ -265,7 +265,7 @@ test('behavior: a dataset that nothing feeds ends with its last block instead of
   }
 });
 
-test('behavior: above the data of a dataset that nothing feeds there is no wait', async () => {
+test('behavior: a request above the data of a dataset without a source does not wait', async () => {
   const dataset = new MemoryDataset({ anchor: 98, realTime: false });
   dataset.extend([100]);
   fixture = new StreamFixture(dataset);

@@ -84,8 +84,8 @@ async function judgeAndWait(
 }
 
 /**
- * A reader that is behind others may miss the fork that made a hash right. So a conflict is judged again by a state that
- * has everything others had; if there is none, the hash is not proved wrong, and the request waits.
+ * This process may lag behind others and not know the fork that made a hash valid. So a conflict is checked again with a state at least as
+ * new as that of the other processes. If there is none, the hash is not proved wrong, and the request waits.
  */
 async function judgeConfirmed(range: StreamRange, dataset: DatasetReader): Promise<Judged> {
   const judged = await judgeNewest(range, dataset);

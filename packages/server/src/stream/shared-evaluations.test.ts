@@ -13,7 +13,7 @@ function jobAt(slot: number) {
   return { ...asked, snapshot, first: slot, last: slot, blocks: `block ${slot}` };
 }
 
-/** Answers when it is told to. */
+/** An evaluator that returns when the test tells it to. */
 class HeldEvaluator implements BlockEvaluator {
   readonly started: ((lineBytes: number | Error) => void)[] = [];
 
@@ -24,7 +24,7 @@ class HeldEvaluator implements BlockEvaluator {
   }
 }
 
-test('behavior: a block is evaluated once for all who ask the same', async () => {
+test('behavior: a block is evaluated once for all streams with the same query', async () => {
   const evaluator = new HeldEvaluator();
   const shared = new SharedEvaluations({ bytesMax: 1 << 20 }, evaluator);
   const [first, second] = [shared.evaluate(jobAt(1)), shared.evaluate(jobAt(1))];
@@ -33,7 +33,7 @@ test('behavior: a block is evaluated once for all who ask the same', async () =>
   expect(await first).toBe(await second);
 });
 
-test('behavior: of equal selections all hold the first, others their own', () => {
+test('behavior: equal selections share one object, different ones do not', () => {
   const shared = new SharedEvaluations({ bytesMax: 1 << 20 }, new HeldEvaluator());
   const [same, other] = [
     parseTestQuery({ fromBlock: 7 }),
@@ -49,7 +49,7 @@ test('behavior: of equal selections all hold the first, others their own', () =>
   expect(shared.idOf(other)).not.toBe(shared.idOf(selection));
 });
 
-test('limit: what is forgotten while it is made, or fails, leaves no trace in the count', async () => {
+test('limit: entries that are evicted in progress, or fail, are removed from the size', async () => {
   const evaluator = new HeldEvaluator();
   const shared = new SharedEvaluations({ bytesMax: 4_000 }, evaluator);
   const before = shared.bytes;
@@ -58,7 +58,7 @@ test('limit: what is forgotten while it is made, or fails, leaves no trace in th
   const large = shared.evaluate(jobAt(3));
   evaluator.started[1]?.(new Error('a disk'));
   await expect(failing).rejects.toThrow('a disk');
-  // Larger than all room there is: everything goes, the one under way too.
+  // Larger than the limit, so everything is evicted, including the entry in progress.
   evaluator.started[2]?.(10_000);
   await large;
   expect(shared.bytes).toBe(before);
@@ -67,13 +67,13 @@ test('limit: what is forgotten while it is made, or fails, leaves no trace in th
   expect(shared.bytes).toBe(before);
 });
 
-/** Blocks of these slots above a sealed one, as far as sharing looks at them. */
+/** Blocks at these slots above a sealed one, with the fields that sharing uses. */
 function chainOf(slots: readonly number[], sealedTo = 0): ChainSnapshot {
   const hot = slots.map((number) => ({ header: { number, hash: `hash ${number}` } }));
   return { segments: [{ last: { number: sealedTo } }], hot } as unknown as ChainSnapshot;
 }
 
-test('behavior: near the head a block at a time, below it whole batches, in what is sealed as far as the batch goes', () => {
+test('behavior: ranges are shared by block near the head, and in whole batches below it and in sealed blocks', () => {
   const chain = chainOf([30, 31, 32, 33, 40, 47, 49, 50], 20);
   const lastFrom = (first: number) =>
     nextSharedJob({ ...asked, snapshot: chain, first, last: 50 }).last;
@@ -82,7 +82,7 @@ test('behavior: near the head a block at a time, below it whole batches, in what
   expect([3, 16, 20, 21].map(lastFrom)).toEqual([15, 31, 31, 30]);
 });
 
-test('behavior: a reader that is behind gets several blocks at once, and all up to the end only if they are few', async () => {
+test('behavior: a stream that lags gets several blocks at once, and all remaining ones only if they are few', async () => {
   const evaluator: BlockEvaluator = {
     async *evaluate({ first }) {
       const piece = new LinePiece(new Uint8Array(30_000));
@@ -97,17 +97,17 @@ test('behavior: a reader that is behind gets several blocks at once, and all up 
   expect([rest.last, rest.blocks.length]).toEqual([54, 2]);
 });
 
-test('behavior: the same blocks have the same name whatever comes above them, others another', () => {
+test('behavior: the same blocks have the same name whatever is above them, and different blocks have different names', () => {
   const nameIn = (slots: readonly number[], last: number, sealedTo?: number) =>
     nextSharedJob({ ...asked, snapshot: chainOf(slots, sealedTo), first: 32, last }).blocks;
   expect(nameIn([33, 40, 50], 47)).toBe(nameIn([33, 40, 50, 51], 47));
-  // After a fork that fills slot 45 the same slots hold other blocks.
+  // After a fork that fills slot 45, the same slots have other blocks.
   expect(nameIn([33, 40, 50], 47)).not.toBe(nameIn([33, 40, 45], 45));
   expect(nameIn([33, 40, 50], 47)).not.toBe(nameIn([33, 40, 48], 47));
   expect(nameIn([50], 47, 49)).toBe(nameIn([60], 47, 59));
 });
 
-test('behavior: lines of neighbours become one piece, but for long ones', async () => {
+test('behavior: lines of adjacent blocks become one piece, unless they are long', async () => {
   const lengths = [100, 0, 200, 200_000, 100_000, 5];
   const evaluator: BlockEvaluator = {
     async *evaluate() {

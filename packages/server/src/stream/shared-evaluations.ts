@@ -200,7 +200,7 @@ export class SharedEvaluations {
     }
   }
 
-  /** Evicts entries, also those in progress. Streams that wait for such an entry still get it. */
+  /** Evicts entries, including those in progress. Streams that wait for such an entry still get it. */
   #forget(key: string, entry: Entry): void {
     if (this.#entries.get(key) !== entry) return;
     this.#entries.delete(key);

@@ -6,7 +6,7 @@ import { configSchema } from './config-schema.ts';
 import { fitsSchema } from './fits-schema.ts';
 import type { SchemaNode } from './schema-node.ts';
 
-/** The schemas of single values, with all words that they are made of. */
+/** Returns the schemas of single values with all their keywords. */
 function leavesOf(schema: SchemaNode): SchemaNode[] {
   const below = [
     ...Object.values(schema.properties ?? {}),
@@ -19,17 +19,17 @@ function leavesOf(schema: SchemaNode): SchemaNode[] {
 }
 
 const leaves = leavesOf(configSchema as SchemaNode);
-/** Not words about a value. */
+/** Keywords that do not restrict values. */
 const notes = ['description', 'expected', 'path', 'secret', 'default', 'defaultText'];
 const known = ['type', 'anyOf', 'enum', 'const', 'minimum', 'maximum', 'minLength', 'pattern'];
 
-test('default: the schemas use no word that is not looked at', () => {
+test('default: the schemas use only supported keywords', () => {
   expect(leaves.length).toBeGreaterThan(50);
   const words = new Set(leaves.flatMap((leaf) => Object.keys(leaf)));
   expect([...words].filter((word) => ![...notes, ...known].includes(word))).toEqual([]);
 });
 
-test('property: a value fits as the library says, for every key there is', () => {
+test('property: a value fits exactly if the library accepts it, for every key', () => {
   for (const leaf of leaves) {
     const bounds = [leaf.minimum, leaf.maximum].flatMap((bound) =>
       bound === undefined ? [] : [bound - 1, bound - 0.5, bound, bound + 0.5, bound + 1],

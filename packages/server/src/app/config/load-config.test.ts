@@ -17,7 +17,7 @@ function examine(text: string, environment: Environment = {}, overrides = {}) {
   return examineConfig({ file, overrides }, environment);
 }
 
-/** Code, key, line and the rest of every fault. */
+/** Returns the code, key, line and other details of every fault. */
 function faultsOf(text: string, environment: Environment = {}) {
   try {
     const { faults } = examine(text, environment);
@@ -35,16 +35,16 @@ const rpc = (lines: string) => `datasets:
 ${lines.replaceAll(/^/gm, '        ')}
 `;
 
-test('default: an empty file, and none, are all defaults', () => {
+test('default: an empty file and no file give all defaults', () => {
   const { config } = loadConfig({ overrides: {} }, {});
   expect(config.listen).toEqual({ host: '127.0.0.1', port: 8080, corsOrigins: [] });
   expect([config.data, config.limits.key.requestsPerSecond]).toEqual(['./data', 50]);
   expect(examine('# nothing\n').config).toEqual({ ...config, data: join(folder, 'data') });
 });
 
-test('default: the file that init writes is right, and so is what its comments suggest', () => {
+test('default: the file that init writes is valid, and so are the suggestions in its comments', () => {
   expect(faultsOf(CONFIG_EXAMPLE)).toEqual([]);
-  // The folder ./data/demo is that of npm start.
+  // The folder ./data/demo belongs to npm start.
   expect(examine(CONFIG_EXAMPLE).config.datasets).not.toContainEqual(
     expect.objectContaining({ folder: join(folder, 'data/demo') }),
   );
@@ -173,20 +173,20 @@ test.each([
   },
 );
 
-test('error: config-value-invalid: what is no origin of a page is refused without one', () => {
+test('error: config-value-invalid: an invalid origin of a page is refused without a suggestion', () => {
   const texts = ['https://*.example', '*', 'null', 'ftp://b.example', 'b.example'];
   const faults = faultsOf(origins(...texts, 'http://localhost:3000'));
   expect(faults).toHaveLength(texts.length);
   expect(JSON.stringify(faults)).not.toContain('here');
 });
 
-test('default: a section with nothing below it is all defaults', () => {
+test('default: an empty section gives all defaults', () => {
   const { config, faults } = examine('listen:\nlimits:\n  http:\n');
   expect(faults).toEqual([]);
   expect(config).toEqual(examine('{}').config);
 });
 
-test('error: config-value-invalid: an anchor that is not there is told beside what else is wrong, without its name', () => {
+test('error: config-value-invalid: a missing anchor is reported with the other faults, without its name', () => {
   const faults = faultsOf('listen:\n  keys: *hunter2\n  port: x\n');
   expect(faults).toMatchObject([
     { code: 'config-value-invalid', key: 'listen.keys', line: 2 },
@@ -204,7 +204,7 @@ test.each(['[1]', 'text', '1: 2'])(
   },
 );
 
-test('error: auth-undecided is told beside what else is wrong, and names the keys that decide', () => {
+test('error: auth-undecided is reported with the other faults, and names the keys that decide', () => {
   const faults = faultsOf('listen:\n  host: 0.0.0.0\ndialects: [solana]\n');
   expect(faults).toMatchObject([
     { code: 'auth-undecided', key: 'listen.host', line: 2 },
@@ -213,7 +213,7 @@ test('error: auth-undecided is told beside what else is wrong, and names the key
   expect(ERRORS['auth-undecided'].text).toMatch(/listen\.auth.*listen\.keys/);
 });
 
-test('error: config-variable-unset is told of every variable, beside what else is wrong', () => {
+test('error: config-variable-unset is reported for every variable, with the other faults', () => {
   const text = 'listen:\n  port: ${MY_PORT}\nlog:\n  level: ${LEVEL}\n  levl: x\n';
   expect(faultsOf(text)).toMatchObject([
     { code: 'config-variable-unset', variable: 'MY_PORT', line: 2 },
@@ -225,7 +225,7 @@ test('error: config-variable-unset is told of every variable, beside what else i
   ]);
 });
 
-test('limit: parts that are used again and again are counted', () => {
+test('limit: repeated aliases are counted', () => {
   const rows = ['a: &a [1,1,1,1,1,1,1,1,1,1]'];
   for (const [i, name] of ['b', 'c', 'd', 'e', 'f'].entries()) {
     const below = 'abcde'[i];
@@ -234,7 +234,7 @@ test('limit: parts that are used again and again are counted', () => {
   expect(faultsOf(rows.join('\n'))).toMatchObject([{ code: 'config-value-invalid' }]);
 });
 
-test('behavior: variables become texts and numbers, and cannot change the structure', () => {
+test('behavior: variables become text and numbers, and cannot change the structure', () => {
   const text = 'listen:\n  auth: none\n  host: "${H}"\n  port: ${P}\ndata: a$${b}\n';
   const { config, faults } = examine(text, { H: '::1 # x\n  port: 1', P: '99' });
   expect(faults).toEqual([]);
@@ -242,7 +242,7 @@ test('behavior: variables become texts and numbers, and cannot change the struct
   expect(config.data).toBe(join(folder, 'a${b}'));
 });
 
-test('behavior: what is put over the file goes before it', () => {
+test('behavior: overrides take precedence over the file', () => {
   const text = 'listen:\n  host: 10.0.0.1\n  port: 1\n  keys: k\n';
   const { config } = examine(text, {}, { listen: { port: 2, host: undefined, keys: null } });
   expect(config.listen).toEqual({ host: '10.0.0.1', port: 2, corsOrigins: [] });
@@ -257,7 +257,7 @@ const secretText = rpc(
   ].join('\n'),
 );
 
-test('behavior: what is printed has every key and no secret', () => {
+test('behavior: the printed configuration has every key and no secret', () => {
   writeFileSync(file, secretText);
   const text = printConfig(loadConfig({ file, overrides: {} }, { KEY: 'fromenv' }));
   for (const secret of secrets) expect(text).not.toContain(secret);
@@ -269,7 +269,7 @@ test('behavior: what is printed has every key and no secret', () => {
   expect(faultsOf(text, { KEY: 'x' })).toEqual([]);
 });
 
-test('behavior: what is printed says what follows from other keys', () => {
+test('behavior: the printed configuration shows values derived from other keys', () => {
   writeFileSync(
     file,
     'listen:\n  port: 9000\ndialects: [ledger, solana]\ndatasets:\n  - name: mine\n',
@@ -280,7 +280,7 @@ test('behavior: what is printed says what follows from other keys', () => {
   expect(text.match(/- solana/g)).toHaveLength(2);
 });
 
-test('error: a refusal shows no secret, wherever it was written', () => {
+test('error: an error shows no secret, wherever the secret is', () => {
   const wrong = [
     secretText.replace('https:', 'htps:'),
     secretText.replace('wss:', 'ws s:'),

@@ -1,4 +1,4 @@
-/** What a service keeps on other machines: segments in an object store, the head in a feed. */
+/** The configuration of remote storage: segments in an object store, the head in a feed. */
 import Type, { type Static } from 'typebox';
 
 const gigabyte = 1_000_000_000;

@@ -1,4 +1,4 @@
-/** What every process does that reads a dataset from a bucket. */
+/** The background tasks of every process that reads a dataset from a bucket. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { isCodedError } from '../../base/errors.ts';
@@ -22,7 +22,7 @@ export interface RemoteModules extends OpenDatasetModules {
   readonly seed: number;
 }
 
-/** Between two searches for objects that nobody needs. */
+/** The interval between two searches for unused objects. */
 const collectEveryMs = 30 * 60_000;
 
 export async function openBucketOf(
@@ -51,7 +51,7 @@ export function countersOf({ cache }: Bucket): Readonly<Record<string, number>> 
   return { storeRequests: requests, storeBytes: fetchedBytes, cacheEvictions: evictions };
 }
 
-/** Starts what every reader of a bucket does beside its queries. */
+/** Starts the background tasks of a reader of a bucket. */
 export function runReader(
   dataset: Dataset,
   bucket: Bucket,
@@ -78,7 +78,7 @@ function reportFetch({ alarms }: Dataset, error: unknown): void {
   else if (isCodedError(error)) alarms.raise('store-unreachable', error);
 }
 
-/** Removes what nobody needs from the bucket, at an interval, until the signal aborts. */
+/** Removes unused objects from the bucket at an interval, until the signal aborts. */
 export async function collectRegularly(
   { dataset, store, log }: Bucket,
   modules: Pick<RemoteModules, 'clock' | 'log'> & {
@@ -91,7 +91,7 @@ export async function collectRegularly(
     await clock.sleep(collectEveryMs, signal);
     if (signal.aborted) return;
     try {
-      // The time of the store is that of an object just written.
+      // The clock of the store is read from the time of an object just written.
       const key = `${dataset}/leases/clock-${writer}`;
       await store.put(key, new TextEncoder().encode('{"ageMs":0}'));
       const nowUnixMs = (await store.head(key))?.modifiedUnixMs;

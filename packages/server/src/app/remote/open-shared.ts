@@ -34,13 +34,13 @@ interface SharedConfig {
   readonly role: Config['role'];
 }
 
-/** Between two removals of local files that no state needs. */
+/** The interval between two removals of unused local files. */
 const tidyEveryMs = 30_000;
 /** A disk may fail for so long before another process writes; it is looked at so often. */
 const diskMsMax = 5_000;
 const diskEveryMs = 500;
 const storeRetryMs = 1_000;
-/** Messages stay for readers that are this many manifests behind. */
+/** Messages are kept for readers that are up to this many manifests behind. */
 const keptManifestCount = 4;
 
 export async function openShared(
@@ -129,7 +129,7 @@ async function compete(
   );
 }
 
-/** One turn of a writer: follows the sources, advances the manifest, removes what nobody needs. */
+/** One term of a writer: follows the sources, advances the manifest, and removes unused objects. */
 async function runTurn(
   parts: SharedParts,
   modules: RemoteModules & { readonly work: (signal: AbortSignal) => Promise<void> },
@@ -148,7 +148,7 @@ async function runTurn(
   try {
     await Promise.all(running);
   } finally {
-    // One that failed ends the others, and all have ended before another process may write.
+    // If one task fails, the others are stopped, and all have ended before another process may write.
     stop.abort();
     await Promise.allSettled(running);
   }
@@ -232,7 +232,7 @@ async function tidy(
     await clock.sleep(tidyEveryMs, signal);
     if (signal.aborted) return;
     await dataset.collect().catch((error: unknown) => {
-      // A disk that fails raises alarms where it is written to; this is tried again.
+      // A failing disk raises alarms when it is written to. This task retries later.
       if (!isCodedError(error)) throw error;
     });
   }

@@ -21,5 +21,5 @@ export function openStore(config: StoreConfig, modules: OpenStoreModules): Objec
   return new S3Client(options, { ...modules, credentials });
 }
 
-/** For uploads and manifests beside the reads of queries. */
+/** For uploads and manifests, in addition to the reads of queries. */
 const spareConnections = 4;

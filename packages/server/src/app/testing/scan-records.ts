@@ -1,4 +1,4 @@
-/** What lookups should find, computed from all decoded records of a dataset: an answer that uses no index. */
+/** The expected results of lookups, computed from all decoded records of a dataset without an index. */
 
 import { decodeBase58 } from '../../base/base58.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
@@ -21,7 +21,7 @@ export async function readAllBlocks(
   return blocks;
 }
 
-/** Returns the block with the records of one transaction alone. */
+/** Returns the block with only the records of one transaction. */
 export function onlyTransaction(block: Block, { transactionIndex }: Transaction): Block {
   const own = <R extends { readonly transactionIndex: number }>(records: readonly R[]) =>
     records.filter((record) => record.transactionIndex === transactionIndex);
@@ -56,7 +56,7 @@ export function expectLine(
     .replace('"finalizedHead":null', `"finalizedHead":${JSON.stringify(finalized)}`);
 }
 
-/** Returns every key that a transaction names in any role; its blockhash is one of them. */
+/** Returns every key that a transaction names in any role, including its blockhash. */
 export function namesOf(records: Block): Set<string> {
   const names = new Set<string>();
   const add = (...values: (string | null)[]) => {
@@ -77,7 +77,7 @@ export function namesOf(records: Block): Set<string> {
   return names;
 }
 
-/** Returns in how many transactions each value appears, the greatest counts first, equal ones by text. */
+/** Returns in how many transactions each value appears, greatest counts first, equal ones sorted by text. */
 export function countBy(
   transactions: readonly Block[],
   list: (records: Block) => Iterable<string>,

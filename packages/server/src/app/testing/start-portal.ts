@@ -7,12 +7,12 @@ import { loadConfig } from '../config/load-config.ts';
 import { Service } from '../service.ts';
 
 export interface Portal {
-  /** Of its one dataset. */
+  /** The URL of its only dataset. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** A Sluice that serves a dataset over real sockets. */
+/** Starts a Sluice that serves a dataset over real sockets. */
 export async function startPortal(reader: DatasetReader): Promise<Portal> {
   const overrides = { listen: { port: 0 }, admin: { port: 0 } };
   const { config } = loadConfig({ overrides }, {});
@@ -28,14 +28,14 @@ export async function startPortal(reader: DatasetReader): Promise<Portal> {
 }
 
 export interface Meddling {
-  /** What becomes of a line of a stream; undefined ends the response in its midst. */
+  /** Changes a line of a stream. Undefined ends the response in the middle of the line. */
   line?: (line: string) => string | undefined;
-  /** What becomes of a small answer. */
+  /** Changes a short response. */
   body?: (path: string, body: string) => string;
   status?: number;
 }
 
-/** Stands between a portal and its reader and changes what passes. */
+/** Starts a proxy between a portal and its reader that changes the data. */
 export async function startMeddler(portal: string, meddling: Meddling): Promise<Portal> {
   const { origin, pathname } = new URL(portal);
   const server = createServer((incoming, outgoing) => {

@@ -47,7 +47,7 @@ function decodeAddress(text: string): Uint8Array {
   throw new CodedError('parameter-invalid', { path: 'address', allowed: 'base58 of 32 bytes' });
 }
 
-/** A slot alone is the place of its first transaction. */
+/** A slot alone is the position of its first transaction. */
 function parsePlace(text: string): TransactionPlace {
   const [slot = 0, ordinal = 0] = text.split('-').map(Number);
   return { slot: Math.min(slot, Number.MAX_SAFE_INTEGER), ordinal };

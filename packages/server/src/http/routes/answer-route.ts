@@ -1,4 +1,4 @@
-/** Answers a request by its route: parses parameters, calls the handler, compresses the body. */
+/** Answers a request according to its route: parses parameters, calls the handler, compresses the body. */
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -84,8 +84,8 @@ async function answerWithin(
 }
 
 /**
- * Returns the texts of all parameters but the name of the dataset, which the checks resolve. Lookups reject unknown keys of
- * the query string; the other routes ignore them.
+ * Returns the texts of all parameters except the name of the dataset, which the checks resolve. Lookups reject unknown keys of the query
+ * string; other routes ignore them.
  */
 function listTexts(route: Route, { params, query }: FastifyRequest): Record<string, unknown> {
   const { name: _, ...inPath } = params as Record<string, unknown>;
@@ -95,7 +95,7 @@ function listTexts(route: Route, { params, query }: FastifyRequest): Record<stri
   return { ...inPath, ...Object.fromEntries(inQuery) };
 }
 
-/** Shorter answers gain nothing by compression. */
+/** Compressing shorter responses is not worthwhile. */
 const gzipBytesMin = 1_024;
 const compress = promisify(gzip);
 

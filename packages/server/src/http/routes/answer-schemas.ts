@@ -7,7 +7,7 @@ export function orNull(schema: TSchema): TSchema {
 
 export const blockRef = Type.Object({ number: Type.Integer(), hash: Type.String() });
 
-/** What `buildMetadata` returns. */
+/** The result of `buildMetadata`. */
 export const METADATA = Type.Object({
   dataset: Type.String(),
   aliases: Type.Array(Type.String()),
@@ -15,7 +15,7 @@ export const METADATA = Type.Object({
   start_block: Type.Integer({ description: 'The lowest slot that can be requested.' }),
 });
 
-/** What `buildStatus` returns. */
+/** The result of `buildStatus`. */
 export const STATUS = Type.Object({
   dataset: Type.String(),
   aliases: Type.Array(Type.String()),

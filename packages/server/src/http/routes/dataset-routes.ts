@@ -1,4 +1,4 @@
-/** The small answers about a dataset: what it is, its heads, how it is doing. */
+/** Short responses about a dataset: its metadata, its heads, its status. */
 import Type from 'typebox';
 import { CodedError } from '../../base/errors.ts';
 import { buildMetadata, buildStatus } from '../describe-dataset.ts';

@@ -1,4 +1,4 @@
-/** Defines routes that look something up in the indexes. They have a limit of their own and report the heads that they saw. */
+/** Defines routes that look something up in the indexes. They have their own limit and report the heads of their state. */
 import type { TSchema } from 'typebox';
 import type { DatasetLookups, LookedUp } from '../../stream/lookups/dataset-lookups.ts';
 import type { RouteRow } from '../request-checks.ts';

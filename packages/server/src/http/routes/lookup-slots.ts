@@ -1,6 +1,6 @@
 import { CodedError } from '../../base/errors.ts';
 
-/** Bounds how many lookups run at once. */
+/** Limits how many lookups run at once. */
 export class LookupSlots {
   readonly #limits: { readonly lookupCountMax: number };
   #count = 0;

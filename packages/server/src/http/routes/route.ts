@@ -1,6 +1,6 @@
 /**
- * An endpoint in one place: where it is, what it takes, what it answers, and the code that answers. The router, the
- * validation of parameters, the OpenAPI description and the documentation page all read this.
+ * The definition of an endpoint: its path, its parameters, its response, and its handler. The router, the validation of parameters, the
+ * OpenAPI description and the documentation page read it.
  */
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { Static, TSchema } from 'typebox';
@@ -10,7 +10,7 @@ import type { HttpLimits } from '../http-limits.ts';
 import type { RouteRow } from '../request-checks.ts';
 import type { DatasetDirectory, DatasetEntry, ServedDataset } from '../served-dataset.ts';
 
-/** By name the schema of a parameter: an integer or a text. Those that the url does not name are in the query string. */
+/** The schema of each parameter by name: an integer or a text. Parameters that are not in the URL path are in the query string. */
 export type ParameterSchemas = Readonly<Record<string, TSchema>>;
 
 export type ParameterValues<P extends ParameterSchemas> = {

@@ -1,4 +1,4 @@
-/** Addresses that clients of the dialect `solana` use. Only datasets that allow the dialect have them. */
+/** Paths that clients of the dialect `solana` use. Only datasets that allow the dialect have them. */
 import Type from 'typebox';
 import { CodedError } from '../../base/errors.ts';
 import { METADATA, orNull } from './answer-schemas.ts';

@@ -9,7 +9,7 @@ export const timeRoute = defineRoute({
   summary: 'The first block whose time is at or after a unix second.',
   parameters: {
     seconds: Type.String({
-      // Any whole number is a time; the length of a path bounds its digits.
+      // Any integer is a valid time. The maximum length of a path limits its digits.
       pattern: '^-?\\d+$',
       description: 'a whole number of unix seconds',
       'x-error': 'time-invalid',

@@ -47,15 +47,15 @@ interface Setting {
   readonly dataset: Dataset;
   readonly fs: Fs;
   readonly folder: string;
-  /** Slots of the blocks that were told of as linked. */
+  /** The slots of the blocks that were reported as linked. */
   readonly linked: readonly number[];
-  /** What stood in the way, in words. */
+  /** The texts of the faults. */
   readonly faults: readonly unknown[];
-  /** Brings history down; answers with the code of what stood in the way. */
+  /** Runs a backfill. Returns the code of its error. */
   run(to: number, options?: { patienceMs?: number; signal?: AbortSignal }): Promise<string>;
 }
 
-/** A dataset that begins in the midst of a ledger, with its first blocks final. */
+/** Creates a dataset that starts in the middle of a ledger, with its first blocks final. */
 async function startSetting(
   chain: Partial<ChainOptions> = {},
   { nodeCount = 1, fs = new SimFs() as Fs, folder = 'data', clock = systemClock as Clock } = {},
@@ -105,7 +105,7 @@ async function startSetting(
   };
 }
 
-/** Holds ten blocks, all final. */
+/** Stores ten blocks, all final. */
 async function storeTenBlocks(
   place: Place,
   source: FollowedSource,
@@ -137,7 +137,7 @@ async function storeTenBlocks(
   return dataset;
 }
 
-/** Merges here: a thread for each of these small segments would take most of the time. */
+/** Merges on this thread, because a thread for each of these small segments would take most of the time. */
 function modulesOf(fs: Fs): DatasetModules {
   return { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
 }
@@ -149,7 +149,7 @@ async function openDataset({ fs, folder }: Place): Promise<Dataset> {
   return dataset;
 }
 
-/** The stored chain from a slot on is that of the node, block for block, and every link of it holds. */
+/** Checks that the stored chain from a slot on is that of the node, and that all its links are valid. */
 async function expectChain({ dataset, nodes }: Setting, first: number): Promise<ChainSnapshot> {
   const snapshot = dataset.snapshot();
   const sealed: BlockHeader[] = [];
@@ -183,7 +183,7 @@ const existing = ({ nodes }: Setting, at: number) => {
 };
 
 describe('history', () => {
-  test('default: down to a slot, inclusive, in whole segments, and again changes nothing', async () => {
+  test('default: history is loaded down to a slot, inclusive, in whole segments, and a second run changes nothing', async () => {
     const setting = await startSetting();
     const to = existing(setting, 50);
     expect(await setting.run(to)).toBe('done');
@@ -197,14 +197,14 @@ describe('history', () => {
     expect(setting.dataset.snapshot()).toBe(snapshot);
   });
 
-  test('default: down to the beginning of the ledger there is no anchor left', async () => {
+  test('default: after a backfill to the start of the ledger there is no anchor', async () => {
     const setting = await startSetting();
     expect(await setting.run(0)).toBe('done');
     const { start, anchor } = await expectChain(setting, 0);
     expect([start, anchor]).toEqual([0, null]);
   });
 
-  test('behavior: it comes back after a restart as it was', async () => {
+  test('behavior: history is unchanged after a restart', async () => {
     const setting = await startSetting();
     await setting.run(30);
     const before = setting.dataset.snapshot();
@@ -213,7 +213,7 @@ describe('history', () => {
     expect(again.snapshot()).toEqual(before);
   });
 
-  test('behavior: readers see the new start only with a whole segment, and what they hold stays', async () => {
+  test('behavior: the new start becomes visible with a whole segment, and older snapshots stay valid', async () => {
     const setting = await startSetting();
     const starts: (number | null)[] = [];
     const stop = new AbortController();
@@ -230,12 +230,12 @@ describe('history', () => {
     await watching;
     expect(lease.snapshot.start).toBe(starts[0]);
     lease.release();
-    // One step for each segment, no more: all blocks of one become visible at once.
+    // One step per segment: all blocks of a segment become visible together.
     const segmentCount = dataset.snapshot().segments.length;
     expect(new Set([...starts, 0]).size).toBe(segmentCount + 1);
   });
 
-  test('behavior: stopped in its midst it keeps what came, and goes on from there', async () => {
+  test('behavior: an interrupted backfill keeps what was stored and continues from there', async () => {
     const setting = await startSetting();
     const stop = new AbortController();
     const before = setting.dataset.snapshot();
@@ -254,7 +254,7 @@ describe('the process', () => {
   const script = fileURLToPath(new URL('../testing/backfill-in-child.mjs', import.meta.url));
   const dist = workerUrl(import.meta.url, '../../').href;
 
-  /** Kills it once it has shown so many starts; answers with those, and with how it ended. */
+  /** Kills the process after it has printed this many starts. Returns them and how the process ended. */
   async function runAndKill(folder: string, url: string, count: number) {
     const stdio: StdioOptions = ['ignore', 'pipe', 'inherit'];
     const child = spawn(process.execPath, [script, dist, folder, url], { stdio });
@@ -267,7 +267,7 @@ describe('the process', () => {
     return { shown, end: await ended };
   }
 
-  test('behavior: I-70 F-40 killed again and again it goes on from the last whole segment', async () => {
+  test('behavior: I-70 F-40 after repeated kills it continues from the last whole segment', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-backfill-'));
     closers.push(async () => rmSync(folder, { recursive: true, force: true }));
     const setting = await startSetting({}, { fs: nodeFs, folder });
@@ -277,7 +277,7 @@ describe('the process', () => {
     for (const count of [2, 1, 3, Number.POSITIVE_INFINITY]) {
       const { shown, end } = await runAndKill(folder, rpcUrl, count);
       expect(end).toBe(Number.isFinite(count) ? 'SIGKILL' : 0);
-      // What was shown is there, and history only grows.
+      // Reported history is present, and history only grows.
       expect(shown[0]).toBeLessThanOrEqual(before);
       expect(shown.toSorted((a, b) => b - a)).toEqual(shown);
       before = shown.at(-1) as number;
@@ -295,7 +295,7 @@ describe('the process', () => {
 });
 
 describe('sources that fail', () => {
-  test('error: backfill-pruned: a node without older blocks; what came so far stays', async () => {
+  test('error: backfill-pruned: the node has no older blocks, and loaded blocks stay', async () => {
     const setting = await startSetting({ historySlots: 100 });
     expect(await setting.run(10)).toBe('backfill-pruned');
     const { start } = setting.dataset.snapshot();
@@ -340,12 +340,12 @@ describe('sources that fail', () => {
       setting.nodes[0]?.faults.set(fault);
       expect(await setting.run(20, { patienceMs: 30_000 })).toBe('backfill-stuck');
       expect(setting.faults).toEqual([expect.stringMatching(expected)]);
-      // What is fetched again and again is no progress.
+      // Loading the same block again is not progress.
       expect(setting.linked).toEqual([...new Set(setting.linked)]);
     },
   );
 
-  test('error: a false parent is found out also where it would be the last block', async () => {
+  test('error: a false parent is detected even for the last block', async () => {
     const setting = await startSetting({ skipRate: 0 });
     const node = setting.nodes[0] as SimulatedNode;
     node.faults.set({ kind: 'wrong-parent-hash', fromSlot: 20, toSlot: 20 });
@@ -353,7 +353,7 @@ describe('sources that fail', () => {
     expect(setting.dataset.snapshot().start).toBe(22);
   });
 
-  test('behavior: F-13 one of two lies, another is pruned: the rest comes from whoever has it', async () => {
+  test('behavior: F-13 if one source lies and another is pruned, the rest is loaded from the others', async () => {
     const setting = await startSetting({ skipRate: 0 }, { nodeCount: 2 });
     const [first, second] = setting.nodes as [SimulatedNode, SimulatedNode];
     first.faults.set({ kind: 'wrong-parent-hash', fromSlot: 60, toSlot: 60 });
@@ -368,7 +368,7 @@ describe('sources that fail', () => {
     await expectChain(setting, 20);
   });
 
-  test('behavior: F-01 connections that break and rate limits only cost time', async () => {
+  test('behavior: F-01 broken connections and rate limits only cost time', async () => {
     const setting = await startSetting();
     const node = setting.nodes[0] as SimulatedNode;
     node.faults.set({ kind: 'drop-connection', atByte: 300, methods: ['getBlock'], times: 3 });
@@ -377,7 +377,7 @@ describe('sources that fail', () => {
     await expectChain(setting, 40);
   });
 
-  test('error: backfill-stuck: all sources down', async () => {
+  test('error: backfill-stuck: all sources are down', async () => {
     const setting = await startSetting();
     (setting.nodes[0] as SimulatedNode).faults.set({ kind: 'http-status', status: 503 });
     const before = setting.dataset.snapshot();

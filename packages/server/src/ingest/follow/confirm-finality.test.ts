@@ -8,7 +8,7 @@ import type { FollowedSource } from './followed-source.ts';
 
 interface Voice {
   readonly finalizedSlot: number;
-  /** The hash it names as final, or why it names none. */
+  /** The hash that it reports as final, or why it reports none. */
   readonly says?: string;
   readonly isHealthy?: boolean;
 }
@@ -32,7 +32,7 @@ test.each<[string, readonly number[], number]>([
   expect(agreedFinalSlot(slots.map((finalizedSlot) => toSource({ finalizedSlot })))).toBe(expected);
 });
 
-test('behavior: a source that is not healthy has no say in the final slot', () => {
+test('behavior: a source that is not healthy has no vote on the final slot', () => {
   const voices = [{ finalizedSlot: 50 }, { finalizedSlot: 10, isHealthy: false }];
   expect(agreedFinalSlot(voices.map(toSource))).toBe(50);
 });

@@ -7,26 +7,26 @@ function learned(...delaysMs: readonly number[]): DueTimes {
   return due;
 }
 
-test('default: asked often while a block may come, seldom before and after', () => {
+test('default: requests are frequent while a block is expected, and rare before and after', () => {
   const due = learned(60, 190, 100);
   const pauses = [0, 20, 40, 60, 120, 200, 250].map((forMs) => due.pauseMs([forMs]));
   expect(pauses.map(Math.round)).toEqual([48, 28, 15, 15, 15, 15, 50]);
 });
 
-test('behavior: before anything came, and with nothing announced, it is asked at the steady beat', () => {
+test('behavior: without earlier blocks or announcements, requests have a fixed interval', () => {
   expect([new DueTimes().pauseMs([100]), learned(100).pauseMs([])]).toEqual([50, 50]);
 });
 
-test('behavior: of several announced blocks the next that may come counts', () => {
+test('behavior: of several announced blocks, the next expected one counts', () => {
   expect(learned(60, 190).pauseMs([500, 55])).toBe(15);
 });
 
-test('behavior: what is far outside, as a block of history, is not learned from', () => {
+test('behavior: an unusual delay, such as that of a block of history, is ignored', () => {
   const due = learned(100, 60_000, -5);
   expect(due.pauseMs([500])).toBe(50);
 });
 
-test('behavior: a span that no block uses any more is forgotten', () => {
+test('behavior: a delay that no longer occurs is forgotten', () => {
   const due = learned(20, 1_500, ...Array.from({ length: 400 }, () => 400));
   expect(due.pauseMs([100])).toBe(50);
   expect(due.pauseMs([700])).toBe(50);

@@ -3,7 +3,7 @@ import type { BlockHeader } from '../../ledger/block.ts';
 import type { FollowedSource } from './followed-source.ts';
 import { type Claim, judgeFork, type Opinion, type Verdict } from './judge-fork.ts';
 
-/** Only who speaks for what counts; the source itself is never asked anything here. */
+/** Only the votes count. The source itself is not used here. */
 const source = {} as FollowedSource;
 const branch = [41, 42].map((number) => ({ number }) as BlockHeader);
 
@@ -18,7 +18,7 @@ function judge(views: Views, claim: Partial<Claim> = {}): Verdict {
     isRepeated: false,
     ...claim,
   };
-  // The claimant's own voice comes first, as when sources are asked.
+  // The claimant's own vote comes first, as when sources are asked.
   return judgeFork(
     full,
     ['holds' as const, ...views].map((view) => ({ source, view })),

@@ -10,12 +10,12 @@ interface Sleeper {
 
 const sleepers = new Set<Sleeper>();
 let nowMs = 0;
-/** It stands still while nobody sleeps. */
+/** The clock stands still while no task sleeps. */
 let beating = Promise.resolve();
 
 /**
- * Each beat is one round of the loop at least, so that whatever else takes the processor away for a while takes little of this time: the node
- * and who follows it are of this process, and neither may find the other late for what a machine does.
+ * Each tick takes at least one turn of the event loop. The simulated node and its follower run in this process, so a pause of the process
+ * must not make one appear late to the other.
  */
 async function beat(): Promise<void> {
   while (sleepers.size > 0) {
@@ -25,7 +25,7 @@ async function beat(): Promise<void> {
   }
 }
 
-/** Time runs twenty times as fast, so that what takes a minute is seen within seconds. */
+/** A clock that runs twenty times as fast, so that a minute passes within seconds. */
 export const fastClock: Clock = {
   nowMs: () => nowMs,
   unixMs: () => systemClock.unixMs(),

@@ -18,7 +18,7 @@ import { prepareBlock } from '../prepare/prepared-block.ts';
 export interface Following {
   readonly dataset: Dataset;
   readonly ingester: Ingester;
-  /** Waits until a state is committed that fits; fails with what there is after the time. */
+  /** Waits for a committed state that satisfies the condition. Fails after the timeout with the current state. */
   until(
     what: string,
     holds: (snapshot: ChainSnapshot) => boolean,
@@ -29,23 +29,23 @@ export interface Following {
 
 export interface FollowOptions {
   readonly start?: StartPoint;
-  /** A disk in memory by default; with another one, its folder for the dataset. */
+  /** Default: a disk in memory. With another one, `folder` is the folder of the dataset. */
   readonly fs?: Fs;
   readonly folder?: string;
-  /** The machine's unless a test has its own. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
   /** Without sockets every source is polled. */
   readonly withSockets?: boolean;
   readonly limits?: Partial<DatasetLimits>;
   readonly retention?: Retention;
   readonly agreement?: number;
-  /** What is added to the address of the first source, as a key would be. */
+  /** A path that is appended to the address of the first source, like an API key. */
   readonly secretPath?: string;
-  /** Sources beside the nodes. */
+  /** Sources in addition to the nodes. */
   readonly sources?: readonly SourceOptions[];
 }
 
-/** Follows simulated nodes as a service would, over real sockets, into a dataset on a disk in memory. */
+/** Follows simulated nodes over real sockets, like the service, into a dataset on a disk in memory. */
 export async function followNodes(
   nodes: readonly Pick<SimulatedNode, 'rpcUrl' | 'wsUrl'>[],
   options: FollowOptions = {},
@@ -87,7 +87,7 @@ export async function followNodes(
   );
   const stop = new AbortController();
   const running = ingester.run(stop.signal);
-  running.catch(() => undefined); // Thrown again where it is awaited.
+  running.catch(() => undefined); // It is thrown again when it is awaited.
   return {
     dataset,
     ingester,

@@ -14,9 +14,9 @@ export interface World {
   readonly nodes: readonly SimulatedNode[];
   readonly node: SimulatedNode;
   readonly following: Following;
-  /** Lets the ledger produce so many slots, one at a time, so that each is seen as it comes. */
+  /** Produces slots one at a time, so that each is noticed separately. */
   produce(slotCount: number): Promise<void>;
-  /** Lets time pass at once. */
+  /** Advances the ledger by several slots at once. */
   leap(slotCount: number): void;
   /** Waits until the stored head is the confirmed head of the node. */
   caughtUp(node?: SimulatedNode): Promise<ChainSnapshot>;
@@ -26,15 +26,15 @@ export interface World {
 export interface WorldOptions extends FollowOptions {
   readonly ledger?: SimulatedLedgerOptions;
   readonly nodes?: readonly NodeOptions[];
-  /** Of the first node, from the beginning. */
+  /** Faults of the first node from the start. */
   readonly faults?: readonly FaultRequest[];
 }
 
 const slotMs = 400;
-/** A little time for each slot to be noticed, as there is on a real ledger; nothing depends on it. */
+/** A short time for each slot to be noticed, as on a real ledger. No test depends on it. */
 const betweenSlotsMs = 20;
 
-/** A ledger whose time stands still until it is moved, nodes that serve it, and a dataset that follows them. */
+/** Starts a ledger with a manual clock, nodes that serve it, and a dataset that follows them. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const shape = { startSlot: 40, finalityDistance: 31, slotMs, skipRate: 0, forkRate: 0 };
   const ledger = createSimulatedLedger(
@@ -75,7 +75,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   };
 }
 
-/** Whether the stored head is the confirmed head of the node. */
+/** Returns a condition: the stored head is the confirmed head of the node. */
 export function isCaughtUp(node: SimulatedNode): (snapshot: ChainSnapshot) => boolean {
   return ({ head }) => {
     const { branch, confirmedSlot } = node.state();
@@ -83,7 +83,7 @@ export function isCaughtUp(node: SimulatedNode): (snapshot: ChainSnapshot) => bo
   };
 }
 
-/** The stored chain is, block for block, what the node shows. */
+/** Checks that the stored chain is identical to that of the node. */
 export function expectSameChain(snapshot: ChainSnapshot, node: SimulatedNode, first = 0): void {
   const { branch, confirmedSlot } = node.state();
   const expected: string[] = [];

@@ -21,14 +21,14 @@ async function readLines(content: string | Uint8Array) {
     found.push([slot, line, Buffer.from(bytes).toString()]);
     kept.push(block);
   }
-  // What comes after a line does not change it.
+  // Later reads do not change a line.
   expect(kept.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(
     found.map(([, , text]) => text),
   );
   return found;
 }
 
-/** As large as blocks are, so that lines begin and end anywhere in what one read brings. */
+/** As large as real blocks, so that lines start and end anywhere in a read. */
 const blockOf = (slot: number) =>
   `{"text":"${String.fromCharCode(97 + slot).repeat(450_000 + slot)}"}`;
 const slots = [1, 2, 3, 4, 5];
@@ -40,7 +40,7 @@ test('default: each line gives its slot and the bytes of its block', async () =>
   expect(await readLines(lines.join('\n'))).toEqual(expected);
 });
 
-test('behavior: a line stays as it is until it is released, and then its memory serves others', async () => {
+test('behavior: a line is unchanged until it is released, and then its memory is reused', async () => {
   const memory = new LineBuffers();
   // More than two chunks, of which the second ends inside a line.
   const count = 90;
@@ -65,7 +65,7 @@ test('behavior: a line stays as it is until it is released, and then its memory 
   expect(buffers.size).toBeLessThanOrEqual(4);
 });
 
-test('behavior: white space around a line is no part of it, and empty lines count', async () => {
+test('behavior: white space around a line is ignored, and empty lines are counted', async () => {
   const spaced = [
     ' { "slot" : 7 , "block" : {"a":1} } \r',
     '',
@@ -100,7 +100,7 @@ test.each([
   });
 });
 
-test('limit: a line that is too long is refused by its number', async () => {
+test('limit: a line that is too long is refused with its number', async () => {
   const long = `{"slot":1,"block":"${'x'.repeat(4_000_000)}"}`;
   await expect(readLines(`${lines[0]}\n${long}`)).rejects.toMatchObject({
     code: 'block-line-invalid',
@@ -108,11 +108,11 @@ test('limit: a line that is too long is refused by its number', async () => {
   });
 });
 
-test('behavior: gzip is told by its first bytes', async () => {
+test('behavior: gzip is recognized by its first bytes', async () => {
   expect(await readLines(zlib.gzipSync(lines.join('\n'), { level: 1 }))).toEqual(expected);
 });
 
-test('error: block-file-unreadable says of a cut or damaged gzip file what is wrong, and where', async () => {
+test('error: block-file-unreadable describes the fault of a truncated or damaged gzip file, and its position', async () => {
   const packed = zlib.gzipSync(lines.join('\n'));
   await expect(readLines(packed.subarray(0, -20))).rejects.toMatchObject({
     code: 'block-file-unreadable',

@@ -10,7 +10,7 @@ function parsed(text: string): unknown {
   return json.kind === 'parsed' ? json.value : undefined;
 }
 
-test('behavior: integers of 16 digits and more come as marked text, shorter ones as numbers', () => {
+test('behavior: integers of 16 digits and more become marked text, shorter ones numbers', () => {
   expect(
     parsed('[999999999999999,1000000000000000,18446744073709551615,-9007199254740993]'),
   ).toEqual([
@@ -23,7 +23,7 @@ test('behavior: integers of 16 digits and more come as marked text, shorter ones
   expect(parsed('{"a" : 12345678901234567\n}')).toEqual({ a: '\u007f12345678901234567' });
 });
 
-test('behavior: edge case 1: digits in strings, floats and exponents are untouched', () => {
+test('behavior: edge case 1: digits in strings, fractions and exponents are unchanged', () => {
   expect(parsed('["12345678901234567890","\\"12345678901234567890"]')).toEqual([
     '12345678901234567890',
     '"12345678901234567890',
@@ -36,7 +36,7 @@ test('behavior: edge case 1: digits in strings, floats and exponents are untouch
   }
 });
 
-test('error: what is no JSON stays none when its digits are long', () => {
+test('error: invalid JSON is refused even if it has long digits', () => {
   for (const text of [
     '[00000000000000001234]',
     '[--12345678901234567]',
@@ -59,7 +59,7 @@ test('error: what is no JSON stays none when its digits are long', () => {
   }
 });
 
-test('property: whatever JSON.parse refuses is refused, and what it takes is the same but for long integers', () => {
+test('property: accepts and refuses the same input as JSON.parse, with the same result except for long integers', () => {
   const scrap = fc.constantFrom(
     '1234567890123456',
     '0',
@@ -93,7 +93,7 @@ test('property: whatever JSON.parse refuses is refused, and what it takes is the
   );
 });
 
-/** Marked integers as the numbers that JSON.parse makes of them. */
+/** Converts marked integers to the numbers that JSON.parse would return. */
 function revive(value: unknown): unknown {
   if (typeof value === 'string' && /^\u007f-?\d{16,}$/.test(value)) return Number(value.slice(1));
   if (Array.isArray(value)) return value.map(revive);
@@ -103,7 +103,7 @@ function revive(value: unknown): unknown {
   return value;
 }
 
-test('error: I-05: halves of surrogate pairs are refused, whole pairs are text', () => {
+test('error: I-05: lone surrogates are refused, and whole pairs are text', () => {
   for (const text of [
     '"\\ud800"',
     '"\\udc00"',
@@ -118,7 +118,7 @@ test('error: I-05: halves of surrogate pairs are refused, whole pairs are text',
   expect(parsed('"😀\\ud83d\\ude00\\ud83d\\ude00"')).toBe('😀😀😀');
 });
 
-test('error: I-05: bytes that are not UTF-8 are refused, never replaced', () => {
+test('error: I-05: bytes that are not UTF-8 are refused instead of replaced', () => {
   const bad = [
     [0x80],
     [0xc0, 0x80],
@@ -133,14 +133,14 @@ test('error: I-05: bytes that are not UTF-8 are refused, never replaced', () => 
   }
 });
 
-test('limit: depth is counted on the bytes, before anything is parsed', () => {
+test('limit: depth is checked on the bytes, before parsing', () => {
   expect(parse('['.repeat(65))).toEqual({ kind: 'refused', reason: 'too-deep' });
   expect(parse('['.repeat(64))).toEqual({ kind: 'refused', reason: 'not-json' });
   const million = '{"a":'.repeat(1_000_000);
   expect(parse(million)).toEqual({ kind: 'refused', reason: 'too-deep' });
 });
 
-test('behavior: where the source has the character of the mark, integers get one that no text begins with', () => {
+test('behavior: if the source contains the character of the mark, integers get a mark that no text starts with', () => {
   expect(parse('["\u007f1234567890123456",1234567890123456]')).toMatchObject({
     value: ['\u007f1234567890123456', '\u007f0\u007f1234567890123456'],
     mark: '\u007f0\u007f',
@@ -157,7 +157,7 @@ test('behavior: where the source has the character of the mark, integers get one
   expect(parse('["\\\\u007f"]')).toMatchObject({ kind: 'parsed', mark: '\u007f' });
 });
 
-/** What the block stands for once every transaction that was cut out is read. */
+/** Returns the block with every cut-out transaction inserted again. */
 function assemble(text: string): unknown {
   const json = parse(text);
   if (json.kind === 'refused') return json;
@@ -172,7 +172,7 @@ function assemble(text: string): unknown {
 
 const long = 'x'.repeat(600);
 
-test('behavior: transactions that are cut out come back as they were, with their digits and texts', () => {
+test('behavior: cut-out transactions are returned unchanged, with their digits and texts', () => {
   const text = `{"transactions":[{"a":"${long}","b":12345678901234567},{"a":1},{"a":"${long} é 😀","b":[-98765432109876543,"98765432109876543"]}],"c":12345678901234567}`;
   expect(parse(text)).toMatchObject({ parts: expect.anything() });
   expect(assemble(text)).toEqual({
@@ -185,7 +185,7 @@ test('behavior: transactions that are cut out come back as they were, with their
   });
 });
 
-test('behavior: one text stands for all transactions with nothing but a comma between them', () => {
+test('behavior: one text stands for all transactions that are separated only by a comma', () => {
   const one = `{"a":"${long}"}`;
   const text = `{"transactions":[${one},${one}, ${one},{"a":1},${one},${one}]}`;
   expect(parse(text)).toMatchObject({
@@ -194,7 +194,7 @@ test('behavior: one text stands for all transactions with nothing but a comma be
   expect(assemble(text)).toEqual(JSON.parse(text));
 });
 
-test('behavior: large objects anywhere else are never taken for transactions', () => {
+test('behavior: large objects elsewhere are never mistaken for transactions', () => {
   for (const text of [
     `{"transactions":[{"a":"${long}"}],"rewards":[{"a":"${long}"}]}`,
     `{"transactions":[{"a":"${long}"}],"transactions":[]}`,
@@ -215,7 +215,7 @@ test('behavior: large objects anywhere else are never taken for transactions', (
   }
 });
 
-test('error: JSON that is broken inside a transaction, or between them, is refused', () => {
+test('error: invalid JSON inside a transaction or between transactions is refused', () => {
   const good = `{"transactions":[{"a":"${long}"},{"a":"${long}","b":[1,{"c":2}]}]}`;
   expect(assemble(good)).toEqual(JSON.parse(good));
   for (const [from, to] of [
@@ -232,7 +232,7 @@ test('error: JSON that is broken inside a transaction, or between them, is refus
   }
 });
 
-test('property: a block in parts is taken and refused as the whole text would be', () => {
+test('property: a block in parts is accepted or refused like the whole text', () => {
   const scrap = fc.constantFrom(
     '{"transactions":[',
     '{"a":',

@@ -16,7 +16,7 @@ function found(bytes: Uint8Array, depth: number): Found {
   return { ...flags, digitRuns: [...digitRuns], parts: [...parts] };
 }
 
-/** The kernel's plain twin: one character at a time, over text that may be no JSON at all. */
+/** A simple version of the kernel: one character at a time, over text that may not be JSON. */
 class PlainScan {
   isAscii = true;
   isTooDeep = false;
@@ -122,7 +122,7 @@ const pieces = fc.constantFrom(
   '"plain"',
 );
 
-test('property: the kernel finds what its plain twin finds', () => {
+test('property: the kernel finds the same as the simple version', () => {
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 120 }), (parts) => {
       const bytes = new TextEncoder().encode(parts.join(''));
@@ -132,7 +132,7 @@ test('property: the kernel finds what its plain twin finds', () => {
   );
 });
 
-test('property: nothing is lost where two pieces of the text meet', () => {
+test('property: nothing is lost at the boundary of two pieces of the text', () => {
   const edge = 262_144;
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 30 }), fc.nat(90), (parts, back) => {
@@ -145,7 +145,7 @@ test('property: nothing is lost where two pieces of the text meet', () => {
   );
 });
 
-test('limit: a depth at the limit passes, one more does not', () => {
+test('limit: nesting at the limit is accepted, one more level is refused', () => {
   const nested = (depth: number) => new TextEncoder().encode('['.repeat(depth) + ']'.repeat(depth));
   expect(scanJson(nested(64), 64).isTooDeep).toBe(false);
   expect(scanJson(nested(65), 64).isTooDeep).toBe(true);
@@ -153,7 +153,7 @@ test('limit: a depth at the limit passes, one more does not', () => {
   expect(scanJson(new TextEncoder().encode(`"${'['.repeat(1000)}"`), 1).isTooDeep).toBe(false);
 });
 
-test('behavior: runs of digits of any length and at any place are found whole', () => {
+test('behavior: runs of digits of any length and position are found completely', () => {
   for (let start = 0; start < 140; start++) {
     for (const length of [15, 16, 17, 63, 64, 65, 130]) {
       const bytes = new TextEncoder().encode(`${' '.repeat(start)}${'9'.repeat(length)},1`);

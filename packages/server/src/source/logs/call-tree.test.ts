@@ -17,7 +17,7 @@ import type { LogMismatch } from './parse-log.ts';
 
 const { a, b, c, d } = program;
 
-/** A log that contradicts the calls: the calls stay, by their heights, and nothing of the log does. */
+/** Checks a log that contradicts the calls: the calls keep the addresses from their heights, and the log is discarded. */
 function expectDegraded(outcome: NormalizedBlock, how: LogMismatch, expected: string[]): void {
   expect(degraded(outcome)).toEqual([how]);
   expect(calls(outcome)).toEqual(expected);
@@ -28,7 +28,7 @@ function expectDegraded(outcome: NormalizedBlock, how: LogMismatch, expected: st
   }
 }
 
-test('behavior: edge case 10: inner groups repeated are joined, empty ones are none', () => {
+test('behavior: edge case 10: repeated inner groups are joined, and empty ones are ignored', () => {
   const outcome = run({
     top: [call(a), call(a)],
     inner: [
@@ -43,7 +43,7 @@ test('behavior: edge case 10: inner groups repeated are joined, empty ones are n
   expect(degraded(outcome)).toEqual([]);
 });
 
-test('error: edge case 10: a group index too high refuses the block', () => {
+test('error: edge case 10: a group index that is too high refuses the block', () => {
   for (const index of [1, -1, 0.5]) {
     expect(() => run({ inner: [[index, [at(2, b)]]], lines: [] })).toThrow(
       expect.objectContaining({
@@ -59,7 +59,7 @@ test('error: edge case 10: a group index too high refuses the block', () => {
   }
 });
 
-test('behavior: edge case 10: depths 1 to 9', () => {
+test('behavior: edge case 10: calls may be nested 1 to 9 deep', () => {
   const ids = [b, c, d];
   const heights = [2, 3, 4, 5, 6, 7, 8, 9];
   const inner = heights.map((height) => at(height, ids[height % 3] as string));
@@ -84,19 +84,19 @@ test('behavior: edge case 10: heights 2, 3, 4, 2, 3 give 0.0, 0.0.0, 0.0.0.0, 0.
     ...frame(b, 2, frame(c, 3)),
   ]);
   expect(calls(run({ inner: [[0, inner]], lines }))).toEqual(expected);
-  // The same from heights alone, after the mark.
+  // The same addresses follow from the heights alone, after the mark.
   expect(calls(run({ inner: [[0, inner]], lines: [truncated] }))).toEqual(
     expected.map((text) => `${text}!`),
   );
 });
 
-test('behavior: edge case 10: a jump of two levels is a contradiction, clamped without the log', () => {
+test('behavior: edge case 10: a jump of two levels is a contradiction, and is adjusted without the log', () => {
   const outcome = run({
     inner: [[0, [at(2, b), at(4, c), at(4, d)]]],
     lines: frame(a, 1, frame(b, 2)),
   });
   expectDegraded(outcome, 'level-skipped', ['0 a!', '0.0 b!', '0.0.0 c!', '0.0.0.0 d!']);
-  // A height of 1 or a huge one is no height of an inner call either.
+  // An inner call cannot have a height of 1 or a huge one.
   for (const height of [1, 1_000_000]) {
     const odd = run({ inner: [[0, [at(2, b), at(height, c)]]], lines: frame(a, 1, frame(b, 2)) });
     expect(isFlagged(odd)).toBe(true);
@@ -141,7 +141,7 @@ test('behavior: edge case 11: missing heights come from the nesting of the log',
   expect(outcome.counts.guessedAddresses).toBe(0);
 });
 
-test('behavior: edge case 11: without heights and log calls are flat, and flagged', () => {
+test('behavior: edge case 11: without heights and log, calls are flat and flagged', () => {
   const parts = { inner: [[0, [call(b), call(c), call(d)]]] as const, lines: null };
   const outcome = run(parts, { allowMissing: ['logs'] });
   expect(calls(outcome)).toEqual(['0 a!', '0.0 b!', '0.1 c!', '0.2 d!']);
@@ -149,7 +149,7 @@ test('behavior: edge case 11: without heights and log calls are flat, and flagge
   expect(outcome.counts).toMatchObject({ guessedAddresses: 3, withoutLog: 1, degraded: {} });
 });
 
-test('behavior: without heights, calls after a failed frame were made by it; after a success they are flat', () => {
+test('behavior: without heights, calls after a failed frame belong to it, and after a success they are flat', () => {
   const failure = run({
     inner: [[0, [call(b), call(c)]]],
     lines: [invoke(a, 1), invoke(b, 2), failed(b, 'x'), failed(a, 'x')],

@@ -4,7 +4,7 @@ import { classifyLine, lineClass } from './classify-line.ts';
 
 const id = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
-/** The table of line forms as patterns; the first that matches the whole line wins. */
+/** The forms of lines as patterns. The first one that matches the whole line wins. */
 const patterns: readonly (readonly [RegExp, number])[] = [
   [/^Program [1-9A-HJ-NP-Za-km-z]{32,44} invoke \[\d+\]$/, lineClass.invoke],
   [/^Program [1-9A-HJ-NP-Za-km-z]{32,44} success$/, lineClass.success],
@@ -53,14 +53,14 @@ const parts = fc.constantFrom(
   'Call BPF program ',
 );
 
-test('property: a line is of the class that the patterns give it', () => {
+test('property: a line has the class that the patterns give it', () => {
   fc.assert(
     fc.property(
       fc.array(parts, { maxLength: 9 }),
       fc.constantFrom(id, '1'.repeat(32)),
       (line, likely) => {
         const text = line.join('');
-        // Twenty digits may or may not fit 64 bits; the pattern cannot tell.
+        // Twenty digits may exceed 64 bits, which the pattern cannot check.
         fc.pre(!/consumed \d{20} /.test(text));
         expect(classifyLine(text, likely)).toBe(classifyByPattern(text));
       },
@@ -69,7 +69,7 @@ test('property: a line is of the class that the patterns give it', () => {
   );
 });
 
-test('default: the forms of real lines', () => {
+test('default: the forms of real lines are recognized', () => {
   const lines: readonly (readonly [string, number])[] = [
     [`Program ${id} invoke [1]`, lineClass.invoke],
     [`Program ${id} invoke [12]`, lineClass.invoke],

@@ -18,7 +18,7 @@ import type { LogMismatch } from './parse-log.ts';
 
 const { a, b, c, d } = program;
 
-/** A log that contradicts the calls: the calls stay, by their heights, and nothing of the log does. */
+/** Checks a log that contradicts the calls: the calls keep the addresses from their heights, and the log is discarded. */
 function expectDegraded(outcome: NormalizedBlock, how: LogMismatch, expected: string[]): void {
   expect(degraded(outcome)).toEqual([how]);
   expect(calls(outcome)).toEqual(expected);
@@ -29,7 +29,7 @@ function expectDegraded(outcome: NormalizedBlock, how: LogMismatch, expected: st
   }
 }
 
-test('default: lines go to the frame that is open, calls get units, errors and addresses', () => {
+test('default: lines are assigned to the open frame, and calls get units, errors and addresses', () => {
   const outcome = run({
     top: [call(a), call(b)],
     inner: [[0, [at(2, b), at(2, c)]]],
@@ -66,7 +66,7 @@ test('default: lines go to the frame that is open, calls get units, errors and a
   expect(outcome.counts).toMatchObject({ degraded: {}, silentCalls: 0, skippedLines: 0 });
 });
 
-test('behavior: edge case 15: line breaks of every sort stay inside log, data and failed texts', () => {
+test('behavior: edge case 15: line breaks of every kind stay inside log, data and failed texts', () => {
   const text = `one\ntwo\rthree\u2028four\u2029 ${success(a)}`;
   const outcome = run({
     lines: [
@@ -91,7 +91,7 @@ test('behavior: edge case 15: line breaks of every sort stay inside log, data an
   expect(isFlagged(outcome)).toBe(false);
 });
 
-test('behavior: edge case 15: texts that imitate invoke, success, cu or mark stay texts', () => {
+test('behavior: edge case 15: texts that imitate invoke, success, consumed or the mark stay texts', () => {
   const imitations = [invoke(b, 2), success(a), failed(a, 'x'), consumed(a, 5), truncated];
   const outcome = run({
     lines: frame(a, 1, [
@@ -107,7 +107,7 @@ test('behavior: edge case 15: texts that imitate invoke, success, cu or mark sta
   expect(outcome.block.logs.slice(5).map((log) => log.kind)).toEqual(Array(4).fill('other'));
 });
 
-test('behavior: edge case 16: the mark at depth 3 flags every open ancestor, and what follows', () => {
+test('behavior: edge case 16: the mark at depth 3 flags every open ancestor and all later calls', () => {
   const outcome = run({
     top: [call(a), call(d)],
     inner: [[0, [at(2, d), at(2, b), at(3, c), at(2, d)]]],
@@ -141,7 +141,7 @@ test('behavior: edge case 16: the mark as first line, with lines after it', () =
   expect(degraded(outcome)).toEqual([]);
 });
 
-test('behavior: edge case 16: after a failure the mark flags only what ran', () => {
+test('behavior: edge case 16: after a failure the mark flags only calls that ran', () => {
   const outcome = run({
     top: [call(a), call(b), call(c)],
     lines: [...frame(a, 1), invoke(b, 1), truncated],
@@ -150,7 +150,7 @@ test('behavior: edge case 16: after a failure the mark flags only what ran', () 
   expect(calls(outcome)).toEqual(['0 a', '1 b!', '2 c']);
 });
 
-test('behavior: edge case 17: programs without lines, top-level and inner', () => {
+test('behavior: edge case 17: top-level and inner programs without lines are accepted', () => {
   const outcome = run({
     top: [call(program.ed25519), call(a), call(program.computeBudget), call(d)],
     inner: [[1, [at(2, program.ed25519), at(2, b), at(2, program.system)]]],
@@ -165,12 +165,12 @@ test('behavior: edge case 17: programs without lines, top-level and inner', () =
     '2 computeBudget!',
     '3 d!',
   ]);
-  // Only those outside the configured set are counted: the system program and d.
+  // Only programs outside the configured set are counted: the system program and d.
   expect(outcome.counts).toMatchObject({ silentCalls: 2, skippedLines: 0, degraded: {} });
   expect(isFlagged(outcome)).toBe(false);
 });
 
-test('behavior: edge case 17: the set of excused programs is configuration, and decides counters only', () => {
+test('behavior: edge case 17: the set of excused programs is configurable and only affects counters', () => {
   const parts = { top: [call(program.ed25519), call(a)], lines: frame(a, 1) };
   const excused = run(parts);
   const strict = run(parts, { excusedPrograms: [] });
@@ -205,7 +205,7 @@ test('behavior: edge case 17: each error raised before an invoke excuses the las
     expect(calls(top), name).toEqual(['0 a', '1 b!', '2 c']);
     expect(top.counts).toMatchObject({ silentCalls: 0, degraded: {} });
   }
-  // Another error excuses nothing, nor does one of these excuse an earlier call.
+  // Another error excuses nothing, and these errors do not excuse an earlier call.
   const other = run({ lines: [], err: { InstructionError: [0, 'InvalidArgument'] } });
   expect(other.counts.silentCalls).toBe(1);
   const earlier = run({
@@ -216,7 +216,7 @@ test('behavior: edge case 17: each error raised before an invoke excuses the las
   expect(earlier.counts.silentCalls).toBe(1);
 });
 
-test('behavior: edge case 18: a failure first, in the middle and last', () => {
+test('behavior: edge case 18: the first, a middle or the last instruction may fail', () => {
   const programs = [a, b, c];
   for (const index of [0, 1, 2]) {
     const outcome = run({
@@ -259,7 +259,7 @@ test('behavior: edge case 18: a failing call marks itself and its ancestors', ()
   expect(outcome.block.instructions.map((i) => i.error)).toEqual(['deep', null, 'deep', 'deep']);
 });
 
-test('behavior: edge case 18: a fee-only transaction ran nothing and lacks nothing', () => {
+test('behavior: edge case 18: a transaction that only paid its fee ran nothing and is complete', () => {
   for (const lines of [null, []]) {
     const outcome = run({ top: [call(a), call(b)], lines, err: 'ProgramAccountNotFound' });
     expect(calls(outcome)).toEqual(['0 a', '1 b']);
@@ -269,7 +269,7 @@ test('behavior: edge case 18: a fee-only transaction ran nothing and lacks nothi
   }
 });
 
-test('behavior: edge case 18: an error about rent after a full run takes nothing away', () => {
+test('behavior: edge case 18: an error about rent after a full run changes no record', () => {
   const outcome = run({
     top: [call(a), call(b)],
     lines: [...frame(a, 1, ['Program log: x']), ...frame(b, 1)],
@@ -281,7 +281,7 @@ test('behavior: edge case 18: an error about rent after a full run takes nothing
   expect(isFlagged(outcome)).toBe(false);
 });
 
-test('behavior: edge case 19: logs null: calls by height, flagged; what never ran is not', () => {
+test('behavior: edge case 19: without logs, calls that ran are flagged and get addresses from their heights', () => {
   const outcome = run({
     top: [call(a), call(b), call(c)],
     inner: [[0, [at(2, b), at(3, c)]]],
@@ -293,7 +293,7 @@ test('behavior: edge case 19: logs null: calls by height, flagged; what never ra
   expect(outcome.counts).toMatchObject({ withoutLog: 1, missingLogs: 0, degraded: {} });
 });
 
-test('behavior: edge case 19: an empty log of programs that print is incomplete, of silent ones not', () => {
+test('behavior: edge case 19: an empty log is incomplete if the programs usually print lines', () => {
   const outcome = run({ inner: [[0, [at(2, b)]]], lines: [] });
   expect(calls(outcome)).toEqual(['0 a!', '0.0 b!']);
   expect(isFlagged(outcome)).toBe(true);
@@ -303,14 +303,14 @@ test('behavior: edge case 19: an empty log of programs that print is incomplete,
   expect(silent.counts.silentCalls).toBe(0);
 });
 
-test('behavior: edge case 19: nested invokes while inner instructions are null cost the log', () => {
+test('behavior: edge case 19: nested invokes without inner instructions discard the log', () => {
   const outcome = run({ inner: null, lines: frame(a, 1, frame(b, 2)) });
   expectDegraded(outcome, 'call-missing', ['0 a!']);
   const flat = run({ inner: null, lines: frame(a, 1, ['Program log: x']) });
   expect(logs(flat)).toEqual(['1 0 a log x']);
 });
 
-test('behavior: edge case 19: lines of 2020 belong to no frame: skipped and counted', () => {
+test('behavior: edge case 19: lines of 2020 belong to no frame, so they are skipped and counted', () => {
   const outcome = run({
     top: [call(a), call(b)],
     lines: [`Call BPF program ${a}`, 'Program log: hello', `BPF program ${a} success`],
@@ -321,7 +321,7 @@ test('behavior: edge case 19: lines of 2020 belong to no frame: skipped and coun
   expect(outcome.counts).toMatchObject({ skippedLines: 3, silentCalls: 2, degraded: {} });
 });
 
-test('behavior: edge case 20: a log that contradicts the calls costs that log only', () => {
+test('behavior: edge case 20: a log that contradicts the calls discards only that log', () => {
   const inner = [[0, [at(2, b)]]] as const;
   const whole = ['0 a!', '0.0 b!'];
   const cases: readonly (readonly [LogMismatch, readonly string[]])[] = [
@@ -364,13 +364,13 @@ test('behavior: edge case 20: a log that contradicts the calls costs that log on
   }
 });
 
-test('behavior: edge case 20: a missing invoke is a program without lines', () => {
+test('behavior: edge case 20: a missing invoke line is a program without lines', () => {
   const outcome = run({ inner: [[0, [at(2, b), at(2, c)]]], lines: frame(a, 1, frame(c, 2)) });
   expect(calls(outcome)).toEqual(['0 a', '0.0 b!', '0.1 c']);
   expect(outcome.counts).toMatchObject({ silentCalls: 1, degraded: {} });
 });
 
-test('behavior: edge case 20: a height that the nesting contradicts', () => {
+test('behavior: edge case 20: a height that contradicts the nesting discards the log', () => {
   const outcome = run({
     inner: [[0, [at(2, b), at(2, c)]]],
     lines: frame(a, 1, frame(b, 2, frame(c, 3))),
@@ -378,7 +378,7 @@ test('behavior: edge case 20: a height that the nesting contradicts', () => {
   expectDegraded(outcome, 'height-differs', ['0 a!', '0.0 b!', '0.1 c!']);
 });
 
-test('behavior: edge case 20: calls of an instruction that never ran', () => {
+test('behavior: edge case 20: calls of an instruction that never ran discard the log', () => {
   const outcome = run({
     top: [call(a), call(b), call(c)],
     inner: [[1, [at(2, d)]]],

@@ -25,7 +25,7 @@ import { normalizeBlock } from './normalize-block.ts';
 const u64Max = 2n ** 64n - 1n;
 const beyondDouble = 2n ** 53n + 1n;
 
-test('default: a transfer becomes one record of each kind that it touches', () => {
+test('default: a transfer becomes one record of each affected kind', () => {
   const raw = rawBlock(
     [
       rawTransaction({
@@ -92,7 +92,7 @@ test('default: a transfer becomes one record of each kind that it touches', () =
   });
 });
 
-test('behavior: edge case 1: 2^53+1 and 2^64-1 in every u64, negative lamports', () => {
+test('behavior: edge case 1: 2^53+1 and 2^64-1 are kept in every u64, and lamports may be negative', () => {
   for (const value of [beyondDouble, u64Max, 10n ** 15n, 10n ** 15n - 1n, 0n]) {
     const other = value === 0n ? 1n : value - 1n;
     const token = (amount: bigint) => ({
@@ -133,7 +133,7 @@ test('behavior: edge case 1: 2^53+1 and 2^64-1 in every u64, negative lamports',
   }
 });
 
-test('behavior: edge case 1: two balances that differ only beyond a double are a change', () => {
+test('behavior: edge case 1: two balances that differ only beyond a double are different', () => {
   const { block } = normalizeOne({
     meta: { preBalances: [beyondDouble], postBalances: [beyondDouble - 1n] },
   });
@@ -144,7 +144,7 @@ test('behavior: edge case 1: two balances that differ only beyond a double are a
   expect(same.block.balances).toEqual([]);
 });
 
-test('error: edge case 1: what is no u64 or i64 is refused', () => {
+test('error: edge case 1: a value that is not a u64 or i64 is refused', () => {
   const refused = (meta: RawObject) => refusalOfOne({ meta }).code;
   for (const fee of [u64Max + 1n, -1, 1.5, '5000', '18446744073709551615', true, [], {}]) {
     expect(refused({ fee }), String(fee)).toBe('block-field-invalid');
@@ -168,7 +168,7 @@ test('error: edge case 1: what is no u64 or i64 is refused', () => {
   }
 });
 
-test('behavior: edge case 1: digits in texts, fractions and exponents are untouched', () => {
+test('behavior: edge case 1: digits in texts, fractions and exponents are unchanged', () => {
   const message = 'Program log: 12345678901234567890 "12345678901234567890": 12345678901234567890';
   const lines = ran(program.a);
   const { block } = normalizeOne({
@@ -193,7 +193,7 @@ test('behavior: edge case 1: digits in texts, fractions and exponents are untouc
   expect(block.tokenBalances[0]).toMatchObject({ preAmount: 1n, preDecimals: 20 });
 });
 
-test('behavior: edge case 2: every optional null, absent or empty is the same', () => {
+test('behavior: edge case 2: null, absent and empty optional values are the same', () => {
   const token = { accountIndex: 0, mint: address(4), uiTokenAmount: { amount: '1', decimals: 2 } };
   const optionals = (value: unknown) => {
     const or = (empty: unknown) => (value === '' ? empty : value);
@@ -249,7 +249,7 @@ test('behavior: edge case 2: every optional null, absent or empty is the same', 
   expect(block.rewards[0]).toMatchObject({ rewardType: null, commission: null });
 });
 
-test('behavior: edge case 2: unknown keys and keys of the language are plain data', () => {
+test('behavior: edge case 2: unknown keys and names of JavaScript properties are plain data', () => {
   const odd = '"__proto__":{"err":"X","transactions":[]},"constructor":1,"toString":null,"new":[]';
   const json = toJson(rawBlock([rawTransaction()]))
     .replaceAll('"fee":', `${odd},"fee":`)
@@ -260,7 +260,7 @@ test('behavior: edge case 2: unknown keys and keys of the language are plain dat
   expect(refusal(bare).code).toBe('block-field-invalid');
 });
 
-test('behavior: edge case 3: times null, 0, negative and huge are kept', () => {
+test('behavior: edge case 3: null, 0, negative and huge times are kept', () => {
   for (const blockTime of [null, 0, -1, 2n ** 63n - 1n, -(2n ** 63n)]) {
     const expected = blockTime === null ? null : BigInt(blockTime);
     expect(normalize(rawBlock([], { blockTime })).block.header.timestamp).toBe(expected);
@@ -271,7 +271,7 @@ test('behavior: edge case 3: times null, 0, negative and huge are kept', () => {
   expect(refusal(rawBlock([], { blockTime: 1.5 })).detail).toMatchObject({ field: 'blockTime' });
 });
 
-test('behavior: edge case 3: an unknown height stays open, slot 0 has height 0 and no parent', () => {
+test('behavior: edge case 3: an unknown height stays null, and slot 0 has height 0 and no parent', () => {
   expect(normalize(rawBlock([], { blockHeight: null })).block.header.height).toBeNull();
   const zero = { parentSlot: 0, blockHeight: null, previousBlockhash: 'anything at all' };
   expect(normalize(rawBlock([], zero), {}, 0 as Slot).block.header).toEqual({
@@ -284,7 +284,7 @@ test('behavior: edge case 3: an unknown height stays open, slot 0 has height 0 a
   });
 });
 
-test('behavior: edge case 3: the sentinel of 32 ones is an unknown parent', () => {
+test('behavior: edge case 3: a hash of 32 ones is an unknown parent', () => {
   const header = (previousBlockhash: unknown) =>
     normalize(rawBlock([], { previousBlockhash })).block.header;
   expect(header('1'.repeat(32)).parentHash).toBeNull();
@@ -295,7 +295,7 @@ test('behavior: edge case 3: the sentinel of 32 ones is an unknown parent', () =
   });
 });
 
-test('error: a parent at or above the slot is refused, slot 0 excepted', () => {
+test('error: a parent at or above the slot is refused, except for slot 0', () => {
   for (const parentSlot of [1000, 1001]) {
     expect(refusal(rawBlock([], { parentSlot })).code).toBe('block-parent-not-below');
   }
@@ -310,7 +310,7 @@ test('error: a parent at or above the slot is refused, slot 0 excepted', () => {
   }
 });
 
-test('behavior: edge case 7: commission 5.0, unknown types, types in canonical case, equal keys', () => {
+test('behavior: edge case 7: rewards may have commission 5.0, unknown types, other case and equal keys', () => {
   const reward = (more: RawObject) => ({ pubkey: payer, lamports: 1, postBalance: 1, ...more });
   const rewards = [
     reward({ rewardType: 'Voting', lamports: 9 }),
@@ -352,7 +352,7 @@ test('behavior: edge case 14: the same bytes give the same records', () => {
   expect(normalize(raw)).toEqual(normalize(raw));
 });
 
-test('error: I-06: a kind that did not arrive refuses the block, never becoming an empty one', () => {
+test('error: I-06: a block without one of the kinds is refused instead of stored without it', () => {
   for (const transactions of [undefined, null]) {
     const error = refusal({ ...rawBlock([]), transactions });
     expect([error.code, error.detail['field']]).toEqual(['block-field-missing', 'transactions']);
@@ -371,7 +371,7 @@ test('error: I-06: a kind that did not arrive refuses the block, never becoming 
   expect(refusalOfOne({ meta: { fee: undefined } }).detail).toMatchObject({ field: 'meta.fee' });
 });
 
-test('error: I-05, F-07: damaged bytes are refused by name', () => {
+test('error: I-05, F-07: damaged bytes are refused with a code', () => {
   const json = toJson(rawBlock([rawTransaction()]));
   const codeOf = (bytes: Uint8Array) => {
     try {
@@ -402,7 +402,7 @@ test('error: F-07: a hash of 0 bytes or 10 MB, or of other characters, is refuse
   }
 });
 
-test('error: block-field-invalid says what was found, shortened, and what was expected', () => {
+test('error: block-field-invalid contains the value found, shortened, and the expected one', () => {
   const found = (field: string, value: unknown) => refusal(rawBlock([], { [field]: value })).detail;
   const expected = 'base58 of 32 bytes';
   expect(found('blockhash', 5)).toMatchObject({ found: '5', expected });
@@ -425,7 +425,7 @@ test('error: block-field-invalid says what was found, shortened, and what was ex
   });
 });
 
-test('error: block-field-missing says what was expected', () => {
+test('error: block-field-missing contains the expected value', () => {
   const error = refusal(rawBlock([], { transactions: undefined }));
   expect([error.code, error.detail]).toEqual([
     'block-field-missing',
@@ -433,7 +433,7 @@ test('error: block-field-missing says what was expected', () => {
   ]);
 });
 
-test('behavior: I-05: texts come out as they went in: NUL, non-BMP, line separators, the mark itself', () => {
+test('behavior: I-05: texts are unchanged: NUL, non-BMP characters, line separators, the mark itself', () => {
   const text = '\u0000 😀 \u2028 \u007f \u007f1234567890123456 é \\u007f';
   const [invoke, success] = ran(program.a);
   const { block } = normalizeOne({
@@ -453,7 +453,7 @@ test('behavior: an option that is undefined means its default', () => {
   );
 });
 
-test('limit: a block above the limit of bytes is refused before it is read', () => {
+test('limit: a block that is too large is refused before it is read', () => {
   const bytes = toBytes(rawBlock([]));
   expect(() => normalizeBlock(slot, bytes, { bytesMax: bytes.length })).not.toThrow();
   expect(() => normalizeBlock(slot, bytes, { bytesMax: bytes.length - 1 })).toThrow(
@@ -465,7 +465,7 @@ test('limit: a block above the limit of bytes is refused before it is read', () 
   );
 });
 
-test('limit: edge case 32: a reply nested deeper than 64 is refused, one of 64 is read', () => {
+test('limit: edge case 32: a reply nested deeper than 64 is refused, and one of 64 is accepted', () => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
   const json = (depth: number) => toJson(rawBlock([])).replace('{', `{"extra":${nested(depth)},`);
   expect(normalize(json(63)).block.transactions).toEqual([]);
@@ -473,7 +473,7 @@ test('limit: edge case 32: a reply nested deeper than 64 is refused, one of 64 i
   expect(refusal('['.repeat(1_000_000)).code).toBe('block-too-deep');
 });
 
-test('error: edge case 32: replies that are cut or no JSON at all', () => {
+test('error: edge case 32: truncated replies and other text are refused', () => {
   const json = toJson(rawBlock([rawTransaction()]));
   for (const text of [
     json.slice(0, 10),
@@ -487,7 +487,7 @@ test('error: edge case 32: replies that are cut or no JSON at all', () => {
   }
 });
 
-test('limit: F-09: a transaction with a million log lines is read whole', () => {
+test('limit: F-09: a transaction with a million log lines is read completely', () => {
   const [invoke, success] = ran(program.a);
   const lines = Array.from({ length: 1_000_000 }, (_, i) => `Program log: ${i}`);
   const { block } = normalizeOne({

@@ -22,7 +22,7 @@ import {
 const u64Max = 2n ** 64n - 1n;
 const beyondDouble = 2n ** 53n + 1n;
 
-test('behavior: edge case 4: versions legacy, absent, 0, 1 and 7', () => {
+test('behavior: edge case 4: versions may be legacy, absent, 0, 1 and 7', () => {
   const lookups = [{ accountKey: address(8), writableIndexes: [1], readonlyIndexes: [] }];
   const withLookups = {
     message: { addressTableLookups: lookups },
@@ -48,7 +48,7 @@ test('behavior: edge case 4: versions legacy, absent, 0, 1 and 7', () => {
   }
 });
 
-test('behavior: edge case 5: err as text, object, nested text, and with long integers inside', () => {
+test('behavior: edge case 5: err may be text, an object, nested text, and contain long integers', () => {
   const errOf = (err: unknown) => normalizeOne({ meta: { err } }).block.transactions[0]?.err;
   expect(errOf(null)).toBeNull();
   expect(errOf('AccountNotFound')).toBe('{"AccountNotFound":null}');
@@ -69,7 +69,7 @@ test('behavior: edge case 5: err as text, object, nested text, and with long int
   );
 });
 
-test('error: edge case 5: an err that is no error is refused', () => {
+test('error: edge case 5: an err that is not an error is refused', () => {
   for (const err of [5, true, [], u64Max]) {
     expect(refusalOfOne({ meta: { err } }).detail, String(err)).toMatchObject({
       field: 'meta.err',
@@ -79,7 +79,7 @@ test('error: edge case 5: an err that is no error is refused', () => {
   expect(refusal(json).detail).toMatchObject({ field: 'meta.err' });
 });
 
-test('behavior: texts that look like a marked integer stay texts, beside integers that are marked', () => {
+test('behavior: texts that look like a marked integer stay texts, next to integers that are marked', () => {
   const text = '\u007f9007199254740993';
   const logMessages = [...ran(program.a).slice(0, 1), text, ...ran(program.a).slice(1)];
   const raw = rawBlock(
@@ -109,7 +109,7 @@ test('error: a quantity written as a text that looks like a marked integer is re
   }
 });
 
-test('behavior: edge case 6: meta null, with and without metaOptional', () => {
+test('behavior: edge case 6: meta may be null only with metaOptional', () => {
   const parts = { instructions: [call(program.a, { accounts: [0] }), call(program.b)], meta: null };
   expect(refusalOfOne(parts).code).toBe('block-meta-missing');
   expect(refusalOfOne(parts).detail).toMatchObject({ slot: 1000, transaction: 0 });
@@ -137,7 +137,7 @@ test('behavior: edge case 6: meta null, with and without metaOptional', () => {
   expect([block.balances, block.tokenBalances, block.logs]).toEqual([[], [], []]);
 });
 
-test('behavior: edge case 6: loaded addresses with null members; lookups without any are refused', () => {
+test('behavior: edge case 6: loaded addresses may have null members, and unresolved lookups are refused', () => {
   const lookups = (writableIndexes: number[]) => ({
     addressTableLookups: [{ accountKey: address(8), writableIndexes, readonlyIndexes: [] }],
   });
@@ -164,7 +164,7 @@ test('behavior: edge case 6: loaded addresses with null members; lookups without
 
 const voteParts = { instructions: [call(program.vote, { data: '3' })] };
 
-test('behavior: edge case 8: an empty block, and one of votes only', () => {
+test('behavior: edge case 8: a block may be empty or have only votes', () => {
   const empty = normalize(rawBlock([])).block;
   expect([empty.transactions, empty.instructions, empty.rewards]).toEqual([[], [], []]);
   const votes = normalize(rawBlock([rawTransaction(voteParts), rawTransaction(voteParts)]));
@@ -172,7 +172,7 @@ test('behavior: edge case 8: an empty block, and one of votes only', () => {
   expect(votes.counts.votesDropped).toBe(2);
 });
 
-test('behavior: edge case 8: dropped votes leave gaps, kept ones do not; failed votes are votes', () => {
+test('behavior: edge case 8: dropped votes leave gaps in the indexes, and failed votes are votes', () => {
   const failedVote = {
     ...voteParts,
     meta: { err: { InstructionError: [0, { Custom: 1 }] }, logMessages: null },
@@ -196,13 +196,13 @@ test('behavior: edge case 8: dropped votes leave gaps, kept ones do not; failed 
   expect(kept.counts.votesDropped).toBe(0);
 });
 
-test('behavior: edge case 8: a vote is dropped before anything else of it is judged', () => {
+test('behavior: edge case 8: a vote is dropped before its other values are checked', () => {
   const broken = rawTransaction({ ...voteParts, signatures: ['not base58'], meta: null });
   expect(normalize(rawBlock([broken])).counts.votesDropped).toBe(1);
   expect(refusal(rawBlock([broken]), { votes: 'keep' }).code).toBe('block-meta-missing');
 });
 
-test('behavior: edge case 8: a vote program among loaded addresses makes a vote too', () => {
+test('behavior: edge case 8: a transaction is a vote even if the vote program is a loaded address', () => {
   const parts = (index: number) => ({
     version: 0,
     instructions: [{ programIdIndex: index, accounts: [], data: '' }],
@@ -220,7 +220,7 @@ test('behavior: edge case 8: a vote program among loaded addresses makes a vote 
   expect(block.transactions.map((t) => t.transactionIndex)).toEqual([1]);
 });
 
-test('behavior: edge case 9: program and accounts among loaded addresses of both kinds', () => {
+test('behavior: edge case 9: program and accounts may be loaded addresses of both kinds', () => {
   const loadedAddresses = { writable: [address(30), address(31)], readonly: [address(32)] };
   const n = keys.length;
   const { block } = normalizeOne({
@@ -245,7 +245,7 @@ test('behavior: edge case 9: program and accounts among loaded addresses of both
   ]);
 });
 
-test('error: edge case 9: an index one past the list, and unequal balance arrays', () => {
+test('error: edge case 9: an index past the list and balance lists of different lengths are refused', () => {
   const n = keys.length;
   const fieldOf = (parts: TransactionParts) => refusalOfOne(parts).detail['field'];
   const instruction = (more: RawObject) => ({ instructions: [call(program.a, more)] });
@@ -266,12 +266,12 @@ test('error: edge case 9: an index one past the list, and unequal balance arrays
   );
 });
 
-test('behavior: edge case 9: balance arrays shorter than the key list are taken', () => {
+test('behavior: edge case 9: balance lists shorter than the key list are accepted', () => {
   const { block } = normalizeOne({ meta: { preBalances: [1], postBalances: [2] } });
   expect(block.balances).toHaveLength(1);
 });
 
-test('behavior: edge case 12: 0, 16, 17 and 66 accounts; data of any length stays as it was', () => {
+test('behavior: edge case 12: instructions may have 0, 16, 17 and 66 accounts and data of any length', () => {
   for (const count of [0, 16, 17, 66]) {
     const accounts = Array.from({ length: count }, (_, i) => i % 2);
     const { block } = normalizeOne({
@@ -294,7 +294,7 @@ test('behavior: edge case 12: 0, 16, 17 and 66 accounts; data of any length stay
   }
 });
 
-test('behavior: edge case 13: token balances of one side, with every part changed, and unchanged', () => {
+test('behavior: edge case 13: token balances may have one side, any changed part, or no change', () => {
   const token = (accountIndex: number, n: number, amount: string, decimals: number) => ({
     accountIndex,
     mint: address(n),
@@ -334,11 +334,11 @@ test('behavior: edge case 13: token balances of one side, with every part change
       of(3, side('pre', 220, 12n, 8), side('post', 220, 12n, 8)),
     ].sort((a, b) => (a.account < b.account ? -1 : 1)),
   );
-  // Native balances that did not change are no records.
+  // Native balances that did not change have no record.
   expect(block.balances).toEqual([{ transactionIndex: 0, account: keys[3], pre: 8n, post: 9n }]);
 });
 
-test('error: edge case 13: a token account named twice on one side is refused', () => {
+test('error: edge case 13: a token account that is listed twice on one side is refused', () => {
   const token = { accountIndex: 1, mint: payer, uiTokenAmount: { amount: '1', decimals: 0 } };
   for (const field of ['preTokenBalances', 'postTokenBalances']) {
     const error = refusalOfOne({ meta: { [field]: [token, token] } });
@@ -361,7 +361,7 @@ test('error: I-06: a successful transaction without log refuses the block unless
   const parts = { instructions: [call(program.a)], meta: { logMessages: null } };
   expect(refusalOfOne(parts).detail).toEqual({ slot: 1000, transaction: 0, kind: 'logs' });
   expect(normalizeOne(parts, { allowMissing: ['logs'] }).counts.missingLogs).toBe(1);
-  // One that failed may have none, and a vote's is not asked for.
+  // The log of a failed transaction or a vote may be missing.
   const failed = { ...parts, meta: { logMessages: null, err: 'AccountNotFound' } };
   expect(normalizeOne(failed).counts.missingLogs).toBe(0);
   const vote = { ...voteParts, meta: { logMessages: null } };
@@ -371,7 +371,7 @@ test('error: I-06: a successful transaction without log refuses the block unless
   });
 });
 
-test('error: bad base58 anywhere is refused by field', () => {
+test('error: invalid base58 is refused with the name of the field', () => {
   const bad = `${'1'.repeat(31)}0`;
   const detail = (parts: TransactionParts) => refusalOfOne(parts).detail['field'];
   expect(detail({ signatures: [signature(1), 'x'] })).toBe('transaction.signatures[1]');

@@ -28,7 +28,7 @@ function open<Value = NormalizedBlock>(
   return pool;
 }
 
-/** A worker that answers with the slot, ends itself at slot 13, throws at 14 and never answers at 15. */
+/** A worker that returns the slot, exits at slot 13, throws at 14 and never replies at 15. */
 const unruly = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
@@ -43,7 +43,7 @@ const unruly = new URL(
 
 const bytes = (length = 1) => new Uint8Array(length);
 
-test('default: a block comes back from a thread as it would in this one', async () => {
+test('default: a block from a thread is the same as from this one', async () => {
   const raw = rawBlock([
     rawTransaction({
       instructions: [call(program.a)],
@@ -55,7 +55,7 @@ test('default: a block comes back from a thread as it would in this one', async 
   expect(await pool.normalize(slot, toBytes(raw))).toEqual(normalize(raw));
 });
 
-test('behavior: shared memory is read, a long block and then a short one, and stays as it is', async () => {
+test('behavior: a long and then a short block in shared memory are read and not changed', async () => {
   const long = rawBlock(
     Array.from({ length: 20 }, () => rawTransaction({ instructions: [call(program.a)] })),
   );
@@ -90,7 +90,7 @@ test('error: a refused block rejects its own promise with code and detail', asyn
   expect((await good).block.header.number).toBe(1000);
 });
 
-test('behavior: many blocks over several workers each get their own answer', async () => {
+test('behavior: many blocks over several workers each get their own result', async () => {
   const pool = open({ workerCount: 3 });
   const slots = Array.from({ length: 40 }, (_, i) => (1000 + i) as Slot);
   const answers = await Promise.all(
@@ -99,7 +99,7 @@ test('behavior: many blocks over several workers each get their own answer', asy
   expect(answers.map(({ block }) => block.header.number)).toEqual(slots);
 });
 
-test('behavior: F-43: a worker that dies takes only its block with it and is replaced', async () => {
+test('behavior: F-43: if a worker dies, only its current block fails, and the worker is replaced', async () => {
   const pool = open<number[]>({ workerUrl: unruly });
   const answers = await Promise.allSettled(
     [1, 13, 2, 14, 3].map((number) => pool.normalize(number as Slot, bytes())),
@@ -116,7 +116,7 @@ test('behavior: F-43: a worker that dies takes only its block with it and is rep
   expect(await pool.normalize(4 as Slot, bytes())).toEqual([4, 1]);
 });
 
-test('limit: blocks beyond the waiting count or bytes are refused, those before are not', async () => {
+test('limit: blocks beyond the limit of waiting blocks or bytes are refused, earlier ones are not', async () => {
   const pool = open<number[]>({ workerUrl: unruly, waitingCountMax: 2, waitingBytesMax: 100 });
   const first = pool.normalize(1 as Slot, bytes(80));
   const waiting = [2, 3].map((number) => pool.normalize(number as Slot, bytes(40)));
@@ -136,12 +136,12 @@ test('limit: blocks beyond the waiting count or bytes are refused, those before 
   expect(await Promise.all(again)).toHaveLength(2);
 });
 
-test('behavior: one block larger than the waiting bytes still passes', async () => {
+test('behavior: a block larger than the limit of waiting bytes is still accepted', async () => {
   const pool = open<number[]>({ workerUrl: unruly, waitingBytesMax: 10 });
   expect(await pool.normalize(1 as Slot, bytes(50))).toEqual([1, 50]);
 });
 
-test('behavior: closing rejects what is not done, ends the threads and takes nothing more', async () => {
+test('behavior: closing rejects unfinished blocks, ends the threads and refuses new blocks', async () => {
   const pool = open<number[]>({ workerUrl: unruly });
   const running = pool.normalize(15 as Slot, bytes());
   const waiting = pool.normalize(1 as Slot, bytes());
@@ -155,7 +155,7 @@ test('behavior: closing rejects what is not done, ends the threads and takes not
   });
 });
 
-test('behavior: a view of a larger buffer leaves that buffer to its owner', async () => {
+test('behavior: a view of a larger buffer does not transfer that buffer', async () => {
   const pool = open();
   const json = toBytes(rawBlock([]));
   const shared = new Uint8Array(json.length + 20);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Reward } from '../../ledger/block.ts';
 import { address, normalize, rawBlock } from '../testing/raw-block.ts';
 
-/** The order as the contract words it. */
+/** The order that the interface contract defines. */
 function compare(a: Reward, b: Reward): number {
   const key = (r: Reward) => [r.pubKey, r.rewardType ?? ''] as const;
   const [left, right] = [key(a), key(b)];
@@ -32,7 +32,7 @@ function expectSorted(list: readonly (readonly [number, string | null, number, n
   );
 }
 
-test('property: rewards few and many come out in their order, none lost', () => {
+test('property: any number of rewards is sorted, and none is lost', () => {
   const reward = fc.tuple(
     fc.nat(keys.length - 1),
     fc.constantFrom('Staking', 'Voting', null),
@@ -47,6 +47,6 @@ test('property: rewards few and many come out in their order, none lost', () => 
   );
 });
 
-test('limit: a hundred thousand rewards of one account in the worst order are sorted in good time', () => {
+test('limit: a hundred thousand rewards of one account in the worst order are sorted quickly', () => {
   expectSorted(Array.from({ length: 100_000 }, (_, i) => [1, null, 100_000 - i, 0] as const));
 });

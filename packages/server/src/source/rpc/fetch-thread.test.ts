@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A client whose blocks come through a thread, of a server that answers as told. */
+/** Starts a client that reads blocks through a thread, and a server with the given behavior. */
 async function startClient(
   answer: RequestListener,
 ): Promise<{ client: RpcClient; thread: FetchThread }> {
@@ -42,7 +42,7 @@ function promiseWithResolver(): { promise: Promise<void>; resolve: () => void } 
 
 const block = `{"text":"${'x'.repeat(300_000)}"}`;
 
-test('default: a result of many reads comes alone, in memory that is used again once it is given back', async () => {
+test('default: a result of many reads is returned alone, in memory that is reused after its release', async () => {
   let id = 0;
   const { client } = await startClient((_request, response) => {
     id++;
@@ -53,7 +53,7 @@ test('default: a result of many reads comes alone, in memory that is used again 
     if (answer.kind !== 'ok' || answer.value === null) throw new Error(JSON.stringify(answer));
     expect(Buffer.from(answer.value).toString()).toBe(block);
     expect(answer.value.buffer).toBeInstanceOf(SharedArrayBuffer);
-    // A thread's view of shared memory is another object each time; what is written there shows that it is the same.
+    // Each view of shared memory is a new object. A value written there shows that the memory is the same.
     const beyond = new Uint8Array(answer.value.buffer, block.length);
     expect(beyond.every((byte) => byte === (count === 0 ? 0 : 7))).toBe(true);
     beyond.fill(7);
@@ -72,7 +72,7 @@ test('error: refusals are the same as without a thread', async () => {
   expect(await ask(client)).toMatchObject({ reason: 'outage', retryAfterMs: 2_000 });
 });
 
-test('limit: a call that is given up closes its connection', async () => {
+test('limit: an aborted call closes its connection', async () => {
   const over = new AbortController();
   const { promise: isClosed, resolve: closed } = promiseWithResolver();
   const { client } = await startClient((_request, response) => {
@@ -84,7 +84,7 @@ test('limit: a call that is given up closes its connection', async () => {
   await isClosed;
 });
 
-test('limit: what is under way when the thread closes is an outage, and so is what comes after', async () => {
+test('limit: open and later calls fail as an outage when the thread closes', async () => {
   const { promise: isAsked, resolve: asked } = promiseWithResolver();
   const { client, thread } = await startClient(() => asked());
   const answer = ask(client);

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { HttpPoster } from './http-poster.ts';
 
-/** A server that answers with a result in chunks, all of them in one write to the socket. */
+/** A server that returns a result in chunks, all in one write to the socket. */
 async function serveChunks(chunks: readonly string[]): Promise<string> {
   const server = createServer((_, response) => {
     response.socket?.cork();
@@ -18,7 +18,7 @@ async function serveChunks(chunks: readonly string[]): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('default: a reply in many short chunks, as proxies send it, is read whole, and so is the next one', async () => {
+test('default: a reply in many short chunks, as proxies send it, is read completely, and so is the next one', async () => {
   const words = Array.from({ length: 400 }, (_, i) => `"${String(i).padStart(100, 'x')}"`);
   const chunks = words.map((word, i) => (i === 0 ? `{"words":[${word}` : `,${word}`));
   const origin = await serveChunks(['{"jsonrpc":"2.0","result":', ...chunks, ']},"id":7}']);

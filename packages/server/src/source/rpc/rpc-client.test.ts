@@ -42,7 +42,7 @@ const call = (client: RpcClient, timeoutMs = 30_000) =>
   client.call('getSlot', [], { timeoutMs, signal: new AbortController().signal });
 
 describe('a reply', () => {
-  test('default: the result is returned, and the key went to the node', async () => {
+  test('default: the result is returned, and the key was sent to the node', async () => {
     let asked = '';
     const client = await startClient(
       (request, response, { id }) => {
@@ -55,7 +55,7 @@ describe('a reply', () => {
     expect(asked).toBe(`/path?key=secret Basic ${Buffer.from('user:pass').toString('base64')}`);
   });
 
-  test('limit: F-16 an endless body is cut at the limit', async () => {
+  test('limit: F-16 an endless body is cut off at the limit', async () => {
     const client = await startClient((_request, response) => {
       const pour = () => {
         while (!response.destroyed && response.write('x'.repeat(4_096)));
@@ -66,7 +66,7 @@ describe('a reply', () => {
     expect(await call(client)).toMatchObject({ kind: 'refused', reason: 'malformed' });
   });
 
-  test('limit: a body that drips is given up at the deadline', async () => {
+  test('limit: a body that arrives too slowly is abandoned at the timeout', async () => {
     const client = await startClient((_request, response) => response.write('{'));
     expect(await call(client, 100)).toMatchObject({
       reason: 'outage',
@@ -74,7 +74,7 @@ describe('a reply', () => {
     });
   });
 
-  test('behavior: a call of somebody who has stopped is over at once', async () => {
+  test('behavior: an aborted call ends immediately', async () => {
     let isAsked = false;
     const client = await startClient(() => {
       isAsked = true;
@@ -94,14 +94,14 @@ describe('a reply', () => {
     expect(count).toBe(1);
   });
 
-  test('error: an answer to another call is none', async () => {
+  test('error: a reply to another call is refused', async () => {
     const client = await startClient((_request, response) =>
       response.end('{"jsonrpc":"2.0","result":7,"id":99}'),
     );
     expect(await call(client)).toMatchObject({ reason: 'malformed' });
   });
 
-  test('behavior: F-17 a node that cannot be reached is told of without its address', async () => {
+  test('behavior: F-17 the error for an unreachable node does not contain its address', async () => {
     const client = new RpcClient({ url: 'http://127.0.0.1:1/secret' }, { clock: systemClock });
     closers.push(() => client.close());
     const answer = await call(client);
@@ -176,14 +176,14 @@ test.each([
   expect(refusalOfRpcError(code, text).reason).toBe(reason);
 });
 
-test('behavior: a refused key is told from an outage, and Retry-After is bounded', () => {
+test('behavior: a rejected key is distinguished from an outage, and Retry-After is limited', () => {
   expect(refusalOfStatus(401, undefined).reason).toBe('key');
   expect(refusalOfStatus(429, '2')).toMatchObject({ reason: 'outage', retryAfterMs: 2_000 });
   expect(refusalOfStatus(429, '999999').retryAfterMs).toBe(60_000);
   expect(refusalOfStatus(503, 'soon').retryAfterMs).toBeUndefined();
 });
 
-test('behavior: L-12 waits double up to ten seconds, with jitter, and five strikes are a quarantine', async () => {
+test('behavior: L-12 waits double up to ten seconds, with jitter, and five strikes cause a quarantine', async () => {
   const random = Random.fromSeed(3);
   for (let attempt = 1; attempt < 20; attempt++) {
     const ceiling = Math.min(10_000, 100 * 2 ** (attempt - 1));
@@ -206,7 +206,7 @@ test('behavior: L-12 waits double up to ten seconds, with jitter, and five strik
   expect(health.isReady).toBe(false);
   clock.advance(1);
   expect(health.isReady).toBe(true);
-  // One probe: it answers, lies again, and is sent back.
+  // One probe: the source answers, is wrong again, and goes back into quarantine.
   health.answered();
   health.strike('lie');
   expect(health.status.state).toBe('quarantined');

@@ -13,7 +13,7 @@ afterEach(async () => {
   }
 });
 
-/** Nobody listens there. */
+/** No server listens at this address. */
 const closedUrl = 'ws://127.0.0.1:1';
 
 async function startNode(slot: number): Promise<string> {
@@ -27,7 +27,7 @@ async function startNode(slot: number): Promise<string> {
   return `ws://127.0.0.1:${(server.address() as { port: number }).port}`;
 }
 
-/** Runs a watcher on a clock whose waits are short, and counts how often it told that nobody speaks. */
+/** Runs a watcher on a clock with short waits, and counts how often it reported that no address works. */
 function watch(urls: readonly string[]) {
   let told = 0;
   let tries = 0;
@@ -55,14 +55,14 @@ function watch(urls: readonly string[]) {
   };
 }
 
-test('behavior: that no address speaks is told once, however long it lasts', async () => {
+test('behavior: it is reported once that no address works, however long that lasts', async () => {
   const { told, tries, end } = watch([closedUrl, closedUrl]);
   await expect.poll(tries, { timeout: 10_000 }).toBeGreaterThan(8);
   expect(told()).toBe(1);
   await end();
 });
 
-test('behavior: the second address is taken where the first does not speak, and nothing is told', async () => {
+test('behavior: the second address is used if the first does not work, and nothing is reported', async () => {
   const { watcher, told, end } = watch([closedUrl, await startNode(77)]);
   await watcher.above(76, 10_000, stop.signal);
   await expect.poll(() => watcher.highest, { timeout: 10_000 }).toBe(77);

@@ -14,7 +14,7 @@ test('behavior: a service without a port keeps its path, its key and its encrypt
   ]);
 });
 
-test('error: source-address-invalid: what is no http address is refused and not repeated', () => {
+test('error: source-address-invalid: an address that is not HTTP is refused and not repeated', () => {
   expect(() => socketAddresses('ftp://secret@host')).toThrow(
     expect.objectContaining({
       code: 'source-address-invalid',

@@ -1,4 +1,4 @@
-/** A block with something in every part, and ways to damage it. */
+/** A block with values in every part, and functions that damage it. */
 import fc from 'fast-check';
 import { frame, invoke, success } from './log-lines.ts';
 import {
@@ -13,7 +13,7 @@ import {
 
 const { a, b, c, d } = program;
 
-/** A block in which every optional part is there to be damaged. */
+/** Returns a block with every optional part, so that each can be damaged. */
 function buildWholeBlock(): RawObject {
   const token = (accountIndex: number, amount: string) => ({
     accountIndex,
@@ -62,7 +62,7 @@ function buildWholeBlock(): RawObject {
 }
 
 const template = buildWholeBlock();
-/** A copy of its own, to be damaged. */
+/** Returns a copy that can be damaged. */
 export const wholeBlock = () => structuredClone(template);
 
 const oddities: readonly unknown[] = [
@@ -91,7 +91,7 @@ const oddities: readonly unknown[] = [
   { length: 3 },
 ];
 
-/** Every place of the tree that can be replaced, as its parent and key. */
+/** Returns every position of the tree that can be replaced, as its parent and key. */
 function places(value: unknown, found: [RawObject, string][] = []): [RawObject, string][] {
   if (typeof value !== 'object' || value === null) return found;
   for (const [key, member] of Object.entries(value)) {
@@ -101,7 +101,7 @@ function places(value: unknown, found: [RawObject, string][] = []): [RawObject, 
   return found;
 }
 
-/** Which places get which oddities. */
+/** Random positions and the odd values to put there. */
 export const valueDamage = fc.array(fc.tuple(fc.nat(), fc.nat(oddities.length - 1)), {
   minLength: 1,
   maxLength: 3,
@@ -149,7 +149,7 @@ export const logEdits = fc.array(
 
 export const heightKinds = fc.constantFrom('kept', 'absent', 'odd');
 
-/** Edits the log of the first transaction, and what its calls say of their heights. */
+/** Edits the log of the first transaction and the heights of its calls. */
 export function editLog(raw: RawObject, edits: readonly LogEdit[], heightKind: string): void {
   const [first] = raw['transactions'] as { meta: RawObject }[];
   const lines = first?.meta['logMessages'] as string[];

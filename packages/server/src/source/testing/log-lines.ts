@@ -1,4 +1,4 @@
-/** Transactions with logs, and short forms of what becomes of them. */
+/** Builds transactions with logs, and short texts of the parsed results. */
 import type { NormalizedBlock } from '../normalize/normalize-block.ts';
 import type { NormalizeOptions } from '../normalize/normalize-options.ts';
 import { call, normalizeOne, program, type RawObject } from './raw-block.ts';
@@ -10,7 +10,7 @@ export const consumed = (id: string, units: number | string) =>
   `Program ${id} consumed ${units} of 200000 compute units`;
 export const truncated = 'Log truncated';
 
-/** A frame of one program: its invoke line, what happens inside, its success. */
+/** Returns the lines of a frame: its invoke line, the lines inside, its success line. */
 export const frame = (id: string, depth: number, inside: readonly string[] = []) => [
   invoke(id, depth),
   ...inside,
@@ -42,7 +42,7 @@ export function run(parts: LogParts, options: Partial<NormalizeOptions> = {}): N
 
 const letters = new Map<string, string>(Object.entries(program).map(([name, id]) => [id, name]));
 
-/** Each call as `address program`, and `!` where its log is incomplete. */
+/** Returns each call as `address program`, with `!` if its log is incomplete. */
 export function calls({ block }: NormalizedBlock): string[] {
   return block.instructions.map((instruction) => {
     const name = letters.get(instruction.programId);

@@ -1,4 +1,4 @@
-/** Small raw blocks as a node would send them, built by hand. A bigint becomes a bare JSON integer with all its digits. */
+/** Builds small raw blocks in the form of a node. A bigint becomes a bare JSON integer with all its digits. */
 import { base58 } from '@scure/base';
 import { AssertionError } from '../../base/assert.ts';
 import { type CodedError, isCodedError } from '../../base/errors.ts';
@@ -8,7 +8,7 @@ import type { NormalizeOptions } from '../normalize/normalize-options.ts';
 
 export type RawObject = { [key: string]: unknown };
 
-/** Addresses that are easy to tell apart: 32 bytes, the first and the last of which is `n`. */
+/** Returns a distinctive address: 32 bytes, of which the first and the last are `n`. */
 export function address(n: number): string {
   const bytes = new Uint8Array(32).fill(7);
   bytes[0] = n;
@@ -32,7 +32,7 @@ export const program = {
 } as const;
 
 export const payer = address(1);
-/** The static keys of every transaction made here: 0 and 1 are accounts, the programs follow. */
+/** The static keys of every transaction: 0 and 1 are accounts, then the programs. */
 export const keys = [
   payer,
   address(2),
@@ -46,12 +46,12 @@ export const keys = [
   program.ed25519,
 ];
 
-/** An instruction of one of the programs above. */
+/** Returns an instruction of one of the programs above. */
 export function call(programId: string, more: RawObject = {}): RawObject {
   return { programIdIndex: keys.indexOf(programId), accounts: [], data: '', ...more };
 }
 
-/** The same, at a height. */
+/** Returns an instruction with a height. */
 export function at(stackHeight: number, programId: string, more: RawObject = {}): RawObject {
   return call(programId, { stackHeight, ...more });
 }
@@ -112,7 +112,7 @@ export function rawBlock(transactions: readonly unknown[], more: RawObject = {})
   };
 }
 
-/** JSON with bigints as bare integers; `undefined` members are left out. */
+/** Returns JSON with bigints as bare integers, without `undefined` members. */
 export function toJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return `[${value.map(toJson).join(',')}]`;
@@ -144,7 +144,7 @@ export function normalizeOne(
   return normalize(rawBlock([rawTransaction(parts)]), options);
 }
 
-/** The error that a block is refused with. */
+/** Returns the error with which a block is refused. */
 export function refusal(
   block: RawObject | string,
   options: Partial<NormalizeOptions> = {},
@@ -162,6 +162,6 @@ export function refusal(
 export const refusalOfOne = (parts: TransactionParts, options: Partial<NormalizeOptions> = {}) =>
   refusal(rawBlock([rawTransaction(parts)]), options);
 
-/** The lines of programs that run one after the other and say nothing. */
+/** Returns the lines of programs that run one after another and print nothing else. */
 export const ran = (...programs: string[]) =>
   programs.flatMap((id) => [`Program ${id} invoke [1]`, `Program ${id} success`]);

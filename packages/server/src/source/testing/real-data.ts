@@ -1,4 +1,4 @@
-/** Real blocks for tests and measurements, from a folder beside the repository. Where it is absent they skip. */
+/** Real blocks for tests and measurements, from a folder next to the repository. Tests skip if it is absent. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ const folder = fileURLToPath(new URL('../../../../../../shared/data/', import.me
 
 export interface RealBlock {
   readonly slot: Slot;
-  /** The bytes of the getBlock result, every digit as the node gave it. */
+  /** The bytes of the getBlock result, with every digit. */
   readonly bytes: Uint8Array;
 }
 
@@ -17,7 +17,7 @@ export function hasRealData(file: string): boolean {
   return existsSync(join(folder, file));
 }
 
-/** A file of lines `{"slot":N,"block":<result>}`. */
+/** Reads a file of lines `{"slot":N,"block":<result>}`. */
 export function readRealBlocks(file: string): RealBlock[] {
   const text = gunzipSync(readFileSync(join(folder, file)));
   const blocks: RealBlock[] = [];
@@ -35,6 +35,6 @@ function readLine(line: Uint8Array): RealBlock {
     Buffer.from(line.subarray(0, 60)).toString('latin1'),
   );
   if (head === null) throw new TypeError('a line of real data begins with its slot and block');
-  // A copy, so that a test may not see the neighbours' bytes.
+  // A copy, so that a test cannot access the bytes of other lines.
   return { slot: Number(head[1]) as Slot, bytes: line.slice(head[0].length, line.length - 1) };
 }

@@ -1,4 +1,4 @@
-/** Bounds and failures of lookups, over files and the engine's threads. */
+/** Limits and failures of lookups, with files and the engine's threads. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const blocks = Array.from({ length: 300 }, (_, slot) => sampleBlock(slot));
 /** One segment per block. */
 const segments = blocks.map((block) => sealAs(`${block.header.number}.segment`, [block]));
 
-/** Stores blocks as one segment of its own. */
+/** Stores blocks as one segment. */
 function sealAs(id: string, run: readonly Block[]): SealedSegment {
   const bytes = buildSegment(run);
   writeFileSync(join(folder, id), bytes);
@@ -68,7 +68,7 @@ function lookupsOf(name: string, chain: Partial<ChainSnapshot>) {
 
 const nowhere = new Uint8Array(32).fill(7);
 
-test('limit: one request for an account looks into 64 segments and says where to go on', async () => {
+test('limit: one request for an account searches 64 segments and returns where to continue', async () => {
   const { lookups, leaseCount } = lookupsOf('bounded', {});
   let before = null;
   const steps: number[] = [];
@@ -84,14 +84,14 @@ test('limit: one request for an account looks into 64 segments and says where to
   expect(leaseCount()).toBe(0);
 });
 
-test('limit: activity counts the newest 64 segments of a longer range, and says so', async () => {
+test('limit: activity of a longer range counts the newest 64 segments and reports it', async () => {
   const { lookups } = lookupsOf('counted', {});
   const { value } = await lookups.activity({ limit: 5 }, signal);
   expect(value.isComplete).toBe(false);
   expect([value.fromBlock, value.toBlock, value.blocks]).toEqual([236, 299, 64]);
 });
 
-test('limit: an estimate takes a sample of more than 256 segments and scales it up', async () => {
+test('limit: an estimate over more than 256 segments extrapolates from a sample', async () => {
   const { lookups } = lookupsOf('sampled', {});
   const query = { fromBlock: 0, transactions: [{}] };
   const { value } = await lookups.estimate(parseTestQuery(query), signal);
@@ -102,7 +102,7 @@ test('limit: an estimate takes a sample of more than 256 segments and scales it 
   expect(Math.abs(value.transactions.toExamine - total)).toBeLessThan(total / 10);
 });
 
-test('error: segment-damaged raises an alarm and frees the state that was read', async () => {
+test('error: segment-damaged raises an alarm and releases the snapshot', async () => {
   const bytes = buildSegment([sampleBlock(500)]);
   bytes.fill(0xff, bytes.length - 60);
   writeFileSync(join(folder, 'damaged'), bytes);
@@ -114,7 +114,7 @@ test('error: segment-damaged raises an alarm and frees the state that was read',
   expect(leaseCount()).toBe(0);
 });
 
-test('behavior: a client that is gone ends its lookup before the next segments', async () => {
+test('behavior: a client that disconnects ends its lookup before the next segments', async () => {
   const { lookups, leaseCount } = lookupsOf('gone', {});
   const gone = AbortSignal.abort();
   const looking = lookups.transaction(new Uint8Array(64).fill(1), gone);
@@ -146,7 +146,7 @@ test('default: a transaction that is 256 segments below the head is found', asyn
   });
 });
 
-test('behavior: discriminators have the shortest length that a segment of the range has, so that counts add up', async () => {
+test('behavior: discriminators have the shortest length of all segments in the range, so that counts can be added', async () => {
   const [instruction] = sampleBlock(0).instructions;
   const withData = (slot: number, count: number): Block => ({
     ...sampleBlock(slot),
@@ -157,7 +157,7 @@ test('behavior: discriminators have the shortest length that a segment of the ra
       data: encodeBase58(Uint8Array.of(7, 9, i >> 8, i & 0xff, 1, 2, 3, 4, 5)),
     })),
   });
-  // 300 different prefixes of 4 bytes in one segment: it keeps 2 bytes. The other one has 8.
+  // One segment has 300 different prefixes of 4 bytes, so it keeps 2 bytes. The other one has 8.
   const mixed = [sealAs('many', [withData(0, 300)]), sealAs('few', [withData(1, 2)])];
   const { lookups } = lookupsOf('mixed', { segments: mixed });
   const { value } = await lookups.activity({ limit: 100 }, signal);

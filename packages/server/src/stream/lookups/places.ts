@@ -1,4 +1,4 @@
-/** The segments and hot blocks of a snapshot, as lookups go through them. */
+/** The segments and hot blocks of a snapshot that lookups search. */
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../../chain/find-blocks.ts';
 import type { BlockRange } from '../../engine/segment-run.ts';
@@ -7,7 +7,7 @@ export type Place =
   | { readonly kind: 'sealed'; readonly segment: SealedSegment }
   | { readonly kind: 'hot'; readonly block: HotBlock };
 
-/** Returns the places that have slots of the range, ascending. */
+/** Returns the segments and hot blocks with slots of the range, ascending. */
 export function listPlaces(snapshot: ChainSnapshot, { first, last }: BlockRange): Place[] {
   const { segments, hot } = snapshot;
   const sealed = segments
@@ -32,7 +32,7 @@ export function blockCountOf(place: Place): number {
   return place.kind === 'sealed' ? place.segment.blockCount : 1;
 }
 
-/** Returns the newest places within the limits of one request, ascending. */
+/** Returns the newest segments and hot blocks within the limits of one request, ascending. */
 export function newestPlaces(
   places: readonly Place[],
   limits: { readonly segmentCountMax: number; readonly hotBlockCountMax: number },

@@ -10,7 +10,7 @@ export interface SegmentLookupsModules {
   readonly pool: EnginePool;
 }
 
-/** Runs lookups on places of a leased snapshot, some places at a time. */
+/** Runs lookups in the segments of a leased snapshot, a few segments at a time. */
 export class SegmentLookups {
   readonly #segments: DatasetSegments;
   readonly #pool: EnginePool;
@@ -20,7 +20,7 @@ export class SegmentLookups {
     this.#pool = pool;
   }
 
-  /** Returns the result of each place, in their order. Throws the reason of the signal when it aborts. */
+  /** Returns the result for each segment, in their order. Throws the reason of the signal when it aborts. */
   async run<L extends Lookup>(
     places: readonly Place[],
     lookup: L,

@@ -26,7 +26,7 @@ export const WHOLE_TRANSACTION: Selection = select({
   transactions: [{ instructions: true, logs: true, balances: true, tokenBalances: true }],
 });
 
-/** The same without logs, which would be most of a list of transactions. */
+/** The same without logs, which would be the largest part of a list of transactions. */
 export const LISTED_TRANSACTION: Selection = select({
   transactions: [{ instructions: true, balances: true, tokenBalances: true }],
 });

@@ -14,11 +14,11 @@ export function makeHash(branch: string, slot: number): BlockHash {
 export interface MakeBlockOptions {
   readonly branch?: string;
   readonly hasMatch?: boolean;
-  /** How large the block is. */
+  /** The number of rewards, which determines the size of the block. */
   readonly rewardCount?: number;
 }
 
-/** A block with a reward, which matches or does not. */
+/** Returns a block with a reward that matches or does not. */
 export function makeBlock(
   slot: number,
   parent: BlockHeader | null,
@@ -50,7 +50,7 @@ export function makeBlock(
   };
 }
 
-/** Known from the beginning of the ledger on. */
+/** Heights are known if the ledger starts at slot 0. */
 function heightAbove(parent: BlockHeader | null, slot: number): number | null {
   if (parent === null) return slot === 0 ? 0 : null;
   return parent.height === null ? null : parent.height + 1;

@@ -6,7 +6,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Time that stands still until a test moves it. */
+/** A clock that only tests advance. */
 export class ManualClock implements Clock {
   readonly #sleepers = new Set<Sleeper>();
   #nowMs = 0;
@@ -37,7 +37,7 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Moves time, waking sleepers in their order and letting what they started come to rest. */
+  /** Advances time, wakes sleepers in order and waits until their work has settled. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (;;) {
@@ -53,7 +53,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Until everything that needs no time has happened. */
+/** Waits until all work that needs no time is done. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 8; turn++) await nextTurn();
 }

@@ -1,4 +1,4 @@
-/** A dataset in memory: the chain's own transitions, without a disk. */
+/** A dataset in memory that uses the real transitions of a chain, without a disk. */
 import { assert } from '../../base/assert.ts';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import type { ChainChange } from '../../chain/chain-change.ts';
@@ -24,16 +24,16 @@ import { makeBlock } from './make-block.ts';
 export interface MemoryDatasetOptions {
   readonly name?: string;
   readonly aliases?: readonly string[];
-  /** The slot below the first block; none means from slot 0. */
+  /** The slot below the first block. Without it the chain starts at slot 0. */
   readonly anchor?: number;
   readonly isStarted?: boolean;
-  /** Whether a source feeds it; true by default. */
+  /** Whether a source feeds the dataset; true by default. */
   readonly realTime?: boolean;
-  /** Records a block. */
+  /** The number of rewards per block. */
   readonly rewardCount?: number;
 }
 
-/** The matching records of a block by its slot: one of three has some. */
+/** Returns whether a block has matching records: every third slot does. */
 export const matchesByDefault = (slot: number) => slot % 3 === 0;
 
 export class MemoryDataset implements DatasetReader {
@@ -47,7 +47,7 @@ export class MemoryDataset implements DatasetReader {
   decodeCount = 0;
   /** Called before each block is read. */
   onDecode: () => void = () => undefined;
-  /** Set to make reading fail from then on. */
+  /** If set, reading fails with it. */
   fault: Error | undefined;
 
   constructor(options: MemoryDatasetOptions = {}) {
@@ -145,7 +145,7 @@ export class MemoryDataset implements DatasetReader {
     return this.#blocks.get(header.hash) as Block;
   }
 
-  /** The hashes of its blocks; `decodeSegment` finds the blocks again. */
+  /** Returns the hashes of the blocks, from which `decodeSegment` finds the blocks. */
   async readSegment(segment: SealedSegment): Promise<Uint8Array> {
     if (this.fault !== undefined) throw this.fault;
     const headers = await this.readHeaders(segment);

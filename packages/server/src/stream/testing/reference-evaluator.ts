@@ -10,15 +10,15 @@ import { LinePiece } from '../line-piece.ts';
 
 export interface ReferenceEvaluatorModules {
   readonly dataset: DatasetReader;
-  /** The blocks of a sealed segment's file. */
+  /** Decodes the blocks of a sealed segment. */
   readonly decodeSegment: (bytes: Uint8Array) => readonly Block[];
 }
 
-/** A run ends when its lines reach this, so that answers flow and other requests get their turn. */
+/** A run ends when its lines reach this size, so that other requests get their turn. */
 const runBytesMax = 256 * 1024;
 const runBlockCountMax = 16;
 
-/** Answers from decoded blocks, without threads: for tests that own the clock. */
+/** Evaluates decoded blocks without threads, for tests with a manual clock. */
 export class ReferenceEvaluator implements BlockEvaluator {
   readonly #modules: ReferenceEvaluatorModules;
 

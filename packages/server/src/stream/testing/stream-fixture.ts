@@ -19,7 +19,7 @@ function matchQuery(body: Record<string, unknown>): Query {
   return parseQuery(query, { limits: QUERY_LIMITS, dialects: ['ledger', 'solana'] });
 }
 
-/** The streams of a dataset in memory, on a clock that the test moves. */
+/** The streams of a dataset in memory, with a manual clock. */
 export class StreamFixture {
   readonly clock = new ManualClock();
   readonly dataset: MemoryDataset;
@@ -45,7 +45,7 @@ export class StreamFixture {
     return this.streams.open({ query: matchQuery(body), finalizedOnly, signal });
   }
 
-  /** Reads a stream in the background into a list of lines that a test looks at whenever it likes. */
+  /** Reads a stream in the background into a list of lines that tests can inspect at any time. */
   async follow(
     body: Record<string, unknown>,
     options: { finalizedOnly?: boolean; signal?: AbortSignal } = {},
@@ -74,7 +74,7 @@ export class Reading {
     if (opened.kind === 'lines') void this.#read(opened.lines);
   }
 
-  /** The slots of the lines so far; a header-only line's is negative. */
+  /** The slots of the lines so far. The slot of a header-only line is negative. */
   get slots(): number[] {
     return this.text
       .split('\n')
