@@ -103,16 +103,16 @@ export interface PartPiece extends RunPiece {
 }
 
 /**
- * Pieces in one room, with a table of numbers beside it: a message, and each object in it, costs as much as writing some
- * kilobytes.
+ * Several pieces in one buffer, and a table of numbers that describes them. A message, and each object in it, costs as much as writing a
+ * few kilobytes, so many pieces share one message.
  *
- *   room    text · compressed text · header line · hash | …   each piece at a multiple of 8
+ *   buffer  text · compressed text · header line · hash | …   each piece at a multiple of 8
  *   table   part · text length · slot · header line's length · hash's length · whether the text ends with a line of that slot ·
  *           compressed text's length · CRC of the text · its length before compression | …
  */
 export interface PieceBatch {
-  /** The number of a room that the thread lends, or memory that is moved. */
-  readonly room: number | Uint8Array;
+  /** The number of a buffer that is shared with the thread, or memory that is transferred. */
+  readonly buffer: number | Uint8Array;
   readonly table: Float64Array;
 }
 

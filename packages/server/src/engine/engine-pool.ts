@@ -26,7 +26,7 @@ import type { EngineWorkerData } from './engine-worker.ts';
 import { FetchSignal } from './fetch-signal.ts';
 import type { Lookup, LookupResult } from './lookup/lookup.ts';
 import { PoolLookups } from './lookup/pool-lookups.ts';
-import { BatchRooms, readBatch } from './piece-batch.ts';
+import { BatchBuffers, readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
 import { RunPlaces } from './run-places.ts';
 import { SegmentFailure } from './segment-failure.ts';
@@ -259,8 +259,8 @@ export class EnginePool {
   #start(thread: number): Worker {
     const { threadCount, cacheBytesMax } = this.#options;
     const cacheBytes = Math.floor(cacheBytesMax / threadCount);
-    const memory = BatchRooms.make();
-    const rooms = new BatchRooms(memory);
+    const memory = BatchBuffers.make();
+    const buffers = new BatchBuffers(memory);
     const signal = FetchSignal.create();
     const data: EngineWorkerData = {
       thread,
@@ -279,7 +279,7 @@ export class EnginePool {
     });
     worker.on('message', (message: FromThread) => {
       if (message.kind === 'fetch') void this.#fetch(message, signal);
-      else this.#receive(thread, message, rooms);
+      else this.#receive(thread, message, buffers);
     });
     worker.on('error', (cause) => this.#replace(thread, cause));
     for (const { number: segment, place } of this.#segments.values())
@@ -305,7 +305,7 @@ export class EnginePool {
   #receive(
     thread: number,
     message: Exclude<FromThread, { kind: 'fetch' }>,
-    rooms: BatchRooms,
+    buffers: BatchBuffers,
   ): void {
     switch (message.kind) {
       case 'closed':
@@ -318,14 +318,14 @@ export class EnginePool {
         this.#lookups.fail(message.id, this.#failureOf(message));
         return;
       default:
-        this.#receiveOfRun(thread, message, rooms);
+        this.#receiveOfRun(thread, message, buffers);
     }
   }
 
-  #receiveOfRun(thread: number, message: RunMessage, rooms: BatchRooms): void {
+  #receiveOfRun(thread: number, message: RunMessage, buffers: BatchBuffers): void {
     const queue = this.#runs.get(message.id);
     if (message.kind === 'pieces') {
-      const pieces = readBatch(message, rooms);
+      const pieces = readBatch(message, buffers);
       if (queue === undefined) for (const piece of pieces) piece.release();
       else queue.push(thread, pieces);
       if (message.isEnd) queue?.end(thread);

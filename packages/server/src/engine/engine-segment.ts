@@ -1,3 +1,4 @@
+import { BLOCK_KEYS_SHIFT } from '../kernels/layout/selection.ts';
 import type { Selection } from '../query/query.ts';
 import type { Segment } from '../segment/open-segment.ts';
 import { SegmentIndex } from '../segment/segment-index.ts';
@@ -5,8 +6,8 @@ import type { EngineKernel } from './engine-kernel.ts';
 import { buildHeaderTexts, type HeaderTexts } from './header-texts.ts';
 import { PlainReader } from './plain-reader.ts';
 
-/** Keys that are read at once where several of them are needed. The number of `select.ts`. */
-export const blockKeys = 2_048;
+/** The number of keys in a block. A block is read as a whole if several of its keys are needed. */
+export const blockKeys = 1 << BLOCK_KEYS_SHIFT;
 /** Field lists whose header texts are kept; queries use one or two. */
 const headerListsMax = 4;
 /** What a block takes in headers and their text, on the high side. */

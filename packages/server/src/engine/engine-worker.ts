@@ -34,14 +34,14 @@ import {
 } from './engine-messages.ts';
 import { FetchSignal } from './fetch-signal.ts';
 import type { LookupResults } from './lookup/lookup.ts';
-import { BatchRooms, PieceBatchWriter } from './piece-batch.ts';
+import { BatchBuffers, PieceBatchWriter } from './piece-batch.ts';
 import type { GroupBatch, SegmentRun } from './segment-run.ts';
 
 export interface EngineWorkerData {
   readonly thread: number;
   readonly threadCount: number;
   readonly cacheBytesMax: number;
-  /** For its rooms, shared with the pool. */
+  /** The memory of its batch buffers, shared with the pool. */
   readonly memory: SharedArrayBuffer;
   readonly fetchSignal: SharedArrayBuffer;
 }
@@ -97,13 +97,13 @@ class EngineWorker {
   readonly #readers = new Map<number, number>();
   /** Segments to close once no run is left that may read them. */
   readonly #closing = new Set<number>();
-  readonly #rooms: BatchRooms;
+  readonly #buffers: BatchBuffers;
   #turnStartMs = 0;
 
   constructor(port: MessagePort, data: EngineWorkerData) {
     this.#port = port;
     this.#data = data;
-    this.#rooms = new BatchRooms(data.memory);
+    this.#buffers = new BatchBuffers(data.memory);
     this.#fetchSignal = new FetchSignal(data.fetchSignal);
     this.#engine = new Engine({ cacheBytesMax: data.cacheBytesMax });
     port.on('message', (message: ToThread) => this.#receive(message));
@@ -155,7 +155,7 @@ class EngineWorker {
       selection,
       isUrgent: request.isUrgent,
       form: request.form,
-      outbox: new PieceBatchWriter(this.#rooms),
+      outbox: new PieceBatchWriter(this.#buffers),
       part: 0,
       aheadBytes: 0,
       hasWritten: false,
@@ -274,10 +274,13 @@ class EngineWorker {
     else this.#sendBatch(id, batch, true);
   }
 
-  #sendBatch(id: number, { room, table }: PieceBatch, isEnd = false): void {
+  #sendBatch(id: number, { buffer, table }: PieceBatch, isEnd = false): void {
     const moved = [table.buffer as ArrayBuffer];
-    if (typeof room !== 'number') moved.push(room.buffer as ArrayBuffer);
-    this.#port.postMessage({ kind: 'pieces', id, isEnd, room, table } satisfies FromThread, moved);
+    if (typeof buffer !== 'number') moved.push(buffer.buffer as ArrayBuffer);
+    this.#port.postMessage(
+      { kind: 'pieces', id, isEnd, buffer, table } satisfies FromThread,
+      moved,
+    );
   }
 
   /** Lets messages in when it is time, and waits while the reader is too far behind. */

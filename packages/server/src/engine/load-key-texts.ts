@@ -2,6 +2,7 @@
  * The texts of keys in the kernel's memory. Only keys that a query writes are there: a query that selects one transaction in fifty
  * writes one key in fifty of a segment's million. Texts stay until the segment is evicted.
  */
+import { KEY_TEXT_BYTES } from '../kernels/layout/writing.ts';
 import { chunkBytes } from '../segment/chunk-checksums.ts';
 import { keyBytes } from '../segment/dictionary.ts';
 import { PART } from '../segment/directory.ts';
@@ -9,7 +10,6 @@ import { blockKeys, type EngineSegment } from './engine-segment.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
 
-const textBytes = 48;
 const blockBytes = blockKeys * keyBytes;
 const chunkKeys = chunkBytes / keyBytes;
 /** A block is read and kept where so many of its keys are needed; otherwise one chunk at a time is read. */
@@ -26,21 +26,24 @@ export function loadKeyTexts(
   const rewardCount = selected.flags.rewards === 0 ? 0 : columns.stored('rewKey').count;
   const list = scratch.reserve((columns.stored('txKeys').count + rewardCount) * 4);
   try {
-    const count = askKeys(columns, selected, table, list);
-    const texts = open.allocateKeyTexts(count * textBytes);
-    const { placeAsked } = kernel.exports;
+    const count = requestKeys(columns, selected, table, list);
+    const texts = open.allocateKeyTexts(count * KEY_TEXT_BYTES);
+    const { placeFromBlocks } = kernel.exports;
     // Most keys are in blocks that earlier groups have read.
-    const left = placeAsked(list, count, open.keyBlocks, table, texts);
+    const left = placeFromBlocks(list, count, open.keyBlocks, table, texts);
     if (left === 0) return;
     const ids = kernel.ints.slice(list / 4, list / 4 + left).sort();
     loadBlocks(open, columns, ids);
     kernel.ints.set(ids, list / 4);
-    const out = texts + (count - left) * textBytes;
-    const single = placeAsked(list, left, open.keyBlocks, table, out);
-    placeSingle(open, columns, list, { count: single, out: out + (left - single) * textBytes });
+    const out = texts + (count - left) * KEY_TEXT_BYTES;
+    const single = placeFromBlocks(list, left, open.keyBlocks, table, out);
+    placeSingle(open, columns, list, {
+      count: single,
+      out: out + (left - single) * KEY_TEXT_BYTES,
+    });
   } catch (error) {
     // A damaged chunk ends the query; the next one must ask again.
-    kernel.exports.unaskKeys(table, open.segment.directory.addressCount);
+    kernel.exports.cancelRequests(table, open.segment.directory.addressCount);
     throw error;
   }
 }
@@ -69,7 +72,7 @@ function placeSingle(
     const first = Math.floor((ids[from] as number) / chunkKeys) * chunkKeys;
     const to = endOfRun(ids, from, first + chunkKeys);
     readKeys(open, columns, { first, count: chunkKeys }, chunk);
-    const places = out + from * textBytes;
+    const places = out + from * KEY_TEXT_BYTES;
     kernel.exports.placeKeys(list + from * 4, to - from, chunk, first, open.keyTable, places);
     from = to;
   }
@@ -109,7 +112,7 @@ function readKeys(
 }
 
 /** Writes the ids of the keys that are not there to `list`. Returns how many. */
-function askKeys(
+function requestKeys(
   columns: GroupColumns,
   { table, flags }: SelectedGroup,
   keyTable: number,
@@ -118,10 +121,10 @@ function askKeys(
   const { kernel, transactionCount } = columns;
   // Another query may have had its turn since the group was selected.
   kernel.exports.setGroup(table, kernel.positionScratch);
-  let end = kernel.exports.askKeys(transactionCount, keyTable, list);
+  let end = kernel.exports.requestKeys(transactionCount, keyTable, list);
   if (flags.rewards !== 0) {
     const { at, width, count } = columns.stored('rewKey');
-    end = kernel.exports.askRewardKeys(at, width, count, flags.rewards, keyTable, end);
+    end = kernel.exports.requestRewardKeys(at, width, count, flags.rewards, keyTable, end);
   }
   return (end - list) / 4;
 }

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { BatchRooms, PieceBatchWriter, readBatch } from './piece-batch.ts';
+import { BatchBuffers, PieceBatchWriter, readBatch } from './piece-batch.ts';
 
 const hash = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi';
 const coverage = { slot: 7, hash, headerLine: Buffer.from('{"header":{}}\n'), endsWithLine: true };
 const long = Buffer.alloc(200_000, 'a');
 
-function writeBatch(rooms: BatchRooms, texts: readonly Uint8Array[]) {
-  const writer = new PieceBatchWriter(rooms);
+function writeBatch(buffers: BatchBuffers, texts: readonly Uint8Array[]) {
+  const writer = new PieceBatchWriter(buffers);
   const full = texts.flatMap((text) => writer.add(0, text, coverage));
   const last = writer.take();
   return last === undefined ? full : [...full, last];
@@ -14,24 +14,24 @@ function writeBatch(rooms: BatchRooms, texts: readonly Uint8Array[]) {
 
 /** Both sides of the same memory, as a thread and its pool have them. */
 function makeRooms() {
-  const memory = BatchRooms.make();
-  return { written: new BatchRooms(memory), read: new BatchRooms(memory) };
+  const memory = BatchBuffers.make();
+  return { written: new BatchBuffers(memory), read: new BatchBuffers(memory) };
 }
 
-test('default: a room is lent again when all pieces of its batch are released, not before', () => {
+test('default: a buffer is lent again when all pieces of its batch are released, not before', () => {
   const { written, read } = makeRooms();
   const roomOfNext = () => {
     const [batch] = writeBatch(written, [long]);
     const [piece] = readBatch(batch ?? expect.fail(), read);
     piece?.release();
-    return batch?.room;
+    return batch?.buffer;
   };
   const [batch] = writeBatch(written, [long, Buffer.from('b'.repeat(100))]);
   const pieces = readBatch(batch ?? expect.fail(), read);
   pieces[0]?.release();
-  expect(roomOfNext()).not.toBe(batch?.room);
+  expect(roomOfNext()).not.toBe(batch?.buffer);
   pieces[1]?.release();
-  expect(roomOfNext()).toBe(batch?.room);
+  expect(roomOfNext()).toBe(batch?.buffer);
 });
 
 test('behavior: what is lent stays as it is while more is written; header lines stay for good', () => {
@@ -42,32 +42,32 @@ test('behavior: what is lent stays as it is while more is written; header lines 
   expect(Buffer.compare(piece?.bytes ?? Buffer.of(), long)).toBe(0);
   piece?.release();
   const [third] = writeBatch(written, [Buffer.alloc(250_000, 'c')]);
-  expect(third?.room).toBe(first?.room);
+  expect(third?.buffer).toBe(first?.buffer);
   expect(Buffer.from(piece?.coverage?.headerLine ?? []).toString()).toBe('{"header":{}}\n');
   expect(piece?.coverage?.hash).toBe(hash);
 });
 
-test('limit: when all rooms are lent, batches go out in memory of their own', () => {
+test('limit: when all buffers are in use, batches go out in memory of their own', () => {
   const { written, read } = makeRooms();
   const batches = Array.from({ length: 100 }, (_, i) =>
     writeBatch(written, [Buffer.alloc(70_000, i)]),
   );
-  const rooms = batches.flat().map(({ room }) => room);
-  expect(rooms.filter((room) => typeof room === 'number')).toHaveLength(88);
+  const buffers = batches.flat().map(({ buffer }) => buffer);
+  expect(buffers.filter((buffer) => typeof buffer === 'number')).toHaveLength(88);
   const texts = batches.flat().map((batch) => readBatch(batch, read)[0]?.bytes);
   texts.forEach((text, i) => {
     expect(Buffer.compare(text ?? Buffer.of(), Buffer.alloc(70_000, i))).toBe(0);
   });
 });
 
-test('behavior: little text takes little memory, and no room', () => {
+test('behavior: little text takes little memory, and no buffer', () => {
   const [batch] = writeBatch(makeRooms().written, [Buffer.from('short')]);
-  const { room } = batch ?? expect.fail();
-  if (typeof room === 'number') expect.fail('a room is for much text');
-  expect(room.buffer.byteLength).toBe(room.length);
+  const { buffer } = batch ?? expect.fail();
+  if (typeof buffer === 'number') expect.fail('a buffer is for much text');
+  expect(buffer.buffer.byteLength).toBe(buffer.length);
 });
 
-test('behavior: a piece longer than a room comes whole', () => {
+test('behavior: a piece longer than a buffer comes whole', () => {
   const { written, read } = makeRooms();
   const text = Buffer.alloc(3 << 20, 'c');
   const [batch, ...rest] = writeBatch(written, [text]);

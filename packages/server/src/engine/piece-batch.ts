@@ -1,4 +1,4 @@
-/** Pieces of text on their way from a thread: small ones are put into one batch, and taken out at the other side. */
+/** Sends pieces of text from an engine thread to the main thread. Small pieces are sent together in a batch. */
 import { assert } from '../base/assert.ts';
 import { discard } from '../base/discard.ts';
 import type { Coverage, DeflatedText, PartPiece, PieceBatch } from './engine-messages.ts';
@@ -9,28 +9,28 @@ const rowLength = 9;
 const noSlot = -1;
 const noBytes = new Uint8Array(0);
 
-/** What is gathered is sent when it reaches this. */
+/** A batch is sent when it reaches this size. */
 const batchBytesGoal = 1 << 18;
-/** Holds all that the kernel's buffer does, and a header line. A longer piece gets memory of its own. */
-const roomBytes = pieceBytesMax + (1 << 12);
-/** A batch that would leave more of a room unused is copied into memory that fits it. */
+/** A buffer has space for everything in the kernel's output buffer and a header line. A longer piece gets memory of its own. */
+const bufferBytes = pieceBytesMax + (1 << 12);
+/** A smaller batch is copied into memory of its own size, so that it does not occupy a buffer. */
 const fullBytesMin = 1 << 16;
-/** What a thread that has one run may be ahead of its reader, and two long lines: one that is sent, one that is put together. */
-const roomCount = 88;
-/** Before the rooms, what each is: free, or lent until its reader stores that it is free again. */
-const statesBytes = roomCount * 4;
+/** Enough for what one run may be ahead of its reader, and for two long lines: one in transit and one being assembled. */
+const bufferCount = 88;
+/** The memory begins with the state of each buffer: free, or in use until its reader marks it as free. */
+const statesBytes = bufferCount * 4;
 const isFree = 0;
-const isLent = 1;
+const isInUse = 1;
 
 /**
- * The memory in which a thread's batches go out. It is shared, not moved: what is moved to and fro both sides count as theirs to
- * collect. A room is given back without a message, so that a thread in the middle of its work finds it. When all are lent,
- * batches go out in memory that is collected.
+ * The buffers in which a thread sends its batches. The memory is shared, because transferred memory would burden the garbage collector of
+ * both threads. The reader releases a buffer without a message, so that a busy thread can use it at once. When all buffers are in use,
+ * batches are sent in ordinary memory.
  */
-export class BatchRooms {
-  /** Memory that nobody wrote to takes no room in the machine. */
+export class BatchBuffers {
+  /** The operating system provides memory only when it is written to, so unused buffers cost nothing. */
   static make(): SharedArrayBuffer {
-    return new SharedArrayBuffer(statesBytes + roomCount * roomBytes);
+    return new SharedArrayBuffer(statesBytes + bufferCount * bufferBytes);
   }
 
   readonly #memory: SharedArrayBuffer;
@@ -38,40 +38,40 @@ export class BatchRooms {
 
   constructor(memory: SharedArrayBuffer) {
     this.#memory = memory;
-    this.#states = new Int32Array(memory, 0, roomCount);
+    this.#states = new Int32Array(memory, 0, bufferCount);
   }
 
-  /** The first that is free, so that as few as needed are ever used; undefined if none is. */
-  lend(): number | undefined {
-    for (let room = 0; room < roomCount; room++) {
-      if (Atomics.compareExchange(this.#states, room, isFree, isLent) === isFree) return room;
+  /** Returns the first free buffer, so that as few as possible are ever used, or undefined if all are in use. */
+  acquire(): number | undefined {
+    for (let buffer = 0; buffer < bufferCount; buffer++) {
+      if (Atomics.compareExchange(this.#states, buffer, isFree, isInUse) === isFree) return buffer;
     }
     return undefined;
   }
 
-  giveBack(room: number): void {
-    const before = Atomics.exchange(this.#states, room, isFree);
-    assert(before === isLent, 'only what is lent is given back');
+  release(buffer: number): void {
+    const before = Atomics.exchange(this.#states, buffer, isFree);
+    assert(before === isInUse, 'only a buffer in use is released');
   }
 
-  bytesOf(room: number): Uint8Array {
-    return new Uint8Array(this.#memory, statesBytes + room * roomBytes, roomBytes);
+  bytesOf(buffer: number): Uint8Array {
+    return new Uint8Array(this.#memory, statesBytes + buffer * bufferBytes, bufferBytes);
   }
 }
 
 export class PieceBatchWriter {
-  readonly #rooms: BatchRooms;
+  readonly #buffers: BatchBuffers;
   #draft: Uint8Array | undefined;
-  /** The room that the draft is in; undefined if it is none. */
-  #room: number | undefined;
+  /** The buffer that the draft is in, or undefined if it has memory of its own. */
+  #buffer: number | undefined;
   #length = 0;
   #table: number[] = [];
 
-  constructor(rooms: BatchRooms) {
-    this.#rooms = rooms;
+  constructor(buffers: BatchBuffers) {
+    this.#buffers = buffers;
   }
 
-  /** Copies a piece in. Answers the batches that are full by that, in order. */
+  /** Copies a piece into the draft. Returns the batches that are full, in order. */
   add(
     part: number,
     text: Uint8Array,
@@ -87,7 +87,7 @@ export class PieceBatchWriter {
     const draft = this.#draft ?? this.#begin(length);
     const at = aligned(this.#length);
     draft.set(text, at);
-    // Before the header line: as a rule one of the two texts is empty, so that the other begins on a word.
+    // One of the two texts is usually empty, so the other one begins at an aligned address.
     draft.set(compressed, at + text.length);
     draft.set(header, at + text.length + compressed.length);
     draft.set(hash, at + length - hash.length);
@@ -99,11 +99,11 @@ export class PieceBatchWriter {
     return full;
   }
 
-  /** What has been gathered, undefined if that is nothing. */
+  /** Returns the draft as a batch, or undefined if it is empty. */
   take(): PieceBatch | undefined {
     const draft = this.#draft;
     if (draft === undefined) return undefined;
-    const batch = { room: this.#lentOrMoved(draft), table: Float64Array.from(this.#table) };
+    const batch = { buffer: this.#bufferOrCopy(draft), table: Float64Array.from(this.#table) };
     this.#draft = undefined;
     this.#length = 0;
     this.#table = [];
@@ -111,20 +111,20 @@ export class PieceBatchWriter {
   }
 
   #begin(length: number): Uint8Array {
-    this.#room = length > roomBytes ? undefined : this.#rooms.lend();
+    this.#buffer = length > bufferBytes ? undefined : this.#buffers.acquire();
     this.#draft =
-      this.#room === undefined
-        ? Buffer.allocUnsafeSlow(Math.max(length, roomBytes))
-        : this.#rooms.bytesOf(this.#room);
+      this.#buffer === undefined
+        ? Buffer.allocUnsafeSlow(Math.max(length, bufferBytes))
+        : this.#buffers.bytesOf(this.#buffer);
     return this.#draft;
   }
 
-  #lentOrMoved(draft: Uint8Array): number | Uint8Array {
-    const gathered = draft.subarray(0, this.#length);
-    const room = this.#room;
-    if (this.#length >= fullBytesMin) return room ?? gathered;
-    if (room !== undefined) this.#rooms.giveBack(room);
-    return copyOf(gathered);
+  #bufferOrCopy(draft: Uint8Array): number | Uint8Array {
+    const written = draft.subarray(0, this.#length);
+    const buffer = this.#buffer;
+    if (this.#length >= fullBytesMin) return buffer ?? written;
+    if (buffer !== undefined) this.#buffers.release(buffer);
+    return copyOf(written);
   }
 
   #takeInto(batches: PieceBatch[]): void {
@@ -133,7 +133,7 @@ export class PieceBatchWriter {
   }
 }
 
-/** Where a piece may begin: into shared memory a runtime copies words only to where words are, and else byte by byte. */
+/** Returns where the next piece may begin. V8 copies to an aligned address in shared memory by words, to any other byte by byte. */
 function aligned(length: number): number {
   return Math.ceil(length / 8) * 8;
 }
@@ -144,17 +144,17 @@ function copyOf(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** The pieces of a batch; when all of them have been released its room is given back, or its memory. */
-export function readBatch({ room, table }: PieceBatch, rooms: BatchRooms): PartPiece[] {
-  const bytes = typeof room === 'number' ? rooms.bytesOf(room) : room;
+/** Returns the pieces of a batch. The memory of the batch is released when all pieces were released. */
+export function readBatch({ buffer, table }: PieceBatch, buffers: BatchBuffers): PartPiece[] {
+  const bytes = typeof buffer === 'number' ? buffers.bytesOf(buffer) : buffer;
   const pieces: PartPiece[] = [];
   let users = table.length / rowLength;
   const release = () => {
     users--;
     assert(users >= 0, 'a piece is released once');
     if (users > 0) return;
-    if (typeof room === 'number') rooms.giveBack(room);
-    else discard(room);
+    if (typeof buffer === 'number') buffers.release(buffer);
+    else discard(buffer);
   };
   let at = 0;
   for (let row = 0; row < table.length; row += rowLength) {
@@ -177,7 +177,7 @@ export function readBatch({ room, table }: PieceBatch, rooms: BatchRooms): PartP
         : {
             slot,
             hash: Buffer.from(bytes.subarray(hashAt, end)).toString('latin1'),
-            // Header lines are kept for longer than the text.
+            // A header line is kept longer than the text.
             headerLine: bytes.slice(headerAt, hashAt),
             endsWithLine: endsWithLine === 1,
           };

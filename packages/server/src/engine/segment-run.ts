@@ -305,12 +305,12 @@ export class SegmentRun {
   }
 
   /**
-   * Writes where the kernel finds the rows of each block from `firstBlock` up to `endBlock`: first transaction, end, first reward, end. Blocks of
+   * Writes where the kernel finds the rows of each block from `firstBlock` up to `endBlock`. Blocks of
    * groups that were not read have no rows.
    */
   #blockTable(firstBlock: number, endBlock: number, columns: GroupColumns): number {
     const { segment, transactionStarts } = this.#open;
-    const at = columns.scratch.reserveZeroed((endBlock - firstBlock) * 16);
+    const at = columns.scratch.reserveZeroed((endBlock - firstBlock) * layout.BLOCK_BYTES);
     const { ints } = this.#kernel;
     let reward = 0;
     for (const pages of columns.pages) {
@@ -320,11 +320,11 @@ export class SegmentRun {
         const { rewards } = segment.counts[block] as (typeof segment.counts)[number];
         const first = (transactionStarts[block] as number) - group.firstTransaction;
         const last = (transactionStarts[block + 1] as number) - group.firstTransaction;
-        const own = at / 4 + (block - firstBlock) * 4;
-        ints[own] = pages.placeOf(first);
-        ints[own + 1] = pages.placeOf(last);
-        ints[own + 2] = reward;
-        ints[own + 3] = reward + rewards;
+        const own = at + (block - firstBlock) * layout.BLOCK_BYTES;
+        ints[(own + layout.BLOCK_FIRST_TRANSACTION) / 4] = pages.placeOf(first);
+        ints[(own + layout.BLOCK_TRANSACTION_END) / 4] = pages.placeOf(last);
+        ints[(own + layout.BLOCK_FIRST_REWARD) / 4] = reward;
+        ints[(own + layout.BLOCK_REWARD_END) / 4] = reward + rewards;
         reward += rewards;
       }
     }

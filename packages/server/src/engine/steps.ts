@@ -1,5 +1,5 @@
 /**
- * How each field is written: the step of the kernel, and the columns that the step reads. `kernels/assembly/shared/write.ts` says
+ * How each field is written: the step of the kernel, and the columns that the step reads. `kernels/assembly/engine/write-values.ts` says
  * what the operands of each step mean.
  */
 import type { Dialect } from '@sluice/protocol/dialect';

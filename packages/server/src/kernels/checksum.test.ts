@@ -57,7 +57,7 @@ function xxh64(bytes: Uint8Array): bigint {
 function checksum(bytes: Uint8Array): number {
   codec.reset();
   const at = codec.bytes(bytes);
-  const out = codec.room(4);
+  const out = codec.reserve(4);
   codec.exports.checksumChunks(at, bytes.length, Math.max(1, bytes.length), out);
   return codec.readInts(out, 1)[0] as number;
 }
@@ -101,7 +101,7 @@ test('property: each chunk has its own, and the first that differs is found', ()
         Number(xxh64(bytes.slice(i * chunkBytes, (i + 1) * chunkBytes)) & 0xffff_ffffn),
       );
       codec.reset();
-      const out = codec.room(count * 4);
+      const out = codec.reserve(count * 4);
       codec.exports.checksumChunks(codec.bytes(bytes), bytes.length, chunkBytes, out);
       expect(codec.readInts(out, count)).toEqual(sums);
       for (const kernel of kernels) {

@@ -14,10 +14,10 @@ const kernel = new KernelUnderTest<CodecExports>('codec');
 
 function compress(bytes: Uint8Array): Uint8Array {
   kernel.reset();
-  const table = kernel.room(kernel.exports.LZ_TABLE_BYTES.value);
+  const table = kernel.reserve(kernel.exports.LZ_TABLE_BYTES.value);
   const input = kernel.bytes(bytes);
   const bound = bytes.length + Math.ceil(bytes.length / 255) + 16;
-  const out = kernel.room(bound);
+  const out = kernel.reserve(bound);
   const length = kernel.exports.lzCompress(input, bytes.length, out, table);
   expect(length).toBeLessThanOrEqual(bound);
   return kernel.read(out, length);
@@ -27,8 +27,8 @@ function compress(bytes: Uint8Array): Uint8Array {
 function decompress(packed: Uint8Array, capacity: number): Uint8Array | undefined {
   kernel.reset();
   const input = kernel.bytes(packed);
-  const before = kernel.room(64);
-  const out = kernel.room(capacity + 32);
+  const before = kernel.reserve(64);
+  const out = kernel.reserve(capacity + 32);
   const length = kernel.exports.lzDecompress(input, packed.length, out, capacity);
   expect(kernel.isUntouched(before, 64)).toBe(true);
   expect(kernel.isUntouched(out + capacity + 32, 2_048)).toBe(true);
@@ -183,10 +183,10 @@ describe('planes', () => {
             whole[i * width + byte] = Number((value >> BigInt(8 * byte)) & 0xffn);
         });
         const input = kernel.bytes(whole);
-        const out = kernel.room(values.length * planes);
+        const out = kernel.reserve(values.length * planes);
         kernel.exports.splitPlanes(input, width, values.length, planes, out);
         expect(kernel.read(out, values.length * planes)).toEqual(split(values, planes));
-        const joined = kernel.room(values.length * width);
+        const joined = kernel.reserve(values.length * width);
         kernel.exports.joinPlanes(out, planes, values.length, width, joined);
         expect(kernel.read(joined, values.length * width)).toEqual(whole);
         expect(kernel.isUntouched(joined + values.length * width, 32)).toBe(true);

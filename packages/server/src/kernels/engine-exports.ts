@@ -33,7 +33,13 @@ export interface EngineExports extends PageDecoder {
     pageCount: number,
     out: number,
   ): number;
-  placeAsked(ids: number, count: number, blocks: number, rooms: number, out: number): number;
+  placeFromBlocks(
+    ids: number,
+    count: number,
+    blocks: number,
+    keyTable: number,
+    out: number,
+  ): number;
   startsOf(lengths: number, count: number, out: number): number;
   addColumn(column: number, count: number, out: number): void;
   sumInRanges(steps: number, starts: number, rangeCount: number, out: number): void;
@@ -75,13 +81,13 @@ export interface EngineExports extends PageDecoder {
     idCount: number,
     flags: number,
   ): number;
-  askKeys(transactionCount: number, rooms: number, out: number): number;
-  askRewardKeys(
+  requestKeys(transactionCount: number, keyTable: number, out: number): number;
+  requestRewardKeys(
     keys: number,
     width: number,
     rewardCount: number,
     flags: number,
-    rooms: number,
+    keyTable: number,
     out: number,
   ): number;
   placeKeys(
@@ -89,11 +95,11 @@ export interface EngineExports extends PageDecoder {
     count: number,
     keys: number,
     firstId: number,
-    rooms: number,
+    keyTable: number,
     out: number,
   ): void;
-  unaskKeys(rooms: number, count: number): void;
-  setKeys(starts: number, ids: number, rooms: number): void;
+  cancelRequests(keyTable: number, count: number): void;
+  setKeys(starts: number, ids: number, keyTable: number): void;
   takeKeyMissing(): number;
   writeLines(
     state: number,

@@ -7,14 +7,14 @@ import { pushVarint } from './testing/plain-pages.ts';
 
 /** With what stands below selecting and writing; those two are compared as wholes. */
 interface ColumnExports extends EngineExports {
-  keyRooms(keys: number, count: number, out: number): void;
-  keyText(room: number): number;
+  copyKeys(keys: number, count: number, out: number): void;
+  keyText(place: number): number;
   writeUlong(value: bigint, out: number): number;
 }
 
 const kernel = new KernelUnderTest<ColumnExports>('engine');
 const { exports } = kernel;
-exports.base58Initialize(kernel.room(exports.BASE58_TABLE_BYTES.value));
+exports.base58Initialize(kernel.reserve(exports.BASE58_TABLE_BYTES.value));
 kernel.keep();
 const begin = () => kernel.reset();
 beforeEach(begin);
@@ -34,7 +34,7 @@ const startsFrom = (lengths: readonly number[]): number[] => {
 describe('base58', () => {
   const encode = (bytes: Uint8Array): string => {
     const at = kernel.bytes(bytes);
-    const out = kernel.room(bytes.length * 2 + 16);
+    const out = kernel.reserve(bytes.length * 2 + 16);
     return kernel.readText(out, exports.base58Encode(at, bytes.length, out));
   };
   /** By repeated division of the whole number; for what @scure/base finds too long. */
@@ -110,11 +110,11 @@ describe('texts that take the place of their bytes', () => {
       fc.property(keys, orders, (rows, order) => {
         begin();
         const at = join(rows);
-        const rooms = kernel.room(rows.length * 48);
-        exports.keyRooms(at, rows.length, rooms);
+        const places = kernel.reserve(rows.length * 48);
+        exports.copyKeys(at, rows.length, places);
         for (const row of orderOf(rows.length, order)) {
-          const room = rooms + row * 48;
-          const text = kernel.readText(room, room + exports.keyText(room));
+          const place = places + row * 48;
+          const text = kernel.readText(place, place + exports.keyText(place));
           expect(text).toBe(`"${base58.encode(rows[row] as Uint8Array)}"`);
         }
       }),
@@ -129,7 +129,7 @@ describe('columns', () => {
       fc.property(column(1 << 20), column(1 << 20), (a, b) => {
         begin();
         const count = Math.min(a.length, b.length);
-        const out = kernel.room((a.length + 1) * 4);
+        const out = kernel.reserve((a.length + 1) * 4);
         const total = exports.startsOf(kernel.ints(a), a.length, out);
         expect(kernel.readInts(out, a.length + 1)).toEqual(startsFrom(a));
         expect(total).toBe(startsFrom(a).at(-1));
@@ -147,7 +147,7 @@ describe('columns', () => {
       fc.property(column(1 << 20), fc.array(fc.nat(12), { maxLength: 8 }), (steps, lengths) => {
         begin();
         const starts = startsFrom(lengths).map((start) => Math.min(start, steps.length));
-        const out = kernel.room(steps.length * 4);
+        const out = kernel.reserve(steps.length * 4);
         exports.sumInRanges(kernel.ints(steps), kernel.ints(starts), lengths.length, out);
         const end = starts.at(-1) as number;
         const expected = lengths.flatMap((_, range) => {
@@ -168,7 +168,7 @@ describe('columns', () => {
         const post = rows.map(([before, after]) =>
           after === null ? 0 : after === before ? 1 : after + 2,
         );
-        const out = kernel.room(rows.length * 4);
+        const out = kernel.reserve(rows.length * 4);
         exports.resolvePost(kernel.ints(pre), kernel.ints(post), rows.length, out);
         const decoded = kernel.readInts(out, rows.length);
         expect(decoded).toEqual(rows.map(([, after]) => (after === null ? 0 : after + 1)));
@@ -192,7 +192,7 @@ describe('columns', () => {
         begin();
         const pre = kernel.longs(rows.map(([before]) => before));
         const change = kernel.longs(rows.map(([before, after]) => fold(after - before)));
-        const out = kernel.room(rows.length * 8);
+        const out = kernel.reserve(rows.length * 8);
         exports.applyChanges(pre, change, rows.length, out);
         expect(kernel.readLongs(out, rows.length)).toEqual(rows.map(([, after]) => after));
       }),
@@ -219,10 +219,10 @@ describe('columns', () => {
         const paths = rows.map(({ path }) => path);
         const depths = paths.map((path) => path.length);
         const texts = paths.map((path) => JSON.stringify(path));
-        const textStarts = kernel.room((paths.length + 1) * 4);
+        const textStarts = kernel.reserve((paths.length + 1) * 4);
         const starts = kernel.ints(startsFrom(trees.map((own) => own.length)));
-        const scratch = kernel.room(4_096);
-        const out = kernel.room(20_000);
+        const scratch = kernel.reserve(4_096);
+        const out = kernel.reserve(20_000);
         const end = exports.addressTexts(
           kernel.ints(depths),
           kernel.ints(rows.map(({ oddSteps }) => oddSteps.length)),
@@ -259,7 +259,7 @@ describe('columns', () => {
         ).filter(isRead);
         const ranks = startsFrom(wanted.map(Number));
         const list = kernel.ints(inMemory.map((transaction) => first + transaction));
-        const out = kernel.room(inMemory.length * 4);
+        const out = kernel.reserve(inMemory.length * 4);
         exports.placeTransactions(
           list,
           inMemory.length,
@@ -286,7 +286,7 @@ describe('page tables', () => {
     });
   const read = (table: readonly number[], sections: number, paged: number, pageCount: number) => {
     begin();
-    const out = kernel.room(sections * (pageCount + 2) * 4);
+    const out = kernel.reserve(sections * (pageCount + 2) * 4);
     const at = kernel.bytes(table);
     const isRead = exports.readPageStarts(at, table.length, sections, paged, pageCount, out);
     const count = Math.min(paged, sections) * (pageCount + 1) + Math.max(0, sections - paged) * 2;
@@ -332,7 +332,7 @@ describe('page tables', () => {
     fc.assert(
       fc.property(fc.array(row, { maxLength: 20 }), (rows) => {
         begin();
-        const out = kernel.room(64);
+        const out = kernel.reserve(64);
         exports.sumCounts(kernel.ints(rows.flat()), rows.length, out);
         const sums = Array.from({ length: 16 }, (_, domain) =>
           rows.reduce((sum, own) => sum + (own[domain] as number), 0),
@@ -345,7 +345,7 @@ describe('page tables', () => {
 
 describe('integers', () => {
   const write = (value: bigint) => {
-    const out = kernel.room(32);
+    const out = kernel.reserve(32);
     return kernel.readText(out, exports.writeUlong(BigInt.asIntN(64, value), out));
   };
 

@@ -129,7 +129,7 @@ function encode(section: Section): Uint8Array[] {
   const { columns, transactionCount, pageTransactions } = section;
   const descriptors = describeColumns(section, columns.map(placeValues));
   const counts = kernel.ints(startCounts(transactionCount).flat());
-  const out = kernel.room(200_000);
+  const out = kernel.reserve(200_000);
   const pages: Uint8Array[] = [];
   for (let first = 0; first < transactionCount; first += pageTransactions) {
     const count = Math.min(pageTransactions, transactionCount - first);
@@ -146,10 +146,10 @@ function compress(pages: readonly Uint8Array[], dictionary: Uint8Array): Uint8Ar
   const raw = kernel.bytes(Uint8Array.from(Buffer.concat(pages)));
   const lengths = kernel.ints(pages.map(({ length }) => length));
   const window = kernel.bytes(Uint8Array.from([...dictionary, ...new Uint8Array(longest)]));
-  const dictionaryTable = kernel.room(exports.LZ_DICTIONARY_TABLE_BYTES.value);
-  const pageTable = kernel.room(exports.LZ_PAGE_TABLE_BYTES.value);
+  const dictionaryTable = kernel.reserve(exports.LZ_DICTIONARY_TABLE_BYTES.value);
+  const pageTable = kernel.reserve(exports.LZ_PAGE_TABLE_BYTES.value);
   const total = pages.reduce((sum, { length }) => sum + length, 0);
-  const out = kernel.room(total + Math.ceil(total / 255) + pages.length * 16);
+  const out = kernel.reserve(total + Math.ceil(total / 255) + pages.length * 16);
   exports.lzBuildTable(window, dictionary.length, dictionaryTable);
   const end = exports.compressPages(
     raw,
@@ -185,7 +185,7 @@ function decode(
   kernel.reset();
   const { columns, transactionCount, pageTransactions } = section;
   const sizes = columns.map((column) => rowsOf(column) * widthOf(column));
-  const places = sizes.map((size) => kernel.room(size + guardBytes));
+  const places = sizes.map((size) => kernel.reserve(size + guardBytes));
   const descriptors = describeColumns(section, places);
   const counts = kernel.ints(startCounts(transactionCount).flat());
   const addresses = pages.map((page) => (page === undefined ? 0 : kernel.bytes(page)));
@@ -193,7 +193,7 @@ function decode(
     pages.flatMap((page, i) => [addresses[i] as number, page?.length ?? 0]),
   );
   const window = dictionary === undefined ? 0 : kernel.bytes(dictionary);
-  if (dictionary !== undefined) kernel.room(rawBytesMax + 64);
+  if (dictionary !== undefined) kernel.reserve(rawBytesMax + 64);
   const failed = exports.decodePages(
     descriptors,
     columns.length,
@@ -319,7 +319,7 @@ function decodeCounted(
 ): Uint8Array[] {
   kernel.reset();
   const sizes = section.columns.map((column) => rowsOf(column) * widthOf(column));
-  const places = sizes.map((size) => kernel.room(size + guardBytes));
+  const places = sizes.map((size) => kernel.reserve(size + guardBytes));
   const addresses = pages.map((page) => (page === undefined ? 0 : kernel.bytes(page)));
   const failed = exports.decodePages(
     describeColumns(section, places),

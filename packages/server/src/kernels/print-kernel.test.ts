@@ -107,7 +107,7 @@ test('property: orders are carried out as plain code does, and nothing is writte
       kernel.reset();
       const { start, end } = placeOrders(list);
       const expected = list.map(printPlainly).join('');
-      const out = kernel.room(expected.length + 64);
+      const out = kernel.reserve(expected.length + 64);
       const outEnd = kernel.exports.print(start, end, out, out + expected.length + 1);
       expect(kernel.readText(out, outEnd)).toBe(expected);
       expect(kernel.exports.stoppedAt()).toBe(end);
@@ -122,7 +122,7 @@ test('property: printing that stops at the limit goes on where it stopped', () =
     fc.property(orders, fc.integer({ min: 1, max: 200 }), (list, room) => {
       kernel.reset();
       const { start, end } = placeOrders(list);
-      const out = kernel.room(room + 300);
+      const out = kernel.reserve(room + 300);
       let printed = '';
       for (let at = start; at < end; at = kernel.exports.stoppedAt()) {
         const outEnd = kernel.exports.print(at, end, out, out + room);

@@ -1,11 +1,11 @@
 // Compresses text to raw deflate (RFC 1951), optimized for answers: JSON with long repetitions between incompressible values. The same text
 // gives the same bytes on every machine. Each text is compressed separately and ends at a byte boundary, so that concatenated outputs are
 // one stream. The caller writes the last block.
-import { BLOCK_BYTES_MAX, INPUT, SHORT_TEXT_BYTES_MAX } from './shared/deflate-memory';
-import { beginStream, flushStream, writeBlock } from './shared/deflate-block';
-import { beginSearch, searchBlock } from './shared/deflate-search';
-import { beginShortSearch, searchShortText } from './shared/deflate-search-short';
-import { beginSequences } from './shared/deflate-sequences';
+import { BLOCK_BYTES_MAX, INPUT, SHORT_TEXT_BYTES_MAX } from './deflate/deflate-memory';
+import { beginStream, flushStream, writeBlock } from './deflate/deflate-block';
+import { beginSearch, searchBlock } from './deflate/deflate-search';
+import { beginShortSearch, searchShortText } from './deflate/deflate-search-short';
+import { beginSequences } from './deflate/deflate-sequences';
 
 /** The maximum overhead of a stored block, and of the end of the output. */
 const STORED_BYTES: u32 = 6;

@@ -1,13 +1,13 @@
-// What answers queries: columns from storage to memory, selecting rows, writing them.
+// Answers queries: decodes columns, selects rows and writes them.
 export { decodePages, readPageStarts, sumCounts, takeDecodedBytes } from './shared/pages';
 export { findDamagedChunk } from './shared/checksum';
 export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './shared/base58';
-export { addColumn, addressTexts, applyChanges, moveCodes, placeTransactions, resolvePost, startsOf, sumInRanges } from './shared/columns';
-export {
-  askKeys, askRewardKeys, placeAsked, placeKeys, selectInstructions, selectRewards, selectRows, selectTransactions,
-  setGroup, unaskKeys,
-} from './shared/select';
+export { addColumn, addressTexts, applyChanges, moveCodes, placeTransactions, resolvePost, startsOf, sumInRanges } from './engine/columns';
+export { selectInstructions, selectRewards, selectRows, selectTransactions, setGroup } from './engine/select';
+export { cancelRequests, placeFromBlocks, placeKeys, requestKeys, requestRewardKeys } from './engine/request-keys';
 export { writeUlong } from './shared/integers';
-export { setKeys, takeKeyMissing, writeLines } from './shared/write';
-export { keyRooms, keyText } from './shared/texts';
-export { DATA_TEXTS_BYTES, setDataTexts } from './shared/data-texts';
+export { setKeys } from './engine/write-context';
+export { takeKeyMissing } from './engine/write-values';
+export { writeLines } from './engine/write-lines';
+export { copyKeys, keyText } from './shared/texts';
+export { DATA_TEXTS_BYTES, setDataTexts } from './engine/data-texts';

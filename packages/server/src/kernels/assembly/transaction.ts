@@ -4,21 +4,21 @@
 // 
 //   block ─► scan (shared/scan.ts): positions of its transactions
 //   transaction ─► one pass over the JSON: keys, calls, log lines, balances ─► key list ─► log matched with calls ─► rows
-import { ADDRESS_TABLE_BYTES, addressText, placeAddresses, readAddress, renewAddresses, TEXT_BYTES } from './shared/address-table';
+import { ADDRESS_TABLE_BYTES, addressText, placeAddresses, readAddress, renewAddresses, TEXT_BYTES } from './transaction/address-table';
 import { BASE58_DECODE_BYTES, BASE58_OUTPUT_SLACK, base58Decode, base58DecodeInitialize } from './shared/base58-decode';
-import { BALANCES_BYTES, beginBalances, placeBalances, pushBalances, pushTokens, readPostBalances, readPostTokens, readPreBalances, readPreTokens } from './shared/balances';
-import { beginCalls, callCount, CALLS_BYTES, orderCalls, placeCalls, programOf, pushCalls, readInnerGroups, readTopCalls, topCount } from './shared/calls';
-import { ERROR_TEXT_BYTES, errorTextCount, errorTextLength, errorTextOf, errorTextStart, placeErrorTexts, renewErrorTexts } from './shared/error-texts';
-import { forget, goTo, goToValue, noteMembers, notePlace } from './shared/fields';
+import { BALANCES_BYTES, beginBalances, placeBalances, pushBalances, pushTokens, readPostBalances, readPostTokens, readPreBalances, readPreTokens } from './transaction/balances';
+import { beginCalls, callCount, CALLS_BYTES, orderCalls, placeCalls, programOf, pushCalls, readInnerGroups, readTopCalls, topCount } from './transaction/calls';
+import { ERROR_TEXT_BYTES, errorTextCount, errorTextLength, errorTextOf, errorTextStart, placeErrorTexts, renewErrorTexts } from './transaction/error-texts';
+import { forget, goTo, goToValue, noteMembers, notePlace } from './transaction/fields';
 import { at, end, integer, moveTo, openJson, readCount, readText, readUlong, skipSpace, skipText, skipValue, take, takeNull, textLength, textStart } from './shared/json';
-import { addKey, beginBlockKeys, beginKeys, blockKeyCount, blockKeys, endOfListed, isListFull, KEY_LIST_BYTES, placeKeyList, positionOf, pushKeys } from './shared/key-list';
-import { beginLog, isTruncated, lineCount, LOG_LINES_BYTES, logCount, placeLines, readLines, walkLog } from './shared/log-walk';
+import { addKey, beginBlockKeys, beginKeys, blockKeyCount, blockKeys, endOfListed, isListFull, KEY_LIST_BYTES, placeKeyList, positionOf, pushKeys } from './transaction/key-list';
+import { beginLog, isTruncated, lineCount, LOG_LINES_BYTES, logCount, placeLines, readLines, walkLog } from './transaction/log-walk';
 import {
   CALL, defineNames, ENTRY, F_ACCOUNT_KEYS, F_ERR, F_FEE, F_HEADER, F_INNER, F_INSTRUCTIONS, F_LOADED, F_LOADED_READONLY, F_LOADED_WRITABLE,
   F_LOG, F_LOOKUP_KEY, F_LOOKUP_READONLY, F_LOOKUP_WRITABLE, F_LOOKUPS, F_MESSAGE, F_META, F_POST_BALANCES, F_POST_TOKENS,
   F_PRE_BALANCES, F_PRE_TOKENS, F_READONLY_SIGNED, F_READONLY_UNSIGNED, F_RECENT_BLOCKHASH, F_REQUIRED_SIGNATURES, F_SIGNATURES,
   F_TRANSACTION, F_UNITS, F_VERSION, HEADER, isSame, LOADED, LOOKUP, MALFORMED, MESSAGE, META, NAME_COUNT, readName, TRANSACTION,
-} from './shared/names';
+} from './transaction/names';
 import {
   LOOKUP_INDEXES, LOOKUP_KEY, LOOKUP_READONLY_COUNT, LOOKUP_WRITABLE_COUNT, TX_BALANCE_COUNT, TX_BLOCKHASH, TX_DROPPED,
   TX_ERR, TX_FEE, TX_FEE_NULL, TX_INDEX, TX_INSTRUCTION_COUNT, TX_LOG_COUNT, TX_LOOKUP_COUNT, TX_READONLY_COUNT,
@@ -27,13 +27,13 @@ import {
 } from '../layout/columns';
 import {
   emptyColumns, isFull, keepBytes, placeColumns, push, pushLong, roomFor, settleRows, takeBackRows,
-} from './shared/rows';
+} from './transaction/rows';
 
 import { beginScan, partsAddress, scanBytes } from './shared/scan';
 import { VOTE_BYTES_MAX } from '../layout/reading';
 import { isSurelyVote, voteProgram } from './shared/vote';
 
-export { columnBytes, columnStart } from './shared/rows';
+export { columnBytes, columnStart } from './transaction/rows';
 export { partCount, partsAddress, runCount, runsAddress, scanFlags, scanTo } from './shared/scan';
 
 /** Several times the largest real transaction. */

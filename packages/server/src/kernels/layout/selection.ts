@@ -1,6 +1,6 @@
 /**
  * The numbers that the engine and its kernel share when they select rows. This file is TypeScript and AssemblyScript at
- * once: the engine imports it, and `assembly/shared/select.ts` is compiled with it. It therefore has only integer
+ * once: the engine imports it, and `assembly/engine/select.ts` is compiled with it. It therefore has only integer
  * constants without a type. Offsets are in bytes, of fields of 4 bytes.
  */
 
@@ -122,3 +122,6 @@ export const GROUP_ERROR_WIDTH = 128;
 export const GROUP_FEE_NULLS = 132;
 export const GROUP_FEE_NULL_WIDTH = 136;
 export const GROUP_BYTES = 144;
+
+/** Keys are read in blocks of this many, as a power of two. */
+export const BLOCK_KEYS_SHIFT = 11;

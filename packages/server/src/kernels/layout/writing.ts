@@ -1,6 +1,6 @@
 /**
  * The numbers that the engine and its kernel share when they write records as JSON. This file is TypeScript and AssemblyScript at
- * once: the engine imports it, and `assembly/shared/write.ts` is compiled with it. It therefore has only integer constants without
+ * once: the engine imports it, and `assembly/engine/write-values.ts` is compiled with it. It therefore has only integer constants without
  * a type. Offsets are in bytes, of fields of 4 bytes.
  */
 
@@ -79,3 +79,17 @@ export const STATE_IS_IN_ARRAY = 20;
 export const STATE_LINE_COUNT = 24;
 export const STATE_LAST_LINE = 28;
 export const STATE_BYTES = 32;
+
+/** The rows of a block: transactions and rewards, each by the first and the end. */
+export const BLOCK_FIRST_TRANSACTION = 0;
+export const BLOCK_TRANSACTION_END = 4;
+export const BLOCK_FIRST_REWARD = 8;
+export const BLOCK_REWARD_END = 12;
+export const BLOCK_BYTES = 16;
+
+/** A key takes this much memory: its 32 bytes, or its quoted text with the length of the text in the last byte. */
+export const KEY_TEXT_BYTES = 48;
+
+/** The number of kinds, and the last of them, whose rows belong to blocks. The order is that of the arrays in a line. */
+export const KIND_COUNT = 6;
+export const KIND_REWARDS = 5;

@@ -31,7 +31,7 @@ export class KernelUnderTest<Exports> {
   }
 
   /** Room for so many bytes, 16 apart from its neighbours and on an 8-byte boundary. */
-  room(byteCount: number): number {
+  reserve(byteCount: number): number {
     const at = this.#end;
     this.#end = Math.ceil((at + byteCount + 16) / 8) * 8;
     ensureMemory(this.#kernel.memory, this.#end + spareBytes);
@@ -39,13 +39,13 @@ export class KernelUnderTest<Exports> {
   }
 
   bytes(values: Uint8Array | readonly number[]): number {
-    const at = this.room(values.length);
+    const at = this.reserve(values.length);
     new Uint8Array(this.#kernel.memory.buffer).set(values, at);
     return at;
   }
 
   ints(values: readonly number[] | Uint32Array, width: 1 | 2 | 4 = 4): number {
-    const at = this.room(values.length * width);
+    const at = this.reserve(values.length * width);
     const view = new DataView(this.#kernel.memory.buffer, at);
     values.forEach((value, i) => {
       if (width === 1) view.setUint8(i, value);
@@ -56,7 +56,7 @@ export class KernelUnderTest<Exports> {
   }
 
   longs(values: readonly bigint[]): number {
-    const at = this.room(values.length * 8);
+    const at = this.reserve(values.length * 8);
     new BigUint64Array(this.#kernel.memory.buffer, at, values.length).set(values);
     return at;
   }

@@ -1,34 +1,27 @@
-// Writing selected rows as JSON. A kind of record is written by a short program: one step a field, each with the text
-// before its value (`,"programId":`) and where the value comes from. The host fills in the addresses of the columns for
-// every row group; the kernel knows no field by name. The layouts of steps, kinds and tables are in `layout/writing.ts`.
+// Writes the fields of a selected row as JSON. A kind of record is written by a short program: one step for each field, with the text
+// before its value (`,"programId":`) and the columns that the value comes from. The host fills in the addresses of the columns for every
+// batch of row groups; the kernel knows no field by name. `layout/writing.ts` defines the layout of a step.
 import {
   STEP_UINT as UINT, STEP_ULONG as ULONG, STEP_LONG as LONG, STEP_KEY as KEY, STEP_KEY_OR_NULL as KEY_OR_NULL,
-  STEP_KEYS as KEYS, STEP_STATIC_KEYS as STATIC_KEYS, STEP_TEXT as TEXT, STEP_CODED_TEXT as CODED_TEXT, STEP_HEX as HEX,
-  STEP_RAW_TEXT as RAW_TEXT, STEP_FLAG as FLAG, STEP_COMMITTED as COMMITTED, STEP_VERSION as VERSION,
-  STEP_SIGNATURES as SIGNATURES, STEP_LOOKUPS as LOOKUPS, STEP_LOADED as LOADED, STEP_PAYER as PAYER,
-  STEP_LOG_KIND as LOG_KIND, STEP_UINT_OR_NULL as UINT_OR_NULL, STEP_KEY_ID as KEY_ID,
+  STEP_KEYS as KEYS, STEP_STATIC_KEYS as STATIC_KEYS, STEP_TEXT as TEXT, STEP_CODED_TEXT as CODED_TEXT,
+  STEP_HEX as HEX, STEP_RAW_TEXT as RAW_TEXT, STEP_FLAG as FLAG, STEP_COMMITTED as COMMITTED,
+  STEP_VERSION as VERSION, STEP_SIGNATURES as SIGNATURES, STEP_LOOKUPS as LOOKUPS, STEP_LOADED as LOADED,
+  STEP_PAYER as PAYER, STEP_LOG_KIND as LOG_KIND, STEP_UINT_OR_NULL as UINT_OR_NULL, STEP_KEY_ID as KEY_ID,
   STEP_TRANSACTION_UINT as TRANSACTION_UINT, STEP_INSTRUCTION_TEXT as INSTRUCTION_TEXT, STEP_DATA as DATA,
-  KIND_BYTES, STEP_BYTES,
-  KIND_FLAGS, KIND_LABEL, KIND_LABEL_LENGTH, KIND_MARK, KIND_STARTS, KIND_STEPS, KIND_STEP_COUNT, LINES_ALWAYS,
-  LINES_BLOCKS, LINES_FIRST_BLOCK, LINES_HEADERS, LINES_HEADER_STARTS, LINES_IS_ALL, LINES_MARKS, STATE_BLOCK,
-  STATE_IS_IN_ARRAY, STATE_IS_IN_LINE, STATE_KIND, STATE_LAST_LINE, STATE_LINE_COUNT, STATE_ROW, STATE_TRANSACTION,
-  STEP_CODE, STEP_LABEL, STEP_P0, STEP_P1, STEP_P2, STEP_P3, STEP_TEXT_LENGTH, STEP_W0, STEP_W1,
+  STEP_BYTES, STEP_CODE, STEP_LABEL, STEP_P0, STEP_P1, STEP_P2, STEP_P3, STEP_TEXT_LENGTH, STEP_W0, STEP_W1,
+  KEY_TEXT_BYTES,
 } from '../../layout/writing';
-import { base58Encode } from './base58';
+import { base58Encode } from '../shared/base58';
+import { writeUint, writeUlong } from '../shared/integers';
+import { keyText } from '../shared/texts';
 import { loadInt, loadLong } from './columns';
 import { writeDataText } from './data-texts';
-import { writeUint, writeUlong } from './integers';
-import { keyText } from './texts';
+import { keyStarts, keyTable, keys, limit } from './write-context';
 
 /** No value of fixed size, with the text before it, is longer. */
 const STEP_OUTPUT_MAX: u32 = 128;
 
-/** Of the group at hand: where each transaction's keys start, the keys, and by key where its room is. */
-let keyStarts: usize = 0;
-let keys: usize = 0;
-let rooms: usize = 0;
-
-/** Whether a record was given up because a key of it has no room. It is written again when it has one. */
+/** Whether a record was not completed because the text of a key is not in memory. The host loads the key and writes the record again. */
 let isKeyMissing: bool = false;
 
 export function takeKeyMissing(): bool {
@@ -37,48 +30,9 @@ export function takeKeyMissing(): bool {
   return isMissing;
 }
 
-export function setKeys(starts: usize, ids: usize, keyRooms: usize): void {
-  keyStarts = starts;
-  keys = ids;
-  rooms = keyRooms;
-}
-
-// Where writing stopped for want of room. `saveState` and `loadState` let queries take turns in the middle of a block.
-let stoppedBlock: u32 = 0;
-let isInLine: u32 = 0;
-let stoppedKind: u32 = 0;
-let stoppedTransaction: u32 = 0;
-let stoppedRow: u32 = 0;
-let stoppedInArray: u32 = 0;
-let lineCount: u32 = 0;
-let lastLine: u32 = 0;
-let limit: usize = 0;
-
-function saveState(state: usize): void {
-  store<u32>(state, stoppedBlock, STATE_BLOCK);
-  store<u32>(state, isInLine, STATE_IS_IN_LINE);
-  store<u32>(state, stoppedKind, STATE_KIND);
-  store<u32>(state, stoppedTransaction, STATE_TRANSACTION);
-  store<u32>(state, stoppedRow, STATE_ROW);
-  store<u32>(state, stoppedInArray, STATE_IS_IN_ARRAY);
-  store<u32>(state, lineCount, STATE_LINE_COUNT);
-  store<u32>(state, lastLine, STATE_LAST_LINE);
-}
-
-function loadState(state: usize): void {
-  stoppedBlock = load<u32>(state, STATE_BLOCK);
-  isInLine = load<u32>(state, STATE_IS_IN_LINE);
-  stoppedKind = load<u32>(state, STATE_KIND);
-  stoppedTransaction = load<u32>(state, STATE_TRANSACTION);
-  stoppedRow = load<u32>(state, STATE_ROW);
-  stoppedInArray = load<u32>(state, STATE_IS_IN_ARRAY);
-  lineCount = load<u32>(state, STATE_LINE_COUNT);
-  lastLine = load<u32>(state, STATE_LAST_LINE);
-}
-
 // @ts-ignore: decorator
 @inline
-function copyText(from: usize, length: u32, out: usize): usize {
+export function copyText(from: usize, length: u32, out: usize): usize {
   v128.store(out, v128.load(from));
   for (let copied: u32 = 16; copied < length; copied += 16) v128.store(out + copied, v128.load(from + copied));
   return out + length;
@@ -87,7 +41,7 @@ function copyText(from: usize, length: u32, out: usize): usize {
 // @ts-ignore: decorator
 @inline
 function writeKeyId(id: u32, out: usize): usize {
-  const text: usize = load<u32>(rooms + (id << 2));
+  const text: usize = load<u32>(keyTable + (id << 2));
   if (text == 0) {
     isKeyMissing = true;
     return out;
@@ -118,7 +72,7 @@ function writeBoolean(value: bool, out: usize): usize {
 }
 
 function writeKeyRange(from: u32, end: u32, out: usize): usize {
-  if (out + (end - from) * 48 + 64 > limit) return 0;
+  if (out + (end - from) * KEY_TEXT_BYTES + 64 > limit) return 0;
   store<u8>(out++, 0x5b);
   for (let i = from; i < end; i++) {
     out = writeKeyId(load<u32>(keys + (i << 2)), out);
@@ -236,7 +190,7 @@ function writeKeys(step: usize, transaction: u32, row: u32, out: usize): usize {
   const starts: usize = load<u32>(step, STEP_P1);
   const from = load<u32>(starts + (row << 2));
   const end = load<u32>(starts + (row << 2), 4);
-  if (out + (end - from) * 48 + 64 > limit) return 0;
+  if (out + (end - from) * KEY_TEXT_BYTES + 64 > limit) return 0;
   const positions: usize = load<u32>(step, STEP_P0);
   const width = load<u32>(step, STEP_W0);
   const base: usize = keys + (load<u32>(keyStarts + (transaction << 2)) << 2);
@@ -399,7 +353,7 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
 }
 
 /** One record; 0 if it does not fit before the limit, or a key of it is missing. */
-function writeRecord(steps: usize, stepCount: u32, transaction: u32, row: u32, out: usize): usize {
+export function writeRecord(steps: usize, stepCount: u32, transaction: u32, row: u32, out: usize): usize {
   if (out + stepCount * STEP_OUTPUT_MAX + 64 > limit) return 0;
   store<u8>(out++, 0x7b);
   const end = steps + stepCount * STEP_BYTES;
@@ -413,220 +367,5 @@ function writeRecord(steps: usize, stepCount: u32, transaction: u32, row: u32, o
   }
   if (isKeyMissing) return 0;
   store<u8>(out++, 0x7d);
-  return out;
-}
-
-let complete: bool = false;
-
-const LINE_START = memory.data<u8>([0x7b, 0x22, 0x68, 0x65, 0x61, 0x64, 0x65, 0x72, 0x22, 0x3a, 0, 0, 0, 0, 0, 0]); // {"header":
-const LINE_START_BYTES: u32 = 10;
-
-/**
- * Writes lines, one a block, from the state's block up to `blockEnd`. Answers where the text ends: at the end of the blocks,
- * after the first line that reaches the goal, where the buffer is full, or before a record with a key that has no room.
- */
-export function writeLines(
-  state: usize,
-  kinds: usize,
-  lines: usize,
-  blockEnd: u32,
-  out: usize,
-  goal: usize,
-  outLimit: usize,
-): usize {
-  loadState(state);
-  // Room for the end of a line is always kept.
-  limit = outLimit - 16;
-  for (; stoppedBlock < blockEnd && out < goal; stoppedBlock++) {
-    const block: usize = load<u32>(lines, LINES_BLOCKS) + ((stoppedBlock - load<u32>(lines, LINES_FIRST_BLOCK)) << 4);
-    if (isInLine == 0) {
-      if (!hasLine(kinds, lines, block)) continue;
-      const started = beginLine(lines, block, out);
-      if (started == 0) break;
-      out = started;
-    }
-    if (load<u32>(lines, LINES_MARKS) != 0) {
-      out = writeArrays(kinds, load<u32>(lines, LINES_MARKS), block, out);
-      if (!complete) break;
-    }
-    store<u16>(out, 0x0a7d);
-    out += 2;
-    isInLine = 0;
-  }
-  saveState(state);
-  return out;
-}
-
-// @ts-ignore: decorator
-@inline
-function hasLine(kinds: usize, lines: usize, block: usize): bool {
-  if (load<u32>(lines, LINES_IS_ALL) != 0 || stoppedBlock == load<u32>(lines, LINES_ALWAYS)) return true;
-  const marks: usize = load<u32>(lines, LINES_MARKS);
-  if (marks == 0) return false;
-  if (anySet(marks, load<u32>(block), load<u32>(block, 4))) return true;
-  const rewards: usize = load<u32>(kinds + 5 * KIND_BYTES, KIND_FLAGS);
-  return rewards != 0 && anySet(rewards, load<u32>(block, 8), load<u32>(block, 12));
-}
-
-function beginLine(lines: usize, block: usize, out: usize): usize {
-  const starts: usize = load<u32>(lines, LINES_HEADER_STARTS) + (stoppedBlock << 2);
-  const from = load<u32>(starts);
-  const length = load<u32>(starts, 4) - from;
-  if (out + LINE_START_BYTES + length + 64 > limit) return 0;
-  v128.store(out, v128.load(LINE_START));
-  isInLine = 1;
-  lastLine = stoppedBlock;
-  lineCount++;
-  stoppedKind = 0;
-  stoppedTransaction = load<u32>(block);
-  stoppedRow = 0;
-  stoppedInArray = 0;
-  return copyText(load<u32>(lines, LINES_HEADERS) + from, length, out + LINE_START_BYTES);
-}
-
-/** Whether any byte from first to end is set. */
-function anySet(flags: usize, first: u32, end: u32): bool {
-  let at = flags + first;
-  const last = flags + end;
-  for (; at + 16 <= last; at += 16) if (v128.any_true(v128.load(at))) return true;
-  for (; at < last; at++) if (load<u8>(at) != 0) return true;
-  return false;
-}
-
-/** The arrays of one block: for each kind the flagged rows of its transactions, then the rewards. */
-function writeArrays(kinds: usize, marks: usize, block: usize, out: usize): usize {
-  complete = true;
-  for (; stoppedKind < 6; stoppedKind++) {
-    const kind = kinds + stoppedKind * KIND_BYTES;
-    if (load<u32>(kind, KIND_FLAGS) != 0) {
-      if (stoppedKind == 5) out = writeRewards(kind, load<u32>(block, 8), load<u32>(block, 12), out);
-      else out = writeTransactionRows(kind, marks, load<u32>(block, 4), out);
-      if (!complete) return out;
-      if (stoppedInArray == 1) store<u8>(out - 1, 0x5d);
-    }
-    stoppedTransaction = load<u32>(block);
-    stoppedRow = 0;
-    stoppedInArray = 0;
-  }
-  return out;
-}
-
-/** Opens the array before its first record; a record is followed by a comma that the end turns into a bracket. */
-// @ts-ignore: decorator
-@inline
-function openArray(kind: usize, out: usize): usize {
-  if (stoppedInArray == 1) return out;
-  stoppedInArray = 1;
-  return copyText(load<u32>(kind, KIND_LABEL), load<u32>(kind, KIND_LABEL_LENGTH), out);
-}
-
-/** Rows of a block that are touched ahead; a block with more has its rows side by side. 8 bytes each: transaction, row. */
-const TOUCHED_MAX: u32 = 256;
-const touchedRows = memory.data(2048, 16);
-/** Kept, so that the loads are. */
-let touched: u32 = 0;
-
-/**
- * What a selected record names lies anywhere: a position leads to a key, that to its room, that to the text. Writing one after the
- * other would wait for memory each time. So what a block writes is touched before, field by field, in loops so short that the
- * processor waits for many rows at once.
- */
-function touchRows(kind: usize, marks: usize, transactionEnd: u32): void {
-  const flags: usize = load<u32>(kind, KIND_FLAGS);
-  const starts: usize = load<u32>(kind, KIND_STARTS);
-  const bit = load<u32>(kind, KIND_MARK);
-  if (starts == 0) return;
-  const limitAt = touchedRows + (TOUCHED_MAX << 3);
-  let at: usize = touchedRows;
-  for (let transaction = stoppedTransaction; transaction < transactionEnd; transaction++) {
-    if ((load<u8>(marks + transaction) & bit) == 0) continue;
-    const end = load<u32>(starts + (transaction << 2), 4);
-    for (let row = load<u32>(starts + (transaction << 2)); row < end; row++) {
-      if (load<u8>(flags + row) == 0) continue;
-      if (at == limitAt) return;
-      store<u32>(at, transaction);
-      store<u32>(at, row, 4);
-      at += 8;
-    }
-  }
-  const steps: usize = load<u32>(kind, KIND_STEPS);
-  const stepEnd = steps + load<u32>(kind, KIND_STEP_COUNT) * STEP_BYTES;
-  for (let step = steps; step < stepEnd; step += STEP_BYTES) touchStep(step, at);
-}
-
-function touchStep(step: usize, rowsEnd: usize): void {
-  const code = load<u32>(step, STEP_CODE);
-  const p0: usize = load<u32>(step, STEP_P0);
-  const w0 = load<u32>(step, STEP_W0);
-  let sum: u32 = 0;
-  if (code == ULONG) {
-    for (let at: usize = touchedRows; at < rowsEnd; at += 8) sum += <u32>loadLong(p0, w0, load<u32>(at, 4));
-  } else if (code == KEY || code == KEY_OR_NULL) {
-    const stride = load<u32>(step, STEP_W1);
-    const first: u32 = code == KEY ? 0 : 1;
-    for (let at: usize = touchedRows; at < rowsEnd; at += 8) {
-      const value = loadInt(p0, w0, load<u32>(at, 4) * stride);
-      if (value < first) continue;
-      const place = load<u32>(keyStarts + (load<u32>(at) << 2)) + value - first;
-      const room: usize = load<u32>(rooms + (load<u32>(keys + (place << 2)) << 2));
-      sum += load<u8>(room) + load<u8>(room, 47);
-    }
-  }
-  touched = sum;
-}
-
-function writeTransactionRows(kind: usize, marks: usize, transactionEnd: u32, out: usize): usize {
-  const steps: usize = load<u32>(kind, KIND_STEPS);
-  const stepCount = load<u32>(kind, KIND_STEP_COUNT);
-  const flags: usize = load<u32>(kind, KIND_FLAGS);
-  const starts: usize = load<u32>(kind, KIND_STARTS);
-  const bit = load<u32>(kind, KIND_MARK);
-  complete = false;
-  touchRows(kind, marks, transactionEnd);
-  for (; stoppedTransaction < transactionEnd; stoppedTransaction++) {
-    if ((load<u8>(marks + stoppedTransaction) & bit) == 0) continue;
-    const isOwn = starts == 0;
-    const first = isOwn ? stoppedTransaction : load<u32>(starts + (stoppedTransaction << 2));
-    const end = isOwn ? first + 1 : load<u32>(starts + (stoppedTransaction << 2), 4);
-    for (let row = first + stoppedRow; row < end; row++) {
-      if (load<u8>(flags + row) == 0) continue;
-      if (out + 64 > limit) {
-        stoppedRow = row - first;
-        return out;
-      }
-      const opened = openArray(kind, out);
-      const after = writeRecord(steps, stepCount, stoppedTransaction, row, opened);
-      if (after == 0) {
-        stoppedRow = row - first;
-        return opened;
-      }
-      store<u8>(after, 0x2c);
-      out = after + 1;
-    }
-    stoppedRow = 0;
-  }
-  complete = true;
-  return out;
-}
-
-function writeRewards(kind: usize, rewardFirst: u32, rewardEnd: u32, out: usize): usize {
-  const flags: usize = load<u32>(kind, KIND_FLAGS);
-  complete = false;
-  for (let row = rewardFirst + stoppedRow; row < rewardEnd; row++) {
-    if (load<u8>(flags + row) == 0) continue;
-    if (out + 64 > limit) {
-      stoppedRow = row - rewardFirst;
-      return out;
-    }
-    const opened = openArray(kind, out);
-    const after = writeRecord(load<u32>(kind, KIND_STEPS), load<u32>(kind, KIND_STEP_COUNT), 0, row, opened);
-    if (after == 0) {
-      stoppedRow = row - rewardFirst;
-      return opened;
-    }
-    store<u8>(after, 0x2c);
-    out = after + 1;
-  }
-  complete = true;
   return out;
 }

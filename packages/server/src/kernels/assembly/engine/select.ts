@@ -17,9 +17,9 @@ import {
   WITH_TRANSACTION,
 } from '../../layout/selection';
 import { loadInt } from './columns';
-import { KEY_ROOM, keyRooms } from './texts';
 
-let group: usize = 0;
+/** The address of the group's table. */
+export let group: usize = 0;
 /** For each key position of the current transaction: the address filters that accept its key, as bits. */
 let positionBits: usize = 0;
 
@@ -37,7 +37,7 @@ function mark(transaction: u32, kind: u32): void {
 
 // @ts-ignore: decorator
 @inline
-function startOf(starts: u32, transaction: u32): u32 {
+export function startOf(starts: u32, transaction: u32): u32 {
   return load<u32>(load<u32>(group + starts) + (transaction << 2));
 }
 
@@ -457,74 +457,4 @@ export function selectRewards(keys: usize, width: u32, rewardCount: u32, ids: us
     matched++;
   }
   return matched;
-}
-
-/** A key that a query writes and that has no room yet (`texts.ts`), until it gets one. */
-const ASKED: u32 = 1;
-
-// @ts-ignore: decorator
-@inline
-function ask(id: u32, rooms: usize, out: usize): usize {
-  const at = rooms + (id << 2);
-  if (load<u32>(at) != 0) return out;
-  store<u32>(at, ASKED);
-  store<u32>(out, id);
-  return out + 4;
-}
-
-/** Keys of marked transactions that have no room: they are asked for in the table of rooms, their ids written to `out`. */
-export function askKeys(transactionCount: u32, rooms: usize, out: usize): usize {
-  const marks: usize = load<u32>(group, GROUP_MARKS);
-  const keys: usize = load<u32>(group, GROUP_KEYS);
-  for (let transaction: u32 = 0; transaction < transactionCount; transaction++) {
-    if (load<u8>(marks + transaction) == 0) continue;
-    const end = startOf(GROUP_KEY_STARTS, transaction + 1);
-    for (let i = startOf(GROUP_KEY_STARTS, transaction); i < end; i++) out = ask(load<u32>(keys + (i << 2)), rooms, out);
-  }
-  return out;
-}
-
-/** The same for flagged rewards. */
-export function askRewardKeys(keys: usize, width: u32, rewardCount: u32, flags: usize, rooms: usize, out: usize): usize {
-  for (let row: u32 = 0; row < rewardCount; row++) {
-    if (load<u8>(flags + row) != 0) out = ask(loadInt(keys, width, row), rooms, out);
-  }
-  return out;
-}
-
-/** Gives rooms to keys that were asked for, one after the other from `out`. `keys` are those from `firstId` on. */
-export function placeKeys(ids: usize, count: u32, keys: usize, firstId: u32, rooms: usize, out: usize): void {
-  for (let i: u32 = 0; i < count; i++, out += KEY_ROOM) {
-    const id = load<u32>(ids + (i << 2));
-    store<u32>(rooms + (id << 2), <u32>out);
-    keyRooms(keys + ((id - firstId) << 5), 1, out);
-  }
-}
-
-/** Keys of a block that is read at once, as a power of two. */
-const BLOCK_KEYS_SHIFT: u32 = 11;
-
-/**
- * Gives rooms from `out` on to those keys that were asked for whose block is in memory. `blocks` has the address of every block of
- * keys, 0 if it is not there. Returns how many keys are left; they are moved to the front of the list.
- */
-export function placeAsked(ids: usize, count: u32, blocks: usize, rooms: usize, out: usize): u32 {
-  let left: u32 = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    const id = load<u32>(ids + (i << 2));
-    const block: usize = load<u32>(blocks + ((id >> BLOCK_KEYS_SHIFT) << 2));
-    if (block == 0) {
-      store<u32>(ids + (left++ << 2), id);
-      continue;
-    }
-    store<u32>(rooms + (id << 2), <u32>out);
-    keyRooms(block + ((id & ((1 << BLOCK_KEYS_SHIFT) - 1)) << 5), 1, out);
-    out += KEY_ROOM;
-  }
-  return left;
-}
-
-/** Takes back what was asked for. */
-export function unaskKeys(rooms: usize, count: u32): void {
-  for (let at = rooms; at < rooms + (count << 2); at += 4) if (load<u32>(at) == ASKED) store<u32>(at, 0);
 }

@@ -1,0 +1,19 @@
+// What writing a batch of row groups needs everywhere: its keys, and the end of the output buffer.
+
+/** Where each transaction's keys start, the ids of the keys, and for each id the address of its text or 0. */
+export let keyStarts: usize = 0;
+export let keys: usize = 0;
+export let keyTable: usize = 0;
+
+export function setKeys(starts: usize, ids: usize, table: usize): void {
+  keyStarts = starts;
+  keys = ids;
+  keyTable = table;
+}
+
+/** The end of the output buffer. */
+export let limit: usize = 0;
+
+export function setLimit(end: usize): void {
+  limit = end;
+}
