@@ -36,6 +36,26 @@ test('limit: the first load is at most 200 kB compressed, and the overview shows
   await page.context().close();
 });
 
+test('behavior: pages print in light colours, without controls, and long lists on few sheets', async () => {
+  const names = ['live', 'transaction', 'account', 'workbench', 'docs-query'];
+  for (const { name, path, ready } of pages.filter((one) => names.includes(one.name))) {
+    const { page } = await world.open(path, { colorScheme: 'dark' });
+    await page.waitForSelector(ready);
+    // Twelve sheets hold the longest of these documents.
+    expect([name, countSheets(await page.pdf({ format: 'A4' })) <= 12]).toEqual([name, true]);
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    expect(await page.isVisible('.topbar')).toBe(false);
+    expect(await page.isVisible('main .button')).toBe(false);
+    const color = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    expect([name, color]).toEqual([name, 'rgb(255, 255, 255)']);
+    await page.context().close();
+  }
+});
+
+function countSheets(pdf: Buffer): number {
+  return pdf.toString('latin1').match(/\/Type\s*\/Page[^s]/g)?.length ?? 0;
+}
+
 test('behavior: the theme can be switched, and the choice stays', async () => {
   const { page } = await world.open('/', { colorScheme: 'light' });
   await page.click('[aria-label="Use dark colours"]');

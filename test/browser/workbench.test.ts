@@ -1,8 +1,13 @@
 /** Queries: the form, the editor, the results, and many rows. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { transformWithEsbuild } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeQuery } from '../../packages/web/src/pages/workbench/query-link.ts';
 import { BrowserWorld, dataset } from './browser-world.ts';
 
+const repository = fileURLToPath(new URL('../..', import.meta.url));
 let world: BrowserWorld;
 beforeAll(async () => {
   world = await BrowserWorld.start();
@@ -107,47 +112,70 @@ test('behavior: every recipe runs on this dataset', async () => {
   await watched.close();
 });
 
-test('behavior: results are downloaded with every digit, and the query is copied as programs', async () => {
-  const watched = await world.open(
-    linkTo({
-      fromBlock: 0,
-      toBlock: 40,
-      fields: { block: { number: true }, balance: { account: true, post: true } },
-      balances: [{}],
-    }),
-    { permissions: ['clipboard-read', 'clipboard-write'] },
-  );
-  const { page } = watched;
-  await page.click('.run-button:not([disabled])');
-  await page.waitForSelector('.run-summary .badge.ok');
-  await page.click('.menu button:has-text("Download")');
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.click('.menu-list button >> nth=0'),
-  ]);
-  const stream = await download.createReadStream();
-  const parts: Buffer[] = [];
-  for await (const part of stream) parts.push(part as Buffer);
-  const saved = Buffer.concat(parts).toString();
+const balances = {
+  fromBlock: 0,
+  toBlock: 40,
+  fields: { block: { number: true }, balance: { account: true, post: true } },
+  balances: [{}],
+};
+
+async function readAnswer(query: object): Promise<string> {
   const sent = await fetch(`${world.url}/datasets/${dataset}/stream`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      fromBlock: 0,
-      toBlock: 40,
-      fields: { block: { number: true }, balance: { account: true, post: true } },
-      balances: [{}],
-    }),
+    body: JSON.stringify(query),
   });
-  expect(saved).toBe(await sent.text());
-  for (const [name, mark] of [
-    ['curl', 'curl -N'],
-    ['TypeScript', 'createClient'],
-    ['Python', 'urllib.request'],
-  ] as const) {
-    await page.click('.menu button:has-text("Copy as")');
-    await page.click(`.menu-list button:has-text("${name}")`);
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(mark);
-  }
-  await watched.close();
+  return await sent.text();
+}
+
+test('behavior: results are downloaded as JSON lines and CSV, with every digit', async () => {
+  const { page } = await world.open(linkTo(balances));
+  await page.click('.run-button:not([disabled])');
+  await page.waitForSelector('.run-summary .badge.ok');
+  const save = async (entry: number) => {
+    await page.click('.menu button:has-text("Download")');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.click(`.menu-list button >> nth=${entry}`),
+    ]);
+    const parts: Buffer[] = [];
+    for await (const part of await download.createReadStream()) parts.push(part as Buffer);
+    return Buffer.concat(parts).toString();
+  };
+  const answer = await readAnswer(balances);
+  expect(await save(0)).toBe(answer);
+  const [heads, ...rows] = (await save(1)).trim().split(/\r?\n/);
+  expect(heads).toContain('account');
+  expect(rows).toHaveLength(answer.split('"account"').length - 1);
+  const [, last = ''] = /"post":(\d+)[^{]*$/.exec(answer) ?? [];
+  expect(rows.at(-1)).toContain(last);
+  await page.context().close();
 });
+
+test('behavior: the copied programs run and read the same blocks', async () => {
+  const { page } = await world.open(linkTo(balances), {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  const copy = async (name: string) => {
+    await page.click('.menu button:not([disabled]):has-text("Copy as")');
+    await page.click(`.menu-list button:has-text("${name}")`);
+    return await page.evaluate(() => navigator.clipboard.readText());
+  };
+  const answer = await readAnswer(balances);
+  const slots = [...answer.matchAll(/"number":(\d+)/g)].map(([, slot]) => slot);
+  expect(await runProgram('bash', ['-c', await copy('curl')])).toBe(answer);
+  const printed = await runProgram('python3', ['-c', await copy('Python')]);
+  expect(printed.match(/^\d+/gm)).toEqual(slots);
+  const { code } = await transformWithEsbuild(await copy('TypeScript'), 'query.ts');
+  const args = ['--input-type=module', '-e', code];
+  const logged = await runProgram(process.execPath, args);
+  expect([...logged.matchAll(/number: (\d+)/g)].map(([, slot]) => slot)).toEqual(slots);
+  await page.context().close();
+});
+
+/** Returns what the program wrote. Fails if the program fails. */
+async function runProgram(command: string, args: readonly string[]): Promise<string> {
+  const options = { cwd: repository, maxBuffer: 64 << 20 };
+  const { stdout } = await promisify(execFile)(command, [...args], options);
+  return stdout;
+}

@@ -9,6 +9,7 @@ import './styles/base.css';
 import './styles/shell.css';
 import './styles/components.css';
 import './styles/controls.css';
+import './styles/print.css';
 
 startTheme();
 startRouter();

@@ -18,9 +18,11 @@ import { useHistory } from './use-history.ts';
 interface AccountHistoryProps {
   readonly dataset: string;
   readonly address: string;
+  /** Whether the address is shown as a program, whose own balances rarely change. */
+  readonly isProgram?: boolean;
 }
 
-export function AccountHistory({ dataset, address }: AccountHistoryProps) {
+export function AccountHistory({ dataset, address, isProgram = false }: AccountHistoryProps) {
   const { entries, isLoading, isComplete, error, loadMore } = useHistory(dataset, address);
   const isEmpty = entries.length === 0 && !isLoading && error === undefined;
   return (
@@ -43,7 +45,7 @@ export function AccountHistory({ dataset, address }: AccountHistoryProps) {
             <span />
             <span>Signature</span>
             <span>Programs</span>
-            <span class="history-changes">Change for this address</span>
+            <span class="history-changes">{!isProgram && 'Change for this address'}</span>
             <span class="history-slot">Slot</span>
             <span class="history-time">Time</span>
           </li>

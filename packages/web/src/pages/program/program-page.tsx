@@ -34,7 +34,7 @@ export function ProgramPage({ parameters }: PageProps) {
   return (
     <AddressPage address={address} title={name ?? 'Program'} actions={actions}>
       <ProgramInstructions dataset={dataset} programId={address} />
-      <AccountHistory key={`${dataset}/${address}`} dataset={dataset} address={address} />
+      <AccountHistory key={`${dataset}/${address}`} dataset={dataset} address={address} isProgram />
     </AddressPage>
   );
 }
