@@ -5,6 +5,8 @@ export interface EnginePoolOptions {
   readonly threadCount: number;
   /** Bytes that all threads together keep of segments between queries: indexes, dictionaries, keys and their texts. */
   readonly cacheBytesMax: number;
+  /** Whether segments may be in an object store; false by default. */
+  readonly readsStore?: boolean;
 }
 
 /** The share of the machine's memory that the cache may take by default, and its bounds. */
