@@ -260,6 +260,7 @@ export class Replica {
     const { bytes } = await encodeMessage([], [], options);
     this.#applied = await feed.publish(bytes, this.applied);
     this.#recordVersion(this.#attached.snapshot().version, this.#applied);
+    this.#attached.alarms.clear('feed-unreachable');
     this.#onFenced = onFenced;
     this.#isLeading = true;
   }
