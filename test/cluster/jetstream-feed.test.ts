@@ -23,8 +23,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function open(dataset: string, options: { bytesMax?: number } = {}): Promise<JetStreamFeed> {
-  const servers = nats.ports.map((port) => `nats://127.0.0.1:${port}`);
+interface OpenOptions {
+  readonly bytesMax?: number;
+  readonly leaseMs?: number;
+  readonly ports?: readonly number[];
+}
+
+async function open(dataset: string, given: OpenOptions = {}): Promise<JetStreamFeed> {
+  const { ports = nats.ports, ...options } = given;
+  const servers = ports.map((port) => `nats://127.0.0.1:${port}`);
   const rest = { bytesMax: 1 << 30, replicas: 3, leaseMs: 2_000, ...options };
   const feed = await JetStreamFeed.open({ dataset, servers, ...rest }, { clock: systemClock });
   feeds.push(feed);
@@ -54,17 +61,19 @@ test('default: messages are read in order, from any sequence, also while they co
 
 test('error: feed-fenced: of racing writers exactly one wins, and a stale one never', async () => {
   const [one, two] = [await open('fence'), await open('fence')];
-  await one.publish(text('first'), 0);
-  const attempts = Array.from({ length: 20 }, (_, i) =>
-    (i % 2 === 0 ? one : two).publish(text(`${i}`), 1).then(
-      () => 'won',
-      (error: { code: string }) => error.code,
-    ),
-  );
-  const outcomes = await Promise.all(attempts);
-  expect(outcomes.filter((outcome) => outcome === 'won')).toHaveLength(1);
-  expect(new Set(outcomes)).toEqual(new Set(['won', 'feed-fenced']));
-  expect(await one.readLastSequence()).toBe(2);
+  // In an empty stream too.
+  for (const last of [0, 1]) {
+    const attempts = Array.from({ length: 20 }, (_, i) =>
+      (i % 2 === 0 ? one : two).publish(text(`${i}`), last).then(
+        () => 'won',
+        (error: { code: string }) => error.code,
+      ),
+    );
+    const outcomes = await Promise.all(attempts);
+    expect(outcomes.filter((outcome) => outcome === 'won')).toHaveLength(1);
+    expect(new Set(outcomes)).toEqual(new Set(['won', 'feed-fenced']));
+    expect(await one.readLastSequence()).toBe(last + 1);
+  }
 });
 
 test('behavior: one holds the lease; when it is silent, another gets it within the time to live', async () => {
@@ -107,6 +116,55 @@ test('behavior: with one server of three gone it goes on; without a quorum it sa
     const last = await feed.readLastSequence().catch(() => undefined);
     return last !== undefined && (await feed.publish(text('d'), last).catch(() => 0)) > 0;
   });
+});
+
+test('behavior: a leader that has lost its followers does not say what the newest message is', async () => {
+  const first = await open('stale');
+  await first.publish(text('a'), 0);
+  const { cluster } = await first.readInfo();
+  const leader = nats.servers.findIndex((_, i) => cluster?.leader === `n${i}`);
+  const port = nats.ports[leader];
+  if (port === undefined) throw new Error(`no leader: ${cluster?.leader}`);
+  const feed = await open('stale', { ports: [port] });
+  expect(await feed.readLastSequence()).toBe(1);
+  const others = nats.servers.filter((_, i) => i !== leader);
+  for (const { child } of others) child.process.kill('SIGSTOP');
+  await systemClock.sleep(5_000);
+  const asked = feed.readLastSequence();
+  await expect(asked).rejects.toMatchObject({ code: 'feed-unreachable' });
+  for (const { child } of others) child.process.kill('SIGCONT');
+  await waitUntil('the feed answers again', () =>
+    feed.readLastSequence().then(
+      (last) => last === 1,
+      () => false,
+    ),
+  );
+});
+
+test('behavior: limits that were configured later are applied by the process that takes the lease', async () => {
+  const one = await open('limits', { bytesMax: 64 << 20 });
+  const two = await open('limits', { bytesMax: 128 << 20, leaseMs: 20_000 });
+  const lease = await two.acquireLease('two', never);
+  expect((await one.readInfo()).config.max_bytes).toBe(128 << 20);
+  // The time to live of the leases was chosen by the first process of all, and counts for all.
+  await systemClock.sleep(3_000);
+  expect(lease?.signal.aborted).toBe(false);
+  const stop = new AbortController();
+  const waiting = one.acquireLease('one', stop.signal);
+  await systemClock.sleep(1_000);
+  stop.abort();
+  expect(await waiting).toBeUndefined();
+  await lease?.release();
+});
+
+test('error: feed-gap: a stream that is shorter than what a reader has is another one', async () => {
+  const feed = await open('short');
+  await feed.publish(text('a'), 0);
+  const read = async () => {
+    for await (const { sequence } of feed.read(5, never)) return sequence;
+    return 0;
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'feed-gap' });
 });
 
 test('error: feed-gap: a reader whose messages were removed is told', async () => {

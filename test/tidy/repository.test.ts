@@ -15,6 +15,7 @@ import {
 } from './rules/docs.ts';
 import { findBarrels, findCycles, findDeadFiles } from './rules/imports.ts';
 import { findLayerBreaches } from './rules/layers.ts';
+import { findEagerImports } from './rules/on-demand.ts';
 import { findDependencyFaults, findLockFaults } from './rules/packages.ts';
 import { findTestFaults } from './rules/tests.ts';
 import { findBadNames, findLargeFiles, findMarks, findOutsidePaths } from './rules/text.ts';
@@ -45,6 +46,8 @@ test('default: the rules see the repository', () => {
 
 test('behavior: imports go only to lower layers', () => expectNone(findLayerBreaches(sources)));
 test('behavior: there are no import cycles', () => expectNone(findCycles(sources)));
+test('behavior: a service on one machine loads no code for several', () =>
+  expectNone(findEagerImports(sources)));
 test('behavior: no file re-exports from another', () => expectNone(findBarrels(sources)));
 test('behavior: every file is used', () => expectNone(findDeadFiles(sources)));
 test('behavior: the code uses no banned constructs', () => expectNone(findBans(sources)));

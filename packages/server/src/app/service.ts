@@ -34,7 +34,7 @@ import { addTimingMetrics, type TimingMetrics } from './timing-metrics.ts';
 import { watchVisibleLag } from './watch-visible-lag.ts';
 
 export interface ServiceOptions {
-  readonly config: Pick<Config, 'listen' | 'admin' | 'engine' | 'limits' | 'role'>;
+  readonly config: Pick<Config, 'listen' | 'admin' | 'engine' | 'limits' | 'role' | 'store'>;
   /** `null` if no key is required. */
   readonly keys: readonly ApiKey[] | null;
   readonly version: string;
@@ -101,7 +101,8 @@ export class Service {
     setMaxListeners(0, this.#stop.signal);
     this.#modules = modules;
     this.#isWriter = config.role === 'write';
-    this.#pool = new EnginePool(config.engine, { observeWait: this.timings.observeEngineWait });
+    const engine = { ...config.engine, readsStore: config.store !== undefined };
+    this.#pool = new EnginePool(engine, { observeWait: this.timings.observeEngineWait });
     this.#connectionCountMax = options.connectionCountMax ?? Number.POSITIVE_INFINITY;
     this.#limits = this.#buildLimits(config.limits);
     this.#keys = keys;

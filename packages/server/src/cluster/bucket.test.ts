@@ -240,6 +240,14 @@ test('behavior: nothing is removed long after the listing, because it may have b
   expect(objects).toBeGreaterThan(0);
 });
 
+test('behavior: a lease that cannot be read protects everything', async () => {
+  await growAndTrim();
+  await store.put(`${datasetName}/leases/reader`, new TextEncoder().encode('{"ageMs'));
+  expect(await collect()).toEqual({ manifests: 0, objects: 0 });
+  await store.remove(`${datasetName}/leases/reader`);
+  expect((await collect()).objects).toBeGreaterThan(0);
+});
+
 test('behavior: a bucket without a manifest, to which a dataset is being pushed, loses nothing', async () => {
   await store.put(`${datasetName}/segments/first`, new Uint8Array(1));
   store.unixMs += 10 * hour;

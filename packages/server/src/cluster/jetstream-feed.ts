@@ -112,8 +112,9 @@ export class JetStreamFeed implements Feed {
     const contacts = (cluster?.replicas ?? []).filter(
       ({ active, offline }) => offline !== true && active / 1e6 < contactMsMax,
     );
+    const isLed = config.num_replicas === 1 || cluster?.leader !== undefined;
     const isMajority = (contacts.length + 1) * 2 > config.num_replicas;
-    if (isMajority) return state.last_seq;
+    if (isLed && isMajority) return state.last_seq;
     // A server that was paused or cut off may believe that it leads, and answer with an old sequence.
     const reason = 'the leader of the stream is not in contact with a majority';
     throw new CodedError('feed-unreachable', { operation: 'info', reason });

@@ -25,13 +25,21 @@ export async function readLeases(
       await store.remove(key);
       continue;
     }
-    const { ageMs } = JSON.parse(new TextDecoder().decode(await store.get(key))) as {
-      ageMs: number;
-    };
+    const ageMs = parseAge(new TextDecoder().decode(await store.get(key)));
     // The age is measured by the reader and the time by the store, so the two clocks are never compared.
     leases.push({ reader: key, sinceUnixMs: modifiedUnixMs - ageMs });
   }
   return leases;
+}
+
+/** A lease that cannot be read protects everything, until it is renewed or expires. */
+function parseAge(text: string): number {
+  try {
+    const { ageMs } = JSON.parse(text) as { ageMs: unknown };
+    return typeof ageMs === 'number' ? ageMs : Number.POSITIVE_INFINITY;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 /** Renews the lease of a reader until the signal aborts, then removes it. */

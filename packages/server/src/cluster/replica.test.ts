@@ -280,3 +280,23 @@ test('limit: a full local disk ends the attempt to lead, and delays a follower u
   stop.abort();
   await following;
 });
+
+test('error: feed-message-damaged: a message with other bytes is not applied', async () => {
+  const world = newWorld();
+  const leader = await startLeader(world);
+  await grow(leader);
+  const reader = await start(world);
+  await leader.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
+  const message = world.feed.messages.at(-1);
+  if (message === undefined) throw new Error('no message');
+  const at = message.bytes.length - 10;
+  for (const place of [0, at]) {
+    message.bytes[place] = (message.bytes[place] as number) ^ 0x5a;
+    const applying = reader.replica.catchUp(never);
+    await expect(applying).rejects.toMatchObject({ code: 'feed-message-damaged' });
+    expect(reader.dataset.snapshot().head).toEqual(refAt(22, 1));
+    message.bytes[place] = (message.bytes[place] as number) ^ 0x5a;
+  }
+  await reader.replica.catchUp(never);
+  expect(reader.dataset.snapshot().head).toEqual(refAt(23, 1));
+});

@@ -10,11 +10,12 @@ import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
-import type { NewBlock, PublishCommits } from '../dataset/chain-writer.ts';
+import type { NewBlock, NewChange, PublishCommits } from '../dataset/chain-writer.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
 import type { BucketManifest, FeedPosition } from './bucket-manifest.ts';
+import { commitPatiently, impatient, type Patience, patient } from './commit-patiently.ts';
 import type { Feed, FeedMessage } from './feed.ts';
 import {
   decodeMessage,
@@ -151,7 +152,7 @@ export class Replica {
       { kind: 'extend' as const, blocks: changes },
       ...(isHotFinal ? [{ kind: 'finalize' as const, block: finalized }] : []),
     ];
-    await this.#commit(dataset, restored, impatient);
+    await this.#commit(restored, impatient);
   }
 
   async #readBlocks({ blocks }: FeedPosition): Promise<Uint8Array[]> {
@@ -259,6 +260,7 @@ export class Replica {
     const { bytes } = await encodeMessage([], [], options);
     this.#applied = await feed.publish(bytes, this.applied);
     this.#recordVersion(this.#attached.snapshot().version, this.#applied);
+    this.#attached.alarms.clear('feed-unreachable');
     this.#onFenced = onFenced;
     this.#isLeading = true;
   }
@@ -314,7 +316,7 @@ export class Replica {
     const doneCount = this.#partial?.sequence === sequence ? this.#partial.commitCount : 0;
     for (const [i, changes] of commits.entries()) {
       if (i < doneCount) continue;
-      await this.#commit(dataset, changes, patience);
+      await this.#commit(changes, patience);
       this.#partial = { sequence, commitCount: i + 1 };
     }
     this.#applied = sequence;
@@ -331,36 +333,16 @@ export class Replica {
     }
   }
 
-  /** A full or failing local disk delays the copy, as long as the caller has patience. */
-  async #commit(
-    dataset: Dataset,
-    changes: Parameters<Dataset['commit']>[0],
-    { attemptCountMax, signal }: Patience,
-  ): Promise<void> {
-    for (let count = 1; ; count++) {
-      try {
-        this.#isApplying = true;
-        await dataset.commit(changes);
-        return;
-      } catch (error) {
-        if (!isCodedError(error)) throw error;
-        // The feed has only changes that its writer could apply. A copy that cannot must be made anew.
-        if (error.code.startsWith('chain-')) throw asGap(error, this.#applied + 1);
-        if (!localFaults.has(error.code) || count >= attemptCountMax || signal.aborted) throw error;
-        await this.#modules.clock.sleep(retryMs, signal);
-        if (error.code === 'dataset-write-failed') await this.#reopen(dataset);
-      } finally {
-        this.#isApplying = false;
-      }
-    }
-  }
-
-  /** A disk that still fails is tried again with the next commit. */
-  async #reopen(dataset: Dataset): Promise<void> {
+  async #commit(changes: readonly NewChange[], patience: Patience): Promise<void> {
+    this.#isApplying = true;
     try {
-      await dataset.reopen();
+      await commitPatiently(this.#attached, changes, { ...patience, clock: this.#modules.clock });
     } catch (error) {
-      if (!isCodedError(error)) throw error;
+      // The feed has only changes that its writer could apply. A copy that cannot must be made anew.
+      const isChainFault = isCodedError(error) && error.code.startsWith('chain-');
+      throw isChainFault ? asGap(error, this.#applied + 1) : error;
+    } finally {
+      this.#isApplying = false;
     }
   }
 
@@ -395,22 +377,6 @@ export class Replica {
 
   readonly #loadBlock: LoadBlock = (key) => this.#modules.store.get(key);
 }
-
-/** How often a commit is tried while the local disk is full or fails. */
-interface Patience {
-  readonly attemptCountMax: number;
-  readonly signal: AbortSignal;
-}
-
-/** A journal that has failed before is opened again, and tried once more. */
-const impatient: Patience = { attemptCountMax: 2, signal: new AbortController().signal };
-
-function patient(signal: AbortSignal): Patience {
-  return { attemptCountMax: Number.POSITIVE_INFINITY, signal };
-}
-
-/** Errors of the local disk. */
-const localFaults: ReadonlySet<string> = new Set(['disk-floor-reached', 'dataset-write-failed']);
 
 function asGap(cause: CodedError, wanted: number): CodedError {
   return new CodedError('feed-gap', { wanted, reason: cause.code }, { cause });

@@ -8,8 +8,9 @@ import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { BucketSegments } from './bucket-segments.ts';
 
-/** Between two attempts to read a damaged segment from the store. */
+/** Before the next attempt to read a damaged segment from the store. It doubles, because each reads the whole segment. */
 const retryMs = 10_000;
+const retryMsMax = 600_000;
 /** Damaged segments that are watched; more of them are a bucket that is broken as a whole. */
 const watchedCountMax = 1_000;
 
@@ -30,14 +31,20 @@ export class DamageWatch {
 
   /** Verifies damaged segments until the signal aborts. */
   async run(dataset: Dataset, clock: Clock, signal: AbortSignal): Promise<void> {
+    let waitMs = retryMs;
     while (!signal.aborted) {
       if (this.#damaged.size === 0) await this.#untilReported(signal);
       for (const segment of [...this.#damaged.values()]) {
         if (signal.aborted) return;
         await this.#repair(segment);
       }
-      if (this.#damaged.size === 0) dataset.alarms.clear('segment-damaged');
-      else await clock.sleep(retryMs, signal);
+      if (this.#damaged.size === 0) {
+        dataset.alarms.clear('segment-damaged');
+        waitMs = retryMs;
+      } else {
+        await clock.sleep(waitMs, signal);
+        waitMs = Math.min(retryMsMax, waitMs * 2);
+      }
     }
   }
 

@@ -5,6 +5,8 @@ export interface EnginePoolOptions {
   readonly threadCount: number;
   /** The bytes of segments that all threads together keep between queries: indexes, dictionaries, keys and their texts. */
   readonly cacheBytesMax: number;
+  /** Whether segments may be in an object store; false by default. */
+  readonly readsStore?: boolean;
 }
 
 /** The default share of the machine's memory for the cache, and its bounds. */

@@ -257,7 +257,7 @@ export class EnginePool {
   }
 
   #start(thread: number): Worker {
-    const { threadCount, cacheBytesMax } = this.#options;
+    const { threadCount, cacheBytesMax, readsStore = false } = this.#options;
     const cacheBytes = Math.floor(cacheBytesMax / threadCount);
     const memory = BatchBuffers.make();
     const buffers = new BatchBuffers(memory);
@@ -268,6 +268,7 @@ export class EnginePool {
       cacheBytesMax: cacheBytes,
       memory,
       fetchSignal: signal.buffer,
+      readsStore,
     };
     const worker = new Worker(workerUrl(import.meta.url, './engine-worker.ts'), {
       workerData: data,

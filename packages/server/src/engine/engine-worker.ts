@@ -9,13 +9,8 @@ import { systemClock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { Steps } from '../base/time-slices.ts';
 import { deflateEncoder } from '../kernels/deflate-encoder.ts';
-import {
-  type CachedPlace,
-  CachedRangeFile,
-  openingRanges,
-} from '../object-store/cached-range-file.ts';
+import type { CachedPlace, CachedRangeFile } from '../object-store/cached-range-file.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
-import { Presence } from '../object-store/presence.ts';
 import type { Selection } from '../query/query.ts';
 import { openRangeFile } from '../storage/range-file.ts';
 import { Engine } from './engine.ts';
@@ -44,7 +39,11 @@ export interface EngineWorkerData {
   /** The memory of its batch buffers, shared with the pool. */
   readonly memory: SharedArrayBuffer;
   readonly fetchSignal: SharedArrayBuffer;
+  /** Whether segments may be in an object store. */
+  readonly readsStore: boolean;
 }
+
+type CachedFiles = typeof import('../object-store/cached-range-file.ts');
 
 const noBytes = new Uint8Array(0);
 
@@ -100,9 +99,12 @@ class EngineWorker {
   readonly #buffers: BatchBuffers;
   #turnStartMs = 0;
 
-  constructor(port: MessagePort, data: EngineWorkerData) {
+  readonly #cachedFiles: CachedFiles | undefined;
+
+  constructor(port: MessagePort, data: EngineWorkerData, cachedFiles: CachedFiles | undefined) {
     this.#port = port;
     this.#data = data;
+    this.#cachedFiles = cachedFiles;
     this.#buffers = new BatchBuffers(data.memory);
     this.#fetchSignal = new FetchSignal(data.fetchSignal);
     this.#engine = new Engine({ cacheBytesMax: data.cacheBytesMax });
@@ -320,7 +322,8 @@ class EngineWorker {
   }
 
   #openCached(segment: number, place: CachedPlace): CachedRangeFile {
-    const file = new CachedRangeFile(place, {
+    assert(this.#cachedFiles !== undefined, 'the pool is told that segments are in a store');
+    const file = new this.#cachedFiles.CachedRangeFile(place, {
       fetchNow: (ranges) => {
         const ticket = this.#nextTicket++;
         this.#send({ kind: 'fetch', segment, ranges, ticket });
@@ -339,8 +342,7 @@ class EngineWorker {
     for (const next of segments.slice(at, at + aheadSegmentCount)) {
       const place = this.#places.get(next);
       if (place?.kind !== 'cached' || this.#cached.has(next)) continue;
-      const presence = new Presence(place.presence, place.byteLength);
-      const ranges = openingRanges(place.byteLength).filter((range) => !presence.covers(range));
+      const ranges = this.#cachedFiles?.missingOpening(place) ?? [];
       if (ranges.length > 0)
         this.#send({ kind: 'fetch', segment: next, ranges, ticket: undefined });
     }
@@ -438,4 +440,9 @@ function deflateText(text: Uint8Array): DeflatedText {
 }
 
 assert(parentPort !== null, 'the engine worker runs in a thread');
-new EngineWorker(parentPort, workerData as EngineWorkerData);
+const data = workerData as EngineWorkerData;
+// Loaded only where a store is configured.
+const cachedFiles = data.readsStore
+  ? await import('../object-store/cached-range-file.ts')
+  : undefined;
+new EngineWorker(parentPort, data, cachedFiles);

@@ -33,6 +33,12 @@ export function openingRanges(byteLength: number): ByteRange[] {
   ];
 }
 
+/** Returns those of them that are not in the cache file. */
+export function missingOpening({ presence, byteLength }: CachedPlace): ByteRange[] {
+  const present = new Presence(presence, byteLength);
+  return openingRanges(byteLength).filter((range) => !present.covers(range));
+}
+
 export interface RangeFetcher {
   /** Returns when the ranges are in the cache file, or throws. */
   readonly fetchNow: (ranges: readonly ByteRange[]) => void;

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Credentials, type Environment, findCredentials } from './credentials.ts';
+import type { Credentials, Environment } from './credential-types.ts';
+import { findCredentials } from './credentials.ts';
 import { parseListing } from './parse-listing.ts';
 
 const clock = { unixMs: () => 1_000_000 };

@@ -4,15 +4,8 @@ import { join } from 'node:path';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
+import type { Credentials, Environment } from './credential-types.ts';
 import { type FetchRole, findRole, type RoleCredentials } from './role-credentials.ts';
-
-export interface Credentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string | undefined;
-}
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns the credentials that are valid now. */
 export type GetCredentials = () => Promise<Credentials>;

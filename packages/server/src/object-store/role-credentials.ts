@@ -8,7 +8,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { CodedError } from '../base/errors.ts';
-import type { Credentials, Environment } from './credentials.ts';
+import type { Credentials, Environment } from './credential-types.ts';
 import { readTag } from './parse-listing.ts';
 
 export interface RoleCredentials extends Credentials {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
-import { type Environment, findCredentials } from '../../object-store/credentials.ts';
+import type { Environment } from '../../object-store/credential-types.ts';
+import { findCredentials } from '../../object-store/credentials.ts';
 import type { ObjectStore } from '../../object-store/object-store.ts';
 import { S3Client } from '../../object-store/s3-client.ts';
 import type { StoreConfig } from '../config/remote-schema.ts';

@@ -1,0 +1,50 @@
+import type { Clock } from '../base/clock.ts';
+import { type CodedError, isCodedError } from '../base/errors.ts';
+import type { NewChange } from '../dataset/chain-writer.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+
+/** How often a commit is tried while the local disk is full or fails. */
+export interface Patience {
+  readonly attemptCountMax: number;
+  readonly signal: AbortSignal;
+}
+
+/** A journal that has failed before is opened again, and tried once more. */
+export const impatient: Patience = { attemptCountMax: 2, signal: new AbortController().signal };
+
+/** Tries until the signal aborts. */
+export function patient(signal: AbortSignal): Patience {
+  return { attemptCountMax: Number.POSITIVE_INFINITY, signal };
+}
+
+const retryMs = 500;
+const localFaults: ReadonlySet<string> = new Set(['disk-floor-reached', 'dataset-write-failed']);
+
+/** Commits changes. A full or failing local disk only delays that, as long as there is patience. */
+export async function commitPatiently(
+  dataset: Dataset,
+  changes: readonly NewChange[],
+  { clock, signal, attemptCountMax }: Patience & { readonly clock: Clock },
+): Promise<void> {
+  for (let count = 1; ; count++) {
+    try {
+      await dataset.commit(changes);
+      return;
+    } catch (error) {
+      const isLocal = isCodedError(error) && localFaults.has(error.code);
+      if (!isLocal || count >= attemptCountMax || signal.aborted) throw error;
+      await clock.sleep(retryMs, signal);
+      await reopenAfter(error, dataset);
+    }
+  }
+}
+
+/** Opens a failed journal again. A disk that still fails is tried again with the next commit. */
+async function reopenAfter({ code }: CodedError, dataset: Dataset): Promise<void> {
+  if (code !== 'dataset-write-failed') return;
+  try {
+    await dataset.reopen();
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+  }
+}
