@@ -11,7 +11,7 @@ import { readFolderOwner, writeFolderOwner } from './folder-owner.ts';
 const comparedCount = 2;
 
 /**
- * Makes the folder of a dataset anew from the best manifest of the bucket, and keeps only the cache of an earlier
+ * Recreates the folder of a dataset from the best manifest of the bucket, and keeps only the cache of an earlier
  * process. Returns the manifest, undefined if the dataset is new.
  */
 export async function prepareReplica(
