@@ -1,6 +1,6 @@
 /**
- * Transactions of real programs, executed here, become blocks as a node would answer them; the records made of the blocks
- * must tell what was executed. Two steps: the plans are proved to be what ran, then the mapping is held to the plans.
+ * Transactions of real programs are executed here and become blocks in the form of a node's response. The records of these blocks must
+ * describe what was executed. First the tests prove that the plans are what ran, then they compare the records with the plans.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
@@ -30,7 +30,7 @@ const cases = executed.map((one): [string, ExecutedTransaction] => [one.plan.tit
 const missing = typeof litesvm === 'string' ? litesvm : '';
 if (missing) process.stderr.write(`authentic transactions are skipped: ${missing}\n`);
 
-describe.skipIf(missing)('what was planned is what ran', () => {
+describe.skipIf(missing)('the planned transactions ran as planned', () => {
   test.each(cases)('default: %s', (_, one) => {
     const trace = traceCalls(one.plan, one.wholeLog);
     expect(readInnerCalls(one)).toEqual(planInnerCalls(trace));
@@ -60,7 +60,7 @@ const PLACE = {
   ],
 };
 const DATA = '../shared/data/chain-node-3.1.5.jsonl.gz';
-// What no transaction of the real blocks had: version 1, return data, readonly lookups, other errors.
+// Properties that no transaction of the real blocks has: version 1, return data, readonly lookups, other errors.
 const FORMS_NOT_IN_DATA =
   /\.(transactionConfig|returnData|loadedAddresses\.readonly|addressTableLookups\[\]\.readonlyIndexes|err|Err)\b/;
 const VOTE_TITLE = 'a vote, failed';
@@ -68,7 +68,7 @@ const VOTE_TITLE = 'a vote, failed';
 const isVote = ({ plan }: ExecutedTransaction): boolean => plan.title === VOTE_TITLE;
 const isCut = (one: ExecutedTransaction): boolean => findMark(one) !== null;
 
-describe.skipIf(missing)('a block of what ran', () => {
+describe.skipIf(missing)('a block of executed transactions', () => {
   const bytes = buildNodeBlock(PLACE, executed);
   const { block, counts } = normalizeBlock(SLOT, bytes);
 
@@ -76,7 +76,7 @@ describe.skipIf(missing)('a block of what ran', () => {
     expect(selectRecords(block, executed.indexOf(one))).toEqual(expectOne(one));
   });
 
-  test('default: the header and the rewards', () => {
+  test('default: the header and the rewards are as expected', () => {
     expect(block.header).toEqual({
       number: SLOT,
       hash: PLACE.blockhash,
@@ -89,12 +89,12 @@ describe.skipIf(missing)('a block of what ran', () => {
     expect(block.rewards).toEqual([{ pubKey: pubkey, ...reward }]);
   });
 
-  test('behavior: nothing is counted but the vote and the logs that were cut', () => {
+  test('behavior: only the vote and the truncated logs are counted', () => {
     const truncatedLogs = executed.filter(({ plan }) => plan.overflows).length;
     expect(counts).toEqual({ ...newCounts(), votesDropped: 1, truncatedLogs });
   });
 
-  test('limit: the end of a log falls on every kind of line', () => {
+  test('limit: the truncation of a log falls on every kind of line', () => {
     const lost = executed.filter(isCut).map((one) => one.wholeLog[findMark(one) ?? 0] ?? '');
     const classes = /^Program (?:log|data|return)|(?:invoke|consumed|success|failed)/;
     expect(new Set(lost.map((line) => classes.exec(line)?.[0]))).toEqual(
@@ -140,7 +140,7 @@ describe.skipIf(missing)('a block of what ran', () => {
     expect(selectRecords(kept.block, index)).toEqual(expectOne(vote));
   });
 
-  test('behavior: without recorded heights the lines of a whole log give the same records', () => {
+  test('behavior: without recorded heights a complete log gives the same records', () => {
     const flat = normalizeBlock(SLOT, buildNodeBlock(PLACE, executed, { stackHeights: true }));
     expect(flat.counts.degraded).toEqual({});
     for (const one of executed.filter((one) => !isVote(one) && !isCut(one))) {
@@ -172,7 +172,7 @@ function readRealBlocks(): unknown[] | undefined {
   return lines.map((line) => JSON.parse(line).block);
 }
 
-/** Which types stand where: `.transactions[].meta.fee: number`. */
+/** The types at each path: `.transactions[].meta.fee: number`. */
 function collectForms(values: readonly unknown[]): ReadonlySet<string> {
   const forms = new Set<string>();
   const collect = (value: unknown, path: string): void => {
@@ -194,7 +194,7 @@ function expectOne(one: ExecutedTransaction): ExpectedRecords {
   return expectRecords(one, trace, place);
 }
 
-/** The first line that the runtime's limit took away. */
+/** The first line that the runtime's limit removed. */
 function findMark({ meta, wholeLog }: ExecutedTransaction): number | null {
   const logs = meta.logs();
   const line = wholeLog.findIndex((text, i) => logs[i] !== text);
@@ -252,7 +252,7 @@ function sumLamports({ keys, ...states }: ExecutedTransaction, side: 'before' | 
   return keys.map(lamportsOf).reduce((sum, one) => sum + one, 0n);
 }
 
-/** A program's units include those of its calls; a native one prints none and takes the same each time. */
+/** A program's units include those of its calls. A native program prints none and always uses the same number. */
 function sumUnits(trace: Trace): bigint {
   const top = trace.calls.filter(({ address }) => address.length === 1);
   const units = top.map(({ call, units }) => {

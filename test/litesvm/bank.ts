@@ -1,6 +1,6 @@
 /**
- * Executes planned transactions in LiteSVM and keeps what the bank held before and after each. LiteSVM does not limit the
- * size of a transaction: some that overflow their log are larger than the ledger takes.
+ * Executes planned transactions in LiteSVM and keeps the state of the bank before and after each. LiteSVM does not limit the size of a
+ * transaction: some that overflow their log are larger than the ledger allows.
  */
 import assert from 'node:assert/strict';
 import {
@@ -29,7 +29,7 @@ export interface ExecutedTransaction {
   readonly signatures: readonly string[];
   readonly message: CompiledTransactionMessage & { readonly lifetimeToken: string };
   readonly loaded: { readonly writable: readonly Address[]; readonly readonly: readonly Address[] };
-  /** Static keys, then loaded ones: what every index points into. */
+  /** Static keys, then loaded ones: the list to which every index refers. */
   readonly keys: readonly Address[];
   readonly fee: bigint;
   readonly result: TransactionMetadata | FailedTransactionMetadata;
@@ -42,7 +42,7 @@ export interface ExecutedTransaction {
 
 export class Bank implements Ground {
   readonly #svm: LiteSVM;
-  /** Executes the same without a limit on the log, to know what a truncated one lost. */
+  /** Executes the same without a limit on the log, to know which lines a truncated log lacks. */
   readonly #twin: LiteSVM;
 
   constructor({ LiteSVM, FeatureSet }: LiteSvmModule) {
@@ -106,7 +106,7 @@ export class Bank implements Ground {
     const before = this.#read(keys);
     const twinMeta = metaOf(this.#twin.sendTransaction(transaction));
     const result = this.#svm.sendTransaction(transaction);
-    // LiteSVM takes no fee from a transaction that it does not begin; the ledger does.
+    // LiteSVM takes no fee from a transaction that it does not start; the ledger does.
     if (plan.nothingRuns) this.#debit(plan.payer.address, fee);
     const meta = metaOf(result);
     assert.equal(meta.computeUnitsConsumed(), twinMeta.computeUnitsConsumed());

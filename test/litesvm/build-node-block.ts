@@ -1,4 +1,4 @@
-/** A block as a node answers `getBlock` with encoding `json`, made of transactions that were executed. */
+/** Builds a block like the result of `getBlock` with encoding `json`, from executed transactions. */
 import assert from 'node:assert/strict';
 import type { Address, ReadonlyUint8Array } from '@solana/kit';
 import {
@@ -27,7 +27,7 @@ export interface BlockPlace {
   }[];
 }
 
-/** What nodes of some years did not record. */
+/** Values that nodes of some years did not record. */
 export interface Omissions {
   readonly stackHeights?: true;
   readonly logs?: true;

@@ -3,7 +3,7 @@ import { World } from '../scenarios/world.ts';
 import { Bank, type ExecutedTransaction } from './bank.ts';
 import type { LiteSvmModule } from './load-litesvm.ts';
 
-/** Everything, one after the other in one bank: the same transactions with the same results every time. */
+/** Executes everything in one bank, one after another: the same transactions with the same results every time. */
 export async function executeScenarios(litesvm: LiteSvmModule): Promise<ExecutedTransaction[]> {
   const bank = new Bank(litesvm);
   const world = await World.open(bank);

@@ -1,6 +1,6 @@
 /**
- * The records that a planned and executed transaction must become. They come from the plan, from the trace that proved it,
- * and from the bank; never from the raw block nor from the log's text.
+ * The expected records of a planned and executed transaction. They are derived from the plan, from the trace that proved it, and from the
+ * bank, but not from the raw block or the text of the log.
  */
 import type { Address } from '@solana/kit';
 import { getMintDecoder, getTokenDecoder } from '@solana-program/token';
@@ -35,7 +35,7 @@ export interface ExpectedRecords {
   readonly tokenBalances: readonly Plain<TokenBalance>[];
 }
 
-/** `markLine` is where the log was cut, if it was. */
+/** `markLine` is the position at which the log was truncated, if it was. */
 export function expectRecords(
   executed: ExecutedTransaction,
   trace: Trace,
@@ -159,7 +159,7 @@ function expectTokenBalances({
   });
 }
 
-/** The token library's own decoders, where the raw block's builder reads the bytes itself. */
+/** Uses the decoders of the token library, while the builder of the raw block reads the bytes itself. */
 function readHolding(states: AccountStates, account: Address): Holding {
   const state = states.get(account);
   if (!state || !holdsTokens(state)) return NOTHING;
@@ -174,7 +174,7 @@ function readHolding(states: AccountStates, account: Address): Holding {
   };
 }
 
-/** A mint is 82 bytes long, or says that it is one after byte 165. */
+/** A mint has 82 bytes, or is marked as one after byte 165. */
 function holdsTokens({ owner, data }: AccountState): boolean {
   if (!TOKEN_PROGRAMS.has(owner) || data.length < 165 || data[165] === 1) return false;
   return getTokenDecoder().decode(data).state !== 0;

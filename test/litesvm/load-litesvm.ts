@@ -1,8 +1,8 @@
 export type LiteSvmModule = typeof import('litesvm');
 
 /**
- * LiteSVM runs real programs in native code that comes as an optional package for some platforms only. Where it is missing
- * the reason is returned, so that tests can skip with it.
+ * Loads LiteSVM, which runs real programs in native code and is an optional package for some platforms only. Returns the reason if it is
+ * missing, so that tests can skip with it.
  */
 export async function loadLiteSvm(): Promise<LiteSvmModule | string> {
   try {

@@ -4,8 +4,8 @@ import { isFailed } from './bank.ts';
 import type { Json } from './write-json.ts';
 
 /**
- * LiteSVM's error as a node writes it: a variant without values is its bare name, one with values an object. LiteSVM gives
- * the former as numbers, whose names only its texts tell.
+ * Converts LiteSVM's error to the form of a node: a variant without values is its name, one with values an object. LiteSVM returns the
+ * former as numbers, whose names are only in its texts.
  */
 export function toNodeError(result: TransactionMetadata | FailedTransactionMetadata): Json {
   if (!isFailed(result)) return null;

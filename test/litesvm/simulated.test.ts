@@ -1,6 +1,6 @@
 /**
- * Transactions of the simulated ledger that only use real programs, executed on the real virtual machine: it must come to the same
- * end, with the same log, balances, token balances, calls and compute units.
+ * Executes transactions of the simulated ledger that only use real programs on the real virtual machine. The result must be the same: the
+ * log, balances, token balances, calls and compute units.
  */
 import assert from 'node:assert/strict';
 import { type Address, getAddressEncoder, lamports } from '@solana/kit';
@@ -22,7 +22,7 @@ const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 const ASSOCIATED = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
 const WRAPPED = 'So11111111111111111111111111111111111111112';
-/** Programs whose accounts can be put in place from the records alone. Stakes and votes have states of their own. */
+/** Programs whose accounts can be created from the records alone. Stakes and votes have additional state. */
 const EXECUTABLE = new Set([
   SYSTEM,
   TOKEN,
@@ -33,7 +33,7 @@ const EXECUTABLE = new Set([
 ]);
 const TOKEN_RENT = 2_039_280n;
 const MINT_RENT = 1_461_600n;
-/** Blocks of the window's start. */
+/** The number of blocks from the start of the window. */
 const FIRST_COUNT = 60;
 const EXECUTED_MIN = 60;
 
@@ -81,13 +81,13 @@ interface WireTransaction {
 function* simulate(): Generator<WireTransaction> {
   const chain = new SimulatedChain({ seed: 8, skipRate: 0 });
   const generator = new BlockGenerator(parseContentOptions({ seed: 8, votes: false }));
-  // The first blocks of a window, and its last ones, in which everybody returns what was lent.
+  // The first blocks of a window and its last ones, in which all loans are repaid.
   const { windowSlots } = generator;
   const first = Array.from({ length: FIRST_COUNT }, (_, slot) => slot);
   for (const slot of [...first, windowSlots - 2, windowSlots - 1]) {
     const block = generator.generate(chain.blockAt(slot) as ChainBlock);
     const { json } = renderRawBlock(block, { transactionDetails: 'full', rewards: false });
-    // No amount of these accounts exceeds what a number holds exactly.
+    // All amounts of these accounts are safe integers.
     yield* (JSON.parse(Buffer.from(json).toString()) as { transactions: WireTransaction[] })
       .transactions;
   }
@@ -98,7 +98,7 @@ interface Mint {
   readonly programId: string;
 }
 
-/** What earlier transactions told about mints: one that fails while it opens accounts shows no token balance. */
+/** Mints that earlier transactions revealed: a transaction that fails while it opens accounts shows no token balance. */
 class Mints extends Map<string, Mint> {
   learn({ meta }: WireTransaction): void {
     for (const { mint, programId, uiTokenAmount } of [
@@ -109,7 +109,7 @@ class Mints extends Map<string, Mint> {
     }
   }
 
-  /** Whether all mints are known for which the transaction opens accounts. */
+  /** Returns whether the mints of all accounts that the transaction opens are known. */
   areKnown({ transaction: { message } }: WireTransaction): boolean {
     return message.instructions.every(({ accounts, programIdIndex }) => {
       const isOpening = message.accountKeys[programIdIndex] === ASSOCIATED;
@@ -182,11 +182,11 @@ function encodeHolding({ mint, owner, programId, uiTokenAmount }: WireHolding): 
     delegatedAmount: 0n,
     closeAuthority: null,
   }) as Uint8Array;
-  // Token-2022 adds the kind of the account, and an extension without a value: the owner never changes.
+  // Token-2022 adds the type of the account, and an extension without a value for the immutable owner.
   return programId === TOKEN_2022 ? Buffer.concat([data, Buffer.from([2, 7, 0, 0, 0])]) : data;
 }
 
-/** Puts in place what the records say was there before. */
+/** Creates the accounts that the records describe before the transaction. */
 function prepare(svm: LiteSVM, { transaction, meta }: WireTransaction, mints: Mints): void {
   const keys = transaction.message.accountKeys;
   const put = (key: string, balance: bigint, owner: string, data: Uint8Array): void => {
@@ -285,7 +285,7 @@ const missing = typeof litesvm === 'string' ? litesvm : '';
 if (missing) process.stderr.write(`simulated transactions are not executed: ${missing}\n`);
 
 describe.skipIf(missing)('simulated transactions on the real virtual machine', () => {
-  test('property: a sample of them ends there as its record says', () => {
+  test('property: a sample of transactions has the same result as its record', () => {
     const programs = new Map<string, number>();
     const mints = new Mints();
     let count = 0;

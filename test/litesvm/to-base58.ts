@@ -2,7 +2,7 @@ import { getBase58Decoder, type ReadonlyUint8Array } from '@solana/kit';
 
 const texts = new Map<string, string>();
 
-/** Base58 of instruction data. Long data takes long (the square of its length) and is asked for again and again. */
+/** Base58 of instruction data, cached, because the time grows with the square of the length and data repeats. */
 export function toBase58(bytes: ReadonlyUint8Array | undefined): string {
   const key = Buffer.from((bytes ?? []) as Uint8Array).toString('latin1');
   const known = texts.get(key);

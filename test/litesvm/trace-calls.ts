@@ -1,4 +1,4 @@
-/** Proves that a planned call tree is what was executed, line by line, and notes where each line stands in the log. */
+/** Proves that a planned call tree was executed, line by line, and records the position of each line in the log. */
 import assert from 'node:assert/strict';
 import type { LogKind } from '../../packages/server/src/ledger/block.ts';
 import {
@@ -13,7 +13,7 @@ export interface TracedCall {
   readonly call: Call;
   readonly ran: boolean;
   readonly units: { readonly line: number; readonly consumed: bigint } | null;
-  /** Where its success or failure is told; null for a call that prints nothing. */
+  /** The line with its success or failure; null for a call that prints nothing. */
   readonly resultLine: number | null;
 }
 

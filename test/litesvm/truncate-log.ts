@@ -1,6 +1,6 @@
 const LOG_BYTES_MAX = 10_000;
 
-/** The lines that the runtime keeps: those that fit, also after the first that did not, whose place a mark takes. */
+/** Returns the lines that the runtime keeps: all that fit, including shorter ones after the first that did not, which a mark replaces. */
 export function truncateLog(lines: readonly string[]): string[] {
   const kept: string[] = [];
   let bytes = 0;

@@ -8,7 +8,7 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json };
 
-/** A number that a node holds as a 64-bit float and writes with a point or an exponent, also where it is whole. */
+/** A number that a node stores as a 64-bit float and writes with a decimal point or an exponent, even if it is whole. */
 export class JsonFloat {
   readonly value: number;
 
@@ -22,7 +22,7 @@ export class JsonFloat {
   }
 }
 
-/** JSON as a node writes it: every digit of a 64-bit integer, without quotes. */
+/** Returns JSON like a node's: every digit of a 64-bit integer, without quotes. */
 export function writeJson(value: Json): string {
   if (typeof value === 'bigint' || value instanceof JsonFloat) return value.toString();
   if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`;

@@ -20,7 +20,7 @@ import { type Call, call, other } from './planned-transaction.ts';
 import { TOKEN_BYTES, token2022 } from './token-scenarios.ts';
 import { COIN, type Scenario, SYSTEM, TOKEN, TOKEN_2022, type World } from './world.ts';
 
-/** The four calls by which the associated token program makes an account that did not exist. */
+/** The four calls with which the associated token program creates an account. */
 function associatedCreation(options: {
   readonly instruction: Instruction;
   readonly name: string;
@@ -29,7 +29,7 @@ function associatedCreation(options: {
   readonly mint: Address;
   readonly owner: Address;
   readonly program: Address;
-  /** The account's size as the token program answers it: a little-endian u64 in base64. */
+  /** The account's size as the token program returns it: a little-endian u64 in base64. */
   readonly size: string;
 }): Call {
   const { ata, mint, owner, program } = options;
@@ -61,7 +61,7 @@ async function ataOf(owner: Address, mint: Address, tokenProgram: Address): Prom
   return address;
 }
 
-/** The nested account creation, as the associated token program orders it. */
+/** The nested account creation in the order of the associated token program. */
 function systemCreation(
   world: World,
   payer: KeyPairSigner,

@@ -7,7 +7,7 @@ import {
 } from '@solana/kit';
 import type { PlannedTransaction } from './planned-transaction.ts';
 
-/** What a plan asks for, without its payer and its lifetime. */
+/** The content of a plan, without its payer and its lifetime. */
 export function buildMessage(plan: PlannedTransaction): TransactionMessage {
   const instructions = plan.calls.map((call) => call.instruction);
   switch (plan.version) {

@@ -1,6 +1,6 @@
 /**
- * One transaction in many lengths, so that the runtime's limit falls on each line of it in turn: an invoke, a text, the
- * units, a result, at every depth, with shorter lines that still fit after the mark.
+ * One transaction in many lengths, so that the runtime's limit falls on each of its lines: an invoke, a text, the units, a result, at every
+ * depth, with shorter lines that still fit after the mark.
  */
 import { getAddMemoInstruction } from '@solana-program/memo';
 import { memo } from './memo-scenarios.ts';
@@ -9,7 +9,7 @@ import { cut, relay } from './relay-call.ts';
 import { COMPUTE_BUDGET, MEMO_1, type Scenario, type World } from './world.ts';
 
 const VARIANT_COUNT = 38;
-// Less than most lines are long, so that few are stepped over.
+// Shorter than most lines, so that few are skipped.
 const STEP_BYTES = 41;
 
 function scenario(variant: number): Scenario {

@@ -1,18 +1,18 @@
 import type { Address } from '@solana/kit';
 
-/** An account as a ledger holds it; one that does not exist has nothing in it. */
+/** An account in a ledger. One that does not exist is empty. */
 export interface AccountState {
   readonly lamports: bigint;
   readonly owner: Address;
   readonly data: Uint8Array;
 }
 
-/** Where scenarios put what they need without a transaction: a bank of this process, or the genesis of a node. */
+/** Where scenarios create accounts without a transaction: a bank of this process, or the genesis of a node. */
 export interface Ground {
   addProgram(address: Address, bytes: Uint8Array): void;
   setAccount(address: Address, state: AccountState): void;
-  /** What an account of so many bytes must hold to stay. */
+  /** The minimum balance of an account of this size. */
   rentOf(dataBytes: number): bigint;
-  /** A slot whose hash the slot-hashes account knows, as making a lookup table demands. */
+  /** A slot whose hash is in the slot-hashes account, which creating a lookup table requires. */
   recentSlot(): bigint;
 }

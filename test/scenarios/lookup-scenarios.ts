@@ -1,4 +1,4 @@
-/** Lookup tables: made by their program, and used by transactions of version 0. */
+/** Lookup tables: created by their program, and used by transactions of version 0. */
 import {
   AccountRole,
   type Address,

@@ -1,4 +1,4 @@
-/** Memos: the program that prints what it is given, so the place for texts that are hard to read back from a log. */
+/** Memos: the program prints its input, so these scenarios have texts that are hard to parse from a log. */
 import type { Address, TransactionSigner } from '@solana/kit';
 import { getAddMemoInstruction } from '@solana-program/memo';
 import { type Call, call } from './planned-transaction.ts';

@@ -1,6 +1,6 @@
 /**
- * A transaction as the test asks for it, with everything that is to happen when it runs: the whole call tree, every line
- * of its log, its fee and its error. Nothing here is read from an answer; executing it proves the plan (`traceCalls`).
+ * A planned transaction with everything that happens when it runs: the whole call tree, every line of its log, its fee and its error.
+ * Nothing here is derived from a response; executing it proves the plan (`traceCalls`).
  */
 import type {
   Address,
@@ -20,27 +20,27 @@ export interface PlannedTransaction {
   readonly tables?: AddressesByLookupTableAddress;
   /** Version 1 only. */
   readonly config?: V1TransactionConfig;
-  /** The error as the interface shows it; success if absent. */
+  /** The error as clients see it; absent for success. */
   readonly err?: string;
-  /** The lamports the transaction burns: 5,000 a signature if absent. */
+  /** The lamports that the transaction burns; 5,000 per signature if absent. */
   readonly fee?: bigint;
-  /** Prints more than the runtime keeps. */
+  /** Whether it prints more than the runtime keeps. */
   readonly overflows?: true;
-  /** Refused before its first instruction, for the fee only. */
+  /** Whether it is refused before its first instruction and only pays the fee. */
   readonly nothingRuns?: true;
 }
 
-/** One instruction, anywhere in the tree, and what its program does. */
+/** One instruction at any position of the tree, and what its program does. */
 export interface Call {
   readonly instruction: Instruction;
   readonly prints: 'everything' | 'no units' | 'nothing';
   /** Lines and further calls, in order. */
   readonly steps: readonly Step[];
-  /** Return data in base64, where the call itself leaves some. */
+  /** Return data in base64, if the call itself sets some. */
   readonly returned?: string;
   /** The text after `failed: `. */
   readonly error?: string;
-  /** Fails without a line that says so: what comes after it does not run. */
+  /** Whether it fails without a log line. Later instructions do not run. */
   readonly stops?: true;
 }
 
@@ -48,7 +48,7 @@ export interface Line {
   readonly kind: LogKind;
   /** The record's message. */
   readonly message: string;
-  /** The message's `#` stands for a number that cannot be planned. */
+  /** A `#` in the message stands for a number that cannot be planned. */
   readonly numbered?: true;
 }
 
@@ -68,7 +68,7 @@ const PROGRAMS_WITHOUT_LINES: ReadonlySet<string> = new Set([
   'Ed25519SigVerify111111111111111111111111111',
 ]);
 
-/** A call by a program's ordinary manners; steps that are bare text are `Program log:` lines. */
+/** A call with the usual lines of a program; steps that are plain text are `Program log:` lines. */
 export function call(
   instruction: Instruction,
   steps: readonly (Step | string)[] = [],
@@ -78,7 +78,7 @@ export function call(
   return { instruction, prints: mannersOf(instruction.programAddress), steps: lines, ...end };
 }
 
-/** A call that the runtime refuses before the program begins: recorded, without any line. */
+/** A call that the runtime refuses before the program starts: it is recorded, but has no lines. */
 export function refusedCall(instruction: Instruction): Call {
   return { instruction, prints: 'nothing', steps: [] };
 }

@@ -1,4 +1,4 @@
-/** What the runtime refuses around the programs: before they begin, between them, after they said success. */
+/** Transactions that the runtime refuses: before programs start, between them, and after they succeeded. */
 import { AccountRole, type Address, type Instruction } from '@solana/kit';
 import { memo } from './memo-scenarios.ts';
 import { type Call, call, other, refusedCall } from './planned-transaction.ts';
@@ -9,14 +9,14 @@ const ED25519 = 'Ed25519SigVerify111111111111111111111111111' as Address;
 const NATIVE_LOADER = 'NativeLoader1111111111111111111111111111111' as Address;
 const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111' as Address;
 const ZK_TOKEN_PROOF = 'ZkTokenProof1111111111111111111111111111111' as Address;
-/** Of all calls of a transaction, the top-level ones included. */
+/** The limit of all calls of a transaction, including the top-level ones. */
 const CALL_COUNT_MAX = 64;
 
 function bare(programAddress: Address, ...data: readonly number[]): Instruction {
   return { programAddress, accounts: [], data: Uint8Array.from(data) };
 }
 
-/** Says that it holds one signature, and holds none. */
+/** Claims to contain one signature, but contains none. */
 const BROKEN_SIGNATURE: Call = { ...call(bare(ED25519, 1, 0)), stops: true };
 
 export const REFUSAL_SCENARIOS: readonly Scenario[] = [
@@ -25,7 +25,7 @@ export const REFUSAL_SCENARIOS: readonly Scenario[] = [
     payer: await world.wallet('broken signature payer'),
     calls: [memo('ran'), BROKEN_SIGNATURE, memo('never')],
     err: '{"InstructionError":[1,{"Custom":4}]}',
-    fee: 10_000n, // a signature to be verified costs like one of the transaction
+    fee: 10_000n, // a signature to verify costs as much as a signature of the transaction
   }),
   async (world) => ({
     title: 'a precompile that fails first: an instruction error without any line',

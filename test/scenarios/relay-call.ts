@@ -1,4 +1,4 @@
-/** Calls of the relay program: one plan, two forms. */
+/** Calls of the relay program: one plan in two forms. */
 import { AccountRole, type Address, type Instruction } from '@solana/kit';
 import {
   accountsOf,
@@ -11,21 +11,21 @@ import {
 import { encodeRelayScript, PANIC_COLUMN, PANIC_LINE, type RelayStep } from './relay-program.ts';
 
 export const SHOW_UNITS = Symbol('show units');
-/** Bare text is logged, bytes are printed as data. */
+/** Plain text is logged, bytes are printed as data. */
 type Deed = string | Uint8Array | typeof SHOW_UNITS | Call;
 
 interface RelayEnd {
   readonly fail?: { readonly code: bigint; readonly text: string };
-  /** Uses up the units. */
+  /** Consumes all units. */
   readonly spin?: { readonly text: string };
   readonly panic?: string;
   readonly return?: string;
-  /** How a call that failed, or return data that a call left, shows in this one. */
+  /** How a failed call, or the return data of a call, appears in this one. */
   readonly error?: string;
   readonly returned?: string;
 }
 
-/** One plan, two forms: the script that the program obeys and the lines and calls that must come of it. */
+/** One plan in two forms: the script that the program executes, and the lines and calls that must result. */
 export function relay(program: Address, deeds: readonly Deed[], end: RelayEnd = {}): Call {
   const script = [...deeds.map(toRelayStep), ...toRelayEnd(end)];
   const below = deeds.filter((deed): deed is Call => typeof deed === 'object' && 'steps' in deed);
@@ -82,7 +82,7 @@ export function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64');
 }
 
-/** What remains of a relay's plan when its last call fails. */
+/** The rest of a relay's plan when its last call fails. */
 export function cut(failed: Call, error: string): Call {
   const last = failed.steps.findLastIndex(isCall);
   return { ...failed, steps: failed.steps.slice(0, last + 1), error };

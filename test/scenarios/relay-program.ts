@@ -1,10 +1,9 @@
 /**
- * A program that does what its instruction data says, so that a test can ask for any call tree and any log line. The
- * bundled programs print few kinds of lines and never nest deeper than two calls.
- *
- * The data is a script of steps, each `operation u64, length u64, payload padded to 8 bytes`, ended by operation 0.
- * The payload of a call is `program 32 bytes, account count u64, accounts 32 bytes each, data`; its accounts must be
- * programs: the virtual machine then needs no account details from the caller, which this program does not collect.
+ * A program that executes its instruction data, so that a test can create any call tree and any log line. The bundled programs print few
+ * kinds of lines and never nest deeper than two calls.
+ * The data is a script of steps, each `operation u64, length u64, payload padded to 8 bytes`, ended by operation 0. The payload of a call
+ * is `program 32 bytes, account count u64, accounts 32 bytes each, data`. Its accounts must be programs: then the virtual machine needs no
+ * account details from the caller, which this program does not collect.
  */
 import { type Address, getAddressEncoder } from '@solana/kit';
 import { SbfAssembler } from './sbf-assembler.ts';
@@ -35,7 +34,7 @@ const OPERATIONS = {
   panic: 8,
 } as const satisfies Record<RelayStep['do'], number>;
 
-/** Where a panic of the relay claims to be. */
+/** The source location that a panic of the relay reports. */
 export const PANIC_LINE = 12;
 export const PANIC_COLUMN = 34;
 

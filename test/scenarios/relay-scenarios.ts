@@ -1,11 +1,11 @@
-/** Call trees and log lines of any shape, by the relay program. */
+/** Call trees and log lines of any shape, made with the relay program. */
 import { memo } from './memo-scenarios.ts';
 import { type Call, call, other, refusedCall } from './planned-transaction.ts';
 import { cut, relay, SHOW_UNITS, toBase64 } from './relay-call.ts';
 import { encodeRelayScript } from './relay-program.ts';
 import { COIN, COMPUTE_BUDGET, type Scenario, type World } from './world.ts';
 
-/** A chain of calls, `depth` high, that says something before and after each. */
+/** A chain of `depth` nested calls that print text before and after each call. */
 function tower(world: World, depth: number, top: Call): Call {
   let tower = top;
   for (let height = depth - 1; height > 0; height--) {
@@ -104,7 +104,7 @@ export const RELAY_SCENARIOS: readonly Scenario[] = [
     const [one, two] = world.relays;
     const error = 'Cross-program invocation reentrancy not allowed for this instruction';
     const asked = relay(two, ['back to the first', relay(one, [])]);
-    // Refused even before it is recorded, unlike the other refusals.
+    // Refused before it is recorded, unlike the other refusals.
     const middle = { ...asked, steps: asked.steps.slice(0, 1), error };
     return {
       title: 'a call back into a program that waits for its own call',

@@ -1,12 +1,12 @@
 /**
- * Logs that overflow although the transaction is as small as a ledger demands: what fills them are the lines that the
- * runtime adds to each instruction. The limit falls at different places of a call tree, whole or failing.
+ * Logs that overflow although the transaction is as small as the ledger requires, because the runtime adds lines for each instruction. The
+ * limit falls on different positions of a call tree, complete or failing.
  */
 import { memo } from './memo-scenarios.ts';
 import { cut, relay } from './relay-call.ts';
 import type { Scenario, World } from './world.ts';
 
-// About 250 bytes of log each: the tree's lines are the last of the 10,000 that fit, or the first that do not.
+// About 250 bytes of log each: the lines of the tree are the last of the 10,000 that fit, or the first that do not.
 const MEMO_COUNTS = [36, 37, 38, 39, 40];
 const FILLER_BYTES = [0, 80, 160];
 

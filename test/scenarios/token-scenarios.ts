@@ -1,4 +1,4 @@
-/** Token and Token-2022: token balances of every shape. */
+/** Token and Token-2022: all shapes of token balances. */
 import { type Address, type Instruction, type KeyPairSigner, none, some } from '@solana/kit';
 import { getCreateAccountInstruction, getTransferSolInstruction } from '@solana-program/system';
 import {
@@ -38,7 +38,7 @@ function open(world: World, { payer, account, bytes, program }: Opening): Call {
   );
 }
 
-/** Token-2022 says which instruction it runs; Token, in its newest build, does not. */
+/** Token-2022 logs which instruction it runs; the newest build of Token does not. */
 export function token2022(name: string, instruction: Instruction): Call {
   return call(instruction, [`Instruction: ${name}`]);
 }

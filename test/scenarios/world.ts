@@ -1,4 +1,4 @@
-/** A ledger's inhabitants: wallets, mints, token accounts and lookup tables put in place without any transaction. */
+/** The accounts of a ledger: wallets, mints, token accounts and lookup tables that are created without transactions. */
 import { createHash } from 'node:crypto';
 import {
   type Address,
@@ -22,12 +22,12 @@ export const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb' as Addre
 export const COIN = 1_000_000_000n;
 const LAST_U64 = 2n ** 64n - 1n;
 
-/** Puts in place what a transaction needs, then plans it. */
+/** Creates the accounts that a transaction needs, then plans it. */
 export type Scenario = (world: World) => Promise<PlannedTransaction>;
 
 export class World {
   readonly ground: Ground;
-  /** Two programs of one code (`relay-program.ts`). */
+  /** Two programs with the same code (`relay-program.ts`). */
   readonly relays: readonly [Address, Address];
 
   readonly #prefix: string;
@@ -38,7 +38,7 @@ export class World {
     this.#prefix = prefix;
   }
 
-  /** Worlds of another prefix have other inhabitants, so that one ground can hold several. */
+  /** Worlds with another prefix have other accounts, so that one bank can hold several. */
   static async open(ground: Ground, prefix = ''): Promise<World> {
     const first = (await signerOf('relay one')).address;
     const second = (await signerOf('relay two')).address;

@@ -10,14 +10,14 @@ const decide = (
   decideAccess({ config: { listen }, tree: { value: {}, places, unset: [] }, file: 'sluice.yaml' });
 
 test.each(['127.0.0.1', '127.9.9.9', 'localhost', '::1'])(
-  'default: %s needs no decision',
+  'default: %s needs no explicit choice',
   (host) => {
     expect(decide({ host })).toBeNull();
   },
 );
 
 test.each(['0.0.0.0', '::', '192.168.0.1', '127.evil.example', 'example.org'])(
-  'error: auth-undecided: %s needs one, and the refusal prints both (S-01)',
+  'error: auth-undecided: %s needs an explicit choice, and the error names both options (S-01)',
   (host) => {
     try {
       decide({ host });

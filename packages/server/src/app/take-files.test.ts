@@ -63,7 +63,7 @@ test.each([
   // After a failed write the journal is read before it is written again.
   ['EIO', /journal/],
 ] as const)(
-  'behavior: a disk that fails for a while (%s, %s) is tried again, ever later, with an alarm meanwhile',
+  'behavior: a disk that fails for a while (%s, %s) is retried with growing waits and an active alarm',
   async (errno, place) => {
     await take({
       onFirst: () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CodedError } from './errors.ts';
 
-test('behavior: a code of the operating system is told in words, and kept in the detail', () => {
+test('behavior: a code of the operating system is described in the message and kept in the detail', () => {
   const error = new CodedError('cli-file-unreadable', { path: 'a.jsonl', reason: 'ENOENT' });
   expect(error.message).toBe(
     'the file cannot be read (path a.jsonl, reason no such file or directory)',
@@ -11,7 +11,7 @@ test('behavior: a code of the operating system is told in words, and kept in the
   expect(storage.message).toContain('errno permission denied');
 });
 
-test('behavior: other values stay as they are, also those that look like such a code', () => {
+test('behavior: other values stay unchanged, even if they look like such a code', () => {
   const error = new CodedError('cli-file-unreadable', { path: 'ENOENT', reason: 'ENOTHING' });
   expect(error.message).toContain('(path ENOENT, reason ENOTHING)');
 });

@@ -1,5 +1,5 @@
 /**
- * Removes from a bucket what nobody needs.
+ * Removes unused objects from a bucket.
  *
  * A manifest is needed if it was the newest one at any time since T, where T is the earlier of "an hour ago" and the
  * oldest state that a reader with a valid lease uses. An object is needed if a needed manifest names it. Objects younger

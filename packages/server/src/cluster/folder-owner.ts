@@ -5,7 +5,7 @@ import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
 export interface FolderOwner {
   /**
    * `folder`: the folder has the journal, and writes the manifests in the bucket under this name. `replica`: the folder
-   * is a copy of the feed and is made anew at every start.
+   * is a copy of the feed and is recreated at every start.
    */
   readonly kind: 'folder' | 'replica';
   readonly writer: string;

@@ -16,7 +16,7 @@ export interface PrepareReplicaOptions {
 }
 
 /**
- * Makes the folder of a dataset anew from the newest manifest of the bucket, and keeps only the cache of an earlier
+ * Recreates the folder of a dataset from the newest manifest of the bucket, and keeps only the cache of an earlier
  * process. Returns the manifest, undefined if the dataset is new.
  */
 export async function prepareReplica(

@@ -1,5 +1,5 @@
 /**
- * Keeps a dataset equal to a feed. Every process of a cluster has such a copy, whose journal is made anew at each start.
+ * Keeps a dataset equal to a feed. Every process of a cluster has such a copy, whose journal is recreated at each start.
  * While the process leads, the copy publishes its commits before it applies them; otherwise it applies what others
  * published.
  *

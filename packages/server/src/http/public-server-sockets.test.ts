@@ -107,7 +107,7 @@ test.each([
   ['http://x?a', 200],
   ['http://x/datasets/nope/head', 404],
   ['ftp://x/datasets/ledger-test/head', 404],
-])('behavior: a target may be a whole address: %s is %i', async (target, status) => {
+])('behavior: a request target may be a whole URL: %s gets %i', async (target, status) => {
   fixture = await HttpFixture.start();
   const answer = await say(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
   expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));

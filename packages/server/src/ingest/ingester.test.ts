@@ -78,7 +78,7 @@ describe('following one node', () => {
     { start: { kind: 'genesis' } },
     { start: { kind: 'slot', slot: 40 as Slot } },
   ] as const)(
-    'error: source-start-missing: a source that lacks the start $start is told, and nothing is begun in its middle',
+    'error: source-start-missing: a source that lacks the start $start is reported, and the dataset does not start later',
     async ({ start: startPoint }) => {
       const { following } = await startWorld({
         ledger: { chain: { startSlot: 300, historySlots: 100 } },

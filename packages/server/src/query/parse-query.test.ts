@@ -162,7 +162,7 @@ describe('decoding', () => {
     expect(bare).toEqual(list);
   });
 
-  test('behavior: an empty list stays a filter, absent is none', () => {
+  test('behavior: an empty list is a filter, an absent list is not', () => {
     const [empty] = parseObject({ balances: [{ account: [] }] }).balances;
     expect(empty?.filters.account).toEqual([]);
     const [absent] = parseObject({ balances: [{}] }).balances;

@@ -196,7 +196,7 @@ test('error: config-value-invalid: a missing anchor is reported with the other f
 });
 
 test.each(['[1]', 'text', '1: 2'])(
-  'error: config-value-invalid: a file that is %s has no key to name',
+  'error: config-value-invalid: a file that is %s is reported without a key',
   (text) => {
     const [fault] = faultsOf(text);
     expect(fault).toMatchObject({ code: 'config-value-invalid', line: 1 });

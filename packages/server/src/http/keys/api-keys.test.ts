@@ -18,7 +18,7 @@ test.each([
   [{ authorization: 'Bearer One' }, undefined],
   [{ 'x-api-key': '' }, undefined],
   [{}, undefined],
-])('behavior: %j shows %s', (headers, name) => {
+])('behavior: the headers %j contain the key %s', (headers, name) => {
   const shown = shownKey(headers);
   expect(shown === undefined ? undefined : findKey(shown, keys)?.name).toBe(name);
 });

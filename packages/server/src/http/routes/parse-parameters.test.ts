@@ -45,7 +45,7 @@ test.each([
   [{ slot: '1', other: 'x' }, 'other'],
   [{ slot: '1', __proto__x: 'x' }, '__proto__x'],
   [{ slot: '1', constructor: 'x' }, 'constructor'],
-])('error: parameter-invalid for %j names %s and what is allowed', (texts, path) => {
+])('error: parameter-invalid for %j names %s and the allowed values', (texts, path) => {
   const detail = detailOf(texts);
   expect(detail?.['path']).toBe(path);
   expect(detail?.['allowed']).toEqual(expect.any(String));

@@ -314,7 +314,7 @@ describe('sources that fail', () => {
     ['F-08 a block without logs', { kind: 'incomplete-meta', missing: 'logs' }],
   ];
   test.each(lies)(
-    'error: backfill-stuck: %s is never stored and never passed over; what came before it stays',
+    'error: backfill-stuck: %s is never stored and never skipped, and loaded blocks stay',
     async (_name, fault) => {
       const setting = await startSetting({ skipRate: 0 });
       const node = setting.nodes[0] as SimulatedNode;
@@ -334,7 +334,7 @@ describe('sources that fail', () => {
     [{ kind: 'wrong-parent-hash', fromSlot: 60, toSlot: 60 }, /^source-1: .*slot 60/],
     [{ kind: 'http-status', status: 503, methods: ['getBlocks'] }, /^source-1: .*503/],
   ] as [FaultRequest, RegExp][])(
-    'error: backfill-stuck: the last refusal is named, also of a source that was put aside for it: %s',
+    'error: backfill-stuck: the last fault is named, even if its source is in quarantine: %s',
     async (fault, expected) => {
       const setting = await startSetting({ skipRate: 0 }, { clock: fastClock });
       setting.nodes[0]?.faults.set(fault);

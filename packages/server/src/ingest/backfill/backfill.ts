@@ -136,7 +136,7 @@ export class Backfill {
     }
   }
 
-  /** Records progress. A block that was removed and loaded again is none. */
+  /** Records progress. A block that was removed and loaded again does not count. */
   #noteReached({ header, bytes }: PreparedBlock): void {
     if (header.number >= this.#reached) return;
     this.#reached = header.number;
