@@ -47,7 +47,7 @@ test('behavior: the entry file of a kernel may re-export, shared files may not',
   const text = "export { pack } from './lz';";
   const assembly = 'packages/server/src/kernels/assembly';
   expect(findBarrels([parseSource({ path: `${assembly}/codec.ts`, text })])).toEqual([]);
-  expect(findBarrels([parseSource({ path: `${assembly}/shared/a.ts`, text })])).toHaveLength(1);
+  expect(findBarrels([parseSource({ path: `${assembly}/common/a.ts`, text })])).toHaveLength(1);
 });
 
 test('error: a file that is imported nowhere is dead', () => {

@@ -1,6 +1,6 @@
 // Decodes base58 text.
 import { BASE58_CHARACTERS_MAX } from '../layout/reading';
-import { BASE58_DECODE_BYTES, base58Decode, base58DecodeInitialize } from './shared/base58-decode';
+import { BASE58_DECODE_BYTES, base58Decode, base58DecodeInitialize } from './common/base58-decode';
 
 const input: usize = (__heap_base + 63) & ~63;
 const output: usize = input + BASE58_CHARACTERS_MAX + 64;

@@ -1,13 +1,13 @@
 // Answers queries: decodes columns, selects rows and writes them.
-export { decodePages, readPageStarts, sumCounts, takeDecodedBytes } from './shared/pages';
-export { findDamagedChunk } from './shared/checksum';
-export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './shared/base58';
+export { decodePages, readPageStarts, sumCounts, takeDecodedBytes } from './common/pages';
+export { findDamagedChunk } from './common/checksum';
+export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './common/base58';
 export { addColumn, addressTexts, applyChanges, moveCodes, placeTransactions, resolvePost, startsOf, sumInRanges } from './engine/columns';
 export { selectInstructions, selectRewards, selectRows, selectTransactions, setGroup } from './engine/select';
 export { cancelRequests, placeFromBlocks, placeKeys, requestKeys, requestRewardKeys } from './engine/request-keys';
-export { writeUlong } from './shared/integers';
+export { writeUlong } from './common/integers';
 export { setKeys } from './engine/write-context';
 export { takeKeyMissing } from './engine/write-values';
 export { writeLines } from './engine/write-lines';
-export { copyKeys, keyText } from './shared/texts';
+export { copyKeys, keyText } from './common/texts';
 export { DATA_TEXTS_BYTES, setDataTexts } from './engine/data-texts';

@@ -13,7 +13,7 @@
 //
 // Texts are copied 16 bytes at a time: what is read or written beyond a text's end is overwritten by what follows it, so the
 // memory goes on for 16 bytes after the last text and after the end of the output.
-import { writeUint, writeUlong } from './shared/integers';
+import { writeUint, writeUlong } from './common/integers';
 
 // What an order asks for. simulator/content/json-printer.ts has the same numbers.
 const CODE_MASK: u32 = 7;

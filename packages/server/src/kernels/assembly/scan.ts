@@ -1,8 +1,8 @@
 // Scans JSON before it is read with `JSON.parse`. The caller grows the memory to `memoryBytes`, starts a text, and writes it to the input
 // in pieces.
-import { beginScan, scanBytes } from './shared/scan';
+import { beginScan, scanBytes } from './common/scan';
 
-export { partCount, partsAddress, runCount, runsAddress, scanFlags, scanTo } from './shared/scan';
+export { partCount, partsAddress, runCount, runsAddress, scanFlags, scanTo } from './common/scan';
 
 const input: usize = (__heap_base + 63) & ~63;
 

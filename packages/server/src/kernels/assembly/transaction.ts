@@ -5,12 +5,12 @@
 //   block ─► scan (shared/scan.ts): positions of its transactions
 //   transaction ─► one pass over the JSON: keys, calls, log lines, balances ─► key list ─► log matched with calls ─► rows
 import { ADDRESS_TABLE_BYTES, addressText, placeAddresses, readAddress, renewAddresses, TEXT_BYTES } from './transaction/address-table';
-import { BASE58_DECODE_BYTES, BASE58_OUTPUT_SLACK, base58Decode, base58DecodeInitialize } from './shared/base58-decode';
+import { BASE58_DECODE_BYTES, BASE58_OUTPUT_SLACK, base58Decode, base58DecodeInitialize } from './common/base58-decode';
 import { BALANCES_BYTES, beginBalances, placeBalances, pushBalances, pushTokens, readPostBalances, readPostTokens, readPreBalances, readPreTokens } from './transaction/balances';
 import { beginCalls, callCount, CALLS_BYTES, orderCalls, placeCalls, programOf, pushCalls, readInnerGroups, readTopCalls, topCount } from './transaction/calls';
 import { ERROR_TEXT_BYTES, errorTextCount, errorTextLength, errorTextOf, errorTextStart, placeErrorTexts, renewErrorTexts } from './transaction/error-texts';
 import { forget, goTo, goToValue, noteMembers, notePlace } from './transaction/fields';
-import { at, end, integer, moveTo, openJson, readCount, readText, readUlong, skipSpace, skipText, skipValue, take, takeNull, textLength, textStart } from './shared/json';
+import { at, end, integer, moveTo, openJson, readCount, readText, readUlong, skipSpace, skipText, skipValue, take, takeNull, textLength, textStart } from './common/json';
 import { addKey, beginBlockKeys, beginKeys, blockKeyCount, blockKeys, endOfListed, isListFull, KEY_LIST_BYTES, placeKeyList, positionOf, pushKeys } from './transaction/key-list';
 import { beginLog, isTruncated, lineCount, LOG_LINES_BYTES, logCount, placeLines, readLines, walkLog } from './transaction/log-walk';
 import {
@@ -29,12 +29,12 @@ import {
   emptyColumns, isFull, keepBytes, placeColumns, push, pushLong, roomFor, settleRows, takeBackRows,
 } from './transaction/rows';
 
-import { beginScan, partsAddress, scanBytes } from './shared/scan';
+import { beginScan, partsAddress, scanBytes } from './common/scan';
 import { VOTE_BYTES_MAX } from '../layout/reading';
-import { isSurelyVote, voteProgram } from './shared/vote';
+import { isSurelyVote, voteProgram } from './common/vote';
 
 export { columnBytes, columnStart } from './transaction/rows';
-export { partCount, partsAddress, runCount, runsAddress, scanFlags, scanTo } from './shared/scan';
+export { partCount, partsAddress, runCount, runsAddress, scanFlags, scanTo } from './common/scan';
 
 /** Several times the largest real transaction. */
 const transactionBytesMax: u32 = 256 << 10;

@@ -1,6 +1,6 @@
 // Recognizes votes by the bytes of their JSON.
 import { VOTE_BYTES_MAX } from '../layout/reading';
-import { isSurelyVote, voteProgram } from './shared/vote';
+import { isSurelyVote, voteProgram } from './common/vote';
 
 const input: usize = (__heap_base + 63) & ~63;
 

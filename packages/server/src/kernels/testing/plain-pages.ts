@@ -1,6 +1,6 @@
 /** A simple encoder of pages after docs/segment-format.md, to compare the kernels with. */
 
-/** The same numbers as in `assembly/shared/pages.ts`. */
+/** The same numbers as in `assembly/common/pages.ts`. */
 export const PLAIN_CODING = { int: 0, long: 1, bytes: 2, delta: 3, keys: 4 } as const;
 
 export interface PlainColumn {

@@ -1,6 +1,6 @@
 // A cache of base58 texts of long instruction data, which often repeats. The time of base58 grows with the square of the length.
-import { BASE58_FAST_BYTES_MAX, base58Encode } from '../shared/base58';
-import { checksum } from '../shared/checksum';
+import { BASE58_FAST_BYTES_MAX, base58Encode } from '../common/base58';
+import { checksum } from '../common/checksum';
 
 /** Encoding shorter data is faster than looking it up. */
 const LENGTH_MIN: u32 = 64;

@@ -1,7 +1,7 @@
 // Finds the keys that selected records need and whose texts are not in memory, and copies them there once the host has read them.
 import { BLOCK_KEYS_SHIFT, GROUP_KEYS, GROUP_KEY_STARTS, GROUP_MARKS } from '../../layout/selection';
 import { KEY_TEXT_BYTES } from '../../layout/writing';
-import { copyKeys } from '../shared/texts';
+import { copyKeys } from '../common/texts';
 import { loadInt } from './columns';
 import { group, startOf } from './select';
 

@@ -11,9 +11,9 @@ import {
   STEP_BYTES, STEP_CODE, STEP_LABEL, STEP_P0, STEP_P1, STEP_P2, STEP_P3, STEP_TEXT_LENGTH, STEP_W0, STEP_W1,
   KEY_TEXT_BYTES,
 } from '../../layout/writing';
-import { base58Encode } from '../shared/base58';
-import { writeUint, writeUlong } from '../shared/integers';
-import { keyText } from '../shared/texts';
+import { base58Encode } from '../common/base58';
+import { writeUint, writeUlong } from '../common/integers';
+import { keyText } from '../common/texts';
 import { loadInt, loadLong } from './columns';
 import { writeDataText } from './data-texts';
 import { keyStarts, keyTable, keys, limit } from './write-context';

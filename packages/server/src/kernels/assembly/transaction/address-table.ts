@@ -5,8 +5,8 @@
 // 
 //   text, padded with zeros: 48 bytes · its length · the transaction that mentioned it last ·
 //   its position in the key list of that transaction · its id in the block plus one
-import { base58Decode } from '../shared/base58-decode';
-import { at, end, moveTo, skipSpace } from '../shared/json';
+import { base58Decode } from '../common/base58-decode';
+import { at, end, moveTo, skipSpace } from '../common/json';
 
 /** About as many as a dozen busy blocks have. */
 const addressCountMax: u32 = 65536;

@@ -1,7 +1,7 @@
 // Native and token balances of the current transaction before and after it: read in the order of the JSON, then appended in the order of
 // their accounts' texts.
 import { compareAddresses, readAddress } from './address-table';
-import { at, integer, moveTo, readCount, readUlong, skipSpace, skipValue, take, takeNull } from '../shared/json';
+import { at, integer, moveTo, readCount, readUlong, skipSpace, skipValue, take, takeNull } from '../common/json';
 import { keyAt, listedKeyCount, positionOf } from './key-list';
 import { AMOUNT, F_AMOUNT, F_DECIMALS, F_TOKEN_ACCOUNT, F_TOKEN_AMOUNT, F_TOKEN_MINT, F_TOKEN_OWNER, F_TOKEN_PROGRAM, MALFORMED, NAME_COUNT, readName, TOKEN } from './names';
 import {

@@ -1,8 +1,8 @@
 // The calls of the transaction at hand: its top-level instructions, each followed by what it called, in the order they were
 // made (source/call-tree.ts). They are read where they stand, in any order, and put in order when all are there.
 import { BASE58_CHARACTERS_MAX } from '../../layout/reading';
-import { BASE58_OUTPUT_SLACK, base58Decode } from '../shared/base58-decode';
-import { integer, readCount, readIndex, readText, skipValue, take, takeNull, textLength, textStart } from '../shared/json';
+import { BASE58_OUTPUT_SLACK, base58Decode } from '../common/base58-decode';
+import { integer, readCount, readIndex, readText, skipValue, take, takeNull, textLength, textStart } from '../common/json';
 import { keyAt, listedKeyCount, listedPosition } from './key-list';
 import { CALL, F_ACCOUNTS, F_DATA, F_GROUP_INDEX, F_PROGRAM_INDEX, GROUP, MALFORMED, readName, TOKEN } from './names';
 import {

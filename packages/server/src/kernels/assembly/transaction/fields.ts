@@ -1,5 +1,5 @@
 // The positions of the members of an object that the kernel reads, by name. An object with a duplicate key is left to `JSON.parse`.
-import { at, moveTo, skipSpace, skipValue, take, takeNull } from '../shared/json';
+import { at, moveTo, skipSpace, skipValue, take, takeNull } from '../common/json';
 import { MALFORMED, NAME_COUNT, readName } from './names';
 
 const places = memory.data(NAME_COUNT * 4, 4);

@@ -4,7 +4,7 @@
 import { addressLength, startsWithAddress } from './address-table';
 import { heightOf, programIndexOf, programOf, setDropped, setError, setHeight, setUnits, startOf, topCount } from './calls';
 import { errorTextOf } from './error-texts';
-import { hasEscape, readEscapedText, take, textLength, textStart } from '../shared/json';
+import { hasEscape, readEscapedText, take, textLength, textStart } from '../common/json';
 import { listedPosition } from './key-list';
 import { LOG_INDEX, LOG_INSTRUCTION, LOG_KIND, LOG_LENGTH, LOG_PROGRAM, LOG_TEXT } from '../../layout/columns';
 import { push, pushBytes } from './rows';

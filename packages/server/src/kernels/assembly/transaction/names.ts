@@ -1,5 +1,5 @@
 // The keys of a transaction's JSON that the kernel reads, by the object that contains them.
-import { at, end, keyLength, keyStart, moveTo, readKey } from '../shared/json';
+import { at, end, keyLength, keyStart, moveTo, readKey } from '../common/json';
 
 export const ENTRY: i32 = 0;
 export const F_TRANSACTION: i32 = 0;
