@@ -175,7 +175,7 @@ test('behavior: the first blocks are evaluated once for all clients that reconne
   expect(fixture.dataset.decodeCount - before).toBe(3);
 });
 
-test("behavior: a short range far below the head is evaluated separately, one near the head is shared", async () => {
+test('behavior: a short range far below the head is evaluated separately, one near the head is shared', async () => {
   fixture = new StreamFixture(startAt(40), { sharedSlotCountMax: 16 });
   const decodedBy = async (fromBlock: number, toBlock: number) => {
     const before = fixture.dataset.decodeCount;
