@@ -46,9 +46,10 @@ export class BrowserWorld {
 
   static async start(options: WorldOptions = {}): Promise<BrowserWorld> {
     const { blockCount = 120, transactionsPerBlock = 8 } = options;
+    const startSeconds = Math.floor(systemClock.unixMs() / 1_000);
     const node = await startSimulatedNode(
       {
-        chain: { seed: 1, startSlot: blockCount, skipRate: 0.05, forkRate: 0 },
+        chain: { seed: 1, startSlot: blockCount, startSeconds, skipRate: 0.05, forkRate: 0 },
         content: { transactionsPerBlock, votes: 0 },
       },
       { clock: systemClock },

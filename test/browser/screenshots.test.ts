@@ -60,6 +60,44 @@ test('default: the states that come and go', async () => {
     `/workbench/${dataset}${encodeQuery('{"fromBlock": 1, "logs": [{"kind": "x"}]}')}`,
     (page) => page.waitForSelector('.problems'),
   );
+  await shoot(
+    'state-large-scan',
+    `/workbench/${dataset}${encodeQuery(JSON.stringify(query))}`,
+    async (page) => {
+      await page.route('**/estimate', async (route) => {
+        const response = await route.fetch();
+        const json = { ...((await response.json()) as object), bytesToRead: 5_000_000_000 };
+        await route.fulfill({ response, json });
+      });
+      await page.reload();
+      await page.waitForSelector('.estimate.warn');
+      await page.click('.run-button');
+      await page.waitForSelector('[role=alertdialog]');
+    },
+  );
+  await shoot('state-loading', '/', async (page) => {
+    await page.route('**/activity*', () => undefined);
+    await page.goto(`${world.url}/activity/${dataset}`);
+    await page.waitForSelector('.skeleton');
+  });
+  await shoot('state-error', '/', async (page) => {
+    const error = { code: 'internal-error', message: 'the request failed inside the service' };
+    await page.route('**/activity*', (route) => route.fulfill({ status: 500, json: { error } }));
+    await page.goto(`${world.url}/activity/${dataset}`);
+    await page.waitForSelector('[role=alert]');
+  });
+  const unused = '1nc1nerator11111111111111111111111111111111';
+  await shoot('state-empty', `/account/${dataset}/${unused}`, (page) =>
+    page.waitForSelector('.notice'),
+  );
+  await shoot('state-docs-search', '/docs', async (page) => {
+    await page.fill('.docs-search', 'parentBlockHash');
+    await page.waitForSelector('.docs-found a');
+  });
+  await shoot('state-print', `/live/${dataset}`, async (page) => {
+    await page.waitForSelector('.flow-row a');
+    await page.emulateMedia({ media: 'print' });
+  });
   await shoot('state-connection-lost', '/', async (page) => {
     await page.waitForSelector('.card');
     await page.route('**/datasets/**', (route) => route.abort());

@@ -16,6 +16,13 @@ afterAll(() => world.close());
 
 const linkTo = (query: object) => `/workbench/${dataset}${encodeQuery(JSON.stringify(query))}`;
 
+const balances = {
+  fromBlock: 0,
+  toBlock: 40,
+  fields: { block: { number: true }, balance: { account: true, post: true } },
+  balances: [{}],
+};
+
 /** The text of the editor, which is in a shadow root. */
 const editorLines = '.editor-box .cm-line';
 
@@ -93,6 +100,47 @@ test('behavior: keys are completed from the tables of the protocol', async () =>
   await page.context().close();
 });
 
+test('behavior: a large scan is announced with its cost, and runs only when confirmed', async () => {
+  const { page } = await world.open(linkTo(balances));
+  await page.route('**/estimate', async (route) => {
+    const response = await route.fetch();
+    const json = { ...((await response.json()) as object), bytesToRead: 5_000_000_000 };
+    await route.fulfill({ response, json });
+  });
+  await page.reload();
+  await page.waitForSelector('.estimate.warn:has-text("5.0 GB")');
+  await page.click('.run-button');
+  await page.waitForSelector('[role=alertdialog]');
+  await page.click('[role=alertdialog] button:has-text("Cancel")');
+  expect(await page.locator('.run-summary').count()).toBe(0);
+  await page.click('.run-button');
+  await page.click('[role=alertdialog] button:has-text("Run it anyway")');
+  await page.waitForSelector('.run-summary .badge.ok');
+  await page.context().close();
+});
+
+test('behavior: the keyboard runs a query, moves between the tables and opens the menus', async () => {
+  const { page } = await world.open(linkTo({ ...balances, transactions: [{}] }));
+  await page.click('.editor-box .cm-content');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('.run-summary .badge.ok');
+  const selected = () => page.textContent('[role=tab][aria-selected=true]');
+  await page.focus('[role=tab][aria-selected=true]');
+  expect(await selected()).toContain('transactions');
+  await page.keyboard.press('ArrowRight');
+  expect(await selected()).toContain('balances');
+  await page.keyboard.press('ArrowLeft');
+  expect(await selected()).toContain('transactions');
+  await page.focus('.menu button:has-text("Download")');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('JSON');
+  await page.keyboard.press('Escape');
+  expect(await page.locator('.menu-list').count()).toBe(0);
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Download');
+  await page.context().close();
+});
+
 test('behavior: every recipe runs on this dataset', async () => {
   const watched = await world.open(`/workbench/${dataset}`);
   const { page } = watched;
@@ -111,13 +159,6 @@ test('behavior: every recipe runs on this dataset', async () => {
   expect(watched.faults).toEqual([]);
   await watched.close();
 });
-
-const balances = {
-  fromBlock: 0,
-  toBlock: 40,
-  fields: { block: { number: true }, balance: { account: true, post: true } },
-  balances: [{}],
-};
 
 async function readAnswer(query: object): Promise<string> {
   const sent = await fetch(`${world.url}/datasets/${dataset}/stream`, {

@@ -1,6 +1,8 @@
 /** Renders one page of the documentation: its HTML, and its sections for navigation and search. */
 import { posix } from 'node:path';
 import { Marked, Renderer, type Tokens } from 'marked';
+import { escapeHtml } from './escape-html.ts';
+import { highlightCode } from './highlight-code.ts';
 
 export interface DocumentSource {
   /** The path in the repository, such as `docs/query.md`. */
@@ -52,9 +54,9 @@ export function renderDocument(source: DocumentSource, findSlug: FindSlug): Rend
         addText(sections, plainText(table.replaceAll('<', ' <')));
         return `<div class="table-scroll" tabindex="0">${table}</div>\n`;
       },
-      code({ text }) {
+      code({ text, lang = '' }) {
         addText(sections, text);
-        return renderCode(text);
+        return renderCode(text, lang);
       },
       link({ href, tokens }) {
         const inner = this.parser.parseInline(tokens);
@@ -75,10 +77,10 @@ function addText(sections: { text: string }[], text: string): void {
 }
 
 /** A code block that holds a query gets it as data, from which the page makes a link into the workbench. */
-function renderCode(text: string): string {
+function renderCode(text: string, language: string): string {
   const query = findQuery(text);
   const data = query === undefined ? '' : ` data-query="${escapeHtml(query)}"`;
-  return `<div class="code"${data}><pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>\n`;
+  return `<div class="code"${data}><pre tabindex="0"><code>${highlightCode(text, language)}</code></pre></div>\n`;
 }
 
 function findQuery(text: string): string | undefined {
@@ -122,12 +124,4 @@ function plainText(html: string): string {
     .replaceAll('&quot;', '"')
     .replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&');
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }

@@ -6,27 +6,30 @@ interface MenuProps {
   readonly isDisabled?: boolean;
 }
 
-/** A button that opens a list of actions. Escape and a click elsewhere close it. */
+/** A button that opens a list of actions. Escape, a click elsewhere and moving the focus away close it. */
 export function Menu({ title, entries, isDisabled = false }: MenuProps) {
   const [isOpen, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (!isOpen) return undefined;
     const close = (event: Event) => {
       const isInside = event.target instanceof Node && box.current?.contains(event.target) === true;
       const isEscape = event instanceof KeyboardEvent && event.key === 'Escape';
-      if (isEscape || (event.type === 'pointerdown' && !isInside)) setOpen(false);
+      // The entry that has the focus goes away, and the keyboard would start at the top of the page again.
+      if (isEscape && isInside) button.current?.focus();
+      if (isEscape || (event.type !== 'keydown' && !isInside)) setOpen(false);
     };
-    document.addEventListener('pointerdown', close);
-    document.addEventListener('keydown', close);
+    const names = ['pointerdown', 'focusin', 'keydown'] as const;
+    for (const name of names) document.addEventListener(name, close);
     return () => {
-      document.removeEventListener('pointerdown', close);
-      document.removeEventListener('keydown', close);
+      for (const name of names) document.removeEventListener(name, close);
     };
   }, [isOpen]);
   return (
     <div ref={box} class="menu">
       <button
+        ref={button}
         type="button"
         class="button"
         aria-expanded={isOpen}
@@ -42,6 +45,7 @@ export function Menu({ title, entries, isDisabled = false }: MenuProps) {
               key={name}
               type="button"
               onClick={() => {
+                button.current?.focus();
                 setOpen(false);
                 act();
               }}

@@ -38,6 +38,7 @@ export function VirtualList(props: VirtualListProps) {
   const { rowCount, rowHeight, label, renderRow, renderBehind, resetKey, addedAtTop = 0 } = props;
   const box = useRef<HTMLElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
+  const rows = useRef<RenderedRows>({ render: renderRow, byRow: new Map() });
   useEffect(() => watchView(box.current, setView), []);
   // Other rows begin at the top.
   useLayoutEffect(() => {
@@ -56,6 +57,7 @@ export function VirtualList(props: VirtualListProps) {
   const first = Math.max(0, Math.floor(top / rowHeight) - spareRowCount);
   const end = Math.min(rowCount, Math.ceil((top + view.height) / rowHeight) + spareRowCount);
   const offset = view.top - top;
+  rows.current = renderRows(rows.current, renderRow, { first, end });
   return (
     <section
       ref={box}
@@ -78,13 +80,30 @@ export function VirtualList(props: VirtualListProps) {
               class="virtual-row"
               style={{ top: `${(first + i) * rowHeight}px`, height: `${rowHeight}px` }}
             >
-              {renderRow(first + i)}
+              {rows.current.byRow.get(first + i)}
             </div>
           ))}
         </div>
       </div>
     </section>
   );
+}
+
+interface RenderedRows {
+  readonly render: (row: number) => ComponentChildren;
+  readonly byRow: ReadonlyMap<number, ComponentChildren>;
+}
+
+/** Renders the rows that came into view. Elements of the others are the same as before, so they are not compared. */
+function renderRows(
+  known: RenderedRows,
+  render: RenderedRows['render'],
+  { first, end }: RowRange,
+): RenderedRows {
+  const old = known.render === render ? known.byRow : new Map<number, ComponentChildren>();
+  const byRow = new Map<number, ComponentChildren>();
+  for (let row = first; row < end; row++) byRow.set(row, old.get(row) ?? render(row));
+  return { render, byRow };
 }
 
 interface View {

@@ -27,7 +27,7 @@ export function ServiceReference() {
   });
   return (
     <article class="prose">
-      <h1>Sluice, this service</h1>
+      <h1>This service</h1>
       <p>
         Blocks of a ledger, filtered, as JSON lines. Send a <a href="/docs/query">query</a> with
         POST to a dataset’s stream; <a href="/docs/http">the interface</a> explains statuses,

@@ -84,9 +84,9 @@ function TransactionFacts({ dataset, header, view }: TransactionSectionsProps) {
     <div class="panel panel-body">
       <dl class="facts">
         <Fact label="Slot">
-          <SlotLink dataset={dataset} slot={header.number} />{' '}
-          <span class="muted">#{formatInteger(transaction.transactionIndex)}</span>
+          <SlotLink dataset={dataset} slot={header.number} />
         </Fact>
+        <Fact label="Index in the block">{formatInteger(transaction.transactionIndex)}</Fact>
         <Fact label="Time">
           {header.timestamp === null ? 'unknown' : formatTime(header.timestamp)}
         </Fact>

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Segmented } from '../../components/segmented.tsx';
@@ -30,6 +30,7 @@ export function WorkbenchPage({ parameters }: PageProps) {
   const isValid = query !== undefined && problems.length === 0;
   const estimate = useEstimate(dataset, isValid ? query : undefined);
   const { run, version, start, stop } = useRun(dataset);
+  const results = useRef<HTMLDivElement>(null);
   const [isAsking, setAsking] = useState(false);
   const begin = (isConfirmed: boolean) => {
     if (query === undefined || !isValid) return;
@@ -37,6 +38,10 @@ export function WorkbenchPage({ parameters }: PageProps) {
     setAsking(false);
     start(query);
   };
+  // The results are below the query, often below the window.
+  useEffect(() => {
+    if (run !== undefined) results.current?.scrollIntoView({ block: 'nearest' });
+  }, [run]);
   // Another query is another question.
   useEffect(() => setAsking(false), [text]);
   return (
@@ -118,18 +123,21 @@ export function WorkbenchPage({ parameters }: PageProps) {
           <ErrorNotice error={run.state.error} slim />
         </div>
       )}
-      {run === undefined ? (
-        <div class="panel">
-          <Notice title="No results yet" slim>
-            <p>
-              Run the query to see its records here, as a table, a tree or JSON lines.{' '}
-              <kbd>Ctrl</kbd> <kbd>Enter</kbd> runs it from the editor.
-            </p>
-          </Notice>
-        </div>
-      ) : (
-        <ResultPanel dataset={dataset} run={run} version={version} />
-      )}
+      <div ref={results}>
+        {run === undefined ? (
+          <div class="panel">
+            <Notice title="No results yet" slim>
+              <p>Run the query to see its records here, as a table, a tree or JSON lines.</p>
+              <p class="muted small">
+                <kbd>Ctrl</kbd> <kbd>Enter</kbd> runs it from the editor, <kbd>Ctrl</kbd>{' '}
+                <kbd>Space</kbd> completes what is typed.
+              </p>
+            </Notice>
+          </div>
+        ) : (
+          <ResultPanel dataset={dataset} run={run} version={version} />
+        )}
+      </div>
     </div>
   );
 }

@@ -5,8 +5,11 @@ import { pagePath } from '../../../state/page-path.ts';
 
 const addressNames =
   /^(programId|account|feePayer|pubkey|pubKey|(pre|post)(Mint|Owner|ProgramId))$/;
-/** Longer texts are cut; the title and the other views have the rest. */
-const textLengthMax = 200;
+/** Longer texts are cut, because the browser lays out also what is out of sight; the title and the other views have the rest. */
+const textLengthMax = 80;
+const titleLengthMax = 2_000;
+/** Fits into the narrowest column. */
+const shortLength = 20;
 
 interface RecordCellProps {
   readonly dataset: string;
@@ -41,10 +44,13 @@ export function RecordCell({ dataset, name, value }: RecordCellProps) {
       </span>
     );
   }
+  if (typeof value === 'bigint' || typeof value === 'number') {
+    return <span class="cell-number">{String(value)}</span>;
+  }
   const text = typeof value === 'string' ? value : writeJson(value);
-  const isNumber = typeof value === 'bigint' || typeof value === 'number';
+  if (text.length <= shortLength) return <span class="hash">{text}</span>;
   return (
-    <span class={isNumber ? 'cell-number' : 'hash'} title={text.slice(0, 2_000)}>
+    <span class="hash cut" title={text.slice(0, titleLengthMax)}>
       {text.slice(0, textLengthMax)}
     </span>
   );

@@ -50,20 +50,7 @@ export function ResultPanel({ dataset, run, version }: ResultPanelProps) {
         <EmptyResult run={run} />
       ) : view === 'table' ? (
         <>
-          <div class="tabs" role="tablist" aria-label="Kinds of records">
-            {tables.map(({ name, count }) => (
-              <button
-                key={name}
-                type="button"
-                role="tab"
-                aria-selected={name === table?.name}
-                onClick={() => setWanted(name)}
-              >
-                {name}
-                <span class="count">{formatInteger(count)}</span>
-              </button>
-            ))}
-          </div>
+          <RecordTabs tables={tables} selected={table?.name} onSelect={setWanted} />
           <RecordTable
             dataset={dataset}
             run={run}
@@ -80,10 +67,57 @@ export function ResultPanel({ dataset, run, version }: ResultPanelProps) {
   );
 }
 
+interface ListedTable {
+  readonly name: TableName;
+  readonly count: number;
+}
+
+interface RecordTabsProps {
+  readonly tables: readonly ListedTable[];
+  readonly selected: TableName | undefined;
+  readonly onSelect: (name: TableName) => void;
+}
+
+/** One stop of the Tab key; the arrow keys move between the tabs. */
+function RecordTabs({ tables, selected, onSelect }: RecordTabsProps) {
+  const move = (event: KeyboardEvent, step: number) => {
+    const place = tables.findIndex(({ name }) => name === selected) + step;
+    const next = tables[(place + tables.length) % tables.length];
+    const buttons = (event.currentTarget as HTMLElement).querySelectorAll('button');
+    if (next === undefined) return;
+    event.preventDefault();
+    onSelect(next.name);
+    buttons[tables.indexOf(next)]?.focus();
+  };
+  return (
+    <div
+      class="tabs"
+      role="tablist"
+      aria-label="Kinds of records"
+      onKeyDown={(event) => {
+        if (event.key === 'ArrowRight') move(event, 1);
+        if (event.key === 'ArrowLeft') move(event, -1);
+      }}
+    >
+      {tables.map(({ name, count }) => (
+        <button
+          key={name}
+          type="button"
+          role="tab"
+          aria-selected={name === selected}
+          tabIndex={name === selected ? 0 : -1}
+          onClick={() => onSelect(name)}
+        >
+          {name}
+          <span class="count">{formatInteger(count)}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
 /** Kinds without records are left out; headers are there always. */
-function listTables(
-  run: QueryRun,
-): readonly { readonly name: TableName; readonly count: number }[] {
+function listTables(run: QueryRun): readonly ListedTable[] {
   const kinds = RECORD_ARRAY_NAMES.map((name) => ({ name, count: run.records[name].length }));
   return [...kinds.filter(({ count }) => count > 0), { name: 'blocks', count: run.blocks.length }];
 }
