@@ -1,4 +1,4 @@
-/** What the pool and its threads say to each other. */
+/** The messages between the pool and its threads. */
 import type { ErrorCode, ErrorDetail } from '../base/errors.ts';
 import type { CachedPlace } from '../object-store/cached-range-file.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
@@ -13,10 +13,10 @@ export type SegmentPlace =
   | { readonly kind: 'memory'; readonly bytes: Uint8Array };
 
 export type ToThread =
-  /** A segment has a number of its own each time it is opened. */
+  /** Each opening of a segment has its own number. */
   | { readonly kind: 'open'; readonly segment: number; readonly place: SegmentPlace }
   | { readonly kind: 'close'; readonly segment: number }
-  /** What runs with this number ask, until the thread is told to forget them all. */
+  /** Gives a selection a number. The thread keeps it until it receives `forget`. */
   | { readonly kind: 'select'; readonly number: number; readonly selection: Selection }
   | { readonly kind: 'forget' }
   | { readonly kind: 'run'; readonly run: RunRequest }
@@ -35,64 +35,63 @@ export interface LookupRequest {
   readonly lookup: Lookup;
 }
 
-/** How the text of a run is wanted: as it is, or compressed by the thread that wrote it. */
+/** Whether the thread that writes the text of a run also compresses it. */
 export type TextForm = 'plain' | 'deflated';
 
 /**
- * What a thread does of a run before the next thread has its turn. With row groups all threads work on what is read next, but each opens
- * every segment. With whole segments each segment is opened by one thread; that pays where the answer of a segment is small enough to
- * wait in memory until its turn comes.
+ * How a run is divided among the threads. If a part is a row group, all threads work on the text that is read next, but every thread opens
+ * every segment. If a part is a segment, only one thread opens it; this is faster if the text of a segment is small enough to be buffered.
  */
 export type PartUnit = 'group' | 'segment';
 
 export interface RunRequest {
   readonly id: number;
-  /** The number of a selection: a copy of it for each block would cost more than to answer it. */
+  /** The number of a selection. Copying the selection for each block would cost more than evaluating it. */
   readonly selection: number;
   readonly range: BlockRange;
   /** By number, in order of slot. */
   readonly segments: readonly number[];
-  /** Whether many wait for it: it is short, and done without letting others in between. */
+  /** Whether many readers wait for this run. It is short and runs without interruption. */
   readonly isUrgent: boolean;
   readonly form: TextForm;
-  /** What one part of the run is. */
+  /** The size of a part. */
   readonly unit: PartUnit;
-  /** Part p is done by thread (p + turn) mod n: runs over one block each must not all fall to one thread. */
+  /** Thread (p + turn) mod n does part p. Different turns distribute runs over one block among the threads. */
   readonly turn: number;
   /** The segment whose last block of the range gets a line in any case. */
   readonly lastSegment: number | undefined;
 }
 
-/** What a run has covered when a piece has been taken. */
+/** How far a run has come at the end of a piece. */
 export interface Coverage {
-  /** Every block of the range up to this slot. */
+  /** All blocks of the range up to this slot are covered. */
   readonly slot: number;
   /** The hash of the block of that slot. */
   readonly hash: string;
-  /** The line of that block with nothing but its header. */
+  /** The line of that block with its header only. */
   readonly headerLine: Uint8Array;
-  /** Whether the text so far ends with a line of that very block. */
+  /** Whether the text so far ends with the line of that block. */
   readonly endsWithLine: boolean;
 }
 
-/** Text compressed by itself: a part of a raw deflate stream that ends on a byte, so that parts follow each other in one stream. */
+/** Compressed text: a part of a raw deflate stream that ends at a byte boundary, so that parts can be concatenated. */
 export interface DeflatedText {
   readonly bytes: Uint8Array;
-  /** Of the text before compression, and how long it was. */
+  /** The checksum and the length of the text before compression. */
   readonly crc: number;
   readonly plainLength: number;
 }
 
 export interface RunPiece {
-  /** Text; empty where blocks were covered that have no line, and where it is wanted compressed only. */
+  /** The text. It is empty if the covered blocks have no line, or if only compressed text was requested. */
   readonly bytes: Uint8Array;
-  /** Where it was asked for, of text that is not empty. */
+  /** The compressed text, if it was requested and is not empty. */
   readonly deflated: DeflatedText | undefined;
   /** Undefined in the middle of a line. */
   readonly coverage: Coverage | undefined;
   /**
-   * Says, once, that nobody reads the text any more, compressed or not: the thread then writes other text in its place. A thread
-   * lends only so much, and memory that has to be collected instead costs as much as a quarter of writing.
+   * Must be called once, when the text is no longer read: the thread then reuses its memory. A thread has a limited number of buffers, and
+   * memory from the garbage collector would cost a quarter of the time that writing takes.
    */
   release(): void;
 }
@@ -117,10 +116,10 @@ export interface PieceBatch {
 }
 
 export type FromThread =
-  /** Pieces of a run; whether they are its last from this thread. */
+  /** Pieces of a run. `isEnd` says whether they are the last ones from this thread. */
   | ({ readonly kind: 'pieces'; readonly id: number; readonly isEnd: boolean } & PieceBatch)
   | { readonly kind: 'end'; readonly id: number }
-  /** The thread reads nothing of it any more. */
+  /** The thread no longer reads the segment. */
   | { readonly kind: 'closed'; readonly segment: number }
   /** The results of a lookup in all segments that this thread was sent. */
   | {
@@ -147,7 +146,7 @@ export type FromThread =
   | {
       readonly kind: 'failed';
       readonly id: number;
-      /** Where: what was sent of parts before is whole. */
+      /** The part in which it failed. All earlier parts were sent completely. */
       readonly segment: number | undefined;
       readonly part: number;
       readonly code: ErrorCode | undefined;
@@ -156,11 +155,10 @@ export type FromThread =
     };
 
 /**
- * What a thread may have written and not been relieved of. A run that has the thread to itself may be most of a row group of
- * everything ahead, so that two threads that take turns both keep busy: with half of one they were idle a tenth of the time.
- * Many runs share that, down to a floor.
+ * How far a thread may be ahead of the reader. A single run may be ahead by most of a row group with all records, so that both of two
+ * alternating threads stay busy; with half of that they were idle a tenth of the time. Several runs share the amount, down to a minimum.
  */
 export const aheadBytesMax = 20 << 20;
 export const aheadBytesFloor = 2 << 20;
-/** A thread is told of what was taken when it is this much: it need not know of every piece. */
+/** A thread is informed when this much was consumed, rather than for every piece. */
 export const takenBytesGoal = 1 << 20;

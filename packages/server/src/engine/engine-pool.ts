@@ -1,7 +1,6 @@
 /**
- * Threads that answer queries together. A run is cut into parts, a row group or a segment each; thread t of n does every part
- * p with p mod n = t, and the answer is put together in the order of the parts. Nothing of a query runs on the thread
- * that holds the pool.
+ * Threads that answer queries together. A run is divided into parts, each a row group or a segment. Thread t of n does every part p with
+ * p mod n = t, and the pool returns the text in the order of the parts. No part of a query runs on the thread of the pool.
  */
 import { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
@@ -39,27 +38,27 @@ export interface PoolQuery {
   readonly keys: readonly string[];
   /** The segment whose last block of the range gets a line in any case. */
   readonly lastKey?: string;
-  /** How many row groups the segments have together, where that is known to be few: only so many threads are asked. */
+  /** The number of row groups of all segments, if it is known to be small. At most so many threads take part. */
   readonly partCount?: number | undefined;
   /** Default `group`. */
   readonly unit?: PartUnit;
-  /** Which thread begins; runs that should find each other's columns loaded take the same. Default 0. */
+  /** Which thread does the first part. Runs that should use each other's cache have the same turn. Default 0. */
   readonly turn?: number;
-  /** Whether many wait for these few blocks: such runs do not stand in line behind those that go through history. */
+  /** Whether many readers wait for these few blocks. Urgent runs do not wait for runs over history. */
   readonly isUrgent?: boolean;
   /** Default `plain`. */
   readonly form?: TextForm;
   readonly signal?: AbortSignal;
 }
 
-/** Selections that threads know, and the values of their lists together: each thread keeps 36 MB of them at most. */
+/** The number of selections that threads keep, and of values in their lists. Each thread needs at most 36 MB for them. */
 const selectionCountMax = 1_000;
 const selectionValueCountMax = 500_000;
 
 type RunMessage = Extract<FromThread, { kind: 'pieces' | 'end' | 'failed' }>;
 type FailedMessage = Extract<FromThread, { kind: 'failed' | 'look-failed' }>;
 
-/** What a thread makes of objects lives as long as a run: a large young space would only be memory that is gone through. */
+/** The objects of a thread live as long as a run, so a larger young generation would only use memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
 
 interface PoolSegment {
@@ -70,7 +69,7 @@ interface PoolSegment {
 }
 
 export interface EnginePoolModules {
-  /** Receives how long each run waited for a place among those that are made at once. */
+  /** Receives how long each run waited until it could start. */
   readonly observeWait?: (queue: 'history' | 'urgent', seconds: number) => void;
 }
 
@@ -82,11 +81,11 @@ export class EnginePool {
   readonly #observeWait: EnginePoolModules['observeWait'];
   readonly #threads: Worker[];
   readonly #segments = new Map<string, PoolSegment>();
-  /** Those that threads may still read. */
+  /** Closed segments that threads may still read. */
   readonly #closing = new Map<number, { readonly threads: Set<number>; onClosed: () => void }>();
   readonly #runs = new Map<number, PieceQueue>();
   readonly #lookups = new PoolLookups();
-  /** By number of the segment, until no thread reads it any more. */
+  /** By number of the segment, until no thread reads the segment. */
   readonly #fetches = new Map<number, FetchRanges>();
   readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent);
   readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history);
@@ -103,7 +102,7 @@ export class EnginePool {
     this.#threads = Array.from({ length: options.threadCount }, (_, thread) => this.#start(thread));
   }
 
-  /** Makes a segment known to all threads; each opens it when it first needs it. Told when none reads it any more. */
+  /** Registers a segment with all threads, which open it when they need it. Calls `onClosed` once no thread reads it after `close`. */
   open(
     key: string,
     place: SegmentPlace,
@@ -117,7 +116,7 @@ export class EnginePool {
     this.#tellAll({ kind: 'open', segment: number, place });
   }
 
-  /** Threads let go of the segment when their runs are done. */
+  /** Closes a segment. Threads keep it until their runs have ended. */
   close(key: string): void {
     const segment = this.#segments.get(key);
     if (segment === undefined) return;
@@ -128,9 +127,9 @@ export class EnginePool {
   }
 
   /**
-   * The answer in pieces, in order. Leaving the loop, or the signal, cancels what is still running. Failures of storage come
-   * as coded errors after all that is before them, those of a segment as `SegmentFailure`, and `engine-run-cut` where the
-   * reader was elsewhere while others waited: it may run again from what it has covered.
+   * Returns the text in pieces, in order. Leaving the loop, or the signal, cancels the run. Storage failures are thrown as coded errors
+   * after all text before them, those of a segment as `SegmentFailure`. `engine-run-cut` means that the reader was inactive while others
+   * waited: it may run again from where it stopped.
    */
   async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
@@ -179,8 +178,8 @@ export class EnginePool {
   }
 
   /**
-   * Answers a lookup from each of the open segments, in their order. Fails as `run` does. The caller bounds how many
-   * lookups there are at once.
+   * Returns the results of a lookup for each of the open segments, in their order. Fails as `run` does. The caller limits the number of
+   * concurrent lookups.
    */
   async lookUp<L extends Lookup>(
     keys: readonly string[],
@@ -209,7 +208,7 @@ export class EnginePool {
     return segment.number;
   }
 
-  /** A thread lets go of a segment; after the last one nobody reads it. */
+  /** Notes that a thread no longer reads a segment. */
   #letGo(number: number, thread: number): void {
     const closing = this.#closing.get(number);
     if (closing === undefined) return;
@@ -220,7 +219,7 @@ export class EnginePool {
     closing.onClosed();
   }
 
-  /** Tells the threads that have a part; the others are done with the run before it begins. */
+  /** Sends the run to the threads that have a part in it. */
   #begin(run: RunRequest, partCount = Number.POSITIVE_INFINITY, queue: PieceQueue): void {
     const threadCount = this.#threads.length;
     for (const thread of this.#threads.keys()) {
@@ -230,7 +229,7 @@ export class EnginePool {
     }
   }
 
-  /** Threads know the selections of late by number. */
+  /** Returns the number by which the threads know a selection. */
   #numberOf(selection: Selection): number {
     let number = this.#selections.get(selection);
     if (number === undefined) {
@@ -272,9 +271,9 @@ export class EnginePool {
     };
     const worker = new Worker(workerUrl(import.meta.url, './engine-worker.ts'), {
       workerData: data,
-      // A thread has no business with our secrets.
+      // A thread does not need the environment, which may contain secrets.
       env: {},
-      // Nor with the options of whoever started us, such as a test runner's.
+      // Options of the parent process, such as a test runner's, do not apply to the thread.
       execArgv: [],
       resourceLimits,
     });
@@ -342,7 +341,7 @@ export class EnginePool {
       : new SegmentFailure({ key, code, detail });
   }
 
-  /** A thread that died takes its runs with it, not the pool. */
+  /** Handles the death of a thread: its runs fail, and the pool continues. */
   #replace(thread: number, cause: unknown): void {
     if (this.#isClosed) return;
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -10,7 +10,7 @@ import { PlainReader } from './plain-reader.ts';
 export const blockKeys = 1 << BLOCK_KEYS_SHIFT;
 /** Field lists whose header texts are kept; queries use one or two. */
 const headerListsMax = 4;
-/** What a block takes in headers and their text, on the high side. */
+/** An upper estimate of the memory for the header of a block and its text. */
 const blockBytes = 1_400;
 
 /** The header texts of one list of fields, also in the kernel's memory. */
@@ -21,7 +21,7 @@ export interface LoadedHeaders extends HeaderTexts {
   users: number;
 }
 
-/** The dictionary of a section with room for a page behind it. */
+/** The dictionary of a section, followed by space for a decoded page. */
 interface SectionWindow {
   readonly window: number;
   readonly length: number;
@@ -45,7 +45,7 @@ export class EngineSegment {
   readonly #keyBlocks = new Map<number, number>();
   #transactionStarts: Uint32Array | undefined;
   #users = 0;
-  /** Its bytes when they were last counted. */
+  /** The value of `byteLength` when the engine last counted it. */
   countedBytes = 0;
 
   constructor(segment: Segment, key: string, kernel: EngineKernel) {
@@ -56,7 +56,7 @@ export class EngineSegment {
     this.#kernel = kernel;
   }
 
-  /** About what it takes so far. */
+  /** The approximate memory in use. Blocks of keys are not included: they are released when the last run ends. */
   get byteLength(): number {
     const windows = [...this.#windows.values()].reduce(
       (sum, { length, rawBytesMax }) => sum + length + rawBytesMax,
@@ -67,11 +67,11 @@ export class EngineSegment {
     return this.index.byteLength + windows + blocks + keyTable + this.#keyTextBytes;
   }
 
-  /** The dictionary of a section in the kernel's memory, and where pages of up to so many bytes are decoded. */
+  /** Returns the dictionary of a section in the kernel's memory, followed by space for a page of up to `rawBytesMax` bytes. */
   sectionWindow(section: number, rawBytesMax: number): SectionWindow {
     const known = this.#windows.get(section);
     if (known !== undefined && known.rawBytesMax >= rawBytesMax) return known;
-    // Read first: where that fails the window before stays what it is.
+    // The dictionary is read first, so that a failure leaves the present window unchanged.
     const dictionary = this.segment.readSectionDictionary(section);
     if (known !== undefined) this.#kernel.release(known.window);
     const window = this.#kernel.allocate(dictionary.length + rawBytesMax);
@@ -81,7 +81,7 @@ export class EngineSegment {
     return made;
   }
 
-  /** By id of a key where its text is, 0 where it is not in memory. */
+  /** The address of a table with the address of each key's text by id, or 0 if the text is not in memory. */
   get keyTable(): number {
     if (this.#keyTable === 0) {
       const { addressCount } = this.segment.directory;
@@ -93,13 +93,13 @@ export class EngineSegment {
     return this.#keyTable;
   }
 
-  /** By block of keys where it is, 0 if it was not read. */
+  /** The address of a table with the address of each block of keys, or 0 if the block was not read. */
   get keyBlocks(): number {
     this.keyTable;
     return this.#keyBlockTable;
   }
 
-  /** Keeps a block of keys until no run reads the segment any more. */
+  /** Keeps a block of keys until no run reads the segment. */
   keepKeyBlock(block: number, at: number): void {
     this.#kernel.ints[this.keyBlocks / 4 + block] = at;
     this.#keyBlocks.set(block, at);
@@ -127,8 +127,8 @@ export class EngineSegment {
   }
 
   /**
-   * The last run to leave drops the blocks of keys: the texts that it wrote stay, and the next segment of a scan takes the same memory
-   * instead of new memory.
+   * Ends the use by a run. The last one releases the blocks of keys, so that the next segment of a scan uses the same memory. The texts of
+   * keys stay.
    */
   leave(): void {
     this.#users--;
@@ -147,7 +147,7 @@ export class EngineSegment {
     return at;
   }
 
-  /** The header texts for a list of fields; who uses them leaves them. */
+  /** Returns the header texts for a list of fields. The caller decrements `users` when it no longer needs them. */
   useHeaders(fields: Selection['fields']['block']): LoadedHeaders {
     const key = fields.join();
     let headers = this.#headers.get(key);
@@ -178,7 +178,7 @@ export class EngineSegment {
     return { ...texts, textsAt, startsAt, users: 0 };
   }
 
-  /** Frees everything. */
+  /** Releases all memory. */
   release(): void {
     this.index.release();
     this.reader.release();

@@ -1,6 +1,6 @@
 /**
- * A thread that answers queries. It does every n-th part of each run, always the same row groups or segments, so that what
- * it has loaded serves the next query too. Between pieces it listens: a run can be cancelled, or wait for its reader.
+ * A thread that answers queries. It does every n-th part of each run. It usually gets the same row groups or segments again, so that
+ * later queries find them in its cache. Between pieces it receives messages: a run can be cancelled, or wait for its reader.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
@@ -47,7 +47,7 @@ type CachedFiles = typeof import('../object-store/cached-range-file.ts');
 
 const noBytes = new Uint8Array(0);
 
-/** Work goes on this long before messages are looked at: far below the time in which a cancelled run must stop. */
+/** A thread works this long before it receives messages again, which is far less than the time in which a cancelled run must stop. */
 const turnMs = 5;
 
 /** How far a thread fetches in advance: enough to hide a request of 100 ms behind its work. */
@@ -57,7 +57,7 @@ const aheadSegmentCount = 3;
 interface AheadOf {
   readonly run: SegmentRun;
   readonly state: RunState;
-  /** Whether another thread has the row group, or nobody reads it. */
+  /** Whether the row group belongs to another thread or need not be read. */
   readonly isSkipped: (group: number) => boolean;
 }
 
@@ -68,15 +68,15 @@ interface RunState {
   readonly form: TextForm;
   /** Pieces that wait to be sent together. */
   readonly outbox: PieceBatchWriter;
-  /** The one it is at. */
+  /** The current part. */
   part: number;
   aheadBytes: number;
-  /** Whether a whole line was handed on: the first one goes out at once. */
+  /** Whether a complete line was sent. The first one is sent immediately. */
   hasWritten: boolean;
   isCancelled: boolean;
   /** The sections that row groups needed as a whole so far. The next ones probably need the same. */
   readonly sections: Set<number>;
-  /** Called when bytes were taken or the run was cancelled. */
+  /** Called when bytes were consumed or the run was cancelled. */
   wake: () => void;
 }
 
@@ -92,9 +92,9 @@ class EngineWorker {
   #nextTicket = 1;
   readonly #runs = new Map<number, RunState>();
   readonly #selections = new Map<number, Selection>();
-  /** How many runs may still read a segment. */
+  /** The number of runs that may still read each segment. */
   readonly #readers = new Map<number, number>();
-  /** Segments to close once no run is left that may read them. */
+  /** Segments to close once no run may read them. */
   readonly #closing = new Set<number>();
   readonly #buffers: BatchBuffers;
   #turnStartMs = 0;
@@ -170,7 +170,7 @@ class EngineWorker {
     let segment: number | undefined;
     let part = 0;
     try {
-      // A thread that was idle starts a turn of its own.
+      // An idle thread starts a new turn.
       if (this.#runs.size === 1) this.#turnStartMs = systemClock.nowMs();
       for (segment of request.segments) {
         this.#openAhead(request, segment);
@@ -181,7 +181,7 @@ class EngineWorker {
       }
       this.#sendEnd(state);
     } catch (error) {
-      // What comes before the fault is good.
+      // The text before the failure is valid.
       this.#sendPieces(state);
       const place = { segment, part: Math.max(part, state.part) };
       this.#send({ kind: 'failed', id: request.id, ...place, ...describeFault(error) });
@@ -285,7 +285,7 @@ class EngineWorker {
     );
   }
 
-  /** Lets messages in when it is time, and waits while the reader is too far behind. */
+  /** Receives messages when the turn is over, and waits while the reader is too far behind. */
   async #takeTurns(state: RunState): Promise<void> {
     if (!state.isUrgent && systemClock.nowMs() - this.#turnStartMs > turnMs) {
       this.#sendPieces(state);
@@ -304,7 +304,7 @@ class EngineWorker {
     return aheadBytes > Math.max(aheadBytesFloor, aheadBytesMax / this.#runs.size);
   }
 
-  /** Answers the engine's key of it. */
+  /** Returns the engine's key of the segment. */
   #open(segment: number): string {
     const key = String(segment);
     if (this.#engine.has(key)) return key;
@@ -378,7 +378,7 @@ class EngineWorker {
     }
   }
 
-  /** Pauses for messages and runs whenever a turn is over. */
+  /** Runs the steps, and receives messages and lets other runs work whenever a turn is over. */
   async #runSteps<Result>(steps: Steps<Result>): Promise<Result> {
     for (;;) {
       if (systemClock.nowMs() - this.#turnStartMs > turnMs) {
@@ -434,7 +434,7 @@ function coverageOf(run: SegmentRun, block: number): Coverage {
   };
 }
 
-/** The bytes are a view that the next text overwrites: whoever keeps them copies them at once. */
+/** Returns the compressed text. Its bytes are a view that the next call overwrites. */
 function deflateText(text: Uint8Array): DeflatedText {
   return { bytes: deflateEncoder().encode(text), crc: crc32(text), plainLength: text.length };
 }

@@ -12,10 +12,10 @@ import type { SelectedGroup } from './group-selection.ts';
 
 const blockBytes = blockKeys * keyBytes;
 const chunkKeys = chunkBytes / keyBytes;
-/** A block is read and kept where so many of its keys are needed; otherwise one chunk at a time is read. */
+/** A block is read as a whole if at least this many of its keys are needed. Otherwise single chunks are read. */
 const blockKeysMin = 3;
 
-/** Reads every key that the selected records of a group need and that is not there. */
+/** Reads every key that the selected records need and that is not in memory. */
 export function loadKeyTexts(
   open: EngineSegment,
   columns: GroupColumns,
@@ -42,13 +42,13 @@ export function loadKeyTexts(
       out: out + (left - single) * KEY_TEXT_BYTES,
     });
   } catch (error) {
-    // A damaged chunk ends the query; the next one must ask again.
+    // A damaged chunk ends the query. The next query must request the keys again.
     kernel.exports.cancelRequests(table, open.segment.directory.addressCount);
     throw error;
   }
 }
 
-/** Reads the blocks of which several keys are needed. */
+/** Reads every block with several needed keys. */
 function loadBlocks(open: EngineSegment, columns: GroupColumns, ids: Uint32Array): void {
   for (let from = 0; from < ids.length; ) {
     const block = Math.floor((ids[from] as number) / blockKeys);
@@ -58,7 +58,7 @@ function loadBlocks(open: EngineSegment, columns: GroupColumns, ids: Uint32Array
   }
 }
 
-/** Places the first keys of the list, each from its own chunk. */
+/** Copies the first keys of the list, each from its own chunk. */
 function placeSingle(
   open: EngineSegment,
   columns: GroupColumns,
@@ -78,7 +78,7 @@ function placeSingle(
   }
 }
 
-/** Where the ids from `from` on reach the limit. */
+/** Returns the position of the first id after `from` that reaches the limit. */
 function endOfRun(ids: Uint32Array, from: number, limit: number): number {
   let to = from + 1;
   while (to < ids.length && (ids[to] as number) < limit) to++;
@@ -97,7 +97,7 @@ function loadBlock(open: EngineSegment, columns: GroupColumns, block: number): v
   open.keepKeyBlock(block, at);
 }
 
-/** Reads whole chunks of keys, of which there may be fewer at the end. */
+/** Reads keys in whole chunks. The last chunk of the segment may be shorter. */
 function readKeys(
   { segment, reader }: EngineSegment,
   { meter }: GroupColumns,
@@ -111,7 +111,7 @@ function readKeys(
   meter.bytesRead += chunks.length;
 }
 
-/** Writes the ids of the keys that are not there to `list`. Returns how many. */
+/** Writes the ids of the missing keys to `list`. Returns their number. */
 function requestKeys(
   columns: GroupColumns,
   { table, flags }: SelectedGroup,
@@ -119,7 +119,7 @@ function requestKeys(
   list: number,
 ): number {
   const { kernel, transactionCount } = columns;
-  // Another query may have had its turn since the group was selected.
+  // Another query may have used the kernel since the rows were selected.
   kernel.exports.setGroup(table, kernel.positionScratch);
   let end = kernel.exports.requestKeys(transactionCount, keyTable, list);
   if (flags.rewards !== 0) {

@@ -1,4 +1,4 @@
-/** One query over one segment: which groups to read, what to select in them, and the text of it in pieces. */
+/** Evaluates one query on one segment: decides which row groups to read, selects rows, and writes their text in pieces. */
 
 import * as layout from '../kernels/layout/writing.ts';
 import type { BlockHeader } from '../ledger/block.ts';
@@ -17,8 +17,8 @@ import { RecordPrograms } from './record-programs.ts';
 import { Scratch } from './scratch.ts';
 
 /**
- * Pieces of text are handed on when they reach the goal. A line that fills the buffer comes in several, of which the last ends with
- * it: a piece that went on with the next line would keep both from a reader who wants whole lines.
+ * A piece of text is returned when it reaches the goal. A line that exceeds the buffer is returned in several pieces, and the last of them
+ * ends with that line, so that a reader of whole lines does not wait for the next one.
  */
 const pieceBytesGoal = 1 << 18;
 export const pieceBytesMax = 1 << 19;
@@ -52,13 +52,13 @@ interface FoundRows {
 
 export interface RunOptions {
   readonly range?: BlockRange;
-  /** Whether the last block of the range in this segment gets a line in any case. */
+  /** Whether the last block of the range in this segment always gets a line. */
   readonly endsCoverage?: boolean;
-  /** Selects records of these transactions alone: ascending, counted from the first of the segment. */
+  /** Selects only records of these transactions, by their ascending numbers in the segment. */
   readonly only?: Uint32Array;
 }
 
-/** What a run did, for `sluice explain` and for metrics. */
+/** Statistics of a run, for `sluice explain` and for metrics. */
 export interface RunReport extends LoadMeter {
   readonly items: readonly PlannedItem[];
   readonly groupCount: number;
@@ -71,7 +71,7 @@ export class SegmentRun {
   readonly #open: EngineSegment;
   readonly #selection: Selection;
   readonly #kernel: EngineKernel;
-  /** What one row group takes while it is worked on. */
+  /** The memory for one batch of row groups. */
   readonly #scratch: Scratch;
   readonly #firstBlock: number;
   readonly #endBlock: number;
@@ -79,7 +79,7 @@ export class SegmentRun {
   readonly #headers: LoadedHeaders;
   readonly #selector: GroupSelector;
   readonly #programs: RecordPrograms;
-  /** What the kernel is told of the lines of a row group, and how far it has come with them. */
+  /** The addresses of the kernel's tables: what the lines consist of, and how far they are written. */
   readonly #lines: number;
   readonly #state: number;
   #out: number;
@@ -111,7 +111,7 @@ export class SegmentRun {
       bytesRead: 0,
       bytesInflated: 0,
     };
-    // From here on nothing fails: a plan that meets a damaged index is never released.
+    // Nothing below can fail. A damaged index was detected above, before any memory was allocated.
     this.#headers = open.useHeaders(selection.fields.block);
     this.#selector = new GroupSelector(kernel, segment, this.report.items);
     this.#programs = new RecordPrograms(selection, kernel);
@@ -134,7 +134,7 @@ export class SegmentRun {
     this.#scratch.release();
   }
 
-  /** Whether the text handed out so far ends with a line, and the block of that line: its place in the segment. */
+  /** Whether the text so far ends with a line, and the number of that line's block in the segment. */
   isAtLineEnd = true;
   lastLineBlock = -1;
 
@@ -208,7 +208,7 @@ export class SegmentRun {
     return places.map((one) => ({ start: one.offset, end: one.offset + one.storedLength }));
   }
 
-  /** The line that says only that the block was covered. */
+  /** Returns a line with the header of the block only. */
   headerLine(block: number): Uint8Array {
     const header = this.#headerOf(block);
     return Buffer.concat([lineStart, header, lineEnd]);
@@ -251,7 +251,7 @@ export class SegmentRun {
     yield* this.#flush(1);
   }
 
-  /** The blocks of some row groups that are in the range. */
+  /** Returns the blocks of some row groups that are in the range. */
   #blocksOf({ first, end }: GroupBatch): BlockSpan {
     const { firstBlock, blockCount } = this.#groupAt(end - 1);
     return {
@@ -331,7 +331,7 @@ export class SegmentRun {
     return at;
   }
 
-  /** Without anything selected, lines only where all are wanted, or to mark the end. */
+  /** If no rows were found, lines are written only if the query includes all blocks, or for the last block. */
   *#writeLines(
     firstBlock: number,
     { from, to }: BlockSpan,
@@ -345,7 +345,7 @@ export class SegmentRun {
     let isContinued = false;
     for (;;) {
       const before = this.#at;
-      // Another query may have had its turn since the last piece.
+      // Another query may have used the kernel since the last piece.
       kernel.exports.setKeys(...keys);
       this.#at = kernel.exports.writeLines(
         this.#state,
@@ -369,7 +369,7 @@ export class SegmentRun {
     yield* this.#flush(isContinued ? 1 : pieceBytesGoal);
   }
 
-  /** Tells the kernel where the lines of a group come from. Returns what it needs to write keys. */
+  /** Fills the kernel's table for the lines of a batch. Returns the arguments of `setKeys`. */
   #prepareLines(
     firstBlock: number,
     { from, to }: BlockSpan,
@@ -392,7 +392,7 @@ export class SegmentRun {
     return [columns.made('keyStarts').at, columns.stored('txKeys').at, this.#open.keyTable];
   }
 
-  /** Returns the block that the kernel stands before, or in. */
+  /** Returns the block at which the kernel stopped. */
   #readState(): number {
     const { ints } = this.#kernel;
     const read = (offset: number) => ints[(this.#state + offset) / 4] as number;
@@ -424,7 +424,7 @@ export class SegmentRun {
   }
 }
 
-/** Returns the place of the first block with that slot or a later one. */
+/** Returns the number of the first block with that slot or a later one. */
 export function firstAtOrAfter(headers: readonly BlockHeader[], slot: number): number {
   let low = 0;
   let high = headers.length;

@@ -47,13 +47,13 @@ export interface StepOperands {
 
 export interface Step {
   readonly code: number;
-  /** Loads what the step reads and answers its operands for one row group. */
+  /** Loads the columns of the step and returns its operands. */
   readonly bind: (group: GroupColumns, context: StepContext) => StepOperands;
 }
 
 export interface StepContext {
   readonly dialect: Dialect;
-  /** 32 bytes in which the step of the lookups puts a table of addresses. */
+  /** The address of 32 bytes for the table of the step that writes address lookups. */
   readonly lookupTable: number;
 }
 
@@ -77,7 +77,7 @@ const inQuotes = ({ dialect }: StepContext): number => (dialect === 'solana' ? 1
 
 const none = { at: 0, width: 0 };
 
-/** A quantity of 64 bits; with a column of flags that say it is null. */
+/** A 64-bit quantity, optionally with a column of null flags. */
 function quantity(
   load: (g: GroupColumns) => { at: number; width: number },
   nullName?: ColumnName,
@@ -92,7 +92,7 @@ function quantity(
   };
 }
 
-/** An amount of a token balance; which bit says it is null. */
+/** An amount of a token balance. `bit` selects its null flag. */
 const tokenAmount = (
   load: (g: GroupColumns) => { at: number; width: number },
   nullBit: number,
@@ -166,7 +166,7 @@ const lookups: Step = {
   },
 };
 
-/** Bytes of variable length, and where each row's start. */
+/** Values of variable length: a column of bytes and a column of starts. */
 const ranges = (code: number, name: ColumnName, starts: MadeColumn): Step => ({
   code,
   bind: (g) => ({ p0: g.stored(name).at, w0: 1, p1: g.made(starts).at }),
