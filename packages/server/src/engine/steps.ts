@@ -92,7 +92,7 @@ function quantity(
   };
 }
 
-/** An amount of a token balance. `bit` selects its null flag. */
+/** An amount of a token balance. `nullBit` selects its null flag. */
 const tokenAmount = (
   load: (g: GroupColumns) => { at: number; width: number },
   nullBit: number,
