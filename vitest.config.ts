@@ -25,7 +25,10 @@ const project = (name: string, include: readonly string[], exclude: readonly str
  * Tests that run whole programs are the slowest. Projects run in the order of their names, and these must not come
  * last.
  */
-const programs = ['bench', 'command', 'service'].map((folder) => `test/${folder}/**/*.test.ts`);
+const programs = [
+  ...['bench', 'command', 'service'].map((folder) => `test/${folder}/**/*.test.ts`),
+  'test/examples/token-balances.test.ts',
+];
 const tidy = ['test/tidy/**/*.test.ts'];
 /** The tests in a browser, of a cluster, against a real node, and of consumers under forks have configurations of their own. */
 const apart = ['browser', 'client', 'cluster', 'examples', 'guide', 'node'].map(

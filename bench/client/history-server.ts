@@ -1,13 +1,13 @@
-/** A thread that serves endless history, then a growing head: sample lines with ascending slots. */
+/** A thread that serves history and then a moving head: sample lines with ascending slots. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
 export interface HistoryOptions {
-  /** The text after the header of a line, starting with a comma. */
+  /** What follows the header of a line, beginning with a comma. */
   readonly tails: readonly string[];
-  /** The text of a block at the head. */
+  /** A tail of a block at the head. */
   readonly smallTail: string;
   readonly historyBytes: number;
   readonly headBlocks: number;
@@ -15,7 +15,7 @@ export interface HistoryOptions {
 
 const finalityDistance = 32;
 
-/** The last slot depends on the bytes, so it is reported in advance, and both runs have as many lines as they need. */
+/** Returns how many blocks of history make up the bytes, and how many blocks there are with those at the head. */
 export function countBlocks({ tails, historyBytes, headBlocks }: HistoryOptions) {
   const roundBytes = tails.reduce((sum, tail) => sum + tail.length, 0);
   const history = Math.ceil(historyBytes / (roundBytes / tails.length));
@@ -27,20 +27,30 @@ async function send(response: ServerResponse, text: string): Promise<void> {
   await once(response, 'drain').catch(() => undefined);
 }
 
+interface StreamRequest {
+  readonly fromBlock: number;
+  readonly fields?: { readonly block?: { readonly finalizedHead?: boolean } };
+}
+
 async function serve(
   response: ServerResponse,
   options: HistoryOptions,
-  first: number,
+  { fromBlock, fields }: StreamRequest,
 ): Promise<void> {
   const { history, all } = countBlocks(options);
-  response.writeHead(200, { 'content-type': 'application/jsonl' });
-  for (let slot = first; slot < all && !response.destroyed; slot++) {
+  response.writeHead(200, {
+    'content-type': 'application/jsonl',
+    'x-ledger-finalized-head-number': `${history - finalityDistance}`,
+    'x-ledger-finalized-head-hash': `h${history - finalityDistance}`,
+  });
+  for (let slot = fromBlock; slot < all && !response.destroyed; slot++) {
     const isHistory = slot < history;
     const floor = Math.max(0, slot - finalityDistance);
-    const finalized = `"finalizedHead":{"number":${floor},"hash":"h${floor}"}`;
+    const finalized = `,"finalizedHead":{"number":${floor},"hash":"h${floor}"}`;
+    const added = fields?.block?.finalizedHead === true ? finalized : '';
     const tail = isHistory ? options.tails[slot % options.tails.length] : options.smallTail;
-    await send(response, `{"header":{"number":${slot},"hash":"h${slot}",${finalized}}${tail}`);
-    // At the head each block is sent separately.
+    await send(response, `{"header":{"number":${slot},"hash":"h${slot}"${added}}${tail}`);
+    // At the head each block goes out alone.
     if (!isHistory) await new Promise((resolve) => setImmediate(resolve));
   }
   response.end();
@@ -51,7 +61,7 @@ if (parentPort !== null) {
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const piece of request.setEncoding('utf8')) body += piece;
-    await serve(response, options, (JSON.parse(body) as { fromBlock: number }).fromBlock);
+    await serve(response, options, JSON.parse(body) as StreamRequest);
   });
   server.listen(0, '127.0.0.1', () =>
     parentPort?.postMessage((server.address() as AddressInfo).port),

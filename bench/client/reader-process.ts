@@ -1,40 +1,67 @@
-/** A process that reads a stream like a consumer, and prints its memory usage. */
-import { createClient } from '@sluice/client';
+/** A process that reads a stream as a consumer does, and prints how much memory that took. */
+import { type BlocksBatch, createClient } from '@sluice/client';
 
-export interface ReaderReport {
+/** What was read in one part of the stream. */
+export interface PartReport {
   readonly blockCount: number;
   readonly recordCount: number;
   readonly megabytes: number;
   readonly seconds: number;
-  /** The maximum at the end of a batch, including garbage. */
+  /** The largest heap at the end of a batch, garbage included. */
   readonly heapMegabytesMax: number;
   readonly backlogMax: number;
 }
 
-const [url = '', query = '{}'] = process.argv.slice(2);
-let [blockCount, recordCount, bytes, heapMax, backlogMax] = [0, 0, 0, 0, 0];
+export interface ReaderReport {
+  readonly history: PartReport;
+  readonly head: PartReport;
+}
+
+class Part {
+  readonly #startMs = performance.now();
+  #blockCount = 0;
+  #recordCount = 0;
+  #heapMax = 0;
+  #backlogMax = 0;
+  bytes = 0;
+
+  take({ blocks, cursor }: BlocksBatch): void {
+    this.#blockCount += blocks.length;
+    for (const { instructions, tokenBalances } of blocks) {
+      this.#recordCount += instructions.length + tokenBalances.length;
+    }
+    this.#heapMax = Math.max(this.#heapMax, process.memoryUsage().heapUsed);
+    this.#backlogMax = Math.max(this.#backlogMax, cursor.blocks.length);
+  }
+
+  report(): PartReport {
+    return {
+      blockCount: this.#blockCount,
+      recordCount: this.#recordCount,
+      megabytes: this.bytes / 1e6,
+      seconds: (performance.now() - this.#startMs) / 1000,
+      heapMegabytesMax: this.#heapMax / 1e6,
+      backlogMax: this.#backlogMax,
+    };
+  }
+}
+
+const [url = '', query = '{}', historyCount = '0'] = process.argv.slice(2);
+let part = new Part();
+let history: PartReport | undefined;
 const client = createClient({
   url,
   onEvent: (event) => {
-    if (event.kind === 'blocks') bytes += event.bytes;
+    if (event.kind === 'blocks') part.bytes += event.bytes;
   },
 });
-const startMs = performance.now();
 for await (const batch of client.stream(JSON.parse(query) as { fromBlock: number })) {
   if (batch.kind === 'rollback') continue;
-  blockCount += batch.blocks.length;
-  for (const { instructions, tokenBalances } of batch.blocks) {
-    recordCount += instructions.length + tokenBalances.length;
-  }
-  heapMax = Math.max(heapMax, process.memoryUsage().heapUsed);
-  backlogMax = Math.max(backlogMax, batch.cursor.blocks.length);
+  part.take(batch);
+  const isHistoryRead = (batch.cursor.blocks.at(-1)?.number ?? 0) + 1 >= Number(historyCount);
+  if (!isHistoryRead || history !== undefined) continue;
+  history = part.report();
+  part = new Part();
 }
-const report: ReaderReport = {
-  blockCount,
-  recordCount,
-  megabytes: bytes / 1e6,
-  seconds: (performance.now() - startMs) / 1000,
-  heapMegabytesMax: heapMax / 1e6,
-  backlogMax,
-};
-process.stdout.write(JSON.stringify(report));
+const head = part.report();
+process.stdout.write(JSON.stringify({ history: history ?? head, head } satisfies ReaderReport));

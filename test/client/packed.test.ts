@@ -1,10 +1,18 @@
 /** The packages as a stranger gets them: packed, installed in an empty project, run against a real service. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import ts from 'typescript';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { repositoryRoot } from '../repository-files.ts';
 import { ServiceProcess } from '../service/service-process.ts';
 
@@ -52,28 +60,21 @@ const error = new SluiceError('stalled');
 console.log(JSON.stringify({ fees: String(fees), count, isCoded: isSluiceError(error, 'stalled') }));
 `;
 
-test('behavior: the packed packages work in an empty project: types, program, cursor', async () => {
-  const project = join(folder, 'project');
+const project = join(folder, 'project');
+
+function install(): void {
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{"type":"module","private":true}');
-  // What the protocol depends on comes from this repository's packages, so that nothing is downloaded.
+  // The dependency of the protocol package is packed from this repository too, so nothing is downloaded.
   const tarballs = ['node_modules/typebox', 'packages/protocol', 'packages/client'].map((path) =>
     pack(join(repositoryRoot, path)),
   );
   const options = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
   execFileSync('npm', ['install', ...options, ...tarballs], { cwd: project, stdio: 'ignore' });
+}
 
-  const installed = join(project, 'node_modules', '@sluice', 'client');
-  const files = readdirSync(join(installed, 'dist'));
-  expect(files).toContain('client.js');
-  expect(files.filter((name) => /test|testing|tsbuildinfo/.test(name))).toEqual([]);
-  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
-    dependencies: object;
-    sideEffects: boolean;
-  };
-  expect(Object.keys(manifest.dependencies)).toEqual(['@sluice/protocol']);
-  expect(manifest.sideEffects).toBe(false);
-
+/** Compiles the script against the installed types and returns what the compiler found wrong. */
+function compile(): string[] {
   const source = join(project, 'consumer.ts');
   writeFileSync(source, script);
   const program = ts.createProgram([source], {
@@ -86,27 +87,67 @@ test('behavior: the packed packages work in an empty project: types, program, cu
     outDir: project,
     typeRoots: [join(repositoryRoot, 'node_modules/@types')],
   });
-  const problems = ts.getPreEmitDiagnostics(program).map(({ messageText }) => messageText);
-  // The project has no types of Node, which this script uses in one place.
-  expect(problems.filter((text) => !/Cannot find name 'process'/.test(String(text)))).toEqual([]);
   program.emit();
+  const problems = ts.getPreEmitDiagnostics(program).map(({ messageText }) => String(messageText));
+  // The project has no types of Node, which this script uses in one place.
+  return problems.filter((text) => !text.includes("Cannot find name 'process'"));
+}
 
-  const service = await ServiceProcess.startDemo(join(folder, 'data'));
-  try {
-    const run = () =>
-      JSON.parse(
-        execFileSync(process.execPath, ['consumer.js', `${service.url}/datasets/ledger-beta`], {
-          cwd: project,
-          encoding: 'utf8',
-        }),
-      ) as { fees: string; count: number; isCoded: boolean };
-    const { fees, count, isCoded } = run();
-    expect(count).toBeGreaterThan(20);
-    expect(BigInt(fees)).toBeGreaterThan(0n);
-    expect(isCoded).toBe(true);
-    // The range is stored, as the cursor says.
-    expect(run()).toMatchObject({ count: 0 });
-  } finally {
-    await service.end('SIGKILL');
-  }
-}, 180_000);
+let service: ServiceProcess;
+let problems: string[];
+beforeAll(async () => {
+  install();
+  problems = compile();
+  service = await ServiceProcess.startDemo(join(folder, 'data'));
+});
+afterAll(async () => {
+  await service.end('SIGKILL');
+});
+
+test('behavior: the packed client has types, no tests, and one dependency', () => {
+  const installed = join(project, 'node_modules', '@sluice', 'client');
+  const files = readdirSync(join(installed, 'dist'));
+  expect(files).toContain('client.js');
+  expect(files.filter((name) => /test|testing|tsbuildinfo/.test(name))).toEqual([]);
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+    dependencies: object;
+    sideEffects: boolean;
+  };
+  expect(Object.keys(manifest.dependencies)).toEqual(['@sluice/protocol']);
+  expect(manifest.sideEffects).toBe(false);
+  expect(problems).toEqual([]);
+});
+
+const runtimes = [
+  { name: 'Node', program: process.execPath, args: [] },
+  { name: 'Deno', program: findProgram('deno'), args: ['run', '--allow-all'] },
+  { name: 'Bun', program: findProgram('bun'), args: [] },
+];
+
+/** Returns the path of a program of the PATH. */
+function findProgram(name: string): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return folders.map((place) => join(place, name)).find((path) => existsSync(path));
+}
+
+describe.each(runtimes)('$name', ({ name, program, args }) => {
+  const title = program === undefined ? `skipped, because ${name} is not installed: ` : '';
+  test.skipIf(program === undefined)(
+    `behavior: ${title}a program reads blocks and resumes from its cursor in an empty project`,
+    () => {
+      rmSync(join(project, 'cursor.json'), { force: true });
+      const url = `${service.url}/datasets/ledger-beta`;
+      const run = () => {
+        const options = { cwd: project, encoding: 'utf8' } as const;
+        const out = execFileSync(program as string, [...args, 'consumer.js', url], options);
+        return JSON.parse(out) as { fees: string; count: number; isCoded: boolean };
+      };
+      const { fees, count, isCoded } = run();
+      expect(count).toBeGreaterThan(20);
+      expect(BigInt(fees)).toBeGreaterThan(0n);
+      expect(isCoded).toBe(true);
+      // The cursor says that the range is stored.
+      expect(run()).toMatchObject({ count: 0 });
+    },
+  );
+});

@@ -7,9 +7,9 @@ import { afterAll, expect, test } from 'vitest';
 import { createClient } from '../../packages/client/src/client.ts';
 import { StormWorld } from '../client/storm-world.ts';
 import { repositoryRoot } from '../repository-files.ts';
-import type { Database } from './database.ts';
 import { readEvents } from './event-reader.ts';
 import { compileExamples, ExampleProcess } from './example-process.ts';
+import { expectBalances } from './expect-balances.ts';
 import { startPglite } from './pglite-server.ts';
 import { hasPostgres, startPostgres } from './postgres-server.ts';
 
@@ -33,50 +33,6 @@ test('limit: each example is shorter than 120 lines', () => {
     expect(text.split('\n').length, file).toBeLessThanOrEqual(120);
   }
 });
-
-interface Balance {
-  readonly account: unknown;
-  readonly mint: unknown;
-  readonly owner: unknown;
-  readonly amount: bigint | null;
-  readonly slot: unknown;
-}
-
-const byAccount = (a: Balance, b: Balance) => (String(a.account) < String(b.account) ? -1 : 1);
-
-/** The balances that the final chain leaves, from the finalized stream. */
-async function expectBalances(url: string, database: Database): Promise<void> {
-  const query = {
-    fromBlock: firstSlot,
-    toBlock,
-    fields: { tokenBalance: { account: true, postMint: true, postOwner: true, postAmount: true } },
-    tokenBalances: [{}],
-  } as const;
-  const expected = new Map<string, Balance>();
-  for await (const batch of createClient({ url }).stream(query, { finalized: true })) {
-    if (batch.kind === 'rollback') throw new Error('finalized blocks are not rolled back');
-    for (const { header, tokenBalances } of batch.blocks) {
-      for (const { account, postMint, postOwner, postAmount } of tokenBalances) {
-        const row = {
-          account,
-          mint: postMint,
-          owner: postOwner,
-          amount: postAmount,
-          slot: header.number,
-        };
-        expected.set(account, row);
-      }
-    }
-  }
-  const rows = await database.query(
-    'select account, mint, owner, amount::text, slot::int from balance',
-  );
-  const held = rows.map(({ account, mint, owner, amount, slot }): Balance => {
-    return { account, mint, owner, amount: amount === null ? null : BigInt(String(amount)), slot };
-  });
-  expect(held.length).toBeGreaterThan(20);
-  expect(held.sort(byAccount)).toEqual([...expected.values()].sort(byAccount));
-}
 
 interface Call {
   readonly transactionIndex: number;
@@ -145,6 +101,7 @@ test(`behavior: balances, swaps and a page are those of the chain after forks, k
     slotMs,
     killEverySlots: 35,
     forkEverySlots: 6,
+    burstSlotsMax: 2,
     forkDepthMax: 20,
     cutBytes: 100_000,
   });
@@ -183,7 +140,7 @@ test(`behavior: balances, swaps and a page are those of the chain after forks, k
       }
     })();
     for (const kill of [0, 1]) {
-      await world.rage(
+      await world.runUntil(
         world.slot + (toBlock - calmSlots - world.slot) / (2 - kill),
         (head) => tip === head,
       );
@@ -199,7 +156,8 @@ test(`behavior: balances, swaps and a page are those of the chain after forks, k
     world.node.ledger.time.advance((toBlock + calmSlots - world.slot) * slotMs);
     await Promise.all([...tables, swaps].map((one) => one.finish()));
     await following;
-    for (const database of databases) await expectBalances(world.directUrl, database);
+    for (const database of databases)
+      await expectBalances(world.directUrl, database, { first: firstSlot, last: toBlock });
     const expected = await readCalls(world.directUrl);
     expect(expected.length).toBeGreaterThan(50);
     expect(await readSwaps(file)).toEqual(expected);

@@ -95,6 +95,7 @@ test('behavior: both consumers of the guide hold the chain after forks, cuts and
     slotMs,
     killEverySlots: 30,
     forkEverySlots: 6,
+    burstSlotsMax: 2,
     forkDepthMax: 20,
     cutBytes: 200_000,
   });
@@ -111,7 +112,7 @@ test('behavior: both consumers of the guide hold the chain after forks, cuts and
     })().catch((error: unknown) => {
       if (!stop.signal.aborted) throw error;
     });
-    await world.rage(world.slot + 40, (head) => tip === head);
+    await world.runUntil(world.slot + 40, (head) => tip === head);
     // What is above the last fork becomes final, and the programs come to a block above it.
     world.node.ledger.time.advance(80 * slotMs);
     const last = world.slot;

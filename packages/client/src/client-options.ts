@@ -14,7 +14,7 @@ export interface ClientOptions {
   readonly key?: string;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Told of requests, retries, batches and rollbacks, for logs and metrics. */
+  /** Called with every request, response, retry, failover, batch and rollback, for logs and metrics. */
   readonly onEvent?: OnEvent;
   /** How long to wait for the start of a response, 30 s unless given; the service itself holds a request up to 5 s. */
   readonly timeoutMs?: number;
@@ -27,7 +27,7 @@ export interface ClientOptions {
   readonly lineBytesMax?: number;
   /** The most blocks that are remembered for a rollback, 1,000 unless given. A finalized one is always among them. */
   readonly backlogCountMax?: number;
-  /** In place of the platform's. */
+  /** Replaces the `fetch` of the platform. */
   readonly fetch?: typeof fetch;
 }
 

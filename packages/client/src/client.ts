@@ -1,4 +1,5 @@
 /** The public surface of the package. */
+export type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
 export { decodeBase58, encodeBase58, isAddress, parseAddress } from './base58.ts';
 export type { BlockRef } from './block-ref.ts';
 export type { ClientEvent, OnEvent } from './client-events.ts';
@@ -13,13 +14,7 @@ export {
 } from './create-client.ts';
 export { type Cursor, type CursorState, parseCursorState } from './cursor.ts';
 export { anchorDiscriminator, dataPrefix, toHex } from './discriminator.ts';
-export type {
-  AccountTransactions,
-  Activity,
-  Estimate,
-  FullBlock,
-  Lookups,
-} from './lookups.ts';
+export type { AccountTransactions, FullBlock, Lookups } from './lookups.ts';
 export type { Block, Query } from './query-types.ts';
 export {
   CLIENT_ERRORS,

@@ -1,5 +1,6 @@
 /** Single blocks and transactions, the activity of a range, and what a query would cost. */
 import { type FieldName, fieldNames, KINDS, type Kind } from '@sluice/protocol/field-table';
+import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
 import type { FieldsBody } from '@sluice/protocol/query-body';
 import { buildBlockReviver } from './block-parser.ts';
 import type { Call, ClientParts, ReadAnswer } from './create-caller.ts';
@@ -34,37 +35,6 @@ export interface ActivityOptions extends LookupOptions {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly limit?: number | undefined;
-}
-
-/** Counts are numbers of transactions in the range. */
-export interface Activity {
-  readonly fromBlock: number;
-  readonly toBlock: number;
-  /** False if less was counted than was asked for. */
-  readonly isComplete: boolean;
-  readonly blocks: number;
-  readonly transactions: number;
-  readonly programs: readonly { readonly programId: string; readonly transactions: number }[];
-  readonly discriminators: readonly {
-    readonly programId: string;
-    readonly discriminator: string;
-    readonly transactions: number;
-  }[];
-  readonly mints: readonly { readonly mint: string; readonly transactions: number }[];
-  readonly accounts: readonly { readonly account: string; readonly transactions: number }[];
-  /** Whether the counts of a list are exact; if not they are lower bounds. */
-  readonly exact: Readonly<Record<'programs' | 'discriminators' | 'mints' | 'accounts', boolean>>;
-}
-
-export interface Estimate {
-  readonly fromBlock: number;
-  readonly toBlock: number;
-  /** Whether the numbers are scaled up from a sample of the segments. */
-  readonly isSampled: boolean;
-  readonly segments: Readonly<Record<'total' | 'examined' | 'withCandidates', number>>;
-  readonly blocks: Readonly<Record<'total' | 'withCandidates', number>>;
-  readonly transactions: Readonly<Record<'total' | 'toExamine', number>>;
-  readonly bytesToRead: number;
 }
 
 export interface Lookups {

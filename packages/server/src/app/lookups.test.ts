@@ -2,16 +2,16 @@
  * Lookups over HTTP: a service, a dataset that follows a simulated ledger through a fork, sealed segments and hot blocks,
  * compared with a scan over all decoded records.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { isCaughtUp, startWorld, type World } from '../ingest/testing/start-world.ts';
 import type { Block, Transaction } from '../ledger/block.ts';
 import { nodeFs } from '../storage/node-fs.ts';
-import type { Activity } from '../stream/lookups/count-activity.ts';
-import type { Estimate } from '../stream/lookups/estimate-query.ts';
 import {
   LISTED_TRANSACTION,
   WHOLE_BLOCK,

@@ -1,3 +1,4 @@
+import type { Activity, ActivityListName } from '@sluice/protocol/lookup-answers';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { SegmentActivity } from '../../engine/lookup/count-activity.ts';
@@ -12,26 +13,6 @@ export interface ActivityRequest {
   /** Entries of each list. */
   readonly limit: number;
 }
-
-/** The most active programs, discriminators, mints and accounts; `docs/http.md` describes the fields. */
-export interface Activity {
-  readonly fromBlock: number;
-  readonly toBlock: number;
-  readonly isComplete: boolean;
-  readonly blocks: number;
-  readonly transactions: number;
-  readonly programs: readonly { readonly programId: string; readonly transactions: number }[];
-  readonly discriminators: readonly {
-    readonly programId: string;
-    readonly discriminator: string;
-    readonly transactions: number;
-  }[];
-  readonly mints: readonly { readonly mint: string; readonly transactions: number }[];
-  readonly accounts: readonly { readonly account: string; readonly transactions: number }[];
-  readonly exact: Readonly<Record<ListName, boolean>>;
-}
-
-type ListName = 'programs' | 'discriminators' | 'mints' | 'accounts';
 
 export interface ActivityModules {
   readonly dataset: DatasetReader;
@@ -53,7 +34,7 @@ export async function countActivity(
   for (const { lastHashes } of results) for (const hash of lastHashes) hashes.add(hash);
   const total = (count: (result: SegmentActivity) => number) =>
     results.reduce((sum, result) => sum + count(result), 0);
-  const list = (name: ListName) => mergeCounts(results, name, { limit, hashes });
+  const list = (name: ActivityListName) => mergeCounts(results, name, { limit, hashes });
   return {
     fromBlock: isCut ? Math.max(range.first, firstSlotOf(places[0] as Place)) : range.first,
     toBlock: range.last,
@@ -122,7 +103,7 @@ interface MergeOptions {
 /** Adds up the counts of all places and returns the greatest. Equal counts are in the order of their texts. */
 function mergeCounts(
   results: readonly SegmentActivity[],
-  name: ListName,
+  name: ActivityListName,
   { limit, hashes }: MergeOptions,
 ): CountRow[] {
   const sums = new Map<string, CountRow>();
@@ -149,6 +130,6 @@ function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function isExact(results: readonly SegmentActivity[], name: ListName): boolean {
+function isExact(results: readonly SegmentActivity[], name: ActivityListName): boolean {
   return results.every((result) => !result[name].isCut);
 }

@@ -2,6 +2,7 @@
  * The lookups of one dataset: questions about a block, a transaction, an account or a range that are answered from the
  * indexes of one snapshot, without a stream.
  */
+import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
 import { CodedError } from '../../base/errors.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
@@ -10,8 +11,8 @@ import type { Query } from '../../query/query.ts';
 import type { BlockEvaluator } from '../block-evaluator.ts';
 import type { DatasetSegments } from '../dataset-segments.ts';
 import { FinalizedHeadEvaluator, fillFinalizedHead } from '../finalized-head-evaluator.ts';
-import { type Activity, type ActivityRequest, countActivity } from './count-activity.ts';
-import { type Estimate, estimateQuery } from './estimate-query.ts';
+import { type ActivityRequest, countActivity } from './count-activity.ts';
+import { estimateQuery } from './estimate-query.ts';
 import {
   type AccountRequest,
   type AccountTransactions,

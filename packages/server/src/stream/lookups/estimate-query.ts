@@ -1,24 +1,10 @@
+import type { Estimate } from '@sluice/protocol/lookup-answers';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { SegmentEstimate } from '../../engine/lookup/estimate-segment.ts';
 import type { Query } from '../../query/query.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 import { blockCountOf, listPlaces, type Place } from './places.ts';
 import type { SegmentLookups } from './segment-lookups.ts';
-
-/** What a query would cost; `docs/http.md` describes the fields. */
-export interface Estimate {
-  readonly fromBlock: number;
-  readonly toBlock: number;
-  readonly isSampled: boolean;
-  readonly segments: {
-    readonly total: number;
-    readonly examined: number;
-    readonly withCandidates: number;
-  };
-  readonly blocks: { readonly total: number; readonly withCandidates: number };
-  readonly transactions: { readonly total: number; readonly toExamine: number };
-  readonly bytesToRead: number;
-}
 
 /** Adds up the estimates of the segments of the query's range, or of a sample of them. */
 export async function estimateQuery(
