@@ -42,12 +42,19 @@ export class WatchedPage {
     });
   }
 
+  /** Returns content that is wider than the window, or taller than the row of a long list. */
   async #findOverflow(): Promise<readonly string[]> {
     const [content = 0, window = 0] = await this.page.evaluate(() => [
       document.documentElement.scrollWidth,
       document.documentElement.clientWidth,
     ]);
-    return content > window ? [`${content} pixels wide in a window of ${window}`] : [];
+    const tall = await this.page.$$eval('.virtual-row', (rows) =>
+      rows.filter((row) => row.scrollHeight > row.clientHeight + 1).map((row) => row.textContent),
+    );
+    return [
+      ...(content > window ? [`${content} pixels wide in a window of ${window}`] : []),
+      ...tall.map((text) => `a row does not fit into its height: ${text}`),
+    ];
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { pollDatasets } from './state/datasets.ts';
+import { startRemPixels } from './state/rem-pixels.ts';
 import { startRouter } from './state/router.ts';
 import { startTheme } from './state/theme.ts';
 import './styles/fonts.css';
@@ -12,6 +13,7 @@ import './styles/controls.css';
 import './styles/print.css';
 
 startTheme();
+startRemPixels();
 startRouter();
 const page = document.getElementById('app');
 if (page !== null) render(<App />, page);

@@ -6,10 +6,11 @@ import { Panel } from '../../components/panel.tsx';
 import { Segmented } from '../../components/segmented.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
 import { programsOf, signatureOf, type TransactionView } from '../../ledger/transaction-view.ts';
+import { toPixels } from '../../state/rem-pixels.ts';
 
 type Filter = 'all' | 'succeeded' | 'failed';
 
-const rowHeight = 40;
+const rowRem = 2.857;
 /** A longer list scrolls. */
 const visibleRowCount = 14;
 const shownProgramCount = 3;
@@ -60,12 +61,14 @@ export function BlockTransactions({ dataset, views }: BlockTransactionsProps) {
       ) : (
         <div
           class="tx-list"
-          style={{ height: `${(Math.min(shown.length, visibleRowCount) + 1) * rowHeight + 2}px` }}
+          style={{
+            height: `${(Math.min(shown.length, visibleRowCount) + 1) * toPixels(rowRem) + 2}px`,
+          }}
         >
           <VirtualList
             label="Transactions of the block"
             rowCount={shown.length}
-            rowHeight={rowHeight}
+            rowHeight={toPixels(rowRem)}
             resetKey={filter}
             head={<Heads />}
             renderRow={(row) => {

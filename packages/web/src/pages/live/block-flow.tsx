@@ -2,11 +2,12 @@ import { useMemo } from 'preact/hooks';
 import { formatInteger, formatTime, formatTimeOfDay, shorten } from '../../base/format.ts';
 import { type RowRange, VirtualList } from '../../components/virtual-list.tsx';
 import { pagePath } from '../../state/page-path.ts';
+import { toPixels } from '../../state/rem-pixels.ts';
 import { BranchGraph, graphWidth } from './branch-graph.tsx';
 import { layOutBranches, type PlacedBlock } from './lay-out-branches.ts';
 import type { LiveChain } from './live-chain.ts';
 
-const rowHeight = 36;
+const rowRem = 2.571;
 
 interface BlockFlowProps {
   readonly dataset: string;
@@ -28,7 +29,7 @@ export function BlockFlow({ dataset, chain }: BlockFlowProps) {
       placed={placed}
       range={range}
       width={width}
-      rowHeight={rowHeight}
+      rowHeight={toPixels(rowRem)}
       finalizedRow={finalizedRow}
     />
   );
@@ -38,7 +39,7 @@ export function BlockFlow({ dataset, chain }: BlockFlowProps) {
         class="flow"
         label="Blocks, the newest first"
         rowCount={placed.length}
-        rowHeight={rowHeight}
+        rowHeight={toPixels(rowRem)}
         addedAtTop={chain.addedCount}
         rowKey={(row) => placed[row]?.block.hash ?? String(row)}
         renderBehind={behind}

@@ -1,4 +1,5 @@
 import type { RowRange } from '../../components/virtual-list.tsx';
+import { toPixels } from '../../state/rem-pixels.ts';
 import type { PlacedBlock } from './lay-out-branches.ts';
 
 interface BranchGraphProps {
@@ -10,17 +11,18 @@ interface BranchGraphProps {
   readonly finalizedRow: number;
 }
 
-const laneWidth = 18;
-const margin = 20;
-const radius = 5;
+const laneRem = 1.286;
+const marginRem = 1.429;
+const radiusRem = 0.357;
 
 export function graphWidth(laneCount: number): number {
-  return 2 * margin + (Math.max(2, laneCount) - 1) * laneWidth;
+  return toPixels(2 * marginRem + (Math.max(2, laneCount) - 1) * laneRem);
 }
 
 /** The tree of the visible blocks, and the line below which nothing changes any more. */
 export function BranchGraph({ placed, range, width, rowHeight, finalizedRow }: BranchGraphProps) {
-  const x = (lane: number) => margin + lane * laneWidth;
+  const x = (lane: number) => toPixels(marginRem + lane * laneRem);
+  const radius = toPixels(radiusRem);
   const y = (row: number) => (row + 0.5) * rowHeight;
   const visible = placed
     .slice(range.first, range.end)
@@ -49,7 +51,7 @@ export function BranchGraph({ placed, range, width, rowHeight, finalizedRow }: B
             <path
               key={block.hash}
               class="cross"
-              d={`M${x(lane) - 4},${y(row) - 4}l8,8m0,-8l-8,8`}
+              d={`M${x(lane) - radius},${y(row) - radius}l${2 * radius},${2 * radius}m0,${-2 * radius}l${-2 * radius},${2 * radius}`}
             />
           ) : (
             <circle

@@ -1,6 +1,7 @@
 import Plot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { formatInteger } from '../../base/format.ts';
+import { toPixels } from '../../state/rem-pixels.ts';
 
 /** Draws into the box with the colours of the current theme. */
 export function buildPlot(box: HTMLElement, data: [number[], number[]], height: number): Plot {
@@ -10,11 +11,11 @@ export function buildPlot(box: HTMLElement, data: [number[], number[]], height: 
     stroke: color('--text-3'),
     grid: { stroke: color('--line'), width: 1 },
     ticks: { show: false },
-    font: '12px Inter, system-ui, sans-serif',
+    font: `${toPixels(0.857)}px Inter, system-ui, sans-serif`,
     values: (_: Plot, splits: number[]) => splits.map((value) => formatInteger(value)),
   };
   const line = color('--plot-1');
-  const bars = Plot.paths.bars?.({ size: [0.7, 14], radius: 0.15 }) ?? (() => null);
+  const bars = Plot.paths.bars?.({ size: [0.7, toPixels(1)], radius: 0.15 }) ?? (() => null);
   return new Plot(
     {
       width: box.clientWidth,
@@ -27,8 +28,9 @@ export function buildPlot(box: HTMLElement, data: [number[], number[]], height: 
         y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
       },
       axes: [
-        { ...axis, size: 28, grid: { show: false } },
-        { ...axis, size: 50 },
+        // Labels of nine digits do not touch.
+        { ...axis, size: toPixels(2), space: toPixels(6.5), grid: { show: false } },
+        { ...axis, size: toPixels(3.571), space: toPixels(2.2) },
       ],
       series: [
         { label: 'Slot' },

@@ -1,11 +1,12 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { remPixels, toPixels } from '../../state/rem-pixels.ts';
 import { isDark } from '../../state/theme.ts';
 import type { LiveBlock } from './live-chain.ts';
 
 type PlotData = [number[], number[]];
 
-const height = 150;
+const heightRem = 10.714;
 
 /** Transactions of each block over the slots. The plot library is loaded when the plot is first shown. */
 export function TransactionPlot({ blocks }: { readonly blocks: readonly LiveBlock[] }) {
@@ -15,7 +16,9 @@ export function TransactionPlot({ blocks }: { readonly blocks: readonly LiveBloc
   const latest = useRef(data);
   latest.current = data;
   const dark = isDark.value;
-  // The colours follow the theme.
+  const rem = remPixels.value;
+  const height = toPixels(heightRem);
+  // The colours follow the theme, and sizes the window.
   useEffect(() => {
     const stop = new AbortController();
     const open = async () => {
@@ -29,7 +32,7 @@ export function TransactionPlot({ blocks }: { readonly blocks: readonly LiveBloc
       plot.current?.destroy();
       plot.current = undefined;
     };
-  }, [dark]);
+  }, [dark, rem]);
   useEffect(() => plot.current?.setData(data), [data]);
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => {
@@ -37,7 +40,7 @@ export function TransactionPlot({ blocks }: { readonly blocks: readonly LiveBloc
     });
     if (box.current !== null) observer.observe(box.current);
     return () => observer.disconnect();
-  }, []);
+  }, [height]);
   return (
     <section class="plot-panel" aria-label="Transactions per block">
       <h2 class="label">Transactions per block</h2>

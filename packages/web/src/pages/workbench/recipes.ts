@@ -3,7 +3,13 @@ import type { Activity } from '@sluice/client';
 import { shorten } from '../../base/format.ts';
 import { mintSymbol, programName } from '../../ledger/address-names.ts';
 import { describeDiscriminator } from '../../ledger/describe-instruction.ts';
-import { queryAccount, queryInstruction, queryMint, queryProgram } from './sample-queries.ts';
+import {
+  queryAccount,
+  queryInstruction,
+  queryMint,
+  queryProgram,
+  queryTransactions,
+} from './sample-queries.ts';
 
 export interface Recipe {
   readonly title: string;
@@ -29,20 +35,7 @@ export function buildRecipes(
   const general: Recipe[] = [
     {
       title: 'Newest transactions, and follow',
-      query: {
-        fromBlock: head,
-        fields: {
-          block: { number: true, timestamp: true },
-          transaction: {
-            transactionIndex: true,
-            signatures: true,
-            feePayer: true,
-            fee: true,
-            err: true,
-          },
-        },
-        transactions: [{}],
-      },
+      query: queryTransactions({ fromBlock: head }),
     },
     {
       title: 'Headers of recent blocks',

@@ -7,6 +7,14 @@ export interface SampleRange {
 const header = { number: true, timestamp: true };
 const transaction = { transactionIndex: true, signatures: true, feePayer: true, err: true };
 
+export function queryTransactions(range: SampleRange): object {
+  return {
+    ...range,
+    fields: { block: header, transaction: { ...transaction, fee: true } },
+    transactions: [{}],
+  };
+}
+
 export function queryProgram(programId: string, range: SampleRange): object {
   return queryInstructions({ programId: [programId] }, range);
 }

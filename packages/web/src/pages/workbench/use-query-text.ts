@@ -4,7 +4,8 @@ import { statusOf } from '../../state/datasets.ts';
 import { pagePath } from '../../state/page-path.ts';
 import { place, replaceAddress } from '../../state/router.ts';
 import { decodeQuery, encodeQuery } from './query-link.ts';
-import { formatQuery, parseText } from './query-model.ts';
+import { formatQuery, type JsonObject, parseText } from './query-model.ts';
+import { queryTransactions } from './sample-queries.ts';
 
 /** Typing changes the address only when it pauses; browsers limit how often it may change. */
 const delayMs = 300;
@@ -49,19 +50,6 @@ function firstQuery(dataset: string): string {
   const status = statusOf(dataset);
   const start = status?.start_block ?? 0;
   const head = status?.head?.number ?? start;
-  return formatQuery({
-    fromBlock: Math.max(start, head - firstBlockCount),
-    toBlock: head,
-    fields: {
-      block: { number: true, timestamp: true },
-      transaction: {
-        transactionIndex: true,
-        signatures: true,
-        feePayer: true,
-        fee: true,
-        err: true,
-      },
-    },
-    transactions: [{}],
-  });
+  const range = { fromBlock: Math.max(start, head - firstBlockCount), toBlock: head };
+  return formatQuery(queryTransactions(range) as JsonObject);
 }

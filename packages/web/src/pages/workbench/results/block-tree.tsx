@@ -3,9 +3,10 @@ import { useMemo, useState } from 'preact/hooks';
 import { plural } from '../../../base/format.ts';
 import { writeJson } from '../../../base/write-json.ts';
 import { VirtualList } from '../../../components/virtual-list.tsx';
+import { toPixels } from '../../../state/rem-pixels.ts';
 import type { QueryRun, ResultBlock } from '../run-query.ts';
 
-const rowHeight = 28;
+const rowRem = 2;
 
 interface TreeNode {
   /** The path from the root, by which the open nodes are remembered. */
@@ -34,7 +35,7 @@ export function BlockTree({ run, version }: { readonly run: QueryRun; readonly v
       class="record-table tree"
       label="Blocks as a tree"
       rowCount={nodes.length}
-      rowHeight={rowHeight}
+      rowHeight={toPixels(rowRem)}
       renderRow={(row) => {
         const node = nodes[row];
         if (node === undefined) return null;

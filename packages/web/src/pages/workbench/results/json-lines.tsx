@@ -3,10 +3,11 @@ import { writeJson } from '../../../base/write-json.ts';
 import { CopyButton } from '../../../components/copy-button.tsx';
 import { RawText } from '../../../components/raw-text.tsx';
 import { VirtualList } from '../../../components/virtual-list.tsx';
+import { toPixels } from '../../../state/rem-pixels.ts';
 import type { QueryRun } from '../run-query.ts';
 import { toLine } from './write-results.ts';
 
-const rowHeight = 28;
+const rowRem = 2;
 /** A row of the list; the whole line is shown below when it is chosen. */
 const rowLengthMax = 400;
 /** A line of a large block has megabytes; the page would take long to lay them out. */
@@ -23,7 +24,7 @@ export function JsonLines({ run }: { readonly run: QueryRun; readonly version: n
         class="record-table lines"
         label="Lines of the answer"
         rowCount={run.blocks.length}
-        rowHeight={rowHeight}
+        rowHeight={toPixels(rowRem)}
         renderRow={(row) => {
           const one = run.blocks[row];
           return one === undefined ? null : (

@@ -1,10 +1,11 @@
 import { useMemo } from 'preact/hooks';
 import { VirtualList } from '../../../components/virtual-list.tsx';
+import { toPixels } from '../../../state/rem-pixels.ts';
 import type { QueryRun } from '../run-query.ts';
 import { RecordCell } from './record-cell.tsx';
 import { columnsOf, countRows, recordAt, slotAt, type TableName } from './result-table.ts';
 
-const rowHeight = 32;
+const rowRem = 2.286;
 /** In rem. */
 const slotWidth = 7;
 
@@ -33,7 +34,7 @@ export function RecordTable({ dataset, run, table, version }: RecordTableProps) 
       class="record-table"
       label={`Table of ${table}`}
       rowCount={rowCount}
-      rowHeight={rowHeight}
+      rowHeight={toPixels(rowRem)}
       resetKey={table}
       width={width}
       head={
