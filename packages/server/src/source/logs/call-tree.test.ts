@@ -1,32 +1,19 @@
 import { expect, test } from 'vitest';
-import type { NormalizedBlock } from '../normalize/normalize-block.ts';
 import {
   calls,
   degraded,
+  expectDegraded,
   failed,
   frame,
   invoke,
   isFlagged,
-  logs,
   run,
   success,
   truncated,
 } from '../testing/log-lines.ts';
 import { at, call, program } from '../testing/raw-block.ts';
-import type { LogMismatch } from './parse-log.ts';
 
 const { a, b, c, d } = program;
-
-/** A log that contradicts the calls: the calls stay, by their heights, and nothing of the log does. */
-function expectDegraded(outcome: NormalizedBlock, how: LogMismatch, expected: string[]): void {
-  expect(degraded(outcome)).toEqual([how]);
-  expect(calls(outcome)).toEqual(expected);
-  expect(logs(outcome)).toEqual([]);
-  expect(isFlagged(outcome)).toBe(true);
-  for (const instruction of outcome.block.instructions) {
-    expect([instruction.error, instruction.computeUnitsConsumed]).toEqual([null, null]);
-  }
-}
 
 test('behavior: edge case 10: inner groups repeated are joined, empty ones are none', () => {
   const outcome = run({
