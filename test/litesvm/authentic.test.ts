@@ -89,12 +89,12 @@ describe.skipIf(missing)('a block of what ran', () => {
     expect(block.rewards).toEqual([{ pubKey: pubkey, ...reward }]);
   });
 
-  test('behavior: nothing is counted but the vote and the logs that were cut', () => {
+  test('behavior: only the vote and the truncated logs are counted', () => {
     const truncatedLogs = executed.filter(({ plan }) => plan.overflows).length;
     expect(counts).toEqual({ ...newCounts(), votesDropped: 1, truncatedLogs });
   });
 
-  test('limit: the end of a log falls on every kind of line', () => {
+  test('limit: logs are truncated at every kind of line', () => {
     const lost = executed.filter(isCut).map((one) => one.wholeLog[findMark(one) ?? 0] ?? '');
     const classes = /^Program (?:log|data|return)|(?:invoke|consumed|success|failed)/;
     expect(new Set(lost.map((line) => classes.exec(line)?.[0]))).toEqual(

@@ -365,7 +365,7 @@ const missing = typeof litesvm === 'string' ? litesvm : '';
 if (missing) process.stderr.write(`simulated transactions are not executed: ${missing}\n`);
 
 describe.skipIf(missing)('simulated transactions on the real virtual machine', () => {
-  test('property: a sample of them ends there as its record says', () => {
+  test('property: a sample of transactions has the result on the virtual machine that its record says', () => {
     const programs = new Map<string, number>();
     const known = new Known();
     let count = 0;

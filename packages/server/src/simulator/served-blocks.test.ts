@@ -87,7 +87,7 @@ async function vanish(slot: number): Promise<void> {
   await closed;
 }
 
-test('behavior: one block read by several at once, one of whom vanishes, is whole for the others', async () => {
+test('behavior: clients that read the same block get it whole when one of them disconnects', async () => {
   const slot = slots[0] as number;
   const held = await Promise.all([ask(slot), ask(slot)]);
   await vanish(slot);

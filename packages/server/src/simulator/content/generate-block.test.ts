@@ -55,7 +55,7 @@ describe('generate-block', () => {
     );
   });
 
-  test('behavior: a block is the same when what blocks have in common is dropped before it', () => {
+  test('behavior: a block is the same after the shared texts and state were dropped', () => {
     const content = { transactionsPerBlock: 60, votes: 20, slotsPerEpoch: 512 };
     const options = parseContentOptions({ profile: '2025', ...content });
     const forgetful = new BlockGenerator(options, { poolBytesMax: 0 });
@@ -113,7 +113,7 @@ describe('generate-block', () => {
     expect(found.map((versions) => Math.max(...versions))).toEqual([0, 1, -1]);
   });
 
-  test('limit: a thousand transactions are made and printed in the time of a parse or two', () => {
+  test('limit: rendering a thousand transactions costs at most as much as parsing them four times', () => {
     const generator = new BlockGenerator(parseContentOptions({ profile: 'busy', votes: false }));
     const ratios: number[] = [];
     for (let slot = 300_000_000; slot < 300_000_028; slot++) {
@@ -131,7 +131,7 @@ describe('generate-block', () => {
     expect(steady[steady.length >> 1]).toBeLessThan(RATIO_MAX);
   });
 
-  test('property: what is rendered is JSON in the form a node prints', () => {
+  test('property: rendered blocks are valid JSON', () => {
     for (const preset of [{}, ...STRESS_PRESETS]) {
       const generator = new BlockGenerator(parseContentOptions(preset));
       for (let slot = 4096; slot < 4106; slot++) {

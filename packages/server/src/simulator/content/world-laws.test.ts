@@ -35,7 +35,7 @@ describe('the world', () => {
     }
   });
 
-  test('property: the last block of a window leaves everything that lasts as the first one found it', () => {
+  test("property: the last block of a window restores the state of the window's start", () => {
     const { world, timeline } = createStock(options);
     // Not the first window: it pays rewards to vote accounts, which stay.
     const end = timeline.windowSlots * 4;

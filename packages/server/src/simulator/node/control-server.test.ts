@@ -119,7 +119,7 @@ describe('the control port', () => {
     },
   );
 
-  test('error: another path says what there is', async () => {
+  test('error: another path returns the list of paths', async () => {
     await start();
     const answer = await control('GET', '/fault');
     expect(answer.status).toBe(404);

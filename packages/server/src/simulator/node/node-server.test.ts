@@ -34,7 +34,7 @@ function skippedSlot(first: number, last: number): number {
 }
 
 describe('methods', () => {
-  test('default: the plain ones answer as a node does', async () => {
+  test('default: methods without parameters return what a node returns', async () => {
     const { chain } = node.ledger;
     expect(await call(node, 'getHealth')).toEqual({ jsonrpc: '2.0', result: 'ok', id: 1 });
     expect((await call(node, 'getGenesisHash')).result).toBe(chain.genesisHash);
@@ -51,7 +51,7 @@ describe('methods', () => {
     expect(finalized).toBeGreaterThan(4_955);
   });
 
-  test('behavior: getBlocks lists what exists, from the first available block to the head', async () => {
+  test('behavior: getBlocks lists the existing blocks from the first available one to the head', async () => {
     const { chain } = node.ledger;
     const existing = (first: number, last: number) =>
       Array.from({ length: last - first + 1 }, (_, at) => first + at).filter((slot) =>
@@ -75,7 +75,7 @@ describe('methods', () => {
     expect((await call(node, 'getBlocks', 4_200, 4_100)).result).toEqual([]);
   });
 
-  test('behavior: getBlock links to its parent and gives the details asked for', async () => {
+  test('behavior: getBlock links to its parent and returns the requested details', async () => {
     const { chain } = node.ledger;
     const slot = chain.previousBlock(4_500);
     const block = await getBlock(node, slot);
@@ -189,7 +189,7 @@ describe('errors', () => {
     expect(await response.json()).toMatchObject({ error: { code, message } });
   });
 
-  test('error: HTTP refuses another method, another type, a body too large', async () => {
+  test('error: HTTP rejects other methods, other content types and bodies that are too large', async () => {
     expect((await fetch(node.rpcUrl)).status).toBe(405);
     const typed = await post(node, '{}', { 'Content-Type': 'text/plain' });
     expect(typed.status).toBe(415);
@@ -198,7 +198,7 @@ describe('errors', () => {
 });
 
 describe('bugs', () => {
-  test('error: -32603 if a block cannot be rendered, and the node lives', async () => {
+  test('error: -32603 if a block cannot be rendered, and the node keeps running', async () => {
     const ledger = createLedger(
       { paused: true },
       {
@@ -234,7 +234,7 @@ describe('batches', () => {
     params,
   });
 
-  test('default: answers keep order and ids; one failure does not touch the others', async () => {
+  test('default: responses keep order and ids, and one failure does not affect the others', async () => {
     const slot = node.state().confirmedSlot;
     const response = await post(node, [
       item('a', 'getBlock', slot, blockConfig),
@@ -256,7 +256,7 @@ describe('batches', () => {
     expect(answers[0]?.result).toEqual(await getBlock(node, slot));
   });
 
-  test('limit: a batch of more than 100 calls is refused whole', async () => {
+  test('limit: a batch of more than 100 calls is rejected', async () => {
     const calls = Array.from({ length: 101 }, (_, id) => item(id, 'getHealth'));
     expect(await (await post(node, calls)).json()).toMatchObject({ error: { code: -32600 } });
     expect(await (await post(node, calls.slice(1))).json()).toHaveLength(100);
@@ -289,7 +289,7 @@ describe('gzip', () => {
   }
   const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getGenesisHash' });
 
-  test('behavior: only when asked for, single and batch', async () => {
+  test('behavior: responses are compressed only on request, for single calls and batches', async () => {
     for (const body of [request, `[${request}]`]) {
       const plain = await raw(body, {});
       expect(plain.headers['content-encoding']).toBeUndefined();
