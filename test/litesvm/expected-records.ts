@@ -11,6 +11,11 @@ import type {
   TokenBalance,
   Transaction,
 } from '../../packages/server/src/ledger/block.ts';
+import {
+  joinSides,
+  NO_SIDE,
+  type TokenSide,
+} from '../../packages/server/src/simulator/content/testing/token-sides.ts';
 import type { AccountState } from '../scenarios/ground.ts';
 import { accountsOf } from '../scenarios/planned-transaction.ts';
 import { type AccountStates, TOKEN_PROGRAMS } from './account-state.ts';
@@ -121,16 +126,6 @@ function expectBalances(
   });
 }
 
-interface Holding {
-  readonly mint: Address | null;
-  readonly decimals: number | null;
-  readonly programId: Address | null;
-  readonly owner: Address | null;
-  readonly amount: bigint | null;
-}
-
-const NOTHING: Holding = { mint: null, decimals: null, programId: null, owner: null, amount: null };
-
 function expectTokenBalances({
   keys,
   before,
@@ -140,29 +135,15 @@ function expectTokenBalances({
   return [...keys].sort(byText).flatMap((account) => {
     const pre = readHolding(before, account);
     const post = readHolding(after, account);
-    if (pre === NOTHING && post === NOTHING) return [];
-    return [
-      {
-        account,
-        preMint: pre.mint,
-        postMint: post.mint,
-        preDecimals: pre.decimals,
-        postDecimals: post.decimals,
-        preProgramId: pre.programId,
-        postProgramId: post.programId,
-        preOwner: pre.owner,
-        postOwner: post.owner,
-        preAmount: pre.amount,
-        postAmount: post.amount,
-      },
-    ];
+    if (pre === NO_SIDE && post === NO_SIDE) return [];
+    return [{ account, ...joinSides(pre, post) }];
   });
 }
 
 /** Uses the decoders of the token library, while the builder of the raw block reads the bytes itself. */
-function readHolding(states: AccountStates, account: Address): Holding {
+function readHolding(states: AccountStates, account: Address): TokenSide<Address> {
   const state = states.get(account);
-  if (!state || !holdsTokens(state)) return NOTHING;
+  if (!state || !holdsTokens(state)) return NO_SIDE;
   const token = getTokenDecoder().decode(state.data);
   const mint = states.get(token.mint);
   return {

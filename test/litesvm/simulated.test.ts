@@ -21,20 +21,28 @@ const SYSTEM = '11111111111111111111111111111111';
 const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 const ASSOCIATED = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
+const STAKE = 'Stake11111111111111111111111111111111111111';
+const VOTE = 'Vote111111111111111111111111111111111111111';
 const WRAPPED = 'So11111111111111111111111111111111111111112';
-/** Programs whose accounts can be created from the records alone. Stakes and votes have additional state. */
+const SLOT_HASHES = 'SysvarS1otHashes111111111111111111111111111';
+/** All real programs that the simulated ledger calls. */
 const EXECUTABLE = new Set([
   SYSTEM,
   TOKEN,
   TOKEN_2022,
   ASSOCIATED,
+  STAKE,
+  VOTE,
   'ComputeBudget111111111111111111111111111111',
   'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
 ]);
+const SYSVARS = 'Sysvar1111111111111111111111111111111111111';
 const TOKEN_RENT = 2_039_280n;
 const MINT_RENT = 1_461_600n;
-/** The number of blocks from the start of the window. */
+/** The number of blocks from the start of the window. Of later blocks only stakes are executed, because they are rare. */
 const FIRST_COUNT = 60;
+const STAKE_SLOTS_END = 500;
+const VOTE_COUNT_MAX = 12;
 const EXECUTED_MIN = 60;
 
 interface WireInstruction {
@@ -80,16 +88,24 @@ interface WireTransaction {
 
 function* simulate(): Generator<WireTransaction> {
   const chain = new SimulatedChain({ seed: 8, skipRate: 0 });
-  const generator = new BlockGenerator(parseContentOptions({ seed: 8, votes: false }));
-  // The first blocks of a window and its last ones, in which all loans are repaid.
+  const generator = new BlockGenerator(parseContentOptions({ seed: 8 }));
+  // The first blocks of a window, and its last ones, in which users return their tokens and coins.
   const { windowSlots } = generator;
-  const first = Array.from({ length: FIRST_COUNT }, (_, slot) => slot);
+  const first = Array.from({ length: STAKE_SLOTS_END }, (_, slot) => slot);
+  let voteCount = 0;
   for (const slot of [...first, windowSlots - 2, windowSlots - 1]) {
     const block = generator.generate(chain.blockAt(slot) as ChainBlock);
     const { json } = renderRawBlock(block, { transactionDetails: 'full', rewards: false });
     // All amounts of these accounts are safe integers.
-    yield* (JSON.parse(Buffer.from(json).toString()) as { transactions: WireTransaction[] })
-      .transactions;
+    const { transactions } = JSON.parse(Buffer.from(json).toString()) as {
+      transactions: WireTransaction[];
+    };
+    for (const wire of transactions) {
+      const { accountKeys } = wire.transaction.message;
+      if (accountKeys.includes(STAKE)) yield wire;
+      else if (slot >= FIRST_COUNT && slot < windowSlots - 2) continue;
+      else if (!accountKeys.includes(VOTE) || voteCount++ < VOTE_COUNT_MAX) yield wire;
+    }
   }
 }
 
@@ -99,7 +115,10 @@ interface Mint {
 }
 
 /** Mints that earlier transactions revealed: a transaction that fails while it opens accounts shows no token balance. */
-class Mints extends Map<string, Mint> {
+class Known extends Map<string, Mint> {
+  /** The data of stake accounts, as the virtual machine left them. */
+  readonly stakes = new Map<string, Uint8Array>();
+
   learn({ meta }: WireTransaction): void {
     for (const { mint, programId, uiTokenAmount } of [
       ...meta.preTokenBalances,
@@ -114,6 +133,13 @@ class Mints extends Map<string, Mint> {
     return message.instructions.every(({ accounts, programIdIndex }) => {
       const isOpening = message.accountKeys[programIdIndex] === ASSOCIATED;
       return !isOpening || this.has(message.accountKeys[accounts[3] as number] as string);
+    });
+  }
+
+  /** Whether the state of the stake account is known, or the transaction creates it. */
+  isStakeKnown(wire: WireTransaction): boolean {
+    return callsOf(wire, STAKE).every(({ accounts, data }) => {
+      return data[0] === 0 || data[0] === 2 || this.stakes.has(accounts[0] as string);
     });
   }
 }
@@ -131,6 +157,45 @@ function isExecutable({ transaction, meta }: WireTransaction): boolean {
     JSON.stringify(meta.err).includes('Rent') === false &&
     programs.every((program) => EXECUTABLE.has(program))
   );
+}
+
+/** The top-level calls of a program, with addresses and bytes. */
+function callsOf({ transaction: { message } }: WireTransaction, program: string) {
+  const { accountKeys, instructions } = message;
+  return instructions
+    .filter(({ programIdIndex }) => accountKeys[programIdIndex] === program)
+    .map(({ accounts, data }) => ({
+      accounts: accounts.map((index) => accountKeys[index] as string),
+      data: encodeData(data),
+    }));
+}
+
+/** A vote account that has not voted yet; the identity is its voter. */
+function encodeVoteState(identity: string): Buffer {
+  const state = Buffer.alloc(3762);
+  state.writeUInt32LE(2, 0);
+  for (const at of [4, 36, 94]) encodeKey(identity).copy(state, at);
+  // One authorized voter, from epoch 0 on, and no earlier one in the ring of 32.
+  state.writeBigUInt64LE(1n, 78);
+  state.writeBigUInt64LE(31n, 126 + 32 * 48);
+  state.writeUInt8(1, 134 + 32 * 48);
+  return state;
+}
+
+/** The slots that a vote confirms, with the hash that it names for the newest. */
+function encodeSlotHashes(vote: Buffer): Buffer {
+  const [rootAt, countAt, listAt] = [4, 12, 13];
+  const root = Number(vote.readBigUInt64LE(rootAt));
+  const count = vote[countAt] as number;
+  const rows = Array.from({ length: count }, (_, i) => {
+    const row = Buffer.alloc(40);
+    row.writeBigUInt64LE(BigInt(root + count - i));
+    if (i === 0) vote.copy(row, 8, listAt + count * 2, listAt + count * 2 + 32);
+    return row;
+  });
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(count));
+  return Buffer.concat([length, ...rows]);
 }
 
 const encodeKey = (key: string): Buffer => {
@@ -187,7 +252,8 @@ function encodeHolding({ mint, owner, programId, uiTokenAmount }: WireHolding): 
 }
 
 /** Creates the accounts that the records describe before the transaction. */
-function prepare(svm: LiteSVM, { transaction, meta }: WireTransaction, mints: Mints): void {
+function prepare(svm: LiteSVM, wire: WireTransaction, known: Known): void {
+  const { transaction, meta } = wire;
   const keys = transaction.message.accountKeys;
   const put = (key: string, balance: bigint, owner: string, data: Uint8Array): void => {
     svm.setAccount({
@@ -200,7 +266,13 @@ function prepare(svm: LiteSVM, { transaction, meta }: WireTransaction, mints: Mi
     });
   };
   const held = new Map(meta.preTokenBalances.map((row) => [row.accountIndex, row]));
-  for (const [mint, { decimals, programId }] of mints) {
+  const votes = callsOf(wire, VOTE);
+  const delegations = callsOf(wire, STAKE).filter(({ data }) => data[0] === 2);
+  const voteAccounts = new Set([
+    ...votes.map(({ accounts }) => accounts[0]),
+    ...delegations.map(({ accounts }) => accounts[1]),
+  ]);
+  for (const [mint, { decimals, programId }] of known) {
     if (!keys.includes(mint) && !meta.preTokenBalances.some((row) => row.mint === mint)) continue;
     const data = getMintEncoder().encode({
       mintAuthority: null,
@@ -213,11 +285,15 @@ function prepare(svm: LiteSVM, { transaction, meta }: WireTransaction, mints: Mi
   }
   keys.forEach((key, index) => {
     const holding = held.get(index);
-    if (EXECUTABLE.has(key) || mints.has(key) || key.startsWith('Sysvar')) return;
+    if (EXECUTABLE.has(key) || known.has(key) || key.startsWith('Sysvar')) return;
     const balance = BigInt(meta.preBalances[index] as number);
-    if (holding === undefined) put(key, balance, SYSTEM, new Uint8Array(0));
-    else put(key, balance, holding.programId, encodeHolding(holding));
+    const stake = known.stakes.get(key);
+    if (holding !== undefined) put(key, balance, holding.programId, encodeHolding(holding));
+    else if (voteAccounts.has(key)) put(key, balance, VOTE, encodeVoteState(keys[0] as string));
+    else if (stake !== undefined && balance > 0n) put(key, balance, STAKE, stake);
+    else put(key, balance, SYSTEM, new Uint8Array(0));
   });
+  for (const { data } of votes) put(SLOT_HASHES, 10n ** 9n, SYSVARS, encodeSlotHashes(data));
 }
 
 /** The units of the associated token program depend on how many addresses it tries. */
@@ -233,7 +309,7 @@ function readAmount(svm: LiteSVM, key: string): string | null {
   return Buffer.from(account.data).readBigUInt64LE(64).toString();
 }
 
-function execute({ LiteSVM, FeatureSet }: LiteSvmModule, wire: WireTransaction, mints: Mints) {
+function execute({ LiteSVM, FeatureSet }: LiteSvmModule, wire: WireTransaction, known: Known) {
   const svm = new LiteSVM()
     .withFeatureSet(FeatureSet.allEnabled())
     .withBuiltins()
@@ -241,7 +317,7 @@ function execute({ LiteSVM, FeatureSet }: LiteSvmModule, wire: WireTransaction, 
     .withDefaultPrograms()
     .withSigverify(false)
     .withBlockhashCheck(false);
-  prepare(svm, wire, mints);
+  prepare(svm, wire, known);
   const { message, signatures } = wire.transaction;
   const signed = signatures.map((text, i) => [message.accountKeys[i], encodeData(text)]);
   const result = svm.sendTransaction({
@@ -251,19 +327,23 @@ function execute({ LiteSVM, FeatureSet }: LiteSvmModule, wire: WireTransaction, 
   return { svm, result, meta: 'err' in result ? result.meta() : result };
 }
 
-function checkOne(module: LiteSvmModule, wire: WireTransaction, mints: Mints): void {
+function checkOne(module: LiteSvmModule, wire: WireTransaction, known: Known): void {
   const { meta, transaction } = wire;
   const { accountKeys } = transaction.message;
-  const { svm, result, meta: real } = execute(module, wire, mints);
+  const { svm, result, meta: real } = execute(module, wire, known);
   const isExact = !accountKeys.includes(ASSOCIATED);
   expect(toNodeError(result)).toEqual(meta.err);
   expect(withoutUnits(meta.logMessages ?? [], isExact)).toEqual(withoutUnits(real.logs(), isExact));
   if (isExact) expect(meta.computeUnitsConsumed).toBe(Number(real.computeUnitsConsumed()));
   const balances = accountKeys.map((key) => Number(svm.getBalance(key as Address) ?? 0n));
   accountKeys.forEach((key, i) => {
-    const isFixed = EXECUTABLE.has(key) || key.startsWith('Sysvar') || mints.has(key);
+    const isFixed = EXECUTABLE.has(key) || key.startsWith('Sysvar') || known.has(key);
     if (!isFixed) expect([key, meta.postBalances[i]]).toEqual([key, balances[i]]);
   });
+  for (const { accounts } of callsOf(wire, STAKE)) {
+    const stake = svm.getAccount(accounts[0] as Address);
+    if (stake.exists) known.stakes.set(accounts[0] as string, Uint8Array.from(stake.data));
+  }
   for (const row of meta.postTokenBalances) {
     const key = accountKeys[row.accountIndex] as string;
     expect([key, row.uiTokenAmount.amount]).toEqual([key, readAmount(svm, key)]);
@@ -287,13 +367,15 @@ if (missing) process.stderr.write(`simulated transactions are not executed: ${mi
 describe.skipIf(missing)('simulated transactions on the real virtual machine', () => {
   test('property: a sample of transactions has the same result as its record', () => {
     const programs = new Map<string, number>();
-    const mints = new Mints();
+    const known = new Known();
     let count = 0;
     let failedCount = 0;
+    let withdrawnCount = 0;
     for (const wire of simulate()) {
-      mints.learn(wire);
-      if (!isExecutable(wire) || !mints.areKnown(wire)) continue;
-      checkOne(litesvm as LiteSvmModule, wire, mints);
+      known.learn(wire);
+      if (!isExecutable(wire) || !known.areKnown(wire) || !known.isStakeKnown(wire)) continue;
+      if (callsOf(wire, STAKE).some(({ data }) => data[0] === 4)) withdrawnCount++;
+      checkOne(litesvm as LiteSvmModule, wire, known);
       if (wire.meta.err !== null) failedCount++;
       for (const key of wire.transaction.message.accountKeys) {
         if (EXECUTABLE.has(key)) programs.set(key, (programs.get(key) ?? 0) + 1);
@@ -303,5 +385,6 @@ describe.skipIf(missing)('simulated transactions on the real virtual machine', (
     expect([...programs.keys()].sort()).toEqual([...EXECUTABLE].sort());
     expect(count).toBeGreaterThan(EXECUTED_MIN);
     expect(failedCount).toBeGreaterThan(5);
+    expect(withdrawnCount).toBeGreaterThan(0);
   });
 });

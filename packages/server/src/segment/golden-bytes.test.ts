@@ -21,6 +21,6 @@ test('behavior: a segment of simulated blocks has the expected bytes', () => {
   const content = { seed: 1, profile: '2025', transactionsPerBlock: 20 } as const;
   const blocks = simulatedBlocks({ content, firstSlot: 1_000, blockCount: 10 });
   expect(sha256(buildSegment(blocks))).toBe(
-    '446da4f5ed2791e99aea8159329928dae8114d1bfc7fff3428100e9464ebb07c',
+    '1166e4349572ee171cb6f8616a9ba006326c3c45f9df8e5f594b40b06fc0ff34',
   );
 });

@@ -13,7 +13,7 @@ const options = {
   content: { profile: 'busy', votes: false, transactionsPerBlock: 1_600 },
 } as const;
 
-/** A few blocks are kept and a few rooms lie idle, so that nearly every block is rendered in the room of another. */
+/** The cache keeps few blocks, so that nearly every block is rendered again. */
 const limits = { renderedBytesMax: 48 * 1024 * 1024 };
 const slots = Array.from({ length: 7 }, (_, index) => 1_900 + index);
 
@@ -22,7 +22,7 @@ let expected: ReadonlyMap<number, Buffer>;
 
 beforeAll(async () => {
   node = await startSimulatedNode({ ...options, limits }, { clock: systemClock });
-  // Another ledger of the same seed, whose blocks are rendered in rooms that nobody uses again.
+  // Another ledger of the same seed.
   const { chain, render } = createSimulatedLedger(options, { clock: systemClock });
   expected = new Map(
     slots.map((slot) => {
@@ -77,7 +77,7 @@ async function readAll(): Promise<void> {
   await Promise.all([reader(), reader(), reader()]);
 }
 
-/** Takes the first bytes and is gone. */
+/** Reads the first bytes and disconnects. */
 async function vanish(slot: number): Promise<void> {
   const response = await ask(slot);
   response.on('error', () => {});
@@ -87,7 +87,7 @@ async function vanish(slot: number): Promise<void> {
   await closed;
 }
 
-test('behavior: one block read by several at once, one of whom vanishes, is whole for the others', async () => {
+test('behavior: clients that read the same block get it whole when one of them disconnects', async () => {
   const slot = slots[0] as number;
   const held = await Promise.all([ask(slot), ask(slot)]);
   await vanish(slot);

@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { SimulatedChain } from './chain/chain.ts';
-import { CHAIN_RANGES, type ChainOptions } from './chain/chain-options.ts';
-import { checkOption } from './chain/option-range.ts';
+import { CHAIN_OPTIONS, type ChainOptions, checkOption } from './chain/chain-options.ts';
 import { SimulatedTime } from './chain/simulated-time.ts';
 import type { RenderBlock } from './node/rendered-blocks.ts';
 
@@ -33,7 +32,7 @@ export function createLedger(
   const speed = options.speed ?? 1;
   const resumeAtSlot = options.resumeAtSlot ?? chain.options.startSlot;
   checkOption('speed', speed, SPEED_RANGE);
-  checkOption('resumeAtSlot', resumeAtSlot, CHAIN_RANGES.startSlot);
+  checkOption('resumeAtSlot', resumeAtSlot, CHAIN_OPTIONS.startSlot);
   // The start slot is confirmed when the ledger begins: the clock starts just before the next one.
   const startMs = chain.processedAtMs(resumeAtSlot + 1) - chain.options.slotMs / 100;
   const time = new SimulatedTime({ startMs, speed, paused: options.paused ?? false }, modules);

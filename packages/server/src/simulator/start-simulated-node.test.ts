@@ -42,7 +42,7 @@ test('default: blocks have transactions, and a header is the same without them',
   expect(listed).toEqual({ ...expected, rewards: block.rewards });
 });
 
-test('behavior: to one who follows, the next block is made before it is confirmed', async () => {
+test('behavior: the next block is rendered before it is confirmed for a client that follows the head', async () => {
   const made: number[] = [];
   const ledger = createSimulatedLedger(
     { paused: true, chain: { skipRate: 0 } },
@@ -93,7 +93,7 @@ test('property: the same seed gives the same bytes, over the wire of two nodes',
   );
 });
 
-test('behavior: a ledger that resumes goes on with the same blocks', async () => {
+test('behavior: a ledger that resumes continues with the same blocks', async () => {
   const chain = { skipRate: 0.05, startSlot: 1_000, startSeconds: 1_800_000_000 };
   const first = await start({ chain });
   first.ledger.time.advance(500 * 400);

@@ -1,6 +1,6 @@
 /** The configuration of each kind of source: its keys, and the checks that a schema cannot express. */
 import Type, { type Static } from 'typebox';
-import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain/chain-options.ts';
+import { CHAIN_OPTIONS } from '../../simulator/chain/chain-options.ts';
 import { PROFILES, type Profile } from '../../simulator/content/content-options.ts';
 import { ADDRESSES } from '../../source/source-addresses.ts';
 import { choice, count } from './schema-parts.ts';
@@ -71,9 +71,9 @@ const portalSource = Type.Object(
 
 const chainNumber = (name: 'seed' | 'slotMs' | 'startSlot' | 'startSeconds', description: string) =>
   Type.Integer({
-    minimum: CHAIN_RANGES[name].min,
-    maximum: CHAIN_RANGES[name].max,
-    default: CHAIN_DEFAULTS[name],
+    minimum: CHAIN_OPTIONS[name].min,
+    maximum: CHAIN_OPTIONS[name].max,
+    default: CHAIN_OPTIONS[name].default,
     description,
   });
 

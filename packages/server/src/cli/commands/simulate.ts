@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
-import { CHAIN_DEFAULTS, CHAIN_RANGES } from '../../simulator/chain/chain-options.ts';
+import { CHAIN_OPTIONS } from '../../simulator/chain/chain-options.ts';
 import {
   PROFILES,
   type Profile,
@@ -79,10 +79,10 @@ While it runs, the control port makes it misbehave and moves its time:
   $ curl -X DELETE http://127.0.0.1:8898/faults`;
 
 function addLedgerOptions(command: Command): void {
-  const { seed, slotMs, skipRate, forkRate, forkDepthMax } = CHAIN_RANGES;
-  const { finalityDistance, startSlot, historySlots } = CHAIN_RANGES;
+  const { seed, slotMs, skipRate, forkRate, forkDepthMax } = CHAIN_OPTIONS;
+  const { finalityDistance, startSlot, historySlots } = CHAIN_OPTIONS;
   command
-    .option('--seed <integer>', 'same seed, same bytes', numberOption(seed), CHAIN_DEFAULTS.seed)
+    .option('--seed <integer>', 'same seed, same bytes', numberOption(seed), seed.default)
     .addOption(
       new Option('--profile <name>', 'how full the blocks are')
         .choices(Object.keys(PROFILES))
@@ -98,42 +98,42 @@ function addLedgerOptions(command: Command): void {
         .argParser(parseVotes)
         .default(true, 'on, as many as the profile has'),
     )
-    .option('--slot-ms <ms>', 'length of a slot', numberOption(slotMs), CHAIN_DEFAULTS.slotMs)
+    .option('--slot-ms <ms>', 'length of a slot', numberOption(slotMs), slotMs.default)
     .option(
       '--skip-rate <share>',
       'slots without a block',
       numberOption(skipRate),
-      CHAIN_DEFAULTS.skipRate,
+      skipRate.default,
     )
-    .option('--fork-rate <rate>', 'forks a slot', numberOption(forkRate), CHAIN_DEFAULTS.forkRate)
+    .option('--fork-rate <rate>', 'forks a slot', numberOption(forkRate), forkRate.default)
     .option(
       '--fork-depth <blocks>',
       'the most blocks a fork replaces',
       numberOption(forkDepthMax),
-      CHAIN_DEFAULTS.forkDepthMax,
+      forkDepthMax.default,
     )
     .option(
       '--finality-distance <slots>',
       'how far finality is behind the head',
       numberOption(finalityDistance),
-      CHAIN_DEFAULTS.finalityDistance,
+      finalityDistance.default,
     )
     .option(
       '--start-slot <slot>',
       'the head when the node starts, or the first slot of the file',
       numberOption(startSlot),
-      CHAIN_DEFAULTS.startSlot,
+      startSlot.default,
     )
     .addOption(
       new Option('--start-date <date>', 'date of the start slot, UTC')
         .argParser(dateOption)
-        .default(CHAIN_DEFAULTS.startSeconds, '2026-01-01'),
+        .default(CHAIN_OPTIONS.startSeconds.default, '2026-01-01'),
     )
     .option(
       '--history <slots>',
       'how far below the head blocks are served',
       numberOption(historySlots),
-      CHAIN_DEFAULTS.historySlots,
+      historySlots.default,
     );
 }
 

@@ -7,13 +7,9 @@ import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
 import type { NormalizeOptions } from '../../source/normalize/normalize-options.ts';
 import { voteProgram } from '../../source/normalize/read-message.ts';
 import {
-  byteEdits,
-  damageBytes,
-  damageValues,
-  editLog,
-  heightKinds,
-  logEdits,
-  valueDamage,
+  checkByteEdits,
+  checkLogEdits,
+  checkValueDamage,
   wholeBlock,
 } from '../../source/testing/damaged-block.ts';
 import { frame, invoke, success } from '../../source/testing/log-lines.ts';
@@ -74,26 +70,14 @@ test('behavior: an ordinary block is taken, votes only where they are kept, with
 
 test('property: a block with damaged values comes out as without the kernel', () => {
   let takenCount = 0;
-  fc.assert(
-    fc.property(valueDamage, (damage) => {
-      const raw = wholeBlock();
-      damageValues(raw, damage);
-      takenCount += expectSame(toBytes(raw));
-    }),
-    { numRuns: 200 },
-  );
+  checkValueDamage((raw) => {
+    takenCount += expectSame(toBytes(raw));
+  }, 200);
   expect(takenCount).toBeGreaterThan(10);
 });
 
 test('property: a log that fits its calls, or does not, comes out as without the kernel', () => {
-  fc.assert(
-    fc.property(logEdits, heightKinds, (edits, heightKind) => {
-      const raw = wholeBlock();
-      editLog(raw, edits, heightKind);
-      expectSame(toBytes(raw));
-    }),
-    { numRuns: 80 },
-  );
+  checkLogEdits((raw) => expectSame(toBytes(raw)), 80);
 });
 
 test('behavior: a log that is cut off at any line is taken where all heights are known, with the same bytes', () => {
@@ -131,13 +115,7 @@ function setHeights(raw: RawObject, heights: 'all' | 'none' | 'odd'): void {
 }
 
 test('property: flipped bytes come out as without the kernel', () => {
-  const bytes = toBytes(wholeBlock());
-  fc.assert(
-    fc.property(byteEdits, (edits) => {
-      expectSame(damageBytes(bytes, edits));
-    }),
-    { numRuns: 80 },
-  );
+  checkByteEdits((bytes) => expectSame(bytes), 80);
 });
 
 test('property: lines of any text come out as without the kernel, however they are escaped', () => {

@@ -1,6 +1,5 @@
 import { assert } from '../../base/assert.ts';
 import type { Random } from '../../base/random.ts';
-import type { Slot } from '../../ledger/primitives.ts';
 import type { ChainOptions } from './chain-options.ts';
 
 /**
@@ -23,12 +22,12 @@ const lowersHeadProbability = 0.25;
 /** Blocks that were confirmed for a while and then lost against the chain that becomes final. */
 export interface Fork {
   /** The last block both sides share. */
-  readonly ancestor: Slot;
+  readonly ancestor: number;
   readonly branch: number;
   /** Where the losing blocks are, ascending. */
-  readonly slots: readonly Slot[];
+  readonly slots: readonly number[];
   /** The first block of the winning side above the losing ones; with it the contest is over. */
-  readonly decidedBy: Slot;
+  readonly decidedBy: number;
   /** The winner takes over while it is still shorter in slots than the loser. */
   readonly lowersHead: boolean;
 }
@@ -131,10 +130,10 @@ export class ChainCell {
       slots.push(slot);
     }
     return {
-      ancestor: ancestor as Slot,
+      ancestor,
       branch: ancestor + 1,
-      slots: slots as Slot[],
-      decidedBy: this.nextBlock(slot + 1) as Slot,
+      slots,
+      decidedBy: this.nextBlock(slot + 1),
       lowersHead,
     };
   }

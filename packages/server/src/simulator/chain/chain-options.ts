@@ -1,61 +1,65 @@
-import { checkOption, type Range } from './option-range.ts';
+import { CodedError } from '../../base/errors.ts';
 
-/** The options of a simulated chain. Two chains with equal options are equal in every block. */
-export interface ChainOptions {
-  readonly seed: number;
-  /** The slot being produced when the clock starts. Everything below it exists already, down to slot 0. */
-  readonly startSlot: number;
-  /** Unix seconds of the start slot. */
-  readonly startSeconds: number;
-  readonly slotMs: number;
-  /** Share of slots without a block. */
-  readonly skipRate: number;
-  /** Forks per slot. */
-  readonly forkRate: number;
-  /** The most blocks one fork replaces. */
-  readonly forkDepthMax: number;
-  /** How many slots the finalized head is behind the confirmed one, at least. */
-  readonly finalityDistance: number;
-  /** How many slots below the head a node still serves. */
-  readonly historySlots: number;
+export interface Range {
+  readonly min: number;
+  readonly max: number;
+  readonly integer: boolean;
 }
 
-/** A year's first second: fixed, so that a seed alone names the same bytes on every day. */
-const startSecondsDefault = Date.UTC(2026, 0, 1) / 1000;
+interface OptionRow extends Range {
+  readonly default: number;
+}
 
-export const CHAIN_DEFAULTS: ChainOptions = {
-  seed: 1,
-  startSlot: 1_000,
-  startSeconds: startSecondsDefault,
-  slotMs: 400,
-  skipRate: 0.001,
-  forkRate: 0.0001,
-  forkDepthMax: 32,
-  finalityDistance: 31,
-  historySlots: 432_000,
+const integer = (preset: number, min: number, max: number): OptionRow => {
+  return { default: preset, min, max, integer: true };
 };
-
+const share = (preset: number, max: number): OptionRow => {
+  return { default: preset, min: 0, max, integer: false };
+};
 // The largest slot times the longest slot-ms stays an exact integer, and so does every time derived from it.
-export const CHAIN_RANGES: Readonly<Record<keyof ChainOptions, Range>> = {
-  seed: { min: 0, max: Number.MAX_SAFE_INTEGER, integer: true },
-  startSlot: { min: 0, max: 50_000_000_000, integer: true },
-  startSeconds: { min: 0, max: 253_402_300_799, integer: true },
-  slotMs: { min: 1, max: 60_000, integer: true },
-  // Runs of up to four slots need a block between them.
-  skipRate: { min: 0, max: 0.5, integer: false },
-  forkRate: { min: 0, max: 1, integer: false },
-  forkDepthMax: { min: 1, max: 1_000, integer: true },
-  finalityDistance: { min: 0, max: 100_000, integer: true },
-  historySlots: { min: 1, max: 50_000_000_000, integer: true },
+const slotMax = 50_000_000_000;
+
+/** The options of a simulated chain with their defaults. Two chains with equal options are equal in every block. */
+export const CHAIN_OPTIONS = {
+  seed: integer(1, 0, Number.MAX_SAFE_INTEGER),
+  /** The slot being produced when the clock starts. Everything below it exists already, down to slot 0. */
+  startSlot: integer(1_000, 0, slotMax),
+  /** Unix seconds of the start slot: a fixed date, so that a seed alone names the same bytes on every day. */
+  startSeconds: integer(Date.UTC(2026, 0, 1) / 1000, 0, 253_402_300_799),
+  slotMs: integer(400, 1, 60_000),
+  /** Share of slots without a block. Runs of up to four slots need a block between them. */
+  skipRate: share(0.001, 0.5),
+  /** Forks per slot. */
+  forkRate: share(0.0001, 1),
+  /** The most blocks that one fork replaces. */
+  forkDepthMax: integer(32, 1, 1_000),
+  /** How many slots the finalized head is behind the confirmed one, at least. */
+  finalityDistance: integer(31, 0, 100_000),
+  /** How many slots below the head a node still serves. */
+  historySlots: integer(432_000, 1, slotMax),
 };
+
+export type ChainOptions = Readonly<Record<keyof typeof CHAIN_OPTIONS, number>>;
 
 export function parseChainOptions(input: Partial<ChainOptions>): ChainOptions {
-  const options: Record<keyof ChainOptions, number> = { ...CHAIN_DEFAULTS };
-  for (const name of Object.keys(CHAIN_RANGES) as (keyof ChainOptions)[]) {
-    const value = input[name];
-    if (value === undefined) continue;
-    checkOption(name, value, CHAIN_RANGES[name]);
-    options[name] = value;
-  }
-  return options;
+  const rows = Object.entries(CHAIN_OPTIONS).map(([name, row]) => {
+    const value = input[name as keyof ChainOptions] ?? row.default;
+    checkOption(name, value, row);
+    return [name, value];
+  });
+  return Object.fromEntries(rows) as ChainOptions;
+}
+
+/** Rejects a value that is not one of the allowed ones. */
+export function checkChoice(option: string, found: string, allowed: readonly string[]): void {
+  if (allowed.includes(found)) return;
+  throw new CodedError('simulator-option-invalid', { option, found, expected: allowed.join(', ') });
+}
+
+/** Rejects a value outside its range with the option's name and what is expected. */
+export function checkOption(option: string, found: number, { min, max, integer }: Range): void {
+  const isNumber = integer ? Number.isSafeInteger(found) : Number.isFinite(found);
+  if (isNumber && found >= min && found <= max) return;
+  const expected = `${integer ? 'an integer' : 'a number'} from ${min} to ${max}`;
+  throw new CodedError('simulator-option-invalid', { option, found, expected });
 }

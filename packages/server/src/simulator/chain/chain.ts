@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '../../base/base58.ts';
 import { Random } from '../../base/random.ts';
-import type { BlockHash, Slot } from '../../ledger/primitives.ts';
+import { type BlockHash, toBlockHash, toSlot } from '../../ledger/primitives.ts';
+import { type BlockPlace, type Branch, SideBranch, type Trunk } from './branch.ts';
 import type { ChainBlock } from './chain-block.ts';
 import { ChainCell, cellSlots, type Fork } from './chain-cell.ts';
 import { type ChainOptions, parseChainOptions } from './chain-options.ts';
@@ -14,37 +15,28 @@ const nominalSlotMs = 400;
 const takeOverSlots = 0.3;
 const finalityStepSlots = 4;
 const finalityStepSplitProbability = 0.25;
-// Callers ask for at most 500,000 slots at once; so many cells are then derived once each.
+// A request covers at most 500,000 slots, which are fewer cells than this.
 const cellCountMax = 64;
-const unknownHash = '1'.repeat(32) as BlockHash;
+const unknownHash = toBlockHash('1'.repeat(32));
 
 /** Part of every hash. It must change whenever the content of blocks changes, so that new blocks are not taken for old ones. */
-const LEDGER_VERSION = 'v3';
+const LEDGER_VERSION = 'v4';
 
 function hashName(name: readonly (string | number)[]): BlockHash {
-  return encodeBase58(createHash('sha256').update(name.join('/')).digest()) as BlockHash;
+  return toBlockHash(encodeBase58(createHash('sha256').update(name.join('/')).digest()));
 }
 
 /** The genesis hashes that earlier versions of the simulator gave the ledger of a seed. */
 export function earlierGenesisHashes(seed: number): readonly BlockHash[] {
-  return [hashName([seed, 'genesis']), hashName(['v2', seed, 'genesis'])];
-}
-
-/** One line of blocks: the final chain, or a branch that leaves it after some block and shares all below. */
-export interface Branch {
-  blockAt(slot: number): ChainBlock | undefined;
-  hasBlock(slot: number): boolean;
-  /** The highest block at or below the slot. */
-  previousBlock(slot: number): Slot;
-  /** The lowest block at or above the slot; the slot itself where the branch has ended. */
-  nextBlock(slot: number): Slot;
+  const names = [[seed], ['v2', seed], ['v3', seed]];
+  return names.map((name) => hashName([...name, 'genesis']));
 }
 
 /** What a node that sees everything at once knows at one instant. */
 export interface ChainState {
-  readonly processedSlot: Slot;
-  readonly confirmedSlot: Slot;
-  readonly finalizedSlot: Slot;
+  readonly processedSlot: number;
+  readonly confirmedSlot: number;
+  readonly finalizedSlot: number;
   /** Where the confirmed blocks are. */
   readonly branch: Branch;
   /** The one that newly processed blocks extend; it turns to a fork's winner before the confirmed one does. */
@@ -53,13 +45,13 @@ export interface ChainState {
 
 /**
  * A ledger as a pure function of its options. Time is in milliseconds of the ledger: slot s is produced at s × slotMs,
- * confirmed a little later, and final some tens of slots later. Nothing is stored; any slot and any instant can be asked
- * for in any order.
+ * confirmed a little later, and final some tens of slots later. Nothing is stored; any slot and any instant can be requested
+ * in any order.
  */
-export class SimulatedChain implements Branch {
+export class SimulatedChain implements Trunk {
   readonly options: ChainOptions;
   readonly genesisHash: BlockHash;
-  /** Where everything random of this chain grows from. */
+  /** The source of all random choices of this chain. */
   readonly random: Random;
   readonly #cells = new Map<number, ChainCell>();
 
@@ -84,25 +76,16 @@ export class SimulatedChain implements Branch {
     return this.#cell(slot).hasBlock(slot);
   }
 
-  previousBlock(slot: number): Slot {
-    return this.#cell(slot).previousBlock(slot) as Slot;
+  previousBlock(slot: number): number {
+    return this.#cell(slot).previousBlock(slot);
   }
 
-  nextBlock(slot: number): Slot {
-    return this.#cell(slot).nextBlock(slot) as Slot;
+  nextBlock(slot: number): number {
+    return this.#cell(slot).nextBlock(slot);
   }
 
   height(slot: number): number {
     return this.#cell(slot).height(slot);
-  }
-
-  /** The forks that begin at slots from `first` to `last`. */
-  *forks(first: number, last: number): Generator<Fork> {
-    for (let slot = first; slot <= last; slot = this.#cell(slot).last + 1) {
-      for (const fork of this.#cell(slot).forks) {
-        if (fork.ancestor >= first && fork.ancestor <= last) yield fork;
-      }
-    }
   }
 
   processedAtMs(slot: number): number {
@@ -121,7 +104,7 @@ export class SimulatedChain implements Branch {
     const fork = this.#cell(Math.max(0, reached)).lastForkBelow(reached);
     const contest = fork !== undefined && reached < fork.decidedBy ? fork : undefined;
     const branch =
-      contest !== undefined && ms < this.#lostAtMs(contest) ? this.#branch(contest) : this;
+      contest !== undefined && ms < this.#lostAtMs(contest) ? new SideBranch(this, contest) : this;
     const confirmedSlot = this.#confirmedSlot(reached, contest, branch);
     const processedBranch = this.#processedBranch(processed);
     return {
@@ -142,7 +125,7 @@ export class SimulatedChain implements Branch {
     return this.confirmedAtMs(processed) <= ms ? processed : Math.max(0, processed - 1);
   }
 
-  /** The next instant at which `stateAt` may answer otherwise. */
+  /** Returns the next instant at which `stateAt` may change. */
   nextChangeMs(ms: number): number {
     const reached = this.confirmedIndex(ms);
     const nextSlotMs = this.processedAtMs(Math.floor(ms / this.options.slotMs) + 1);
@@ -159,15 +142,15 @@ export class SimulatedChain implements Branch {
   }
 
   build(
-    place: { slot: number; branch: number; height: number },
-    parent: { slot: number; branch: number },
+    place: BlockPlace & { readonly height: number },
+    parent: BlockPlace,
     line: Branch,
   ): ChainBlock {
     const { slot, branch, height } = place;
     return {
-      slot: slot as Slot,
+      slot: toSlot(slot),
       branch,
-      parentSlot: parent.slot as Slot,
+      parentSlot: toSlot(parent.slot),
       blockhash: this.hash(branch, slot),
       previousBlockhash: slot === 0 ? unknownHash : this.hash(parent.branch, parent.slot),
       height,
@@ -183,31 +166,27 @@ export class SimulatedChain implements Branch {
     return startSeconds - seconds(startSlot) + seconds(slot);
   }
 
-  #confirmedSlot(reached: number, contest: Fork | undefined, branch: Branch): Slot {
+  #confirmedSlot(reached: number, contest: Fork | undefined, branch: Branch): number {
     if (contest !== undefined && branch === this && contest.lowersHead) {
       // The winner has shown its blocks only up to just below the loser's last one.
-      return this.previousBlock((contest.slots.at(-1) as Slot) - 1);
+      return this.previousBlock((contest.slots.at(-1) as number) - 1);
     }
     return branch.previousBlock(reached);
   }
 
   #processedBranch(processed: number): Branch {
     const fork = this.#cell(processed).lastForkBelow(processed);
-    return fork !== undefined && processed < fork.decidedBy ? this.#branch(fork) : this;
-  }
-
-  #branch(fork: Fork): Branch {
-    return new ForkBranch(this, fork);
+    return fork !== undefined && processed < fork.decidedBy ? new SideBranch(this, fork) : this;
   }
 
   /** When the losing blocks stop being confirmed. */
   #lostAtMs(fork: Fork): number {
     if (!fork.lowersHead) return this.confirmedAtMs(fork.decidedBy);
-    const last = fork.slots.at(-1) as Slot;
+    const last = fork.slots.at(-1) as number;
     return this.confirmedAtMs(last) + takeOverSlots * this.options.slotMs;
   }
 
-  #finalizedSlot(reached: number, limit: Slot | undefined): Slot {
+  #finalizedSlot(reached: number, limit: number | undefined): number {
     const stepped = this.#stepFloor(reached - this.options.finalityDistance);
     return this.previousBlock(Math.max(0, Math.min(stepped, limit ?? stepped)));
   }
@@ -233,44 +212,5 @@ export class SimulatedChain implements Branch {
     const cell = new ChainCell(this.options, this.random, index);
     this.#cells.set(index, cell);
     return cell;
-  }
-}
-
-/** The losing side of a fork, with the shared chain below it. */
-class ForkBranch implements Branch {
-  readonly #chain: SimulatedChain;
-  readonly #fork: Fork;
-
-  constructor(chain: SimulatedChain, fork: Fork) {
-    this.#chain = chain;
-    this.#fork = fork;
-  }
-
-  hasBlock(slot: number): boolean {
-    if (slot <= this.#fork.ancestor) return this.#chain.hasBlock(slot);
-    return this.#fork.slots.includes(slot as Slot);
-  }
-
-  previousBlock(slot: number): Slot {
-    const { ancestor, slots } = this.#fork;
-    if (slot <= ancestor) return this.#chain.previousBlock(slot);
-    return slots.findLast((at) => at <= slot) ?? ancestor;
-  }
-
-  blockAt(slot: number): ChainBlock | undefined {
-    const { ancestor, slots, branch } = this.#fork;
-    if (slot <= ancestor) return this.#chain.blockAt(slot);
-    const index = slots.indexOf(slot as Slot);
-    if (index < 0) return undefined;
-    const height = this.#chain.height(ancestor) + 1 + index;
-    const parent =
-      index === 0 ? { slot: ancestor, branch: 0 } : { slot: slots[index - 1] as Slot, branch };
-    return this.#chain.build({ slot, branch, height }, parent, this);
-  }
-
-  nextBlock(slot: number): Slot {
-    const { ancestor, slots } = this.#fork;
-    if (slot <= ancestor) return this.#chain.nextBlock(slot);
-    return slots.find((at) => at >= slot) ?? (slot as Slot);
   }
 }

@@ -28,7 +28,7 @@ test('default: time runs at its speed from where it starts', () => {
   expect(time.nowMs()).toBe(80);
 });
 
-test('behavior: it stops, jumps, and goes on without what passed meanwhile', () => {
+test('behavior: time can be paused, advanced and resumed, and a pause does not count', () => {
   const { clock } = createClock();
   const time = new SimulatedTime({ startMs: 0, speed: 1, paused: false }, { clock });
   clock.atMs += 5;
@@ -42,7 +42,7 @@ test('behavior: it stops, jumps, and goes on without what passed meanwhile', () 
   expect([time.nowMs(), time.paused]).toEqual([46, false]);
 });
 
-test('behavior: a wait is as long as the speed makes it, and ends when time is moved by hand', async () => {
+test('behavior: a wait lasts as long as the speed requires, and ends when time is advanced', async () => {
   const { clock, sleeps } = createClock();
   const time = new SimulatedTime({ startMs: 0, speed: 4, paused: false }, { clock });
   const never = new AbortController().signal;

@@ -12,7 +12,7 @@ export interface SimulatedTimeOptions {
   readonly paused: boolean;
 }
 
-/** The ledger's time: it runs at a speed of its own, stops, and jumps ahead when told to. */
+/** The ledger's time, which runs at its own speed and can be paused and advanced. */
 export class SimulatedTime {
   readonly #clock: Clock;
   readonly #speed: number;
@@ -78,7 +78,7 @@ export class SimulatedTime {
     return Math.min(sleepMsMax, Math.max(0, Math.ceil((ms - this.nowMs()) / this.#speed)));
   }
 
-  /** Lets everyone who waits look again at what they wait for. */
+  /** Wakes all waiters, so that they check their condition again. */
   nudge(): void {
     for (const wake of [...this.#wakers]) wake();
   }

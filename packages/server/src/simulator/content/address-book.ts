@@ -1,6 +1,6 @@
 /**
  * The address of every account: a function of its number, the seed and, for accounts of one window, the window. An address is
- * made at its first use and kept as a text, with its 32 bytes behind it.
+ * derived at its first use and kept as text, followed by its 32 bytes.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../../base/assert.ts';
@@ -109,7 +109,7 @@ export class AddressBook {
     if (this.#world.isAssociated(account) && (account < users || this.#derivesAll)) {
       return this.#derive(account);
     }
-    // The first users are the whales, whose addresses everybody knows.
+    // The first users are the whales, whose addresses are the same on every ledger.
     if (account < users + WHALE_COUNT) return drawAddress(this.#cast.fork(account), lasting);
     if (account < launchMints) return drawAddress(this.#random.fork(account), lasting);
     return drawAddress(this.#random.fork('window', this.#window, account), lasting);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { decodeBase58 } from '../../base/base58.ts';
 import { Random } from '../../base/random.ts';
 import { drawSignature } from './base58-text.ts';
-import { decodeBase58 } from './testing/decode-base58.ts';
 import { TextPool } from './text-pool.ts';
 
 describe('base58-text', () => {

@@ -2,8 +2,7 @@
  * The options of a ledger's content. `parseContentOptions` checks what a caller gives (`ContentInput`) and takes the rest from the
  * profile.
  */
-import { CodedError } from '../../base/errors.ts';
-import { checkOption, type Range } from '../chain/option-range.ts';
+import { checkChoice, checkOption, type Range } from '../chain/chain-options.ts';
 import { ERAS, type Era } from './eras.ts';
 import type { Cause, Machine } from './machine/machine.ts';
 import type { SimulatedReward } from './simulated-block.ts';
@@ -77,10 +76,10 @@ export const TRANSACTION_COUNT_MAX = 4000;
 
 export function parseContentOptions(input: ContentInput = {}): ContentOptions {
   const profile = input.profile ?? 'demo';
-  const row = Object.hasOwn(PROFILES, profile) ? PROFILES[profile] : undefined;
-  if (row === undefined) throw invalid('profile', profile, Object.keys(PROFILES).join(', '));
+  checkChoice('profile', profile, Object.keys(PROFILES));
+  const row = PROFILES[profile];
   const era = input.era ?? row.era;
-  if (!ERAS.includes(era)) throw invalid('era', era, ERAS.join(', '));
+  checkChoice('era', era, ERAS);
   const votes = input.votes ?? true;
   const votesPerBlock = typeof votes === 'number' ? votes : votes ? row.votesPerBlock : 0;
   const options: ContentOptions = {
@@ -111,8 +110,4 @@ function check(options: ContentOptions): void {
   checkOption('version1Rate', options.version1Rate, number(isModern ? 1 : 0));
   checkOption('slotsPerEpoch', options.slotsPerEpoch, integer(1, Number.MAX_SAFE_INTEGER));
   checkOption('epochRewardsPerBlock', options.epochRewardsPerBlock, integer(0, 100_000));
-}
-
-function invalid(option: string, found: string, expected: string): CodedError {
-  return new CodedError('simulator-option-invalid', { option, found, expected });
 }

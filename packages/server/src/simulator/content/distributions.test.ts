@@ -21,7 +21,7 @@ describe('distributions', () => {
     }
   });
 
-  test('behavior: weights are met, an entry without weight never', () => {
+  test('behavior: entries are drawn by their weights, and never without a weight', () => {
     const random = Random.fromSeed(1);
     const table = new WeightedTable([1, 0, 3]);
     const counts = [0, 0, 0];
@@ -33,7 +33,7 @@ describe('distributions', () => {
     expect((counts[2] as number) / (counts[0] as number)).toBeCloseTo(3, 0);
   });
 
-  test('behavior: ranks fall with the power that was asked for', () => {
+  test('behavior: the frequency of a rank falls with the requested exponent', () => {
     const random = Random.fromSeed(1);
     const table = buildZipfTable(1000, 1.7);
     const counts = new Map<number, number>();

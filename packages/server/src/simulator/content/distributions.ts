@@ -81,19 +81,12 @@ export function buildZipfTable(count: number, exponent: number): WeightedTable {
   return new WeightedTable(weights);
 }
 
-/** Values of any kind with weights. */
-export class Choice<Value> {
-  readonly #values: readonly Value[];
-  readonly #table: WeightedTable;
-
-  constructor(entries: readonly (readonly [value: Value, weight: number])[]) {
-    this.#values = entries.map(([value]) => value);
-    this.#table = new WeightedTable(entries.map(([, weight]) => weight));
-  }
-
-  draw(random: Random): Value {
-    return this.#values[this.#table.draw(random)] as Value;
-  }
+/** Returns a function that draws one of the values by their weights. */
+export function buildChoice<Value>(
+  entries: readonly (readonly [value: Value, weight: number])[],
+): (random: Random) => Value {
+  const table = new WeightedTable(entries.map(([, weight]) => weight));
+  return (random) => (entries[table.draw(random)] as readonly [Value, number])[0];
 }
 
 /** Whole numbers by their quantiles, `[share below, value]` ascending from 0 to 1, straight lines in between. */

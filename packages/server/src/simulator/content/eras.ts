@@ -3,37 +3,26 @@ export type Era = 'genesis' | '2020' | '2021' | '2025' | '2026';
 
 export const ERAS: readonly Era[] = ['genesis', '2020', '2021', '2025', '2026'];
 
-export interface EraRules {
+const TODAY = {
   /** Whether there are statuses at all. */
-  readonly hasMeta: boolean;
-  readonly hasHeight: boolean;
-  readonly hasTime: boolean;
-  /** Whether the calls that instructions made were recorded. */
-  readonly hasInner: boolean;
-  /** Whether some transactions have no log. */
-  readonly losesLogs: boolean;
-  /** `version`, `loadedAddresses`, `computeUnitsConsumed`, heights of calls, owners and programs of token balances. */
-  readonly isModern: boolean;
-  /** A top-level instruction's `stackHeight` as printed; undefined where the key is absent. */
-  readonly topStackHeight: '1' | 'null' | undefined;
-  readonly hasVersionKey: boolean;
-  readonly hasCostUnits: boolean;
-  /** Whether accounts still paid rent. */
-  readonly hasRent: boolean;
-}
-
-const TODAY: EraRules = {
   hasMeta: true,
   hasHeight: true,
   hasTime: true,
+  /** Whether the calls that instructions made were recorded. */
   hasInner: true,
+  /** Whether some transactions have no log. */
   losesLogs: false,
+  /** `version`, `loadedAddresses`, `computeUnitsConsumed`, heights of calls, owners and programs of token balances. */
   isModern: true,
-  topStackHeight: '1',
+  /** A top-level instruction's `stackHeight` as printed; undefined where the key is absent. */
+  topStackHeight: '1' as '1' | 'null' | undefined,
   hasVersionKey: true,
   hasCostUnits: true,
+  /** Whether accounts still paid rent. */
   hasRent: false,
 };
+
+export type EraRules = Readonly<typeof TODAY>;
 
 const OLD: EraRules = { ...TODAY, isModern: false, hasCostUnits: false };
 

@@ -126,7 +126,7 @@ describe('json-printer', () => {
     expect(printed === expected.join('')).toBe(true);
   });
 
-  test('behavior: a part that was printed last is moved to where it belongs', () => {
+  test('behavior: the part that was printed last is moved to its place', () => {
     printer.begin();
     printer.string('head|');
     const to = printer.position();
@@ -139,7 +139,7 @@ describe('json-printer', () => {
     expect(printed === `head||moved|${'0123456789'.repeat(2_000_000)}`).toBe(true);
   });
 
-  test('behavior: what was not finished is forgotten', () => {
+  test('behavior: unfinished output is discarded', () => {
     printer.begin();
     printer.string('abandoned');
     printer.flush();

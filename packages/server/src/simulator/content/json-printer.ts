@@ -139,18 +139,11 @@ export class JsonPrinter {
    * transactions, whose fees they share out.
    */
   finish(split?: { readonly to: number; readonly from: number }): Uint8Array {
-    const size = this.position();
-    const pieces = [...this.#aside, this.pool.bytes.subarray(this.#outputStart, this.#outputAt)];
-    const { to, from } = split ?? { to: size, from: size };
-    const buffer = Buffer.allocUnsafeSlow(size);
-    let at = 0;
-    for (const piece of pieces) {
-      copyRange(piece, at, { first: 0, end: to, shift: 0 }, buffer);
-      copyRange(piece, at, { first: to, end: from, shift: size - from }, buffer);
-      copyRange(piece, at, { first: from, end: size, shift: to - from }, buffer);
-      at += piece.length;
-    }
-    return buffer;
+    this.flush();
+    const last = this.pool.bytes.subarray(this.#outputStart, this.#outputAt);
+    const whole = this.#aside.length === 0 ? last : Buffer.concat([...this.#aside, last]);
+    const { to, from } = split ?? { to: whole.length, from: whole.length };
+    return Buffer.concat([whole.subarray(0, to), whole.subarray(from), whole.subarray(to, from)]);
   }
 
   #order(order: number): this {
@@ -168,18 +161,6 @@ export class JsonPrinter {
     this.#at += 2;
     return this;
   }
-}
-
-/** Copies what a piece, which starts at `at`, has of a range, to its place shifted. */
-function copyRange(
-  piece: Uint8Array,
-  at: number,
-  range: { readonly first: number; readonly end: number; readonly shift: number },
-  buffer: Uint8Array,
-): void {
-  const first = Math.max(at, range.first);
-  const end = Math.min(at + piece.length, range.end);
-  if (first < end) buffer.set(piece.subarray(first - at, end - at), first + range.shift);
 }
 
 /** Orders for a list that `orders` prints later. */

@@ -9,10 +9,8 @@ const JSON_WORDS = {
   nothing: '[]',
   openTexts: '["',
   closeTexts: '"]',
-  quote: '"',
   // The block.
   rewards: ',"rewards":[',
-  signatures: ',"signatures":[',
   transactions: ',"transactions":[',
   // A transaction: {"meta":…,"transaction":{"message":…,"signatures":…},"version":…}
   meta: '{"meta":',

@@ -48,12 +48,8 @@ describe('render-raw-block', () => {
 
   test('behavior: details can be left out, and rewards', () => {
     expect(parse(block, { transactionDetails: 'none' }).transactions).toBeUndefined();
-    expect(parse(block, { transactionDetails: 'none' }).signatures).toBeUndefined();
     expect(parse(block, { rewards: false }).rewards).toBeUndefined();
     expect(parse(block, { rewards: false }).transactions[0].meta.rewards).toBeUndefined();
-    const { signatures } = parse(block, { transactionDetails: 'signatures' });
-    const full = parse(block).transactions as { transaction: { signatures: string[] } }[];
-    expect(signatures).toEqual(full.map((row) => row.transaction.signatures[0]));
   });
 
   test('behavior: lookups name as many addresses as were loaded', () => {

@@ -16,7 +16,7 @@ import type {
 } from './simulated-block.ts';
 import type { AmountList, TextList, TextPool } from './text-pool.ts';
 
-export type TransactionDetails = 'full' | 'none' | 'signatures';
+export type TransactionDetails = 'full' | 'none';
 
 export interface RenderOptions {
   readonly transactionDetails: TransactionDetails;
@@ -45,209 +45,195 @@ export function renderRawBlock(block: SimulatedBlock, options: RenderOptions): R
   return printer.print(block, options);
 }
 
-class BlockPrinter {
-  readonly #out: JsonPrinter;
+class BlockPrinter extends JsonPrinter {
   readonly #words: JsonWords;
 
   constructor(pool: TextPool) {
-    this.#out = new JsonPrinter(pool);
+    super(pool);
     this.#words = poolJsonWords(pool);
   }
 
   print(block: SimulatedBlock, options: RenderOptions): RenderedContent {
     const { chainBlock, era } = block;
-    const out = this.#out;
     const height = era.hasHeight ? chainBlock.height : null;
     const time = era.hasTime ? chainBlock.blockTime : null;
-    out.begin();
-    out.string(
+    this.begin();
+    this.string(
       `{"blockHeight":${height},"blockTime":${time},"blockhash":"${chainBlock.blockhash}"` +
         `,"parentSlot":${chainBlock.parentSlot},"previousBlockhash":"${chainBlock.previousBlockhash}"`,
     );
-    out.forgetStrings();
+    this.forgetStrings();
     // The rewards share out the fees of the transactions, so they are printed after them and moved to their place.
-    const to = out.position();
+    const to = this.position();
     const versionMax = this.#printTransactions(block, options);
-    out.text(this.#words.closeObject);
-    const from = out.position();
+    this.text(this.#words.closeObject);
+    const from = this.position();
     if (options.rewards) this.#printRewards(block.rewards());
-    return { json: out.finish({ to, from }), versionMax };
+    return { json: this.finish({ to, from }), versionMax };
   }
 
   #printRewards(rewards: readonly SimulatedReward[]): void {
-    const out = this.#out;
     const words = this.#words;
-    out.text(words.rewards);
+    this.text(words.rewards);
     for (const [i, reward] of rewards.entries()) {
       const { commission, lamports, postBalance, pubkey, rewardType } = reward;
-      if (i > 0) out.text(words.comma);
-      out.text(words.commission).string(`${commission}`);
-      out.text(words.lamports).string(lamports).text(words.postBalance).string(postBalance);
-      out.text(words.pubkey).string(pubkey).text(words.rewardType);
-      out.string(rewardType === null ? 'null' : `"${rewardType}"`).text(words.closeObject);
-      out.forgetStrings();
+      if (i > 0) this.text(words.comma);
+      this.text(words.commission).string(`${commission}`);
+      this.text(words.lamports).string(lamports).text(words.postBalance).string(postBalance);
+      this.text(words.pubkey).string(pubkey).text(words.rewardType);
+      this.string(rewardType === null ? 'null' : `"${rewardType}"`).text(words.closeObject);
+      this.forgetStrings();
     }
-    out.text(words.closeArray);
+    this.text(words.closeArray);
   }
 
   /** Returns the highest version. */
   #printTransactions(block: SimulatedBlock, options: RenderOptions): number {
     let versionMax = -1;
     if (options.transactionDetails === 'none') return versionMax;
-    const isShort = options.transactionDetails === 'signatures';
-    const out = this.#out;
     const words = this.#words;
-    out.text(isShort ? words.signatures : words.transactions);
+    this.text(words.transactions);
     block.forEachTransaction((transaction, index) => {
-      const { version, signatures } = transaction;
-      if (index > 0) out.text(words.comma);
+      const { version } = transaction;
+      if (index > 0) this.text(words.comma);
       if (version !== 'legacy') versionMax = Math.max(versionMax, version);
-      if (isShort) out.text(words.quote).quoted(signatures, 0, 1).text(words.quote);
-      else this.#printFull(transaction, block.era, options.rewards);
+      this.#printFull(transaction, block.era, options.rewards);
       // The next transaction overwrites the texts of this one.
-      out.flush();
+      this.flush();
     });
-    out.text(words.closeArray);
+    this.text(words.closeArray);
     return versionMax;
   }
 
   #printFull(transaction: SimulatedTransaction, era: EraRules, withRewards: boolean): void {
-    const out = this.#out;
     const words = this.#words;
     const { version } = transaction;
-    out.text(words.meta);
+    this.text(words.meta);
     if (era.hasMeta) this.#printMeta(transaction, era, withRewards);
-    else out.text(words.null);
-    out.text(words.message);
+    else this.text(words.null);
+    this.text(words.message);
     this.#printMessage(transaction, era.topStackHeight);
-    out.text(words.ownSignatures);
+    this.text(words.ownSignatures);
     this.#printTexts(transaction.signatures, 0, transaction.requiredSignatureCount);
-    if (!era.hasVersionKey) out.text(words.unversioned);
-    else if (version === 'legacy') out.text(words.legacy);
-    else out.text(version === 0 ? words.version0 : words.version1);
+    if (!era.hasVersionKey) this.text(words.unversioned);
+    else if (version === 'legacy') this.text(words.legacy);
+    else this.text(version === 0 ? words.version0 : words.version1);
   }
 
   #printMessage(
     transaction: SimulatedTransaction,
     topStackHeight: EraRules['topStackHeight'],
   ): void {
-    const out = this.#out;
     const words = this.#words;
     const { calls, version } = transaction;
-    out.text(words.accountKeys);
+    this.text(words.accountKeys);
     this.#printTexts(transaction.keys, 0, transaction.staticCount);
     if (version === 0) {
-      out.text(words.lookups);
+      this.text(words.lookups);
       this.#printLookups(transaction.lookups);
-      out.text(words.headerAfterLookups);
-    } else out.text(words.header);
-    out.number(transaction.readonlySignedCount);
-    out.text(words.readonlyUnsigned).number(transaction.readonlyUnsignedCount);
-    out.text(words.requiredSignatures).number(transaction.requiredSignatureCount);
-    out.text(words.instructions);
+      this.text(words.headerAfterLookups);
+    } else this.text(words.header);
+    this.number(transaction.readonlySignedCount);
+    this.text(words.readonlyUnsigned).number(transaction.readonlyUnsignedCount);
+    this.text(words.requiredSignatures).number(transaction.requiredSignatureCount);
+    this.text(words.instructions);
     for (let i = 0; i < calls.length; i++) {
-      if (i > 0) out.text(words.comma);
+      if (i > 0) this.text(words.comma);
       this.#printCall(calls[i] as Call);
-      if (topStackHeight === undefined) out.text(words.closeObject);
-      else out.text(topStackHeight === '1' ? words.stackHeight1 : words.stackHeightNull);
+      if (topStackHeight === undefined) this.text(words.closeObject);
+      else this.text(topStackHeight === '1' ? words.stackHeight1 : words.stackHeightNull);
     }
-    out.text(words.recentBlockhash).string(transaction.recentBlockhash);
-    if (version !== 1) out.text(words.messageEnd);
+    this.text(words.recentBlockhash).string(transaction.recentBlockhash);
+    if (version !== 1) this.text(words.messageEnd);
     else {
-      out.text(words.config);
-      out.number(calls.length * 200_000).text(words.configEnd);
+      this.text(words.config);
+      this.number(calls.length * 200_000).text(words.configEnd);
     }
   }
 
   /** Without the closing brace, which the stack height may precede. */
   #printCall({ accounts, data, programIndex }: Call): void {
-    const out = this.#out;
     const words = this.#words;
-    out.text(words.accounts).numbers(accounts).text(words.data).base58(data);
-    out.text(words.programIndex).number(programIndex);
+    this.text(words.accounts).numbers(accounts).text(words.data).base58(data);
+    this.text(words.programIndex).number(programIndex);
   }
 
   #printLookups(lookups: readonly SimulatedLookup[]): void {
-    const out = this.#out;
     const words = this.#words;
     for (let i = 0; i < lookups.length; i++) {
       const { accountKey, readonlyIndexes, writableIndexes } = lookups[i] as SimulatedLookup;
-      if (i > 0) out.text(words.comma);
-      out.text(words.lookup).text(accountKey);
-      out.text(words.readonlyIndexes).numbers(readonlyIndexes);
-      out.text(words.writableIndexes).numbers(writableIndexes).text(words.lookupEnd);
+      if (i > 0) this.text(words.comma);
+      this.text(words.lookup).text(accountKey);
+      this.text(words.readonlyIndexes).numbers(readonlyIndexes);
+      this.text(words.writableIndexes).numbers(writableIndexes).text(words.lookupEnd);
     }
   }
 
   #printMeta(transaction: SimulatedTransaction, era: EraRules, withRewards: boolean): void {
-    const out = this.#out;
     const words = this.#words;
     const { computeUnits, costUnits, fee, log, holdings } = transaction;
     const { error: cause } = transaction;
-    const error = cause === null ? words.null : out.pool.passing.add(printError(cause));
-    out.text(words.openObject);
+    const error = cause === null ? words.null : this.pool.passing.add(printError(cause));
+    this.text(words.openObject);
     if (era.isModern) {
-      out.text(words.units).number(computeUnits);
-      if (era.hasCostUnits) out.text(words.cost).number(costUnits);
-      out.text(words.comma);
+      this.text(words.units).number(computeUnits);
+      if (era.hasCostUnits) this.text(words.cost).number(costUnits);
+      this.text(words.comma);
     }
-    out.text(words.error).text(error).text(words.fee).number(fee).text(words.inner);
+    this.text(words.error).text(error).text(words.fee).number(fee).text(words.inner);
     if (era.hasInner) this.#printInner(transaction.calls, era.isModern);
-    else out.text(words.null);
+    else this.text(words.null);
     if (era.isModern) this.#printLoaded(transaction);
-    out.text(words.logs).orders(log.orders, 0, log.orderCount);
-    out.text(words.postBalances).amounts(transaction.postBalances).text(words.postHoldings);
+    this.text(words.logs).orders(log.orders, 0, log.orderCount);
+    this.text(words.postBalances).amounts(transaction.postBalances).text(words.postHoldings);
     this.#printHoldings(holdings, 'post', era);
-    out.text(words.preBalances).amounts(transaction.preBalances).text(words.preHoldings);
+    this.text(words.preBalances).amounts(transaction.preBalances).text(words.preHoldings);
     this.#printHoldings(holdings, 'pre', era);
-    out.text(withRewards ? words.noRewards : words.status);
-    if (cause === null) out.text(words.ok);
-    else out.text(words.failed).text(error).text(words.failedEnd);
+    this.text(withRewards ? words.noRewards : words.status);
+    if (cause === null) this.text(words.ok);
+    else this.text(words.failed).text(error).text(words.failedEnd);
   }
 
   #printLoaded({ keys, keyCount, staticCount, loadedWritableCount }: SimulatedTransaction): void {
-    const out = this.#out;
     const words = this.#words;
     if (keyCount === staticCount) {
-      out.text(words.loadedNone);
+      this.text(words.loadedNone);
       return;
     }
     const writableEnd = staticCount + loadedWritableCount;
-    out.text(words.loaded);
+    this.text(words.loaded);
     this.#printTexts(keys, writableEnd, keyCount);
-    out.text(words.writable);
+    this.text(words.writable);
     this.#printTexts(keys, staticCount, writableEnd);
-    out.text(words.closeObject);
+    this.text(words.closeObject);
   }
 
   #printInner(calls: readonly Call[], withHeights: boolean): void {
-    const out = this.#out;
     const words = this.#words;
     let isFirst = true;
-    out.text(words.openArray);
+    this.text(words.openArray);
     for (let index = 0; index < calls.length; index++) {
       const { calls: inner } = calls[index] as Call;
       if (inner.length === 0) continue;
-      if (!isFirst) out.text(words.comma);
+      if (!isFirst) this.text(words.comma);
       isFirst = false;
-      out.text(words.index).number(index).text(words.innerInstructions);
+      this.text(words.index).number(index).text(words.innerInstructions);
       this.#printCalls(inner, withHeights);
-      out.text(words.indexEnd);
+      this.text(words.indexEnd);
     }
-    out.text(words.closeArray);
+    this.text(words.closeArray);
   }
 
   #printCalls(calls: readonly Call[], withHeights: boolean): void {
-    const out = this.#out;
     const words = this.#words;
     for (let i = 0; i < calls.length; i++) {
       const call = calls[i] as Call;
-      if (i > 0) out.text(words.comma);
+      if (i > 0) this.text(words.comma);
       this.#printCall(call);
-      if (withHeights) out.text(words.stackHeight).number(call.depth);
-      out.text(words.closeObject);
+      if (withHeights) this.text(words.stackHeight).number(call.depth);
+      this.text(words.closeObject);
       if (call.calls.length === 0) continue;
-      out.text(words.comma);
+      this.text(words.comma);
       this.#printCalls(call.calls, withHeights);
     }
   }
@@ -260,41 +246,40 @@ class BlockPrinter {
       const holding = holdings[i] as Holding;
       const amount = side === 'pre' ? holding.pre : holding.post;
       if (amount === null) continue;
-      if (!isFirst) this.#out.text(this.#words.comma);
+      if (!isFirst) this.text(this.#words.comma);
       isFirst = false;
       this.#printHolding(holding, amount, era.isModern);
     }
   }
 
   #printHolding(held: Holding, amount: AmountList, withOwner: boolean): void {
-    const out = this.#out;
     const words = this.#words;
     const { decimals } = held;
-    out.text(words.accountIndex).number(held.accountIndex).text(words.mint).text(held.mint);
+    this.text(words.accountIndex).number(held.accountIndex).text(words.mint).text(held.mint);
     if (withOwner) {
-      out.text(words.owner).text(held.owner).text(words.programId).text(held.programId);
+      this.text(words.owner).text(held.owner).text(words.programId).text(held.programId);
     }
-    out.text(words.amount).shown(amount, 0, false).text(words.decimals).number(decimals);
-    out.text(words.float);
+    this.text(words.amount).shown(amount, 0, false).text(words.decimals).number(decimals);
+    this.text(words.float);
     this.#printDouble(amount, decimals);
-    out.text(words.shown).shown(amount, decimals, false).text(words.holdingEnd);
+    this.text(words.shown).shown(amount, decimals, false).text(words.holdingEnd);
   }
 
   /** The amount as a node's double: 0 is printed as null, and up to 15 digits survive the conversion to a double. */
   #printDouble(amount: AmountList, decimals: number): void {
-    const { words: memory } = this.#out.pool;
+    const { words: memory } = this.pool;
     const low = (memory[(amount >> 2) + 1] as number) >>> 0;
     const high = (memory[(amount >> 2) + 2] as number) >>> 0;
-    if (low === 0 && high === 0) this.#out.text(this.#words.null);
-    else if (high < EXACT_HIGH_END) this.#out.shown(amount, decimals, true);
-    else this.#out.string(toDouble(high * UPPER_HALF + low, decimals));
+    if (low === 0 && high === 0) this.text(this.#words.null);
+    else if (high < EXACT_HIGH_END) this.shown(amount, decimals, true);
+    else this.string(toDouble(high * UPPER_HALF + low, decimals));
   }
 
   /** Texts from one position to another, as an array. */
   #printTexts(texts: TextList, start: number, end: number): void {
     const words = this.#words;
-    if (start === end) this.#out.text(words.nothing);
-    else this.#out.text(words.openTexts).quoted(texts, start, end).text(words.closeTexts);
+    if (start === end) this.text(words.nothing);
+    else this.text(words.openTexts).quoted(texts, start, end).text(words.closeTexts);
   }
 }
 

@@ -17,14 +17,6 @@ const SLOTS_PER_LEADER = 4;
 const VOTE_BYTES = 3762;
 const VOTING_LAMPORTS = 3_000_000;
 const COMMISSIONS = [0, 5, 7, 8, 10, 100] as const;
-function reward(
-  lamports: string,
-  postBalance: string,
-  rewardType: string | null,
-  commission: number | null,
-): Omit<SimulatedReward, 'pubkey'> {
-  return { lamports, postBalance, rewardType, commission };
-}
 
 export function leaderOf(world: World, slot: number): number {
   return world.identities + (Math.floor(slot / SLOTS_PER_LEADER) % world.validatorCount);
@@ -53,26 +45,27 @@ function listPayments(options: ContentOptions, { slot, parentSlot }: ChainBlock)
   return payments;
 }
 
-/** Pays the vote accounts of the block's slots, before its transactions. Returns their validators. */
-export function payVoters(options: ContentOptions, block: ChainBlock, world: World): number[] {
-  const paid: number[] = [];
+/** Pays the vote accounts of the block's slots, before its transactions. */
+export function payVoters(
+  options: ContentOptions,
+  block: ChainBlock,
+  { world, addressOf }: { world: World; addressOf: (account: number) => string },
+): SimulatedReward[] {
+  const rewards: SimulatedReward[] = [];
   for (const { offset } of listPayments(options, block)) {
     for (let i = offset; i < world.validatorCount; i += payingSlots(options)) {
-      world.addLamports(world.voteAccounts + i, VOTING_LAMPORTS);
-      paid.push(i);
+      const account = world.voteAccounts + i;
+      world.addLamports(account, VOTING_LAMPORTS);
+      rewards.push({
+        pubkey: addressOf(account),
+        lamports: String(VOTING_LAMPORTS),
+        postBalance: String(world.lamports(account)),
+        rewardType: 'Voting',
+        commission: COMMISSIONS[i % COMMISSIONS.length] as number,
+      });
     }
   }
-  return paid;
-}
-
-export function voterReward(world: World, validator: number, pubkey: string): SimulatedReward {
-  return {
-    pubkey,
-    lamports: String(VOTING_LAMPORTS),
-    postBalance: String(world.lamports(world.voteAccounts + validator)),
-    rewardType: 'Voting',
-    commission: COMMISSIONS[validator % COMMISSIONS.length] as number,
-  };
+  return rewards;
 }
 
 /** Rewards of accounts outside the world: stakers, and in some eras those who paid rent. */
@@ -94,20 +87,17 @@ export function listOutsideRewards(
       const pubkey = draw(random);
       const lamports = random.between(1, 2 * COIN);
       const postBalance = random.below(4_000_000_000) * 1000 + lamports * (epoch + 1);
-      const row = reward(
-        String(lamports),
-        String(postBalance),
-        'Staking',
-        random.pick(COMMISSIONS),
-      );
-      rewards.push({ pubkey, ...row });
+      const amounts = { lamports: String(lamports), postBalance: String(postBalance) };
+      const commission = random.pick(COMMISSIONS);
+      rewards.push({ pubkey, ...amounts, rewardType: 'Staking', commission });
     }
   }
   const random = modules.random.fork('rewards', block.branch, block.slot);
   for (let i = ERA_RULES[era].hasRent ? random.below(8) : 0; i > 0; i--) {
-    const balance = String(random.between(1, 2_000_000));
-    const row = reward(`-${random.between(1, 900)}`, balance, 'Rent', null);
-    rewards.push({ pubkey: draw(random), ...row });
+    const postBalance = String(random.between(1, 2_000_000));
+    const lamports = `-${random.between(1, 900)}`;
+    const pubkey = draw(random);
+    rewards.push({ pubkey, lamports, postBalance, rewardType: 'Rent', commission: null });
   }
   if (oddities !== null) {
     const pubkey = draw(random);

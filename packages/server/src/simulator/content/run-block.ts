@@ -8,13 +8,14 @@ import { type ContentOptions, TRANSACTION_COUNT_MAX } from './content-options.ts
 import { drawLognormal } from './distributions.ts';
 import { ERA_RULES, type EraRules } from './eras.ts';
 import {
-  drawVersion,
+  drawForm,
+  LEGACY_FORM,
   TransactionBuilder,
   type TransactionForm,
 } from './machine/build-transaction.ts';
 import type { Machine } from './machine/machine.ts';
 import { vote } from './programs/native.ts';
-import { leaderOf, payVoters, voterReward } from './rewards.ts';
+import { leaderOf, payVoters } from './rewards.ts';
 import type { SimulatedReward, SimulatedTransaction } from './simulated-block.ts';
 import { ID } from './world/known-addresses.ts';
 import { VALIDATOR_STEP, type World } from './world/world.ts';
@@ -33,8 +34,6 @@ export interface WindowPlace {
 
 const COUNT_SIGMA = 0.45;
 const VOTE_SIGMA = 0.1;
-/** Share of the transactions of version 0. Some of them name no account of a table, so that 31% of all have lookups. */
-const LOOKUP_RATE = 0.43;
 const LATE_VOTE_RATE = 0.002;
 const LOST_LOG_RATE = 0.5;
 /** Share of failed transactions that are refused as a whole, and of those that fail after everything ran. */
@@ -48,7 +47,6 @@ const REFUSALS = [
   'ProgramAccountNotFound',
   'MaxLoadedAccountsDataSizeExceeded',
 ] as const;
-const LEGACY = { version: 'legacy', hasLookups: false } as const;
 
 export class BlockRunner {
   readonly #options: ContentOptions;
@@ -82,7 +80,8 @@ export class BlockRunner {
     this.#visit = visit;
     this.#machine.log.isMuted = visit === null;
     this.#hashes = [...place.hashes, block.previousBlockhash];
-    const voters = payVoters(this.#options, block, this.#world);
+    const addressOf = (account: number) => this.#addressOf(account);
+    const voters = payVoters(this.#options, block, { world: this.#world, addressOf });
     const isEnding = place.slotsLeft <= this.#countEndingSlots(place.windowSlots);
     for (const validator of this.#drawOrder(random)) {
       const own = random.fork(this.#index);
@@ -91,7 +90,7 @@ export class BlockRunner {
     }
     const leader = leaderOf(this.#world, block.slot);
     const paidOut = place.isLast ? this.#settle(random, block.slot, leader) : 0;
-    return this.#payRewards(leader, voters, paidOut);
+    return [...this.#payRewards(leader, paidOut), ...voters];
   }
 
   /** Which transactions the block has, in its order: for a vote its validator, else `NO_VOTE`. */
@@ -124,13 +123,10 @@ export class BlockRunner {
 
   #runVote(random: Random, slot: number, validator: number): void {
     this.#machine.pool.passing.clear();
-    const identity = this.#world.identities + validator;
-    const voteAccount = this.#world.voteAccounts + validator;
     this.#scene.next(random, slot, random.chance(LATE_VOTE_RATE));
-    this.#scene.beginPlain(identity);
-    const { isDoomed: isLate } = this.#scene;
-    vote(this.#machine, { identity, voteAccount, slot: slot === 0 ? 0 : slot - 1, isLate });
-    this.#finish(random, LEGACY);
+    this.#scene.beginPlain(this.#world.identities + validator);
+    vote(this.#machine, validator, Math.max(0, slot - 1), this.#scene.isDoomed);
+    this.#finish(random, LEGACY_FORM);
   }
 
   #runOther(random: Random, slot: number, isEnding: boolean): void {
@@ -138,8 +134,6 @@ export class BlockRunner {
     const { isModern } = this.#era;
     const scene = this.#scene;
     this.#machine.pool.passing.clear();
-    const version = drawVersion(random, { isModern, version1Rate });
-    const hasLookups = version === 0 && random.chance(LOOKUP_RATE);
     scene.next(random, slot, random.chance(failureRate));
     const rare = oddities?.rareRate ?? RARE_RATE;
     const kind = scene.isDoomed ? random.unit() : 1;
@@ -155,7 +149,7 @@ export class BlockRunner {
     if (kind >= rare && kind < rare * 2 && this.#machine.error === null) {
       this.#machine.refuseAll('InsufficientFundsForRent', '{"account_index":0}');
     }
-    this.#finish(random, { version, hasLookups });
+    this.#finish(random, drawForm(this.#machine, { isModern, version1Rate }));
   }
 
   /** Brings the world back to where every window begins. Returns the lamports that the foundation's stake paid out. */
@@ -166,7 +160,7 @@ export class BlockRunner {
       const own = random.fork(this.#index);
       scene.next(own, slot, false);
       if (!run()) return false;
-      this.#finish(own, LEGACY);
+      this.#finish(own, LEGACY_FORM);
       return true;
     };
     while (step(() => settleUser(scene)));
@@ -204,23 +198,23 @@ export class BlockRunner {
     else if (this.#era.losesLogs && random.chance(LOST_LOG_RATE)) log.drop();
   }
 
-  /** The foundation's stake earns what it paid out. */
-  #payRewards(leader: number, voters: readonly number[], paidOut: number): SimulatedReward[] {
-    const world = this.#world;
+  #addressOf(account: number): string {
     const { book, pool } = this.#machine;
+    return pool.read(book.address(account));
+  }
+
+  /** The foundation's stake earns what it paid out. */
+  #payRewards(leader: number, paidOut: number): SimulatedReward[] {
+    const world = this.#world;
     const pay = (account: number, lamports: number, rewardType: string): SimulatedReward => {
       world.addLamports(account, lamports);
       const postBalance = String(world.lamports(account));
-      const pubkey = pool.read(book.address(account));
+      const pubkey = this.#addressOf(account);
       return { pubkey, lamports: String(lamports), postBalance, rewardType, commission: null };
     };
     return [
       pay(leader, Math.floor(this.#fees / 2), 'Fee'),
       ...(paidOut > 0 ? [pay(world.foundationStake, paidOut, 'Staking')] : []),
-      ...voters.map((validator) => {
-        const pubkey = pool.read(book.address(world.voteAccounts + validator));
-        return voterReward(world, validator, pubkey);
-      }),
     ];
   }
 }

@@ -12,9 +12,9 @@
  * All texts but log lines are plain ASCII that JSON prints as it is. Most are in the block's pool; those of a transaction are good
  * until the next transaction is made.
  */
-import type { Address } from '../../ledger/primitives.ts';
 import type { ChainBlock } from '../chain/chain-block.ts';
 import type { EraRules } from './eras.ts';
+import type { LogRecorder } from './machine/log-recorder.ts';
 import type { AmountList, NumberList, PooledText, TextList, TextPool } from './text-pool.ts';
 
 export interface SimulatedBlock {
@@ -55,7 +55,7 @@ export interface SimulatedTransaction {
   readonly preBalances: AmountList;
   readonly postBalances: AmountList;
   readonly holdings: readonly Holding[];
-  readonly log: SimulatedLog;
+  readonly log: LogRecorder;
 }
 
 export interface SimulatedLookup {
@@ -66,7 +66,7 @@ export interface SimulatedLookup {
 
 /** One execution of an instruction, or one that was never reached. */
 export interface Call {
-  readonly programId: Address;
+  /** The place of the program among the keys. */
   readonly programIndex: number;
   readonly accounts: NumberList;
   /** Bytes, printed as base58. */
@@ -83,33 +83,6 @@ export interface SimulatedError {
   readonly variant: string;
   readonly detail: string | null;
 }
-
-export interface SimulatedLog {
-  /** `none`: not recorded. */
-  readonly form: 'modern' | 'none';
-  readonly lineCount: number;
-  /** The position of the truncation mark among the lines, or their number if there is none. */
-  readonly markIndex: number;
-  /** Orders that print the lines as a JSON array, or `null` where none were recorded. */
-  readonly orders: Int32Array;
-  readonly orderCount: number;
-  /** Of every line its first order, the call that printed it (in the order they run; -1 for the mark), and its role. */
-  readonly starts: Int32Array;
-  readonly callers: Int32Array;
-  readonly roles: readonly LogRole[];
-  /** The texts of lines that JSON escapes. */
-  readonly raw: ReadonlyMap<number, string>;
-}
-
-export type LogRole =
-  | 'invoke'
-  | 'log'
-  | 'data'
-  | 'other'
-  | 'consumed'
-  | 'success'
-  | 'failed'
-  | 'mark';
 
 /** A token account in a transaction; an amount that is null did not exist on that side. */
 export interface Holding {

@@ -41,7 +41,7 @@ describe('text-pool', () => {
     );
   });
 
-  test('behavior: what passes gives its place to what follows, what lasts stays', () => {
+  test('behavior: texts of a transaction are overwritten by the next one, lasting texts stay', () => {
     const pool = new TextPool();
     const lasting = pool.lasting.add('lasting');
     const first = pool.passing.add('first');
@@ -59,7 +59,7 @@ describe('text-pool', () => {
     });
   });
 
-  test('limit: a text longer than the printer takes is refused, and a transaction that has too many', () => {
+  test('limit: a text that is too long, or too many texts of a transaction, are rejected', () => {
     const pool = new TextPool();
     expect(() => pool.lasting.add('x'.repeat(TEXT_BYTES_MAX + 1))).toThrow();
     const fill = () => {

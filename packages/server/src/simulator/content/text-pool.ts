@@ -33,9 +33,6 @@ const GROWTH_BYTES = 1024 * 1024;
 /** Texts are copied 16 bytes at a time, so there is memory behind the last one. */
 const SLACK_BYTES = 64;
 
-/** Texts up to this length are written character by character; a call out of JavaScript costs as much. */
-const SHORT_LENGTH_MAX = 64;
-
 export interface PrintExports {
   memoryStart(): number;
   print(at: number, end: number, out: number, limit: number): number;
@@ -165,22 +162,6 @@ export class TextRegion {
   }
 
   add(text: string): PooledText {
-    const { length } = text;
-    if (length > SHORT_LENGTH_MAX) return this.#addLong(text);
-    const pooled = this.open(length);
-    const { bytes } = this.pool;
-    for (let i = 0; i < length; i++) {
-      const code = text.charCodeAt(i);
-      if (code > 0x7f) {
-        this.#at = pooled;
-        return this.#addLong(text);
-      }
-      bytes[pooled + HEADER_BYTES + i] = code;
-    }
-    return pooled;
-  }
-
-  #addLong(text: string): PooledText {
     const byteCount = Buffer.byteLength(text);
     const pooled = this.open(byteCount);
     this.pool.bytes.write(text, pooled + HEADER_BYTES, byteCount, 'utf8');

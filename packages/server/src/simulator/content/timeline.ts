@@ -41,9 +41,8 @@ export class Timeline {
   readonly windowSlots: number;
   readonly #options: ContentOptions;
   readonly #modules: TimelineModules;
-  /** The blocks that the world has run since the window started, and the position of each. */
+  /** The blocks that the world has run since the window started. */
   readonly #path: Step[] = [];
-  readonly #places = new Map<string, number>();
   #window = -1;
   /** The parent of the window's first block: it decides which rewards were paid before. */
   #parentSlot = -1;
@@ -61,30 +60,32 @@ export class Timeline {
   }
 
   rewardsOf(block: ChainBlock): readonly SimulatedReward[] {
-    const place = this.#find(block);
-    if (place === undefined) this.run(block, null);
-    const { rewards } = this.#path[place ?? this.#path.length - 1] as Step;
+    if (this.#find(block) < 0) this.run(block, null);
+    const { rewards } = this.#path[this.#find(block)] as Step;
     const { book, random } = this.#modules;
     const outside = listOutsideRewards(block, this.#options, { pool: book.pool, random });
     return [...rewards, ...outside];
   }
 
-  #find(block: ChainBlock): number | undefined {
-    return this.#windowOf(block) === this.#window ? this.#places.get(keyOf(block)) : undefined;
+  /** The position of a block in the path, or -1. */
+  #find(block: ChainBlock): number {
+    if (this.#windowOf(block) !== this.#window) return -1;
+    const key = keyOf(block);
+    return this.#path.findLastIndex((step) => step.key === key);
   }
 
   /** Brings the world to the state after the block's parent, or to the window's start if the parent is in another window. */
   #goBefore(block: ChainBlock): void {
     const missing: ChainBlock[] = [];
     let ancestor = block.parent();
-    let place: number | undefined;
+    let place = -1;
     while (ancestor !== undefined && this.#windowOf(ancestor) === this.#windowOf(block)) {
       place = this.#find(ancestor);
-      if (place !== undefined) break;
+      if (place >= 0) break;
       missing.push(ancestor);
       ancestor = ancestor.parent();
     }
-    if (place === undefined) this.#enterWindow(this.#windowOf(block), missing.at(-1) ?? block);
+    if (place < 0) this.#enterWindow(this.#windowOf(block), missing.at(-1) ?? block);
     else this.#rewindTo(place + 1);
     for (const one of missing.reverse()) this.#runOne(one, null);
   }
@@ -106,15 +107,13 @@ export class Timeline {
 
   #runOne(block: ChainBlock, visit: VisitTransaction | null): void {
     const { mark } = this.#modules.world.cells;
-    const key = keyOf(block);
     const { windowSlots } = this;
     const isLast = Math.floor(block.nextSlot() / windowSlots) > this.#window;
     const slotsLeft = (this.#window + 1) * windowSlots - block.slot;
     const hashes = this.#path.slice(-RECENT_COUNT).map((step) => step.blockhash);
     const place = { isLast, slotsLeft, windowSlots, hashes };
     const rewards = this.#modules.runner.run(block, place, visit);
-    this.#places.set(key, this.#path.length);
-    this.#path.push({ key, mark, blockhash: block.blockhash, rewards });
+    this.#path.push({ key: keyOf(block), mark, blockhash: block.blockhash, rewards });
   }
 
   /** Removes all blocks of the path from a position on. */
@@ -122,7 +121,7 @@ export class Timeline {
     const step = this.#path[place];
     if (step === undefined) return;
     this.#modules.world.cells.rewind(step.mark);
-    for (const { key } of this.#path.splice(place)) this.#places.delete(key);
+    this.#path.length = place;
   }
 
   #windowOf(block: ChainBlock): number {

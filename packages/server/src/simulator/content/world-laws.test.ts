@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { ChainBlock } from '../chain/chain-block.ts';
 import { parseContentOptions } from './content-options.ts';
 import { createStock } from './generate-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';
@@ -34,7 +35,7 @@ describe('the world', () => {
     }
   });
 
-  test('property: the last block of a window leaves everything that lasts as the first one found it', () => {
+  test("property: the last block of a window restores the state of the window's start", () => {
     const { world, timeline } = createStock(options);
     // Not the first window: it pays rewards to vote accounts, which stay.
     const end = timeline.windowSlots * 4;
@@ -47,6 +48,24 @@ describe('the world', () => {
     expect(cells.filter(isOff)).toEqual([]);
     const others = [world.asks, world.bids, world.prices, world.debts, world.collaterals];
     expect(others.filter(isOff)).toEqual([]);
+  });
+
+  test('limit: a block at a far slot runs the blocks of its window and no others', () => {
+    const { timeline } = createStock(options);
+    const slot = 50_000_000_000 - 3;
+    const requested: number[] = [];
+    const watch = (block: ChainBlock): ChainBlock => ({
+      ...block,
+      parent: () => {
+        requested.push(block.slot - 1);
+        return watch(chainBlockOf(block.slot - 1));
+      },
+    });
+    timeline.run(watch(chainBlockOf(slot)), null);
+    const windowStart = Math.floor(slot / timeline.windowSlots) * timeline.windowSlots;
+    // The block before the window is asked for its slot alone.
+    expect(Math.min(...requested)).toBe(windowStart - 1);
+    expect(requested).toHaveLength(slot - windowStart + 1);
   });
 
   test('limit: the world of a busy ledger has 100,000 accounts, and a journal that ends with the window', () => {

@@ -2,7 +2,7 @@ import type { SimulatedChain } from '../chain/chain.ts';
 import type { ChainBlock } from '../chain/chain-block.ts';
 import type { RenderedContent } from '../content/render-raw-block.ts';
 import { type Faults, numberOf, textOf } from './faults.ts';
-import { removeTopLevel, replaceEverywhere, replaceTopLevel, topLevelValue } from './json-text.ts';
+import { replaceEverywhere } from './json-text.ts';
 
 /** Applies the faults of place `block` that change a block's content. */
 export function applyBlockFaults(
@@ -25,8 +25,11 @@ function collectEdits(
 ): Edit[] {
   const { slot, height, parentSlot } = block;
   const edits: Edit[] = [];
+  // The first value of a key is the block's own: its fields stand before rewards and transactions.
   const setHeader = (key: string, value: string | number) =>
-    edits.push((text) => replaceTopLevel(text, key, JSON.stringify(value)));
+    edits.push((text) => {
+      return text.replace(new RegExp(`(?<="${key}":)("[^"]*"|\\d+)`), () => JSON.stringify(value));
+    });
   const wrongHash = faults.take('wrong-parent-hash', { slot });
   if (wrongHash) {
     setHeader('previousBlockhash', textOf(wrongHash, 'hash') ?? chain.hash('no block', slot));
@@ -53,20 +56,24 @@ const metaKeys: Readonly<Record<string, readonly string[]>> = {
 };
 
 function removeKind(text: string, missing: string): string {
-  if (missing === 'rewards') return removeTopLevel(text, 'rewards');
+  if (missing === 'rewards') return text.replace(blockRewards, '');
   let edited = text;
   for (const key of metaKeys[missing] ?? []) edited = replaceEverywhere(edited, key, 'null');
   return edited;
 }
 
-/** Repeats what the block has; a block that has no transactions gets rewards. */
+/** The rewards of the block, which stand before those of its transactions. */
+const blockRewards = /,"rewards":\[[^\]]*\]/;
+
+/** Repeats the transactions of the block; a block without transactions gets rewards instead. */
 function inflate(text: string, bytes: number, block: ChainBlock): string {
-  const transactions = topLevelValue(text, 'transactions') ?? '[]';
-  const isEmpty = transactions === '[]';
-  const unit = isEmpty
-    ? `{"pubkey":"${block.blockhash}","lamports":1,"postBalance":1,"rewardType":"Fee","commission":null}`
-    : transactions.slice(1, -1);
-  const count = 1 + Math.ceil(bytes / unit.length);
-  const list = `[${Array(count).fill(unit).join(',')}]`;
-  return replaceTopLevel(text, isEmpty ? 'rewards' : 'transactions', list);
+  const start = text.indexOf('"transactions":[') + '"transactions":['.length;
+  const transactions = text.slice(start, -']}'.length);
+  const reward = `{"pubkey":"${block.blockhash}","lamports":1,"postBalance":1,"rewardType":"Fee","commission":null}`;
+  const unit = transactions === '' ? reward : transactions;
+  const list = Array(1 + Math.ceil(bytes / unit.length))
+    .fill(unit)
+    .join(',');
+  if (transactions === '') return text.replace(blockRewards, () => `,"rewards":[${list}]`);
+  return `${text.slice(0, start)}${list}]}`;
 }

@@ -11,7 +11,7 @@ import {
   scopeOf,
 } from './fault-kinds.ts';
 
-/** A forgotten script must not fill the memory with faults. */
+/** Bounds the memory that a script can fill with faults. */
 const faultCountMax = 100;
 const methodCountMax = 50;
 
@@ -49,7 +49,7 @@ export interface FaultSubject {
   readonly slot?: number | undefined;
 }
 
-/** The faults of one node: set, found where they apply, counted, removed. */
+/** The faults of one node. */
 export class Faults {
   readonly #random: Random;
   readonly #nowMs: () => number;
@@ -62,12 +62,8 @@ export class Faults {
     this.#nowMs = modules.nowMs;
   }
 
-  /** Starts a fault. An invalid request is refused with the values that are allowed. */
-  set(request: FaultRequest): Fault {
-    return this.setUnknown(request);
-  }
-
-  setUnknown(request: unknown): Fault {
+  /** Starts a fault, given as a `FaultRequest`. Rejects anything else with the values that are allowed. */
+  set(request: unknown): Fault {
     const parsed = parseFault(request);
     if (this.#faults.size >= faultCountMax) {
       throw refuse('', `${this.#faults.size} faults`, `at most ${faultCountMax} at a time`);
@@ -83,7 +79,7 @@ export class Faults {
     return [...this.#faults.values()];
   }
 
-  /** Ends all faults, those of a kind, or one. Returns how many there were. */
+  /** Clears all faults, those of a kind, or one. Returns their number. */
   clear(which: { kind?: FaultKind; id?: number } = {}): number {
     const ended = this.list().filter(
       (fault) =>
@@ -95,7 +91,7 @@ export class Faults {
     return ended.length;
   }
 
-  /** The oldest fault of the kind that is not over, if it applies here; this counts as its effect. */
+  /** Returns the oldest active fault of the kind that applies to the subject, and counts it as an effect. */
   take(kind: FaultKind, subject: FaultSubject = {}): Fault | undefined {
     for (const fault of this.#faults.values()) {
       if (fault.kind === kind && this.#applies(fault, subject)) {

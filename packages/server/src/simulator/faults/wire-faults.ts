@@ -52,12 +52,12 @@ export interface BodyFaults {
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const noUtf8 = Buffer.from([0xc3, 0x28, 0xff]);
 
+/** Returns the first half of the body, which is never valid JSON. */
 function malform(body: Buffer): Buffer {
-  const middle = body.length >>> 1;
-  return Buffer.concat([body.subarray(0, middle), Buffer.from(',}{'), body.subarray(middle)]);
+  return body.subarray(0, body.length >>> 1);
 }
 
-/** Inside a text, so that the bytes are wrong and the syntax is not. */
+/** Inserts the bytes inside a string, so that the encoding is invalid and the syntax is not. */
 function breakUtf8(body: Buffer): Buffer {
   const log = '"logMessages":["';
   const logAt = body.indexOf(log);
@@ -65,7 +65,7 @@ function breakUtf8(body: Buffer): Buffer {
   return Buffer.concat([body.subarray(0, at), noUtf8, body.subarray(at)]);
 }
 
-/** Sends a prefix of the body and then cuts the connection. With no byte to send, not even a status goes out. */
+/** Sends the first bytes of the body and then resets the connection. With 0 bytes it sends no status either. */
 export function sendAndDrop(response: ServerResponse, body: Buffer, atByte: number): void {
   if (atByte === 0) {
     response.socket?.destroy();
@@ -83,7 +83,7 @@ export async function sendSlowly(
   const closed = new AbortController();
   response.on('close', () => closed.abort());
   response.writeHead(200, { 'Content-Length': body.length });
-  // Up to 50 pieces a second: finer ones would cost the node more than the reader.
+  // At most 50 pieces a second, because smaller ones cost more to send than to delay.
   const piece = Math.max(1, Math.floor(pace.bytesPerSecond / 50));
   const waitMs = (piece * 1000) / pace.bytesPerSecond;
   for (let at = 0; at < body.length && !closed.signal.aborted; at += piece) {

@@ -9,7 +9,7 @@ import {
   slotOfCall,
 } from './rpc-request.ts';
 
-/** Pieces of a body, made one after the other so that a batch of large blocks is never whole in memory. */
+/** Yields the pieces of a response one by one, so that a batch of large blocks is never in memory as a whole. */
 export function* answerRequest(
   request: RpcRequest,
   modules: RpcModules,
@@ -28,10 +28,10 @@ export function* answerRequest(
   yield `]${lineEnd}`;
 }
 
-/** Nodes end the body of an answer like a line. */
+/** Nodes end the body of a response with a line break. */
 const lineEnd = '\n';
 
-/** A call without an id is a notification: it is obeyed, not answered. */
+/** A call without an id is a notification, which gets no response. */
 function isAnswered(item: RpcItem): boolean {
   return 'failure' in item || item.id !== undefined;
 }

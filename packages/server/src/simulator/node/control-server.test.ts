@@ -56,8 +56,8 @@ describe('the control port', () => {
     [{ kind: 'stall', probability: 2 }, 'probability', 'from 0 to 1'],
     [{ kind: 'stall', methods: 'getSlot' }, 'methods', 'a list of 1 to 50'],
     [{ kind: 'stall', methods: ['getSlot', 'getBlok'] }, 'methods[1]', 'getBlock, getBlocks'],
-    [{ kind: 'stall', methods: [5] }, 'methods[0]', 'getVersion'],
-    [{ kind: 'ws-close', methods: ['slot'] }, 'methods[0]', 'getVersion, slotSubscribe'],
+    [{ kind: 'stall', methods: [5] }, 'methods[0]', 'getHealth'],
+    [{ kind: 'ws-close', methods: ['slot'] }, 'methods[0]', 'getHealth, slotSubscribe'],
     [{ kind: 'stall', fromSlot: 9, toSlot: 8 }, 'toSlot', 'fromSlot, 9, or above'],
     [{ kind: 'stall', times: 0 }, 'times', 'an integer from 1'],
     [{ kind: 'wrong-parent-hash', hash: 5 }, 'hash', 'a text of at most 100'],
@@ -119,7 +119,7 @@ describe('the control port', () => {
     },
   );
 
-  test('error: another path says what there is', async () => {
+  test('error: another path returns the list of paths', async () => {
     await start();
     const answer = await control('GET', '/fault');
     expect(answer.status).toBe(404);

@@ -21,7 +21,7 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** The port on which a person or a test makes the node misbehave and moves its time. It does no harm but to the node. */
+/** The server with which a person or a test sets the node's faults and moves its time. */
 export function createControlServer(modules: ControlModules): Server {
   return createServer((request, response) => {
     answer(request, modules)
@@ -41,7 +41,7 @@ async function answer(request: IncomingMessage, modules: ControlModules): Promis
     case 'POST /faults':
       return {
         status: 201,
-        body: describeFault(modules.faults.setUnknown(await readJson(request))),
+        body: describeFault(modules.faults.set(await readJson(request))),
       };
     case 'DELETE /faults':
       return { status: 200, body: { cleared: clearFaults(modules.faults, url, id) } };
@@ -77,7 +77,7 @@ function describeTime({ time, view, slotMs }: ControlModules): unknown {
     paused: time.paused,
     speed: time.speed,
     slotMs,
-    // What the chain does when is told in this time: slot s is produced at s × slotMs.
+    // Slot s is produced at s × slotMs of this time.
     ledgerMs: time.nowMs(),
     processedSlot,
     confirmedSlot,
@@ -118,14 +118,14 @@ function changeTime(request: unknown, { time, slotMs }: ControlModules): void {
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
-  const body = await readBody(request, bodyBytesMax);
+  const body = (await readBody(request, bodyBytesMax)) ?? `more than ${bodyBytesMax} bytes`;
   try {
-    if (body.kind === 'text') return JSON.parse(body.text);
+    return JSON.parse(body);
   } catch {
-    // Reported below, as any body that is no JSON.
+    // Reported below.
   }
-  const found = body.kind === 'text' ? body.text.slice(0, 100) : body.text;
-  throw new CodedError('simulator-fault-invalid', { path: 'body', found, expected: 'JSON' });
+  const detail = { path: 'body', found: body.slice(0, 100), expected: 'JSON' };
+  throw new CodedError('simulator-fault-invalid', detail);
 }
 
 function refusal(error: unknown): Answer {

@@ -4,21 +4,17 @@ import { CodedError } from '../../base/errors.ts';
 
 export interface Address {
   readonly host: string;
-  /** 0 takes any free one. */
+  /** 0 for any free port. */
   readonly port: number;
 }
 
-/** Binds a server and answers with the port it got. */
+/** Binds a server and returns its port. */
 export function listen(server: Server, { host, port }: Address): Promise<number> {
   return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) =>
-      reject(
-        new CodedError(
-          'listen-failed',
-          { host, port, reason: error.code ?? error.message },
-          { cause: error },
-        ),
-      );
+    const onError = (error: NodeJS.ErrnoException) => {
+      const detail = { host, port, reason: error.code ?? error.message };
+      reject(new CodedError('listen-failed', detail, { cause: error }));
+    };
     server.once('error', onError);
     server.listen(port, host, () => {
       server.off('error', onError);

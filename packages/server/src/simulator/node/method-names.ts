@@ -4,11 +4,9 @@ export const RPC_METHODS = [
   'getBlocks',
   'getBlockTime',
   'getSlot',
-  'getBlockHeight',
   'getFirstAvailableBlock',
   'getGenesisHash',
   'getHealth',
-  'getVersion',
 ] as const;
 
 export type RpcMethod = (typeof RPC_METHODS)[number];

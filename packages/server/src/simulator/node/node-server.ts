@@ -10,7 +10,7 @@ import { answerRequest, renderFailure } from './answer-request.ts';
 import type { NodeLimits } from './limits.ts';
 import { readBody } from './read-body.ts';
 import { RpcFailure } from './rpc-failure.ts';
-import { type RpcModules, RpcNode } from './rpc-methods.ts';
+import type { RpcModules } from './rpc-methods.ts';
 import { parseRpcRequest, type RpcRequest } from './rpc-request.ts';
 
 const gzipAsync = promisify(gzip);
@@ -61,8 +61,7 @@ class Exchange {
   }
 
   async run(): Promise<void> {
-    const { method = '', url, headers } = this.#request;
-    if (method === 'GET' && url === '/health') return this.#sendText(200, this.#health());
+    const { method, headers } = this.#request;
     if (method !== 'POST') {
       return this.#sendText(405, 'Used HTTP Method is not allowed. POST is required');
     }
@@ -71,8 +70,12 @@ class Exchange {
     }
     const { bodyBytesMax, batchItemsMax } = this.#modules.limits;
     const body = await readBody(this.#request, bodyBytesMax);
-    if (body.kind === 'refused') return this.#refuse(body.status, body.text);
-    await this.#answer(parseRpcRequest(body.text, batchItemsMax));
+    if (body === undefined) {
+      // The rest of the body is not read, so the connection cannot be used again.
+      this.#response.setHeader('Connection', 'close');
+      return this.#sendText(413, `the body is larger than ${bodyBytesMax} bytes`);
+    }
+    await this.#answer(parseRpcRequest(body, batchItemsMax));
   }
 
   async #answer(request: RpcRequest): Promise<void> {
@@ -140,22 +143,6 @@ class Exchange {
       return sendSlowly(this.#response, body, { bytesPerSecond, clock: this.#modules.clock });
     }
     this.#response.writeHead(200, { 'Content-Length': body.length }).end(body);
-  }
-
-  #health(): string {
-    try {
-      new RpcNode(this.#modules).call('getHealth', []);
-      return 'ok';
-    } catch (error) {
-      if (error instanceof RpcFailure) return 'behind';
-      throw error;
-    }
-  }
-
-  /** The rest of a refused body is not read, so the connection cannot be used again. */
-  #refuse(status: number, text: string): void {
-    this.#response.setHeader('Connection', 'close');
-    this.#sendText(status, text);
   }
 
   #sendText(status: number, text: string): void {

@@ -80,7 +80,7 @@ describe('forks by fault', () => {
     );
   });
 
-  test('behavior: a fork after an earlier one that is over is a fork again', () => {
+  test('behavior: a second fork is shown after the first one has ended', () => {
     const { faults, time, view, slotMs } = createView();
     const tip = () => {
       const { branch, confirmedSlot } = view.stateAt();

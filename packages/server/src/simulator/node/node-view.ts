@@ -1,12 +1,11 @@
-import type { Slot } from '../../ledger/primitives.ts';
-import type { Branch, ChainState, SimulatedChain } from '../chain/chain.ts';
-import { FaultBranch } from '../chain/fault-branch.ts';
+import { type Branch, SideBranch } from '../chain/branch.ts';
+import type { ChainState, SimulatedChain } from '../chain/chain.ts';
 import type { SimulatedTime } from '../chain/simulated-time.ts';
 import { type Fault, type Faults, numberOf } from '../faults/faults.ts';
 
-/** What one node believes at one instant: the shared chain, later and bent by the node's faults. */
+/** The state of one node at one instant: the shared chain, delayed and changed by the node's faults. */
 export interface NodeState extends ChainState {
-  readonly firstAvailableSlot: Slot;
+  readonly firstAvailableSlot: number;
 }
 
 export interface NodeViewOptions {
@@ -46,7 +45,7 @@ export class NodeView {
     return { ...state, firstAvailableSlot: this.#firstAvailable(state.confirmedSlot) };
   }
 
-  /** The next instant at which `stateAt` may answer otherwise, as long as no fault is set or cleared. */
+  /** Returns the next instant at which `stateAt` may change, as long as no fault is set or cleared. */
   nextChangeMs(ms: number): number {
     const seenMs = Math.max(0, ms - this.#lagMs);
     let next = this.#chain.nextChangeMs(seenMs) + this.#lagMs;
@@ -63,11 +62,10 @@ export class NodeView {
     if (below !== undefined) return this.#follow(state, ms, this.#branchBelowFinality(below));
     const forks = this.#forksAt(ms + this.#lagMs).map((fork) => this.#forkBranch(fork));
     // A fork that is hidden by a newer one or by a storm may be shown again, so finality waits below all of them.
-    const limit = Math.min(state.finalizedSlot, ...forks.map(({ ancestor }) => ancestor)) as Slot;
+    const limit = Math.min(state.finalizedSlot, ...forks.map(({ ancestor }) => ancestor));
     const waiting = { ...state, finalizedSlot: limit };
     const storm = this.#faults.find('fork-storm');
-    const branch =
-      storm === undefined ? forks.at(-1)?.branch : this.#stormBranch(storm, waiting, ms);
+    const branch = storm === undefined ? forks.at(-1) : this.#stormBranch(storm, waiting, ms);
     return branch === undefined ? waiting : this.#follow(waiting, ms, branch);
   }
 
@@ -91,7 +89,7 @@ export class NodeView {
   #branchBelowFinality(fault: Fault): Branch {
     const { finalizedSlot } = this.#chain.stateAt(this.#seenSinceMs(fault));
     const ancestor = this.#blocksBelow(finalizedSlot, numberOf(fault, 'depth'), 0);
-    return new FaultBranch(this.#chain, { ancestor, branch: faultBranchFirst + fault.id });
+    return new SideBranch(this.#chain, { ancestor, branch: faultBranchFirst + fault.id });
   }
 
   #stormBranch(fault: Fault, state: ChainState, ms: number): Branch {
@@ -101,22 +99,22 @@ export class NodeView {
     const head = this.#chain.previousBlock(reached);
     const ancestor = this.#blocksBelow(head, depth, state.finalizedSlot);
     const branch = stormBranchFirst * (1 + (fault.id % stormBranchesMax)) + reached;
-    return new FaultBranch(this.#chain, { ancestor, branch });
+    return new SideBranch(this.#chain, { ancestor, branch });
   }
 
-  #forkBranch(fault: Fault): { branch: Branch; ancestor: Slot } {
+  #forkBranch(fault: Fault): SideBranch {
     const sinceMs = this.#seenSinceMs(fault);
     const { finalizedSlot } = this.#chain.stateAt(sinceMs);
     const reached = this.#chain.confirmedIndex(sinceMs);
     const head = this.#chain.previousBlock(reached);
     const ancestor = this.#blocksBelow(head, numberOf(fault, 'depth'), finalizedSlot);
     const shape = { ancestor, branch: faultBranchFirst + fault.id };
-    if (fault.kind === 'fork') return { branch: new FaultBranch(this.#chain, shape), ancestor };
+    if (fault.kind === 'fork') return new SideBranch(this.#chain, shape);
     const lowerBy = numberOf(fault, 'lowerBy');
     const first = Math.max(this.#blocksBelow(head, lowerBy, ancestor), ancestor) + 1;
     // The head stays low for as many slots as it fell by blocks, so that a poll can see it.
     const gap = { first, last: reached + lowerBy };
-    return { branch: new FaultBranch(this.#chain, { ...shape, gap }), ancestor };
+    return new SideBranch(this.#chain, { ...shape, gap });
   }
 
   #forkEndMs(fault: Fault): number {
@@ -127,8 +125,8 @@ export class NodeView {
     return Math.max(0, fault.sinceMs - this.#lagMs);
   }
 
-  /** The block so many blocks below, but none below the floor. */
-  #blocksBelow(slot: Slot, count: number, floor: number): Slot {
+  /** Returns the block `count` blocks below, but not below the floor. */
+  #blocksBelow(slot: number, count: number, floor: number): number {
     let at = slot;
     for (let left = count; left > 0 && at > floor && at > 0; left--) {
       at = this.#chain.previousBlock(at - 1);
@@ -148,13 +146,13 @@ export class NodeView {
     if (ahead !== undefined) {
       return {
         ...state,
-        finalizedSlot: (state.confirmedSlot + numberOf(ahead, 'bySlots')) as Slot,
+        finalizedSlot: state.confirmedSlot + numberOf(ahead, 'bySlots'),
       };
     }
     return { ...state, finalizedSlot: state.branch.previousBlock(slot) };
   }
 
-  #firstAvailable(head: Slot): Slot {
+  #firstAvailable(head: number): number {
     const kept = Math.max(0, head - this.#chain.options.historySlots);
     const pruned = this.#faults.find('prune');
     const floor = pruned === undefined ? kept : Math.max(kept, numberOf(pruned, 'belowSlot'));

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Slot } from '../../ledger/primitives.ts';
 import type { ChainBlock } from '../chain/chain-block.ts';
 import type { SimulatedTime } from '../chain/simulated-time.ts';
 import type { Faults } from '../faults/faults.ts';
@@ -10,9 +9,9 @@ const catchUpSlotsMax = 1_024;
 
 /** A block that was processed since the state before. */
 export interface ProcessedSlot {
-  readonly slot: Slot;
-  readonly parent: Slot;
-  readonly root: Slot;
+  readonly slot: number;
+  readonly parent: number;
+  readonly root: number;
 }
 
 export interface NotifierModules {

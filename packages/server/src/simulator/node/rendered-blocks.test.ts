@@ -21,7 +21,7 @@ function create(bytesMax: number) {
   return { blocks, rendered };
 }
 
-test('default: a block is rendered once for each form it is asked in', () => {
+test('default: a block is rendered once for each requested form', () => {
   const { blocks, rendered } = create(10_000);
   const first = blocks.get(blockAt(5), full);
   expect(blocks.get(blockAt(5), full)).toBe(first);
@@ -57,7 +57,7 @@ test('behavior: the block after a requested one is rendered in the same form bef
   expect(blocks.bytes).toBe(300);
 });
 
-test('limit: what a client far behind has asked for says nothing about the head', () => {
+test('limit: requests of a client far behind do not cause rendering at the head', () => {
   const { blocks, rendered } = create(10_000);
   blocks.get(blockAt(5), full);
   blocks.prepare(blockAt(100));

@@ -1,4 +1,4 @@
-/** What a node answers when it does not answer: code and text as real nodes word them. */
+/** A JSON-RPC error, with the code and text of real nodes. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure';
   readonly code: number;

@@ -3,13 +3,12 @@ import type { ChainBlock } from '../chain/chain-block.ts';
 import type { RenderedContent } from '../content/render-raw-block.ts';
 import { applyBlockFaults } from '../faults/block-faults.ts';
 import { type Faults, numberOf, textOf } from '../faults/faults.ts';
-import { RPC_METHODS, type RpcMethod } from './method-names.ts';
+import type { RpcMethod } from './method-names.ts';
 import type { NodeState, NodeView } from './node-view.ts';
 import type { RenderedBlocks } from './rendered-blocks.ts';
 import { failure, RpcFailure } from './rpc-failure.ts';
 import {
   type BlockConfig,
-  checkContextSlot,
   parseBlockCommitment,
   parseBlockConfig,
   parseCommitment,
@@ -20,10 +19,8 @@ import {
 
 /** The most slots one getBlocks covers, as in a real node. */
 const rangeSlotsMax = 500_000;
-/** Further behind than this a real node calls itself unhealthy. */
+/** A real node that is further behind reports itself as unhealthy. */
 const healthySlotsBehindMax = 128;
-const nodeVersion = '3.1.5';
-const featureSet = 4_140_108_451;
 
 export interface RpcModules {
   readonly chain: SimulatedChain;
@@ -37,7 +34,7 @@ export type RpcResult = string | Uint8Array;
 
 type Method = (node: RpcNode, params: readonly unknown[]) => RpcResult;
 
-/** One node's answers, computed at the instant of the call. */
+/** The methods of one node at the instant of a call. */
 export class RpcNode {
   readonly modules: RpcModules;
   readonly state: NodeState;
@@ -53,21 +50,7 @@ export class RpcNode {
     return run(this, params);
   }
 
-  /** The slot of the commitment named in a parameter, and its checks. */
-  contextSlot(param: unknown): number {
-    const config = parseConfig(param);
-    const slot = slotAt(this.state, parseCommitment(config, 'finalized'));
-    checkContextSlot(config, slot);
-    return slot;
-  }
-
-  block(slot: number): ChainBlock {
-    const block = this.state.branch.blockAt(slot) ?? this.state.processedBranch.blockAt(slot);
-    if (block === undefined) throw failure(-32004, { slot });
-    return block;
-  }
-
-  /** The block of a slot that is settled enough, or the refusal a node gives for the slot's state. */
+  /** Returns the block of a slot at a commitment. Throws the error of a node for the slot's state if there is none. */
   committedBlock(slot: number, commitment: 'confirmed' | 'finalized'): ChainBlock {
     const { firstAvailableSlot, finalizedSlot, confirmedSlot, branch } = this.state;
     if (slot < firstAvailableSlot) throw failure(-32001, { slot, firstAvailableSlot });
@@ -105,7 +88,7 @@ export class RpcNode {
     return `[${slots.join(',')}]`;
   }
 
-  /** The highest slot a list may show. */
+  /** Returns the highest slot that a list may contain. */
   listHead(config: unknown): number {
     const { confirmedSlot, finalizedSlot } = this.state;
     const commitment = parseBlockCommitment(parseConfig(config));
@@ -155,14 +138,12 @@ const answers: Readonly<Record<RpcMethod, Method>> = {
   getBlock,
   getBlocks,
   getBlockTime,
-  getSlot: (node, params) => String(node.contextSlot(params[0])),
-  getBlockHeight: (node, params) => String(node.block(node.contextSlot(params[0])).height),
+  getSlot: ({ state }, params) => {
+    return String(slotAt(state, parseCommitment(parseConfig(params[0]), 'finalized')));
+  },
   getFirstAvailableBlock: (node) => String(node.state.firstAvailableSlot),
   getGenesisHash,
   getHealth,
-  getVersion: () => JSON.stringify({ 'feature-set': featureSet, 'solana-core': nodeVersion }),
 };
 
-const METHODS: ReadonlyMap<string, Method> = new Map(
-  RPC_METHODS.map((name) => [name, answers[name]]),
-);
+const METHODS: ReadonlyMap<string, Method> = new Map(Object.entries(answers));

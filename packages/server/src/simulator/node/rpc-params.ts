@@ -1,12 +1,11 @@
 import type { RenderOptions, TransactionDetails } from '../content/render-raw-block.ts';
 import type { NodeState } from './node-view.ts';
-import { failure, invalidParams, RpcFailure } from './rpc-failure.ts';
+import { invalidParams, RpcFailure } from './rpc-failure.ts';
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
 const commitments: readonly string[] = ['processed', 'confirmed', 'finalized'];
-const detailLevels: readonly string[] = ['full', 'signatures', 'none'];
-const encodings: readonly string[] = ['json', 'jsonParsed', 'base58', 'base64'];
+const detailLevels: readonly string[] = ['full', 'none'];
 
 export type Config = Readonly<Record<string, unknown>>;
 
@@ -25,7 +24,7 @@ export function parseCommitment(config: Config, preset: Commitment): Commitment 
   return parseChoice(config['commitment'], commitments, preset) as Commitment;
 }
 
-/** For methods that read blocks: a processed block may be gone before it is read. */
+/** For methods that read blocks: a processed block may be replaced before it is read. */
 export function parseBlockCommitment(config: Config): 'confirmed' | 'finalized' {
   const commitment = parseCommitment(config, 'finalized');
   if (commitment === 'processed') {
@@ -42,10 +41,7 @@ export interface BlockConfig extends RenderOptions {
 
 export function parseBlockConfig(config: Config): BlockConfig {
   const commitment = parseBlockCommitment(config);
-  const encoding = parseChoice(config['encoding'], encodings, 'json');
-  if (encoding !== 'json') {
-    throw invalidParams(`encoding \`${encoding}\` is not simulated, expected \`json\``);
-  }
+  parseChoice(config['encoding'], ['json'], 'json');
   const details = parseChoice(config['transactionDetails'], detailLevels, 'full');
   return {
     commitment,
@@ -55,21 +51,9 @@ export function parseBlockConfig(config: Config): BlockConfig {
   };
 }
 
-export function checkContextSlot(config: Config, slot: number): void {
-  const wanted = config['minContextSlot'];
-  if (wanted === undefined || wanted === null) return;
-  if (parseSlotParam(wanted) > slot) throw failure(-32016, {}, { contextSlot: slot });
-}
-
 export function slotAt(state: NodeState, commitment: Commitment): number {
-  switch (commitment) {
-    case 'processed':
-      return state.processedSlot;
-    case 'confirmed':
-      return state.confirmedSlot;
-    default:
-      return state.finalizedSlot;
-  }
+  const { processedSlot: processed, confirmedSlot: confirmed, finalizedSlot: finalized } = state;
+  return { processed, confirmed, finalized }[commitment];
 }
 
 function parseChoice(value: unknown, allowed: readonly string[], preset: string): string {

@@ -3,7 +3,7 @@ import { failure, type RpcFailure } from './rpc-failure.ts';
 export type RpcId = string | number | null;
 
 export interface RpcCall {
-  /** Absent in a notification, which is not answered. */
+  /** Absent in a notification, which gets no response. */
   readonly id?: RpcId;
   readonly method: string;
   readonly params: readonly unknown[];
@@ -44,7 +44,7 @@ function parseItem(item: unknown): RpcItem {
   return { ...(id === undefined ? {} : { id }), method, params: params ?? [] };
 }
 
-/** The slot a call is about, for faults that are limited to some slots. */
+/** Returns the slot that a call requests, for faults that are limited to some slots. */
 export function slotOfCall({ params }: RpcCall): number | undefined {
   return Number.isSafeInteger(params[0]) ? (params[0] as number) : undefined;
 }

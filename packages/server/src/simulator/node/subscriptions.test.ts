@@ -29,7 +29,7 @@ function advance(node: SimulatedNode, slots: number): void {
 }
 
 describe('slotSubscribe', () => {
-  test('default: on both ports; every processed slot with parent and root', async () => {
+  test('default: both ports notify of every processed slot with its parent and root', async () => {
     const node = await start();
     for (const url of [node.wsUrl, node.rpcUrl.replace('http', 'ws')]) {
       const inbox = await connect(url);
@@ -51,7 +51,7 @@ describe('slotSubscribe', () => {
     }
   });
 
-  test('behavior: skipped slots are not told, and the parent shows it', async () => {
+  test('behavior: skipped slots are not notified, and the parent of the next slot shows the gap', async () => {
     const node = await start({ chain: { skipRate: 0.3 } });
     const inbox = await connect(node.wsUrl);
     await inbox.call('slotSubscribe');
@@ -67,7 +67,7 @@ describe('slotSubscribe', () => {
     }
   });
 
-  test('behavior: unsubscribed means silent; an unknown id is refused', async () => {
+  test('behavior: an unsubscribed client gets no notification, and an unknown id is an error', async () => {
     const node = await start();
     const inbox = await connect(node.wsUrl);
     const ended = await inbox.call('slotSubscribe');
@@ -80,7 +80,7 @@ describe('slotSubscribe', () => {
 });
 
 describe('sockets', () => {
-  test('error: unknown methods and bad frames are answered, and the socket lives', async () => {
+  test('error: unknown methods and invalid frames get an error, and the socket stays open', async () => {
     const inbox = await connect((await start()).wsUrl);
     await expect(inbox.call('getSlot')).rejects.toThrow('-32601');
     inbox.socket.send('nonsense');

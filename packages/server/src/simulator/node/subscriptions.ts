@@ -29,10 +29,6 @@ export class Subscriptions {
     this.#modules = modules;
   }
 
-  get socketCount(): number {
-    return this.#sockets.size;
-  }
-
   add(socket: WebSocket): void {
     // An error is followed by a close, which removes the socket.
     socket.on('error', () => undefined);

@@ -1,7 +1,7 @@
 import type { ChainBlock } from '../chain/chain-block.ts';
 import type { RenderBlock } from '../node/rendered-blocks.ts';
 
-/** A number that no JavaScript number holds: whoever edits a block must leave it alone. */
+/** A number that no JavaScript number holds; edits of a block must not change it. */
 export const exactLamports = '9007199254740993';
 
 /** A block of one transaction, enough to see what the node does to blocks without knowing how they are made. */
@@ -13,10 +13,8 @@ export const renderPlainBlock: RenderBlock = (block, options) => {
     `"blockTime":${block.blockTime}`,
     `"blockHeight":${block.height}`,
   ];
-  const { transactionDetails } = options;
-  if (transactionDetails === 'signatures') parts.push(`"signatures":["${block.blockhash}"]`);
-  else if (transactionDetails !== 'none') parts.push(`"transactions":[${transaction(block)}]`);
   if (options.rewards) parts.push('"rewards":[]');
+  if (options.transactionDetails === 'full') parts.push(`"transactions":[${transaction(block)}]`);
   return { json: Buffer.from(`{${parts.join(',')}}`), versionMax: 0 };
 };
 

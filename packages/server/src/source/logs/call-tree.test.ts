@@ -1,32 +1,19 @@
 import { expect, test } from 'vitest';
-import type { NormalizedBlock } from '../normalize/normalize-block.ts';
 import {
   calls,
   degraded,
+  expectDegraded,
   failed,
   frame,
   invoke,
   isFlagged,
-  logs,
   run,
   success,
   truncated,
 } from '../testing/log-lines.ts';
 import { at, call, program } from '../testing/raw-block.ts';
-import type { LogMismatch } from './parse-log.ts';
 
 const { a, b, c, d } = program;
-
-/** Checks a log that contradicts the calls: the calls keep the addresses from their heights, and the log is discarded. */
-function expectDegraded(outcome: NormalizedBlock, how: LogMismatch, expected: string[]): void {
-  expect(degraded(outcome)).toEqual([how]);
-  expect(calls(outcome)).toEqual(expected);
-  expect(logs(outcome)).toEqual([]);
-  expect(isFlagged(outcome)).toBe(true);
-  for (const instruction of outcome.block.instructions) {
-    expect([instruction.error, instruction.computeUnitsConsumed]).toEqual([null, null]);
-  }
-}
 
 test('behavior: edge case 10: repeated inner groups are joined, and empty ones are ignored', () => {
   const outcome = run({

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { NormalizedBlock } from '../normalize/normalize-block.ts';
 import {
   calls,
   consumed,
   degraded,
+  expectDegraded,
   failed,
   frame,
   invoke,
@@ -17,17 +17,6 @@ import { at, call, normalize, program, rawBlock, rawTransaction } from '../testi
 import type { LogMismatch } from './parse-log.ts';
 
 const { a, b, c, d } = program;
-
-/** Checks a log that contradicts the calls: the calls keep the addresses from their heights, and the log is discarded. */
-function expectDegraded(outcome: NormalizedBlock, how: LogMismatch, expected: string[]): void {
-  expect(degraded(outcome)).toEqual([how]);
-  expect(calls(outcome)).toEqual(expected);
-  expect(logs(outcome)).toEqual([]);
-  expect(isFlagged(outcome)).toBe(true);
-  for (const instruction of outcome.block.instructions) {
-    expect([instruction.error, instruction.computeUnitsConsumed]).toEqual([null, null]);
-  }
-}
 
 test('default: lines are assigned to the open frame, and calls get units, errors and addresses', () => {
   const outcome = run({

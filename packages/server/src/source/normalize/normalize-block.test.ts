@@ -3,6 +3,7 @@ import { isCodedError } from '../../base/errors.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import {
   address,
+  beyondDouble,
   call,
   keys,
   normalize,
@@ -19,11 +20,9 @@ import {
   slot,
   toBytes,
   toJson,
+  u64Max,
 } from '../testing/raw-block.ts';
 import { normalizeBlock } from './normalize-block.ts';
-
-const u64Max = 2n ** 64n - 1n;
-const beyondDouble = 2n ** 53n + 1n;
 
 test('default: a transfer becomes one record of each affected kind', () => {
   const raw = rawBlock(

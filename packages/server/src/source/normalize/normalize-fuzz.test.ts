@@ -5,12 +5,10 @@ import type { Block } from '../../ledger/block.ts';
 import { compareInstructionAddresses } from '../../ledger/instruction-address.ts';
 import {
   byteEdits,
+  checkByteEdits,
+  checkLogEdits,
+  checkValueDamage,
   damageBytes,
-  damageValues,
-  editLog,
-  heightKinds,
-  logEdits,
-  valueDamage,
   wholeBlock,
 } from '../testing/damaged-block.ts';
 import { slot, toBytes, toJson } from '../testing/raw-block.ts';
@@ -58,18 +56,12 @@ function expectWhole(block: Block, raw: RawParts): void {
 
 test('property: edge case 21, F-07, I-90: a block with damaged values is refused by code or taken whole', () => {
   let takenCount = 0;
-  fc.assert(
-    fc.property(valueDamage, (list) => {
-      const raw = wholeBlock();
-      damageValues(raw, list);
-      const bytes = toBytes(raw);
-      const outcome = normalizeOrRefuse(bytes);
-      if (outcome === undefined) return;
-      takenCount++;
-      expectWhole(outcome.block, JSON.parse(toJson(raw)) as RawParts);
-    }),
-    { numRuns: 1_500 },
-  );
+  checkValueDamage((raw) => {
+    const outcome = normalizeOrRefuse(toBytes(raw));
+    if (outcome === undefined) return;
+    takenCount++;
+    expectWhole(outcome.block, JSON.parse(toJson(raw)) as RawParts);
+  }, 1_500);
   // Both ends are met: not everything is refused, nor taken.
   expect(takenCount).toBeGreaterThan(100);
   expect(takenCount).toBeLessThan(1_400);
@@ -77,29 +69,18 @@ test('property: edge case 21, F-07, I-90: a block with damaged values is refused
 
 test('property: edge case 21: no log fails a block or changes anything but logs, flags and addresses', () => {
   const untouched = normalizeBlock(slot, toBytes(wholeBlock()));
-  fc.assert(
-    fc.property(logEdits, heightKinds, (edits, heightKind) => {
-      const raw = wholeBlock();
-      editLog(raw, edits, heightKind);
-      const outcome = normalizeBlock(slot, toBytes(raw));
-      expectWhole(outcome.block, JSON.parse(toJson(raw)) as RawParts);
-      expect(outcome.block.balances).toEqual(untouched.block.balances);
-      expect(outcome.block.tokenBalances).toEqual(untouched.block.tokenBalances);
-      const other = (block: Block) => block.instructions.filter((i) => i.transactionIndex === 2);
-      expect(other(outcome.block)).toEqual(other(untouched.block));
-    }),
-    { numRuns: 1_500 },
-  );
+  checkLogEdits((raw) => {
+    const outcome = normalizeBlock(slot, toBytes(raw));
+    expectWhole(outcome.block, JSON.parse(toJson(raw)) as RawParts);
+    expect(outcome.block.balances).toEqual(untouched.block.balances);
+    expect(outcome.block.tokenBalances).toEqual(untouched.block.tokenBalances);
+    const other = (block: Block) => block.instructions.filter((i) => i.transactionIndex === 2);
+    expect(other(outcome.block)).toEqual(other(untouched.block));
+  }, 1_500);
 });
 
 test('property: edge case 21, F-07: flipped bytes are refused by code or taken', () => {
-  const bytes = toBytes(wholeBlock());
-  fc.assert(
-    fc.property(byteEdits, (edits) => {
-      normalizeOrRefuse(damageBytes(bytes, edits));
-    }),
-    { numRuns: 1_500 },
-  );
+  checkByteEdits((bytes) => normalizeOrRefuse(bytes), 1_500);
 });
 
 test('property: edge case 32: a reply cut at any byte is refused as no JSON', () => {

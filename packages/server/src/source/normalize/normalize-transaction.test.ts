@@ -2,6 +2,7 @@ import { base58 } from '@scure/base';
 import { expect, test } from 'vitest';
 import {
   address,
+  beyondDouble,
   call,
   keys,
   normalize,
@@ -17,10 +18,8 @@ import {
   signature,
   type TransactionParts,
   toJson,
+  u64Max,
 } from '../testing/raw-block.ts';
-
-const u64Max = 2n ** 64n - 1n;
-const beyondDouble = 2n ** 53n + 1n;
 
 test('behavior: edge case 4: versions may be legacy, absent, 0, 1 and 7', () => {
   const lookups = [{ accountKey: address(8), writableIndexes: [1], readonlyIndexes: [] }];

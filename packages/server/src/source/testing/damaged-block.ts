@@ -9,6 +9,7 @@ import {
   type RawObject,
   rawBlock,
   rawTransaction,
+  toBytes,
 } from './raw-block.ts';
 
 const { a, b, c, d } = program;
@@ -102,12 +103,12 @@ function places(value: unknown, found: [RawObject, string][] = []): [RawObject, 
 }
 
 /** Random positions and the odd values to put there. */
-export const valueDamage = fc.array(fc.tuple(fc.nat(), fc.nat(oddities.length - 1)), {
+const valueDamage = fc.array(fc.tuple(fc.nat(), fc.nat(oddities.length - 1)), {
   minLength: 1,
   maxLength: 3,
 });
 
-export function damageValues(raw: RawObject, damage: readonly (readonly [number, number])[]): void {
+function damageValues(raw: RawObject, damage: readonly (readonly [number, number])[]): void {
   for (const [place, oddity] of damage) {
     const all = places(raw);
     const [parent, key] = all[place % all.length] ?? [raw, 'blockhash'];
@@ -138,7 +139,7 @@ interface LogEdit {
   readonly line: number;
 }
 
-export const logEdits = fc.array(
+const logEdits = fc.array(
   fc.record({
     kind: fc.constantFrom('delete', 'repeat', 'swap', 'insert', 'cut'),
     at: fc.nat(40),
@@ -147,10 +148,10 @@ export const logEdits = fc.array(
   { maxLength: 6 },
 );
 
-export const heightKinds = fc.constantFrom('kept', 'absent', 'odd');
+const heightKinds = fc.constantFrom('kept', 'absent', 'odd');
 
 /** Edits the log of the first transaction and the heights of its calls. */
-export function editLog(raw: RawObject, edits: readonly LogEdit[], heightKind: string): void {
+function editLog(raw: RawObject, edits: readonly LogEdit[], heightKind: string): void {
   const [first] = raw['transactions'] as { meta: RawObject }[];
   const lines = first?.meta['logMessages'] as string[];
   for (const { kind, at: place, line } of edits) editLines(lines, kind, place, line);
@@ -180,3 +181,34 @@ export function damageBytes(
 }
 
 export const byteEdits = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 });
+
+/** Checks blocks with damaged values. */
+export function checkValueDamage(check: (raw: RawObject) => void, numRuns: number): void {
+  const property = fc.property(valueDamage, (damage) => {
+    const raw = wholeBlock();
+    damageValues(raw, damage);
+    check(raw);
+  });
+  fc.assert(property, { numRuns });
+}
+
+/** Checks blocks whose log does not fit their calls. */
+export function checkLogEdits(check: (raw: RawObject) => void, numRuns: number): void {
+  const property = fc.property(logEdits, heightKinds, (edits, heightKind) => {
+    const raw = wholeBlock();
+    editLog(raw, edits, heightKind);
+    check(raw);
+  });
+  fc.assert(property, { numRuns });
+}
+
+/** Checks the bytes of a block with some of them changed. */
+export function checkByteEdits(check: (bytes: Uint8Array) => void, numRuns: number): void {
+  const bytes = toBytes(wholeBlock());
+  fc.assert(
+    fc.property(byteEdits, (edits) => {
+      check(damageBytes(bytes, edits));
+    }),
+    { numRuns },
+  );
+}

@@ -1,4 +1,6 @@
 /** Builds transactions with logs, and short texts of the parsed results. */
+import { expect } from 'vitest';
+import type { LogMismatch } from '../logs/parse-log.ts';
 import type { NormalizedBlock } from '../normalize/normalize-block.ts';
 import type { NormalizeOptions } from '../normalize/normalize-options.ts';
 import { call, normalizeOne, program, type RawObject } from './raw-block.ts';
@@ -61,3 +63,18 @@ export function logs({ block }: NormalizedBlock): string[] {
 export const isFlagged = ({ block }: NormalizedBlock) =>
   block.transactions[0]?.hasDroppedLogMessages;
 export const degraded = ({ counts }: NormalizedBlock) => Object.keys(counts.degraded);
+
+/** A log that contradicts the calls: the calls stay, by their heights, and nothing of the log does. */
+export function expectDegraded(
+  outcome: NormalizedBlock,
+  how: LogMismatch,
+  expected: string[],
+): void {
+  expect(degraded(outcome)).toEqual([how]);
+  expect(calls(outcome)).toEqual(expected);
+  expect(logs(outcome)).toEqual([]);
+  expect(isFlagged(outcome)).toBe(true);
+  for (const instruction of outcome.block.instructions) {
+    expect([instruction.error, instruction.computeUnitsConsumed]).toEqual([null, null]);
+  }
+}

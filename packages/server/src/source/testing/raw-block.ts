@@ -2,9 +2,13 @@
 import { base58 } from '@scure/base';
 import { AssertionError } from '../../base/assert.ts';
 import { type CodedError, isCodedError } from '../../base/errors.ts';
-import type { Slot } from '../../ledger/primitives.ts';
+import { type Slot, toSlot } from '../../ledger/primitives.ts';
 import { type NormalizedBlock, normalizeBlock } from '../normalize/normalize-block.ts';
 import type { NormalizeOptions } from '../normalize/normalize-options.ts';
+
+export const u64Max = 2n ** 64n - 1n;
+/** The least integer that a JavaScript number does not hold exactly. */
+export const beyondDouble = 2n ** 53n + 1n;
 
 export type RawObject = { [key: string]: unknown };
 
@@ -97,7 +101,7 @@ export function rawTransaction(parts: TransactionParts = {}): RawObject {
   };
 }
 
-export const slot = 1000 as Slot;
+export const slot = toSlot(1000);
 
 export function rawBlock(transactions: readonly unknown[], more: RawObject = {}): RawObject {
   return {

@@ -1,5 +1,6 @@
 /** Chooses what the next transaction does. */
-import { Choice } from '../distributions.ts';
+import { buildChoice } from '../distributions.ts';
+import { transferLamports } from '../programs/system.ts';
 import { COIN } from '../world/tokens.ts';
 import { BOT_COUNT } from '../world/world.ts';
 import { makeMarket, publishPrices, tryArbitrage, tryLiquidation } from './operator-actions.ts';
@@ -9,29 +10,32 @@ import { fund, sendCoins, sendTokens, stake } from './wallet-actions.ts';
 
 type Action = (scene: Scene) => void;
 
-const DIRECT = new Choice<Action>([
-  [swapDirectly, 36],
-  [swapByRoute, 20],
-  [(scene) => useApplications(scene, scene.wallet), 19],
-  [sendTokens, 7],
+const drawDirect = buildChoice<Action>([
+  [swapDirectly, 32],
+  [swapByRoute, 35],
+  [(scene) => useApplications(scene, scene.wallet), 21],
+  [sendTokens, 4],
   [sendCoins, 8],
-  [playLaunchpad, 7],
+  [playLaunchpad, 6],
   [takeFromBook, 5],
   [borrow, 3],
   [stake, 1],
 ]);
-const DOOMED = new Choice<Action>([
-  [swapDirectly, 20],
+const drawDoomed = buildChoice<Action>([
+  [swapDirectly, 15],
   [swapByRoute, 18],
-  [sendTokens, 30],
-  [(scene) => useApplications(scene, scene.wallet), 10],
+  [sendTokens, 28],
+  [(scene) => useApplications(scene, scene.wallet), 20],
   [playLaunchpad, 6],
   [sendCoins, 3],
   [borrow, 1],
 ]);
 /** The share of bots that found no profit among failed transactions, and of the cast among the others. */
-const BOT_RATE = 0.3;
-const CAST_RATE = 0.13;
+const BOT_RATE = 0.22;
+const CAST_RATE = 0.06;
+/** The share of users' calls of applications that end with a tip to a wallet that is never seen again. */
+const TIP_RATE = 0.5;
+const TIP_LAMPORTS = COIN / 500;
 const APPLICATION_UNITS = 1_000_000;
 
 /** A transaction of a user or of the cast, before the window ends. */
@@ -40,7 +44,7 @@ export function act(scene: Scene): void {
   const isFunded = scene.world.exists(scene.wallet) && scene.spendable >= COIN;
   if (random.chance(isDoomed ? BOT_RATE : CAST_RATE) || (isDoomed && !isFunded)) actAsCast(scene);
   else if (!isFunded) fund(scene);
-  else (isDoomed ? DOOMED : DIRECT).draw(random)(scene);
+  else (isDoomed ? drawDoomed : drawDirect)(random)(scene);
 }
 
 /** A transaction of a bot, the market maker or a publisher of prices. */
@@ -55,8 +59,11 @@ export function actAsCast(scene: Scene): void {
 
 function useApplications(scene: Scene, user: number): void {
   const { vm, random, applications } = scene;
-  const count = random.pick([1, 1, 2, 2, 3]);
+  const count = random.pick([2, 3, 3, 4]);
   scene.begin(user, APPLICATION_UNITS);
   const failing = scene.isDoomed ? random.below(count) : -1;
   for (let i = 0; i < count; i++) applications.call(vm, { user, isDoomed: i === failing });
+  if (user === scene.wallet && random.chance(TIP_RATE)) {
+    transferLamports(vm, user, vm.scratch(0), TIP_LAMPORTS);
+  }
 }

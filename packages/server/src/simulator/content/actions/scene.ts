@@ -1,4 +1,4 @@
-/** What an action has at hand: the machine, the world, the numbers of this transaction, and who acts. */
+/** The context of an action: the machine, the world, the transaction's random numbers, and the user. */
 import type { Random } from '../../../base/random.ts';
 import type { ContentOptions } from '../content-options.ts';
 import { buildZipfTable, Quantiles, type WeightedTable } from '../distributions.ts';
@@ -19,7 +19,9 @@ const PRIORITY_FEE = new Quantiles([
   [1, 40_000_000],
 ]);
 const MICRO = 1_000_000;
-/** A wallet keeps so much for what its session still has to pay. */
+/** The share of purchases of a token whatever the user holds. */
+const NEW_TOKEN_RATE = 0.18;
+/** A wallet keeps this reserve for the fees and rents of its session. */
 const KEPT_LAMPORTS = COIN / 2;
 
 export class Scene {
@@ -75,10 +77,22 @@ export class Scene {
 
   /** A token that the user holds, or 0. */
   drawHeldToken(): number {
+    return this.#drawTokenWith((account) => this.world.amount(account) > 0);
+  }
+
+  /** A token to buy: mostly one that the user has an account for already. */
+  drawWantedToken(): number {
+    const isNew = this.random.chance(NEW_TOKEN_RATE);
+    return (
+      (!isNew && this.#drawTokenWith((account) => this.world.exists(account))) || this.drawToken()
+    );
+  }
+
+  #drawTokenWith(test: (account: number) => boolean): number {
     const first = this.drawToken();
     for (let i = 0; i < TOKEN_COUNT - 1; i++) {
       const token = 1 + ((first - 1 + i) % (TOKEN_COUNT - 1));
-      if (this.world.amount(this.world.userToken(this.user, token)) > 0) return token;
+      if (test(this.world.userToken(this.user, token))) return token;
     }
     return 0;
   }

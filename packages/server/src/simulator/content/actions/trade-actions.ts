@@ -28,12 +28,18 @@ import { sendCoins } from './wallet-actions.ts';
 
 const SWAP_UNITS = 140_000;
 const ROUTE_UNITS = 400_000;
-/** What a trade may give less than it should have, in thousandths. */
+/** The slippage that a trade accepts, in thousandths. */
 const TOLERANCE = 10;
-/** Of those who could sell a coin of the launchpad, so many burn it. */
+/** The share of trades of a launchpad coin whatever the user holds. */
+const NEW_COIN_RATE = 0.12;
+/** The share of new token accounts that are opened by the instruction that refuses an existing one. */
+const STRICT_RATE = 0.6;
+/** The share of routes that close an account of the wrapped coin if they opened it, and else. */
+const CLOSE_RATES = { opened: 0.1, known: 0.03 };
+/** The share of sales of a launchpad coin that burn it instead. */
 const BURN_RATE = 0.05;
 
-/** The least that a trade takes; of one that is to fail, more than the pool gives. */
+/** Returns the minimum result of a trade; for a trade that is to fail, more than the pool gives. */
 function leastOf(scene: Scene, out: number): number {
   if (scene.isDoomed) return Math.ceil(out * 1.01) + 1;
   return Math.floor(out * (1 - scene.random.between(1, TOLERANCE) / 1000));
@@ -48,11 +54,13 @@ function associate(scene: Scene, account: number): void {
   const { vm, world, random } = scene;
   const mint = world.mintOf[account] as number;
   const owner = world.ownerOf[account] as number;
-  if (world.exists(account) && !random.chance(0.03)) return;
-  createAssociated(vm, { from: scene.wallet, account, owner, mint, isStrict: false });
+  const exists = world.exists(account);
+  if (exists && !random.chance(0.01)) return;
+  const isStrict = !exists && random.chance(STRICT_RATE);
+  createAssociated(vm, { from: scene.wallet, account, owner, mint, isStrict });
 }
 
-/** An account of the wrapped coin that lives for this transaction only. */
+/** Opens an account of the wrapped coin that this transaction closes again. */
 function openWrapped(scene: Scene, coins: number): number {
   const { vm, world } = scene;
   const lamports = world.rentOfToken(ID.wrappedCoin) + coins;
@@ -70,14 +78,14 @@ function openWrapped(scene: Scene, coins: number): number {
 export function swapDirectly(scene: Scene): void {
   const { vm, world, random } = scene;
   const held = random.chance(0.5) ? scene.drawHeldToken() : 0;
-  const token = held === 0 ? scene.drawToken() : held;
+  const token = held === 0 ? scene.drawWantedToken() : held;
   const isBuy = held === 0;
   const pool = token - 1;
   const own = world.userToken(scene.user, token);
   const coins = isBuy ? drawCoins(scene) : 0;
   const amount = isBuy ? coins : Math.max(1, Math.floor(world.amount(own) / random.between(1, 3)));
   const side = isBuy ? 1 : 0;
-  scene.begin(scene.wallet, SWAP_UNITS, random.chance(0.3) ? 2 : 1);
+  scene.begin(scene.wallet, SWAP_UNITS, random.chance(0.4) ? 2 : 1);
   const passing = openWrapped(scene, coins);
   if (isBuy) associate(scene, own);
   const amountMin = leastOf(scene, quote(world, { pool, side }, amount).out);
@@ -89,8 +97,8 @@ export function swapDirectly(scene: Scene): void {
 /** Swaps through the router: coins to a token, or a held token by way of the coin to another. */
 export function swapByRoute(scene: Scene): void {
   const { vm, world, random, user } = scene;
-  const held = random.chance(0.6) ? scene.drawHeldToken() : 0;
-  const wanted = scene.drawToken();
+  const held = random.chance(0.85) ? scene.drawHeldToken() : 0;
+  const wanted = scene.drawWantedToken();
   const wrapped = world.userToken(user, WRAPPED);
   const hops: Hop[] = [];
   if (held > 0) {
@@ -102,6 +110,7 @@ export function swapByRoute(scene: Scene): void {
   const coins = held > 0 ? 0 : drawCoins(scene);
   const amount =
     held > 0 ? Math.max(1, Math.floor(world.amount(world.userToken(user, held)) / 2)) : coins;
+  const closeRate = world.exists(wrapped) ? CLOSE_RATES.known : CLOSE_RATES.opened;
   scene.begin(scene.wallet, ROUTE_UNITS);
   associate(scene, wrapped);
   if (held !== wanted) associate(scene, world.userToken(user, wanted));
@@ -111,7 +120,7 @@ export function swapByRoute(scene: Scene): void {
   }
   const amountMin = leastOf(scene, quoteRoute(world, hops, amount));
   route(vm, { user: scene.wallet, hops, amount, amountMin });
-  if (random.chance(0.3)) {
+  if (random.chance(closeRate)) {
     closeAccount(vm, { account: wrapped, to: scene.wallet, authority: scene.wallet });
   }
 }
@@ -138,7 +147,18 @@ export function takeFromBook(scene: Scene): void {
   take(vm, { market, user: scene.wallet, base, dollars, isBuy, size });
 }
 
-/** Mints a coin while there is room for one, else buys or sells one. */
+/** A coin of the launchpad: mostly one that the user has an account for, else the newer the more likely. */
+function drawLaunch({ world, random, user }: Scene, count: number): number {
+  const first = count - 1 - Math.floor(random.unit() * random.unit() * count);
+  if (random.chance(NEW_COIN_RATE)) return first;
+  for (let i = 0; i < count; i++) {
+    const launch = (first + i) % count;
+    if (world.exists(world.launchToken(user, launch))) return launch;
+  }
+  return first;
+}
+
+/** Mints a coin if the window allows another one, else buys or sells one. */
 export function playLaunchpad(scene: Scene): void {
   const { vm, world, random, user } = scene;
   const count = world.cell(world.launchCount);
@@ -151,8 +171,7 @@ export function playLaunchpad(scene: Scene): void {
     createCoin(vm, scene.wallet, count);
     return;
   }
-  // Newer coins are hotter.
-  const launch = count - 1 - Math.floor(random.unit() * random.unit() * count);
+  const launch = drawLaunch(scene, count);
   const account = world.launchToken(user, launch);
   const held = world.amount(account);
   const isBuy = held === 0 || random.chance(0.5);

@@ -38,8 +38,9 @@ export function sendCoins(scene: Scene): void {
   const lamports = scene.isDoomed ? world.lamports(scene.wallet) + COIN + amount : amount;
   if (isReserve) transferLamports(vm, scene.wallet, world.reserve, lamports);
   else if (other >= 0) transferLamports(vm, scene.wallet, world.users + other, lamports);
-  // Wallets that are never seen again.
-  const count = random.below(4);
+  // Wallets that are never seen again: a few, or those of an airdrop.
+  const fewCount = random.chance(0.4) ? random.between(1, 3) : 0;
+  const count = random.chance(0.12) ? random.between(8, 14) : fewCount;
   const tip = Math.max(COIN / 500, Math.floor(amount / 40));
   for (let i = 0; i < count; i++) transferLamports(vm, scene.wallet, vm.scratch(0), tip);
   if (other < 0 && !isReserve) transferLamports(vm, scene.wallet, world.faucet, lamports);
@@ -53,10 +54,10 @@ export function sendTokens(scene: Scene): void {
     sendCoins(scene);
     return;
   }
-  const token = held === 0 ? scene.drawToken() : held;
+  const token = held === 0 ? scene.drawWantedToken() : held;
   const mint = world.mint(token);
   const own = world.userToken(user, token);
-  const other = scene.drawOther();
+  const other = random.chance(0.35) ? scene.drawOther() : -1;
   const to = other < 0 ? world.makerTokens + token : world.userToken(other, token);
   scene.begin(scene.wallet, ASSOCIATE_UNITS * 2);
   const open = { from: scene.wallet, mint };
@@ -76,7 +77,7 @@ export function sendTokens(scene: Scene): void {
   else transferTokens(vm, transfer);
 }
 
-/** Stakes if nothing is staked, else takes the stake back: it never was active, so that takes no time. */
+/** Stakes if nothing is staked, else withdraws the stake, which is possible at once because it was never active. */
 export function stake(scene: Scene): void {
   const { vm, world, random, user } = scene;
   const account = world.userStakes + user;
@@ -87,7 +88,8 @@ export function stake(scene: Scene): void {
     return;
   }
   const voteAccount = world.voteAccounts + random.below(world.validatorCount);
-  const lamports = Math.max(COIN / 10, Math.floor(scene.spendable / 3));
+  // Less than a coin cannot be delegated.
+  const lamports = Math.max(COIN, Math.floor(scene.spendable / 3));
   scene.begin(owner, ASSOCIATE_UNITS, 2);
   if (
     openStake(vm, { account, owner, lamports }) &&
@@ -108,7 +110,7 @@ function unstake(scene: Scene, user: number): void {
 
 /**
  * One transaction of the end of a user's session: debts, then the stake, then tokens, then whatever coins are left. What belongs
- * to coins that were minted in this window stays: nobody trades them any more.
+ * to coins that were minted in this window stays, because these are not traded any more.
  */
 export function endSession(scene: Scene, user: number): void {
   const { vm, world } = scene;

@@ -1,6 +1,4 @@
 /** Makes the record of the transaction that the machine has just run: message, balances, token balances, calls. */
-import type { Random } from '../../../base/random.ts';
-import type { Address } from '../../../ledger/primitives.ts';
 import { drawSignature } from '../base58-text.ts';
 import type { Call, Holding, SimulatedLookup, SimulatedTransaction } from '../simulated-block.ts';
 import {
@@ -23,6 +21,8 @@ export interface TransactionForm {
   readonly hasLookups: boolean;
   readonly recentBlockhash: string;
 }
+
+export const LEGACY_FORM = { version: 'legacy', hasLookups: false } as const;
 
 /** The order of the machine's keys in the message. */
 class KeyOrder {
@@ -197,7 +197,6 @@ export class TransactionBuilder {
       const calls: Call[] = [];
       lists[depth] = calls;
       (lists[depth - 1] as Call[]).push({
-        programId: machine.pool.read(machine.book.address(program)) as Address,
         programIndex: this.#order.places[machine.keyOf(program)] as number,
         accounts: this.#listAccounts(i),
         data: machine.callData[i] as PooledText,
@@ -276,14 +275,20 @@ export class TransactionBuilder {
   }
 }
 
-const VERSION_0_RATE = 0.83;
+/** More keys do not fit into a message, so that some are loaded from tables. */
+const STATIC_COUNT_MAX = 25;
+const VERSION_0_RATE = 0.78;
+/** The share of other transactions of version 0 that use tables. */
+const LOOKUP_RATE = 0.14;
 
-/** Draws the version of a transaction of an era. */
-export function drawVersion(
-  random: Random,
+/** Draws the form of the transaction that the machine has just run. */
+export function drawForm(
+  { random, keyCount }: Machine,
   { isModern, version1Rate }: { readonly isModern: boolean; readonly version1Rate: number },
-): 'legacy' | 0 | 1 {
-  if (!isModern) return 'legacy';
-  if (version1Rate > 0 && random.chance(version1Rate)) return 1;
-  return random.chance(VERSION_0_RATE) ? 0 : 'legacy';
+): Pick<TransactionForm, 'version' | 'hasLookups'> {
+  if (!isModern) return LEGACY_FORM;
+  if (version1Rate > 0 && random.chance(version1Rate)) return { version: 1, hasLookups: false };
+  const isLarge = keyCount > STATIC_COUNT_MAX;
+  if (!isLarge && !random.chance(VERSION_0_RATE)) return LEGACY_FORM;
+  return { version: 0, hasLookups: isLarge || random.chance(LOOKUP_RATE) };
 }

@@ -27,10 +27,6 @@ export class DataWriter {
     return this;
   }
 
-  u16(value: number): this {
-    return this.u8(value & 0xff).u8((value >> 8) & 0xff);
-  }
-
   u32(value: number): this {
     const { bytes } = this.#pool;
     const at = this.#at;

@@ -3,7 +3,6 @@
  * and its own stay below 10,000; the first that does not fit leaves a mark, once, and shorter ones that fit still follow.
  */
 import { ORDER } from '../json-printer.ts';
-import type { LogRole, SimulatedLog } from '../simulated-block.ts';
 import type { PooledText, TextPool } from '../text-pool.ts';
 
 const LOG_BYTES_END = 10_000;
@@ -13,21 +12,29 @@ const ORDER_COUNT_MAX = 16 * 1024;
 /** The digits of the units that were left; nearly always so many. */
 const UNIT_DIGITS = 6;
 
-export class LogRecorder implements SimulatedLog {
-  form: SimulatedLog['form'] = 'modern';
+export type LogRole =
+  | ('invoke' | 'success' | 'failed' | 'consumed')
+  | ('log' | 'data' | 'other')
+  | 'mark';
+
+export class LogRecorder {
+  /** False for a transaction whose log was not stored. */
+  isStored = true;
+  /** Print the lines as a JSON array, or `null` where none were stored. */
   readonly orders = new Int32Array(ORDER_COUNT_MAX);
   orderCount = 0;
+  /** The position of the truncation mark among the lines, or their number if there is none. */
   markIndex = 0;
   lineCount = 0;
-  /** Nobody reads the log: blocks that are only run to know what they leave. */
+  /** Records nothing, for blocks that are run only for the state that they leave. */
   isMuted = false;
-  readonly #pool: TextPool;
-  /** Of every line its first order, the call that printed it, and its role. */
+  /** Of every line its first order, the call that printed it (in the order they run; -1 for the mark), and its role. */
   readonly starts = new Int32Array(LINE_COUNT_MAX);
   readonly callers = new Int32Array(LINE_COUNT_MAX);
   readonly roles: LogRole[] = new Array(LINE_COUNT_MAX).fill('mark');
   /** The texts of lines that JSON escapes. */
   readonly raw = new Map<number, string>();
+  readonly #pool: TextPool;
   /** Where the units that were left stand, to be written when the limit is known. */
   readonly #unitPlaces = new Int32Array(LINE_COUNT_MAX);
   readonly #unitsUsed = new Float64Array(LINE_COUNT_MAX);
@@ -35,25 +42,25 @@ export class LogRecorder implements SimulatedLog {
   #byteCount = 0;
   #size = 0;
   #isCut = false;
-  readonly #open: PooledText;
-  readonly #between: PooledText;
-  readonly #close: PooledText;
-  readonly #nothing: PooledText;
-  readonly #null: PooledText;
-  readonly #mark: PooledText;
+  readonly #texts: Readonly<
+    Record<'open' | 'between' | 'close' | 'none' | 'null' | 'mark', PooledText>
+  >;
 
   constructor(pool: TextPool) {
     this.#pool = pool;
-    this.#open = pool.lasting.add('["');
-    this.#between = pool.lasting.add('","');
-    this.#close = pool.lasting.add('"]');
-    this.#nothing = pool.lasting.add('[]');
-    this.#null = pool.lasting.add('null');
-    this.#mark = pool.lasting.add('Log truncated');
+    const add = (text: string): PooledText => pool.lasting.add(text);
+    this.#texts = {
+      open: add('["'),
+      between: add('","'),
+      close: add('"]'),
+      none: add('[]'),
+      null: add('null'),
+      mark: add('Log truncated'),
+    };
   }
 
   begin(): void {
-    this.form = 'modern';
+    this.isStored = true;
     this.orderCount = 0;
     this.lineCount = 0;
     this.#unitCount = 0;
@@ -68,41 +75,33 @@ export class LogRecorder implements SimulatedLog {
     this.starts[this.lineCount] = this.orderCount;
     this.roles[this.lineCount] = role;
     this.callers[this.lineCount] = caller;
-    this.#put(this.lineCount === 0 ? this.#open : this.#between);
+    this.#put(this.lineCount === 0 ? this.#texts.open : this.#texts.between, 0);
     this.#size = 0;
     return this;
   }
 
   text(text: PooledText): this {
-    if (this.isMuted) return this;
-    this.#put(text);
-    this.#size += this.#pool.words[text >> 2] as number;
-    return this;
+    return this.#put(text, this.#pool.words[text >> 2] as number);
   }
 
   number(value: number): this {
-    if (this.isMuted) return this;
-    this.#put(ORDER.number(value));
-    this.#size += value < 1000 ? (value < 10 ? 1 : value < 100 ? 2 : 3) : String(value).length;
-    return this;
+    const size = value < 1000 ? (value < 10 ? 1 : value < 100 ? 2 : 3) : String(value).length;
+    return this.#put(ORDER.number(value), size);
   }
 
   /** The units that are left when so many are used. */
   unitsLeft(used: number): this {
-    if (this.isMuted) return this;
     this.#unitPlaces[this.#unitCount] = this.orderCount;
     this.#unitsUsed[this.#unitCount] = used;
-    this.#unitCount++;
-    this.#put(0);
-    this.#size += UNIT_DIGITS;
-    return this;
+    if (!this.isMuted) this.#unitCount++;
+    return this.#put(0, UNIT_DIGITS);
   }
 
   base64(bytes: PooledText): this {
-    if (this.isMuted) return this;
-    this.#put(ORDER.base64(bytes));
-    this.#size += Math.ceil((this.#pool.words[bytes >> 2] as number) / 3) * 4;
-    return this;
+    return this.#put(
+      ORDER.base64(bytes),
+      Math.ceil((this.#pool.words[bytes >> 2] as number) / 3) * 4,
+    );
   }
 
   amount(value: number): this {
@@ -110,19 +109,15 @@ export class LogRecorder implements SimulatedLog {
     const { passing } = this.#pool;
     const list = passing.openAmounts(1);
     passing.setAmount(list, 0, value);
-    this.#put(ORDER.amount(list));
-    this.#put(0);
-    this.#size += String(value).length;
-    return this;
+    return this.#put(ORDER.amount(list), String(value).length).#put(0, 0);
   }
 
   /** A text of any characters; it is the only piece of its line. */
   escaped(text: string): this {
     if (this.isMuted) return this;
     this.raw.set(this.lineCount, text);
-    this.#put(this.#pool.passing.add(JSON.stringify(text).slice(1, -1)));
-    this.#size += Buffer.byteLength(text);
-    return this;
+    const order = this.#pool.passing.add(JSON.stringify(text).slice(1, -1));
+    return this.#put(order, Buffer.byteLength(text));
   }
 
   end(): void {
@@ -138,7 +133,7 @@ export class LogRecorder implements SimulatedLog {
     if (this.#isCut) return;
     this.#isCut = true;
     this.markIndex = this.lineCount;
-    this.line('mark', -1).text(this.#mark);
+    this.line('mark', -1).text(this.#texts.mark);
     this.lineCount++;
   }
 
@@ -148,24 +143,25 @@ export class LogRecorder implements SimulatedLog {
       this.orders[this.#unitPlaces[i] as number] = ORDER.number(left);
     }
     if (!this.#isCut) this.markIndex = this.lineCount;
-    this.#put(this.lineCount === 0 ? this.#nothing : this.#close);
+    this.#put(this.lineCount === 0 ? this.#texts.none : this.#texts.close, 0);
   }
 
-  /** Nothing was recorded. */
+  /** The log of this transaction was not stored. */
   drop(): void {
-    this.form = 'none';
-    this.raw.clear();
-    this.lineCount = 0;
+    this.begin();
+    this.isStored = false;
     this.markIndex = 0;
-    this.orders[0] = this.#null;
-    this.orderCount = 1;
+    this.#put(this.#texts.null, 0);
   }
 
   #lastUnitPlace(): number {
     return this.#unitPlaces[this.#unitCount - 1] as number;
   }
 
-  #put(order: number): void {
+  #put(order: number, size: number): this {
+    if (this.isMuted) return this;
     this.orders[this.orderCount++] = order;
+    this.#size += size;
+    return this;
   }
 }

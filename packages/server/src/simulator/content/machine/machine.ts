@@ -88,6 +88,7 @@ export class Machine {
   readonly preLamports = new Float64Array(KEY_COUNT_MAX);
   readonly preAmounts = new Float64Array(KEY_COUNT_MAX);
   keyCount = 0;
+  scratchCount = 0;
   // Its calls, in the order they run, and the keys that each names.
   readonly callPrograms = new Int32Array(CALL_COUNT_MAX);
   readonly callDepths = new Int32Array(CALL_COUNT_MAX);
@@ -114,7 +115,6 @@ export class Machine {
   #failure: PooledText | null = null;
   #failureRaw: string | null = null;
   #mark = 0;
-  #scratchCount = 0;
 
   constructor(
     modules: { readonly world: World; readonly book: AddressBook; readonly random: Random },
@@ -142,7 +142,7 @@ export class Machine {
     this.#depth = 0;
     this.#topCount = 0;
     this.#nativeTopCount = 0;
-    this.#scratchCount = 0;
+    this.scratchCount = 0;
     this.#key(payer(plan.payer));
     const { unitLimit, unitPrice } = plan;
     this.fee = SIGNATURE_FEE * plan.signatureCount + Math.ceil((unitLimit * unitPrice) / MICRO);
@@ -223,19 +223,19 @@ export class Machine {
     this.#failureRaw = text;
   }
 
-  /** An instruction that the runtime refuses before its program starts: recorded, without any line. */
+  /** Records an instruction that the runtime rejects before its program starts, so that no line is printed. */
   refuse(program: number, refs: readonly number[], cause: Cause): void {
     if (this.error !== null) return;
     this.#record(program, this.data.open(1).u8(0).done(), refs, true);
     this.fail(cause);
   }
 
-  /** A call of a program that prints nothing, not even that it runs. */
+  /** Records a call of a program that prints no line. */
   whisper(program: number): void {
-    if (this.error === null) this.#record(program, this.data.open(2).u16(1).done(), [], true);
+    if (this.error === null) this.#record(program, this.data.open(2).u8(1).u8(0).done(), [], true);
   }
 
-  /** A transaction that is refused as a whole, for the fee. */
+  /** The transaction is rejected as a whole and pays only the fee. */
   refuseAll(variant: string, detail: string | null): void {
     this.error = { variant, detail };
   }
@@ -269,16 +269,8 @@ export class Machine {
     return this.#depth;
   }
 
-  /** A text that many transactions have. */
-  text(text: string): PooledText {
-    return this.#pooled(text, '', this.#texts);
-  }
-
-  #logText(text: string): PooledText {
-    return this.#pooled(text, 'Program log: ', this.#logTexts);
-  }
-
-  #pooled(text: string, prefix: string, known: Map<string, PooledText>): PooledText {
+  /** A text that many transactions have, with what always stands before it. */
+  text(text: string, known = this.#texts, prefix = ''): PooledText {
     let pooled = known.get(text);
     if (pooled === undefined) {
       pooled = this.pool.lasting.add(prefix + text);
@@ -287,10 +279,14 @@ export class Machine {
     return pooled;
   }
 
+  #logText(text: string): PooledText {
+    return this.text(text, this.#logTexts, 'Program log: ');
+  }
+
   /** An account that no other transaction names. */
   scratch(lamports: number): number {
-    assert(this.#scratchCount < SCRATCH_COUNT, 'a transaction has few accounts of its own');
-    const account = this.world.scratch + this.#scratchCount++;
+    assert(this.scratchCount < SCRATCH_COUNT, 'a transaction has few accounts of its own');
+    const account = this.world.scratch + this.scratchCount++;
     this.world.setScratch(account, lamports);
     this.book.drawScratch(account, this.random);
     return account;
@@ -308,7 +304,7 @@ export class Machine {
     this.log.finish(limit);
   }
 
-  /** Forgets the keys, so that the next transaction starts with none. */
+  /** Clears the keys for the next transaction. */
   clear(): void {
     for (let i = 0; i < this.keyCount; i++) this.#keyOf[this.keyIds[i] as number] = 0;
     this.keyCount = 0;
@@ -340,7 +336,7 @@ export class Machine {
   #key(ref: number): number {
     const account = ref >> 2;
     const known = this.#keyOf[account] as number;
-    // A program's signature for its own account is no signature of the transaction.
+    // The signature of a program for its own account is not a signature of the transaction.
     const flags = this.#depth > 0 ? ref & WRITABLE : ref & 3;
     if (known !== 0) {
       this.keyFlags[known - 1] = (this.keyFlags[known - 1] as number) | flags;

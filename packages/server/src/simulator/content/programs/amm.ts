@@ -1,7 +1,7 @@
 /** The AMM: pools of two tokens whose product is constant, with a fee that stays in the pool. */
 import { type Machine, readonlys, signer, writable, writables } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
-import { POOLS, rentOf } from '../world/tokens.ts';
+import { POOLS } from '../world/tokens.ts';
 import { POOL_STATE_COUNT, type World } from '../world/world.ts';
 import { SLIPPAGE } from './causes.ts';
 import { discriminator } from './discriminator.ts';
@@ -11,11 +11,9 @@ const SWAP = discriminator('global', 'swap');
 const REBALANCE = discriminator('global', 'rebalance');
 const SWAP_EVENT = discriminator('event', 'SwapEvent');
 const FEE_SHARE = 0.0025;
-const SWAP_UNITS = 29_400;
+const SWAP_UNITS = 22_800;
 const REFUSED_UNITS = 12_800;
 const REBALANCE_UNITS = 18_200;
-const TICK_ARRAY_BYTES = 10_240;
-const TICK_ARRAY_COUNT = 7;
 
 export interface Swap {
   readonly pool: number;
@@ -41,15 +39,25 @@ export function quote(
   return { out: Math.floor(outOf * (net / (into + net))), fee };
 }
 
-/** The pool's state, authority, settings and observations, and the accounts that collect its fees. */
-export function poolRefs(world: World, pool: number): number[] {
-  const state = world.pools + pool * POOL_STATE_COUNT;
-  const fees = world.feeVaults + pool * 2;
-  const settings = readonlys(state + 1, state + 2);
-  return [writable(state), ...settings, ...writables(state + 3, fees, fees + 1)];
+function isConcentrated(pool: number): boolean {
+  return pool % 2 === 0;
 }
 
+/** The pool's state, authority, settings and observations. */
+export function poolRefs(world: World, pool: number): number[] {
+  const state = world.pools + pool * POOL_STATE_COUNT;
+  return [writable(state), ...readonlys(state + 1, state + 2), writable(state + 3)];
+}
+
+/** The token accounts that collect the pool's fees: of both tokens where liquidity is concentrated, else of one. */
+export function feeRefs(world: World, pool: number): number[] {
+  const fees = world.feeVaults + pool * 2;
+  return isConcentrated(pool) ? writables(fees, fees + 1) : writables(fees);
+}
+
+/** The tick arrays in which a pool keeps concentrated liquidity. */
 export function tickRefs(world: World, pool: number): number[] {
+  if (!isConcentrated(pool)) return [];
   const state = world.pools + pool * POOL_STATE_COUNT;
   return writables(state + 4, state + 5);
 }
@@ -65,12 +73,11 @@ export function swap(vm: Machine, order: Swap): boolean {
     ...poolRefs(world, pool),
     ...writables(from, to, vaultIn, vaultOut),
     ...readonlys(...mints, ...mints.map((mint) => world.tokenProgramOf(mint))),
+    ...feeRefs(world, pool),
     ...tickRefs(world, pool),
   ];
-  // A wallet names the tick arrays around the price as well.
-  for (let i = 0; vm.depth === 0 && i < TICK_ARRAY_COUNT; i++) {
-    refs.push(writable(vm.scratch(rentOf(TICK_ARRAY_BYTES))));
-  }
+  // A wallet names where fees of either token go.
+  if (vm.depth === 0 && !isConcentrated(pool)) refs.push(writable(world.feeVaults + pool * 2 + 1));
   if (!vm.enterNamed(ID.amm, 'Swap', data, refs)) return false;
   const { out, fee } = quote(world, order, amount);
   const line = vm.log.line('log', vm.caller).text(vm.text('Program log: reserve_in: '));

@@ -5,40 +5,56 @@
 import { Random } from '../../../base/random.ts';
 import type { ContentOptions, Oddities } from '../content-options.ts';
 import { buildZipfTable, Quantiles, type WeightedTable } from '../distributions.ts';
-import { type Cause, type Machine, readonly, signer, writable } from '../machine/machine.ts';
+import {
+  type Cause,
+  type Machine,
+  readonly,
+  readonlys,
+  signer,
+  writable,
+} from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
-import { rentOf } from '../world/tokens.ts';
+import { POOL_COUNT, rentOf } from '../world/tokens.ts';
 import { APP_ACCOUNT_COUNT, APP_COUNT } from '../world/world.ts';
 import { custom, named, TOO_LATE } from './causes.ts';
 
-const EXPONENT = 1.27;
+const EXPONENT = 1.45;
 /** How often a top-level application calls another one, how often that one does, and how deep such calls go. */
-const NESTED_RATE = 0.14;
-const NESTED_AGAIN_RATE = 0.55;
+const NESTED_RATE = 0.3;
+const NESTED_AGAIN_RATE = 0.38;
 const NESTED_DEPTH_MAX = 5;
-const NAMED_COUNT_MAX = 14;
+/** How often a top-level application reads the reserves of a pool. */
+const POOL_READ_RATE = 0.07;
+/** Accounts of a transaction alone, so that its keys fit into a message. */
+const SCRATCH_COUNT_MAX = 14;
 const BYTES = new Quantiles([
   [0, 2],
   [0.05, 8],
   [0.24, 10],
-  [0.49, 25],
-  [0.82, 130],
+  [0.45, 25],
+  [0.84, 130],
   [0.91, 400],
   [1, 1000],
 ]);
 const ACCOUNTS = new Quantiles([
-  [0, 1],
-  [0.44, 8],
-  [0.74, 17],
-  [0.82, 19],
-  [1, 45],
+  [0, 2],
+  [0.35, 8],
+  [0.82, 17],
+  [0.88, 19],
+  [1, 34],
 ]);
 const LINE_LENGTH = new Quantiles([
   [0, 6],
-  [0.3, 40],
-  [0.7, 150],
-  [0.95, 276],
+  [0.5, 26],
+  [0.75, 150],
+  [0.96, 240],
   [1, 700],
+]);
+const UNITS = new Quantiles([
+  [0, 2200],
+  [0.7, 18_000],
+  [0.9, 60_000],
+  [1, 110_000],
 ]);
 const WORDS = 'amount price user pool vault tick fee in out base side order size slot limit'.split(
   ' ',
@@ -82,22 +98,24 @@ interface Application {
 
 export class Applications {
   readonly #ranks: WeightedTable = buildZipfTable(APP_COUNT, EXPONENT);
-  readonly #known = new Map<number, Application>();
-  readonly #source = Random.fromSeed(0).fork('applications');
+  readonly #applications: readonly Application[];
   readonly #oddities: Oddities | null;
 
   constructor({ oddities }: Pick<ContentOptions, 'oddities'>) {
     this.#oddities = oddities;
+    const source = Random.fromSeed(0).fork('applications');
+    this.#applications = Array.from({ length: APP_COUNT }, (_, rank) => build(source.fork(rank)));
   }
 
   /** One instruction of an application that is drawn by popularity; with `isDoomed` it fails. */
   call(vm: Machine, { user, isDoomed }: { user: number; isDoomed: boolean }): void {
     const { random } = vm;
     const rank = this.#ranks.draw(random);
-    const application = this.#find(rank);
+    const application = this.#applications[rank] as Application;
     const kind = random.pick(application.kinds);
     const program = vm.world.apps + rank;
     const refs = this.#drawRefs(vm, rank, user, kind.accountCount);
+    if (vm.depth === 0 && random.chance(POOL_READ_RATE)) refs.push(...drawPoolRefs(vm));
     if (isDoomed && random.chance(this.#oddities === null ? 0.02 : 0.2)) {
       vm.refuse(program, refs, random.pick(REFUSALS));
       return;
@@ -125,7 +143,7 @@ export class Applications {
     for (let i = random.below(vm.depth === 1 ? 4 : 2); i > 0; i--) {
       vm.printNumber(random.pick(lines), random.below(10_000_000));
     }
-    if (!hasData) return;
+    if (!hasData || random.chance(0.5)) return;
     const words = 10 + random.below(50);
     const event = vm.data.open(words * 4);
     for (let i = 0; i < words; i++) event.u32(random.uint32() | 0);
@@ -141,22 +159,14 @@ export class Applications {
       if (i <= APP_ACCOUNT_COUNT) {
         refs.push(writable(world.appAccounts + rank * APP_ACCOUNT_COUNT + i - 1));
       } else if (random.chance(0.2)) refs.push(readonly(random.pick(COMMON)));
-      else if (i > NAMED_COUNT_MAX) refs.push(refs[1 + random.below(i - 1)] as number);
+      else if (vm.scratchCount >= SCRATCH_COUNT_MAX)
+        refs.push(refs[1 + random.below(i - 1)] as number);
       else {
         const account = vm.scratch(random.chance(0.7) ? rentOf(200) : 0);
         refs.push(random.chance(0.6) ? writable(account) : readonly(account));
       }
     }
     return refs;
-  }
-
-  #find(rank: number): Application {
-    let application = this.#known.get(rank);
-    if (application === undefined) {
-      application = build(this.#source.fork(rank));
-      this.#known.set(rank, application);
-    }
-    return application;
   }
 }
 
@@ -170,11 +180,25 @@ function build(random: Random): Application {
       start: Uint8Array.from({ length: Math.min(8, byteCount) }, () => 1 + random.below(255)),
       byteCount,
       accountCount: ACCOUNTS.draw(random),
-      units: random.between(2200, 90_000),
+      units: UNITS.draw(random),
     };
   });
   const lines = Array.from({ length: 8 }, () => buildLine(random));
-  return { kinds, prints: random.chance(0.6), hasData: random.chance(0.4), lines };
+  return {
+    kinds,
+    prints: random.chance(0.6),
+    hasData: random.chance(0.2),
+    lines,
+  };
+}
+
+/** The token accounts of a pool whose reserves an application reads. */
+function drawPoolRefs({ random, world }: Machine): number[] {
+  const first = random.below(POOL_COUNT) * 2;
+  return readonlys(
+    ID.token,
+    ...[world.vaults, world.feeVaults].flatMap((vaults) => [vaults + first, vaults + first + 1]),
+  );
 }
 
 function buildLine(random: Random): string {

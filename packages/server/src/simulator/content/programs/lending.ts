@@ -43,7 +43,7 @@ export function borrowable(world: World, collateral: number): number {
   return Math.floor((value / world.price(DOLLAR)) * 1_000_000);
 }
 
-/** The accounts of the pool, and those for the collateral and the dollars of whoever calls it. */
+/** The accounts of the pool, and the caller's accounts for collateral and dollars. */
 function lendingRefs(world: World, own: { collateral: number; dollars: number }): number[] {
   const { lendingMarket, collateralVault, dollarVault, feeds } = world;
   return [

@@ -63,13 +63,13 @@ export function delegateStake(
   const sysvars = readonlys(ID.clockSysvar, ID.stakeHistorySysvar, ID.stakeConfig);
   const refs = [writable(account), readonly(voteAccount), ...sysvars, signer(owner)];
   const data = vm.data.open(4).u32(2).done();
-  return vm.enterNamed(ID.stake, 'DelegateStake', data, refs) && vm.leave(11_200);
+  return vm.enterNamed(ID.stake, 'DelegateStake', data, refs) && vm.leave(11_895);
 }
 
 export function deactivateStake(vm: Machine, account: number, owner: number): boolean {
   const refs = [writable(account), readonly(ID.clockSysvar), signer(owner)];
   const data = vm.data.open(4).u32(5).done();
-  return vm.enterNamed(ID.stake, 'Deactivate', data, refs) && vm.leave(8100);
+  return vm.enterNamed(ID.stake, 'Deactivate', data, refs) && vm.leave(10_732);
 }
 
 export function withdrawStake(
@@ -81,18 +81,13 @@ export function withdrawStake(
   const data = vm.data.open(12).u32(4).u64(lamports).done();
   if (!vm.enterNamed(ID.stake, 'Withdraw', data, refs)) return false;
   moveLamports(vm, account, to, lamports);
-  return vm.leave(6099);
-}
-
-export interface Vote {
-  readonly identity: number;
-  readonly voteAccount: number;
-  readonly slot: number;
-  readonly isLate: boolean;
+  return vm.leave(7141);
 }
 
 /** Data: the kind, the root, a short list of confirmed slots, the hash and the time of the newest. */
-export function vote(vm: Machine, { identity, voteAccount, slot, isLate }: Vote): boolean {
+export function vote(vm: Machine, validator: number, slot: number, isLate: boolean): boolean {
+  const identity = vm.world.identities + validator;
+  const voteAccount = vm.world.voteAccounts + validator;
   const data = vm.data.open(148);
   data
     .u32(14)

@@ -2,14 +2,14 @@
 import { type Machine, readonly, readonlys, signer, writables } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import type { World } from '../world/world.ts';
-import { poolRefs, quote, type Swap, swap, tickRefs } from './amm.ts';
+import { feeRefs, poolRefs, quote, type Swap, swap, tickRefs } from './amm.ts';
 import { NO_PROFIT, SLIPPAGE } from './causes.ts';
 import { discriminator, EVENT_CALL } from './discriminator.ts';
 
 const ROUTE = discriminator('global', 'route');
 const ROUTE_EVENT = discriminator('event', 'RouteEvent');
 const ARBITRAGE = discriminator('global', 'arbitrage');
-const ROUTE_UNITS = 34_800;
+const ROUTE_UNITS = 74_600;
 const ARBITRAGE_UNITS = 29_300;
 const REFUSED_UNITS = 6200;
 
@@ -55,15 +55,16 @@ function swapAll(vm: Machine, { user, hops, amount }: Route): number {
 export function route(vm: Machine, plan: Route): boolean {
   const { user, hops, amount, amountMin } = plan;
   const { world } = vm;
-  const data = vm.data.open(20 + hops.length * 2);
+  const data = vm.data.open(28 + hops.length * 2);
   data.bytes(ROUTE).u32(hops.length);
   for (const { pool, side } of hops) data.u8(pool).u8(side);
-  data.u64(amount);
+  data.u64(amount).u64(amountMin);
   const refs = [
     readonly(ID.token),
     signer(user),
     ...readonlys(world.eventAuthority(ID.router), ID.router),
     ...hopRefs(world, hops),
+    ...hops.flatMap(({ pool }) => feeRefs(world, pool)),
   ];
   if (!vm.enterNamed(ID.router, 'Route', data.done(), refs)) return false;
   const out = swapAll(vm, plan);
@@ -73,7 +74,9 @@ export function route(vm: Machine, plan: Route): boolean {
   event.key(world.mintOf[(hops[0] as Hop).from] as number).u64(amount);
   event.key(world.mintOf[(hops.at(-1) as Hop).to] as number).u64(out);
   vm.emitByCall(ID.router, event.done());
-  return vm.leave(ROUTE_UNITS, vm.data.open(8).u64(out).done());
+  // A single swap's result is in its event.
+  const returned = hops.length > 1 ? vm.data.open(8).u64(out).done() : undefined;
+  return vm.leave(ROUTE_UNITS, returned);
 }
 
 /** Fails at once if the pools leave no profit, or only after the swaps if the bot did not look first. */

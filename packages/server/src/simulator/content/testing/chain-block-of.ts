@@ -1,14 +1,14 @@
-import type { BlockHash, Slot } from '../../../ledger/primitives.ts';
+import { toBlockHash, toSlot } from '../../../ledger/primitives.ts';
 import type { ChainBlock } from '../../chain/chain-block.ts';
 
 /** A place in a chain without skips; a branch has its own blocks from the start. */
 export function chainBlockOf(slot: number, branch = 0): ChainBlock {
   return {
-    slot: slot as Slot,
+    slot: toSlot(slot),
     branch,
-    parentSlot: Math.max(0, slot - 1) as Slot,
-    blockhash: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' as BlockHash,
-    previousBlockhash: 'SysvarC1ock11111111111111111111111111111111' as BlockHash,
+    parentSlot: toSlot(Math.max(0, slot - 1)),
+    blockhash: toBlockHash('9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin'),
+    previousBlockhash: toBlockHash('SysvarC1ock11111111111111111111111111111111'),
     height: slot,
     blockTime: 1_740_000_000 + Math.floor(slot * 0.4),
     parent: () => (slot === 0 ? undefined : chainBlockOf(slot - 1, branch)),

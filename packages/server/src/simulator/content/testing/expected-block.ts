@@ -12,9 +12,10 @@ import type {
   TokenBalance,
   Transaction,
 } from '../../../ledger/block.ts';
-import type { Address, Signature } from '../../../ledger/primitives.ts';
+import type { Address } from '../../../ledger/primitives.ts';
 import type { EraRules } from '../eras.ts';
 import type {
+  Call,
   Holding,
   SimulatedBlock,
   SimulatedReward,
@@ -23,7 +24,15 @@ import type {
 import type { AmountList, TextPool } from '../text-pool.ts';
 import { buildInstructionAddresses } from './instruction-addresses.ts';
 import { type Observed, observeLog } from './observe-log.ts';
-import { readAmounts, readBase58, readList, readNumbers } from './read-pool.ts';
+import {
+  mintAddress,
+  mintSignature,
+  readAmounts,
+  readBase58,
+  readList,
+  readNumbers,
+} from './read-pool.ts';
+import { joinSides, NO_SIDE, type TokenSide } from './token-sides.ts';
 
 const VOTE_ID = 'Vote111111111111111111111111111111111111111';
 
@@ -47,8 +56,9 @@ export function expectedBlock(
     tokenBalances: [],
   };
   block.forEachTransaction((transaction, index) => {
-    if (options.votes === 'drop' && isVote(transaction)) return;
-    addTransaction(transaction, index, block, records);
+    const keys = readList(block.texts, transaction.keys).map(mintAddress);
+    if (options.votes === 'drop' && isVote(transaction, keys)) return;
+    addTransaction({ transaction, transactionIndex: index, keys, ...block }, records);
   });
   const rewards = block.rewards().map(expectReward);
   rewards.sort(compareRewards);
@@ -68,27 +78,30 @@ function expectHeader({ chainBlock, era }: SimulatedBlock): Block['header'] {
   };
 }
 
-function isVote({ calls }: SimulatedTransaction): boolean {
-  return calls.length === 1 && calls[0]?.programId === VOTE_ID;
+function isVote({ calls }: SimulatedTransaction, keys: readonly string[]): boolean {
+  return calls.length === 1 && keys[calls[0]?.programIndex ?? 0] === VOTE_ID;
 }
 
-function addTransaction(
-  transaction: SimulatedTransaction,
-  transactionIndex: number,
-  { era, texts }: SimulatedBlock,
-  records: Records,
-): void {
-  const observed = observeLog(transaction, era, texts);
-  const keys = readList(texts, transaction.keys) as Address[];
-  records.transactions.push(
-    expectTransaction(transaction, { transactionIndex, keys, era, observed, texts }),
-  );
+interface Context {
+  readonly transaction: SimulatedTransaction;
+  readonly transactionIndex: number;
+  /** The transaction's keys, as texts. */
+  readonly keys: readonly Address[];
+  readonly era: EraRules;
+  readonly texts: TextPool;
+}
+
+function addTransaction(context: Context, records: Records): void {
+  const { transaction, transactionIndex, keys, era, texts } = context;
+  const observed = observeLog(transaction, keys, context);
+  const programOf = (call: Call): Address => keys[call.programIndex] as Address;
+  records.transactions.push(expectTransaction(context, observed));
   const addresses = buildInstructionAddresses(transaction.calls, era, observed);
   for (const [call, instructionAddress] of addresses) {
     records.instructions.push({
       transactionIndex,
       instructionAddress,
-      programId: call.programId,
+      programId: programOf(call),
       accounts: readNumbers(texts, call.accounts).map((index) => keys[index] as Address),
       data: readBase58(texts, call.data),
       error: observed.errors.get(call) ?? null,
@@ -102,30 +115,18 @@ function addTransaction(
       transactionIndex,
       logIndex: log.logIndex,
       instructionAddress: addresses.get(log.call) as readonly number[],
-      programId: log.call.programId,
+      programId: programOf(log.call),
       kind: log.kind,
       message: log.message,
     });
   }
   if (!era.hasMeta) return;
-  const context = { transactionIndex, keys, era, texts };
-  records.balances.push(...expectBalances(transaction, context));
-  if (era.hasInner) records.tokenBalances.push(...expectHoldings(transaction, context));
+  records.balances.push(...expectBalances(context));
+  if (era.hasInner) records.tokenBalances.push(...expectHoldings(context));
 }
 
-interface Context {
-  readonly transactionIndex: number;
-  /** The transaction's keys, as texts. */
-  readonly keys: readonly Address[];
-  readonly era: EraRules;
-  readonly texts: TextPool;
-}
-
-function expectTransaction(
-  transaction: SimulatedTransaction,
-  context: Context & { readonly observed: Observed },
-): Transaction {
-  const { transactionIndex, keys, era, observed, texts } = context;
+function expectTransaction(context: Context, observed: Observed): Transaction {
+  const { transaction, transactionIndex, keys, era, texts } = context;
   const { staticCount, loadedWritableCount, version, error } = transaction;
   const writableEnd = staticCount + loadedWritableCount;
   const err = error === null ? null : `{"${error.variant}":${error.detail}}`;
@@ -134,7 +135,7 @@ function expectTransaction(
     version: version === 'legacy' ? -1 : version,
     accountKeys: keys.slice(0, staticCount),
     addressTableLookups: transaction.lookups.map((lookup) => ({
-      accountKey: texts.read(lookup.accountKey) as Address,
+      accountKey: mintAddress(texts.read(lookup.accountKey)),
       writableIndexes: readNumbers(texts, lookup.writableIndexes),
       readonlyIndexes: readNumbers(texts, lookup.readonlyIndexes),
     })),
@@ -142,7 +143,7 @@ function expectTransaction(
     numReadonlyUnsignedAccounts: transaction.readonlyUnsignedCount,
     numRequiredSignatures: transaction.requiredSignatureCount,
     recentBlockhash: transaction.recentBlockhash,
-    signatures: readList(texts, transaction.signatures) as Signature[],
+    signatures: readList(texts, transaction.signatures).map(mintSignature),
     err: era.hasMeta ? err : null,
     fee: era.hasMeta ? BigInt(transaction.fee) : null,
     computeUnitsConsumed: era.hasMeta && era.isModern ? BigInt(transaction.computeUnits) : null,
@@ -154,10 +155,7 @@ function expectTransaction(
   };
 }
 
-function expectBalances(
-  transaction: SimulatedTransaction,
-  { transactionIndex, keys, texts }: Context,
-): Balance[] {
+function expectBalances({ transaction, transactionIndex, keys, texts }: Context): Balance[] {
   const balances: Balance[] = [];
   const pres = readAmounts(texts, transaction.preBalances);
   const posts = readAmounts(texts, transaction.postBalances);
@@ -169,46 +167,35 @@ function expectBalances(
   return balances.sort((a, b) => compareTexts(a.account, b.account));
 }
 
-function expectHoldings(transaction: SimulatedTransaction, context: Context): TokenBalance[] {
-  const { transactionIndex, keys } = context;
+function expectHoldings(context: Context): TokenBalance[] {
+  const { transaction, transactionIndex, keys } = context;
   const balances = transaction.holdings.map((holding) => {
     const account = keys[holding.accountIndex] as Address;
     const pre = expectSide(holding, holding.pre, context);
     const post = expectSide(holding, holding.post, context);
-    return {
-      transactionIndex,
-      account,
-      preMint: pre.mint,
-      postMint: post.mint,
-      preDecimals: pre.decimals,
-      postDecimals: post.decimals,
-      preProgramId: pre.programId,
-      postProgramId: post.programId,
-      preOwner: pre.owner,
-      postOwner: post.owner,
-      preAmount: pre.amount,
-      postAmount: post.amount,
-    };
+    return { transactionIndex, account, ...joinSides(pre, post) };
   });
   return balances.sort((a, b) => compareTexts(a.account, b.account));
 }
 
-function expectSide(held: Holding, amount: AmountList | null, { era, texts }: Context) {
-  if (amount === null) {
-    return { mint: null, decimals: null, programId: null, owner: null, amount: null };
-  }
+function expectSide(
+  held: Holding,
+  amount: AmountList | null,
+  { era, texts }: Context,
+): TokenSide<Address> {
+  if (amount === null) return NO_SIDE;
   return {
-    mint: texts.read(held.mint) as Address,
+    mint: mintAddress(texts.read(held.mint)),
     decimals: held.decimals,
-    programId: era.isModern ? (texts.read(held.programId) as Address) : null,
-    owner: era.isModern ? (texts.read(held.owner) as Address) : null,
+    programId: era.isModern ? mintAddress(texts.read(held.programId)) : null,
+    owner: era.isModern ? mintAddress(texts.read(held.owner)) : null,
     amount: readAmounts(texts, amount)[0] as bigint,
   };
 }
 
 function expectReward(reward: SimulatedReward): Reward {
   return {
-    pubKey: reward.pubkey as Address,
+    pubKey: mintAddress(reward.pubkey),
     lamports: BigInt(reward.lamports),
     postBalance: BigInt(reward.postBalance),
     rewardType: reward.rewardType,

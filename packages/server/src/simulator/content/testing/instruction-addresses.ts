@@ -7,7 +7,7 @@ import type { Observed } from './observe-log.ts';
 export function buildInstructionAddresses(
   calls: readonly Call[],
   era: EraRules,
-  observed: Pick<Observed, 'started' | 'ended'>,
+  observed: Observed,
 ): Map<Call, readonly number[]> {
   const addresses = new Map<Call, readonly number[]>();
   calls.forEach((call, index) => {
@@ -31,27 +31,41 @@ function addExact(
   });
 }
 
-/**
- * Heights were not recorded, so the log tells them. A call whose start it does not show is put directly below the
- * top-level instruction, unless the end of its caller is shown: then it stands below that one.
- */
+/** Heights were not recorded, so the log shows them, as far as it goes. */
 function addByLog(
   top: Call,
   index: number,
-  observed: Pick<Observed, 'started' | 'ended'>,
+  observed: Observed,
   addresses: Map<Call, readonly number[]>,
 ): void {
   let previous: readonly number[] = [index];
-  const visit = (parent: Call): void => {
+  const visit = (ancestors: readonly Call[]): void => {
+    const parent = ancestors.at(-1) as Call;
     for (const call of parent.calls) {
-      const isKnown = observed.started.has(call) || observed.ended.has(parent);
-      const height = isKnown ? call.depth : 2;
+      const height = observed.started.has(call)
+        ? call.depth
+        : guessHeight(call, ancestors, observed);
       const kept = previous.slice(0, height);
       const last = kept.at(-1) as number;
       previous = kept.length === height ? [...kept.slice(0, -1), last + 1] : [...kept, 0];
       addresses.set(call, previous);
-      visit(call);
+      visit([...ancestors, call]);
     }
   };
-  visit(top);
+  visit([top]);
+}
+
+/**
+ * The height of a call whose start the log does not show. It is that of the next line about a call: the start of a later call
+ * of the same caller, or the failure of the caller. A caller that succeeded may have made the call or not, so the lines
+ * after it decide. Without such a line the call is taken as one of the top-level instruction.
+ */
+function guessHeight(call: Call, ancestors: readonly Call[], observed: Observed): number {
+  const parent = ancestors.at(-1);
+  if (parent === undefined) return 2;
+  const later = parent.calls.slice(parent.calls.indexOf(call) + 1);
+  if (later.some((sibling) => observed.started.has(sibling))) return call.depth;
+  if (!observed.ended.has(parent)) return 2;
+  if (observed.errors.has(parent)) return call.depth;
+  return guessHeight(parent, ancestors.slice(0, -1), observed);
 }

@@ -4,8 +4,7 @@
  */
 import type { LogKind } from '../../../ledger/block.ts';
 import type { EraRules } from '../eras.ts';
-import type { Call, SimulatedTransaction } from '../simulated-block.ts';
-import type { TextPool } from '../text-pool.ts';
+import type { Call, SimulatedBlock, SimulatedTransaction } from '../simulated-block.ts';
 import { KNOWN } from '../world/known-addresses.ts';
 import { type LogLine, readLog } from './read-log.ts';
 
@@ -46,8 +45,8 @@ export interface ObservedLog {
 
 export function observeLog(
   transaction: SimulatedTransaction,
-  era: EraRules,
-  texts: TextPool,
+  keys: readonly string[],
+  { era, texts }: Pick<SimulatedBlock, 'era' | 'texts'>,
 ): Observed {
   const recorded = listRecorded(transaction.calls, era);
   const ran = recorded.filter((call) => isTakenAsRun(call, transaction, era));
@@ -55,15 +54,14 @@ export function observeLog(
   const lines = readLog(texts, log);
   const callers = flattenCalls(transaction.calls);
   const isReadable =
-    era.hasMeta &&
-    log.form === 'modern' &&
-    !contradicts(lines.slice(0, log.markIndex), callers, era);
+    era.hasMeta && log.isStored && !contradicts(lines.slice(0, log.markIndex), callers, era);
   const { lineCount } = log;
-  const seen = readLines(isReadable ? lines.slice(0, log.markIndex) : [], callers);
+  const programOf = ({ programIndex }: Call): string => keys[programIndex] as string;
+  const seen = readLines(isReadable ? lines.slice(0, log.markIndex) : [], callers, programOf);
   const dropped = new Set(ran.filter((call) => !(seen.started.has(call) && seen.ended.has(call))));
   const isCut = isReadable && log.markIndex < lineCount;
   const isUnread = !isReadable && lineCount > 0;
-  const isMute = lineCount === 0 && ran.some((call) => !WITHOUT_LINES.has(call.programId));
+  const isMute = lineCount === 0 && ran.some((call) => !WITHOUT_LINES.has(programOf(call)));
   return { ...seen, dropped, isIncomplete: !era.hasMeta || isCut || isUnread || isMute };
 }
 
@@ -96,7 +94,11 @@ function contradicts(lines: readonly LogLine[], callers: readonly Call[], era: E
   return lines.some(({ role, caller }) => role === 'invoke' && (callers[caller] as Call).depth > 1);
 }
 
-function readLines(lines: readonly LogLine[], callers: readonly Call[]) {
+function readLines(
+  lines: readonly LogLine[],
+  callers: readonly Call[],
+  programOf: (call: Call) => string,
+) {
   const errors = new Map<Call, string>();
   const units = new Map<Call, bigint>();
   const started = new Set<Call>();
@@ -110,8 +112,9 @@ function readLines(lines: readonly LogLine[], callers: readonly Call[]) {
     else if (role === 'data') logs.push({ logIndex, call, kind: role, message: text.slice(14) });
     else if (role === 'other') logs.push({ logIndex, call, kind: role, message: text });
     else ended.add(call);
-    if (role === 'failed')
-      errors.set(call, text.slice(`Program ${call.programId} failed: `.length));
+    if (role === 'failed') {
+      errors.set(call, text.slice(`Program ${programOf(call)} failed: `.length));
+    }
   });
   return { errors, units, started, ended, logs };
 }

@@ -1,4 +1,4 @@
-import type { LogRole, SimulatedLog } from '../simulated-block.ts';
+import type { LogRecorder, LogRole } from '../machine/log-recorder.ts';
 import { type AmountList, HEADER_BYTES, type PooledText, type TextPool } from '../text-pool.ts';
 import { readAmounts } from './read-pool.ts';
 
@@ -15,7 +15,7 @@ export interface LogLine {
 }
 
 /** The lines of a log as texts. */
-export function readLog(pool: TextPool, log: SimulatedLog): LogLine[] {
+export function readLog(pool: TextPool, log: LogRecorder): LogLine[] {
   return Array.from({ length: log.lineCount }, (_, i) => ({
     role: log.roles[i] as LogRole,
     text: log.raw.get(i) ?? readLine(pool, log, i),
@@ -23,7 +23,7 @@ export function readLog(pool: TextPool, log: SimulatedLog): LogLine[] {
   }));
 }
 
-function readLine(pool: TextPool, log: SimulatedLog, line: number): string {
+function readLine(pool: TextPool, log: LogRecorder, line: number): string {
   const isLast = line + 1 === log.lineCount;
   const end = isLast ? log.orderCount - 1 : (log.starts[line + 1] as number);
   let text = '';

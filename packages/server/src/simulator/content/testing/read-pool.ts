@@ -1,4 +1,11 @@
+import { assert } from '../../../base/assert.ts';
 import { encodeBase58 } from '../../../base/base58.ts';
+import {
+  type Address,
+  isAddress,
+  isSignature,
+  type Signature,
+} from '../../../ledger/primitives.ts';
 import {
   type AmountList,
   HEADER_BYTES,
@@ -7,6 +14,16 @@ import {
   type TextList,
   type TextPool,
 } from '../text-pool.ts';
+
+export function mintAddress(text: string): Address {
+  assert(isAddress(text), 'the simulator prints addresses as base58 of 32 bytes');
+  return text;
+}
+
+export function mintSignature(text: string): Signature {
+  assert(isSignature(text), 'the simulator prints signatures as base58 of 64 bytes');
+  return text;
+}
 
 export function readList(pool: TextPool, list: TextList): string[] {
   const start = (list + HEADER_BYTES) >> 2;

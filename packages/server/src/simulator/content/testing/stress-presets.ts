@@ -8,6 +8,7 @@ import { ID } from '../world/known-addresses.ts';
 function act(vm: Machine, program: number): void {
   const { random, world } = vm;
   if (vm.depth > 1 || random.chance(0.6)) printOddity(vm, program);
+  if (random.chance(0.05)) vm.whisper(ID.signatureCheck);
   if (vm.depth < DEPTH_MAX && random.chance(vm.depth === 1 ? 0.4 : 0.8)) {
     const refs = readonlys(world.reserve, world.vastHolder, ID.token);
     if (vm.enter(program, vm.data.open(1).u8(vm.depth).done(), refs)) {
@@ -15,7 +16,7 @@ function act(vm: Machine, program: number): void {
       vm.leave(700);
     }
   }
-  if (vm.depth === 1 && random.chance(0.05)) vm.whisper(ID.signatureCheck);
+  if (random.chance(0.05)) vm.whisper(ID.signatureCheck);
 }
 
 function printOddity(vm: Machine, program: number): void {

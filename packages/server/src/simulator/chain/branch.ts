@@ -1,0 +1,102 @@
+/**
+ * Lines of blocks: the final chain, and branches that share it up to some block. A branch has blocks either at slots of its
+ * own (a fork of the chain) or at the final chain's slots outside a gap (a fork that a fault causes).
+ *
+ *   final chain    B B B B . B B B B
+ *   branch              └ f . . f f     ancestor: the third block
+ */
+import type { ChainBlock } from './chain-block.ts';
+
+export interface Branch {
+  blockAt(slot: number): ChainBlock | undefined;
+  hasBlock(slot: number): boolean;
+  /** The highest block at or below the slot. */
+  previousBlock(slot: number): number;
+  /** The lowest block at or above the slot; the slot itself where the branch has ended. */
+  nextBlock(slot: number): number;
+}
+
+export interface BlockPlace {
+  readonly slot: number;
+  readonly branch: number;
+}
+
+/** The final chain as a branch needs it. */
+export interface Trunk extends Branch {
+  height(slot: number): number;
+  build(
+    place: BlockPlace & { readonly height: number },
+    parent: BlockPlace,
+    line: Branch,
+  ): ChainBlock;
+}
+
+export interface BranchShape {
+  /** The last block shared with the final chain. */
+  readonly ancestor: number;
+  readonly branch: number;
+  /** Where its blocks are, ascending. Default: at the final chain's slots. */
+  readonly slots?: readonly number[];
+  /** Slots above the ancestor that have no block on this branch though the final chain has some there. */
+  readonly gap?: { readonly first: number; readonly last: number };
+}
+
+export class SideBranch implements Branch {
+  readonly #trunk: Trunk;
+  readonly #shape: BranchShape;
+
+  constructor(trunk: Trunk, shape: BranchShape) {
+    this.#trunk = trunk;
+    this.#shape = shape;
+  }
+
+  get ancestor(): number {
+    return this.#shape.ancestor;
+  }
+
+  hasBlock(slot: number): boolean {
+    if (slot <= this.ancestor) return this.#trunk.hasBlock(slot);
+    const { slots } = this.#shape;
+    return slots?.includes(slot) ?? (this.#trunk.hasBlock(slot) && !this.#isInGap(slot));
+  }
+
+  previousBlock(slot: number): number {
+    const { ancestor, slots, gap } = this.#shape;
+    if (slots !== undefined && slot > ancestor)
+      return slots.findLast((at) => at <= slot) ?? ancestor;
+    const at = this.#trunk.previousBlock(slot);
+    return gap !== undefined && this.#isInGap(at) ? this.#trunk.previousBlock(gap.first - 1) : at;
+  }
+
+  nextBlock(slot: number): number {
+    const { ancestor, slots, gap } = this.#shape;
+    if (slots !== undefined && slot > ancestor) return slots.find((at) => at >= slot) ?? slot;
+    const at = this.#trunk.nextBlock(slot);
+    return gap !== undefined && this.#isInGap(at) ? this.#trunk.nextBlock(gap.last + 1) : at;
+  }
+
+  blockAt(slot: number): ChainBlock | undefined {
+    const { ancestor, branch } = this.#shape;
+    if (slot <= ancestor) return this.#trunk.blockAt(slot);
+    if (!this.hasBlock(slot)) return undefined;
+    const parentSlot = this.previousBlock(slot - 1);
+    const parent = { slot: parentSlot, branch: parentSlot === ancestor ? 0 : branch };
+    return this.#trunk.build({ slot, branch, height: this.#height(slot) }, parent, this);
+  }
+
+  #height(slot: number): number {
+    const trunk = this.#trunk;
+    const { ancestor, slots, gap } = this.#shape;
+    if (slots !== undefined) return trunk.height(ancestor) + 1 + slots.indexOf(slot);
+    if (gap === undefined || slot <= gap.last) return trunk.height(slot);
+    const [below, last] = [gap.first - 1, gap.last].map((at) =>
+      trunk.height(trunk.previousBlock(at)),
+    );
+    return trunk.height(slot) + (below as number) - (last as number);
+  }
+
+  #isInGap(slot: number): boolean {
+    const { gap } = this.#shape;
+    return gap !== undefined && slot >= gap.first && slot <= gap.last;
+  }
+}
