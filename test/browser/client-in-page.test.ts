@@ -9,7 +9,7 @@ import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { repositoryRoot } from '../repository-files.ts';
 import { ServiceProcess } from '../service/service-process.ts';
-import { findBrowser } from './find-browser.ts';
+import { requireBrowser } from './find-browser.ts';
 
 const importMap = {
   imports: {
@@ -87,7 +87,7 @@ datasets:
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   browser = await chromium.launch({
-    executablePath: findBrowser(),
+    executablePath: requireBrowser(),
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
   });
 });

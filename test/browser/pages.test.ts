@@ -1,7 +1,7 @@
 /** Every page in light and dark, from a telephone to a wall screen. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { BrowserWorld } from './browser-world.ts';
-import { type ListedPage, listPages } from './page-list.ts';
+import { BrowserWorld, type ListedPage } from './browser-world.ts';
+import { listPages } from './page-list.ts';
 import { shapes } from './shapes.ts';
 
 let world: BrowserWorld;
