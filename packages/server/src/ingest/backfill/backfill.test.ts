@@ -61,7 +61,7 @@ async function startSetting(
   { nodeCount = 1, fs = new SimFs() as Fs, folder = 'data', clock = systemClock as Clock } = {},
 ): Promise<Setting> {
   const shape = { startSlot, slotMs: 400, skipRate: 0.2, forkRate: 0, ...chain };
-  const content = { transactionsPerBlock: 1, votes: 1, epochRewardsPerBlock: 1 };
+  const content = { transactionsPerBlock: 4, votes: 1, epochRewardsPerBlock: 1 };
   const ledger = createSimulatedLedger(
     { paused: true, chain: shape, content },
     { clock: systemClock },
