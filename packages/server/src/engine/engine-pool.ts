@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
+import { CodedError, knownDetail } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import { countValues } from '../query/count-values.ts';
@@ -337,7 +337,7 @@ export class EnginePool {
     if (code === undefined) return new CodedError('engine-thread-failed', { reason: message });
     const [key] = [...this.#segments].find(([, { number }]) => number === segment) ?? [];
     return key === undefined
-      ? new CodedError(code, detail)
+      ? new CodedError(code, ...knownDetail(detail))
       : new SegmentFailure({ key, code, detail });
   }
 

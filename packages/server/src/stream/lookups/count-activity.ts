@@ -1,4 +1,5 @@
 import type { Activity, ActivityListName } from '@sluice/protocol/lookup-answers';
+import { elementAt } from '../../base/element-at.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { SegmentActivity } from '../../engine/lookup/count-activity.ts';
@@ -36,7 +37,7 @@ export async function countActivity(
     results.reduce((sum, result) => sum + count(result), 0);
   const list = (name: ActivityListName) => mergeCounts(results, name, { limit, hashes });
   return {
-    fromBlock: isCut ? Math.max(range.first, firstSlotOf(places[0] as Place)) : range.first,
+    fromBlock: isCut ? Math.max(range.first, firstSlotOf(elementAt(places, 0))) : range.first,
     toBlock: range.last,
     isComplete: !isCut,
     blocks: total(({ blockCount }) => blockCount),

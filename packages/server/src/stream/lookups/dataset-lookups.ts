@@ -3,6 +3,7 @@
  * indexes of one snapshot, without a stream.
  */
 import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
+import { elementAt } from '../../base/element-at.ts';
 import { CodedError } from '../../base/errors.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
@@ -19,7 +20,7 @@ import {
   listAccountTransactions,
 } from './list-account-transactions.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
-import { listPlaces, type Place } from './places.ts';
+import { listPlaces } from './places.ts';
 import { SegmentLookups } from './segment-lookups.ts';
 import { WHOLE_BLOCK, WHOLE_TRANSACTION } from './selections.ts';
 
@@ -70,10 +71,10 @@ export class DatasetLookups {
         const results = await this.#lookups.run(batch, { kind: 'signature', signature }, signal);
         const found = results.findIndex((transactions) => transactions.length > 0);
         if (found < 0) continue;
-        const transactions = (results[found] as readonly number[]).slice(0, 1);
+        const transactions = elementAt(results, found).slice(0, 1);
         const lookup = { kind: 'records', selection: WHOLE_TRANSACTION, transactions } as const;
-        const [lines = []] = await this.#lookups.run([batch[found] as Place], lookup, signal);
-        return fillFinalizedHead(lines[0] as string, snapshot);
+        const [lines = []] = await this.#lookups.run([elementAt(batch, found)], lookup, signal);
+        return fillFinalizedHead(elementAt(lines, 0), snapshot);
       }
       throw new CodedError('transaction-unknown', { path: 'signature' });
     });

@@ -1,4 +1,5 @@
 import type { Estimate } from '@sluice/protocol/lookup-answers';
+import { elementAt } from '../../base/element-at.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { SegmentEstimate } from '../../engine/lookup/estimate-segment.ts';
 import type { Query } from '../../query/query.ts';
@@ -59,7 +60,7 @@ export async function estimateQuery(
 function takeEvenly(places: readonly Place[], countMax: number): readonly Place[] {
   if (places.length <= countMax) return places;
   const step = (places.length - 1) / (countMax - 1);
-  return Array.from({ length: countMax }, (_, i) => places[Math.round(i * step)] as Place);
+  return Array.from({ length: countMax }, (_, i) => elementAt(places, Math.round(i * step)));
 }
 
 /** The part of the query that the threads need. */
