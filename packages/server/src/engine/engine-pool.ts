@@ -34,9 +34,9 @@ import type { BlockRange } from './segment-run.ts';
 export interface PoolQuery {
   readonly selection: Selection;
   readonly range: BlockRange;
-  /** Open segments, in order of slot. */
+  /** Keys of open segments, in slot order. */
   readonly keys: readonly string[];
-  /** The segment whose last block of the range gets a line in any case. */
+  /** The segment whose last block in the range always gets a line. */
   readonly lastKey?: string;
   /** The number of row groups of all segments, if it is known to be small. At most so many threads take part. */
   readonly partCount?: number | undefined;
@@ -73,7 +73,7 @@ export interface EnginePoolModules {
   readonly observeWait?: (queue: 'history' | 'urgent', seconds: number) => void;
 }
 
-/** Puts ranges of a segment into its cache file. */
+/** Writes ranges of a segment into its cache file. */
 export type FetchRanges = (ranges: readonly ByteRange[]) => Promise<void>;
 
 export class EnginePool {

@@ -1,6 +1,6 @@
 /**
- * The lookups of one dataset: questions about a block, a transaction, an account or a range that are answered from the
- * indexes of one snapshot, without a stream.
+ * The lookups of one dataset: requests for a block, a transaction, an account or a range that are answered from the indexes of one
+ * snapshot, without a stream.
  */
 import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
 import { elementAt } from '../../base/element-at.ts';
@@ -31,7 +31,7 @@ export interface DatasetLookupsModules {
   readonly pool: EnginePool;
 }
 
-/** What a lookup found, and the state of the chain that it saw. */
+/** The result of a lookup, and the state of the chain that it was read from. */
 export interface LookedUp<Value> {
   readonly value: Value;
   readonly snapshot: ChainSnapshot;
@@ -48,7 +48,7 @@ export class DatasetLookups {
     this.#lookups = new SegmentLookups(modules);
   }
 
-  /** Returns the line of a block with everything in it, as bytes. Throws a coded error that says why there is none. */
+  /** Returns the complete line of a block as bytes. Throws a coded error with the reason if there is none. */
   block(slot: number, signal: AbortSignal): Promise<LookedUp<Uint8Array>> {
     return this.#look(async (snapshot) => {
       const { head, start } = snapshot;
@@ -61,7 +61,7 @@ export class DatasetLookups {
     });
   }
 
-  /** Returns the line of a transaction's block with this transaction and its records alone. */
+  /** Returns the line of a transaction's block with only this transaction and its records. */
   transaction(signature: Uint8Array, signal: AbortSignal): Promise<LookedUp<string>> {
     return this.#look(async (snapshot) => {
       const places = listPlaces(snapshot, { first: 0, last: Infinity }).reverse();
@@ -95,7 +95,7 @@ export class DatasetLookups {
     });
   }
 
-  /** Counts activity in a range of slots. An absent bound is that of the dataset. */
+  /** Counts activity in a range of slots. A missing bound is that of the dataset. */
   activity(request: PartialActivityRequest, signal: AbortSignal): Promise<LookedUp<Activity>> {
     return this.#look(async (snapshot) => {
       const { from = snapshot.start ?? 0, limit } = request;
