@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
 export interface HistoryOptions {
-  /** What follows the header of a line, beginning with a comma. */
+  /** The text after the header of a line, starting with a comma. */
   readonly tails: readonly string[];
-  /** A tail of a block at the head. */
+  /** The text of a block at the head. */
   readonly smallTail: string;
   readonly historyBytes: number;
   readonly headBlocks: number;
@@ -50,7 +50,7 @@ async function serve(
     const added = fields?.block?.finalizedHead === true ? finalized : '';
     const tail = isHistory ? options.tails[slot % options.tails.length] : options.smallTail;
     await send(response, `{"header":{"number":${slot},"hash":"h${slot}"${added}}${tail}`);
-    // At the head each block goes out alone.
+    // At the head each block is sent separately.
     if (!isHistory) await new Promise((resolve) => setImmediate(resolve));
   }
   response.end();

@@ -12,7 +12,7 @@ import type { ReaderReport } from './reader-process.ts';
 const oldSpaceMebibytes = 64;
 const semiSpaceMebibytes = 8;
 
-/** Reads history and then the head from a server in another thread, in a process of its own. */
+/** Reads history and then the head from a server in another thread, in a separate process. */
 export async function measureMemory(
   options: HistoryOptions,
   query: Readonly<Record<string, unknown>>,

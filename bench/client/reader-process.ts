@@ -1,4 +1,4 @@
-/** A process that reads a stream as a consumer does, and prints how much memory that took. */
+/** A process that reads a stream like a consumer, and prints its memory usage. */
 import { type BlocksBatch, createClient } from '@sluice/client';
 
 /** What was read in one part of the stream. */

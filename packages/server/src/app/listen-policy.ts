@@ -1,4 +1,4 @@
-import { CodedError, isCodedError } from '../base/errors.ts';
+import { CodedError, type ErrorCode, isCodedError, knownDetail } from '../base/errors.ts';
 import { type ApiKey, readKeyFile } from '../http/keys/api-keys.ts';
 import { isOpenUndecided } from './config/check-config.ts';
 import type { Config } from './config/config-schema.ts';
@@ -29,16 +29,18 @@ function nameKey(fault: CodedError, { config, tree, file = '' }: AccessConfig): 
   const place = tree.places.get('listen.keys');
   if (place === undefined) return fault;
   const { file: keyFile, line: keyLine, ...detail } = fault.detail;
-  return new CodedError(
+  return new CodedError<ErrorCode>(
     'config-value-invalid',
-    {
-      ...{ file, key: 'listen.keys', line: place.line },
-      found: JSON.stringify(place.template ?? keyFile ?? config.listen.keys),
-      expected: 'a key file',
-      fault: fault.code,
-      ...detail,
-      ...(keyLine === undefined ? {} : { keyLine }),
-    },
-    { cause: fault },
+    ...knownDetail(
+      {
+        ...{ file, key: 'listen.keys', line: place.line },
+        found: JSON.stringify(place.template ?? keyFile ?? config.listen.keys),
+        expected: 'a key file',
+        fault: fault.code,
+        ...detail,
+        ...(keyLine === undefined ? {} : { keyLine }),
+      },
+      { cause: fault },
+    ),
   );
 }

@@ -127,7 +127,7 @@ describe('bad answers', () => {
       ({ header }) => Reflect.deleteProperty(header, 'recordCounts'),
     ],
     [
-      'F-07 an address that is none',
+      'F-07 an invalid address',
       'block-field-invalid',
       (block) =>
         Object.assign((block['instructions'] as object[])[0] as object, { programId: '0' }),

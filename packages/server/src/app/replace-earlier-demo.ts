@@ -21,7 +21,7 @@ export async function replaceEarlierDemo(dataFolder: string): Promise<string | u
   }
   return (
     `${dataFolder} held the demo ledger of an earlier version (${names.join(', ')}). ` +
-    'Its blocks cannot be continued, so it was removed and is written anew.\n'
+    'Its blocks cannot be continued, so it was removed and is created again.\n'
   );
 }
 

@@ -8,7 +8,7 @@ import { dirname, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import { CodedError, isCodedError } from '../base/errors.ts';
+import { addDetail, CodedError, isCodedError } from '../base/errors.ts';
 import { isTerminal } from '../base/terminal.ts';
 import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import { findDatasets } from '../dataset/find-datasets.ts';
@@ -85,7 +85,7 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
   void modules.clock.sleep(heldMsMax, described.signal).then(onDescribed);
   try {
     const keys = decideAccess(loaded);
-    await refuseNothing(config);
+    await requireDatasets(config);
     const locks = await lockFolders(config, closers);
     const planned = await planDatasets(config, { fs: nodeFs, log });
     if (planned.length === 0) throw new CodedError('datasets-missing', { folder: config.data });
@@ -125,7 +125,7 @@ function countConnections({ limits, engine }: Config, datasets: number, log: Log
 }
 
 /** Checks the folder before anything is created or locked, so that a mistyped name has no effect. */
-async function refuseNothing({ datasets, data }: Config): Promise<void> {
+async function requireDatasets({ datasets, data }: Config): Promise<void> {
   if (datasets.length > 0) return;
   try {
     if ((await findDatasets(data, nodeFs)).length > 0) return;
@@ -262,7 +262,7 @@ async function openOne(
 function describeRefusal([first]: readonly RefusedDataset[]): CodedError {
   assert(first !== undefined, 'there is an error if no dataset was opened');
   const { name, error } = first;
-  return new CodedError(error.code, { dataset: name, ...error.detail }, { cause: error });
+  return addDetail(error, { dataset: name });
 }
 
 /** Returns the startup text of `sluice serve`. */

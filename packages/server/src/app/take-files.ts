@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { type CodedError, type ErrorCode, isCodedError } from '../base/errors.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { feedFiles } from './feed-files.ts';
@@ -73,9 +74,7 @@ const writeFailures = new Set<ErrorCode>([
 ]);
 
 function isOfDisk({ code, cause }: CodedError): boolean {
-  return (
-    writeFailures.has(code) || passingReasons.has((cause as NodeJS.ErrnoException)?.code ?? '')
-  );
+  return writeFailures.has(code) || passingReasons.has(systemErrorCode(cause) ?? '');
 }
 
 /** Opens the journal again after a failed write. If that fails, the next attempt reports it. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CodedError } from './errors.ts';
+import { addDetail, CodedError } from './errors.ts';
 
 test('behavior: a code of the operating system is described in the message and kept in the detail', () => {
   const error = new CodedError('cli-file-unreadable', { path: 'a.jsonl', reason: 'ENOENT' });
@@ -14,4 +14,26 @@ test('behavior: a code of the operating system is described in the message and k
 test('behavior: other values stay unchanged, even if they look like such a code', () => {
   const error = new CodedError('cli-file-unreadable', { path: 'ENOENT', reason: 'ENOTHING' });
   expect(error.message).toContain('(path ENOENT, reason ENOTHING)');
+});
+
+test('behavior: an error whose values are missing, wrong or not expected does not compile', () => {
+  const wrong = [
+    // @ts-expect-error The slot is required.
+    new CodedError('backfill-interrupted'),
+    // @ts-expect-error The slot is a number.
+    new CodedError('backfill-interrupted', { slot: '1' }),
+    // @ts-expect-error The code has no such value.
+    new CodedError('backfill-interrupted', { slot: 1, hash: 'x' }),
+    // @ts-expect-error The code has no values.
+    new CodedError('dataset-closed', { slot: 1 }),
+  ];
+  expect(wrong).toHaveLength(4);
+});
+
+test('behavior: values are added before those of a caught error, which is the cause', () => {
+  const cause = new CodedError('backfill-interrupted', { slot: 1 });
+  const error = addDetail(cause, { dataset: 'mine' });
+  expect([error.code, error.detail]).toEqual([cause.code, { dataset: 'mine', slot: 1 }]);
+  expect(error.cause).toBe(cause);
+  expect(error.message).toContain('(dataset mine, slot 1)');
 });

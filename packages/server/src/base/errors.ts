@@ -1,4 +1,6 @@
 import { getSystemErrorMap } from 'node:util';
+import { COMMAND_ERRORS } from './command-errors.ts';
+import type { ErrorDetails } from './error-details.ts';
 import { REMOTE_ERRORS } from './remote-errors.ts';
 
 /**
@@ -14,75 +16,7 @@ export interface ErrorRow {
 }
 
 export const ERRORS = {
-  // The command line.
-  'cli-usage': { text: 'the command line is not valid' },
-  'cli-file-unreadable': { text: 'the file cannot be read' },
-  'cli-file-too-large': { text: 'the file is larger than the limit for files of its kind' },
-  'cli-file-is-input': {
-    text: 'the output file is also an input file; choose another output file',
-  },
-  'cli-file-exists': { text: 'the file already exists; choose another name, or use --force' },
-  'cli-file-unwritable': { text: 'the file cannot be written' },
-  'cli-file-irregular': {
-    text: 'the path is not a regular file and is not overwritten; choose another path',
-  },
-  'cli-interrupted': { text: 'interrupted; nothing was written' },
-  'cli-dataset-missing': {
-    text: 'there is no such dataset; name one that the service has or the data folder holds, or give an address: http://HOST:PORT/datasets/NAME',
-  },
-  'cli-dataset-ambiguous': { text: 'there are several datasets; name one of them' },
-  'cli-out-differs': {
-    text: 'the output file was written by another query; name another file, or use --force to begin it again',
-  },
-  'cli-out-damaged': {
-    text: 'the output file cannot be resumed; name another file, or use --force to begin it again',
-  },
-  'cli-out-format': {
-    text: 'a file that can be resumed holds lines or rows; use --output jsonl or --output csv',
-  },
-  'cli-follow-folder': {
-    text: 'a data folder does not grow under this command; start sluice serve and name its address to follow',
-  },
-  'query-interrupted': {
-    text: 'interrupted; with --out the same command goes on where it stopped',
-  },
-  'doctor-failed': { text: 'something is wrong, named above with what to do' },
-
-  // A running service that a command asks.
-  'service-unreachable': {
-    text: 'no service answers at this address; start one with sluice serve, or name another address (SLUICE_URL)',
-  },
-  'service-foreign': { text: 'what answers at this address is no Sluice; check the address' },
-  'service-refused': {
-    text: 'the service refused the request; a key that it wants comes from SLUICE_KEY',
-  },
-  'service-dataset-missing': {
-    text: 'the service of SLUICE_URL does not answer, or has no such dataset; sluice status lists what it has',
-  },
-
-  // The configuration. Every error names the key and the line, and shows no secret.
-  'config-not-yaml': { text: 'the configuration is not valid YAML' },
-  'config-key-unknown': { text: 'the configuration has a key that does not exist' },
-  'config-key-missing': { text: 'the configuration lacks a required key' },
-  'config-key-useless': {
-    text: 'the configuration has a key that has no effect; remove it, or add the key it depends on',
-  },
-  'config-value-invalid': { text: 'the configuration has a value that is not allowed' },
-  'config-variable-unset': {
-    text: 'the configuration refers to an environment variable that is unset or empty; set it, or write $${ for a literal ${',
-  },
-  'config-invalid': { text: 'the configuration has the errors listed above; correct them' },
-
-  // The simulated node.
-  'simulator-option-invalid': {
-    text: 'an option of the simulated ledger has a value that is not allowed',
-  },
-  'simulator-fault-invalid': { text: 'the description of the fault is not valid', status: 400 },
-  'simulator-fault-unknown': { text: 'no fault has this id; GET /faults lists them', status: 404 },
-  'simulator-time-invalid': { text: 'the requested time change is not valid', status: 400 },
-  'listen-failed': {
-    text: 'the service cannot listen on this address; choose another port or host',
-  },
+  ...COMMAND_ERRORS,
 
   // A block from a source. An invalid block is rejected as a whole, never stored in part.
   'block-not-utf8': {
@@ -346,7 +280,7 @@ export const ERRORS = {
   },
   'slot-above-head': {
     status: 404,
-    text: 'this slot is above the head; GET /head names the highest block, retry when it has come',
+    text: 'this slot is above the head; GET /head returns the highest block; retry later',
   },
   'slot-below-start': {
     status: 404,
@@ -453,20 +387,49 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 export type ErrorDetail = Readonly<Record<string, string | number | bigint | boolean | null>>;
 
+type NoDetail = Readonly<Record<string, never>>;
+
+/** The arguments of an error after its code: the detail, which can be omitted if no value is required, and the options. */
+export type DetailArguments<C extends ErrorCode> = C extends keyof ErrorDetails
+  ? Partial<ErrorDetails[C]> extends ErrorDetails[C]
+    ? [detail?: ErrorDetails[C], options?: ErrorOptions]
+    : [detail: ErrorDetails[C], options?: ErrorOptions]
+  : [detail?: NoDetail, options?: ErrorOptions];
+
 /** An error caused by the environment, with its code and the values that distinguish this occurrence. */
-export class CodedError extends Error {
+export class CodedError<C extends ErrorCode = ErrorCode> extends Error {
   override readonly name = 'CodedError';
-  readonly code: ErrorCode;
+  readonly code: C;
   readonly detail: ErrorDetail;
 
-  constructor(code: ErrorCode, detail: ErrorDetail = {}, options?: ErrorOptions) {
+  constructor(code: C, ...rest: DetailArguments<C>) {
+    const [detail = {}, options] = rest as unknown as [ErrorDetail?, ErrorOptions?];
     super(describe(code, detail), options);
     this.code = code;
     this.detail = detail;
   }
 }
 
-export function isCodedError(error: unknown, code?: ErrorCode): error is CodedError {
+/**
+ * Returns the arguments of an error whose code is known only at run time: an error that another thread sent, or a caught error to which
+ * values are added.
+ */
+export function knownDetail(
+  detail: ErrorDetail,
+  options?: ErrorOptions,
+): DetailArguments<ErrorCode> {
+  return [detail, options] as unknown as DetailArguments<ErrorCode>;
+}
+
+/** Returns the same error with these values before its own. */
+export function addDetail(cause: CodedError, detail: ErrorDetail): CodedError {
+  return new CodedError(cause.code, ...knownDetail({ ...detail, ...cause.detail }, { cause }));
+}
+
+export function isCodedError<C extends ErrorCode>(
+  error: unknown,
+  code?: C,
+): error is CodedError<C> {
   return error instanceof CodedError && (code === undefined || error.code === code);
 }
 

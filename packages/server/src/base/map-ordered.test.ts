@@ -51,14 +51,19 @@ test('behavior: a rejection is thrown in the order of the items, and later rejec
 });
 
 test('behavior: when the iterator of items fails, the results of the earlier items are yielded first', async () => {
+  let fail = () => {};
+  const failed = new Promise<void>((resolve) => {
+    fail = resolve;
+  });
   async function* broken(): AsyncGenerator<number> {
     yield* count(5);
+    fail();
     throw new RangeError('item 6 is cut');
   }
   const seen: number[] = [];
-  // No call finishes before the iterator has failed.
+  // No call finishes before the iterator fails.
   const run = async (item: number) => {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await failed;
     return item;
   };
   const failing = (async () => {

@@ -51,7 +51,7 @@ export const REMOTE_ERRORS = {
 
   // The feed that several services share.
   'feed-unreachable': {
-    text: 'the feed does not answer; blocks that are stored are served on. Check the NATS servers and the network',
+    text: 'the feed does not answer; stored blocks are still served; check the NATS servers and the network',
   },
   'feed-fenced': {
     text: 'another service writes the dataset now; this one follows it',
@@ -60,16 +60,16 @@ export const REMOTE_ERRORS = {
     text: 'the stream of the feed is full; the writer waits until blocks are sealed. Raise feed.bytesMax',
   },
   'feed-gap': {
-    text: 'the feed no longer has the messages that this service needs; start it again, so that it begins with a newer manifest',
+    text: 'the feed no longer has the messages that this service needs; restart it, so that it starts from a newer manifest',
   },
   'feed-reset': {
-    text: 'the stream of the feed has fewer messages than the newest manifest needs, so it was removed or has lost some; start a process with role write, which begins anew after the last sealed block',
+    text: 'the stream of the feed has fewer messages than the newest manifest needs, so it was removed or has lost some; start a process with role write, which starts again after the last sealed block',
   },
   'feed-message-damaged': { text: 'a message of the feed is damaged' },
   'feed-message-too-large': {
     text: 'a commit does not fit a message of the feed; raise max_payload of the NATS servers',
   },
   'replica-folder-foreign': {
-    text: 'the folder has a dataset that is no copy of a feed; use another data folder, or push the dataset to the store first',
+    text: 'the folder has a dataset that is not a copy of a feed; use another data folder, or push the dataset to the store first',
   },
 } as const;

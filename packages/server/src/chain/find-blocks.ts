@@ -3,6 +3,7 @@
  * are in the segment files, so the caller passes a function that reads them. Hot blocks are in memory.
  */
 import { assert } from '../base/assert.ts';
+import { elementAt } from '../base/element-at.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import { parseBlockHash, type Slot } from '../ledger/primitives.ts';
 import type { ChainSnapshot, HotBlock, SealedSegment } from './chain-snapshot.ts';
@@ -22,7 +23,7 @@ export async function findBlockAtOrAfter(
   const segment = snapshot.segments[firstSegmentEndingAtOrAfter(snapshot, slot)];
   if (segment === undefined) return snapshot.hot[firstHotAtOrAfter(snapshot, slot)]?.header;
   const headers = await readHeaders(segment);
-  return headers[firstIndex(headers.length, (i) => (headers[i] as BlockHeader).number >= slot)];
+  return headers[firstIndex(headers.length, (i) => elementAt(headers, i).number >= slot)];
 }
 
 /**
@@ -37,13 +38,13 @@ export async function findPreviousBlocks(
   const found: BlockRef[] = [];
   const hotEnd = firstHotAtOrAfter(snapshot, slot);
   for (let i = hotEnd - 1; i >= 0 && found.length < previousBlockCountMax; i--) {
-    found.push(refOf((snapshot.hot[i] as HotBlock).header));
+    found.push(refOf(elementAt(snapshot.hot, i).header));
   }
   let next = Math.min(firstSegmentEndingAtOrAfter(snapshot, slot), snapshot.segments.length - 1);
   for (; next >= 0 && found.length < previousBlockCountMax; next--) {
-    const headers = await readHeaders(snapshot.segments[next] as SealedSegment);
+    const headers = await readHeaders(elementAt(snapshot.segments, next));
     for (let i = headers.length - 1; i >= 0 && found.length < previousBlockCountMax; i--) {
-      const header = headers[i] as BlockHeader;
+      const header = elementAt(headers, i);
       if (header.number < slot) found.push(refOf(header));
     }
   }
@@ -100,7 +101,7 @@ export function findHot(snapshot: ChainSnapshot, slot: number): HotBlock | undef
 /** Returns the index of the first hot block at or after a slot, or the number of hot blocks if there is none. */
 export function firstHotAtOrAfter(snapshot: ChainSnapshot, slot: number): number {
   const { hot } = snapshot;
-  return firstIndex(hot.length, (i) => (hot[i] as HotBlock).header.number >= slot);
+  return firstIndex(hot.length, (i) => elementAt(hot, i).header.number >= slot);
 }
 
 /**
@@ -109,7 +110,7 @@ export function firstHotAtOrAfter(snapshot: ChainSnapshot, slot: number): number
  */
 export function firstSegmentEndingAtOrAfter(snapshot: ChainSnapshot, slot: number): number {
   const { segments } = snapshot;
-  return firstIndex(segments.length, (i) => (segments[i] as SealedSegment).last.number >= slot);
+  return firstIndex(segments.length, (i) => elementAt(segments, i).last.number >= slot);
 }
 
 export function refOf(header: BlockHeader): BlockRef {

@@ -1,4 +1,4 @@
-import { CodedError, isCodedError } from '../base/errors.ts';
+import { addDetail, isCodedError } from '../base/errors.ts';
 import { findDatasets } from '../dataset/find-datasets.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 
@@ -7,10 +7,6 @@ export async function listDataFolder(folder: string): Promise<string[]> {
   try {
     return await findDatasets(folder, nodeFs);
   } catch (error) {
-    throw isCodedError(error) ? naming(folder, error) : error;
+    throw isCodedError(error) ? addDetail(error, { folder }) : error;
   }
-}
-
-function naming(folder: string, cause: CodedError): CodedError {
-  return new CodedError(cause.code, { folder, ...cause.detail }, { cause });
 }

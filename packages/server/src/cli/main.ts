@@ -1,6 +1,7 @@
 import { isSluiceError } from '@sluice/client';
 import { Command, CommanderError } from 'commander';
 import { CodedError, isCodedError } from '../base/errors.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 import { type BuildCommand, loadCommands } from './commands.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT, exitCodeHelp } from './exit-codes.ts';
@@ -87,7 +88,7 @@ function checkRequiredLast(command: Command): void {
 
 /** Returns whether an error is caused by the limit of open files, which can happen anywhere and is not a bug. */
 function isOutOfFiles(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException | null)?.code === 'EMFILE';
+  return systemErrorCode(error) === 'EMFILE';
 }
 
 function report(thrown: unknown, context: CommandContext): number {

@@ -1,4 +1,4 @@
-import { CodedError, isCodedError } from '../base/errors.ts';
+import { addDetail, CodedError, isCodedError } from '../base/errors.ts';
 import type { SegmentBytes } from '../segment/open-segment.ts';
 import { openRangeFile } from '../storage/range-file.ts';
 
@@ -39,7 +39,7 @@ export function naming<Result>(path: string, work: () => Result): Result {
 
 function withFile(error: unknown, path: string): unknown {
   if (isCodedError(error) && /^(segment|query|range)-/.test(error.code)) {
-    return new CodedError(error.code, { file: path, ...error.detail }, { cause: error });
+    return addDetail(error, { file: path });
   }
   const { syscall, code: reason } = error as NodeJS.ErrnoException;
   if (syscall === undefined || reason === undefined) return error;

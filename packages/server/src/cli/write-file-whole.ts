@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CodedError } from '../base/errors.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 import { checkOutput, type OutputOptions } from './write-output.ts';
 
 /** Writes a file atomically and durably: under a temporary name, which is renamed at the end. */
@@ -53,7 +54,7 @@ function attempt<Result>(work: () => Result, fail: (error: unknown) => unknown):
 }
 
 function describeFailure(error: unknown, path: string): unknown {
-  const reason = (error as NodeJS.ErrnoException).code;
+  const reason = systemErrorCode(error);
   if (reason === undefined) return error;
   return new CodedError('cli-file-unwritable', { path, reason }, { cause: error });
 }

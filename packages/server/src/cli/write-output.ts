@@ -4,6 +4,7 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { CodedError } from '../base/errors.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 
 const gzipLevel = 1;
 
@@ -65,7 +66,7 @@ export async function writeOutput(
 
 function describeFailure(error: unknown, path: string, signal: AbortSignal): unknown {
   if (signal.aborted) return new CodedError('cli-interrupted', { path }, { cause: error });
-  const reason = (error as NodeJS.ErrnoException).code;
+  const reason = systemErrorCode(error);
   if (reason === undefined) return error;
   return new CodedError('cli-file-unwritable', { path, reason }, { cause: error });
 }
@@ -88,7 +89,7 @@ async function writeToStream(
     await pipeline(Readable.from(pieces, { objectMode: false }), out, { signal, end: false });
   } catch (error) {
     // The reader has closed the pipe, as `head` does.
-    const isEnough = (error as NodeJS.ErrnoException).code === 'EPIPE';
+    const isEnough = systemErrorCode(error) === 'EPIPE';
     if (!isEnough) throw describeFailure(error, '-', signal);
   }
 }

@@ -9,6 +9,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { assert } from '../base/assert.ts';
+import { elementAt } from '../base/element-at.ts';
 import { CodedError } from '../base/errors.ts';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
 import type { NewBlock, NewChange } from '../dataset/chain-writer.ts';
@@ -60,7 +61,7 @@ export async function encodeMessage(
   const entries: PayloadEntry[] = [];
   const carried: Uint8Array[] = [];
   for (const [place, { bytes }] of payloads.entries()) {
-    if (stored.has(place)) entries.push(await store(blocks[place] as BlockHeader, bytes));
+    if (stored.has(place)) entries.push(await store(elementAt(blocks, place), bytes));
     else {
       entries.push([bytes.length, crc32(bytes)]);
       carried.push(bytes);

@@ -7,6 +7,7 @@
  * The visible state is always durable. After a failed write it stays unchanged, and every commit is rejected until
  * `reopen` has read the journal again.
  */
+import { elementAt } from '../base/element-at.ts';
 import { CodedError } from '../base/errors.ts';
 import { applyChanges } from '../chain/apply-changes.ts';
 import type { ChainChange } from '../chain/chain-change.ts';
@@ -256,7 +257,7 @@ export class ChainWriter {
     const commits = group.map(({ commit }) => commit);
     await this.#modules.publish?.(commits, payloads);
     await this.#journal.append(encodeCommits(commits), payloads);
-    const last = group.at(-1) as Queued;
+    const last = elementAt(group, -1);
     this.#visible = last.next;
     this.#modules.onVisible(last.next, payloads);
     for (const { resolve, next } of group) resolve(next);
@@ -319,7 +320,7 @@ function keepStored(next: ChainSnapshot, candidates: readonly Payload[]): Payloa
   const first = candidates[0]?.id ?? Number.POSITIVE_INFINITY;
   const stored = new Set<number>();
   for (let i = next.hot.length - 1; i >= 0; i--) {
-    const { payload } = next.hot[i] as HotBlock;
+    const { payload } = elementAt(next.hot, i);
     if (payload < first) break;
     stored.add(payload);
   }

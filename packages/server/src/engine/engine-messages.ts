@@ -6,7 +6,7 @@ import type { Selection } from '../query/query.ts';
 import type { Lookup, LookupResults } from './lookup/lookup.ts';
 import type { BlockRange } from './segment-run.ts';
 
-/** Where a thread finds a segment's bytes: a file, a cache file of an object store, or memory that all threads share. */
+/** Where a thread reads a segment's bytes: a file, a cache file of an object store, or memory that all threads share. */
 export type SegmentPlace =
   | { readonly kind: 'file'; readonly path: string }
   | CachedPlace
@@ -20,17 +20,17 @@ export type ToThread =
   | { readonly kind: 'select'; readonly number: number; readonly selection: Selection }
   | { readonly kind: 'forget' }
   | { readonly kind: 'run'; readonly run: RunRequest }
-  /** The reader has taken that many bytes of the run. */
+  /** The reader has consumed this many bytes of the run. */
   | { readonly kind: 'taken'; readonly id: number; readonly bytes: number }
   | { readonly kind: 'cancel'; readonly id: number }
   | LookupRequest;
 
-/** A lookup in each of the segments. */
+/** One lookup, performed in each of the segments. */
 export interface LookupRequest {
   readonly kind: 'look';
   readonly id: number;
   readonly segments: readonly number[];
-  /** Identifies the results in the answer, one for each segment. */
+  /** The index of each segment's result in the response. */
   readonly positions: readonly number[];
   readonly lookup: Lookup;
 }
@@ -49,7 +49,7 @@ export interface RunRequest {
   /** The number of a selection. Copying the selection for each block would cost more than evaluating it. */
   readonly selection: number;
   readonly range: BlockRange;
-  /** By number, in order of slot. */
+  /** Segment numbers in slot order. */
   readonly segments: readonly number[];
   /** Whether many readers wait for this run. It is short and runs without interruption. */
   readonly isUrgent: boolean;
@@ -58,7 +58,7 @@ export interface RunRequest {
   readonly unit: PartUnit;
   /** Thread (p + turn) mod n does part p. Different turns distribute runs over one block among the threads. */
   readonly turn: number;
-  /** The segment whose last block of the range gets a line in any case. */
+  /** The segment whose last block in the range always gets a line. */
   readonly lastSegment: number | undefined;
 }
 
@@ -66,7 +66,7 @@ export interface RunRequest {
 export interface Coverage {
   /** All blocks of the range up to this slot are covered. */
   readonly slot: number;
-  /** The hash of the block of that slot. */
+  /** The hash of the block in that slot. */
   readonly hash: string;
   /** The line of that block with its header only. */
   readonly headerLine: Uint8Array;
@@ -87,7 +87,7 @@ export interface RunPiece {
   readonly bytes: Uint8Array;
   /** The compressed text, if it was requested and is not empty. */
   readonly deflated: DeflatedText | undefined;
-  /** Undefined in the middle of a line. */
+  /** Undefined if the piece ends in the middle of a line. */
   readonly coverage: Coverage | undefined;
   /**
    * Must be called once, when the text is no longer read: the thread then reuses its memory. A thread has a limited number of buffers, and
@@ -96,7 +96,7 @@ export interface RunPiece {
   release(): void;
 }
 
-/** A piece of one part of a run. Parts are numbered over all segments. */
+/** A piece of one part of a run. Parts are numbered across all segments. */
 export interface PartPiece extends RunPiece {
   readonly part: number;
 }
@@ -121,7 +121,7 @@ export type FromThread =
   | { readonly kind: 'end'; readonly id: number }
   /** The thread no longer reads the segment. */
   | { readonly kind: 'closed'; readonly segment: number }
-  /** The results of a lookup in all segments that this thread was sent. */
+  /** The results of a lookup in all segments that this thread was given. */
   | {
       readonly kind: 'looked';
       readonly id: number;

@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
+import { CodedError, knownDetail } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import { countValues } from '../query/count-values.ts';
@@ -34,9 +34,9 @@ import type { BlockRange } from './segment-run.ts';
 export interface PoolQuery {
   readonly selection: Selection;
   readonly range: BlockRange;
-  /** Open segments, in order of slot. */
+  /** Keys of open segments, in slot order. */
   readonly keys: readonly string[];
-  /** The segment whose last block of the range gets a line in any case. */
+  /** The segment whose last block in the range always gets a line. */
   readonly lastKey?: string;
   /** The number of row groups of all segments, if it is known to be small. At most so many threads take part. */
   readonly partCount?: number | undefined;
@@ -73,7 +73,7 @@ export interface EnginePoolModules {
   readonly observeWait?: (queue: 'history' | 'urgent', seconds: number) => void;
 }
 
-/** Puts ranges of a segment into its cache file. */
+/** Writes ranges of a segment into its cache file. */
 export type FetchRanges = (ranges: readonly ByteRange[]) => Promise<void>;
 
 export class EnginePool {
@@ -337,7 +337,7 @@ export class EnginePool {
     if (code === undefined) return new CodedError('engine-thread-failed', { reason: message });
     const [key] = [...this.#segments].find(([, { number }]) => number === segment) ?? [];
     return key === undefined
-      ? new CodedError(code, detail)
+      ? new CodedError(code, ...knownDetail(detail))
       : new SegmentFailure({ key, code, detail });
   }
 

@@ -8,16 +8,16 @@ import { PlainReader } from './plain-reader.ts';
 
 /** The number of keys in a block. A block is read as a whole if several of its keys are needed. */
 export const blockKeys = 1 << BLOCK_KEYS_SHIFT;
-/** Field lists whose header texts are kept; queries use one or two. */
+/** How many field lists have cached header texts. Queries use one or two. */
 const headerListsMax = 4;
 /** An upper estimate of the memory for the header of a block and its text. */
 const blockBytes = 1_400;
 
-/** The header texts of one list of fields, also in the kernel's memory. */
+/** The header texts of one list of fields, including their copy in the kernel's memory. */
 export interface LoadedHeaders extends HeaderTexts {
   readonly textsAt: number;
   readonly startsAt: number;
-  /** How many runs read them now. */
+  /** How many runs read them. */
   users: number;
 }
 
@@ -28,7 +28,7 @@ interface SectionWindow {
   readonly rawBytesMax: number;
 }
 
-/** A segment as the engine keeps it: its directory and indexes, its dictionaries, and the texts of keys that were written. */
+/** A segment as the engine caches it: its directory and indexes, its dictionaries, and the texts of the keys that were written. */
 export class EngineSegment {
   readonly segment: Segment;
   readonly key: string;
@@ -41,7 +41,7 @@ export class EngineSegment {
   readonly #keyTexts: number[] = [];
   #keyBlockTable = 0;
   #keyTextBytes = 0;
-  /** Blocks of keys in memory, by number. */
+  /** The addresses of blocks of keys in memory, by block number. */
   readonly #keyBlocks = new Map<number, number>();
   #transactionStarts: Uint32Array | undefined;
   #users = 0;
@@ -117,7 +117,7 @@ export class EngineSegment {
     return this.#transactionStarts;
   }
 
-  /** How many runs read it now. */
+  /** How many runs read the segment. */
   get users(): number {
     return this.#users;
   }

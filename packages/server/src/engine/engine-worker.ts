@@ -66,7 +66,7 @@ interface RunState {
   readonly selection: Selection;
   readonly isUrgent: boolean;
   readonly form: TextForm;
-  /** Pieces that wait to be sent together. */
+  /** Pieces that are sent together. */
   readonly outbox: PieceBatchWriter;
   /** The current part. */
   part: number;

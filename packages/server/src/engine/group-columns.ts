@@ -74,7 +74,7 @@ export class GroupColumns {
     this.#counts = this.#prepareCounts();
   }
 
-  /** From now on only pages with a marked transaction are read; the rows of the others are zeros. */
+  /** Restricts later reads to pages with a marked transaction. The rows of other pages are zeros. */
   narrow(marks: number): void {
     const { bytes } = this.kernel;
     this.#wanted = this.pages.map(({ group, pages, firstPlace, transactionCount }) => {
@@ -344,7 +344,7 @@ function countAt(descriptors: number, column: number): number {
   return (descriptors + column * DESCRIPTOR_BYTES + DESCRIPTOR_COUNT) / 4;
 }
 
-/** Pages that are read at once: by their places in the list, and where their bytes are in the section. */
+/** Pages that are read together: their indexes in the list, and their byte range in the section. */
 interface Span {
   readonly from: number;
   readonly to: number;

@@ -1,4 +1,5 @@
 /** One item in the kernel's memory. The parts that are equal for all row groups are written once. */
+import { OUTCOME_COMMITTED, OUTCOME_FAILED } from '../kernels/layout/columns.ts';
 import {
   DATA_VALUE_BYTES,
   DATA_VALUE_LENGTH,
@@ -20,8 +21,6 @@ import {
   ITEM_PROGRAM_BIT,
   ITEM_RELATIONS,
   OUTCOME_ANY,
-  OUTCOME_COMMITTED,
-  OUTCOME_FAILED,
   ROWS_BYTES,
   ROWS_FLAGS,
   ROWS_KIND_BITS,

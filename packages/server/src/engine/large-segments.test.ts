@@ -164,7 +164,7 @@ describe('a segment of several row groups', () => {
   });
 
   test.each(Object.keys(QUERIES))(
-    'behavior: %s, as the reference answers, with and without room to cache',
+    'behavior: %s: the same answer as the reference, with and without memory for the cache',
     (name) => {
       const query = queryOf(name);
       const expected = expectedOf(name);
@@ -379,7 +379,7 @@ describe('a damaged segment', () => {
     ['sectionDictionary', 'everything'],
     ['checksums', 'everything'],
     ['blocks.hash', 'headers of all'],
-  ])('error: segment-damaged in %s leaves nothing behind either', (name, asked) => {
+  ])('error: segment-damaged in %s frees all memory', (name, asked) => {
     const engine = new Engine({ cacheBytesMax: 1 << 26 });
     engine.open('whole', bytes);
     const before = engine.allocatedBytes;

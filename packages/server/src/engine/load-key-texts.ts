@@ -1,6 +1,6 @@
 /**
- * The texts of keys in the kernel's memory. Only keys that a query writes are there: a query that selects one transaction in fifty
- * writes one key in fifty of a segment's million. Texts stay until the segment is evicted.
+ * The texts of keys in the kernel's memory. Only keys that a query writes are loaded: a query that selects one transaction in fifty writes
+ * about one in fifty of a segment's million keys. Texts stay until the segment is evicted.
  */
 import { KEY_TEXT_BYTES } from '../kernels/layout/writing.ts';
 import { chunkBytes } from '../segment/chunk-checksums.ts';

@@ -76,7 +76,7 @@ function pagesIn(
   return pagesOf([{ number: 0, group }], items, span).flatMap(({ pages }) => [...pages]);
 }
 
-/** An item with the candidates, or one that can match anywhere. */
+/** Returns an item with these candidates, or one that can match anywhere. */
 function itemOf(array: PlannedItem['array'], list: readonly number[] | undefined): PlannedItem {
   const driving = list && {
     name: 'account',

@@ -12,7 +12,7 @@ function writeBatch(buffers: BatchBuffers, texts: readonly Uint8Array[]) {
   return last === undefined ? full : [...full, last];
 }
 
-/** Both sides of the same memory, as a thread and its pool have them. */
+/** Both sides of the same memory: the thread's and the pool's. */
 function makeRooms() {
   const memory = BatchBuffers.make();
   return { written: new BatchBuffers(memory), read: new BatchBuffers(memory) };
@@ -34,7 +34,7 @@ test('default: a buffer is lent again when all pieces of its batch are released,
   expect(roomOfNext()).toBe(batch?.buffer);
 });
 
-test('behavior: what is lent stays as it is while more is written; header lines stay for good', () => {
+test('behavior: a batch in use does not change while more is written, and header lines stay valid', () => {
   const { written, read } = makeRooms();
   const [first] = writeBatch(written, [long]);
   const [piece] = readBatch(first ?? expect.fail(), read);
@@ -77,7 +77,7 @@ test('behavior: a piece longer than a buffer comes whole', () => {
   piece?.release();
 });
 
-test('behavior: compressed text comes with its sum and length, with the text or without', () => {
+test('behavior: compressed text has its checksum and length, with or without the plain text', () => {
   const { written, read } = makeRooms();
   const deflated = { bytes: Buffer.from('pressed'), crc: 0xfedcba98, plainLength: 200_000 };
   for (const text of [long, Buffer.of()]) {

@@ -8,7 +8,7 @@ import { STEPS, type Step } from './steps.ts';
 
 const textBytesMax = layout.STEP_LABEL_BYTES;
 
-/** The programs by which the kernel writes each kind, for one query. */
+/** The programs with which the kernel writes the records of each kind, for one query. */
 export class RecordPrograms {
   readonly kinds: number;
   readonly #kernel: EngineKernel;
@@ -25,8 +25,12 @@ export class RecordPrograms {
     const total = counts.reduce((sum, count) => sum + count, 0);
     const textsAt = RECORD_ARRAY_NAMES.length * layout.KIND_BYTES;
     const stepsAt = textsAt + RECORD_ARRAY_NAMES.length * textBytesMax;
-    this.#base = kernel.allocate(stepsAt + total * layout.STEP_BYTES + 32);
-    kernel.bytes.fill(0, this.#base, this.#base + stepsAt + total * layout.STEP_BYTES + 32);
+    this.#base = kernel.allocate(stepsAt + total * layout.STEP_BYTES + layout.LOOKUPS_BYTES);
+    kernel.bytes.fill(
+      0,
+      this.#base,
+      this.#base + stepsAt + total * layout.STEP_BYTES + layout.LOOKUPS_BYTES,
+    );
     this.kinds = this.#base;
     this.#lookupTable = this.#base + stepsAt + total * layout.STEP_BYTES;
     let next = this.#base + stepsAt;
@@ -54,7 +58,7 @@ export class RecordPrograms {
     this.#kernel.release(this.#base);
   }
 
-  /** Fills in where this group's columns are, for the kinds that have selected rows. */
+  /** Fills in the addresses of this group's columns for the kinds with selected rows. */
   bind(columns: GroupColumns, selected: SelectedGroup): void {
     const context = { dialect: this.#selection.dialect, lookupTable: this.#lookupTable };
     RECORD_ARRAY_NAMES.forEach((array, number) => {
@@ -97,7 +101,7 @@ export class RecordPrograms {
 const encoder = new TextEncoder();
 const known = new Map<string, Uint8Array>();
 
-/** The names of fields and arrays are few, and every run over a segment writes them. */
+/** Cached, because the names of fields and arrays are few and every run writes them. */
 function bytesOf(text: string): Uint8Array {
   let bytes = known.get(text);
   if (bytes === undefined) {

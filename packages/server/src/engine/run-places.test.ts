@@ -5,7 +5,7 @@ import { RunPlaces } from './run-places.ts';
 
 /** For runs that must not be cut. */
 function cutNobody(): never {
-  expect.unreachable('nobody is cut');
+  expect.unreachable('no run is cut');
 }
 
 test('default: runs beyond the limit wait and start in order of arrival', async () => {

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorCode, type ErrorDetail } from '../base/errors.ts';
+import { CodedError, type ErrorCode, type ErrorDetail, knownDetail } from '../base/errors.ts';
 
 export interface SegmentFault {
   /** The key of the segment. */
@@ -12,7 +12,7 @@ export class SegmentFailure extends CodedError {
   readonly key: string;
 
   constructor({ key, code, detail }: SegmentFault) {
-    super(code, detail);
+    super(code, ...knownDetail(detail));
     this.key = key;
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { FieldName, RecordKind } from '@sluice/protocol/field-table';
+import { INS_FLAGS_DROPPED_LOGS } from '../kernels/layout/columns.ts';
 import * as layout from '../kernels/layout/writing.ts';
 import type { ColumnName } from '../segment/columns.ts';
 import type { GroupColumns } from './group-columns.ts';
@@ -160,8 +161,16 @@ const lookups: Step = {
     const indexStarts = g.made('lookupIndexStarts');
     const indexes = g.stored('lookupIndexes');
     const starts = g.made('lookupStarts').at;
-    const table = [key.at, key.width, readonlyCounts.at, readonlyCounts.width, indexStarts.at];
-    g.kernel.ints.set([...table, indexes.at, indexes.width], lookupTable / 4);
+    const set = (offset: number, value: number) => {
+      g.kernel.ints[(lookupTable + offset) / 4] = value;
+    };
+    set(layout.LOOKUPS_KEYS, key.at);
+    set(layout.LOOKUPS_KEY_WIDTH, key.width);
+    set(layout.LOOKUPS_READONLY_COUNTS, readonlyCounts.at);
+    set(layout.LOOKUPS_READONLY_WIDTH, readonlyCounts.width);
+    set(layout.LOOKUPS_INDEX_STARTS, indexStarts.at);
+    set(layout.LOOKUPS_INDEXES, indexes.at);
+    set(layout.LOOKUPS_INDEX_WIDTH, indexes.width);
     return { p0: starts, w0: 4, p1: lookupTable };
   },
 };
@@ -225,7 +234,7 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
     error: codedText('insError'),
     computeUnitsConsumed: quantity((g) => g.stored('insUnits'), 'insUnitsNull'),
     isCommitted: stored(CODE.committed, 'insFlags'),
-    hasDroppedLogMessages: flag('insFlags', 4),
+    hasDroppedLogMessages: flag('insFlags', INS_FLAGS_DROPPED_LOGS),
   },
   log: {
     transactionIndex,

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
-import { CodedError, type ErrorCode } from '../base/errors.ts';
+import { CodedError } from '../base/errors.ts';
 import { buildErrorReply } from './error-reply.ts';
 
-const CODES: Readonly<Record<string, ErrorCode>> = {
+const CODES: Readonly<Record<string, 'request-too-slow' | 'headers-too-large'>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request-too-slow',
   HPE_HEADER_OVERFLOW: 'headers-too-large',
 };

@@ -20,7 +20,7 @@ import { HttpFixture } from './testing/http-fixture.ts';
 const slots = Array.from({ length: 300 }, (_, i) => i + 1);
 const rewardCount = 500;
 
-const folder = mkdtempSync(join(tmpdir(), 'sluice-lent-'));
+const folder = mkdtempSync(join(tmpdir(), 'sluice-reused-'));
 const pool = new EnginePool({ threadCount: 2, cacheBytesMax: 1 << 26 });
 let fixture: HttpFixture;
 let expected: string;

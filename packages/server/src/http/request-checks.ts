@@ -4,6 +4,7 @@
  */
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { FastifyRequest } from 'fastify';
+import { elementAt } from '../base/element-at.ts';
 import { CodedError } from '../base/errors.ts';
 import { type ApiKey, findKey, keyId, shownKey } from './keys/api-keys.ts';
 import type { KeyBudgets } from './keys/key-budgets.ts';
@@ -90,7 +91,7 @@ function matchPath(url: string, routes: readonly RouteRow[]): readonly RouteRow[
 }
 
 function pathParts(url: string): readonly string[] {
-  return (url.split('?', 1)[0] as string).split('/').map(decodePart);
+  return elementAt(url.split('?', 1), 0).split('/').map(decodePart);
 }
 
 /** Decodes as the router does. An invalid escape sequence is kept as it is. */
@@ -108,7 +109,7 @@ function checkDataset(
   datasets: DatasetDirectory,
 ): DatasetEntry | null {
   if (!matches.some((row) => row.url.startsWith('/datasets/:name'))) return null;
-  const dataset = datasets.find(pathParts(url)[2] as string);
+  const dataset = datasets.find(elementAt(pathParts(url), 2));
   if (dataset === undefined) throw new CodedError('dataset-unknown');
   return dataset;
 }

@@ -16,7 +16,7 @@ test.each<[AlarmCode, number, FaultRequest]>([
   ['sources-down', 60_000, { kind: 'http-status', status: 503 }],
   ['ingest-stalled', 30_000, { kind: 'null-result', methods: ['getBlock'] }],
 ])(
-  'behavior: L-10 %s after %i ms, not much sooner, and no longer than its cause',
+  'behavior: L-10 %s is raised after %i ms, not much sooner, and cleared with its cause',
   async (code, ms, fault) => {
     world = await startWorld({ clock: fastClock });
     const { following, node, produce, leap } = world;
@@ -44,7 +44,7 @@ test.each<[FaultRequest['missing'], AlarmCode]>([
   ['rewards', 'block-kind-missing'],
   ['meta', 'block-meta-missing'],
 ])(
-  'error: F-08 a block without %s is asked for again for 30 s, then an alarm; never stored, never passed over',
+  'error: F-08 a block without %s is requested again for 30 s, then raises an alarm, and is never stored or skipped',
   async (missing, code) => {
     world = await startWorld({ clock: fastClock });
     const { following, node, produce } = world;

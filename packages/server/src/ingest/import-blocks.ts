@@ -6,7 +6,7 @@
  *
  * An import can be interrupted at any time: committed segments stay, and the next run skips their blocks.
  */
-import { CodedError, isCodedError } from '../base/errors.ts';
+import { CodedError, isCodedError, knownDetail } from '../base/errors.ts';
 import { mapOrdered } from '../base/map-ordered.ts';
 import type { Anchor } from '../chain/chain-snapshot.ts';
 import { findBlockAtOrAfter } from '../chain/find-blocks.ts';
@@ -206,5 +206,6 @@ function anchorBelow({ number, parentSlot, parentHash }: BlockHeader): Anchor | 
 function addPosition({ path, line }: LinePosition, cause: CodedError): CodedError {
   // Text after the block of a line is parsed as a part of the block.
   const hint = cause.code === 'block-not-json' ? { expected: `${lineExpected}, no other key` } : {};
-  return new CodedError(cause.code, { path, line, ...cause.detail, ...hint }, { cause });
+  const detail = { path, line, ...cause.detail, ...hint };
+  return new CodedError(cause.code, ...knownDetail(detail, { cause }));
 }

@@ -21,7 +21,7 @@ const rotate = (value: bigint, bits: bigint) => ((value << bits) | (value >> (64
 const times = (a: bigint, b: bigint) => (a * b) & mask;
 const round = (sum: bigint, word: bigint) => times(rotate((sum + times(word, P2)) & mask, 31n), P1);
 
-/** XXH64 with seed 0, after its specification. */
+/** XXH64 with seed 0, written after its specification. */
 function xxh64(bytes: Uint8Array): bigint {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;
@@ -66,7 +66,7 @@ const text = (value: string) => new TextEncoder().encode(value);
 const noise = (length: number) =>
   Uint8Array.from({ length }, (_, i) => (Math.imul(i + length, 2_654_435_761) >>> 11) & 0xff);
 
-test('default: the published digests', () => {
+test('default: checksums are equal to the published digests', () => {
   const published: [string, bigint][] = [
     ['', 0xef46db3751d8e999n],
     ['a', 0xd24ec4f1a98c6e5bn],
@@ -80,7 +80,7 @@ test('default: the published digests', () => {
   }
 });
 
-test('behavior: every length from 1 to 300 bytes, and around a whole chunk', () => {
+test('behavior: checksums are correct for every length from 1 to 300 bytes, and around a whole chunk', () => {
   const lengths = [...Array.from({ length: 300 }, (_, i) => i + 1), 2_047, 2_048, 2_049];
   for (const length of lengths) {
     const bytes = noise(length);
@@ -88,7 +88,7 @@ test('behavior: every length from 1 to 300 bytes, and around a whole chunk', () 
   }
 });
 
-test('property: each chunk has its own, and the first that differs is found', () => {
+test('property: each chunk has its own checksum, and the first one that differs is found', () => {
   const cases = fc.record({
     bytes: fc.uint8Array({ minLength: 1, maxLength: 400 }),
     chunkBytes: fc.constantFrom(1, 7, 32, 64, 100),

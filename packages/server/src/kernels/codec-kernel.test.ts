@@ -23,7 +23,7 @@ function compress(bytes: Uint8Array): Uint8Array {
   return kernel.read(out, length);
 }
 
-/** What is decoded, or undefined if the kernel refuses. It must never write before `out` or past its slack. */
+/** Returns the decoded bytes, or undefined if the kernel refuses. Checks that nothing is written before `out` or past its slack. */
 function decompress(packed: Uint8Array, capacity: number): Uint8Array | undefined {
   kernel.reset();
   const input = kernel.bytes(packed);
@@ -36,7 +36,7 @@ function decompress(packed: Uint8Array, capacity: number): Uint8Array | undefine
   return length < 0 ? undefined : kernel.read(out, length);
 }
 
-/** The LZ4 block format read as plainly as it is written down; undefined for what is malformed or too long. */
+/** Decodes the LZ4 block format in the simplest way. Returns undefined if the input is malformed or too long. */
 function decodePlainly(packed: Uint8Array, capacity: number): Uint8Array | undefined {
   const out: number[] = [];
   let at = 0;
@@ -65,7 +65,7 @@ function decodePlainly(packed: Uint8Array, capacity: number): Uint8Array | undef
   return Uint8Array.from(out);
 }
 
-/** Bytes as columns are: runs, repeats near and far, noise. */
+/** Bytes that resemble columns: runs, near and far repetitions, random bytes. */
 const columnBytes = fc
   .array(
     fc.oneof(
@@ -85,7 +85,7 @@ const columnBytes = fc
   .map((parts) => Uint8Array.from(Buffer.concat(parts)));
 
 describe('lz', () => {
-  test('property: what is compressed comes back, by the kernel and by plain code', () => {
+  test('property: compressed bytes are decoded to the same bytes, by the kernel and by plain code', () => {
     fc.assert(
       fc.property(columnBytes, (bytes) => {
         const packed = compress(bytes);
@@ -108,18 +108,18 @@ describe('lz', () => {
     },
   );
 
-  test('behavior: repeats farther than the format reaches are not used', () => {
+  test('behavior: repetitions beyond the maximum distance are not used', () => {
     const bytes = new Uint8Array(140_000);
     for (let i = 0; i < 70_000; i++)
       bytes[i] = bytes[i + 70_000] = (Math.imul(i + 1, 2_654_435_761) >>> 11) & 0xff;
     expect(Buffer.compare(decompress(compress(bytes), bytes.length) as Uint8Array, bytes)).toBe(0);
   });
 
-  test('behavior: what repeats becomes small', () => {
+  test('behavior: repetitions become small', () => {
     expect(compress(new Uint8Array(100_000)).length).toBeLessThan(500);
   });
 
-  test('property: malformed input is judged as plain code judges it, and nothing is written outside', () => {
+  test('property: malformed input is judged like by plain code, and nothing is written outside', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -173,7 +173,7 @@ describe('planes', () => {
       }),
     );
 
-  test('property: splitting and joining is what plain code does, and each undoes the other', () => {
+  test('property: splitting and joining give the same results as plain code, and are inverse', () => {
     fc.assert(
       fc.property(shapes, ({ planes, width, values }) => {
         kernel.reset();

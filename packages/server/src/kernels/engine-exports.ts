@@ -1,4 +1,4 @@
-/** What the kernel of segments and the engine's kernel both have. */
+/** The exports that the kernel of segments and the engine's kernel have in common. */
 export interface PageDecoder {
   decodePages(
     ...args: [

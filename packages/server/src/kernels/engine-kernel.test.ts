@@ -5,7 +5,7 @@ import type { EngineExports } from './engine-exports.ts';
 import { KernelUnderTest } from './testing/kernel-memory.ts';
 import { pushVarint } from './testing/plain-pages.ts';
 
-/** With what stands below selecting and writing; those two are compared as wholes. */
+/** The engine's exports with the functions below selection and writing. Other tests compare selection and writing as a whole. */
 interface ColumnExports extends EngineExports {
   copyKeys(keys: number, count: number, out: number): void;
   keyText(place: number): number;
@@ -25,7 +25,7 @@ const column = (max = 0xffff_ffff) =>
     fc.array(fc.nat(Math.min(max, 65_535)), { maxLength: 40 }),
     fc.array(fc.nat(max), { maxLength: 40 }),
   );
-/** Where ranges of these lengths start, and the end of the last. */
+/** Returns where ranges of these lengths start, and the end of the last one. */
 const startsFrom = (lengths: readonly number[]): number[] => {
   let at = 0;
   return [0, ...lengths.map((length) => (at += length))];
@@ -37,7 +37,7 @@ describe('base58', () => {
     const out = kernel.reserve(bytes.length * 2 + 16);
     return kernel.readText(out, exports.base58Encode(at, bytes.length, out));
   };
-  /** By repeated division of the whole number; for what @scure/base finds too long. */
+  /** Encodes by repeated division of the whole number, for values that are too long for @scure/base. */
   const encodePlainly = (bytes: Uint8Array): string => {
     let value = BigInt(`0x0${Buffer.from(bytes).toString('hex')}`);
     let text = '';
@@ -53,14 +53,14 @@ describe('base58', () => {
     );
   };
 
-  test('behavior: every length from 0 to 1,300 bytes, of the largest value and of noise', () => {
+  test('behavior: encodes every length from 0 to 1,300 bytes, with the largest value and with random bytes', () => {
     for (let length = 0; length <= 1_300; length++) {
       begin();
       const noise = Uint8Array.from(
         { length },
         (_, i) => (Math.imul(i + length, 2_654_435_761) >>> 9) & 0xff,
       );
-      // The yardstick is quadratic: all lengths by one value, the largest by every seventh.
+      // The comparison takes quadratic time, so the largest value is tested only for every seventh length.
       expect(encode(noise), `${length} bytes`).toBe(encodePlainly(noise));
       if (length % 7 < 2) {
         const largest = new Uint8Array(length).fill(255);
@@ -69,7 +69,7 @@ describe('base58', () => {
     }
   });
 
-  test('behavior: past the tables, and where a sum of words would overflow', () => {
+  test('behavior: encodes values longer than the tables, and values whose sums would overflow', () => {
     for (const length of [1_023, 1_024, 1_025, 1_028, 1_279, 1_280, 1_281, 1_284, 2_000, 4_000]) {
       begin();
       const largest = new Uint8Array(length).fill(255);
@@ -77,7 +77,7 @@ describe('base58', () => {
     }
   });
 
-  test('property: as @scure/base does it, zeros in front and all', () => {
+  test('property: encodes like @scure/base, including leading zeros', () => {
     fc.assert(
       fc.property(fc.nat(40), fc.uint8Array({ maxLength: 160 }), (zeroCount, rest) => {
         begin();
@@ -89,13 +89,13 @@ describe('base58', () => {
   });
 });
 
-describe('texts that take the place of their bytes', () => {
-  /** Bytes that begin with zeros as often as not. */
+describe('texts that replace their bytes', () => {
+  /** Bytes, half of which start with zeros. */
   const withZeros = (length: { min: number; max: number }) =>
     fc
       .tuple(fc.nat(length.max), fc.uint8Array({ minLength: length.min, maxLength: length.max }))
       .map(([zeroCount, bytes]) => bytes.fill(0, 0, zeroCount));
-  /** Rows in some order, each at least once, some twice: a text is made once and stays. */
+  /** Rows in random order, each at least once and some twice: a text is encoded once and stays. */
   const orders = fc.infiniteStream(fc.nat());
   const orderOf = (count: number, order: Iterator<number>) => {
     const rows = Array.from({ length: count }, (_, row) => ({ row, rank: order.next().value }));
@@ -104,7 +104,7 @@ describe('texts that take the place of their bytes', () => {
   };
   const join = (rows: readonly Uint8Array[]) => kernel.bytes(Uint8Array.from(Buffer.concat(rows)));
 
-  test('property: keys, in quotes', () => {
+  test('property: keys are written as quoted text', () => {
     const keys = fc.array(withZeros({ min: 32, max: 32 }), { maxLength: 20 });
     fc.assert(
       fc.property(keys, orders, (rows, order) => {
@@ -124,7 +124,7 @@ describe('texts that take the place of their bytes', () => {
 });
 
 describe('columns', () => {
-  test('property: starts of lengths, of several columns summed', () => {
+  test('property: starts are the running sums of lengths, over one or several columns', () => {
     fc.assert(
       fc.property(column(1 << 20), column(1 << 20), (a, b) => {
         begin();
@@ -142,7 +142,7 @@ describe('columns', () => {
     );
   });
 
-  test('property: running sums start anew at each range', () => {
+  test('property: running sums restart at each range', () => {
     fc.assert(
       fc.property(column(1 << 20), fc.array(fc.nat(12), { maxLength: 8 }), (steps, lengths) => {
         begin();
@@ -159,7 +159,7 @@ describe('columns', () => {
     );
   });
 
-  test('property: the side after is null, as before, or its own', () => {
+  test('property: the value after a transaction is null, unchanged, or its own value', () => {
     const side = fc.option(fc.oneof(fc.nat(200), fc.nat(60_000)), { nil: null });
     fc.assert(
       fc.property(fc.array(fc.tuple(side, side), { maxLength: 40 }), (rows) => {
@@ -180,13 +180,13 @@ describe('columns', () => {
     fc.constantFrom(0n, 1n, 2n ** 53n + 1n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n),
     fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
   );
-  /** Written out from the page on the format: 2d, or -2d - 1 for what is negative. */
+  /** As the format's documentation defines it: 2d, or -2d - 1 for a negative d. */
   const fold = (difference: bigint) => {
     const signed = BigInt.asIntN(64, difference);
     return BigInt.asUintN(64, signed < 0n ? -2n * signed - 1n : 2n * signed);
   };
 
-  test('property: amounts after are amounts before plus a folded difference, every digit', () => {
+  test('property: the amount after is the amount before plus a zigzag difference, with every digit', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(u64, u64), { maxLength: 30 }), (rows) => {
         begin();
@@ -199,8 +199,8 @@ describe('columns', () => {
     );
   });
 
-  test('property: addresses of call trees from their depths', () => {
-    // An address that does not follow from the one before is written out.
+  test('property: addresses of call trees are derived from depths', () => {
+    // An address that cannot be derived from the previous one is stored in full.
     const odd = fc.array(fc.nat(300), { minLength: 1, maxLength: 6 });
     const step = fc.tuple(fc.nat(8), fc.option(odd, { freq: 4 }));
     const tree = fc.array(step, { maxLength: 30 }).map((steps) => {
@@ -242,7 +242,7 @@ describe('columns', () => {
     );
   });
 
-  test('property: candidates get the places that their transactions have among the pages in memory', () => {
+  test('property: candidates are mapped to the positions of their transactions in memory', () => {
     const sets = fc.record({
       pageTransactions: fc.integer({ min: 1, max: 5 }),
       wanted: fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
@@ -306,7 +306,7 @@ describe('page tables', () => {
       });
     });
 
-  test('property: pages start where those before them end, in each section anew', () => {
+  test('property: each page starts where the previous one ends, separately for each section', () => {
     fc.assert(
       fc.property(tables, ({ paged, whole, pageCount }) => {
         const sections = [...paged, ...whole.map((length) => [length])];
@@ -322,7 +322,7 @@ describe('page tables', () => {
     );
   });
 
-  test('behavior: lengths whose sum is more than 32 bits are refused', () => {
+  test('behavior: lengths whose sum exceeds 32 bits are refused', () => {
     expect(read(varints([0xffff_fff0, 0x20]), 1, 1, 2)).toBeUndefined();
     expect(read(varints([0xffff_fff0, 0x0f]), 1, 1, 2)).toEqual([0, 0xffff_fff0, 0xffff_ffff]);
   });
@@ -349,7 +349,7 @@ describe('integers', () => {
     return kernel.readText(out, exports.writeUlong(BigInt.asIntN(64, value), out));
   };
 
-  test('behavior: at every boundary of digits and bits', () => {
+  test('behavior: writes integers at every boundary of digits and bits', () => {
     const values = new Set<bigint>([0n, 2n ** 64n - 1n]);
     for (let digits = 0n; digits < 20n; digits++)
       for (const step of [-1n, 0n, 1n]) values.add(10n ** digits + step);
@@ -358,7 +358,7 @@ describe('integers', () => {
     for (const value of values) expect(write(value)).toBe(String(value));
   });
 
-  test('property: any integer of 64 bits', () => {
+  test('property: writes any 64-bit integer', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (value) => {
         begin();

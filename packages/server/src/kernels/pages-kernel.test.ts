@@ -1,4 +1,4 @@
-/** Pages as the kernels write and read them, against plain code. */
+/** Pages as the kernels write and read them, compared with plain code. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { KernelUnderTest } from './testing/kernel-memory.ts';
@@ -44,8 +44,8 @@ const u32 = fc.oneof(
 const u64 = fc.oneof(fc.bigInt(0n, 200n), fc.bigInt(0n, 2n ** 64n - 1n));
 
 /**
- * Transactions with counts in domain 1, which a column adds to the count that was there, and rows of that many in each coding;
- * bytes are counted by the rows, in domain 2.
+ * Transactions with row counts in domain 1, one column that adds to these counts, and one column of rows for each coding. The rows give the
+ * lengths of byte strings, in domain 2.
  */
 const sections: fc.Arbitrary<Section> = fc
   .record({
@@ -90,7 +90,7 @@ const sections: fc.Arbitrary<Section> = fc
       });
   });
 
-/** Ids as writers give them: new ones in order, some of them skipped because only rewards name them. */
+/** Ids in the order in which writers assign them. Some new ids are skipped, because only rewards use them. */
 function idsOf(draws: readonly (readonly [boolean, number])[], before: number): number[] {
   let highest = before;
   return draws.map(([isNew, value]) => {
@@ -172,12 +172,12 @@ function compress(pages: readonly Uint8Array[], dictionary: Uint8Array): Uint8Ar
 
 interface Stored {
   readonly pages: readonly (Uint8Array | undefined)[];
-  /** Undefined where pages are not compressed. */
+  /** Undefined if pages are not compressed. */
   readonly dictionary?: Uint8Array;
   readonly rawBytesMax: number;
 }
 
-/** What is decoded, by column, or the number of the page that is refused. Nothing may be written past a column. */
+/** Returns the decoded columns, or the number of the page that was refused. Checks that nothing is written past a column. */
 function decode(
   section: Section,
   { pages, dictionary, rawBytesMax }: Stored,
@@ -214,7 +214,7 @@ function decode(
 
 const guardBytes = 48;
 
-/** The bytes that a column has in memory. */
+/** Returns the bytes of a column in memory. */
 function memoryOf({ coding, values }: PlainColumn): Uint8Array {
   if (coding === PLAIN_CODING.bytes) return Uint8Array.from(values as number[]);
   const typed =
@@ -229,7 +229,7 @@ const plainPages = (section: Section) =>
 const longest = (pages: readonly Uint8Array[]) => Math.max(0, ...pages.map((p) => p.length));
 
 describe('pages', () => {
-  test('property: they are the bytes that the format describes, and read back', () => {
+  test('property: pages have the bytes that the format defines, and decode to the same values', () => {
     fc.assert(
       fc.property(sections, (section) => {
         const pages = plainPages(section);
@@ -241,7 +241,7 @@ describe('pages', () => {
     );
   });
 
-  test('property: compressed against a dictionary, of their own or of anything, they read back', () => {
+  test('property: pages that are compressed with their own or a random dictionary decode to the same values', () => {
     fc.assert(
       fc.property(
         sections,
@@ -261,7 +261,7 @@ describe('pages', () => {
     );
   });
 
-  test('behavior: a page that stands in the dictionary takes few bytes, up to the reach of a distance', () => {
+  test('behavior: a page that is in the dictionary takes few bytes, up to the maximum distance', () => {
     const page = Uint8Array.from({ length: 400 }, (_, i) => Math.imul(i + 1, 2_654_435_761) >>> 23);
     const rest = (length: number) => new Uint8Array(length).fill(7);
     const near = Uint8Array.from([...page, ...rest(65_535 - 400)]);
@@ -270,13 +270,13 @@ describe('pages', () => {
     expect(compress([page], far)[0]?.length).toBeGreaterThan(300);
   });
 
-  test('property: of pages that are left out the rows are zeros, and the others stay where they are', () => {
+  test('property: the rows of skipped pages are zeros, and other rows keep their positions', () => {
     const cases = fc.tuple(sections, fc.infiniteStream(fc.boolean()));
     fc.assert(
       fc.property(cases, ([section, wants]) => {
         const all = plainPages(section);
         const wanted = all.map(() => wants.next().value);
-        // What only the section itself counts is not known of a page that was not read: columns of counted rows alone.
+        // Row counts from the section itself are unknown for a page that was not read, so only columns with known counts are used.
         const [counter, ...counted] = section.columns.slice(1, 6) as [
           PlainColumn,
           ...PlainColumn[],
@@ -310,7 +310,7 @@ describe('pages', () => {
   });
 });
 
-/** As `decode`, of a section whose rows another section counted. */
+/** Like `decode`, for a section whose rows another section counted. */
 function decodeCounted(
   section: Section,
   counts: PlainCounts,
@@ -337,7 +337,7 @@ function decodeCounted(
 }
 
 describe('malformed pages', () => {
-  /** Bytes in place of others, bytes that are cut off, and bytes too many. */
+  /** Replaced bytes, missing bytes and additional bytes. */
   const damages = fc.record({
     page: fc.nat(),
     changes: fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 }),
@@ -354,7 +354,7 @@ describe('malformed pages', () => {
     return { number, pages: pages.map((own, i) => (i === number ? bytes : own)) };
   }
 
-  /** Decodes to something or is refused at the damaged page or after it. A trap of the kernel would throw. */
+  /** Checks that a damaged page decodes to something or is refused at that page or a later one. A trap of the kernel would throw. */
   function judge(section: Section, stored: Stored, first: number): void {
     const result = decode(section, stored);
     if (typeof result === 'number') {
@@ -365,7 +365,7 @@ describe('malformed pages', () => {
 
   const some = sections.filter(({ transactionCount }) => transactionCount > 0);
 
-  test('property: they are refused or decode to something, and nothing is written outside of the columns', () => {
+  test('property: malformed pages are refused or decode to something, and nothing is written outside of the columns', () => {
     fc.assert(
       fc.property(some, damages, (section, how) => {
         const whole = plainPages(section);
@@ -376,7 +376,7 @@ describe('malformed pages', () => {
     );
   });
 
-  test('property: so are damaged compressed ones', () => {
+  test('property: damaged compressed pages are refused or decode to something', () => {
     fc.assert(
       fc.property(some, fc.uint8Array({ maxLength: 100 }), damages, (section, dictionary, how) => {
         const whole = plainPages(section);
@@ -387,7 +387,7 @@ describe('malformed pages', () => {
     );
   });
 
-  test('behavior: a byte too few or too many in any page is refused', () => {
+  test('behavior: a missing or additional byte in any page is refused', () => {
     fc.assert(
       fc.property(some, fc.nat(), fc.boolean(), (section, at, isShort) => {
         const whole = plainPages(section);
@@ -411,7 +411,7 @@ describe('malformed pages', () => {
     ['keys', keys, 0],
     ['differences', delta, 0],
   ])('behavior: a count that no column has room for is refused before %s', (_, coding, unit) => {
-    // One transaction has one row; the next one claims nearly 2^32, so that their sum is small again.
+    // One transaction has one row. The next claims nearly 2^32, so that the sum overflows to a small number.
     for (const count of [huge, [0xfe, ...huge.slice(1)], [0x80, 0x80, 0x80, 0x80, 0x04]]) {
       const rows = Array.from({ length: Math.max(1, unit) }, () => 0);
       const columns: PlainColumn[] = [

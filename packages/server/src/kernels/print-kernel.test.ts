@@ -25,9 +25,9 @@ interface Order {
   readonly code: Code;
   readonly number: number;
   readonly numbers: readonly number[];
-  /** The first is the text where one is asked for. */
+  /** The first one is used by orders that print a single text. */
   readonly texts: readonly [string, ...string[]];
-  /** Which of the texts: halves, so that an empty range is as frequent as a full one. */
+  /** The printed range of the texts, as fractions, so that an empty range is as likely as a full one. */
   readonly startShare: number;
   readonly endShare: number;
 }
@@ -68,7 +68,7 @@ function printPlainly(order: Order): string {
   return texts.slice(start, end).join('","');
 }
 
-/** Length and bytes. */
+/** Stores the length and the bytes. */
 function placeBytes(bytes: Uint8Array): number {
   const header = Buffer.alloc(4);
   header.writeUInt32LE(bytes.length);
@@ -101,7 +101,7 @@ function placeOrders(list: readonly Order[]): { start: number; end: number } {
   return { start, end: start + words.length * 4 };
 }
 
-test('property: orders are carried out as plain code does, and nothing is written beyond the slack', () => {
+test('property: orders print the same as plain code, and nothing is written beyond the slack', () => {
   fc.assert(
     fc.property(orders, (list) => {
       kernel.reset();
@@ -117,7 +117,7 @@ test('property: orders are carried out as plain code does, and nothing is writte
   );
 });
 
-test('property: printing that stops at the limit goes on where it stopped', () => {
+test('property: printing that stops at the limit continues where it stopped', () => {
   fc.assert(
     fc.property(orders, fc.integer({ min: 1, max: 200 }), (list, room) => {
       kernel.reset();

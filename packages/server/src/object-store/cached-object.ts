@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { assert } from '../base/assert.ts';
 import { CodedError } from '../base/errors.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 import { dataSuffix, mapSuffix, writeMap } from './cache-map.ts';
 import type { CachedPlace } from './cached-range-file.ts';
 import type { Gate } from './gate.ts';
@@ -239,6 +240,6 @@ export class CachedObject {
 }
 
 function cacheError(cause: unknown): CodedError {
-  const { code = 'unknown' } = cause as NodeJS.ErrnoException;
+  const code = systemErrorCode(cause) ?? 'unknown';
   return new CodedError('cache-failed', { reason: code }, { cause });
 }

@@ -18,6 +18,9 @@ export function joinPath(path: QueryPath, step: string | number): QueryPath {
   return path === BODY_PATH ? step : `${path}.${step}`;
 }
 
+/** The codes of invalid values in a query. */
+type QueryErrorCode = Extract<ErrorCode, `query-${string}-${string}`>;
+
 export interface RefusalReason {
   readonly path: QueryPath;
   readonly found: unknown;
@@ -30,7 +33,7 @@ export interface RefusalReason {
   readonly remedy?: string | undefined;
 }
 
-export function refuse(code: ErrorCode, reason: RefusalReason): never {
+export function refuse(code: QueryErrorCode, reason: RefusalReason): never {
   const { path, found, fault, nearest, allowed, remedy } = reason;
   throw new CodedError(code, {
     path,

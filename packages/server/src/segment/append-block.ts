@@ -1,5 +1,11 @@
 import { assert } from '../base/assert.ts';
 import { base58Decoder } from '../kernels/base58-decoder.ts';
+import {
+  INS_FLAGS_DROPPED_LOGS,
+  OUTCOME_COMMITTED,
+  OUTCOME_FAILED,
+  OUTCOME_UNKNOWN,
+} from '../kernels/layout/columns.ts';
 import type { Block, Instruction, Log, TokenBalance, Transaction } from '../ledger/block.ts';
 import { LOG_KIND_CODES } from './columns.ts';
 import type { DictionaryBuilder } from './dictionary.ts';
@@ -11,7 +17,7 @@ import { zigzag } from './zigzag.ts';
 
 const signatureBytes = 64;
 
-/** Cursors into a block's records while its transactions are taken in turn. */
+/** Positions in a block's records while its transactions are appended. */
 interface Cursors {
   instruction: number;
   log: number;
@@ -19,7 +25,7 @@ interface Cursors {
   tokenBalance: number;
 }
 
-/** Turns blocks into rows. Holds the dictionary and text table that the rows' numbers refer to. */
+/** Converts blocks to rows. Holds the dictionary and text table that the rows refer to. */
 export class BlockAppender {
   readonly #dictionary: DictionaryBuilder;
   readonly #keys = new TransactionKeys();
@@ -29,7 +35,7 @@ export class BlockAppender {
     this.#dictionary = dictionary;
   }
 
-  /** `taken` are transactions of the block that are rows already; the others' records are in it. */
+  /** `taken` has the transactions of the block that are rows already. `block` has the records of the others. */
   append(block: Block, rows: GroupRows, texts: TextTable, taken?: TakenTransactions): void {
     const cursors: Cursors = { instruction: 0, log: 0, balance: 0, tokenBalance: 0 };
     for (const transaction of block.transactions) {
@@ -146,8 +152,8 @@ export class BlockAppender {
     );
     rows.insUnits.push(instruction.computeUnitsConsumed ?? 0n);
     rows.insUnitsNull.push(instruction.computeUnitsConsumed === null ? 1 : 0);
-    const committed = instruction.isCommitted === null ? 2 : instruction.isCommitted ? 1 : 0;
-    rows.insFlags.push(committed | (instruction.hasDroppedLogMessages ? 4 : 0));
+    const dropped = instruction.hasDroppedLogMessages ? INS_FLAGS_DROPPED_LOGS : 0;
+    rows.insFlags.push(outcomeOf(instruction) | dropped);
   }
 
   #appendLogs(
@@ -224,7 +230,12 @@ function codeSides(pre: number | null, post: number | null): [number, number] {
   return [preCode, post === pre ? 1 : post + 2];
 }
 
-/** Whether the address is the one that pre-order and its depth alone give after the address before it. */
+function outcomeOf({ isCommitted }: Instruction): number {
+  if (isCommitted === null) return OUTCOME_UNKNOWN;
+  return isCommitted ? OUTCOME_COMMITTED : OUTCOME_FAILED;
+}
+
+/** Returns whether the address follows from the previous address and its own depth in pre-order. */
 function followsFrom(before: readonly number[], address: readonly number[]): boolean {
   const depth = address.length;
   if (depth > before.length + 1 || depth === 0) return false;
@@ -232,7 +243,7 @@ function followsFrom(before: readonly number[], address: readonly number[]): boo
   return address[depth - 1] === (depth <= before.length ? (before[depth - 1] as number) + 1 : 0);
 }
 
-/** Logs mostly stay at or move near the instruction of the log before. */
+/** Consecutive logs are usually of the same or a near instruction, so the search starts there. */
 function findInstructionRow(instructions: readonly Instruction[], log: Log, near: number): number {
   const matches = (row: number): boolean => {
     const address = instructions[row]?.instructionAddress;
@@ -245,7 +256,7 @@ function findInstructionRow(instructions: readonly Instruction[], log: Log, near
   return row;
 }
 
-/** The text between the quotes of its JSON form. */
+/** Returns the text as a JSON string without the quotes. */
 function escapeText(text: string): string {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);

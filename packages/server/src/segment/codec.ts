@@ -39,18 +39,18 @@ export interface CodecExports extends PageDecoder {
 
 /** Kernels keep their own constants below this address. */
 export const scratchStart = 65_536;
-/** Decompression copies in steps of 32 bytes and may touch that much past either end. */
+/** Decompression copies in steps of 32 bytes and may access as many bytes past either end. */
 const slackBytes = 64;
 
 let kernel: Kernel<CodecExports> | undefined;
 
-/** The codec kernel of this thread. Its memory from `scratchStart` on is free for each call. */
+/** Returns the codec kernel of this thread. Its memory from `scratchStart` on can be used by each call. */
 export function codec(): Kernel<CodecExports> {
   kernel ??= loadKernel<CodecExports>('codec', 1 << 20);
   return kernel;
 }
 
-/** The compressed bytes, or undefined if they would not be smaller. */
+/** Returns the compressed bytes, or undefined if they would not be smaller. */
 export function compress(bytes: Uint8Array): Uint8Array | undefined {
   const { memory, exports } = codec();
   const table = scratchStart;
@@ -63,7 +63,7 @@ export function compress(bytes: Uint8Array): Uint8Array | undefined {
   return new Uint8Array(memory.buffer, out, length).slice();
 }
 
-/** The original bytes, or undefined if the input is damaged. */
+/** Returns the original bytes, or undefined if the input is damaged. */
 export function decompress(bytes: Uint8Array, rawLength: number): Uint8Array | undefined {
   const { memory, exports } = codec();
   const out = scratchStart + bytes.length + slackBytes;
@@ -74,7 +74,7 @@ export function decompress(bytes: Uint8Array, rawLength: number): Uint8Array | u
   return new Uint8Array(memory.buffer, out, length).slice();
 }
 
-/** The lowest `planes` bytes of each integer, all lowest bytes first. */
+/** Returns the lowest `planes` bytes of each integer, all lowest bytes first. */
 export function splitPlanes(values: Uint32Array | BigUint64Array, planes: number): Uint8Array {
   const { memory, exports } = codec();
   const width = values.BYTES_PER_ELEMENT;
@@ -96,7 +96,7 @@ export function joinLongs(bytes: Uint8Array, planes: number, count: number): Big
   return new BigUint64Array(join(bytes, planes, count, 8));
 }
 
-/** Widening one plane is a copy that the runtime does; two are not worth the way into the kernel and back. */
+/** One plane is widened by a typed array copy, and for two a call of the kernel would not be faster. */
 function joinSmall(bytes: Uint8Array, planes: number, count: number): Uint32Array {
   const values = new Uint32Array(count);
   values.set(bytes.subarray(0, count));
@@ -119,7 +119,7 @@ function join(bytes: Uint8Array, planes: number, count: number, width: number): 
 const keyBytes = 32;
 const keyTextBytes = 48;
 
-/** Base58 texts of keys of 32 bytes each. */
+/** Returns the base58 texts of keys of 32 bytes each. */
 export function keyTexts(keys: Uint8Array): string[] {
   const { memory, exports } = codec();
   const count = keys.length / keyBytes;

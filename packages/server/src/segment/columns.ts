@@ -1,20 +1,19 @@
 /**
- * The columns of a row group. One table feeds the writer, the readers, the merge and `sluice inspect`, and every segment
- * carries what it says of each column, so that a reader can skip columns that it does not know.
- *
- * Every 32-byte value of a transaction stands once in its key list:
+ * The columns of a row group. The writer, the readers, the merge and `sluice inspect` use this table. Every segment stores the description
+ * of its columns, so that a reader can skip unknown ones.
+ * Every 32-byte value of a transaction is stored once in its key list:
  *
  *   keys of one transaction = static ++ loaded writable ++ loaded readonly ++ others (mints, owners, blockhash, …)
  *
- * and every column that names an address holds a position in that list. So an address costs one byte per mention, and
- * the key lists alone are the source of the inverted index.
+ * Every column that refers to an address has its position in that list. An address therefore costs one byte per mention, and the inverted
+ * index is built from the key lists alone.
  */
 import * as layout from '../kernels/layout/columns.ts';
 import type { LogKind } from '../ledger/block.ts';
 
 export type ColumnType = 'int' | 'long' | 'bytes';
 
-/** What the rows of a column are. A page knows how many rows of each domain its transactions have. */
+/** The possible units of a column's rows. A page has the number of rows of each domain. */
 export const DOMAINS = [
   'transaction',
   'signature',
@@ -36,8 +35,8 @@ export const DOMAINS = [
 export type Domain = (typeof DOMAINS)[number];
 
 /**
- * Columns that are read together. Those of `paged` sections are cut into pages of a few transactions; the others, which
- * belong to whole blocks, are one page a row group. A section comes after those whose columns count its rows.
+ * Columns that are read together. Sections that are `paged` are divided into pages of a few transactions. The others belong to whole blocks
+ * and have one page per row group. A section comes after the sections whose columns count its rows.
  */
 export const SECTIONS = [
   'transactions',
@@ -66,21 +65,22 @@ export const CODING = {
 export type Coding = keyof typeof CODING;
 
 /** The values of the column `logKind`. */
-export const LOG_KIND_CODES = { log: 0, data: 1, other: 2 } as const satisfies Record<
-  LogKind,
-  number
->;
+export const LOG_KIND_CODES = {
+  log: layout.LOG_KIND_LOG,
+  data: layout.LOG_KIND_DATA,
+  other: layout.LOG_KIND_OTHER,
+} as const satisfies Record<LogKind, number>;
 
 interface ColumnShape {
   readonly type: ColumnType;
-  /** The number that stands for the column in every segment. It is never used for another. */
+  /** The number of the column in every segment. It is never reused for another column. */
   readonly id: number;
   readonly section: Section;
   readonly domain: Domain;
   readonly coding: Coding;
   /** The domain whose rows the column counts. */
   readonly adds?: Domain;
-  /** Bytes a value, where it is bytes. */
+  /** Bytes per value, for columns of bytes. */
   readonly unit?: number;
   /** Whether the values are codes of the row group's texts. */
   readonly isTextCode?: true;
@@ -95,9 +95,9 @@ const long = <Id extends number>(id: Id, section: Section, domain: Domain) =>
 const bytes = <Id extends number>(id: Id, section: Section, domain: Domain, unit = 1) =>
   ({ type: 'bytes', id, section, domain, coding: 'bytes', unit }) as const;
 
-/** Of each section in the order in which they are coded: a column that counts comes before what it counts. */
+/** In the coding order of each section: a column that counts rows comes before those rows. */
 export const COLUMNS = {
-  // Transactions, a row each.
+  // Transactions, one row each.
   txIndex: { ...int(layout.TX_INDEX, 'transactions', 'transaction'), coding: 'delta' },
   txVersion: int(layout.TX_VERSION, 'transactions', 'transaction'), // plus one: legacy is 0
   txRequiredSignatures: int(layout.TX_REQUIRED_SIGNATURES, 'transactions', 'transaction'),
@@ -161,7 +161,7 @@ export const COLUMNS = {
   balAccount: int(layout.BAL_ACCOUNT, 'balances', 'balance'), // position
   balPre: long(layout.BAL_PRE, 'balances', 'balance'),
   balChange: long(layout.BAL_CHANGE, 'balances', 'balance'), // zigzag of post - pre, modulo 2^64
-  // Token balances; 0 is null, on the post side 1 is "as before".
+  // Token balances: 0 is null, and on the post side 1 means unchanged.
   tokAccount: int(layout.TOK_ACCOUNT, 'tokenBalances', 'tokenBalance'), // position
   tokPreMint: int(layout.TOK_PRE_MINT, 'tokenBalances', 'tokenBalance'),
   tokPostMint: int(layout.TOK_POST_MINT, 'tokenBalances', 'tokenBalance'),
@@ -180,7 +180,7 @@ export const COLUMNS = {
   rewPostBalance: long(layout.REW_POST_BALANCE, 'rewards', 'reward'),
   rewType: textCode(layout.REW_TYPE, 'rewards', 'reward'),
   rewCommission: int(layout.REW_COMMISSION, 'rewards', 'reward'), // plus one; 0 is null
-  // Texts that repeat: errors and reward types, as the JSON of the answer (`null` included).
+  // Repeated texts: errors and reward types, as output JSON (including `null`).
   textLength: int(layout.TEXT_LENGTH, 'texts', 'text', 'textByte'),
   textBytes: bytes(layout.TEXT_BYTES, 'texts', 'textByte'),
 } as const satisfies Record<string, ColumnShape>;

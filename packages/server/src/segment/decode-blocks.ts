@@ -1,4 +1,10 @@
 import { encodeBase58 } from '../base/base58.ts';
+import {
+  INS_FLAGS_DROPPED_LOGS,
+  INS_FLAGS_OUTCOME_MASK,
+  OUTCOME_COMMITTED,
+  OUTCOME_UNKNOWN,
+} from '../kernels/layout/columns.ts';
 import type {
   Balance,
   Block,
@@ -21,7 +27,7 @@ import { unzigzag } from './zigzag.ts';
 const kinds = Object.keys(LOG_KIND_CODES) as readonly LogKind[];
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The blocks of a segment as objects: for tools, tests and the reference engine, not for queries. */
+/** Returns the blocks of a segment as objects, for tools, tests and the reference engine. Queries do not use it. */
 export function decodeBlocks(segment: Segment): Block[] {
   return segment.directory.groups.flatMap(({ firstBlock, blockCount }, group) => {
     const rows = new GroupDecoder(segment, segment.readGroup(group));
@@ -36,7 +42,7 @@ type LongName = {
   [Name in keyof GroupRows]: GroupRows[Name] extends { push(value: bigint): void } ? Name : never;
 }[keyof GroupRows];
 
-/** Walks a group's columns front to back, one cursor a column. */
+/** Reads a group's columns from start to end, with one cursor per column. */
 class GroupDecoder {
   readonly #segment: Segment;
   readonly #rows: GroupRows;
@@ -139,6 +145,7 @@ class GroupDecoder {
       const error = this.#json('insError');
       const units = this.#long('insUnits');
       const flags = this.#int('insFlags');
+      const outcome = flags & INS_FLAGS_OUTCOME_MASK;
       return {
         transactionIndex,
         instructionAddress: address,
@@ -147,8 +154,8 @@ class GroupDecoder {
         data,
         error: error === null ? null : (JSON.parse(error) as string),
         computeUnitsConsumed: this.#int('insUnitsNull') === 1 ? null : units,
-        isCommitted: (flags & 3) === 2 ? null : (flags & 3) === 1,
-        hasDroppedLogMessages: (flags & 4) !== 0,
+        isCommitted: outcome === OUTCOME_UNKNOWN ? null : outcome === OUTCOME_COMMITTED,
+        hasDroppedLogMessages: (flags & INS_FLAGS_DROPPED_LOGS) !== 0,
       };
     });
   }
@@ -269,7 +276,7 @@ class GroupDecoder {
   }
 }
 
-/** Pre-order: cut the address before to the depth, then step; one deeper than it starts at 0. */
+/** Pre-order: truncates the previous address to the depth and increments its last step. A deeper address starts at 0. */
 function nextAddress(before: readonly number[], depth: number): readonly number[] {
   if (depth > before.length) return [...before, 0];
   const address = before.slice(0, depth);

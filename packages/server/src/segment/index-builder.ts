@@ -1,4 +1,5 @@
-/** Collects, row group by row group, what the indexes of a segment are built from. */
+/** Collects the content of a segment's indexes, one row group after another. */
+import { INS_FLAGS_OUTCOME_MASK } from '../kernels/layout/columns.ts';
 import { ClassIndexBuilder, type ClassKey, type InstructionClass } from './class-index.ts';
 import { type DictionaryBuilder, hashWords } from './dictionary.ts';
 import { growTo } from './growable.ts';
@@ -10,14 +11,17 @@ import { VarintWriter } from './varint.ts';
 
 const signatureWords = 16;
 
-/** Columns of tables, in the order of their numbers. */
+/** The columns of tables, in the order of their numbers. */
 export interface IndexTables {
   readonly postings: readonly Uint8Array[];
-  /** program · prefix length, whether the data end there, committed · prefixes · instruction counts · transaction counts · list lengths · lists */
+  /**
+   * program · prefix length, whether the data ends there, committed · prefixes · instruction counts · transaction counts · list lengths ·
+   * lists
+   */
   readonly classes: readonly (Uint32Array | Uint8Array)[];
-  /** mint · token balance records */
+  /** mint · number of token balance records */
   readonly mints: readonly Uint32Array[];
-  /** account · transactions */
+  /** account · number of transactions */
   readonly accounts: readonly Uint32Array[];
 }
 
@@ -79,7 +83,7 @@ export class IndexBuilder {
 
   #addSignatures(rows: GroupRows, firstTransaction: number): void {
     const bytes = rows.txSignatures.values;
-    // Views of 32-bit words need an address that is a multiple of four.
+    // A view of 32-bit words requires an offset that is a multiple of four.
     const words = new Uint32Array(bytes.slice().buffer);
     const count = words.length / signatureWords;
     this.#signatureHashes = growTo(this.#signatureHashes, this.signatureCount + count);
@@ -113,12 +117,12 @@ function keyStarts(rows: GroupRows): Uint32Array {
   return starts;
 }
 
-/** What tells the classes of instructions apart, one instruction after the other. */
+/** The class key of each instruction, one after the other. */
 class ClassKeys {
   readonly #bytes: Uint8Array;
   readonly #lengths: Uint32Array;
   readonly #flags: Uint32Array;
-  /** Filled anew for each instruction. */
+  /** Reused for each instruction. */
   readonly #key = { low: 0, high: 0, length: 0, committed: 0 };
   #row = 0;
   #at = 0;
@@ -131,7 +135,7 @@ class ClassKeys {
 
   next(): ClassKey {
     const key = this.#key;
-    key.committed = (this.#flags[this.#row] as number) & 3;
+    key.committed = (this.#flags[this.#row] as number) & INS_FLAGS_OUTCOME_MASK;
     key.length = this.#lengths[this.#row++] as number;
     key.low = this.#half(0);
     key.high = this.#half(4);
@@ -168,7 +172,7 @@ const tokenColumns = (rows: GroupRows): TokenColumns => ({
   post: rows.tokPostMint.values,
 });
 
-/** The position of the mint after the transaction, or before it where the account was closed. */
+/** Returns the position of the mint after the transaction, or before it if the account was closed. */
 function mintPosition({ pre, post }: TokenColumns, row: number): number | undefined {
   const after = post[row] as number;
   if (after > 1) return after - 2;
@@ -208,12 +212,12 @@ function classColumns(classes: readonly InstructionClass[]): (Uint32Array | Uint
   ];
 }
 
-/** Reads a table of `classColumns`; lists are decoded when they are asked for. */
+/** Reads a table written by `classColumns`. Lists are decoded on demand. */
 export interface ClassTable {
   readonly count: number;
-  /** The classes of a program, as the first and the one after the last. */
+  /** Returns the range of a program's classes. The end is exclusive. */
   ofProgram(program: number): readonly [first: number, end: number];
-  /** Everything of a class but its list. */
+  /** Returns a class without its list. */
   row(
     number: number,
   ): Omit<InstructionClass, 'transactions'> & { readonly transactionCount: number };
@@ -258,7 +262,7 @@ export function openClassTable(columns: readonly (Uint32Array | Uint8Array)[]): 
   };
 }
 
-/** How many values of an ascending list are smaller. */
+/** Returns how many values of an ascending list are smaller. */
 function lowerBound(list: Uint32Array, value: number): number {
   let [low, high] = [0, list.length];
   while (low < high) {
@@ -285,7 +289,7 @@ function readDistances(bytes: Uint8Array, count: number): Uint32Array {
   return values;
 }
 
-/** The accounts in most transactions, the busiest first, with how many those are. */
+/** Returns the accounts with the most transactions, busiest first, and these numbers. */
 function busiest(counts: Uint32Array): Uint32Array[] {
   const least = counts.slice().sort().at(-busiestAccountsMax) ?? 0;
   const ids: number[] = [];

@@ -10,7 +10,7 @@ import { mergeSegments, mergeUnderHeader } from './merge-segments.ts';
 import { openSegment } from './open-segment.ts';
 import { sampleBlock } from './testing/sample-block.ts';
 
-/** Builds segments of the blocks, cut before each of the places, and merges them. */
+/** Builds segments from the blocks, divided at the given positions, and merges them. */
 function mergeCut(blocks: readonly Block[], cuts: readonly number[]): Uint8Array {
   const bounds = [0, ...cuts, blocks.length];
   const parts = bounds.slice(1).map((end, i) => blocks.slice(bounds[i], end));
@@ -21,12 +21,12 @@ function expectSame(merged: Uint8Array, built: Uint8Array): void {
   expect(Buffer.compare(merged, built)).toBe(0);
 }
 
-test('default: merging gives the bytes of building from all the blocks', () => {
+test('default: merging gives the same bytes as building from all blocks', () => {
   const blocks = [5, 6, 9, 10, 11, 300].map(sampleBlock);
   expectSame(mergeCut(blocks, [1, 2, 5]), buildSegment(blocks));
 });
 
-test('behavior: a block merges under the header it is given', () => {
+test('behavior: a block is merged with a new header', () => {
   const [block] = simulatedBlocks({ content: { transactionsPerBlock: 3 }, blockCount: 1 });
   assert(block !== undefined, 'one block was made');
   const header = { ...block.header, height: 12_345, parentHash: null };
@@ -34,20 +34,20 @@ test('behavior: a block merges under the header it is given', () => {
   expectSame(merged, buildSegment([{ ...block, header }]));
 });
 
-test('behavior: nothing, and segments without blocks, merge too', () => {
+test('behavior: no segments, and segments without blocks, can be merged', () => {
   const blocks = [5, 6].map(sampleBlock);
   expectSame(mergeSegments([]), buildSegment([]));
   expectSame(mergeCut(blocks, [0, 0, 1, 1]), buildSegment(blocks));
 });
 
-test('behavior: row groups of the parts need not be those of the whole', () => {
+test('behavior: the row groups of the parts may differ from those of the result', () => {
   const blocks = Array.from({ length: 1_400 }, (_, slot) => sampleBlock(slot));
   const merged = mergeCut(blocks, [100, 700, 1_300]);
   expect(openSegment(merged).directory.groups.length).toBe(3);
   expectSame(merged, buildSegment(blocks));
 });
 
-test('behavior: several row groups, section dictionaries and pages of postings', () => {
+test('behavior: segments with several row groups, section dictionaries and pages of postings are merged', () => {
   const content = { profile: '2025', transactionsPerBlock: 180 } as const;
   const blocks = simulatedBlocks({ content, blockCount: 14 });
   const merged = mergeCut(
@@ -62,13 +62,16 @@ test('behavior: several row groups, section dictionaries and pages of postings',
 });
 
 const realFile = 'blocks-various.jsonl.gz';
-test.skipIf(!hasRealData(realFile))('behavior: real blocks of all ages (needs real data)', () => {
-  const blocks = readRealBlocks(realFile)
-    .map(
-      ({ slot, bytes }) =>
-        normalizeBlock(slot, bytes, { metaOptional: true, allowMissing: ['rewards', 'logs'] })
-          .block,
-    )
-    .sort((a, b) => a.header.number - b.header.number);
-  expectSame(mergeCut(blocks, [1, 2, 3, 4, 5]), buildSegment(blocks));
-});
+test.skipIf(!hasRealData(realFile))(
+  'behavior: real blocks of all ages are merged (needs real data)',
+  () => {
+    const blocks = readRealBlocks(realFile)
+      .map(
+        ({ slot, bytes }) =>
+          normalizeBlock(slot, bytes, { metaOptional: true, allowMissing: ['rewards', 'logs'] })
+            .block,
+      )
+      .sort((a, b) => a.header.number - b.header.number);
+    expectSame(mergeCut(blocks, [1, 2, 3, 4, 5]), buildSegment(blocks));
+  },
+);

@@ -1,5 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { systemErrorCode } from '../base/system-error-code.ts';
 
 /**
  * Creates a folder and its missing parents. Node's recursive `mkdir` never returns if the system reports that an
@@ -11,8 +12,7 @@ export async function makeFolder(path: string): Promise<void> {
     await mkdir(folder);
   } catch (error) {
     if (await isFolder(folder)) return;
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(folder) === folder)
-      throw error;
+    if (systemErrorCode(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
     await makeFolder(dirname(folder));
     await mkdir(folder).catch(async (failure: unknown) => {
       // Another process may have created it meanwhile.

@@ -9,6 +9,7 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { CodedError, type ErrorCode } from '../base/errors.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 import type { DiskSpace, Fs, FsFile, OpenMode } from './fs.ts';
 import { makeFolder } from './make-folder.ts';
 
@@ -110,7 +111,9 @@ async function guard<T>(operation: string, run: () => Promise<T>): Promise<T> {
   }
 }
 
-const codes: Readonly<Record<string, ErrorCode>> = {
+type StorageCode = Extract<ErrorCode, `storage-${string}`>;
+
+const codes: Readonly<Record<string, Exclude<StorageCode, 'storage-unreachable'>>> = {
   ENOENT: 'storage-missing',
   // A component of the path is a file.
   ENOTDIR: 'storage-missing',
@@ -123,7 +126,7 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 
 /** Converts a system error. The path is only in the cause, which goes to the operator's log and never to a client. */
 function storageError(operation: string, cause: unknown): CodedError {
-  const errno = (cause as NodeJS.ErrnoException).code ?? 'unknown';
+  const errno = systemErrorCode(cause) ?? 'unknown';
   const code = codes[errno] ?? 'storage-failed';
   return new CodedError(code, { operation, errno }, { cause });
 }

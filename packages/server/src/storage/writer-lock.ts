@@ -10,6 +10,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CodedError } from '../base/errors.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 import { makeFolder } from './make-folder.ts';
 
 /** The system silently truncates longer socket paths, so that two folders could share one lock. */
@@ -146,7 +147,7 @@ async function removeDead(path: string, attempt: number): Promise<boolean> {
     }
     await unlink(aside);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (systemErrorCode(error) !== 'ENOENT') throw error;
   }
   return true;
 }

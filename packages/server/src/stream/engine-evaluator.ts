@@ -6,7 +6,7 @@ import { aheadBytesMax, type PartUnit, type RunPiece } from '../engine/engine-me
 import type { EnginePool } from '../engine/engine-pool.ts';
 import { SegmentFailure } from '../engine/segment-failure.ts';
 import type { BlockRef } from '../ledger/block.ts';
-import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import { toBlockHash, toSlot } from '../ledger/primitives.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
 import type { DatasetSegments } from './dataset-segments.ts';
 import { LinePiece } from './line-piece.ts';
@@ -122,7 +122,7 @@ export class EngineEvaluator implements BlockEvaluator {
         byteCount += piece.bytes.length + (piece.deflated?.bytes.length ?? 0);
         if (piece.coverage === undefined) continue;
         const { slot, hash, endsWithLine, headerLine } = piece.coverage;
-        const lastCovered: BlockRef = { number: slot as Slot, hash: hash as BlockHash };
+        const lastCovered: BlockRef = { number: toSlot(slot), hash: toBlockHash(hash) };
         next = slot + 1;
         const lines = begun.length === 0 ? null : joined(begun);
         begun = [];
@@ -165,5 +165,5 @@ function joined(pieces: readonly RunPiece[]): LinePiece {
   };
   const parts = pieces.map(({ bytes }) => bytes);
   const deflated = pieces.flatMap(({ deflated }) => deflated ?? []);
-  return LinePiece.ofLent(parts, { release, deflated });
+  return LinePiece.ofReusable(parts, { release, deflated });
 }

@@ -9,7 +9,7 @@ function lend(text: string) {
     releaseCount++;
     memory.fill(0);
   };
-  const piece = LinePiece.ofLent([memory], { release });
+  const piece = LinePiece.ofReusable([memory], { release });
   return { piece, releases: () => releaseCount };
 }
 
@@ -17,10 +17,10 @@ const textOf = (piece: LinePiece) => Buffer.concat(piece.parts).toString();
 
 test('behavior: reused memory is released once', () => {
   const { piece, releases } = lend('line\n');
-  expect(piece.isLent).toBe(true);
+  expect(piece.isReusable).toBe(true);
   piece.release();
   piece.release();
-  expect(piece.isLent).toBe(false);
+  expect(piece.isReusable).toBe(false);
   expect(releases()).toBe(1);
 });
 
@@ -38,7 +38,7 @@ test('behavior: a kept piece releases its memory and stays valid', async () => {
 test('behavior: several kept pieces become one piece with its own memory', async () => {
   const [one, two] = [lend('one\n'), lend('two\n')];
   const kept = LinePiece.keep([one.piece, new LinePiece(Buffer.from('own\n')), two.piece]);
-  expect([one.releases(), two.releases(), kept.isLent]).toEqual([1, 1, false]);
+  expect([one.releases(), two.releases(), kept.isReusable]).toEqual([1, 1, false]);
   expect(kept.parts.map(String)).toEqual(['one\nown\ntwo\n']);
   expect((await kept.deflated()).map(({ plainLength }) => plainLength)).toEqual([12]);
 });
@@ -47,7 +47,7 @@ test('behavior: a piece with only compressed bytes stays compressed when kept an
   const memory = deflateRawSync('line\n', { finishFlush: constants.Z_SYNC_FLUSH });
   const part = { bytes: memory, crc: crc32('line\n'), plainLength: 5 };
   const release = () => void memory.fill(0);
-  const piece = LinePiece.ofLent([], { release, deflated: [part] });
+  const piece = LinePiece.ofReusable([], { release, deflated: [part] });
   expect(piece.byteLength).toBe(memory.length);
   const joined = LinePiece.join([piece, new LinePiece(Buffer.from('next\n'))]);
   const [both] = await joined.deflated();
@@ -87,7 +87,7 @@ test('behavior: long lines are compressed in parts, and other tasks run in betwe
 test('default: a piece with its own memory is neither copied nor released', () => {
   const bytes = Buffer.from('line\n');
   const piece = new LinePiece(bytes);
-  expect(piece.isLent).toBe(false);
+  expect(piece.isReusable).toBe(false);
   expect(LinePiece.keep([piece])).toBe(piece);
   expect(piece.parts[0]).toBe(bytes);
 });

@@ -31,7 +31,7 @@ export class LinePiece {
   }
 
   /** Creates a piece in memory that is reused after its release. The lines can be given compressed, plain, or both. */
-  static ofLent(
+  static ofReusable(
     parts: readonly Uint8Array[],
     { release, deflated = [] }: { release: () => void; deflated?: readonly DeflatedPart[] },
   ): LinePiece {
@@ -49,7 +49,7 @@ export class LinePiece {
   }
 
   /** Whether the memory is reused after the release. */
-  get isLent(): boolean {
+  get isReusable(): boolean {
     return this.#release !== undefined;
   }
 
@@ -77,7 +77,7 @@ export class LinePiece {
     if (first !== undefined && pieces.length === 1) return first;
     const joined = LinePiece.#of(pieces);
     if (joined.#deflatedParts === undefined) joined.#joined = pieces;
-    if (pieces.some(({ isLent }) => isLent)) {
+    if (pieces.some(({ isReusable }) => isReusable)) {
       joined.#release = () => {
         for (const piece of pieces) piece.release();
       };
@@ -98,7 +98,7 @@ export class LinePiece {
 
   /** Returns the piece itself if its memory is not reused. */
   #copy(): LinePiece {
-    if (!this.isLent) return this;
+    if (!this.isReusable) return this;
     const copy = new LinePiece();
     copy.#parts = this.#parts?.map((part) => new Uint8Array(part));
     copy.#deflatedParts = this.#deflatedParts?.map((part) => ({

@@ -1,6 +1,6 @@
 /** Converts unknown values into a configuration, and reports every invalid value with its line. */
 import type { TSchema } from 'typebox';
-import { CodedError, type ErrorCode, type ErrorDetail } from '../../base/errors.ts';
+import { CodedError, type DetailArguments, type ErrorCode } from '../../base/errors.ts';
 import { findNearestName } from '../../base/find-nearest-name.ts';
 import { type ConfigTree, keyOf, pathBelow } from './config-tree.ts';
 import { fitsSchema } from './fits-schema.ts';
@@ -133,8 +133,8 @@ class SchemaReader {
     return this.#refuse('config-value-invalid', { ...keyOf(path), ...detail });
   }
 
-  #refuse(code: ErrorCode, detail: ErrorDetail): undefined {
-    this.faults.push(new CodedError(code, detail));
+  #refuse<C extends ErrorCode>(code: C, ...detail: DetailArguments<C>): undefined {
+    this.faults.push(new CodedError(code, ...detail));
   }
 
   #lineOf(path: string): { line?: number } {

@@ -186,7 +186,7 @@ const limits = section(
         HTTP_LIMITS.closeMsMax,
       ),
       closeGraceMs: count(
-        'time for which a service that was told to stop is not ready and serves on, for balancers to notice, in ms',
+        'time after a stop signal in which the service is not ready but still serves, so that load balancers notice, in ms',
         HTTP_LIMITS.closeGraceMs,
         { min: 0, max: 600_000 },
       ),

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
-import { CodedError, isCodedError } from '../../base/errors.ts';
+import { CodedError, isCodedError, knownDetail } from '../../base/errors.ts';
+import { systemErrorCode } from '../../base/system-error-code.ts';
 import { readSmallFile } from '../../storage/read-small-file.ts';
 import { applySchema } from './apply-schema.ts';
 import { checkConfig } from './check-config.ts';
@@ -61,7 +62,7 @@ const emptyTree: ConfigTree = { value: {}, places: new Map(), unset: [] };
 
 function readConfigFile(file: string, environment: Environment): ConfigTree {
   const unreadable = (cause: unknown) => {
-    const reason = (cause as NodeJS.ErrnoException).code ?? 'unknown';
+    const reason = systemErrorCode(cause) ?? 'unknown';
     return new CodedError('cli-file-unreadable', { file, reason }, { cause });
   };
   let text: string;
@@ -78,7 +79,9 @@ function readConfigFile(file: string, environment: Environment): ConfigTree {
 }
 
 function nameFile(fault: CodedError, file: string | undefined): CodedError {
-  return file === undefined ? fault : new CodedError(fault.code, { file, ...fault.detail });
+  return file === undefined
+    ? fault
+    : new CodedError(fault.code, ...knownDetail({ file, ...fault.detail }));
 }
 
 function byLine(a: CodedError, b: CodedError): number {

@@ -8,7 +8,8 @@ import {
   parseDocument,
   type Document as YamlDocument,
 } from 'yaml';
-import { CodedError, type ErrorDetail } from '../../base/errors.ts';
+import type { ErrorDetails } from '../../base/error-details.ts';
+import { CodedError } from '../../base/errors.ts';
 import { type ConfigPlace, type ConfigTree, keyOf, pathBelow } from './config-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -128,6 +129,6 @@ class YamlReader {
   }
 }
 
-function invalid(detail: ErrorDetail): CodedError {
+function invalid(detail: ErrorDetails['config-value-invalid']): CodedError {
   return new CodedError('config-value-invalid', detail);
 }

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
-import { CodedError, isCodedError } from '../../base/errors.ts';
+import { addDetail, CodedError, isCodedError } from '../../base/errors.ts';
 import type { Block } from '../../ledger/block.ts';
 import { SegmentWriter } from '../../segment/segment-writer.ts';
 import { readBlockFiles } from '../../source/files/read-block-files.ts';
@@ -153,7 +153,7 @@ function readBlock(line: BlockLine, options: NormalizeOptions): Block {
 
 function withLine(error: unknown, { path, line }: BlockLine): unknown {
   if (!isCodedError(error)) return error;
-  return new CodedError(error.code, { path, line, ...error.detail }, { cause: error });
+  return addDetail(error, { path, line });
 }
 
 function describe(summary: PackSummary, path: string): string {

@@ -12,6 +12,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { type CursorState, parseCursorState } from '@sluice/client';
 import { CodedError } from '../../base/errors.ts';
+import { systemErrorCode } from '../../base/system-error-code.ts';
 
 /** The end of the lines of a block. */
 interface Mark {
@@ -204,7 +205,7 @@ async function attempt<Result>(path: string, work: () => Promise<Result>): Promi
 }
 
 function unwritable(path: string, cause: unknown): unknown {
-  const reason = (cause as NodeJS.ErrnoException).code;
+  const reason = systemErrorCode(cause);
   if (reason === undefined) return cause;
   return new CodedError('cli-file-unwritable', { path, reason }, { cause });
 }

@@ -4,7 +4,8 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { CodedError, type ErrorDetail, isCodedError } from '../../base/errors.ts';
+import { CodedError, isCodedError } from '../../base/errors.ts';
+import { systemErrorCode } from '../../base/system-error-code.ts';
 import { readSmallFile } from '../../storage/read-small-file.ts';
 
 /** Enough for a hundred thousand keys. */
@@ -27,7 +28,7 @@ export function readKeyFile(file: string): readonly ApiKey[] {
 
 function readText(file: string): string {
   const unreadable = (cause: unknown) => {
-    const reason = (cause as NodeJS.ErrnoException).code ?? 'unknown';
+    const reason = systemErrorCode(cause) ?? 'unknown';
     return new CodedError('cli-file-unreadable', { file, reason }, { cause });
   };
   try {
@@ -38,7 +39,10 @@ function readText(file: string): string {
 }
 
 /** Parses the text of a key file. `detail` names the file in errors. */
-export function parseKeys(text: string, detail: ErrorDetail = {}): readonly ApiKey[] {
+export function parseKeys(
+  text: string,
+  detail: { readonly file?: string } = {},
+): readonly ApiKey[] {
   const keys: ApiKey[] = [];
   for (const [index, line] of text.split('\n').entries()) {
     const content = line.replace(/#.*/, '').trim();

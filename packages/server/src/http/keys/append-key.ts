@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { CodedError } from '../../base/errors.ts';
+import { systemErrorCode } from '../../base/system-error-code.ts';
 import { parseKeys } from './api-keys.ts';
 
 const keyBytes = 32;
@@ -19,7 +20,7 @@ export async function appendKey(file: string, name: string | undefined): Promise
   try {
     await appendLine(file, name === undefined ? hash : `${hash} ${name}`);
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code;
+    const reason = systemErrorCode(error);
     throw reason === undefined || error instanceof CodedError
       ? error
       : unwritable(error, { path: file, reason });

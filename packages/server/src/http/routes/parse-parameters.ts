@@ -1,7 +1,7 @@
-import { CodedError, type ErrorCode } from '../../base/errors.ts';
+import { CodedError } from '../../base/errors.ts';
 import type { ParameterSchemas, ParameterValues } from './route.ts';
 
-/** The words that the schemas of parameters are made of. */
+/** The keywords that the schemas of parameters use. */
 interface ParameterSchema {
   readonly type?: string;
   readonly minimum?: number;
@@ -10,7 +10,7 @@ interface ParameterSchema {
   readonly default?: unknown;
   readonly description?: string;
   /** The code of the error for a value that is not allowed; `parameter-invalid` by default. */
-  readonly 'x-error'?: ErrorCode;
+  readonly 'x-error'?: 'parameter-invalid' | 'time-invalid';
   readonly '~optional'?: unknown;
 }
 
@@ -56,7 +56,7 @@ function toValue(schema: ParameterSchema, text: string): string | number | undef
   if (schema.type !== 'integer')
     return new RegExp(schema.pattern ?? '').test(text) ? text : undefined;
   if (!/^\d{1,40}$/.test(text)) return undefined;
-  // A number beyond 2^53 is above every slot, like the greatest that is exact.
+  // A number beyond 2^53 is above every slot, like the greatest exact one.
   const value = Math.min(Number(text), Number.MAX_SAFE_INTEGER);
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
   return value >= minimum && value <= maximum ? value : undefined;

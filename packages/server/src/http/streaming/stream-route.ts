@@ -275,7 +275,7 @@ class StreamSender {
     const piece = result.value;
     const encoded = encoder.encode(piece);
     const parts = encoded instanceof Promise ? await encoded : encoded;
-    const delivered = this.#deliver(parts, writer, lentUntilSent(piece));
+    const delivered = this.#deliver(parts, writer, releaseWhenSent(piece));
     const outcome = delivered instanceof Promise ? await delivered : delivered;
     return outcome === 'written' ? undefined : outcome;
   }
@@ -330,9 +330,9 @@ class StreamSender {
   }
 }
 
-/** Returns the function that releases lent memory after it was sent. */
-function lentUntilSent(piece: LinePiece): (() => void) | undefined {
-  return piece.isLent ? () => piece.release() : undefined;
+/** Returns the function that releases reusable memory after it was sent. */
+function releaseWhenSent(piece: LinePiece): (() => void) | undefined {
+  return piece.isReusable ? () => piece.release() : undefined;
 }
 
 function varyOf(reply: FastifyReply): string {

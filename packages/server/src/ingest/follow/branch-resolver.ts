@@ -3,6 +3,7 @@
  * the branch if the sources agree on it.
  */
 import type { Clock } from '../../base/clock.ts';
+import { elementAt } from '../../base/element-at.ts';
 import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
 import type { IngestCounters } from '../ingest-counters.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';
@@ -75,7 +76,7 @@ export class BranchResolver {
   /** Follows the branch of a portal that reported these blocks in place of our head. */
   async resolveConflict(blocks: readonly BlockRef[], signal: AbortSignal): Promise<boolean> {
     const { source, feeder, clock } = this.#modules;
-    const tip = blocks.at(-1) as BlockRef;
+    const tip = elementAt(blocks, -1);
     if (ownsBlock(feeder.pending, tip.number, tip.hash)) {
       // The portal went back to a block of ours and has no new block above it yet.
       await clock.sleep(headCheckEveryMs, signal);
@@ -115,13 +116,13 @@ export class BranchResolver {
     const isGap = head === null || (head.number === ancestor.number && head.hash === ancestor.hash);
     const branch = isGap ? headers.slice(0, gapBlocksMax) : headers;
     if (!isGap && !(await this.#isChosen(headers, signal))) return false;
-    if (!(await judge.isAgreed(branch.at(-1) as BlockHeader, signal))) return false;
+    if (!(await judge.isAgreed(elementAt(branch, -1), signal))) return false;
     const loaded = await this.#load(branch, signal);
     if (loaded === undefined || !ownsBlock(feeder.pending, ancestor.number, ancestor.hash))
       return false;
     const outcome = await feeder.replace(ancestor, loaded, signal);
     if (outcome.kind === 'refused') {
-      return judge.rejectCommit(loaded.at(-1) as PreparedBlock, outcome.error);
+      return judge.rejectCommit(elementAt(loaded, -1), outcome.error);
     }
     for (const { counts } of loaded) counters.countBlock(counts);
     onGrown();
@@ -134,7 +135,7 @@ export class BranchResolver {
     const { source, sources, feeder, clock, judge } = this.#modules;
     const all = sources();
     if (all.length === 1) return true;
-    const [first, tip] = [headers[0] as BlockHeader, headers.at(-1) as BlockHeader];
+    const [first, tip] = [elementAt(headers, 0), elementAt(headers, -1)];
     const before = this.#lastClaim;
     const claim: Claim = {
       claimant: source,
@@ -174,7 +175,7 @@ export class BranchResolver {
         judge.rejectLoad(loaded);
         return undefined;
       }
-      const traced = headers[branch.length] as BlockRef;
+      const traced = elementAt(headers, branch.length);
       if (loaded.prepared.header.hash !== traced.hash) return undefined;
       branch.push(loaded.prepared);
     }

@@ -28,7 +28,7 @@ test.each<[string, readonly number[], number]>([
   ['of two, the lower', [60, 50], 50],
   ['of three, that of the middle one, whatever one claims', [1_000_000, 50, 49], 50],
   ['of none, none', [], -1],
-])('behavior: 5.6 the final slot that most have reached: %s', (_name, slots, expected) => {
+])('behavior: the final slot that most sources have reached: %s', (_name, slots, expected) => {
   expect(agreedFinalSlot(slots.map((finalizedSlot) => toSource({ finalizedSlot })))).toBe(expected);
 });
 
@@ -60,7 +60,7 @@ test.each<[string, readonly Voice[], boolean]>([
     [{ finalizedSlot: 50 }, { finalizedSlot: 51 }, { finalizedSlot: 52, says: 'false' }],
     true,
   ],
-  ['nobody names it', [{ finalizedSlot: 49 }], false],
+  ['no source reports it', [{ finalizedSlot: 49 }], false],
 ])(
   'behavior: F-13 a block is final if most that have come so far say so: %s',
   async (_name, voices, expected) => {

@@ -1,5 +1,6 @@
 /** Decides whether to switch to another branch when there are several sources. One source alone cannot cause a switch. */
 import type { Clock } from '../../base/clock.ts';
+import { elementAt } from '../../base/element-at.ts';
 import { settleWithin } from '../../base/settle-within.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import type { FollowedSource } from './followed-source.ts';
@@ -33,7 +34,7 @@ export async function askOpinions(
   sources: readonly FollowedSource[],
   modules: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<Opinion[]> {
-  const contested = claim.headers[0] as BlockHeader;
+  const contested = elementAt(claim.headers, 0);
   const others = sources.filter((one) => one !== claim.claimant && one.health.isHealthy);
   const { clock, signal } = modules;
   const opinions = await settleWithin(
@@ -58,7 +59,7 @@ export function judgeFork(claim: Claim, opinions: readonly Opinion[]): Verdict {
   const holders = voters.filter(({ view }) => view === 'holds').length;
   if (holders >= 2 && holders * 2 > voters.length) return 'switch';
   if (voters.length === 1) return claim.isRepeated ? 'switch' : 'wait';
-  const tip = claim.headers.at(-1) as BlockHeader;
+  const tip = elementAt(claim.headers, -1);
   const isTie = holders * 2 === voters.length;
   if (!isTie) return 'keep';
   return claim.quietMs >= tieQuietMs && tip.number > claim.headSlot ? 'switch' : 'wait';

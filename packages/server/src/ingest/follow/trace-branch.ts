@@ -5,6 +5,7 @@
  *   own:     … A ── b ── c          (head c)
  *   source:  … A ── x ── y ── tip   ─► ancestor A, branch x y tip
  */
+import { elementAt } from '../../base/element-at.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
 import type { Slot } from '../../ledger/primitives.ts';
@@ -48,9 +49,9 @@ export async function traceBranch(
   while (run.length <= branchBlockCountMax) {
     const ended = endOfRun(run, snapshot, floor);
     if (ended !== undefined) return ended;
-    const below = await readAncestors(source, run[0] as BlockHeader, floor, signal);
+    const below = await readAncestors(source, elementAt(run, 0), floor, signal);
     if (!(below instanceof Map)) return below;
-    for (let first = run[0] as BlockHeader; ; first = run[0] as BlockHeader) {
+    for (let first = elementAt(run, 0); ; first = elementAt(run, 0)) {
       const parent = below.get(first.parentSlot);
       if (parent === undefined || endOfRun(run, snapshot, floor) !== undefined) break;
       if (parent.hash !== first.parentHash) return { kind: 'unlinked', slot: first.number };
@@ -65,7 +66,7 @@ function endOfRun(
   snapshot: ChainSnapshot,
   floor: number,
 ): Trace | undefined {
-  const { number, parentSlot, parentHash } = run[0] as BlockHeader;
+  const { number, parentSlot, parentHash } = elementAt(run, 0);
   if (parentHash !== null && ownsBlock(snapshot, parentSlot, parentHash)) {
     return { kind: 'linked', ancestor: { number: parentSlot, hash: parentHash }, headers: run };
   }

@@ -1,4 +1,4 @@
-/** What the kernel takes gives the bytes that reading it with care gives, and what it leaves is read with care. */
+/** Blocks that the kernel reads have the same bytes as those of the general reader, and the kernel leaves unusual ones to it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isCodedError } from '../../base/errors.ts';
@@ -27,11 +27,11 @@ import {
 import { hasRealData, type RealBlock, readRealBlocks } from '../../source/testing/real-data.ts';
 import { buildDraft, prepareBlock, prepareDraft } from './prepared-block.ts';
 
-/** One for all tests, as a thread has one for all blocks. */
+/** One kernel for all tests, as a thread has one for all blocks. */
 const kernel = new TransactionKernel(voteProgram);
 const lenient = { metaOptional: true, allowMissing: ['logs', 'rewards'] } as const;
 
-/** The stored block and what was counted, or the refusal. */
+/** Returns the stored block and the counters, or the error. */
 function prepare(
   { slot: number, bytes }: RealBlock,
   options: Partial<NormalizeOptions>,
@@ -49,7 +49,7 @@ function prepare(
   }
 }
 
-/** Expects both ways to agree, and answers how many transactions the kernel took. */
+/** Checks that both ways agree. Returns how many transactions the kernel accepted. */
 function expectSame(bytes: Uint8Array, options: Partial<NormalizeOptions> = lenient): number {
   return expectSameBlock({ slot, bytes }, options);
 }
@@ -62,13 +62,13 @@ function expectSameBlock(block: RealBlock, options: Partial<NormalizeOptions>): 
 
 const text = (value: string) => new TextEncoder().encode(value);
 
-test('behavior: an ordinary block is taken, votes only where they are kept, with the same bytes', () => {
+test('behavior: the kernel accepts an ordinary block, and votes only if they are kept, with the same bytes', () => {
   const bytes = toBytes(wholeBlock());
   expect(expectSame(bytes)).toBe(2);
   expect(expectSame(bytes, { ...lenient, votes: 'keep' })).toBeGreaterThanOrEqual(2);
 });
 
-test('property: a block with damaged values comes out as without the kernel', () => {
+test('property: a block with damaged values gives the same result as without the kernel', () => {
   let takenCount = 0;
   checkValueDamage((raw) => {
     takenCount += expectSame(toBytes(raw));
@@ -76,11 +76,11 @@ test('property: a block with damaged values comes out as without the kernel', ()
   expect(takenCount).toBeGreaterThan(10);
 });
 
-test('property: a log that fits its calls, or does not, comes out as without the kernel', () => {
+test('property: a log that fits its calls or does not gives the same result as without the kernel', () => {
   checkLogEdits((raw) => expectSame(toBytes(raw)), 80);
 });
 
-test('behavior: a log that is cut off at any line is taken where all heights are known, with the same bytes', () => {
+test('behavior: a truncated log is accepted if all heights are known, with the same bytes', () => {
   const { length } = logOf(wholeBlock());
   expect(length).toBeGreaterThan(10);
   for (const heights of ['all', 'none', 'odd'] as const) {
@@ -105,7 +105,7 @@ type RawMeta = {
 const metaOf = (raw: RawObject) => (raw['transactions'] as { meta: RawMeta }[])[0]?.meta as RawMeta;
 const logOf = (raw: RawObject) => metaOf(raw).logMessages;
 
-/** Leaves the heights of inner calls, removes them, or makes one that no call can have there. */
+/** Keeps the heights of inner calls, removes them, or sets an impossible one. */
 function setHeights(raw: RawObject, heights: 'all' | 'none' | 'odd'): void {
   const calls = metaOf(raw).innerInstructions.flatMap(({ instructions }) => instructions);
   for (const [i, call] of calls.entries()) {
@@ -114,11 +114,11 @@ function setHeights(raw: RawObject, heights: 'all' | 'none' | 'odd'): void {
   }
 }
 
-test('property: flipped bytes come out as without the kernel', () => {
+test('property: changed bytes give the same result as without the kernel', () => {
   checkByteEdits((bytes) => expectSame(bytes), 80);
 });
 
-test('property: lines of any text come out as without the kernel, however they are escaped', () => {
+test('property: log lines of any text and escaping give the same result as without the kernel', () => {
   const line = fc.string({ unit: 'binary', maxLength: 40 });
   const prefix = fc.constantFrom(
     '',
@@ -140,7 +140,7 @@ test('property: lines of any text come out as without the kernel, however they a
   );
 });
 
-/** Characters beyond ASCII, and slashes, as escapes. */
+/** Escapes non-ASCII characters and slashes. */
 function escapeWide(json: string): string {
   const hex = (code: number) => `\\u${code.toString(16).padStart(4, '0')}`;
   return json
@@ -148,7 +148,7 @@ function escapeWide(json: string): string {
     .replace(/[\u0080-\uffff]/g, (character) => hex(character.charCodeAt(0)));
 }
 
-test('behavior: a key that comes twice, anywhere, comes out as without the kernel', () => {
+test('behavior: a duplicate key at any position gives the same result as without the kernel', () => {
   const json = toJson(wholeBlock());
   const keys = [...json.matchAll(/"(\w+)":/g)];
   expect(keys.length).toBeGreaterThan(100);
@@ -165,7 +165,7 @@ test('behavior: white space makes no difference', () => {
   expect(expectSame(bytes)).toBeGreaterThan(0);
 });
 
-test('limit: more addresses than the kernel keeps, block after block', () => {
+test("limit: more addresses than fit in the kernel's table, over several blocks", () => {
   const transactionsOf = (block: number) =>
     Array.from({ length: 80 }, (_, i) => {
       const mine = Array.from({ length: 240 }, (_, k) =>
@@ -185,7 +185,7 @@ test('limit: more addresses than the kernel keeps, block after block', () => {
   }
 });
 
-test('limit: more text than the kernel has room for', () => {
+test("limit: more text than fits in the kernel's memory", () => {
   const line = `Program log: ${'x'.repeat(200_000)}`;
   const transactions = Array.from({ length: 50 }, () =>
     rawTransaction({
@@ -200,7 +200,7 @@ test('limit: more text than the kernel has room for', () => {
 
 const files = ['blocks-various.jsonl.gz', 'chain-devnet-333688600.jsonl.gz'];
 
-describe.skipIf(!files.every(hasRealData))('real data, skipped where absent', () => {
+describe.skipIf(!files.every(hasRealData))('real data, skipped if absent', () => {
   test.each(files)(
     'behavior: blocks of %s: nearly everything is taken, with the same bytes',
     (file) => {

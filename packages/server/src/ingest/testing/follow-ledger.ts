@@ -123,5 +123,5 @@ function describe(what: string, dataset: Dataset, ingester: Ingester): string {
     (_key, value) => (typeof value === 'bigint' ? `${value}` : value),
     1,
   );
-  return `waited in vain until ${what}: ${text}`;
+  return `timed out waiting until ${what}: ${text}`;
 }

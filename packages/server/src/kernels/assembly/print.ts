@@ -1,34 +1,27 @@
-// Prints texts and small numbers one after the other, as a list of orders says. The host keeps its texts in this memory,
-// each as its length (32 bits) and its bytes, on a boundary of 8, so that an order is a word or two:
+// Prints texts and small numbers according to a list of orders. The host stores its texts in this memory, each as its length (32 bits) and
+// its bytes, aligned to 8, so that an order is one or two words:
 //
-//   address or number times 8, plus a code:
-//     text, number
-//     numbers: the bytes of a text as numbers, with commas between them
-//     amounts: the bytes of a text as 64-bit integers, with commas between them
-//     quoted: some of a list, whose bytes are the addresses of texts, with "," between them; a second word says
-//       which: the first in its low half, where to stop in its high one
-//     base58, base64: the bytes of a text in that encoding
-//     shown: the first 64-bit integer of a text as a decimal number; a second word has the number of decimals, and 256 if
-//       a whole number shows a point, as a node prints its doubles
+//   address or number times 8, plus a code: text, number
+//   numbers: the bytes of a text as numbers, separated by commas
+//   amounts: the bytes of a text as 64-bit integers, separated by commas
+//   quoted: a part of a list, whose bytes are the addresses of texts, separated by `","`; a second word has the
+//           first index in its low half and the end in its high half
+//   base58, base64: the bytes of a text in that encoding
+//   shown: the first 64-bit integer of a text as a decimal number; a second word has the number of decimals, and
+//          256 if a whole number has a decimal point, as a node prints its doubles
 //
-// Texts are copied 16 bytes at a time: what is read or written beyond a text's end is overwritten by what follows it, so the
-// memory goes on for 16 bytes after the last text and after the end of the output.
+// Texts are copied 16 bytes at a time. What is read or written beyond the end of a text is overwritten by the next one, so the memory
+// continues for 16 bytes after the last text and after the end of the output.
+import {
+  ORDER_AMOUNTS as AMOUNTS, ORDER_BASE58 as BASE58, ORDER_BASE64 as BASE64, ORDER_CODE_BITS, ORDER_CODE_MASK,
+  ORDER_NUMBER as NUMBER, ORDER_NUMBERS as NUMBERS, ORDER_QUOTED as QUOTED, ORDER_TEXT as TEXT, SHOWN_AS_DOUBLE,
+} from '../layout/printing';
 import { writeUint, writeUlong } from './common/integers';
-
-// What an order asks for. simulator/content/json-printer.ts has the same numbers.
-const CODE_MASK: u32 = 7;
-const TEXT: u32 = 0;
-const NUMBER: u32 = 1;
-const NUMBERS: u32 = 2;
-const AMOUNTS: u32 = 3;
-const QUOTED: u32 = 4;
-const BASE58: u32 = 5;
-const BASE64: u32 = 6;
 
 const POINT: u8 = 46;
 const ZERO: u8 = 48;
 const PADDING: u8 = 61;
-/** 58 to the power of 5: five digits are divided off at a time. */
+/** 58 to the power of 5: each division yields five digits. */
 const FIVE_DIGITS: u64 = 656356768;
 const ALPHABET_58 = memory.data<u8>([
   49, 50, 51, 52, 53, 54, 55, 56, 57, 65, 66, 67, 68, 69, 70, 71, 72, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87,
@@ -40,7 +33,7 @@ const ALPHABET_64 = memory.data<u8>([
   101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 48, 49,
   50, 51, 52, 53, 54, 55, 56, 57, 43, 47,
 ]);
-/** Instruction data has at most 1,232 bytes, 308 words; its digits are at most 1,683. */
+/** Instruction data has at most 1,232 bytes, which are 308 words and at most 1,683 digits. */
 const LIMBS = memory.data(1248);
 const DIGITS_REVERSED = memory.data(1712);
 
@@ -50,7 +43,7 @@ const QUOTES: u32 = 0x222c22;
 
 let stopped: usize = 0;
 
-/** The order that `print` would have carried out next. */
+/** Returns the next order when `print` stopped at the limit. */
 export function stoppedAt(): usize {
   return stopped;
 }
@@ -153,7 +146,7 @@ function printBase64(text: usize, out: usize): usize {
   return out + 4;
 }
 
-/** Without zeros at the end of the decimals, and at least one digit before them. */
+/** Without trailing zeros after the decimal point, and with at least one digit before it. */
 function printShown(amount: u64, form: u32, out: usize): usize {
   let decimals = form & 255;
   while (decimals > 0 && amount % 10 == 0) {
@@ -165,7 +158,7 @@ function printShown(amount: u64, form: u32, out: usize): usize {
   const whole = amount / power;
   out = writeUlong(whole, out);
   if (decimals == 0) {
-    if ((form & 256) == 0) return out;
+    if ((form & SHOWN_AS_DOUBLE) == 0) return out;
     store<u8>(out, POINT);
     store<u8>(out + 1, ZERO);
     return out + 2;
@@ -191,14 +184,14 @@ function printQuoted(list: usize, range: u32, out: usize): usize {
   return out - 3;
 }
 
-/** Carries out the orders from `at` to `end`, but begins none once the output reaches `limit`. Returns the output's end. */
+/** Executes the orders from `at` to `end`, but starts none after the output has reached `limit`. Returns the end of the output. */
 export function print(at: usize, end: usize, out: usize, limit: usize): usize {
   while (at < end && out < limit) {
     const order = load<u32>(at);
-    const code = order & CODE_MASK;
+    const code = order & ORDER_CODE_MASK;
     at += 4;
     if (code == TEXT) out = copyText(order, out);
-    else if (code == NUMBER) out = writeUint(order >> 3, out);
+    else if (code == NUMBER) out = writeUint(order >> ORDER_CODE_BITS, out);
     else if (code == NUMBERS) out = printNumbers(order - code, out);
     else if (code == AMOUNTS) out = printAmounts(order - code, out);
     else if (code == BASE58) out = encodeBase58(order - code + 4, load<u32>(order - code), out);

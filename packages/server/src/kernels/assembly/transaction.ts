@@ -26,7 +26,7 @@ import {
   TX_TOKEN_BALANCE_COUNT, TX_UNITS, TX_UNITS_NULL, TX_VERSION, TX_WRITABLE_COUNT,
 } from '../layout/columns';
 import {
-  emptyColumns, isFull, keepBytes, placeColumns, push, pushLong, roomFor, settleRows, takeBackRows,
+  emptyColumns, isFull, keepBytes, placeColumns, push, pushLong, reserveBytes, settleRows, takeBackRows,
 } from './transaction/rows';
 
 import { beginScan, partsAddress, scanBytes } from './common/scan';
@@ -264,7 +264,7 @@ function readSignatures(): bool {
   if (take(0x5d)) return true;
   do {
     if (!readText() || textLength > signatureLengthMax) return false;
-    const place = roomFor(TX_SIGNATURES, signatureLengthMax + BASE58_OUTPUT_SLACK);
+    const place = reserveBytes(TX_SIGNATURES, signatureLengthMax + BASE58_OUTPUT_SLACK);
     if (place == 0 || base58Decode(textStart, textLength, place) != <i32>signatureBytes) return false;
     keepBytes(TX_SIGNATURES, signatureBytes);
     signatureCount++;

@@ -91,11 +91,25 @@ export const TEXT_BYTES = 67;
 /** The number of columns that the rows of a transaction have: all above except rewards and texts. */
 export const TRANSACTION_COLUMN_COUNT = 61;
 
+/** The column `INS_FLAGS`: the outcome of the transaction in its low bits (`OUTCOME_FAILED` and others), and one more bit. */
+export const INS_FLAGS_OUTCOME_MASK = 3;
+export const INS_FLAGS_DROPPED_LOGS = 4;
+
+/** The outcome of a transaction. */
+export const OUTCOME_FAILED = 0;
+export const OUTCOME_COMMITTED = 1;
+export const OUTCOME_UNKNOWN = 2;
+
+/** The values of the column `LOG_KIND`. */
+export const LOG_KIND_LOG = 0;
+export const LOG_KIND_DATA = 1;
+export const LOG_KIND_OTHER = 2;
+
 /** How the values of a column are coded in a page. */
 export const CODING_INT = 0;
 export const CODING_LONG = 1;
 export const CODING_BYTES = 2;
-/** 32-bit integers as zigzag differences from the value before in the page; the first from 0. */
+/** 32-bit integers as zigzag differences from the previous value in the page; the first from 0. */
 export const CODING_DELTA = 3;
 /** Dictionary ids in order of first appearance: 0 is the next new id, 1 skips some new ids, n + 2 is the known id n. */
 export const CODING_KEYS = 4;
@@ -115,5 +129,5 @@ export const DESCRIPTOR_UNIT = 24;
 export const DESCRIPTOR_LAST = 28;
 export const DESCRIPTOR_BYTES = 32;
 
-/** The numbers of rows of one transaction, 4 bytes for each domain. */
+/** The row counts of one transaction, 4 bytes for each domain. */
 export const COUNTS_BYTES = 64;

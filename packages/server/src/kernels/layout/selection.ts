@@ -22,10 +22,7 @@ export const MARK_LOG = 4;
 export const MARK_BALANCE = 8;
 export const MARK_TOKEN_BALANCE = 16;
 
-/** The outcome of a transaction, as in the column `insFlags`, and the value of an item that accepts every outcome. */
-export const OUTCOME_FAILED = 0;
-export const OUTCOME_COMMITTED = 1;
-export const OUTCOME_UNKNOWN = 2;
+/** The value of an item that accepts every outcome (`OUTCOME_FAILED` and others in `columns.ts`). */
 export const OUTCOME_ANY = 3;
 
 /** What an address filter of a transaction is compared with. */

@@ -4,7 +4,7 @@
  * a type. Offsets are in bytes, of fields of 4 bytes.
  */
 
-/** What a step writes. */
+/** The codes of steps: what each writes. */
 export const STEP_UINT = 0;
 export const STEP_ULONG = 1;
 export const STEP_LONG = 2;
@@ -43,7 +43,7 @@ export const STEP_LABEL = 32;
 export const STEP_LABEL_BYTES = 32;
 export const STEP_BYTES = 64;
 
-/** One kind of record: its steps, and the rows that are selected. */
+/** One kind of record: its steps, and its selected rows. */
 export const KIND_STEPS = 0;
 export const KIND_STEP_COUNT = 4;
 export const KIND_FLAGS = 8;
@@ -57,9 +57,9 @@ export const KIND_BYTES = 32;
 // The table for the lines of a row group.
 /** The marks of its transactions; 0 if nothing is selected. */
 export const LINES_MARKS = 0;
-/** For each block 16 bytes: its first transaction and their end, its first reward and their end. */
+/** For each block 16 bytes: its first transaction and the end of its transactions, its first reward and the end of its rewards. */
 export const LINES_BLOCKS = 4;
-/** The number of the first of these blocks in the segment. */
+/** The index in the segment of the first of these blocks. */
 export const LINES_FIRST_BLOCK = 8;
 export const LINES_HEADERS = 12;
 export const LINES_HEADER_STARTS = 16;
@@ -68,6 +68,16 @@ export const LINES_IS_ALL = 20;
 /** A block that always gets a line. */
 export const LINES_ALWAYS = 24;
 export const LINES_BYTES = 32;
+
+/** The table of a step that writes address table lookups: addresses of its columns, and their widths. */
+export const LOOKUPS_KEYS = 0;
+export const LOOKUPS_KEY_WIDTH = 4;
+export const LOOKUPS_READONLY_COUNTS = 8;
+export const LOOKUPS_READONLY_WIDTH = 12;
+export const LOOKUPS_INDEX_STARTS = 16;
+export const LOOKUPS_INDEXES = 20;
+export const LOOKUPS_INDEX_WIDTH = 24;
+export const LOOKUPS_BYTES = 32;
 
 /** Where writing stopped. */
 export const STATE_BLOCK = 0;

@@ -1,9 +1,9 @@
-/** The memory of a kernel under test: values in, values out, and a guard that tells whether it wrote elsewhere. */
+/** The memory of a kernel under test: writes values, reads values, and detects writes to other memory. */
 import { ensureMemory, type Kernel, loadKernel } from '../load-kernel.ts';
 
 const heapStart = 65_536;
 const guardByte = 0xa5;
-/** After everything that is placed, so that a kernel which writes too far is seen. */
+/** Reserved after everything else, to detect a kernel that writes too far. */
 const spareBytes = 4_096;
 
 export class KernelUnderTest<Exports> {
@@ -18,19 +18,19 @@ export class KernelUnderTest<Exports> {
     this.keep();
   }
 
-  /** Forgets what was placed before, but for what is kept. */
+  /** Frees everything that was placed, except what is kept. */
   reset(): void {
     new Uint8Array(this.#kernel.memory.buffer).fill(guardByte, this.#start, this.#end + spareBytes);
     this.#end = this.#start;
   }
 
-  /** What was placed so far stays: tables that a kernel needs for all its work. */
+  /** Keeps everything that was placed so far, such as tables that a kernel always needs. */
   keep(): void {
     this.#start = this.#end;
     new Uint8Array(this.#kernel.memory.buffer).fill(guardByte, this.#start);
   }
 
-  /** Room for so many bytes, 16 apart from its neighbours and on an 8-byte boundary. */
+  /** Reserves bytes at an 8-byte boundary, with a gap of 16 bytes to other values. */
   reserve(byteCount: number): number {
     const at = this.#end;
     this.#end = Math.ceil((at + byteCount + 16) / 8) * 8;
@@ -77,7 +77,7 @@ export class KernelUnderTest<Exports> {
     return Buffer.from(this.read(at, end - at)).toString('latin1');
   }
 
-  /** Whether all bytes of the range are still what `reset` made them. */
+  /** Returns whether all bytes of the range still have the value from `reset`. */
   isUntouched(at: number, length: number): boolean {
     return this.read(at, length).every((byte) => byte === guardByte);
   }

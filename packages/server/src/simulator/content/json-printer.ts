@@ -3,6 +3,17 @@
  * carries out all orders in one call, so that no JavaScript strings are joined.
  */
 import {
+  ORDER_AMOUNTS as AMOUNTS,
+  SHOWN_AS_DOUBLE as AS_DOUBLE,
+  ORDER_BASE58 as BASE58,
+  ORDER_BASE64 as BASE64,
+  ORDER_CODE_BITS as CODE_BITS,
+  ORDER_NUMBER as NUMBER,
+  ORDER_NUMBERS as NUMBERS,
+  ORDER_QUOTED as QUOTED,
+  ORDER_SHOWN as SHOWN,
+} from '../../kernels/layout/printing.ts';
+import {
   type AmountList,
   type NumberList,
   type PooledText,
@@ -10,17 +21,6 @@ import {
   type TextList,
   type TextPool,
 } from './text-pool.ts';
-
-// Codes of orders, in the low bits of a place or a number times 8. kernels/assembly/print.ts has the same.
-const NUMBER = 1;
-const NUMBERS = 2;
-const AMOUNTS = 3;
-const QUOTED = 4;
-const BASE58 = 5;
-const BASE64 = 6;
-const SHOWN = 7;
-/** Added to the number of decimals: a whole number shows a point. */
-const AS_DOUBLE = 256;
 
 const ORDER_COUNT = 16 * 1024;
 /** A full block fits; the output of a larger one is put aside piece by piece. */
@@ -61,7 +61,7 @@ export class JsonPrinter {
 
   /** A whole number from 0 to 2^28 - 1. */
   number(value: number): this {
-    return this.#order((value << 3) | NUMBER);
+    return this.#order((value << CODE_BITS) | NUMBER);
   }
 
   /** With commas between them. */
@@ -165,7 +165,7 @@ export class JsonPrinter {
 
 /** Orders for a list that `orders` prints later. */
 export const ORDER = {
-  number: (value: number): number => (value << 3) | NUMBER,
+  number: (value: number): number => (value << CODE_BITS) | NUMBER,
   base64: (bytes: PooledText): number => bytes | BASE64,
   /** Followed by a word of 0. */
   amount: (list: AmountList): number => list | SHOWN,

@@ -140,7 +140,7 @@ test.each([
 
 const { zstdCompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Uint8Array };
 test.skipIf(zstdCompressSync === undefined)(
-  'behavior: zstd is told by its first bytes (needs a runtime that has it)',
+  'behavior: zstd is recognized by its first bytes (needs a runtime that supports it)',
   async () => {
     const packed = zstdCompressSync?.(Buffer.from(lines.join('\n'))) ?? new Uint8Array();
     expect(await readLines(packed)).toEqual(expected);
@@ -161,7 +161,7 @@ test.skipIf(zstdCompressSync !== undefined)(
 test.each([
   ['plain', (text: string) => text],
   ['gzip', zlib.gzipSync],
-] as const)('behavior: a FIFO is opened once and read as it comes, %s', async (name, pack) => {
+] as const)('behavior: a FIFO is opened once and read as data arrives, %s', async (name, pack) => {
   const [whole, fifo] = [join(folder, `whole-${name}`), join(folder, `fifo-${name}`)];
   writeFileSync(whole, pack(lines.join('\n')));
   execFileSync('mkfifo', [fifo]);

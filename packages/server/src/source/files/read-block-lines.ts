@@ -6,6 +6,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { addAbortSignal, Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { CodedError } from '../../base/errors.ts';
+import { systemErrorCode } from '../../base/system-error-code.ts';
 import { parseSlot, type Slot } from '../../ledger/primitives.ts';
 import { isSpace } from '../json/is-space.ts';
 import type { LineMemory } from './line-buffers.ts';
@@ -142,7 +143,7 @@ function describeFailure(
 }
 
 function describeReadFailure(error: unknown, position: { path: string; line?: number }): unknown {
-  const { code } = error as NodeJS.ErrnoException;
+  const code = systemErrorCode(error);
   if (error instanceof CodedError || code === undefined) return error;
   const reason = decodeFailures[code] ?? code;
   // The line is meaningless if the file cannot be opened.

@@ -184,11 +184,11 @@ export class LogParser {
     if (k > this.#first && known !== 0 && known !== height) {
       return this.#contradict('height-differs');
     }
-    const { programId } = this.#input.tree.calls[k] as Call;
+    const { programId } = this.#callAt(k);
     const found = this.#isInvokeOfNext(height) ? lineClass.invoke : this.#classify(programId);
     if (found === lineClass.mark) return true;
     if (found === lineClass.invoke && this.#isOf(programId)) {
-      const line = this.#lines[this.#cursor] as string;
+      const line = this.#line;
       if (readDepth(line, idStart + programId.length) !== height) {
         return this.#contradict('depth-differs');
       }
@@ -211,7 +211,7 @@ export class LogParser {
 
   #frame(k: number, height: number): boolean {
     if (!this.#assign(k, height, false)) return false;
-    const call = this.#input.tree.calls[k] as Call;
+    const call = this.#callAt(k);
     const { programId } = call;
     const { success } = programLines(programId);
     for (;;) {
@@ -224,10 +224,7 @@ export class LogParser {
           break;
         case lineClass.consumed:
           if (!this.#isOf(programId)) return this.#contradict('consumed-by-another');
-          call.computeUnitsConsumed = readUnits(
-            this.#lines[this.#cursor] as string,
-            idStart + programId.length,
-          );
+          call.computeUnitsConsumed = readUnits(this.#line, idStart + programId.length);
           this.#cursor++;
           break;
         case lineClass.invoke:
@@ -248,7 +245,7 @@ export class LogParser {
     const { programId } = call;
     if (!this.#isOf(programId)) return this.#contradict('result-of-another');
     if (found === lineClass.failed) {
-      const line = this.#lines[this.#cursor] as string;
+      const line = this.#line;
       call.error = line.slice(idStart + programId.length + failedTextOffset);
     }
     this.#cursor++;
@@ -264,7 +261,7 @@ export class LogParser {
   }
 
   #record(call: Call, found: LineClass): void {
-    const line = this.#lines[this.#cursor] as string;
+    const line = this.#line;
     let kind: LogKind = 'log';
     let message = line;
     if (found === lineClass.log) {
@@ -286,10 +283,19 @@ export class LogParser {
     this.#cursor++;
   }
 
+  #callAt(index: number): Call {
+    return this.#input.tree.calls[index] as Call;
+  }
+
+  /** The line at the cursor, which must not be at the end. */
+  get #line(): string {
+    return this.#lines[this.#cursor] as string;
+  }
+
   /** Like `#classify`, but checks the most frequent lines first. */
   #classifyInFrame(programId: string, success: string, height: number): LineClass {
     if (this.#cursor === this.#lines.length) return lineClass.end;
-    const line = this.#lines[this.#cursor] as string;
+    const line = this.#line;
     // No ID begins with `l`, which is not a base58 character.
     if (line.charCodeAt(idStart) === 0x6c && line.startsWith('Program log: ')) return lineClass.log;
     if (line === success) return lineClass.success;
@@ -300,18 +306,18 @@ export class LogParser {
   /** Returns whether the current line is the invoke line of the next call at this height. */
   #isInvokeOfNext(height: number): boolean {
     if (this.#next === this.#end || this.#cursor === this.#lines.length) return false;
-    const { programId } = this.#input.tree.calls[this.#next] as Call;
+    const { programId } = this.#callAt(this.#next);
     return this.#lines[this.#cursor] === programLines(programId).invoke[height];
   }
 
   #classify(likely: string): LineClass {
     if (this.#cursor === this.#lines.length) return lineClass.end;
-    return classifyLine(this.#lines[this.#cursor] as string, likely);
+    return classifyLine(this.#line, likely);
   }
 
   /** Returns whether the current line, which contains a program ID, contains this one. */
   #isOf(programId: string): boolean {
-    const line = this.#lines[this.#cursor] as string;
+    const line = this.#line;
     return (
       line.startsWith(programId, idStart) && line.charCodeAt(idStart + programId.length) === 0x20
     );
@@ -334,7 +340,7 @@ export class LogParser {
   #assign(k: number, height: number, hasDropped: boolean): boolean {
     const address = k === this.#first ? [this.#top] : nextAddress(this.#previous, height);
     if (address === undefined) return this.#contradict('level-skipped');
-    const call = this.#input.tree.calls[k] as Call;
+    const call = this.#callAt(k);
     call.instructionAddress = address;
     call.hasDroppedLogMessages = hasDropped;
     this.#previous = address;

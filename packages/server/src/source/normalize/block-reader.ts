@@ -2,6 +2,7 @@
  * Reads the values of one parsed block. Invalid values throw an error with slot, transaction and field. The name of the field is only
  * composed for an error.
  */
+import type { BlockPlaceDetail } from '../../base/error-details.ts';
 import { CodedError } from '../../base/errors.ts';
 import {
   type Address,
@@ -57,7 +58,7 @@ export class BlockReader {
     return cut === text ? shown : `${shown}… (${text.length} characters)`;
   }
 
-  detail(field: string, index = -1): Record<string, number | string> {
+  detail(field: string, index = -1): BlockPlaceDetail {
     const name = index < 0 ? field : `${field}[${index}]`;
     if (this.transaction < 0) return { slot: this.slot, field: name };
     return { slot: this.slot, transaction: this.transaction, field: name };
@@ -136,7 +137,7 @@ export class BlockReader {
     return list as readonly number[];
   }
 
-  /** Reads a text of the source. The text of a long integer is none. */
+  /** Reads a text of the source. The text of a long integer is rejected. */
   text(value: unknown, field: string, index = -1): string {
     if (typeof value === 'string' && markedDigits(value, this.mark) === undefined) return value;
     return this.refuse(field, value, 'a text', index);

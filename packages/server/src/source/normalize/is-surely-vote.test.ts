@@ -10,7 +10,7 @@ const vote = rawTransaction({
 });
 const isSurely = (text: string) => isSurelyVote(toBytes(text));
 
-/** The same question asked of the parsed value. */
+/** Determines the same from the parsed value. */
 function isVoteWhenParsed(text: string): boolean {
   try {
     return isVote(JSON.parse(text));
@@ -19,7 +19,7 @@ function isVoteWhenParsed(text: string): boolean {
   }
 }
 
-test('default: a vote is known by its bytes, in any order of its keys and with white space', () => {
+test('default: a vote is recognized by its bytes, with any key order and white space', () => {
   const text = toJson(vote);
   expect(isSurely(text)).toBe(true);
   const spaced = text.replaceAll(',', ' ,\n').replaceAll(':', '\t: ').replaceAll('[', '[ ');
@@ -28,7 +28,7 @@ test('default: a vote is known by its bytes, in any order of its keys and with w
   expect(isSurely(toJson({ version, meta, transaction }))).toBe(true);
 });
 
-test('behavior: what is no vote, or not plainly one, is left to be parsed', () => {
+test('behavior: a transaction that is not clearly a vote is left to be parsed', () => {
   const texts = [
     toJson(rawTransaction({ instructions: [call(program.a)] })),
     toJson(rawTransaction({ instructions: [] })),
@@ -52,7 +52,7 @@ test('behavior: what is no vote, or not plainly one, is left to be parsed', () =
   for (const text of texts) expect(isSurely(text), text).toBe(false);
 });
 
-test('error: a vote that is no valid JSON is not called one', () => {
+test('error: invalid JSON is never recognized as a vote', () => {
   const text = toJson(vote);
   for (const [from, to] of [
     ['"fee":5000', '"fee":05000'],
@@ -81,7 +81,7 @@ test('error: a vote that is no valid JSON is not called one', () => {
   }
 });
 
-test('property: whatever is called a vote is valid JSON and a vote when parsed', () => {
+test('property: everything recognized as a vote is valid JSON and a vote when parsed', () => {
   const text = toJson(vote);
   let yesCount = 0;
   const scrap = fc.constantFrom(
@@ -123,15 +123,15 @@ test('property: whatever is called a vote is valid JSON and a vote when parsed',
 
 const files = ['blocks-various.jsonl.gz', 'chain-mainnet-0.jsonl.gz', 'chain-node-3.1.5.jsonl.gz'];
 for (const file of files) {
-  describe.skipIf(!hasRealData(file))(`real data, skipped where absent: ${file}`, () => {
-    test('behavior: every real vote is known by its bytes, and nothing else is', () => {
+  describe.skipIf(!hasRealData(file))(`real data, skipped if absent: ${file}`, () => {
+    test('behavior: every real vote is recognized by its bytes, and nothing else', () => {
       for (const { bytes } of readRealBlocks(file)) {
         const { transactions } = JSON.parse(Buffer.from(bytes).toString()) as {
           transactions: unknown[];
         };
         for (const entry of transactions) {
           const text = JSON.stringify(entry);
-          // A few votes have logs with escapes, or are long; those are parsed.
+          // A few votes are long or have logs with escapes. They are parsed.
           if (text.includes('\\') || text.length > 2048) continue;
           expect(isSurely(text)).toBe(isVote(entry));
         }

@@ -15,7 +15,7 @@ import { slot, toBytes, toJson } from '../testing/raw-block.ts';
 import { hasRealData, readRealBlocks } from '../testing/real-data.ts';
 import { type NormalizedBlock, normalizeBlock } from './normalize-block.ts';
 
-/** The block, or undefined if it was refused; anything else that is thrown is a bug. */
+/** Returns the block, or undefined if it was refused. Any other exception is a bug. */
 function normalizeOrRefuse(bytes: Uint8Array): NormalizedBlock | undefined {
   try {
     return normalizeBlock(slot, bytes, { metaOptional: true, allowMissing: ['logs'] });
@@ -35,7 +35,9 @@ interface RawParts {
   }[];
 }
 
-/** Whatever was taken is whole: every instruction is there, in order, below its ancestors, and logs name what exists. */
+/**
+ * Checks that an accepted block is complete: every instruction is present, in order, below its ancestors, and logs refer to existing ones.
+ */
 function expectWhole(block: Block, raw: RawParts): void {
   for (const { transactionIndex } of block.transactions) {
     const entry = raw.transactions[transactionIndex];
@@ -54,7 +56,7 @@ function expectWhole(block: Block, raw: RawParts): void {
   }
 }
 
-test('property: edge case 21, F-07, I-90: a block with damaged values is refused by code or taken whole', () => {
+test('property: edge case 21, F-07, I-90: a block with damaged values is refused with a code or accepted completely', () => {
   let takenCount = 0;
   checkValueDamage((raw) => {
     const outcome = normalizeOrRefuse(toBytes(raw));
@@ -62,12 +64,12 @@ test('property: edge case 21, F-07, I-90: a block with damaged values is refused
     takenCount++;
     expectWhole(outcome.block, JSON.parse(toJson(raw)) as RawParts);
   }, 1_500);
-  // Both ends are met: not everything is refused, nor taken.
+  // Both outcomes occur often.
   expect(takenCount).toBeGreaterThan(100);
   expect(takenCount).toBeLessThan(1_400);
 });
 
-test('property: edge case 21: no log fails a block or changes anything but logs, flags and addresses', () => {
+test('property: edge case 21: a damaged log never fails a block and changes only logs, flags and addresses', () => {
   const untouched = normalizeBlock(slot, toBytes(wholeBlock()));
   checkLogEdits((raw) => {
     const outcome = normalizeBlock(slot, toBytes(raw));
@@ -79,11 +81,11 @@ test('property: edge case 21: no log fails a block or changes anything but logs,
   }, 1_500);
 });
 
-test('property: edge case 21, F-07: flipped bytes are refused by code or taken', () => {
+test('property: edge case 21, F-07: a block with changed bytes is refused with a code or accepted', () => {
   checkByteEdits((bytes) => normalizeOrRefuse(bytes), 1_500);
 });
 
-test('property: edge case 32: a reply cut at any byte is refused as no JSON', () => {
+test('property: edge case 32: a reply truncated at any byte is refused as invalid JSON', () => {
   const bytes = toBytes(wholeBlock());
   for (let end = 0; end < bytes.length; end += 7) {
     expect(() => normalizeBlock(slot, bytes.subarray(0, end))).toThrow(
@@ -93,8 +95,8 @@ test('property: edge case 32: a reply cut at any byte is refused as no JSON', ()
 });
 
 const file = 'chain-devnet-333688600.jsonl.gz';
-describe.skipIf(!hasRealData(file))('real data, skipped where absent', () => {
-  test('property: edge case 21, F-07: real blocks with flipped bytes are refused by code or taken', () => {
+describe.skipIf(!hasRealData(file))('real data, skipped if absent', () => {
+  test('property: edge case 21, F-07: real blocks with changed bytes are refused with a code or accepted', () => {
     const blocks = readRealBlocks(file).map(({ bytes }) => bytes);
     fc.assert(
       fc.property(fc.nat(blocks.length - 1), byteEdits, (index, edits) => {

@@ -7,7 +7,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { assert } from '../../base/assert.ts';
-import { CodedError } from '../../base/errors.ts';
+import { CodedError, knownDetail } from '../../base/errors.ts';
 import { workerUrl } from '../../base/worker-url.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import type { BlockFormat } from '../source.ts';
@@ -168,7 +168,7 @@ export class NormalizerPool<Value = NormalizedBlock> {
     if (task === undefined) return;
     entry.task = undefined;
     if (reply.kind === 'done') task.resolve(reply.value);
-    else task.reject(new CodedError(reply.code, reply.detail));
+    else task.reject(new CodedError(reply.code, ...knownDetail(reply.detail)));
     this.#assign();
   }
 

@@ -1,7 +1,6 @@
 /**
- * Real blocks of several years map without error, and as many records come out as a count over the raw JSON gives that
- * knows nothing of the mapping: instructions are summed, balances compared, token accounts united, lines matched by
- * patterns.
+ * Real blocks of several years are normalized without error. The number of records is compared with an independent count over the raw JSON:
+ * instructions are summed, balances compared, token accounts merged, lines matched by patterns.
  */
 import { describe, expect, test } from 'vitest';
 import type { Block } from '../../ledger/block.ts';
@@ -36,7 +35,7 @@ const kinds = [
 ] as const;
 type Counts = Record<(typeof kinds)[number], number>;
 
-/** None of the real votes names its program by way of a lookup table. */
+/** No real vote names its program through a lookup table. */
 function isVote({ transaction: { message } }: RawTransaction): boolean {
   const [only, ...others] = message.instructions;
   return (
@@ -46,7 +45,7 @@ function isVote({ transaction: { message } }: RawTransaction): boolean {
   );
 }
 
-/** Lines that are no bookkeeping of a node's own, up to where it cut the log. */
+/** Counts the lines that are not written by the node itself, up to the truncation. */
 function countLines(lines: readonly string[]): number {
   const mark = lines.indexOf('Log truncated');
   const read = mark < 0 ? lines : lines.slice(0, mark);
@@ -56,7 +55,7 @@ function countLines(lines: readonly string[]): number {
 }
 
 function countRaw(bytes: Uint8Array): Counts {
-  // Rounded numbers would hide a change in the last digits, so long integers are taken as text.
+  // Rounding would hide a change in the last digits, so long integers are compared as text.
   const text = Buffer.from(bytes)
     .toString()
     .replaceAll(/"(?:[^"\\]|\\.)*"|(?<![\d.])\d{16,}(?![\d.eE])/g, (token) =>
@@ -120,7 +119,7 @@ function expectSorted(block: Block): void {
   expect(positions).toEqual([...new Set(positions)].sort((a, b) => a - b));
 }
 
-/** How many non-votes hold the line that a node puts where it cut a log. */
+/** Returns how many non-votes have the line that marks a truncated log. */
 function countTruncated(bytes: Uint8Array): number {
   const raw = JSON.parse(Buffer.from(bytes).toString()) as { transactions: RawTransaction[] };
   return raw.transactions.filter(
@@ -136,8 +135,8 @@ const files = [
 ];
 
 for (const file of files) {
-  describe.skipIf(!hasRealData(file))(`real data, skipped where absent: ${file}`, () => {
-    test('behavior: every block maps, with as many records of each kind as a plain count gives', () => {
+  describe.skipIf(!hasRealData(file))(`real data, skipped if absent: ${file}`, () => {
+    test('behavior: every block is normalized, with as many records of each kind as an independent count', () => {
       for (const { slot, bytes } of readRealBlocks(file)) {
         const outcome = normalizeAll([{ slot, bytes }])[0] as NormalizedBlock;
         expect({ slot, ...countRecords(outcome.block) }).toEqual({ slot, ...countRaw(bytes) });
@@ -145,8 +144,8 @@ for (const file of files) {
       }
     });
 
-    // Nodes print logs as they execute, and these blocks come from nodes: whatever their year, log and calls agree.
-    test('behavior: no log contradicts its calls, and only those that a node cut are incomplete', () => {
+    // Nodes write logs during execution, and these blocks come from nodes, so log and calls agree in every year.
+    test('behavior: no log contradicts its calls, and only truncated ones are incomplete', () => {
       const blocks = readRealBlocks(file);
       const outcomes = normalizeAll(blocks);
       expect(outcomes.map(({ counts }) => counts.degraded)).toEqual(outcomes.map(() => ({})));
@@ -164,7 +163,7 @@ for (const file of files) {
       expect(normalizeAll(blocks)).toEqual(normalizeAll(blocks));
     });
 
-    test('behavior: kept votes come as their own records, in their places', () => {
+    test('behavior: kept votes become records at their positions', () => {
       for (const { slot, bytes } of readRealBlocks(file).slice(0, 20)) {
         const options = { metaOptional: true, allowMissing: ['logs', 'rewards'] } as const;
         const { block, counts } = normalizeBlock(slot, bytes, { ...options, votes: 'keep' });
@@ -184,7 +183,7 @@ for (const file of files) {
 }
 
 describe.skipIf(!hasRealData('chain-node-3.1.5.jsonl.gz'))('a real node of one validator', () => {
-  test('behavior: its 387 blocks give the figures of an independent normalizer', () => {
+  test('behavior: its 387 blocks give the same figures as an independent normalizer', () => {
     const outcomes = normalizeAll(readRealBlocks('chain-node-3.1.5.jsonl.gz'));
     expect(outcomes).toHaveLength(387);
     expect(sum(outcomes.map(({ block }) => countRecords(block)))).toEqual({
@@ -203,7 +202,7 @@ describe.skipIf(!hasRealData('chain-node-3.1.5.jsonl.gz'))('a real node of one v
     expect(flags.filter(Boolean)).toEqual([]);
   });
 
-  test('behavior: the blocks link, slot by slot', () => {
+  test('behavior: the blocks link slot by slot', () => {
     const headers = normalizeAll(readRealBlocks('chain-node-3.1.5.jsonl.gz')).map(
       ({ block }) => block.header,
     );

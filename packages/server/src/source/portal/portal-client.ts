@@ -7,6 +7,7 @@ import { createGunzip } from 'node:zlib';
 import { type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { CodedError } from '../../base/errors.ts';
+import { systemErrorCode } from '../../base/system-error-code.ts';
 import type { BlockRef } from '../../ledger/block.ts';
 import { parseBlockHash, parseSlot } from '../../ledger/primitives.ts';
 import { joinParts, LineTooLong, splitLines } from '../files/split-lines.ts';
@@ -239,8 +240,7 @@ export class PortalLines implements AsyncIterableIterator<Uint8Array> {
 
 function faultOf(error: unknown): Refusal {
   if (error instanceof LineTooLong) return refusal('malformed', 'a line is longer than the limit');
-  // The code of a stream error is not always a string.
-  const code = String((error as NodeJS.ErrnoException | undefined)?.code ?? '');
+  const code = systemErrorCode(error) ?? '';
   // A body that cannot be decompressed is wrong data, unless it is only truncated.
   if (code.startsWith('Z_') && code !== 'Z_BUF_ERROR') return refusal('malformed', code);
   return refusal('outage', code === '' ? 'the connection failed' : code);

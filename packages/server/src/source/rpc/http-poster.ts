@@ -1,6 +1,7 @@
 /** Sends POST requests to one server. Failures are returned as refusals, not thrown. */
 import { type Dispatcher, Pool } from 'undici';
 import { discard } from '../../base/discard.ts';
+import { systemErrorCode } from '../../base/system-error-code.ts';
 import { type Answer, refusal, refusalOfStatus } from '../refusal.ts';
 import { findResult, resultMarginBytes } from './find-result.ts';
 import { gunzipBounded } from './gunzip-bounded.ts';
@@ -162,5 +163,5 @@ function join(
 }
 
 function causeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException | undefined)?.code ?? 'the connection failed';
+  return systemErrorCode(error) ?? 'the connection failed';
 }

@@ -29,7 +29,7 @@ async function startNode(slot: number): Promise<string> {
 
 /** Runs a watcher on a clock with short waits, and counts how often it reported that no address works. */
 function watch(urls: readonly string[]) {
-  let told = 0;
+  let reports = 0;
   let tries = 0;
   const clock = {
     ...systemClock,
@@ -39,14 +39,14 @@ function watch(urls: readonly string[]) {
     },
   };
   const onMute = () => {
-    told++;
+    reports++;
   };
   const watcher = new SlotWatcher({ urls, onMute }, { clock, random: Random.fromSeed(1) });
   const ending = new AbortController();
   const running = watcher.run(ending.signal);
   return {
     watcher,
-    told: () => told,
+    reports: () => reports,
     tries: () => tries,
     end: async () => {
       ending.abort();
@@ -56,16 +56,16 @@ function watch(urls: readonly string[]) {
 }
 
 test('behavior: it is reported once that no address works, however long that lasts', async () => {
-  const { told, tries, end } = watch([closedUrl, closedUrl]);
+  const { reports, tries, end } = watch([closedUrl, closedUrl]);
   await expect.poll(tries, { timeout: 10_000 }).toBeGreaterThan(8);
-  expect(told()).toBe(1);
+  expect(reports()).toBe(1);
   await end();
 });
 
 test('behavior: the second address is used if the first does not work, and nothing is reported', async () => {
-  const { watcher, told, end } = watch([closedUrl, await startNode(77)]);
+  const { watcher, reports, end } = watch([closedUrl, await startNode(77)]);
   await watcher.above(76, 10_000, stop.signal);
   await expect.poll(() => watcher.highest, { timeout: 10_000 }).toBe(77);
-  expect(told()).toBe(0);
+  expect(reports()).toBe(0);
   await end();
 });

@@ -4,6 +4,7 @@
  */
 import WebSocket from 'ws';
 import type { Clock } from '../../base/clock.ts';
+import { elementAt } from '../../base/element-at.ts';
 import type { Random } from '../../base/random.ts';
 import { backoffMs } from '../../base/retry.ts';
 import { parseSlot } from '../../ledger/primitives.ts';
@@ -80,7 +81,7 @@ export class SlotWatcher implements SlotNotices {
     let failures = 0;
     let isReported = false;
     for (let turn = 0; !signal.aborted && this.#options.urls.length > 0; turn++) {
-      const url = this.#options.urls[turn % this.#options.urls.length] as string;
+      const url = elementAt(this.#options.urls, turn % this.#options.urls.length);
       const isWorking = await this.#listen(url, signal);
       // An address that worked is tried again first.
       if (isWorking) turn--;

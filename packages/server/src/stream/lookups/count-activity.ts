@@ -1,4 +1,5 @@
 import type { Activity, ActivityListName } from '@sluice/protocol/lookup-answers';
+import { elementAt } from '../../base/element-at.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { SegmentActivity } from '../../engine/lookup/count-activity.ts';
@@ -10,7 +11,7 @@ import type { SegmentLookups } from './segment-lookups.ts';
 
 export interface ActivityRequest {
   readonly range: BlockRange;
-  /** Entries of each list. */
+  /** The number of entries of each list. */
   readonly limit: number;
 }
 
@@ -36,7 +37,7 @@ export async function countActivity(
     results.reduce((sum, result) => sum + count(result), 0);
   const list = (name: ActivityListName) => mergeCounts(results, name, { limit, hashes });
   return {
-    fromBlock: isCut ? Math.max(range.first, firstSlotOf(places[0] as Place)) : range.first,
+    fromBlock: isCut ? Math.max(range.first, firstSlotOf(elementAt(places, 0))) : range.first,
     toBlock: range.last,
     isComplete: !isCut,
     blocks: total(({ blockCount }) => blockCount),
@@ -58,10 +59,7 @@ export async function countActivity(
   };
 }
 
-/**
- * Returns by program the length at which discriminators are counted: the shortest that a segment of the range has, so that
- * the counts of all segments add up.
- */
+/** Returns the length of discriminators by program: the shortest one of all segments in the range, so that their counts can be added. */
 async function findPrefixLengths(
   places: readonly Place[],
   lookups: SegmentLookups,
@@ -75,7 +73,7 @@ async function findPrefixLengths(
   return lengths;
 }
 
-/** Returns the hashes of the blocks right before the range, which its first transactions name. */
+/** Returns the hashes of the blocks directly before the range, which its first transactions name. */
 async function listBlockHashes(
   places: readonly Place[],
   snapshot: ChainSnapshot,
@@ -96,11 +94,11 @@ type CountRow = [address: string, prefix: string, count: number];
 
 interface MergeOptions {
   readonly limit: number;
-  /** Keys that are hashes of blocks and no accounts. */
+  /** Keys that are block hashes instead of accounts. */
   readonly hashes: ReadonlySet<string>;
 }
 
-/** Adds up the counts of all places and returns the greatest. Equal counts are in the order of their texts. */
+/** Adds the counts of all segments and returns the greatest. Equal counts are sorted by text. */
 function mergeCounts(
   results: readonly SegmentActivity[],
   name: ActivityListName,

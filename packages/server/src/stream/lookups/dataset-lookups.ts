@@ -1,8 +1,9 @@
 /**
- * The lookups of one dataset: questions about a block, a transaction, an account or a range that are answered from the
- * indexes of one snapshot, without a stream.
+ * The lookups of one dataset: requests for a block, a transaction, an account or a range that are answered from the indexes of one
+ * snapshot, without a stream.
  */
 import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
+import { elementAt } from '../../base/element-at.ts';
 import { CodedError } from '../../base/errors.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
@@ -19,7 +20,7 @@ import {
   listAccountTransactions,
 } from './list-account-transactions.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
-import { listPlaces, type Place } from './places.ts';
+import { listPlaces } from './places.ts';
 import { SegmentLookups } from './segment-lookups.ts';
 import { WHOLE_BLOCK, WHOLE_TRANSACTION } from './selections.ts';
 
@@ -30,7 +31,7 @@ export interface DatasetLookupsModules {
   readonly pool: EnginePool;
 }
 
-/** What a lookup found, and the state of the chain that it saw. */
+/** The result of a lookup, and the state of the chain that it was read from. */
 export interface LookedUp<Value> {
   readonly value: Value;
   readonly snapshot: ChainSnapshot;
@@ -47,7 +48,7 @@ export class DatasetLookups {
     this.#lookups = new SegmentLookups(modules);
   }
 
-  /** Returns the line of a block with everything in it, as bytes. Throws a coded error that says why there is none. */
+  /** Returns the complete line of a block as bytes. Throws a coded error with the reason if there is none. */
   block(slot: number, signal: AbortSignal): Promise<LookedUp<Uint8Array>> {
     return this.#look(async (snapshot) => {
       const { head, start } = snapshot;
@@ -60,7 +61,7 @@ export class DatasetLookups {
     });
   }
 
-  /** Returns the line of a transaction's block with this transaction and its records alone. */
+  /** Returns the line of a transaction's block with only this transaction and its records. */
   transaction(signature: Uint8Array, signal: AbortSignal): Promise<LookedUp<string>> {
     return this.#look(async (snapshot) => {
       const places = listPlaces(snapshot, { first: 0, last: Infinity }).reverse();
@@ -70,10 +71,10 @@ export class DatasetLookups {
         const results = await this.#lookups.run(batch, { kind: 'signature', signature }, signal);
         const found = results.findIndex((transactions) => transactions.length > 0);
         if (found < 0) continue;
-        const transactions = (results[found] as readonly number[]).slice(0, 1);
+        const transactions = elementAt(results, found).slice(0, 1);
         const lookup = { kind: 'records', selection: WHOLE_TRANSACTION, transactions } as const;
-        const [lines = []] = await this.#lookups.run([batch[found] as Place], lookup, signal);
-        return fillFinalizedHead(lines[0] as string, snapshot);
+        const [lines = []] = await this.#lookups.run([elementAt(batch, found)], lookup, signal);
+        return fillFinalizedHead(elementAt(lines, 0), snapshot);
       }
       throw new CodedError('transaction-unknown', { path: 'signature' });
     });
@@ -94,7 +95,7 @@ export class DatasetLookups {
     });
   }
 
-  /** Counts activity in a range of slots. An absent bound is that of the dataset. */
+  /** Counts activity in a range of slots. A missing bound is that of the dataset. */
   activity(request: PartialActivityRequest, signal: AbortSignal): Promise<LookedUp<Activity>> {
     return this.#look(async (snapshot) => {
       const { from = snapshot.start ?? 0, limit } = request;

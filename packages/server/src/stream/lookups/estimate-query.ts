@@ -1,4 +1,5 @@
 import type { Estimate } from '@sluice/protocol/lookup-answers';
+import { elementAt } from '../../base/element-at.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { SegmentEstimate } from '../../engine/lookup/estimate-segment.ts';
 import type { Query } from '../../query/query.ts';
@@ -24,7 +25,7 @@ export async function estimateQuery(
     results.reduce((total, one) => total + count(one), 0);
   const examinedBlocks = sum(({ blockCount }) => blockCount);
   const sampled = new Set(sample);
-  // Only the first and the last place can be in the range in part, and they are always in the sample.
+  // Only the first and the last segment can be partly in the range, and both are always in the sample.
   const otherBlocks = places
     .filter((place) => !sampled.has(place))
     .reduce((total, place) => total + blockCountOf(place), 0);
@@ -55,11 +56,11 @@ export async function estimateQuery(
   };
 }
 
-/** Returns up to so many places, evenly spread, the first and the last among them. */
+/** Returns up to `countMax` evenly distributed places, including the first and the last. */
 function takeEvenly(places: readonly Place[], countMax: number): readonly Place[] {
   if (places.length <= countMax) return places;
   const step = (places.length - 1) / (countMax - 1);
-  return Array.from({ length: countMax }, (_, i) => places[Math.round(i * step)] as Place);
+  return Array.from({ length: countMax }, (_, i) => elementAt(places, Math.round(i * step)));
 }
 
 /** The part of the query that the threads need. */

@@ -1,3 +1,4 @@
+import { elementAt } from '../../base/element-at.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { Mention, TransactionPlace } from '../../engine/lookup/find-mentions.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
@@ -8,15 +9,15 @@ import { LISTED_TRANSACTION } from './selections.ts';
 export interface AccountRequest {
   /** 32 bytes. */
   readonly address: Uint8Array;
-  /** Only transactions below this place; `null` starts at the head. */
+  /** Only transactions before this position; `null` starts at the head. */
   readonly before: TransactionPlace | null;
   readonly limit: number;
 }
 
 export interface AccountTransactions {
-  /** A line for each transaction, the newest first. */
+  /** One line per transaction, newest first. */
   readonly lines: readonly string[];
-  /** Where the next page begins; `null` if there is nothing older. */
+  /** Where the next page starts; `null` if there is nothing older. */
   readonly next: TransactionPlace | null;
 }
 
@@ -25,7 +26,7 @@ interface Found {
   readonly mention: Mention;
 }
 
-/** Goes through the places from the newest to the oldest until there are enough transactions. */
+/** Searches segments from the newest to the oldest until there are enough transactions. */
 export async function listAccountTransactions(
   { address, before, limit }: AccountRequest,
   snapshot: ChainSnapshot,
@@ -36,14 +37,14 @@ export async function listAccountTransactions(
   const searched = newestPlaces(all, LOOKUP_LIMITS).toReversed();
   const found: Found[] = [];
   let batchCount: number = LOOKUP_LIMITS.batchCountFirst;
-  // One more than asked for tells whether there is another page.
+  // One more than requested shows whether there is another page.
   for (let start = 0; start < searched.length && found.length <= limit; ) {
     const places = searched.slice(start, start + batchCount);
     const lookup = { kind: 'mentions', address, before, countMax: limit + 1 } as const;
     const mentions = await lookups.run(places, lookup, signal);
     found.push(
       ...places.flatMap((place, i) =>
-        (mentions[i] as readonly Mention[]).map((mention) => ({ place, mention })),
+        elementAt(mentions, i).map((mention) => ({ place, mention })),
       ),
     );
     start += batchCount;
@@ -72,7 +73,7 @@ function nextPage(
   return isCut && oldest !== undefined ? { slot: firstSlotOf(oldest), ordinal: 0 } : null;
 }
 
-/** Reads the lines of the transactions, place by place. */
+/** Reads the lines of the transactions, one segment after another. */
 async function readLines(
   page: readonly Found[],
   lookups: SegmentLookups,

@@ -1,23 +1,24 @@
-// Pages: what a few transactions have in the columns of one section, transaction after transaction, column after column. Whole
-// transactions repeat what others before them had, so this order compresses best. docs/segment-format.md describes the bytes. The kernel
-// knows no column by name: the host describes each by a descriptor.
+// Encodes and decodes pages. A page has the values of several transactions in the columns of one section, ordered by transaction, then by
+// column. Whole transactions often repeat earlier ones, so this order compresses best. docs/segment-format.md describes the bytes. The
+// kernel knows no column by name: the host describes each with a descriptor.
 //
-//   descriptor, 32 bytes: type · domain · adds · values · cursor · capacity · unit · last
+// descriptor, 32 bytes: type · domain · adds · values · cursor · capacity · unit · last
 //
 //   type      one of the codes below
-//   domain    which count of a transaction says how many values the column has
+//   domain    the index of the count that gives the number of values per transaction
 //   adds      domain + 1 whose count grows by the sum of the values; 0 if the column counts nothing
 //   values    address of the column
-//   cursor    how many values were read or written so far
+//   cursor    the number of values read or written so far
 //   capacity  how many values fit (decoding)
-//   unit      for BYTES: bytes a value; for KEYS: the id before the first that is new in the row group
-//   last      for DELTA: the value before; for KEYS: the highest id so far
+//   unit      for BYTES: bytes per value; for KEYS: the highest id before the row group
+//   last      for DELTA: the previous value; for KEYS: the highest id so far
 //
-// The counts of a transaction are COUNTS_BYTES / 4 numbers of 32 bits, by domain. Sections are coded in an order in which every count
-// is known before a column needs it.
+// The counts of a transaction are COUNTS_BYTES / 4 numbers of 32 bits, by domain. Sections are coded in an order in which every count is
+// known before a column needs it.
 import {
   CODING_BYTES as TYPE_BYTES, CODING_DELTA as TYPE_DELTA, CODING_INT as TYPE_INT, CODING_KEYS as TYPE_KEYS,
-  CODING_LONG as TYPE_LONG, COUNTS_BYTES, DESCRIPTOR_BYTES,
+  CODING_LONG as TYPE_LONG, COUNTS_BYTES, DESCRIPTOR_ADDS, DESCRIPTOR_BYTES,
+  DESCRIPTOR_CAPACITY, DESCRIPTOR_CODING, DESCRIPTOR_COUNT, DESCRIPTOR_DOMAIN, DESCRIPTOR_LAST, DESCRIPTOR_UNIT, DESCRIPTOR_VALUES,
 } from '../../layout/columns';
 import { lzClearPages, lzCompressWith, lzDecompressWith } from './lz';
 
@@ -60,18 +61,18 @@ function sumInts(values: usize, count: u32): u32 {
 }
 
 function encodeDeltas(column: usize, values: usize, count: u32, out: usize): usize {
-  let before = load<u32>(column, 28);
+  let before = load<u32>(column, DESCRIPTOR_LAST);
   for (let i: u32 = 0; i < count; i++) {
     const value = load<u32>(values + (i << 2));
     out = writeVarint(foldSign(<i32>(value - before)), out);
     before = value;
   }
-  store<u32>(column, before, 28);
+  store<u32>(column, before, DESCRIPTOR_LAST);
   return out;
 }
 
 function encodeKeys(column: usize, values: usize, count: u32, out: usize): usize {
-  let highest = load<u32>(column, 28);
+  let highest = load<u32>(column, DESCRIPTOR_LAST);
   for (let i: u32 = 0; i < count; i++) {
     const id = load<u32>(values + (i << 2));
     // The first id of a segment follows 0xffffffff.
@@ -85,25 +86,25 @@ function encodeKeys(column: usize, values: usize, count: u32, out: usize): usize
       highest = id;
     } else out = writeVarint(<u64>id + 2, out);
   }
-  store<u32>(column, highest, 28);
+  store<u32>(column, highest, DESCRIPTOR_LAST);
   return out;
 }
 
-/** A page is decoded alone: it begins with how many new keys of the group came before it. */
+/** A page can be decoded alone, because it starts with the number of new keys of the group before it. */
 function beginPage(columns: usize, columnCount: u32, out: usize): usize {
   for (let i: u32 = 0; i < columnCount; i++) {
     const column = columns + i * DESCRIPTOR_BYTES;
-    const type = load<u32>(column);
-    if (type == TYPE_DELTA) store<u32>(column, 0, 28);
+    const type = load<u32>(column, DESCRIPTOR_CODING);
+    if (type == TYPE_DELTA) store<u32>(column, 0, DESCRIPTOR_LAST);
     else if (type == TYPE_KEYS) {
-      const newCount: u32 = load<u32>(column, 28) - load<u32>(column, 24);
+      const newCount: u32 = load<u32>(column, DESCRIPTOR_LAST) - load<u32>(column, DESCRIPTOR_UNIT);
       out = writeVarint(newCount, out);
     }
   }
   return out;
 }
 
-/** Codes the next page of a section at `out`: `count` transactions with their counts. Returns its end. */
+/** Encodes the next page of a section at `out`: `count` transactions with their counts. Returns its end. */
 export function encodePage(columns: usize, columnCount: u32, counts: usize, count: u32, out: usize): usize {
   out = beginPage(columns, columnCount, out);
   for (; count > 0; count--, counts += COUNTS_BYTES) {
@@ -113,13 +114,13 @@ export function encodePage(columns: usize, columnCount: u32, counts: usize, coun
 }
 
 function encodeColumn(column: usize, counts: usize, out: usize): usize {
-  const type = load<u32>(column);
-  const count = load<u32>(counts + (load<u32>(column, 4) << 2));
-  const cursor = load<u32>(column, 16);
-  const values: usize = load<u32>(column, 12);
-  store<u32>(column, cursor + count, 16);
+  const type = load<u32>(column, DESCRIPTOR_CODING);
+  const count = load<u32>(counts + (load<u32>(column, DESCRIPTOR_DOMAIN) << 2));
+  const cursor = load<u32>(column, DESCRIPTOR_COUNT);
+  const values: usize = load<u32>(column, DESCRIPTOR_VALUES);
+  store<u32>(column, cursor + count, DESCRIPTOR_COUNT);
   if (type == TYPE_BYTES) {
-    const unit = load<u32>(column, 24);
+    const unit = load<u32>(column, DESCRIPTOR_UNIT);
     memory.copy(out, values + cursor * unit, count * unit);
     return out + count * unit;
   }
@@ -137,18 +138,17 @@ function encodeColumn(column: usize, counts: usize, out: usize): usize {
 // @ts-ignore: decorator
 @inline
 function addTo(column: usize, counts: usize, values: usize, count: u32): void {
-  const adds = load<u32>(column, 8);
+  const adds = load<u32>(column, DESCRIPTOR_ADDS);
   if (adds == 0) return;
   const at = counts + ((adds - 1) << 2);
   store<u32>(at, load<u32>(at) + sumInts(values, count));
 }
 
 /**
- * Compresses the pages of a section that lie one after the other from `raw`, `lengths` bytes each, and replaces the lengths by
- * those of the compressed pages. Returns where the output ends.
- *
- * A page is moved behind the dictionary before it is compressed, so that distances reach into it: `window` is the address of
- * a copy of the dictionary with room for the longest page behind it. `dictionaryTable` comes from `lzBuildTable`.
+ * Compresses the consecutive pages of a section from `raw`, with their lengths in `lengths`, and replaces the lengths by those of the
+ * compressed pages. Returns the end of the output.
+ * Each page is copied behind the dictionary before it is compressed, so that distances reach into the dictionary. `window` is a copy of the
+ * dictionary followed by space for the longest page. `dictionaryTable` comes from `lzBuildTable`.
  */
 export function compressPages(
   raw: usize, lengths: usize, pageCount: u32, window: usize, dictionaryBytes: u32, dictionaryTable: usize, pageTable: usize, out: usize,
@@ -167,7 +167,7 @@ export function compressPages(
 }
 
 let isMalformed: bool = false;
-/** Bytes of pages that were decoded since the last time the host asked. */
+/** The bytes of decoded pages since the host last read this counter. */
 let decodedBytes: u32 = 0;
 
 export function takeDecodedBytes(): u32 {
@@ -185,11 +185,11 @@ function storeEight(word: u64, out: usize): void {
   v128.store(out, i32x4.extend_high_i16x8_u(words), 16);
 }
 
-/** Decodes `count` varints of 32 bits; `out` has room for 8 more. Returns where the input goes on. */
+/** Decodes `count` varints of 32 bits. `out` needs space for 8 more. Returns the end of the input that was read. */
 function decodeInts(at: usize, end: usize, count: u32, out: usize): usize {
   const last = out + (count << 2);
   while (out < last) {
-    // Most values are below 128: eight of them at once.
+    // Most values are below 128, so eight are tried at once.
     if (at + 8 <= end && out + 32 <= last) {
       const word = load<u64>(at);
       if ((word & 0x8080808080808080) == 0) {
@@ -235,16 +235,16 @@ function fail(): usize {
 }
 
 function sumDeltas(column: usize, values: usize, count: u32): void {
-  let value = load<u32>(column, 28);
+  let value = load<u32>(column, DESCRIPTOR_LAST);
   for (let i: u32 = 0; i < count; i++) {
     const at = values + (i << 2);
     value += unfoldSign(load<u32>(at));
     store<u32>(at, value);
   }
-  store<u32>(column, value, 28);
+  store<u32>(column, value, DESCRIPTOR_LAST);
 }
 
-/** One varint; isMalformed tells a failure. `varintEnd` is where the input goes on. */
+/** Decodes one varint. Sets `isMalformed` on failure, and `varintEnd` to the end of the varint. */
 let varintEnd: usize = 0;
 
 // @ts-ignore: decorator
@@ -265,7 +265,7 @@ function readVarint(at: usize, end: usize): u32 {
 }
 
 function decodeKeys(column: usize, at: usize, end: usize, count: u32, out: usize): usize {
-  let highest = load<u32>(column, 28);
+  let highest = load<u32>(column, DESCRIPTOR_LAST);
   for (let i: u32 = 0; i < count; i++, out += 4) {
     const code = readVarint(at, end);
     if (isMalformed) return 0;
@@ -281,17 +281,17 @@ function decodeKeys(column: usize, at: usize, end: usize, count: u32, out: usize
     }
     store<u32>(out, ++highest);
   }
-  store<u32>(column, highest, 28);
+  store<u32>(column, highest, DESCRIPTOR_LAST);
   return at;
 }
 
 function openPage(columns: usize, columnCount: u32, at: usize, end: usize): usize {
   for (let i: u32 = 0; i < columnCount; i++) {
     const column = columns + i * DESCRIPTOR_BYTES;
-    const type = load<u32>(column);
-    if (type == TYPE_DELTA) store<u32>(column, 0, 28);
+    const type = load<u32>(column, DESCRIPTOR_CODING);
+    if (type == TYPE_DELTA) store<u32>(column, 0, DESCRIPTOR_LAST);
     else if (type == TYPE_KEYS) {
-      store<u32>(column, load<u32>(column, 24) + readVarint(at, end), 28);
+      store<u32>(column, load<u32>(column, DESCRIPTOR_UNIT) + readVarint(at, end), DESCRIPTOR_LAST);
       if (isMalformed) return 0;
       at = varintEnd;
     }
@@ -299,28 +299,28 @@ function openPage(columns: usize, columnCount: u32, at: usize, end: usize): usiz
   return at;
 }
 
-/** Decodes what one transaction has in a column. Returns where the next one starts, 0 where the bytes are malformed. */
+/** Decodes the values of one transaction in a column. Returns the start of the next one, or 0 if the bytes are malformed. */
 function decodeColumn(column: usize, counts: usize, at: usize, end: usize): usize {
-  const count = load<u32>(counts + (load<u32>(column, 4) << 2));
+  const count = load<u32>(counts + (load<u32>(column, DESCRIPTOR_DOMAIN) << 2));
   if (count == 0) return at;
-  const type = load<u32>(column);
-  const cursor = load<u32>(column, 16);
-  const values: usize = load<u32>(column, 12);
-  // Not cursor + count: a malformed count may be so large that the sum is small again.
-  if (count > load<u32>(column, 20) - cursor) return fail();
-  store<u32>(column, cursor + count, 16);
+  const type = load<u32>(column, DESCRIPTOR_CODING);
+  const cursor = load<u32>(column, DESCRIPTOR_COUNT);
+  const values: usize = load<u32>(column, DESCRIPTOR_VALUES);
+  // Not cursor + count, because the sum overflows for a very large malformed count.
+  if (count > load<u32>(column, DESCRIPTOR_CAPACITY) - cursor) return fail();
+  store<u32>(column, cursor + count, DESCRIPTOR_COUNT);
   if (count == 1 && type == TYPE_INT && at < end) {
     // Most columns of transactions have one small value.
     const byte: u32 = load<u8>(at);
     if (byte < 0x80) {
       store<u32>(values + (cursor << 2), byte);
-      const adds = load<u32>(column, 8);
+      const adds = load<u32>(column, DESCRIPTOR_ADDS);
       if (adds != 0) store<u32>(counts + ((adds - 1) << 2), load<u32>(counts + ((adds - 1) << 2)) + byte);
       return at + 1;
     }
   }
   if (type == TYPE_BYTES) {
-    const unit = load<u32>(column, 24);
+    const unit = load<u32>(column, DESCRIPTOR_UNIT);
     const bytes = count * unit;
     if (bytes > <u32>(end - at)) return fail();
     memory.copy(values + cursor * unit, at, bytes);
@@ -336,28 +336,27 @@ function decodeColumn(column: usize, counts: usize, at: usize, end: usize): usiz
   return at;
 }
 
-/** Rows of a transaction that is not decoded count, so that places in other columns stay right; their values are 0. */
+/** Rows of a skipped transaction are counted, so that positions in other columns stay correct. Their values are 0. */
 function skipTransaction(columns: usize, columnCount: u32, counts: usize): bool {
   for (let i: u32 = 0; i < columnCount; i++) {
     const column = columns + i * DESCRIPTOR_BYTES;
-    const count = load<u32>(counts + (load<u32>(column, 4) << 2));
-    const cursor = load<u32>(column, 16);
-    if (count > load<u32>(column, 20) - cursor) return false;
-    const type = load<u32>(column);
-    const unit: u32 = type == TYPE_BYTES ? load<u32>(column, 24) : type == TYPE_LONG ? 8 : 4;
-    memory.fill(load<u32>(column, 12) + cursor * unit, 0, count * unit);
-    store<u32>(column, cursor + count, 16);
+    const count = load<u32>(counts + (load<u32>(column, DESCRIPTOR_DOMAIN) << 2));
+    const cursor = load<u32>(column, DESCRIPTOR_COUNT);
+    if (count > load<u32>(column, DESCRIPTOR_CAPACITY) - cursor) return false;
+    const type = load<u32>(column, DESCRIPTOR_CODING);
+    const unit: u32 = type == TYPE_BYTES ? load<u32>(column, DESCRIPTOR_UNIT) : type == TYPE_LONG ? 8 : 4;
+    memory.fill(load<u32>(column, DESCRIPTOR_VALUES) + cursor * unit, 0, count * unit);
+    store<u32>(column, cursor + count, DESCRIPTOR_COUNT);
   }
   return true;
 }
 
 /**
- * Decodes pages of one section in order and appends their values to the columns. Returns -1, or the number of the first page that is
- * malformed.
+ * Decodes pages of one section in order and appends their values to the columns. Returns the number of the first malformed page, or -1.
  *
- *   pages   8 bytes each: address of the stored bytes, 0 for a page that is not wanted · their length
+ *   pages   8 bytes each: address of the stored bytes, 0 for a page that is skipped · their length
  *   counts  64 bytes for each transaction, by domain
- *   window  the dictionary, with room for `rawBytesMax` bytes behind it; 0 where pages are stored as they are
+ *   window  the dictionary, followed by space for `rawBytesMax` bytes; 0 if pages are not compressed
  */
 export function decodePages(
   columns: usize, columnCount: u32, pages: usize, pageTransactions: u32, counts: usize, transactionCount: u32, window: usize,
@@ -394,7 +393,7 @@ export function decodePages(
   return -1;
 }
 
-/** Sums of all counts by domain: 16 numbers at `out`. */
+/** Writes the sums of all counts by domain: 16 numbers at `out`. */
 export function sumCounts(counts: usize, transactionCount: u32, out: usize): void {
   let a = i32x4.splat(0);
   let b = i32x4.splat(0);
@@ -413,8 +412,8 @@ export function sumCounts(counts: usize, transactionCount: u32, out: usize): voi
 }
 
 /**
- * Where the pages of each section start in it, from the table of their lengths: for each section `pageCount` + 1 numbers, for those
- * behind `pagedSections` two. Returns whether the table is well formed.
+ * Computes where the pages of each section start, from the table of their lengths: `pageCount` + 1 numbers for each section, or two for
+ * sections after `pagedSections`. Returns whether the table is well formed.
  */
 export function readPageStarts(
   table: usize, length: u32, sectionCount: u32, pagedSections: u32, pageCount: u32, out: usize,
@@ -427,7 +426,7 @@ export function readPageStarts(
     for (let page: u32 = 0; page < count; page++, out += 4) {
       store<u32>(out, start);
       const own = readVarint(table, end);
-      // Lengths whose sum overflows would give starts that do not ascend.
+      // If the sum of lengths overflows, the starts would not ascend.
       if (isMalformed || start + own < start) return false;
       start += own;
       table = varintEnd;

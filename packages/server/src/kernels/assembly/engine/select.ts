@@ -1,5 +1,6 @@
 // Selects the rows that match the items of a query, and their related rows. A selected row has its flag byte set. The mark of a
 // transaction has a bit for each kind that has flagged rows, so that the writer skips the others.
+import { INS_FLAGS_OUTCOME_MASK, OUTCOME_COMMITTED, OUTCOME_FAILED, OUTCOME_UNKNOWN } from '../../layout/columns';
 import {
   DATA_VALUE_BYTES, DATA_VALUE_LENGTH, DATA_VALUE_MASK, FILTER_BYTES, FILTER_BYTES_SHIFT, FILTER_SHAPE, FILTER_TARGET,
   FILTER_VALUES, FILTER_VALUE_COUNT, GROUP_ACCOUNTS, GROUP_ACCOUNT_STARTS, GROUP_ACCOUNT_WIDTH, GROUP_BALANCE_FLAGS,
@@ -10,8 +11,7 @@ import {
   GROUP_READONLY_WIDTH, GROUP_STATIC_COUNTS, GROUP_STATIC_WIDTH, GROUP_TOKEN_FLAGS, GROUP_TOKEN_STARTS,
   GROUP_TRANSACTION_FLAGS, GROUP_WRITABLE_COUNTS, GROUP_WRITABLE_WIDTH, ID_LIST_MAX, ITEM_CANDIDATES, ITEM_CANDIDATE_COUNT,
   ITEM_DATA_FILTERS, ITEM_DATA_FILTER_COUNT, ITEM_FILTERS, ITEM_FILTER_COUNT, ITEM_OUTCOME, ITEM_PROGRAM_BIT, ITEM_RELATIONS,
-  MARK_BALANCE, MARK_INSTRUCTION, MARK_LOG, MARK_TOKEN_BALANCE, MARK_TRANSACTION, OUTCOME_ANY, OUTCOME_COMMITTED,
-  OUTCOME_FAILED, OUTCOME_UNKNOWN, ROWS_FLAGS, ROWS_KINDS, ROWS_KIND_BITS, ROWS_KIND_WIDTH, ROWS_MARK, ROWS_STARTS,
+  MARK_BALANCE, MARK_INSTRUCTION, MARK_LOG, MARK_TOKEN_BALANCE, MARK_TRANSACTION, OUTCOME_ANY, ROWS_FLAGS, ROWS_KINDS, ROWS_KIND_BITS, ROWS_KIND_WIDTH, ROWS_MARK, ROWS_STARTS,
   SHAPE_EITHER, SHAPE_NULLABLE, SHAPE_STRIDE_SHIFT, SHAPE_WIDTH_MASK, TARGET_FEE_PAYER, TARGET_PROGRAM, WITH_BALANCES,
   WITH_INNER, WITH_INSTRUCTIONS, WITH_LOGS, WITH_OWN_INSTRUCTION, WITH_OWN_LOGS, WITH_PARENTS, WITH_TOKEN_BALANCES,
   WITH_TRANSACTION,
@@ -49,7 +49,7 @@ function flagRange(flags: u32, starts: u32, transaction: u32, kind: u32): void {
   mark(transaction, kind);
 }
 
-/** Ranges are short: a call to fill memory would cost more than it does. */
+/** An inline loop, because ranges are short and a call to memory.fill would cost more. */
 // @ts-ignore: decorator
 @inline
 function setFlags(at: usize, count: u32): void {
@@ -96,7 +96,7 @@ function matchKeys(transaction: u32, filters: usize, filterCount: u32): bool {
   return true;
 }
 
-/** Four keys at once; lists have spare bytes behind them. The first filter finds what others left, and overwrites it. */
+/** Compares four keys at once; lists have spare bytes after them. The first filter overwrites the results of earlier transactions. */
 // @ts-ignore: decorator
 @inline
 function matchOne(keys: usize, count: u32, id: u32, filter: u32): bool {
@@ -111,7 +111,7 @@ function matchOne(keys: usize, count: u32, id: u32, filter: u32): bool {
     putBits(positionBits + (i << 2), v128.and(equal, bits), filter);
   }
   if (i < count) {
-    // What lies behind the last key must not count.
+    // Ignores the lanes after the last key.
     const isKey = i32x4.lt_u(i32x4(0, 1, 2, 3), i32x4.splat(<i32>(count - i)));
     const equal = v128.and(i32x4.eq(v128.load(keys + (i << 2)), wanted), isKey);
     any = v128.or(any, equal);
@@ -215,7 +215,7 @@ function selectInTransaction(item: usize, transaction: u32): u32 {
     if (programBit != 0 && (load<u32>(positionBits + (loadInt(programs, programWidth, row) << 2)) & programBit) == 0) continue;
     if (outcome != OUTCOME_ANY) {
       const fields = loadInt(load<u32>(group, GROUP_INSTRUCTION_FIELDS), load<u32>(group, GROUP_INSTRUCTION_FIELDS_WIDTH), row);
-      if ((fields & 3) != outcome) continue;
+      if ((fields & INS_FLAGS_OUTCOME_MASK) != outcome) continue;
     }
     if (!matchData(row, load<u32>(item, ITEM_DATA_FILTERS), load<u32>(item, ITEM_DATA_FILTER_COUNT))) continue;
     if (!matchAccounts(row, load<u32>(item, ITEM_FILTERS), load<u32>(item, ITEM_FILTER_COUNT))) continue;
@@ -328,7 +328,7 @@ export function selectRows(item: usize, table: usize, transactionCount: u32): u3
   const starts: usize = load<u32>(table, ROWS_STARTS);
   const flags: usize = load<u32>(table, ROWS_FLAGS);
   const kinds = load<u32>(table, ROWS_KIND_BITS);
-  // One address, in one column or in either of two, is found without bits for every position.
+  // If there is one address filter, over one column or two alternatives, no bits per position are needed.
   const isEither = filterCount == 2 && (load<u32>(filters, FILTER_SHAPE) & SHAPE_EITHER) != 0;
   const isOne = (filterCount == 1 || isEither) && load<u32>(filters, FILTER_VALUE_COUNT) == 1;
   let matched: u32 = 0;
@@ -397,7 +397,7 @@ function positionOf(transaction: u32, id: u32): u32 {
   for (let i: u32 = 0; i < count; i += 4) {
     const equal = i32x4.bitmask(i32x4.eq(v128.load(keys + (i << 2)), wanted));
     if (equal == 0) continue;
-    // What lies behind the last key must not count.
+    // Ignores the lanes after the last key.
     const position = i + <u32>ctz(equal);
     return position < count ? position : NOWHERE;
   }

@@ -9,7 +9,8 @@ import {
   STEP_PAYER as PAYER, STEP_LOG_KIND as LOG_KIND, STEP_UINT_OR_NULL as UINT_OR_NULL, STEP_KEY_ID as KEY_ID,
   STEP_TRANSACTION_UINT as TRANSACTION_UINT, STEP_INSTRUCTION_TEXT as INSTRUCTION_TEXT, STEP_DATA as DATA,
   STEP_BYTES, STEP_CODE, STEP_LABEL, STEP_P0, STEP_P1, STEP_P2, STEP_P3, STEP_TEXT_LENGTH, STEP_W0, STEP_W1,
-  KEY_TEXT_BYTES,
+  KEY_TEXT_BYTES, LOOKUPS_INDEXES, LOOKUPS_INDEX_STARTS, LOOKUPS_INDEX_WIDTH, LOOKUPS_KEYS, LOOKUPS_KEY_WIDTH,
+  LOOKUPS_READONLY_COUNTS, LOOKUPS_READONLY_WIDTH,
 } from '../../layout/writing';
 import { base58Encode } from '../common/base58';
 import { writeUint, writeUlong } from '../common/integers';
@@ -124,7 +125,7 @@ function writeLoaded(step: usize, transaction: u32, out: usize): usize {
   return out;
 }
 
-/** p0: starts by transaction; p1: a block of 32 bytes: key · width · readonly counts · width · index starts · indexes · width · writable counts' width is the lookups' own. */
+/** p0: starts by transaction; p1: a table (`LOOKUPS_KEYS` and others). */
 function writeLookups(step: usize, transaction: u32, out: usize): usize {
   const starts: usize = load<u32>(step, STEP_P0);
   const table: usize = load<u32>(step, STEP_P1);
@@ -138,18 +139,18 @@ function writeLookups(step: usize, transaction: u32, out: usize): usize {
     if (!first) store<u8>(out++, 0x2c);
     first = false;
     v128.store(out, v128.load(ACCOUNT_KEY_TEXT));
-    const position = loadInt(load<u32>(table), load<u32>(table, 4), row);
+    const position = loadInt(load<u32>(table, LOOKUPS_KEYS), load<u32>(table, LOOKUPS_KEY_WIDTH), row);
     out = writeKeyId(load<u32>(keys + ((base + position) << 2)), out + 14);
-    const indexStart = load<u32>(load<u32>(table, 16) + (row << 2));
-    const indexEnd = load<u32>(load<u32>(table, 16) + (row << 2), 4);
-    const middle = indexStart + loadInt(load<u32>(table, 8), load<u32>(table, 12), row);
+    const indexStart = load<u32>(load<u32>(table, LOOKUPS_INDEX_STARTS) + (row << 2));
+    const indexEnd = load<u32>(load<u32>(table, LOOKUPS_INDEX_STARTS) + (row << 2), 4);
+    const middle = indexStart + loadInt(load<u32>(table, LOOKUPS_READONLY_COUNTS), load<u32>(table, LOOKUPS_READONLY_WIDTH), row);
     v128.store(out, v128.load(READONLY_INDEXES_TEXT));
     v128.store(out, v128.load(READONLY_INDEXES_TEXT, 16), 16);
-    out = writeIndexes(load<u32>(table, 20), load<u32>(table, 24), indexStart, middle, out + 19);
+    out = writeIndexes(load<u32>(table, LOOKUPS_INDEXES), load<u32>(table, LOOKUPS_INDEX_WIDTH), indexStart, middle, out + 19);
     if (out == 0 || out + 64 > limit) return 0;
     v128.store(out, v128.load(WRITABLE_INDEXES_TEXT));
     v128.store(out, v128.load(WRITABLE_INDEXES_TEXT, 16), 16);
-    out = writeIndexes(load<u32>(table, 20), load<u32>(table, 24), middle, indexEnd, out + 19);
+    out = writeIndexes(load<u32>(table, LOOKUPS_INDEXES), load<u32>(table, LOOKUPS_INDEX_WIDTH), middle, indexEnd, out + 19);
     if (out == 0) return 0;
     store<u8>(out++, 0x7d);
   }

@@ -1,30 +1,30 @@
-// The calls of the transaction at hand: its top-level instructions, each followed by what it called, in the order they were
-// made (source/call-tree.ts). They are read where they stand, in any order, and put in order when all are there.
+// The calls of the current transaction: each top-level instruction followed by its inner calls, in execution order (source/call-tree.ts).
+// The JSON may list them in any order; they are sorted after all were read.
 import { BASE58_CHARACTERS_MAX } from '../../layout/reading';
 import { BASE58_OUTPUT_SLACK, base58Decode } from '../common/base58-decode';
 import { integer, readCount, readIndex, readText, skipValue, take, takeNull, textLength, textStart } from '../common/json';
 import { keyAt, listedKeyCount, listedPosition } from './key-list';
 import { CALL, F_ACCOUNTS, F_DATA, F_GROUP_INDEX, F_PROGRAM_INDEX, GROUP, MALFORMED, readName, TOKEN } from './names';
 import {
-  INS_ACCOUNT_COUNT, INS_ACCOUNTS, INS_DATA, INS_DATA_LENGTH, INS_DEPTH, INS_ERROR, INS_FLAGS, INS_ODD, INS_PROGRAM,
-  INS_UNITS, INS_UNITS_NULL,
+  INS_ACCOUNT_COUNT, INS_ACCOUNTS, INS_DATA, INS_DATA_LENGTH, INS_DEPTH, INS_ERROR, INS_FLAGS,
+  INS_FLAGS_DROPPED_LOGS, INS_ODD, INS_PROGRAM, INS_UNITS, INS_UNITS_NULL, OUTCOME_COMMITTED, OUTCOME_FAILED,
 } from '../../layout/columns';
-import { keepBytes, push, pushLong, roomFor } from './rows';
+import { keepBytes, push, pushLong, reserveBytes } from './rows';
 
 const callCountMax: u32 = 4096;
 const groupCountMax: u32 = 256;
-/** Of all calls together. */
+/** The maximum number of accounts of all calls of a transaction. */
 const accountCountMax: u32 = 65536;
-/** No ledger nests this deep (source/call-tree.ts). */
+/** No ledger allows deeper nesting (source/call-tree.ts). */
 const heightMax: u64 = 64;
 
-// A call as it was read: 48 bytes.
+// A call as it was read, 48 bytes.
 const callBytes: u32 = 48;
 const accountsStartOffset: usize = 4;
 const accountCountOffset: usize = 8;
 const dataStartOffset: usize = 12;
 const dataLengthOffset: usize = 16;
-/** What the source says, 0 if nothing; then the one that the log gives. */
+/** The height that the source reports, or 0; later the height from the log. */
 const heightOffset: usize = 20;
 const unitsOffset: usize = 24;
 const hasUnitsOffset: usize = 32;
@@ -33,9 +33,9 @@ const droppedOffset: usize = 40;
 
 let calls: usize = 0;
 let accounts: usize = 0;
-/** An inner group: whose it is, its first call and how many. */
+/** A group of inner calls: its top-level instruction, its first call and the number of calls. */
 let groups: usize = 0;
-/** Calls in the order they were made, and where each top-level one is in that. */
+/** The calls in execution order, and the position of each top-level instruction in it. */
 let order: usize = 0;
 let starts: usize = 0;
 
@@ -71,7 +71,7 @@ export function readTopCalls(): bool {
   return true;
 }
 
-/** The `innerInstructions` of a transaction's meta, or null. */
+/** Reads the `innerInstructions` of a transaction's meta, or null. */
 export function readInnerGroups(): bool {
   if (takeNull()) return true;
   if (!take(0x5b)) return false;
@@ -178,7 +178,7 @@ function readAccounts(call: usize): bool {
   return true;
 }
 
-/** Puts the calls in order; false where a group belongs to no instruction, or one has several out of turn. */
+/** Puts the calls in execution order. Returns false if a group has no instruction, or an instruction has several separate groups. */
 export function orderCalls(): bool {
   callCount = 0;
   let group: u32 = 0;
@@ -201,7 +201,7 @@ function append(call: u32): void {
   store<u32>(order + (callCount++ << 2), <u32>(calls + call * callBytes));
 }
 
-/** Whether every program and account is one of the keys. */
+/** Returns whether every program and account is one of the keys. */
 function checkKeys(): bool {
   const count = listedKeyCount();
   for (let i: u32 = 0; i < readAccountCount; i++) if (load<u16>(accounts + (i << 1)) >= <u16>count) return false;
@@ -215,12 +215,12 @@ function callAt(number: u32): usize {
   return load<u32>(order + (number << 2));
 }
 
-/** Where a top-level instruction is among the calls; one past the last is the number of calls. */
+/** Returns the position of a top-level instruction among the calls, or the number of calls for the end. */
 export function startOf(top: u32): u32 {
   return load<u32>(starts + (top << 2));
 }
 
-/** Which listed key is the program of a call. */
+/** Returns the index of a call's program in the listed keys. */
 export function programIndexOf(call: u32): u32 {
   return load<u32>(callAt(call));
 }
@@ -246,12 +246,12 @@ export function setError(call: u32, error: u32): void {
   store<u32>(callAt(call), error, errorOffset);
 }
 
-/** Notes that not all lines of a call are there. */
+/** Marks a call as having dropped log lines. */
 export function setDropped(call: u32): void {
-  store<u32>(callAt(call), 4, droppedOffset);
+  store<u32>(callAt(call), INS_FLAGS_DROPPED_LOGS, droppedOffset);
 }
 
-/** Appends the rows of all calls; false if the data of one is not base58. */
+/** Appends the rows of all calls. Returns false if the data of a call is not base58. */
 export function pushCalls(isCommitted: bool): bool {
   for (let number: u32 = 0; number < callCount; number++) {
     const call = callAt(number);
@@ -266,13 +266,13 @@ export function pushCalls(isCommitted: bool): bool {
     push(INS_ERROR, load<u32>(call, errorOffset));
     pushLong(INS_UNITS, load<u64>(call, unitsOffset));
     push(INS_UNITS_NULL, 1 - load<u32>(call, hasUnitsOffset));
-    push(INS_FLAGS, (isCommitted ? 1 : 0) | load<u32>(call, droppedOffset));
+    push(INS_FLAGS, (isCommitted ? OUTCOME_COMMITTED : OUTCOME_FAILED) | load<u32>(call, droppedOffset));
   }
   return true;
 }
 
 function pushAccounts(first: u32, count: u32): bool {
-  const place = roomFor(INS_ACCOUNTS, count << 2);
+  const place = reserveBytes(INS_ACCOUNTS, count << 2);
   if (place == 0) return false;
   for (let i: u32 = 0; i < count; i++) {
     store<u32>(place + (i << 2), listedPosition(load<u16>(accounts + ((first + i) << 1))));
@@ -282,7 +282,7 @@ function pushAccounts(first: u32, count: u32): bool {
 }
 
 function pushData(text: usize, length: u32): bool {
-  const place = roomFor(INS_DATA, length + BASE58_OUTPUT_SLACK);
+  const place = reserveBytes(INS_DATA, length + BASE58_OUTPUT_SLACK);
   if (place == 0) return false;
   const byteCount = base58Decode(text, length, place);
   if (byteCount < 0) return false;

@@ -1,31 +1,28 @@
-// Reads a transaction's log against its calls, as `source/parse-log.ts` does, and appends its rows. Where the two contradict
-// each other, where a call printed nothing: wherever that one has to think, this one gives up. A log that the node cut off ends
-// with a mark, and the calls after it are placed by their heights.
+// Matches a transaction's log with its calls, like `source/parse-log.ts`, and appends the log rows. It handles only simple cases and
+// returns false for all others, such as a log that contradicts the calls, or a call that printed nothing. A truncated log ends with a mark;
+// the calls after the mark are placed by their heights.
 import { addressLength, startsWithAddress } from './address-table';
 import { heightOf, programIndexOf, programOf, setDropped, setError, setHeight, setUnits, startOf, topCount } from './calls';
 import { errorTextOf } from './error-texts';
 import { hasEscape, readEscapedText, take, textLength, textStart } from '../common/json';
 import { listedPosition } from './key-list';
-import { LOG_INDEX, LOG_INSTRUCTION, LOG_KIND, LOG_LENGTH, LOG_PROGRAM, LOG_TEXT } from '../../layout/columns';
+import { LOG_INDEX, LOG_INSTRUCTION, LOG_KIND, LOG_KIND_DATA, LOG_KIND_LOG, LOG_KIND_OTHER, LOG_LENGTH, LOG_PROGRAM, LOG_TEXT } from '../../layout/columns';
 import { push, pushBytes } from './rows';
 
 const lineCountMax: u32 = 8192;
 const lineBytes: u32 = 12;
-const kindLog: u32 = 0;
-const kindData: u32 = 1;
-const kindOther: u32 = 2;
 
-/** A line's start, length, and whether it has an escape. */
+/** For each line its start, its length, and whether it has an escape. */
 let lines: usize = 0;
 export let lineCount: i32 = -1;
 export let logCount: u32 = 0;
 
 let cursor: u32 = 0;
-/** The next call to place; the first and the end of the top-level instruction's. */
+/** The next call to place, and the first and the end of the current top-level instruction's calls. */
 let next: u32 = 0;
 let first: u32 = 0;
 let end: u32 = 0;
-/** Of the call that was placed last. */
+/** The height of the call that was placed last. */
 let lastHeight: u32 = 0;
 let lastLogIndex: u32 = 0;
 
@@ -55,10 +52,10 @@ export function readLines(): bool {
   return take(0x5d);
 }
 
-/** Whether the log that was walked last was cut off. */
+/** Whether the last log was truncated. */
 export let isTruncated: bool = false;
 
-/** `failed` is the top-level instruction after which none ran. */
+/** `failed` is the failed top-level instruction, after which none ran. */
 export function walkLog(failed: u64): bool {
   cursor = 0;
   lastLogIndex = 0;
@@ -77,7 +74,7 @@ export function walkLog(failed: u64): bool {
   return isTruncated || cursor == <u32>lineCount;
 }
 
-/** Places the calls that the log was cut off before, by the heights that the source gives. */
+/** Places the calls after the truncation by the heights that the source reports. */
 function placeRest(): bool {
   if (next < end && !isAtMark()) return false;
   for (; next < end; next++) {
@@ -122,11 +119,11 @@ function walkFrame(call: u32, height: u32): bool {
         setDropped(call);
         return true;
       }
-      record(call, kindOther, text, length);
+      record(call, LOG_KIND_OTHER, text, length);
     } else if (isLogLine(text, length)) {
-      record(call, kindLog, text + 13, length - 13);
+      record(call, LOG_KIND_LOG, text + 13, length - 13);
     } else if (isDataLine(text, length)) {
-      record(call, kindData, text + 14, length - 14);
+      record(call, LOG_KIND_DATA, text + 14, length - 14);
     } else if (load<u32>(line, 8) != 0) {
       return false;
     } else if (isInvokeOfNext(height + 1)) {
@@ -136,7 +133,7 @@ function walkFrame(call: u32, height: u32): bool {
       if (ended != goesOn) return ended == isDone;
     } else {
       if (namesProgram(text, length)) return false;
-      record(call, kindOther, text, length);
+      record(call, LOG_KIND_OTHER, text, length);
     }
   }
   return false;
@@ -146,7 +143,7 @@ const goesOn: i32 = 0;
 const isDone: i32 = 1;
 const isOdd: i32 = 2;
 
-/** A line that names the program of the open frame. */
+/** Handles a line that names the program of the current frame. */
 function walkOwnLine(call: u32, height: u32, text: usize, length: u32): i32 {
   const idEnd: u32 = 8 + addressLength(programOf(call)) + 1;
   const rest = text + idEnd;
@@ -169,7 +166,7 @@ function walkOwnLine(call: u32, height: u32, text: usize, length: u32): i32 {
   return isOdd;
 }
 
-/** What follows must not have been called from this frame. `unknown` is the height of a call that does not tell its own. */
+/** Checks that the next call was not made from this frame. `unknown` is the height of a call without a reported height. */
 function endFrame(height: u32, unknown: u32): i32 {
   cursor++;
   if (next == end) return isDone;
@@ -241,7 +238,7 @@ function isOf(text: usize, length: u32, program: u32): bool {
   return length > 8 + idLength && startsWithAddress(text + 8, program) && load<u8>(text + 8 + idLength) == 0x20;
 }
 
-/** Whether the line at the cursor is the one that the next call prints first at this height. */
+/** Returns whether the line at the cursor is the first line of the next call at this height. */
 function isInvokeOfNext(height: u32): bool {
   if (next == end || cursor == <u32>lineCount || height > 9) return false;
   const line = lines + cursor * lineBytes;
@@ -254,7 +251,7 @@ function isInvokeOfNext(height: u32): bool {
   return load<u64>(rest) == 0x5b20656b6f766e69 && load<u8>(rest, 8) == <u8>(48 + height) && load<u8>(rest, 9) == 0x5d;
 }
 
-/** Whether a word of an ID's length stands where one would. */
+/** Returns whether there is a word of the length of a program id at the position of one. */
 function namesProgram(text: usize, length: u32): bool {
   for (let at: u32 = 8; at < length; at++) if (load<u8>(text + at) == 0x20) return at - 8 >= 32 && at - 8 <= 44;
   return false;

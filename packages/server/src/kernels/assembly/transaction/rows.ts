@@ -1,16 +1,15 @@
-// Columns in memory, to which transactions append their rows. The rows of a transaction that this kernel cannot read are removed
-// again.
+// Columns in memory to which transactions append their rows. The rows of a transaction that this kernel cannot read are removed again.
 import {
   INS_ACCOUNTS, INS_DATA, LOG_TEXT, LOOKUP_INDEXES, LOOKUP_KEY, TRANSACTION_COLUMN_COUNT, TX_KEYS, TX_SIGNATURES,
 } from '../../layout/columns';
 
-/** A column's start, the ends of what is filled and of what is settled, and its limit: addresses, 16 bytes a column. */
+/** For each column 16 bytes of addresses: its start, the end of its data, the end of the committed data, and its limit. */
 const columns = memory.data(TRANSACTION_COLUMN_COUNT * 16, 16);
 const fillOffset: usize = 4;
 const settledOffset: usize = 8;
 const limitOffset: usize = 12;
 
-/** Whether something did not fit since the last transaction began. */
+/** Whether a value did not fit since the start of the transaction. */
 export let isFull: bool = false;
 
 // @ts-ignore: decorator
@@ -20,7 +19,7 @@ function entryOf(column: i32): usize {
 }
 
 /** Returns the capacity of a column in bytes: enough for blocks several times as large as real ones. */
-function roomOf(column: i32): u32 {
+function capacityOf(column: i32): u32 {
   if (column == TX_KEYS || column == LOOKUP_INDEXES) return 1 << 20;
   if (column == TX_SIGNATURES) return 1 << 20;
   if (column == INS_ACCOUNTS || column == INS_DATA) return 4 << 20;
@@ -29,13 +28,13 @@ function roomOf(column: i32): u32 {
   return 512 << 10;
 }
 
-/** Places the columns from `base` on and answers where they end. */
+/** Places the columns from `base` on. Returns their end. */
 export function placeColumns(base: usize): usize {
   let place = base;
   for (let column = 0; column < TRANSACTION_COLUMN_COUNT; column++) {
     const entry = entryOf(column);
     store<u32>(entry, <u32>place);
-    place += roomOf(column);
+    place += capacityOf(column);
     store<u32>(entry, <u32>place, limitOffset);
   }
   return place;
@@ -49,7 +48,7 @@ export function emptyColumns(): void {
   }
 }
 
-/** The rows since the last time are there to stay. */
+/** Commits the rows that were appended since the last call. */
 export function settleRows(): void {
   for (let column = 0; column < TRANSACTION_COLUMN_COUNT; column++) {
     const entry = entryOf(column);
@@ -57,7 +56,7 @@ export function settleRows(): void {
   }
 }
 
-/** Takes back the rows that are not settled. */
+/** Removes the rows that are not committed. */
 export function takeBackRows(): void {
   isFull = false;
   for (let column = 0; column < TRANSACTION_COLUMN_COUNT; column++) {
@@ -100,16 +99,16 @@ export function pushLong(column: i32, value: u64): void {
 }
 
 export function pushBytes(column: i32, bytes: usize, length: u32): void {
-  // Copied 16 bytes at a time, which may write beyond it.
-  const place = roomFor(column, length + 16);
+  // Copied 16 bytes at a time, which may write beyond the end.
+  const place = reserveBytes(column, length + 16);
   if (place == 0) return;
   if (length <= 256) for (let i: u32 = 0; i < length; i += 16) v128.store(place + i, v128.load(bytes + i));
   else memory.copy(place, bytes, length);
   keepBytes(column, length);
 }
 
-/** Where so many bytes can be put next; 0 if they do not fit. */
-export function roomFor(column: i32, length: u32): usize {
+/** Returns the address for the next `length` bytes, or 0 if they do not fit. */
+export function reserveBytes(column: i32, length: u32): usize {
   const entry = entryOf(column);
   const fill = load<u32>(entry, fillOffset);
   if (fill + length <= load<u32>(entry, limitOffset)) return fill;
@@ -117,7 +116,7 @@ export function roomFor(column: i32, length: u32): usize {
   return 0;
 }
 
-/** Appends what was put there. */
+/** Appends the bytes that were written there. */
 export function keepBytes(column: i32, length: u32): void {
   const entry = entryOf(column);
   store<u32>(entry, load<u32>(entry, fillOffset) + length, fillOffset);

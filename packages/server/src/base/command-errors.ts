@@ -1,0 +1,72 @@
+/** The part of the error catalogue about the command line, the configuration and the simulated node. */
+export const COMMAND_ERRORS = {
+  // The command line.
+  'cli-usage': { text: 'the command line is not valid' },
+  'cli-file-unreadable': { text: 'the file cannot be read' },
+  'cli-file-too-large': { text: 'the file is larger than the limit for files of its kind' },
+  'cli-file-is-input': {
+    text: 'the output file is also an input file; choose another output file',
+  },
+  'cli-file-exists': { text: 'the file already exists; choose another name, or use --force' },
+  'cli-file-unwritable': { text: 'the file cannot be written' },
+  'cli-file-irregular': {
+    text: 'the path is not a regular file and is not overwritten; choose another path',
+  },
+  'cli-interrupted': { text: 'interrupted; nothing was written' },
+  'cli-dataset-missing': {
+    text: 'there is no such dataset; name one that the service has or the data folder holds, or give an address: http://HOST:PORT/datasets/NAME',
+  },
+  'cli-dataset-ambiguous': { text: 'there are several datasets; name one of them' },
+  'cli-out-differs': {
+    text: 'the output file was written by another query; name another file, or use --force to start over',
+  },
+  'cli-out-damaged': {
+    text: 'the output file cannot be resumed; name another file, or use --force to start over',
+  },
+  'cli-out-format': {
+    text: 'a file that can be resumed holds lines or rows; use --output jsonl or --output csv',
+  },
+  'cli-follow-folder': {
+    text: 'a data folder does not grow while this command reads it; to follow, start sluice serve and use its address',
+  },
+  'query-interrupted': {
+    text: 'interrupted; with --out the same command continues where it stopped',
+  },
+  'doctor-failed': { text: 'the check found the problems listed above, each with what to do' },
+
+  // A running service that a command asks.
+  'service-unreachable': {
+    text: 'no service answers at this address; start one with sluice serve, or name another address (SLUICE_URL)',
+  },
+  'service-foreign': { text: 'the server at this address is not Sluice; check the address' },
+  'service-refused': {
+    text: 'the service refused the request; if it requires a key, set SLUICE_KEY',
+  },
+  'service-dataset-missing': {
+    text: 'the service of SLUICE_URL does not answer, or has no such dataset; sluice status lists what it has',
+  },
+
+  // The configuration. Every error names the key and the line, and shows no secret.
+  'config-not-yaml': { text: 'the configuration is not valid YAML' },
+  'config-key-unknown': { text: 'the configuration has a key that does not exist' },
+  'config-key-missing': { text: 'the configuration lacks a required key' },
+  'config-key-useless': {
+    text: 'the configuration has a key that has no effect; remove it, or add the key it depends on',
+  },
+  'config-value-invalid': { text: 'the configuration has a value that is not allowed' },
+  'config-variable-unset': {
+    text: 'the configuration refers to an environment variable that is unset or empty; set it, or write $${ for a literal ${',
+  },
+  'config-invalid': { text: 'the configuration has the errors listed above; correct them' },
+
+  // The simulated node.
+  'simulator-option-invalid': {
+    text: 'an option of the simulated ledger has a value that is not allowed',
+  },
+  'simulator-fault-invalid': { text: 'the description of the fault is not valid', status: 400 },
+  'simulator-fault-unknown': { text: 'no fault has this id; GET /faults lists them', status: 404 },
+  'simulator-time-invalid': { text: 'the requested time change is not valid', status: 400 },
+  'listen-failed': {
+    text: 'the service cannot listen on this address; choose another port or host',
+  },
+} as const;
