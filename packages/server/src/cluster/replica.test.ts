@@ -172,6 +172,18 @@ test('behavior: a new leader fences the old one before it writes anything', asyn
   expect(next.dataset.snapshot().finalized).toEqual(refAt(18));
 });
 
+test('error: feed-fenced: a process that does not lead writes nothing, although it has everything', async () => {
+  const world = newWorld();
+  const leader = await startLeader(world);
+  await grow(leader);
+  const reader = await start(world);
+  const { length } = world.feed.messages;
+  const commit = reader.dataset.commit([{ kind: 'finalize', block: refAt(22, 1) }]);
+  await expect(commit).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  expect(world.feed.messages).toHaveLength(length);
+  expect(reader.dataset.snapshot().finalized).toEqual(refAt(18));
+});
+
 test('behavior: a leader whose disk fails after a message was stored does not contradict it', async () => {
   const world = newWorld();
   const fs = new SimFs();

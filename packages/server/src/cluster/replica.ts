@@ -94,11 +94,8 @@ export class Replica {
     if (this.#isApplying) return;
     if (!this.#isLeading) throw new CodedError('feed-fenced');
     const { feed } = this.#modules;
+    // Behind the feed if its last message is not in the local journal, which failed. The feed then refuses the next one.
     const { applied } = this;
-    if (this.#published !== undefined) {
-      // The last message is in the feed, but the local journal failed. A message on top of it would contradict it.
-      throw this.#endLeading(new CodedError('feed-fenced'));
-    }
     if (payloads.length > 0 && feed.isNearlyFull) {
       const error = new CodedError('feed-full');
       this.#attached.alarms.raise('feed-full', error);
