@@ -142,6 +142,10 @@ test('behavior: confirm is true once everything is applied, and false while the 
   expect(await reader.dataset.confirm?.()).toBe(false);
   stop.abort();
   await following;
+  world.feed.isDown = false;
+  // Nobody follows any more, so this copy stays behind.
+  await leader.dataset.commit([{ kind: 'extend', blocks: runOf(24, 24, 1, 19) }]);
+  expect(await reader.dataset.confirm?.()).toBe(false);
 });
 
 test('error: feed-full: blocks wait while sealing goes on', async () => {
