@@ -28,7 +28,7 @@ export interface OpenDatasetModules {
   /** Where segments are, and what else a dataset has on other machines. */
   readonly remote?: Pick<
     DatasetModules,
-    'segments' | 'publish' | 'confirm' | 'counters' | 'onDamage'
+    'segments' | 'publish' | 'checkGrowth' | 'confirm' | 'counters' | 'onDamage'
   > &
     Pick<DatasetOptions, 'limits'>;
 }

@@ -154,10 +154,9 @@ test('error: feed-full: blocks wait while sealing goes on', async () => {
   await grow(leader);
   world.feed.isNearlyFull = true;
   const extend = leader.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
-  await expect(extend).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  await expect(extend).rejects.toMatchObject({ code: 'feed-full' });
   expect(leader.replica.isLeading).toBe(true);
   expect(leader.dataset.alarms.has('feed-full')).toBe(true);
-  await leader.dataset.reopen();
   await leader.dataset.commit([{ kind: 'finalize', block: refAt(22, 1) }]);
   expect(await leader.dataset.seal()).toBe(true);
   world.feed.isNearlyFull = false;

@@ -96,11 +96,6 @@ export class Replica {
     const { feed } = this.#modules;
     // Behind the feed if its last message is not in the local journal, which failed. The feed then refuses the next one.
     const { applied } = this;
-    if (payloads.length > 0 && feed.isNearlyFull) {
-      const error = new CodedError('feed-full');
-      this.#attached.alarms.raise('feed-full', error);
-      throw error;
-    }
     const options = { bytesMax: feed.messageBytesMax, store: this.#storeBlock };
     const { bytes, blocks } = await encodeMessage(commits, payloads, options);
     // Leadership may have ended while large blocks were stored.
@@ -118,6 +113,14 @@ export class Replica {
       // Whether the message was stored is found out by following the feed.
       throw this.#endLeading(error);
     }
+  };
+
+  /** Lets a leader add no blocks while the feed is nearly full. Sealing goes on, and makes it smaller. */
+  readonly checkGrowth = (): void => {
+    if (!this.#isLeading || !this.#modules.feed.isNearlyFull) return;
+    const error = new CodedError('feed-full');
+    this.#attached.alarms.raise('feed-full', error);
+    throw error;
   };
 
   /** Ends the turn of this leader. Returns the error for the caller to throw. */
