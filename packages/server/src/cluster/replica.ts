@@ -25,6 +25,7 @@ import {
   type StoreBlock,
 } from './feed-message.ts';
 import { linkedController } from './linked-controller.ts';
+import { readKnown } from './read-known.ts';
 
 export interface ReplicaModules {
   readonly dataset: string;
@@ -162,17 +163,15 @@ export class Replica {
       wanted.set(sequence, places.add(place));
     }
     const found = new Map<number, readonly NewBlock[]>();
-    const stop = new AbortController();
-    const first = Math.min(...wanted.keys());
-    const last = Math.max(...wanted.keys());
-    for await (const { sequence, bytes } of this.#modules.feed.read(first, stop.signal)) {
+    const range = { first: Math.min(...wanted.keys()), last: Math.max(...wanted.keys()) };
+    const { signal } = new AbortController();
+    for await (const { sequence, bytes } of readKnown(range, this.#modules, signal)) {
       const places = wanted.get(sequence);
       if (places !== undefined) {
         // Other blocks of the message may be sealed, and their objects removed.
         const message = await decodeMessage(bytes, this.#loadBlock, (place) => places.has(place));
         found.set(sequence, message.blocks);
       }
-      if (sequence >= last) break;
     }
     return blocks.map(([sequence, place]) => found.get(sequence)?.[place]?.bytes as Uint8Array);
   }
@@ -240,11 +239,9 @@ export class Replica {
     const { feed, clock } = this.#modules;
     const askedMs = clock.nowMs();
     const last = await feed.readLastSequence();
-    if (this.applied < last) {
-      for await (const message of feed.read(this.applied + 1, signal)) {
-        await this.#apply(message, impatient);
-        if (this.applied >= last) break;
-      }
+    const missing = { first: this.applied + 1, last };
+    for await (const message of readKnown(missing, this.#modules, signal)) {
+      await this.#apply(message, impatient);
     }
     if (this.applied >= last) this.#currentMs = Math.max(this.#currentMs, askedMs);
   }
