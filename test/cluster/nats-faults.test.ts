@@ -81,19 +81,26 @@ const history = {
   fields: { block: { number: true, hash: true }, instruction: { data: true } },
 };
 
-const alarmsOf = async (member: ClusterMember) =>
-  (await member.readStatus()).alarms.map(({ code }) => code);
+/** Returns no alarms of a process that is being started. */
+const alarmsOf = async (member: ClusterMember) => {
+  const status = await member.readStatus().catch(() => undefined);
+  return status?.alarms?.map(({ code }) => code) ?? [];
+};
 
 const untilAlarm = (member: ClusterMember, code: string, isRaised: boolean) =>
   waitUntil(
     `${member.name} ${isRaised ? 'raises' : 'clears'} ${code}`,
     async () => (await alarmsOf(member)).includes(code) === isRaised,
     60_000,
-  );
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}\n${member.output}`);
+  });
 
 async function untilGrown(member: ClusterMember): Promise<void> {
   const head = (await member.readHead()) ?? 0;
-  await member.untilHead(head + 5, 60_000);
+  await member.untilHead(head + 5, 60_000).catch((error: Error) => {
+    throw new Error(`${error.message}\n${writer.output}`);
+  });
 }
 
 test('default: a process with the role write answers no queries, and says where they go', async () => {

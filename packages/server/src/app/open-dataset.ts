@@ -28,7 +28,7 @@ export interface OpenDatasetModules {
   /** Remote storage of the dataset: where its segments are, and other files on other machines. */
   readonly remote?: Pick<
     DatasetModules,
-    'segments' | 'publish' | 'confirm' | 'counters' | 'onDamage'
+    'segments' | 'publish' | 'checkGrowth' | 'confirm' | 'counters' | 'onDamage'
   > &
     Pick<DatasetOptions, 'limits'>;
 }

@@ -212,12 +212,14 @@ async function growAndTrim(): Promise<void> {
 
 test('behavior: a collector that another one overtakes removes nothing that is needed', async () => {
   await growAndTrim();
-  let isFirst = true;
-  store.before = async (operation, key) => {
-    // The first collector has listed the manifests and is about to read them.
-    if (!isFirst || operation !== 'get' || !key.includes('/manifests/')) return;
-    isFirst = false;
-    await collect();
+  let [hasListed, isOvertaken] = [false, false];
+  store.before = async (_, key) => {
+    // The other one runs right after the first has listed the manifests.
+    if (hasListed && !isOvertaken) {
+      isOvertaken = true;
+      await collect();
+    }
+    hasListed ||= key.endsWith('/manifests/');
   };
   await collect();
   const latest = (await bucket.log.readLatest())?.manifest.chain.segments ?? [];

@@ -34,6 +34,8 @@ const publishMsMax = 3_000;
 const requestMsMax = 3_000;
 const connectMsMax = 3_000;
 const reconnectWaitMs = 250;
+const readyMsMax = 10_000;
+const readyStepMs = 250;
 /** A request for messages lasts so long; half of it is the time in which the server must give a sign of life. */
 const pullMs = 4_000;
 /**
@@ -91,6 +93,7 @@ export class JetStreamFeed implements Feed {
       });
       const feed = new JetStreamFeed(options, clock, connection, manager);
       await feed.#createStream();
+      await feed.#untilReady();
       return feed;
     } catch (error) {
       await connection.close();
@@ -224,6 +227,20 @@ export class JetStreamFeed implements Feed {
 
   get #subject(): string {
     return `sluice.${this.#options.dataset}`;
+  }
+
+  /** Waits for the leader of a stream, which a new one elects first, and then for a limited time. */
+  async #untilReady(): Promise<void> {
+    const deadlineMs = this.#clock.nowMs() + readyMsMax;
+    for (;;) {
+      try {
+        await this.readLastSequence();
+        return;
+      } catch (error) {
+        if (this.#clock.nowMs() >= deadlineMs) throw error;
+        await this.#clock.sleep(readyStepMs);
+      }
+    }
   }
 
   async #createStream(): Promise<void> {

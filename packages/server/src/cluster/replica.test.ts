@@ -142,6 +142,10 @@ test('behavior: confirm is true once everything is applied, and false while the 
   expect(await reader.dataset.confirm?.()).toBe(false);
   stop.abort();
   await following;
+  world.feed.isDown = false;
+  // Nobody follows any more, so this copy stays behind.
+  await leader.dataset.commit([{ kind: 'extend', blocks: runOf(24, 24, 1, 19) }]);
+  expect(await reader.dataset.confirm?.()).toBe(false);
 });
 
 test('error: feed-full: blocks wait while sealing goes on', async () => {
@@ -150,10 +154,9 @@ test('error: feed-full: blocks wait while sealing goes on', async () => {
   await grow(leader);
   world.feed.isNearlyFull = true;
   const extend = leader.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
-  await expect(extend).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  await expect(extend).rejects.toMatchObject({ code: 'feed-full' });
   expect(leader.replica.isLeading).toBe(true);
   expect(leader.dataset.alarms.has('feed-full')).toBe(true);
-  await leader.dataset.reopen();
   await leader.dataset.commit([{ kind: 'finalize', block: refAt(22, 1) }]);
   expect(await leader.dataset.seal()).toBe(true);
   world.feed.isNearlyFull = false;
@@ -170,6 +173,18 @@ test('behavior: a new leader fences the old one before it writes anything', asyn
   const late = paused.dataset.commit([{ kind: 'finalize', block: refAt(22, 1) }]);
   await expect(late).rejects.toMatchObject({ code: 'dataset-write-failed' });
   expect(next.dataset.snapshot().finalized).toEqual(refAt(18));
+});
+
+test('error: feed-fenced: a process that does not lead writes nothing, although it has everything', async () => {
+  const world = newWorld();
+  const leader = await startLeader(world);
+  await grow(leader);
+  const reader = await start(world);
+  const { length } = world.feed.messages;
+  const commit = reader.dataset.commit([{ kind: 'finalize', block: refAt(22, 1) }]);
+  await expect(commit).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  expect(world.feed.messages).toHaveLength(length);
+  expect(reader.dataset.snapshot().finalized).toEqual(refAt(18));
 });
 
 test('behavior: a leader whose disk fails after a message was stored does not contradict it', async () => {

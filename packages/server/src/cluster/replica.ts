@@ -25,6 +25,7 @@ import {
   type StoreBlock,
 } from './feed-message.ts';
 import { linkedController } from './linked-controller.ts';
+import { readKnown } from './read-known.ts';
 
 export interface ReplicaModules {
   readonly dataset: string;
@@ -94,16 +95,8 @@ export class Replica {
     if (this.#isApplying) return;
     if (!this.#isLeading) throw new CodedError('feed-fenced');
     const { feed } = this.#modules;
+    // Behind the feed if its last message is not in the local journal, which failed. The feed then refuses the next one.
     const { applied } = this;
-    if (this.#published !== undefined) {
-      // The last message is in the feed, but the local journal failed. A message on top of it would contradict it.
-      throw this.#endLeading(new CodedError('feed-fenced'));
-    }
-    if (payloads.length > 0 && feed.isNearlyFull) {
-      const error = new CodedError('feed-full');
-      this.#attached.alarms.raise('feed-full', error);
-      throw error;
-    }
     const options = { bytesMax: feed.messageBytesMax, store: this.#storeBlock };
     const { bytes, blocks } = await encodeMessage(commits, payloads, options);
     // Leadership may have ended while large blocks were stored.
@@ -121,6 +114,14 @@ export class Replica {
       // Whether the message was stored is found out by following the feed.
       throw this.#endLeading(error);
     }
+  };
+
+  /** Lets a leader add no blocks while the feed is nearly full. Sealing goes on, and makes it smaller. */
+  readonly checkGrowth = (): void => {
+    if (!this.#isLeading || !this.#modules.feed.isNearlyFull) return;
+    const error = new CodedError('feed-full');
+    this.#attached.alarms.raise('feed-full', error);
+    throw error;
   };
 
   /** Ends the turn of this leader. Returns the error for the caller to throw. */
@@ -162,17 +163,15 @@ export class Replica {
       wanted.set(sequence, places.add(place));
     }
     const found = new Map<number, readonly NewBlock[]>();
-    const stop = new AbortController();
-    const first = Math.min(...wanted.keys());
-    const last = Math.max(...wanted.keys());
-    for await (const { sequence, bytes } of this.#modules.feed.read(first, stop.signal)) {
+    const range = { first: Math.min(...wanted.keys()), last: Math.max(...wanted.keys()) };
+    const { signal } = new AbortController();
+    for await (const { sequence, bytes } of readKnown(range, this.#modules, signal)) {
       const places = wanted.get(sequence);
       if (places !== undefined) {
         // Other blocks of the message may be sealed, and their objects removed.
         const message = await decodeMessage(bytes, this.#loadBlock, (place) => places.has(place));
         found.set(sequence, message.blocks);
       }
-      if (sequence >= last) break;
     }
     return blocks.map(([sequence, place]) => found.get(sequence)?.[place]?.bytes as Uint8Array);
   }
@@ -240,11 +239,9 @@ export class Replica {
     const { feed, clock } = this.#modules;
     const askedMs = clock.nowMs();
     const last = await feed.readLastSequence();
-    if (this.applied < last) {
-      for await (const message of feed.read(this.applied + 1, signal)) {
-        await this.#apply(message, impatient);
-        if (this.applied >= last) break;
-      }
+    const missing = { first: this.applied + 1, last };
+    for await (const message of readKnown(missing, this.#modules, signal)) {
+      await this.#apply(message, impatient);
     }
     if (this.applied >= last) this.#currentMs = Math.max(this.#currentMs, askedMs);
   }

@@ -7,6 +7,8 @@ import { readManifest } from './manifest.ts';
 
 export interface DatasetWriterModules extends Omit<FreeSpaceModules, 'onUnreadable'> {
   readonly chain: ChainWriter;
+  /** Called before blocks are added. Throws if there is no space for them elsewhere; other changes are still possible. */
+  readonly checkGrowth?: (() => void) | undefined;
 }
 
 /** The write path of a dataset: checks the free disk space, commits, counts, and raises an alarm after a failure. */
@@ -15,6 +17,7 @@ export class DatasetWriter {
   readonly #folder: string;
   readonly #fs: FreeSpaceModules['fs'];
   readonly #chain: ChainWriter;
+  readonly #checkGrowth: () => void;
   readonly #alarms: AlarmBoard;
   readonly #counters = { commits: 0, forks: 0, replacedBlocks: 0, writeFailures: 0 };
 
@@ -22,6 +25,7 @@ export class DatasetWriter {
     this.#folder = options.folder;
     this.#fs = modules.fs;
     this.#chain = modules.chain;
+    this.#checkGrowth = modules.checkGrowth ?? (() => undefined);
     this.#alarms = modules.alarms;
     this.space = new FreeSpace(options, {
       ...modules,
@@ -39,6 +43,7 @@ export class DatasetWriter {
 
   async commit(changes: readonly NewChange[]): Promise<ChainSnapshot> {
     await this.space.check();
+    if (changes.some((change) => 'blocks' in change)) this.#checkGrowth();
     const before = this.#chain.pending;
     const durable = this.#chain.commit(changes);
     const after = this.#chain.pending;

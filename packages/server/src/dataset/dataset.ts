@@ -60,6 +60,8 @@ export interface DatasetModules {
   readonly segments?: SegmentFiles;
   /** Makes a commit durable elsewhere before it becomes visible here. */
   readonly publish?: PublishCommits;
+  /** See `DatasetWriter`. */
+  readonly checkGrowth?: () => void;
   /** See `DatasetReader.confirm`. */
   readonly confirm?: () => Promise<boolean>;
   /** Further counts of events for `status`. */
@@ -308,7 +310,8 @@ async function openParts(
     modules.observeMerge?.((clock.nowMs() - startMs) / 1000);
     return built;
   };
-  const writer = new DatasetWriter({ folder, limits }, { fs, clock, alarms, chain });
+  const { checkGrowth } = modules;
+  const writer = new DatasetWriter({ folder, limits }, { fs, clock, alarms, chain, checkGrowth });
   const sealer = new SegmentSealer(limits, { chain, writer, segments, merge });
   return { manifest, chain, writer, sealer, segments, blocks, leases, waiters, mergeThread };
 }

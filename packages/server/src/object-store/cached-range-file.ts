@@ -16,6 +16,8 @@ export interface CachedPlace {
 const tailShare = 1 / 256;
 const tailBytesMin = 16 << 10;
 const tailBytesMax = 128 << 10;
+/** A smaller object is fetched whole: a request takes as long as the transfer of a few megabytes. */
+const wholeBytesMax = 1 << 20;
 /** Of a part that is read from its beginning, so much more is fetched in advance, as a share of what was read. */
 const aheadShare = 0.25;
 const aheadBytesMax = 1 << 20;
@@ -26,6 +28,7 @@ const wholeShare = 0.25;
 
 /** Returns the parts of an object that every reader needs first. */
 export function openingRanges(byteLength: number): ByteRange[] {
+  if (byteLength <= wholeBytesMax) return [{ start: 0, end: byteLength }];
   const tail = Math.min(tailBytesMax, Math.max(tailBytesMin, byteLength * tailShare));
   return [
     { start: 0, end: Math.min(1, byteLength) },

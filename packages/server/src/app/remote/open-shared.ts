@@ -5,8 +5,8 @@ import type { Clock } from '../../base/clock.ts';
 import { CodedError, isCodedError } from '../../base/errors.ts';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { Bucket } from '../../cluster/bucket.ts';
-import type { FeedPosition } from '../../cluster/bucket-manifest.ts';
 import type { Feed } from '../../cluster/feed.ts';
+import { FeedTrimmer } from '../../cluster/feed-trimmer.ts';
 import { JetStreamFeed } from '../../cluster/jetstream-feed.ts';
 import { ManifestKeeper } from '../../cluster/manifest-keeper.ts';
 import { prepareReplica } from '../../cluster/prepare-replica.ts';
@@ -40,8 +40,6 @@ const tidyEveryMs = 30_000;
 const diskMsMax = 5_000;
 const diskEveryMs = 500;
 const storeRetryMs = 1_000;
-/** Messages are kept for readers that are up to this many manifests behind. */
-const keptManifestCount = 4;
 
 export async function openShared(
   planned: PlannedDataset,
@@ -64,6 +62,7 @@ export async function openShared(
   const remote = {
     segments: bucket.segments,
     publish: replica.publish,
+    checkGrowth: replica.checkGrowth,
     confirm: () => replica.confirm(),
     counters: () => countersOf(bucket),
     onDamage: (segment: SealedSegment) => damage.report(segment),
@@ -178,8 +177,10 @@ async function openKeeper(
   { clock, log }: RemoteModules,
 ): Promise<ManifestKeeper> {
   const latest = await bucket.log.readLatest();
-  const needed: number[] = [];
-  let written: FeedPosition | undefined;
+  const position = latest?.manifest.feed ?? undefined;
+  const trimmer = new FeedTrimmer(feed, log);
+  if (position !== undefined) await trimmer.advance(position);
+  let written = position;
   return new ManifestKeeper(
     { writer: member, number: latest?.number ?? 0 },
     {
@@ -191,17 +192,7 @@ async function openKeeper(
         return written;
       },
       onAdvanced: async () => {
-        if (written === undefined) return;
-        needed.push(Math.min(written.sequence, ...written.blocks.map(([sequence]) => sequence)));
-        // In a stream that is nearly full, blocks are worth more than readers that are behind.
-        const keptCount = feed.isNearlyFull ? 1 : keptManifestCount;
-        if (needed.length <= keptCount) return;
-        needed.splice(0, needed.length - keptCount - 1);
-        await feed.purgeBelow(needed[0] as number).catch((error: unknown) => {
-          // The next manifest removes more.
-          if (!isCodedError(error)) throw error;
-          log.warn({ dataset: bucket.dataset, code: error.code }, error.message);
-        });
+        if (written !== undefined) await trimmer.advance(written);
       },
     },
   );

@@ -55,11 +55,11 @@ export async function startMember(
       modules,
     );
   }
-  const { publish } = replica;
+  const { publish, checkGrowth } = replica;
   const confirm = () => replica.confirm();
   const dataset = await Dataset.open(
     { folder, realTime: true, limits: { sealBlockCount: 4 } },
-    { ...modules, segments: bucket.segments, publish, confirm },
+    { ...modules, segments: bucket.segments, publish, checkGrowth, confirm },
   );
   replica.attach(dataset);
   if (manifest !== undefined) await replica.restoreHot(manifest);

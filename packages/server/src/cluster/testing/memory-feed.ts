@@ -58,6 +58,7 @@ export class MemoryFeed implements Feed {
   }
 
   async purgeBelow(sequence: number): Promise<void> {
+    this.#check();
     while ((this.messages[0]?.sequence ?? sequence) < sequence) this.messages.shift();
   }
 

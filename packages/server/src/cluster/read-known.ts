@@ -1,0 +1,43 @@
+import type { Clock } from '../base/clock.ts';
+import { CodedError } from '../base/errors.ts';
+import type { Feed, FeedMessage } from './feed.ts';
+import { linkedController } from './linked-controller.ts';
+
+/** A server that held the position of a reader may be gone. After so long the next attempt begins anew. */
+const silentMsMax = 6_000;
+const stepMs = 250;
+
+/**
+ * Returns messages that the feed has, up to `last`. Throws `feed-unreachable` if none comes for a while, and ends early if
+ * the signal aborts.
+ */
+export async function* readKnown(
+  { first, last }: { readonly first: number; readonly last: number },
+  { feed, clock }: { readonly feed: Feed; readonly clock: Clock },
+  signal: AbortSignal,
+): AsyncGenerator<FeedMessage> {
+  if (last < first) return;
+  const reading = linkedController(signal);
+  let waitingSinceMs = clock.nowMs();
+  const watch = async () => {
+    while (!reading.signal.aborted) {
+      await clock.sleep(stepMs, reading.signal);
+      if (clock.nowMs() - waitingSinceMs > silentMsMax) reading.abort();
+    }
+  };
+  const watching = watch();
+  try {
+    for await (const message of feed.read(first, reading.signal)) {
+      // The time that the caller needs for a message does not count.
+      waitingSinceMs = Number.POSITIVE_INFINITY;
+      yield message;
+      waitingSinceMs = clock.nowMs();
+      if (message.sequence >= last) return;
+    }
+  } finally {
+    reading.abort();
+    await watching;
+  }
+  if (signal.aborted) return;
+  throw new CodedError('feed-unreachable', { operation: 'read', reason: 'no message came' });
+}
