@@ -21,19 +21,20 @@ const importMap = {
 const page = `<!doctype html><title>reader</title>
 <script type="importmap">${JSON.stringify(importMap)}</script>`;
 
-/** Runs in the page. Reads stored blocks and then a few new ones. */
-async function readInPage([url, count]: readonly [string, number]) {
-  const name = '@sluice/client';
-  const { createClient } = (await import(name)) as typeof import('@sluice/client');
+/** A module of the page. It reads stored blocks and then new ones. It is text, so that no compiler changes its import. */
+const reader = `
+import { createClient } from '@sluice/client';
+
+export async function read(url, count) {
   const client = createClient({ url, retry: { attemptsMax: 1 } });
   const head = await client.head();
   const query = {
-    fromBlock: (head?.number ?? 0) - 10,
+    fromBlock: head.number - 10,
     includeAllBlocks: true,
     fields: { block: { parentHash: true }, transaction: { fee: true } },
     transactions: [{}],
-  } as const;
-  const blocks: { number: number; hash: string; parentHash: string | null }[] = [];
+  };
+  const blocks = [];
   let [fees, finalized] = [0n, -1];
   for await (const batch of client.stream(query)) {
     finalized = batch.finalizedHead?.number ?? finalized;
@@ -44,7 +45,30 @@ async function readInPage([url, count]: readonly [string, number]) {
     }
     if (blocks.length >= count) break;
   }
-  return { head: head?.number ?? 0, blocks, fees: String(fees), finalized };
+  return { head: head.number, blocks, fees: String(fees), finalized };
+}
+`;
+
+interface ReadResult {
+  readonly head: number;
+  readonly blocks: readonly { number: number; hash: string; parentHash: string }[];
+  readonly fees: string;
+  readonly finalized: number;
+}
+
+/** Opens a page and reads from the service in it. Rejects with the error of the page. */
+async function readInPage(pageUrl: string, count: number): Promise<ReadResult> {
+  const context = await browser.newContext();
+  try {
+    const opened = await context.newPage();
+    await opened.goto(pageUrl);
+    const url = JSON.stringify(`${service.url}/datasets/simulated`);
+    return await opened.evaluate<ReadResult>(
+      `import('/reader.js').then(({ read }) => read(${url}, ${count}))`,
+    );
+  } finally {
+    await context.close();
+  }
 }
 
 let browser: Browser;
@@ -55,6 +79,10 @@ let service: ServiceProcess;
 /** Serves the page, and the built files of both packages by the paths of the import map. */
 function servePages(): Server {
   return createServer(({ url = '/' }, response) => {
+    if (url === '/reader.js') {
+      response.writeHead(200, { 'content-type': 'text/javascript' }).end(reader);
+      return;
+    }
     const isModule = /^\/packages\/(?:client|protocol)\/dist\/[\w/-]+(?:\.js)?$/.test(url);
     if (!isModule) {
       response.writeHead(200, { 'content-type': 'text/html' }).end(page);
@@ -102,11 +130,7 @@ const headPath = '/datasets/simulated/head';
 const origin = (host = '127.0.0.1') => `http://${host}:${(pages.address() as AddressInfo).port}`;
 
 test('behavior: a page of an allowed origin streams history and new blocks with the built modules', async () => {
-  const context = await browser.newContext();
-  const opened = await context.newPage();
-  await opened.goto(origin());
-  const url = `${service.url}/datasets/simulated`;
-  const { head, blocks, fees, finalized } = await opened.evaluate(readInPage, [url, 20] as const);
+  const { head, blocks, fees, finalized } = await readInPage(origin(), 20);
   expect(blocks.length).toBeGreaterThanOrEqual(20);
   expect(blocks.at(-1)?.number).toBeGreaterThan(head);
   for (const [i, block] of blocks.slice(1).entries()) {
@@ -115,15 +139,8 @@ test('behavior: a page of an allowed origin streams history and new blocks with 
   expect(BigInt(fees)).toBeGreaterThan(0n);
   // It comes from a response header, which the service has to expose to pages.
   expect(finalized).toBeGreaterThan(0);
-  await context.close();
 });
 
 test('error: network-failed in a page of an origin that is not allowed', async () => {
-  const context = await browser.newContext();
-  const opened = await context.newPage();
-  await opened.goto(origin('localhost'));
-  const url = `${service.url}/datasets/simulated`;
-  const failure = await opened.evaluate(readInPage, [url, 1] as const).catch(String);
-  expect(failure).toContain('[network-failed]');
-  await context.close();
+  await expect(readInPage(origin('localhost'), 1)).rejects.toThrow('[network-failed]');
 });

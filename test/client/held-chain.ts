@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Batch, Block } from '../../packages/client/src/client.ts';
 
-export interface HeldBlock {
+interface HeldBlock {
   readonly number: number;
   readonly hash: string;
   /** The records as text. */
