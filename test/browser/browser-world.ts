@@ -7,8 +7,9 @@ import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { ServiceProcess } from '../service/service-process.ts';
 import { requireBrowser } from './find-browser.ts';
+import type { ListedPage } from './listed-page.ts';
 import { type FrameFigures, measureFrames } from './measure-frames.ts';
-import type { ListedPage } from './page-list.ts';
+
 import { WatchedPage } from './watched-page.ts';
 
 export const dataset = 'ledger';

@@ -1,7 +1,8 @@
 /** Every page in light and dark, from a telephone to a wall screen. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BrowserWorld } from './browser-world.ts';
-import { type ListedPage, listPages } from './page-list.ts';
+import type { ListedPage } from './listed-page.ts';
+import { listPages } from './page-list.ts';
 import { shapes } from './shapes.ts';
 
 let world: BrowserWorld;
