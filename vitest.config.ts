@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { findBrowser, missingBrowser } from './test/browser/find-browser.ts';
 
 /**
  * Tests spend a third of their time waiting, for a process to start or a deadline to pass, so there is one worker more
@@ -34,10 +33,6 @@ const tidy = ['test/tidy/**/*.test.ts'];
 const apart = ['browser', 'client', 'cluster', 'examples', 'guide', 'node'].map(
   (folder) => `test/${folder}/**`,
 );
-
-if (findBrowser() === undefined) {
-  process.stderr.write(`The tests of the web application are skipped: ${missingBrowser}.\n`);
-}
 
 export default defineConfig({
   test: {

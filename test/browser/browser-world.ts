@@ -7,22 +7,14 @@ import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { ServiceProcess } from '../service/service-process.ts';
 import { requireBrowser } from './find-browser.ts';
+import type { ListedPage } from './listed-page.ts';
 import { type FrameFigures, measureFrames } from './measure-frames.ts';
+
 import { WatchedPage } from './watched-page.ts';
 
 export const dataset = 'ledger';
 
 type SimulatedNode = Awaited<ReturnType<typeof startSimulatedNode>>;
-
-/** A page that tests open. */
-export interface ListedPage {
-  readonly name: string;
-  readonly path: string;
-  /** Appears when the page has its data. */
-  readonly ready: string;
-  /** Messages on the console that belong to the page, such as a 404 that it explains. */
-  readonly expected?: RegExp;
-}
 
 export interface WorldOptions {
   /** Blocks that exist when the world starts. */

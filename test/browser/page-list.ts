@@ -1,4 +1,5 @@
-import { type BrowserWorld, dataset, type ListedPage } from './browser-world.ts';
+import { type BrowserWorld, dataset } from './browser-world.ts';
+import type { ListedPage } from './listed-page.ts';
 
 interface Line {
   readonly header: { readonly number: number };

@@ -1,6 +1,7 @@
 /** Every page in light and dark, from a telephone to a wall screen. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { BrowserWorld, type ListedPage } from './browser-world.ts';
+import { BrowserWorld } from './browser-world.ts';
+import type { ListedPage } from './listed-page.ts';
 import { listPages } from './page-list.ts';
 import { shapes } from './shapes.ts';
 

@@ -1,11 +1,16 @@
 /** The pages in a browser, each in one shape: the part of the browser tests that is quick enough for `npm test`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BrowserWorld } from './browser-world.ts';
-import { findBrowser } from './find-browser.ts';
+import { findBrowser, missingBrowser } from './find-browser.ts';
 import { listPages } from './page-list.ts';
 import { shapes } from './shapes.ts';
 
-describe.skipIf(findBrowser() === undefined)('the web application', () => {
+const hasBrowser = findBrowser() !== undefined;
+if (!hasBrowser) {
+  process.stderr.write(`The tests of the web application are skipped: ${missingBrowser}.\n`);
+}
+
+describe.skipIf(!hasBrowser)('the web application', () => {
   let world: BrowserWorld;
   beforeAll(async () => {
     world = await BrowserWorld.start({ blockCount: 80 });

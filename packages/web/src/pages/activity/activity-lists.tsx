@@ -41,12 +41,12 @@ export function ActivityLists({ dataset, activity }: ActivityListsProps) {
         rows={activity.discriminators.map(({ programId, discriminator, transactions }) => ({
           key: `${programId} ${discriminator}`,
           label: (
-            <>
+            <span class="counts-pair">
               <a href={pagePath.program(dataset, programId)} title={programId}>
                 {programName(programId) ?? shorten(programId)}
               </a>{' '}
               {describeDiscriminator(programId, discriminator) ?? <code>{discriminator}</code>}
-            </>
+            </span>
           ),
           transactions,
           href: workbenchLink(dataset, queryInstruction(programId, discriminator, range)),

@@ -98,9 +98,9 @@ class QueryCheck {
   #checkRange(): void {
     const { fromBlock, toBlock } = this.#query;
     if (fromBlock === undefined) this.#add(['fromBlock'], 'fromBlock is required: the first slot');
-    else if (!isSlot(fromBlock)) this.#add(['fromBlock'], 'a slot is a whole number from 0');
+    else if (!isSlot(fromBlock)) this.#add(['fromBlock'], 'expected a slot, a whole number from 0');
     if (toBlock === undefined || toBlock === null) return;
-    if (!isSlot(toBlock)) this.#add(['toBlock'], 'a slot is a whole number from 0, or null');
+    if (!isSlot(toBlock)) this.#add(['toBlock'], 'expected a slot, a whole number from 0, or null');
     else if (isSlot(fromBlock) && toBlock < fromBlock)
       this.#add(['toBlock'], 'toBlock is below fromBlock');
   }
@@ -108,16 +108,16 @@ class QueryCheck {
   #checkPlain(): void {
     const { parentBlockHash: hash, includeAllBlocks: all } = this.#query;
     if (hash !== undefined && hash !== null && typeof hash !== 'string')
-      this.#add(['parentBlockHash'], 'a text or null');
+      this.#add(['parentBlockHash'], 'expected a text or null');
     if (all !== undefined && typeof all !== 'boolean')
-      this.#add(['includeAllBlocks'], 'true or false');
+      this.#add(['includeAllBlocks'], 'expected true or false');
   }
 
   #checkFields(): void {
     const { fields } = this.#query;
     if (fields === undefined) return;
     if (!isObject(fields)) {
-      this.#add(['fields'], 'an object with a key for each kind of record');
+      this.#add(['fields'], 'expected an object with a key for each kind of record');
       return;
     }
     this.#checkKeys(fields, KINDS, ['fields']);
@@ -128,13 +128,13 @@ class QueryCheck {
     if (selector === undefined) return;
     const path = ['fields', kind];
     if (!isObject(selector)) {
-      this.#add(path, 'an object of field names with true or false');
+      this.#add(path, 'expected an object of field names with true or false');
       return;
     }
     const dialect = (this.#query['type'] ?? DIALECT_DEFAULT) as Dialect;
     this.#checkKeys(selector, fieldNames(kind, dialect), path);
     for (const [name, value] of Object.entries(selector)) {
-      if (typeof value !== 'boolean') this.#add([...path, name], 'true or false');
+      if (typeof value !== 'boolean') this.#add([...path, name], 'expected true or false');
     }
   }
 
@@ -142,13 +142,13 @@ class QueryCheck {
     const items = this.#query[array];
     if (items === undefined) return;
     if (!Array.isArray(items)) {
-      this.#add([array], 'a list of items');
+      this.#add([array], 'expected a list of items');
       return;
     }
     this.#itemCount += items.length;
     for (const [index, item] of items.entries()) {
       if (isObject(item)) this.#checkItem(array, item, [array, index]);
-      else this.#add([array, index], 'an object with filters; {} selects every record');
+      else this.#add([array, index], 'expected an object with filters; {} selects every record');
     }
   }
 
@@ -160,13 +160,13 @@ class QueryCheck {
       const filter = filters.get(name);
       if (filter !== undefined) this.#checkFilter(filter, value, [...path, name]);
       else if (relations.includes(name) && typeof value !== 'boolean')
-        this.#add([...path, name], 'true or false');
+        this.#add([...path, name], 'expected true or false');
     }
   }
 
   #checkFilter(row: FilterRow, value: unknown, path: Path): void {
     if (value === null) return;
-    const allowed = describeValues(row).replaceAll('`', '');
+    const allowed = `expected ${describeValues(row).replaceAll('`', '')}`;
     if (row.value === 'boolean') {
       if (typeof value !== 'boolean') this.#add(path, allowed);
       return;

@@ -1,7 +1,7 @@
 /** Queries to begin with. Those with addresses are made from what the dataset holds. */
 import type { Activity } from '@sluice/client';
 import { shorten } from '../../base/format.ts';
-import { mintSymbol, programName } from '../../ledger/address-names.ts';
+import { addressName, mintSymbol, programName } from '../../ledger/address-names.ts';
 import { describeDiscriminator } from '../../ledger/describe-instruction.ts';
 import {
   queryAccount,
@@ -116,7 +116,7 @@ function busyRecipes(
     )
     .slice(0, 1)
     .map(({ account }) => ({
-      title: `A busy account, ${shorten(account)}`,
+      title: `A busy account, ${addressName(account) ?? shorten(account)}`,
       query: queryAccount(account, range),
     }));
   return [...programs, ...instructions, ...mints, ...accounts];
