@@ -81,10 +81,5 @@ export function lineOf(tree: ts.SourceFile, node: ts.Node): number {
 
 /** Returns whether a file is a test, is used only by tests, or is in the folder of cross-package tests. */
 export function isTestOnly(path: string): boolean {
-  return (
-    path.endsWith('.test.ts') ||
-    path.includes('/testing/') ||
-    path.startsWith('test/') ||
-    path === 'vitest.config.ts'
-  );
+  return path.endsWith('.test.ts') || path.includes('/testing/') || path.startsWith('test/');
 }

@@ -238,7 +238,7 @@ export interface ErrorDetails {
   'feed-message-too-large': { readonly bytes: number };
   'feed-unreachable': { readonly operation: string; readonly reason?: string };
   'replica-folder-foreign': { readonly folder: string };
-  'store-credentials-missing': { readonly profile: string };
+  'store-credentials-missing': { readonly profile: string } | { readonly reason: string };
   'store-fenced': { readonly manifest: number };
   'store-manifest-damaged': { readonly manifest: number };
   'store-manifest-missing': { readonly dataset: string };

@@ -59,7 +59,7 @@ test('behavior: a process that cannot follow gives the lease back', async () => 
   const world = { store: new MemoryStore(), feed: new MemoryFeed() };
   const [one, two] = [await startMember(world), await startMember(world)];
   const stop = new AbortController();
-  const fault = new CodedError('disk-floor-reached');
+  const fault = new CodedError('disk-floor-reached', { freeBytes: 1, floorBytes: 2 });
   const follow = one.replica.follow.bind(one.replica);
   one.replica.follow = async (signal) => {
     await follow(signal);
