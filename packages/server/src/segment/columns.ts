@@ -111,7 +111,7 @@ export const COLUMNS = {
   txBlockhash: int(layout.TX_BLOCKHASH, 'transactions', 'transaction'), // position
   txSignatureCount: int(layout.TX_SIGNATURE_COUNT, 'transactions', 'transaction', 'signature'),
   txSignatures: bytes(layout.TX_SIGNATURES, 'signatures', 'signature', 64),
-  txErr: textCode(layout.TX_ERR, 'transactions', 'transaction'),
+  txErr: textCode(layout.TX_ERR, 'transactions', 'transaction'), // text code
   txFee: long(layout.TX_FEE, 'transactions', 'transaction'),
   txFeeNull: int(layout.TX_FEE_NULL, 'transactions', 'transaction'),
   txUnits: long(layout.TX_UNITS, 'transactions', 'transaction'),
@@ -146,7 +146,7 @@ export const COLUMNS = {
   insAccounts: int(layout.INS_ACCOUNTS, 'instructions', 'account'), // positions
   insDataLength: int(layout.INS_DATA_LENGTH, 'data', 'instruction', 'dataByte'),
   insData: bytes(layout.INS_DATA, 'data', 'dataByte'),
-  insError: textCode(layout.INS_ERROR, 'instructions', 'instruction'),
+  insError: textCode(layout.INS_ERROR, 'instructions', 'instruction'), // text code
   insUnits: long(layout.INS_UNITS, 'instructions', 'instruction'),
   insUnitsNull: int(layout.INS_UNITS_NULL, 'instructions', 'instruction'),
   insFlags: int(layout.INS_FLAGS, 'instructions', 'instruction'), // bits 0-1: committed (0 no, 1 yes, 2 unknown), bit 2: dropped logs
@@ -178,7 +178,7 @@ export const COLUMNS = {
   rewKey: int(layout.REW_KEY, 'rewards', 'reward'), // dictionary id
   rewLamports: long(layout.REW_LAMPORTS, 'rewards', 'reward'), // zigzag
   rewPostBalance: long(layout.REW_POST_BALANCE, 'rewards', 'reward'),
-  rewType: textCode(layout.REW_TYPE, 'rewards', 'reward'),
+  rewType: textCode(layout.REW_TYPE, 'rewards', 'reward'), // text code
   rewCommission: int(layout.REW_COMMISSION, 'rewards', 'reward'), // plus one; 0 is null
   // Repeated texts: errors and reward types, as output JSON (including `null`).
   textLength: int(layout.TEXT_LENGTH, 'texts', 'text', 'textByte'),

@@ -205,13 +205,15 @@ async function watchDisk(dataset: Dataset, clock: Clock, signal: AbortSignal): P
     const { storage } = dataset.status();
     // Writes to a full feed fail too, and would fail in every process.
     if (storage.kind === 'open' || dataset.alarms.has('feed-full')) openMs = clock.nowMs();
-    if (clock.nowMs() - openMs > diskMsMax) throw new CodedError(diskFault(storage));
+    if (clock.nowMs() - openMs > diskMsMax) throw diskFault(storage);
     await clock.sleep(diskEveryMs, signal);
   }
 }
 
-function diskFault({ kind }: StorageStatus): 'disk-floor-reached' | 'dataset-write-failed' {
-  return kind === 'disk-floor' ? 'disk-floor-reached' : 'dataset-write-failed';
+function diskFault(storage: StorageStatus): CodedError {
+  if (storage.kind !== 'disk-floor') return new CodedError('dataset-write-failed', {});
+  const { freeBytes, floorBytes } = storage;
+  return new CodedError('disk-floor-reached', { freeBytes, floorBytes });
 }
 
 async function tidy(
