@@ -25,12 +25,12 @@ const project = (name: string, include: readonly string[], exclude: readonly str
  * last.
  */
 const programs = [
-  ...['bench', 'command', 'service'].map((folder) => `test/${folder}/**/*.test.ts`),
+  ...['command', 'service'].map((folder) => `test/${folder}/**/*.test.ts`),
   'test/examples/token-balances.test.ts',
 ];
 const tidy = ['test/tidy/**/*.test.ts'];
-/** The tests in a browser, of a cluster, against a real node, and of consumers under forks have configurations of their own. */
-const apart = ['browser', 'client', 'cluster', 'examples', 'guide', 'node'].map(
+/** The tests of benchmarks, in a browser, of a cluster, against a real node, and of consumers under forks have configurations of their own. */
+const apart = ['bench', 'browser', 'client', 'cluster', 'examples', 'guide', 'node'].map(
   (folder) => `test/${folder}/**`,
 );
 

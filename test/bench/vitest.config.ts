@@ -1,0 +1,14 @@
+/** The benchmarks on little data: whole programs that run for long. */
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  resolve: { conditions: ['source'] },
+  ssr: { resolve: { conditions: ['source'] } },
+  test: {
+    name: 'bench',
+    globalSetup: './test/build-once.ts',
+    include: ['test/bench/**/*.test.ts'],
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+  },
+});
