@@ -1,7 +1,7 @@
 /**
  * A web server that passes blocks on to browsers as server-sent events, so that the key of the service stays here.
  *
- *   npm install @sluice/client
+ *   npm install /tmp/sluice-protocol-0.1.0.tgz /tmp/sluice-client-0.1.0.tgz   (docs/guide/README.md says how to pack them)
  *   SLUICE_URL=http://127.0.0.1:8080/datasets/ledger-beta PORT=3000 node browser-relay.js
  *
  * In the page:

@@ -1,7 +1,7 @@
 /**
  * Every swap of a program, with what moved in and out of the signer's token accounts, in a DuckDB file.
  *
- *   npm install @sluice/client @duckdb/node-api
+ *   npm install /tmp/sluice-protocol-0.1.0.tgz /tmp/sluice-client-0.1.0.tgz @duckdb/node-api   (docs/guide/README.md says how to pack them)
  *   SLUICE_URL=http://127.0.0.1:8080/datasets/ledger-beta PROGRAM=… DISCRIMINATOR=0x… node swap-feed.js swaps.duckdb
  *
  * Without PROGRAM it reads the AMM of the demo ledger, whose swaps have the discriminator 0xf8c69e91e17587c8.

@@ -1,7 +1,7 @@
 /**
  * The balance of every SPL token account, in PostgreSQL, always as the newest block left it.
  *
- *   npm install @sluice/client postgres
+ *   npm install /tmp/sluice-protocol-0.1.0.tgz /tmp/sluice-client-0.1.0.tgz postgres   (docs/guide/README.md says how to pack them)
  *   DATABASE_URL=postgres://… SLUICE_URL=http://127.0.0.1:8080/datasets/ledger-beta node token-balances.js
  *
  * MINT=… keeps one token only. Stop it and start it again as you like: the rows and the cursor commit together.
