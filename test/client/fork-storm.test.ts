@@ -101,6 +101,13 @@ function expectChain({ held }: Consumer, chain: readonly ChainBlock[]): void {
     };
     return { number, hash, signatures: transactions.map(({ signatures }) => signatures[0]) };
   });
+  // Long lists are shown incompletely, so the differences come first.
+  const hashes = new Set(read.map(({ hash }) => hash));
+  const expected = new Set(chain.map(({ hash }) => hash));
+  expect({
+    missing: chain.filter(({ hash }) => !hashes.has(hash)).map(({ number }) => number),
+    foreign: read.filter(({ hash }) => !expected.has(hash)).map(({ number }) => number),
+  }).toEqual({ missing: [], foreign: [] });
   expect(read).toEqual(chain);
 }
 
