@@ -59,11 +59,14 @@ export class CursorStream implements BlockStream {
         for (;;) {
           let step: IteratorResult<Batch> | undefined = await batches.next();
           if (step.done === true) return;
-          const { cursor } = step.value;
+          const { cursor, kind } = step.value;
+          // A rollback is saved before the consumer applies it. Otherwise a consumer that stops after it has removed blocks would resume from
+          // the blocks that it removed, and would miss them if the chain has returned to their branch.
+          if (kind === 'rollback') await this.#save(cursor);
           yield step.value;
           // The consumer asks for the next batch, so it is done with this one. Nothing here keeps it in memory.
           step = undefined;
-          await this.#save(cursor);
+          if (kind === 'blocks') await this.#save(cursor);
         }
       } finally {
         await batches.return(undefined);

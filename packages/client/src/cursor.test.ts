@@ -61,6 +61,22 @@ test('behavior: a cursor without save is the consumer’s to store, and a plain 
   expect(first).toHaveLength(1);
 });
 
+test('behavior: a rollback is saved before it is delivered, so that a consumer that stops then does not resume above it', async () => {
+  const previousBlocks = [{ number: 2, hash: 'h2' }];
+  const fetch = async () => new Response(JSON.stringify({ previousBlocks }), { status: 409 });
+  const saved: unknown[] = [];
+  const cursor = {
+    load: async () => ({ blocks: [2, 3].map((number) => ({ number, hash: `h${number}` })) }),
+    save: async (state: unknown) => void saved.push(state),
+  };
+  const stream = createClient({ url, fetch }).stream({ fromBlock: 0 }, { cursor });
+  const { value } = await stream.next();
+  expect(value).toMatchObject({ kind: 'rollback', to: previousBlocks[0] });
+  expect(saved).toMatchObject([{ blocks: previousBlocks }]);
+  await stream.return?.();
+  expect(saved).toHaveLength(1);
+});
+
 test.each([
   '',
   'null',

@@ -4,7 +4,8 @@ import { type Cursor, type CursorState, parseCursorState } from './cursor.ts';
 
 /**
  * Returns a cursor that is stored in a file. The file is replaced as a whole after each batch, so a crash leaves the old
- * or the new one; after a crash between the work and the save the last batch comes again.
+ * or the new one. After a crash between the work and the save the last blocks come again; a rollback is saved before it is delivered. A
+ * consumer therefore removes everything above the cursor's last block when it starts.
  */
 export function fileCursor(path: string): Required<Cursor> {
   return {
