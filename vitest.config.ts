@@ -1,49 +1,42 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/**
- * Tests spend a third of their time waiting, for a process to start or a deadline to pass, so there is one worker more
- * than cores. Files share loaded modules (`isolate: false`), because loading them again took a third of the time of
- * most files.
- */
-const shared = {
-  maxWorkers: availableParallelism() + 1,
-  isolate: false,
-  // Tests take seconds on an idle machine; the rest is reserve for a busy one.
-  testTimeout: 180_000,
-  hookTimeout: 180_000,
-};
-
-const project = (name: string, include: readonly string[], exclude: readonly string[] = []) => ({
-  resolve: { conditions: ['source'] },
-  ssr: { resolve: { conditions: ['source'] } },
-  test: { ...shared, name, include: [...include], exclude: [...exclude] },
-});
-
-/**
- * Tests that run whole programs are the slowest. Projects run in the order of their names, and these must not come
- * last.
- */
-const programs = [
-  ...['command', 'service'].map((folder) => `test/${folder}/**/*.test.ts`),
-  'test/examples/token-balances.test.ts',
-];
-const tidy = ['test/tidy/**/*.test.ts'];
+/** The tests that run whole programs take longest. */
+const programs = ['test/command/', 'test/service/', 'test/examples/', 'test/browser/'];
 /** The tests of benchmarks, in a browser, of a cluster, against a real node, and of consumers under forks have configurations of their own. */
-const apart = ['bench', 'browser', 'client', 'cluster', 'examples', 'guide', 'node'].map(
-  (folder) => `test/${folder}/**`,
-);
+const apart = 'bench|browser|client|cluster|examples|guide|node';
+
+/** Starts the slowest files first, so that no worker has to wait for one of them at the end. */
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isProgram = ({ moduleId }: TestSpecification) =>
+      programs.some((folder) => moduleId.includes(`/${folder}`));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isProgram), ...sorted.filter((file) => !isProgram(file))];
+  }
+}
 
 export default defineConfig({
+  resolve: { conditions: ['source'] },
+  ssr: { resolve: { conditions: ['source'] } },
   test: {
     globalSetup: './test/build-once.ts',
-    projects: [
-      // `npm run test:browser` runs the rest.
-      project('browser', ['test/browser/short.test.ts']),
-      project('layers', ['packages/*/{src,build}/**/*.test.ts']),
-      project('programs', programs),
-      project('tidy', tidy),
-      project('whole', ['test/*/**/*.test.ts'], [...programs, ...tidy, ...apart]),
+    include: [
+      'packages/*/{src,build}/**/*.test.ts',
+      `test/!(${apart})/**/*.test.ts`,
+      // Of these, the shortest tests run here too.
+      'test/browser/short.test.ts',
+      'test/examples/token-balances.test.ts',
     ],
+    sequence: { sequencer: SlowestFirst },
+    // Tests spend a third of their time waiting, for a process to start or a deadline to pass, so there is one worker
+    // more than cores.
+    maxWorkers: availableParallelism() + 1,
+    // Files share loaded modules, because loading them again took a third of the time of most files.
+    isolate: false,
+    // Tests take seconds on an idle machine; the rest is reserve for a busy one.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 });

@@ -1,25 +1,18 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import {
-  appendFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { repositoryRoot } from '../repository-files.ts';
 import { copyBuild, makeFreshCopy } from './make-fresh-copy.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
 
 const versionOnly = /^\d+\.\d+\.\d+\n$/;
-// A source of the smallest package, so that little has to be rebuilt.
-const limitsFile = 'packages/protocol/src/query-limits.ts';
 const stampFile = 'packages/server/dist/.stamp';
-// A source that is not part of the repository, so that it can be deleted without breaking another one.
-const passingFile = 'packages/protocol/src/passing.ts';
+// A source that is not part of the repository, so that it can be deleted without breaking another one. No package
+// depends on the benchmarks, so that little has to be rebuilt.
+const addedFile = 'bench/added.ts';
+const addedOutput = 'bench/dist/added.js';
 
 // Some of these tests build the whole repository, possibly on a busy machine.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -34,7 +27,6 @@ beforeAll(async () => {
   // If the test run began with the first command in a fresh repository, its result is used.
   if (first !== null) copyBuild(repositoryRoot, fresh);
   freshResult = first ?? (await runCommand('npx', ['sluice', '--version'], fresh));
-  await sluice(fresh, 'config', 'init', join(fresh, 'sluice.yaml'));
 });
 
 afterAll(() => {
@@ -48,16 +40,10 @@ function copyBuilt(): string {
   return folder;
 }
 
-/**
- * Returns a copy with a change that is visible in the printed limits and with an additional source, neither of them
- * built.
- */
-function copyChanged(): string {
+/** Returns a copy with its build and with another source, which is not built. */
+function copyWithSource(text: string): string {
   const root = copyBuilt();
-  const file = join(root, limitsFile);
-  const text = readFileSync(file, 'utf8');
-  writeFileSync(file, text.replace('depthMax: 16', 'depthMax: 15'));
-  writeFileSync(join(root, passingFile), 'export const passing = 1;\n');
+  writeFileSync(join(root, addedFile), text);
   return root;
 }
 
@@ -103,11 +89,11 @@ describe('changed sources', () => {
   let hadStampAfterKill: boolean;
   let results: CommandResult[];
   beforeAll(async () => {
-    root = copyChanged();
+    root = copyWithSource('export const added = 1;\n');
     await killWhileBuilding(root);
     hadStampAfterKill = hasStamp();
-    const print = () => sluice(root, 'config', 'print', join(fresh, 'sluice.yaml'));
-    results = await Promise.all([print(), print()]);
+    const printVersion = () => sluice(root, '--version');
+    results = await Promise.all([printVersion(), printVersion()]);
   });
 
   test('behavior: the next command repeats a killed build', () => {
@@ -116,20 +102,23 @@ describe('changed sources', () => {
     expect(hasStamp()).toBe(true);
   });
 
-  test('behavior: a changed source is built before the command runs; of two concurrent commands one builds and the other waits', () => {
-    for (const { code, out, err } of results) {
-      expect(code, err).toBe(0);
-      expect(out).toContain('depthMax: 15');
-    }
+  test('behavior: of two concurrent commands one builds and the other waits', () => {
+    for (const { code, err } of results) expect(code, err).toBe(0);
     expect(countBuilds(...results)).toBe(1);
   });
 
-  test('behavior: a deleted source is noticed, and its build output is removed', async () => {
-    const built = join(root, 'packages/protocol/dist');
-    expect(readdirSync(built)).toContain('passing.js');
-    rmSync(join(root, passingFile));
+  test('behavior: a changed source is built before the command runs', async () => {
+    expect(readFileSync(join(root, addedOutput), 'utf8')).toContain('added = 1');
+    writeFileSync(join(root, addedFile), 'export const added = 22;\n');
     expect(countBuilds(await sluice(root, '--version'))).toBe(1);
-    expect(readdirSync(built).filter((name) => name.startsWith('passing'))).toEqual([]);
+    expect(readFileSync(join(root, addedOutput), 'utf8')).toContain('added = 22');
+  });
+
+  test('behavior: a deleted source is noticed, and its build output is removed', async () => {
+    rmSync(join(root, addedFile));
+    expect(countBuilds(await sluice(root, '--version'))).toBe(1);
+    const built = dirname(join(root, addedOutput));
+    expect(readdirSync(built).filter((name) => name.startsWith('added'))).toEqual([]);
   });
 });
 
@@ -165,11 +154,10 @@ test('error: a copy with neither sources nor a build reports that', async () => 
 });
 
 test('error: a broken source is reported with exit code 70 and does not count as built', async () => {
-  const root = copyBuilt();
-  appendFileSync(join(root, limitsFile), "\nconst broken: number = 'text';\n");
+  const root = copyWithSource("export const broken: number = 'text';\n");
   const { code, out, err } = await sluice(root, '--version');
   expect({ code, out }).toEqual({ code: 70, out: '' });
-  expect(err).toContain(limitsFile);
+  expect(err).toContain(addedFile);
   expect(err).toMatch(
     /\nsluice: the build failed: typescript\/bin\/tsc failed; the lines above say why\n$/,
   );
@@ -177,8 +165,7 @@ test('error: a broken source is reported with exit code 70 and does not count as
 });
 
 test('error: a read-only copy with changed sources reports who must build', async () => {
-  const root = copyBuilt();
-  appendFileSync(join(root, limitsFile), '\n');
+  const root = copyWithSource('export const added = 1;\n');
   execFileSync('chmod', ['-R', 'a+rX,a-w', root]);
   const args = [join(root, 'packages/server/bin/sluice.js'), '--version'];
   // The root user may write everywhere.
