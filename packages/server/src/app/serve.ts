@@ -188,6 +188,7 @@ async function runBehind(
     await options.describe({ config, url, adminUrl, datasets, refused }, modules.signal),
   );
   onDescribed();
+  tasks.run((signal) => service.warmUp(signal));
   await tasks.untilFailed(modules.signal);
   log.info('stopping');
 }

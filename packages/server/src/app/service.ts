@@ -26,6 +26,7 @@ import { DatasetStreams } from '../stream/dataset-streams.ts';
 import { EngineEvaluator } from '../stream/engine-evaluator.ts';
 import { DatasetLookups } from '../stream/lookups/dataset-lookups.ts';
 import { STREAM_LIMITS, type StreamLimits } from '../stream/stream-limits.ts';
+import { warmUp } from '../stream/warm-up.ts';
 import { adminPort } from './config/admin-port.ts';
 import type { Config, ConfigLimits } from './config/config-schema.ts';
 import { addDatasetMetrics } from './dataset-metrics.ts';
@@ -170,6 +171,13 @@ export class Service {
     this.#running.push(watchVisibleLag(reader, { ledgerUnixMs, observe }, this.#stop.signal));
     this.#open.push({ reader, isFed, openedMs: this.#modules.clock.nowMs() });
     entry.become(served);
+  }
+
+  /** Runs some queries over stored blocks, so that the code of queries is compiled before the first client asks. */
+  async warmUp(signal: AbortSignal): Promise<void> {
+    if (this.#isWriter) return;
+    const { clock } = this.#modules;
+    await warmUp(this.#directory.all, { clock, signal, isIdle: () => this.#pool.isIdle });
   }
 
   /** Marks an announced dataset as impossible to open. An alarm is raised, and the others are served. */

@@ -102,6 +102,11 @@ export class EnginePool {
     this.#threads = Array.from({ length: options.threadCount }, (_, thread) => this.#start(thread));
   }
 
+  /** Whether no query runs. */
+  get isIdle(): boolean {
+    return this.#runs.size === 0;
+  }
+
   /** Registers a segment with all threads, which open it when they need it. Calls `onClosed` once no thread reads it after `close`. */
   open(
     key: string,

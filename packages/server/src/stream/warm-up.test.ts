@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import { CodedError } from '../base/errors.ts';
+import { emptySnapshot, type SealedSegment } from '../chain/chain-snapshot.ts';
+import type { CachedPlace } from '../object-store/cached-range-file.ts';
+import type { OpenStreamOptions } from './open-stream.ts';
+import { ManualClock } from './testing/manual-clock.ts';
+import { type WarmUpDataset, warmUp } from './warm-up.ts';
+
+/** Segments of ten slots each: 0 to 9, 10 to 19, and so on. */
+function makeDataset(
+  segmentCount: number,
+  onOpen: (options: OpenStreamOptions) => unknown,
+): WarmUpDataset {
+  const segments = Array.from({ length: segmentCount }, (_, i) => ({
+    id: String(i),
+    first: { number: i * 10 },
+    last: { number: i * 10 + 9 },
+  }));
+  const snapshot = { ...emptySnapshot, segments: segments as unknown as SealedSegment[] };
+  const streams: WarmUpDataset['streams'] = {
+    open: async (options) => {
+      await onOpen(options);
+      return { kind: 'empty', heads: { head: null, finalized: null } };
+    },
+  };
+  return { reader: { snapshot: () => snapshot }, streams };
+}
+
+const place = { kind: 'cached' } as CachedPlace;
+const { signal } = new AbortController();
+const isIdle = () => true;
+
+test('default: the newest segments of every dataset are queried, plain and compressed', async () => {
+  const opened: OpenStreamOptions[] = [];
+  const dataset = makeDataset(3, (options) => opened.push(options));
+  await warmUp([dataset, makeDataset(0, () => undefined)], {
+    clock: new ManualClock(),
+    signal,
+    isIdle,
+  });
+  const ranges = opened.map(({ query }) => `${query.fromBlock}-${query.toBlock}`);
+  expect([...new Set(ranges)]).toEqual(['20-29', '10-19', '0-9']);
+  expect(new Set(opened.map(({ isDeflated }) => isDeflated))).toEqual(new Set([false, true]));
+});
+
+test('limit: at most 24 segments of a dataset are read', async () => {
+  const ranges = new Set<number>();
+  const dataset = makeDataset(100, ({ query }) => ranges.add(query.fromBlock));
+  await warmUp([dataset], { clock: new ManualClock(), signal, isIdle });
+  expect(Math.min(...ranges)).toBe(760);
+  expect(ranges.size).toBe(24);
+});
+
+test('limit: it ends with the query that takes longer than 1.5 seconds', async () => {
+  const clock = new ManualClock();
+  let count = 0;
+  const dataset = makeDataset(100, () => {
+    count++;
+    return clock.advance(400);
+  });
+  await warmUp([dataset, dataset], { clock, signal, isIdle });
+  expect(count).toBe(4);
+});
+
+test('behavior: it pauses while clients have queries, and gives up after 30 seconds', async () => {
+  const clock = new ManualClock();
+  let count = 0;
+  let isBusy = true;
+  const dataset = makeDataset(1, () => {
+    count++;
+    isBusy = count === 2;
+  });
+  const warmed = warmUp([dataset], { clock, signal, isIdle: () => !isBusy });
+  await clock.advance(5_000);
+  expect(count).toBe(0);
+  isBusy = false;
+  await clock.advance(200);
+  expect(count).toBe(2);
+  await clock.advance(25_000);
+  await warmed;
+  expect(count).toBe(2);
+});
+
+test('behavior: it ends when the service stops', async () => {
+  const stop = new AbortController();
+  let count = 0;
+  const dataset = makeDataset(3, () => {
+    count++;
+    stop.abort();
+  });
+  await warmUp([dataset], { clock: new ManualClock(), signal: stop.signal, isIdle });
+  expect(count).toBe(1);
+});
+
+test('behavior: segments in an object store are not read', async () => {
+  const dataset = makeDataset(3, () => expect.unreachable());
+  const reader = {
+    ...dataset.reader,
+    remoteSegment: () => ({ place, fetch: async () => undefined }),
+  };
+  await warmUp([{ ...dataset, reader }], { clock: new ManualClock(), signal, isIdle });
+});
+
+test('error: an unreadable segment ends it, but not the service', async () => {
+  const dataset = makeDataset(3, () => {
+    throw new CodedError('segment-damaged', { segment: '2' });
+  });
+  await expect(
+    warmUp([dataset], { clock: new ManualClock(), signal, isIdle }),
+  ).resolves.toBeUndefined();
+});

@@ -1,0 +1,132 @@
+/**
+ * Typical queries over stored blocks soon after the start of a process. The JavaScript engine compiles the code of queries only after it
+ * has run for a while: without this, the first queries of clients would take several times as long.
+ */
+import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import type { Clock } from '../base/clock.ts';
+import { isCodedError } from '../base/errors.ts';
+import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import { parseQueryBody } from '../query/parse-query.ts';
+import type { DatasetStreams } from './dataset-streams.ts';
+
+export interface WarmUpDataset {
+  readonly reader: Pick<DatasetReader, 'snapshot' | 'remoteSegment'>;
+  readonly streams: Pick<DatasetStreams, 'open'>;
+}
+
+/** The queries of the warm-up may take this long together. */
+const workMsMax = 1_500;
+/** The warm-up pauses while clients have queries, and ends this long after its start. */
+const warmUpMsMax = 30_000;
+const pauseMs = 100;
+/** Each segment is read once by each query, so that reading and decoding are compiled too, not only the use of the cache. */
+const segmentCountMax = 24;
+
+const fields = {
+  block: { number: true, hash: true, parentNumber: true, timestamp: true },
+  transaction: {
+    transactionIndex: true,
+    signatures: true,
+    err: true,
+    fee: true,
+    feePayer: true,
+    accountKeys: true,
+  },
+  instruction: {
+    transactionIndex: true,
+    instructionAddress: true,
+    programId: true,
+    accounts: true,
+    data: true,
+    isCommitted: true,
+  },
+  tokenBalance: {
+    transactionIndex: true,
+    account: true,
+    preMint: true,
+    postOwner: true,
+    preAmount: true,
+    postAmount: true,
+  },
+  log: { transactionIndex: true, logIndex: true, programId: true, kind: true, message: true },
+};
+
+/** A program that every ledger of this kind has. */
+const programId = ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'];
+const related = { transaction: true, innerInstructions: true };
+
+const queries = [
+  { fields, instructions: [{ programId, d1: ['0x07'], ...related }] },
+  {
+    fields,
+    instructions: [
+      { programId, d1: ['0x09'], ...related, transactionTokenBalances: true, logs: true },
+    ],
+  },
+  { fields, includeAllBlocks: true },
+];
+
+export interface WarmUpModules {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Whether no client has a query. */
+  readonly isIdle: () => boolean;
+}
+
+export async function warmUp(
+  datasets: readonly WarmUpDataset[],
+  { clock, signal, isIdle }: WarmUpModules,
+): Promise<void> {
+  const endMs = clock.nowMs() + warmUpMsMax;
+  let workMs = 0;
+  try {
+    for (const { streams, query, segment, isDeflated } of planReads(datasets)) {
+      while (!isIdle() && clock.nowMs() < endMs) await clock.sleep(pauseMs, signal);
+      const startMs = clock.nowMs();
+      if (signal.aborted || startMs >= endMs || workMs >= workMsMax) return;
+      await readLines(streams, { query, segment, isDeflated }, signal);
+      workMs += clock.nowMs() - startMs;
+    }
+  } catch (error) {
+    // Clients get the error of an unreadable segment when they query it.
+    if (!isCodedError(error)) throw error;
+  }
+}
+
+function* planReads(datasets: readonly WarmUpDataset[]) {
+  for (const { reader, streams } of datasets) {
+    for (const segment of reader.snapshot().segments.slice(-segmentCountMax).reverse()) {
+      // Reading from an object store takes long, and its operator may charge for it.
+      if (reader.remoteSegment?.(segment) !== undefined) break;
+      for (const [i, query] of queries.entries())
+        yield { streams, query, segment, isDeflated: i % 2 === 1 };
+    }
+  }
+}
+
+interface WarmUpQuery {
+  readonly query: object;
+  readonly segment: SealedSegment;
+  readonly isDeflated: boolean;
+}
+
+async function readLines(
+  streams: WarmUpDataset['streams'],
+  { query, segment: { first, last }, isDeflated }: WarmUpQuery,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = JSON.stringify({ fromBlock: first.number, toBlock: last.number, ...query });
+  const parsed = parseQueryBody(body, { limits: QUERY_LIMITS, dialects: ['ledger'] });
+  const opened = await streams.open({ query: parsed, finalizedOnly: false, signal, isDeflated });
+  if (opened.kind !== 'lines') return;
+  try {
+    for (;;) {
+      const { done, value } = await opened.lines.next();
+      if (done === true) return;
+      value.release();
+    }
+  } finally {
+    await opened.lines.close();
+  }
+}
