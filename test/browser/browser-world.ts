@@ -9,8 +9,8 @@ import { ServiceProcess } from '../service/service-process.ts';
 import { requireBrowser } from './find-browser.ts';
 import type { ListedPage } from './listed-page.ts';
 import { type FrameFigures, measureFrames } from './measure-frames.ts';
-
 import { WatchedPage } from './watched-page.ts';
+import { measureYardstick, type Slowness, slownessOf } from './yardstick.ts';
 
 export const dataset = 'ledger';
 
@@ -22,6 +22,11 @@ export interface WorldOptions {
   readonly transactionsPerBlock?: number;
   /** More arguments of `sluice serve`. */
   readonly args?: readonly string[];
+}
+
+export interface Measured {
+  readonly work: FrameFigures;
+  readonly slowness: Slowness;
 }
 
 export class BrowserWorld {
@@ -58,11 +63,13 @@ export class BrowserWorld {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-browser-'));
     const source = ['--rpc', node.rpcUrl, '--dataset', dataset, '--from', 'genesis'];
     const args = ['--data', folder, ...source, ...(options.args ?? [])];
-    const service = await ServiceProcess.startServe(args);
-    const browser = await chromium.launch({
-      executablePath: requireBrowser(),
-      args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    });
+    const [service, browser] = await Promise.all([
+      ServiceProcess.startServe(args),
+      chromium.launch({
+        executablePath: requireBrowser(),
+        args: ['--no-sandbox', '--disable-dev-shm-usage'],
+      }),
+    ]);
     const world = new BrowserWorld({ node, browser, folder, args, service });
     if (!args.includes('--keys')) await world.untilHead(blockCount - 5);
     return world;
@@ -100,33 +107,45 @@ export class BrowserWorld {
   }
 
   async open(path: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+    const watched = await this.#openEmpty(options);
+    await watched.page.goto(`${this.url}${path}`);
+    return watched;
+  }
+
+  async #openEmpty(options: BrowserContextOptions): Promise<WatchedPage> {
     const context = await this.#browser.newContext({
       viewport: { width: 1280, height: 900 },
       ...options,
     });
-    const page = await context.newPage();
-    const watched = new WatchedPage(page, this.url);
-    await page.goto(`${this.url}${path}`);
-    return watched;
+    return new WatchedPage(await context.newPage(), this.url);
   }
 
-  /** Opens a page until it has its data. Returns what is wrong with it. */
+  /**
+   * Loads each page until it has its data. Returns what is wrong with them. They share a tab, because a new one compiles the
+   * scripts of the application and of axe again, which takes longer than the checks.
+   */
   async findFaults(
-    { path, ready, expected }: ListedPage,
+    pages: readonly ListedPage[],
     options: BrowserContextOptions,
   ): Promise<readonly string[]> {
-    const watched = await this.open(path, options);
-    await watched.page.waitForSelector(ready, { state: 'attached' });
-    const faults = await watched.findFaults();
+    const watched = await this.#openEmpty(options);
+    const found: string[] = [];
+    for (const { path, ready, expected } of pages) {
+      await watched.page.goto(`${this.url}${path}`);
+      await watched.page.waitForSelector(ready, { state: 'attached' });
+      const faults = (await watched.takeFaults()).filter((fault) => expected?.test(fault) !== true);
+      found.push(...faults.map((fault) => `${path}: ${fault}`));
+    }
     await watched.close();
-    return faults
-      .filter((fault) => expected?.test(fault) !== true)
-      .map((fault) => `${path}: ${fault}`);
+    return found;
   }
 
-  /** Returns the work of the page while something happens. */
-  async measure({ page }: WatchedPage, act: () => Promise<unknown>): Promise<FrameFigures> {
-    return await measureFrames(this.#browser, page, act);
+  /** Returns the work of the page while something happens, and how much slower than an idle one the machine was meanwhile. */
+  async measure({ page }: WatchedPage, act: () => Promise<unknown>): Promise<Measured> {
+    const before = await measureYardstick(this.#browser);
+    const work = await measureFrames(this.#browser, page, act);
+    const after = await measureYardstick(this.#browser);
+    return { work, slowness: slownessOf(before, after) };
   }
 
   async post<Answer>(path: string, body: unknown): Promise<Answer[]> {

@@ -1,16 +1,14 @@
 /**
- * How much work a frame takes, and how soon the page can be used. The figures are processor time: the tests run on
- * machines that are busy with other tests.
+ * How much work a frame takes, and how soon the page can be used. The figures are processor time, and the limits are those of
+ * two idle cores: on a slower or busier machine they grow as the yardstick does.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeQuery } from '../../packages/web/src/pages/workbench/query-link.ts';
-import { BrowserWorld, dataset } from './browser-world.ts';
-import type { FrameFigures } from './measure-frames.ts';
+import { BrowserWorld, dataset, type Measured } from './browser-world.ts';
 
-/** Sixty frames a second leave so much for each. */
-const frameMs = 1_000 / 60;
-/** The median is lower, because what the compositor does with a frame comes on top. */
-const medianMsMax = 10;
+/** Half of what sixty frames a second leave for each, because what the compositor does with a frame comes on top. */
+const frameMsMax = 8;
+const medianMsMax = 7;
 const watchedMs = 10_000;
 const blockCount = 420;
 
@@ -21,32 +19,34 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** `FRAMES=1 npm run test:browser` prints the figures, for the measurements. */
-function report(name: string, figures: FrameFigures): void {
+function report(name: string, { work, slowness }: Measured): void {
   if (process.env['FRAMES'] === undefined) return;
-  const { frameCount, ...times } = figures;
-  const texts = Object.entries(times).map(([key, value]) => `${key} ${value.toFixed(1)}`);
-  process.stderr.write(`${name}: ${frameCount} frames, ms of work: ${texts.join(', ')}\n`);
+  const write = (figures: object) =>
+    Object.entries(figures)
+      .map(([key, value]) => `${key} ${Number(value).toFixed(1)}`)
+      .join(', ');
+  process.stderr.write(`${name}: ms of work: ${write(work)}; slowness: ${write(slowness)}\n`);
 }
 
-function expectSmooth({ p50, p95 }: FrameFigures): void {
-  expect(p50).toBeLessThan(medianMsMax);
-  expect(p95).toBeLessThan(frameMs);
+function expectSmooth({ work, slowness }: Measured): void {
+  expect(work.p50 / slowness.p50).toBeLessThan(medianMsMax);
+  expect(work.p95 / slowness.p95).toBeLessThan(frameMsMax);
 }
 
-test('limit: the work of a frame fits into one of sixty a second while blocks stream in and fork', async () => {
+test('limit: the work of a frame fits twice into one of sixty a second while blocks stream in and fork', async () => {
   const watched = await world.open(`/live/${dataset}`);
   await watched.page.waitForSelector('.flow-row a');
   await watched.page.waitForSelector('.u-over', { state: 'attached' });
   world.node.faults.set({ kind: 'fork', depth: 3, forSlots: 4 });
   const figures = await world.measure(watched, () => watched.page.waitForTimeout(watchedMs));
   report('blocks stream in', figures);
-  expect(figures.frameCount).toBeGreaterThan(20);
+  expect(figures.work.frameCount).toBeGreaterThan(20);
   expectSmooth(figures);
   world.node.faults.clear({});
   await watched.close();
 });
 
-test('limit: the work of a frame fits into one of sixty a second while 100,000 records scroll', async () => {
+test('limit: the work of a frame fits twice into one of sixty a second while 100,000 records scroll', async () => {
   const everything = Object.fromEntries(
     ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'].map((name) => [
       name,
@@ -65,7 +65,7 @@ test('limit: the work of a frame fits into one of sixty a second while 100,000 r
     page.evaluate(async () => {
       const list = document.querySelector('.record-table') as HTMLElement;
       for (let i = 0; i < 120; i++) {
-        list.scrollTop += 160;
+        list.scrollTop += 320;
         await new Promise(requestAnimationFrame);
       }
     }),
@@ -101,7 +101,7 @@ test('limit: the overview can be used after 400 ms of work, the workbench after 
       await watched.page.waitForSelector(ready);
     });
     report(`${path} opens`, figures);
-    expect(figures.total).toBeLessThan(msMax);
+    expect(figures.work.total / figures.slowness.total).toBeLessThan(msMax);
     await watched.close();
   }
 });

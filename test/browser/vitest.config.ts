@@ -4,20 +4,42 @@ import { defineConfig } from 'vitest/config';
 /** `npm run screenshots` sets this to the folder to write to. */
 const isForScreenshots = process.env['SCREENSHOTS'] !== undefined;
 
-export default defineConfig({
+const frames = 'test/browser/frames.test.ts';
+const screenshots = 'test/browser/screenshots.test.ts';
+
+/** Projects run one after the other. */
+const project = (
+  name: string,
+  order: number,
+  files: { readonly include: string[]; readonly exclude?: string[] },
+) => ({
   resolve: { conditions: ['source'] },
   ssr: { resolve: { conditions: ['source'] } },
   test: {
-    name: 'browser',
-    globalSetup: './test/build-once.ts',
-    include: [isForScreenshots ? 'test/browser/screenshots.test.ts' : 'test/browser/*.test.ts'],
-    // `npm test` runs the short ones; these are more.
-    exclude: isForScreenshots
-      ? []
-      : ['test/browser/screenshots.test.ts', 'test/browser/short.test.ts'],
-    // One file at a time: a browser and a service keep both cores busy.
-    fileParallelism: false,
+    name,
+    ...files,
+    sequence: { groupOrder: order },
+    // Two files, and two shapes of a page, at a time: each waits for blocks and answers half of the time.
+    maxWorkers: 2,
+    maxConcurrency: 2,
     testTimeout: 180_000,
     hookTimeout: 180_000,
+  },
+});
+
+export default defineConfig({
+  test: {
+    globalSetup: './test/build-once.ts',
+    projects: isForScreenshots
+      ? [project('screenshots', 0, { include: [screenshots] })]
+      : [
+          project('pages', 0, {
+            include: ['test/browser/*.test.ts'],
+            // `npm test` runs the short ones.
+            exclude: [frames, screenshots, 'test/browser/short.test.ts'],
+          }),
+          // It measures, so nothing else runs meanwhile.
+          project('frames', 1, { include: [frames] }),
+        ],
   },
 });

@@ -1,6 +1,14 @@
-import axe from 'axe-core';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
+
+/** The compressed form, because every document compiles it anew. */
+const axeSource = readFileSync(
+  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+  'utf8',
+);
 
 /** A page whose errors are collected: those of scripts, of the content security policy, and requests to other hosts. */
 export class WatchedPage {
@@ -30,9 +38,16 @@ export class WatchedPage {
     return [...this.faults, ...(await this.#findBarriers()), ...(await this.#findOverflow())];
   }
 
+  /** Returns the same as `findFaults`, and forgets the errors so far, before the tab shows another page. */
+  async takeFaults(): Promise<readonly string[]> {
+    const found = await this.findFaults();
+    this.faults.length = 0;
+    return found;
+  }
+
   /** Returns violations of the rules for accessible pages. */
   async #findBarriers(): Promise<readonly string[]> {
-    await this.page.evaluate(axe.source);
+    await this.page.evaluate(axeSource);
     return await this.page.evaluate(async () => {
       const { axe: engine } = globalThis as unknown as { axe: typeof axe };
       const found = await engine.run(document, { resultTypes: ['violations'] });

@@ -55,6 +55,12 @@ test('behavior: form and JSON are in step, and the address follows', async () =>
   const { page } = watched;
   await page.waitForSelector(editorLines);
   await page.fill('.range-fields input >> nth=1', '77');
+  // News about the dataset do not replace what is being typed.
+  const note = await page.textContent('.range-note');
+  await page.waitForFunction(
+    (old) => document.querySelector('.range-note')?.textContent !== old,
+    note,
+  );
   await page.keyboard.press('Tab');
   await page.waitForSelector(`${editorLines}:has-text("\\"toBlock\\": 77")`);
   await page.click('[aria-label="Select Rewards"]');

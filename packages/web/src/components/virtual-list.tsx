@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface RowRange {
@@ -19,6 +19,8 @@ interface VirtualListProps {
   readonly head?: ComponentChildren;
   /** The width of the rows if they are wider than the list. */
   readonly width?: string;
+  /** Called with the part that is visible, in pixels, when rows are wider than the list. */
+  readonly onSideways?: (left: number, width: number) => void;
   readonly class?: string;
   /** Changes when the rows are others, so that the list starts at its top again. */
   readonly resetKey?: string;
@@ -37,9 +39,15 @@ const heightMax = 8_000_000;
 export function VirtualList(props: VirtualListProps) {
   const { rowCount, rowHeight, label, renderRow, renderBehind, resetKey, addedAtTop = 0 } = props;
   const box = useRef<HTMLElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
-  const rows = useRef<RenderedRows>({ render: renderRow, byRow: new Map() });
+  const [view, setView] = useState<View>({
+    top: 0,
+    height: 600,
+    left: 0,
+    width: Number.POSITIVE_INFINITY,
+  });
+  const rows = useRef<RenderedRows>({ render: renderRow, rowHeight, byRow: new Map() });
   useEffect(() => watchView(box.current, setView), []);
+  useLayoutEffect(() => props.onSideways?.(view.left, view.width), [view.left, view.width]);
   // Other rows begin at the top.
   useLayoutEffect(() => {
     if (box.current !== null) box.current.scrollTop = 0;
@@ -57,7 +65,7 @@ export function VirtualList(props: VirtualListProps) {
   const first = Math.max(0, Math.floor(top / rowHeight) - spareRowCount);
   const end = Math.min(rowCount, Math.ceil((top + view.height) / rowHeight) + spareRowCount);
   const offset = view.top - top;
-  rows.current = renderRows(rows.current, renderRow, { first, end });
+  rows.current = renderRows(rows.current, props, { first, end });
   return (
     <section
       ref={box}
@@ -74,15 +82,7 @@ export function VirtualList(props: VirtualListProps) {
       <div class="virtual-size" style={{ height: `${shown}px`, minWidth: props.width ?? 'auto' }}>
         <div class="virtual-rows" style={{ transform: `translateY(${offset}px)` }}>
           {renderBehind?.({ first, end })}
-          {Array.from({ length: Math.max(0, end - first) }, (_, i) => (
-            <div
-              key={props.rowKey?.(first + i) ?? first + i}
-              class="virtual-row"
-              style={{ top: `${(first + i) * rowHeight}px`, height: `${rowHeight}px` }}
-            >
-              {rows.current.byRow.get(first + i)}
-            </div>
-          ))}
+          {[...rows.current.byRow.values()]}
         </div>
       </div>
     </section>
@@ -91,24 +91,38 @@ export function VirtualList(props: VirtualListProps) {
 
 interface RenderedRows {
   readonly render: (row: number) => ComponentChildren;
-  readonly byRow: ReadonlyMap<number, ComponentChildren>;
+  readonly rowHeight: number;
+  readonly byRow: ReadonlyMap<number, VNode>;
 }
 
 /** Renders the rows that came into view. Elements of the others are the same as before, so they are not compared. */
 function renderRows(
   known: RenderedRows,
-  render: RenderedRows['render'],
+  { renderRow: render, rowHeight, rowKey }: VirtualListProps,
   { first, end }: RowRange,
 ): RenderedRows {
-  const old = known.render === render ? known.byRow : new Map<number, ComponentChildren>();
-  const byRow = new Map<number, ComponentChildren>();
-  for (let row = first; row < end; row++) byRow.set(row, old.get(row) ?? render(row));
-  return { render, byRow };
+  const isSame = known.render === render && known.rowHeight === rowHeight;
+  const byRow = new Map<number, VNode>();
+  for (let row = first; row < end; row++) {
+    const element = (isSame ? known.byRow.get(row) : undefined) ?? (
+      <div
+        key={rowKey?.(row) ?? row}
+        class="virtual-row"
+        style={{ top: `${row * rowHeight}px`, height: `${rowHeight}px` }}
+      >
+        {render(row)}
+      </div>
+    );
+    byRow.set(row, element);
+  }
+  return { render, rowHeight, byRow };
 }
 
 interface View {
   readonly top: number;
   readonly height: number;
+  readonly left: number;
+  readonly width: number;
 }
 
 function watchView(
@@ -116,7 +130,13 @@ function watchView(
   setView: (view: View) => void,
 ): (() => void) | undefined {
   if (box === null) return undefined;
-  const read = () => setView({ top: box.scrollTop, height: box.clientHeight });
+  const read = () =>
+    setView({
+      top: box.scrollTop,
+      height: box.clientHeight,
+      left: box.scrollLeft,
+      width: box.clientWidth,
+    });
   const observer = new ResizeObserver(read);
   observer.observe(box);
   box.addEventListener('scroll', read, { passive: true });

@@ -1,6 +1,7 @@
 import { LOG_KINDS } from '@sluice/protocol/field-table';
 import { describeValues, type FilterRow } from '@sluice/protocol/request-table';
 import { CloseIcon } from '../../components/icons.tsx';
+import { useDraft } from '../../components/use-draft.ts';
 import { listValues } from './query-model.ts';
 
 interface FilterInputProps {
@@ -65,6 +66,19 @@ function Value({ name, row, value, onChange }: FilterInputProps) {
       </span>
     );
   }
+  return <ValueLines name={name} row={row} value={value} onChange={onChange} />;
+}
+
+function ValueLines({ name, row, value, onChange }: FilterInputProps) {
+  const values = listValues(value);
+  const draft = useDraft(values.join('\n'), (text) =>
+    onChange(
+      text
+        .split(/[\s,]+/)
+        .map((one) => one.replaceAll('"', ''))
+        .filter((one) => one !== ''),
+    ),
+  );
   return (
     <textarea
       class="textarea mono filter-values"
@@ -72,15 +86,7 @@ function Value({ name, row, value, onChange }: FilterInputProps) {
       rows={Math.min(6, Math.max(1, values.length))}
       spellcheck={false}
       placeholder={describeValues(row).replaceAll('`', '')}
-      value={values.join('\n')}
-      onChange={(event) =>
-        onChange(
-          event.currentTarget.value
-            .split(/[\s,]+/)
-            .map((text) => text.replaceAll('"', ''))
-            .filter((text) => text !== ''),
-        )
-      }
+      {...draft}
     />
   );
 }

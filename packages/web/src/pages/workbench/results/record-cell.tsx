@@ -2,42 +2,35 @@ import { shorten } from '../../../base/format.ts';
 import { writeJson } from '../../../base/write-json.ts';
 import { AddressLink } from '../../../components/ledger-links.tsx';
 import { pagePath } from '../../../state/page-path.ts';
+import { cellClass, characterCount, type RecordColumn } from './record-columns.ts';
 
 const addressNames =
   /^(programId|account|feePayer|pubkey|pubKey|(pre|post)(Mint|Owner|ProgramId))$/;
-/** Longer texts are cut, because the browser lays out also what is out of sight; the title and the other views have the rest. */
-const textLengthMax = 80;
+const slotNames = /^(number|parentSlot|parentNumber)$/;
 const titleLengthMax = 2_000;
-/** Fits into the narrowest column. */
-const shortLength = 20;
 
-interface RecordCellProps {
-  readonly dataset: string;
-  readonly name: string;
-  readonly value: unknown;
-}
-
-/** One value of a record. Addresses, signatures and slots are links. */
-export function RecordCell({ dataset, name, value }: RecordCellProps) {
-  if (value === null || value === undefined) return <span class="muted">null</span>;
-  if (name === 'number' || name === 'parentSlot' || name === 'parentNumber') {
+/**
+ * Renders one value of a record. Addresses, signatures and slots are links. A function rather than a component: a scrolled
+ * table renders a hundred of them in a frame.
+ */
+export function renderCell(dataset: string, column: RecordColumn, value: unknown) {
+  const { name } = column;
+  const own = cellClass(column);
+  if (value === null || value === undefined) return <span class={`muted ${own}`}>null</span>;
+  if (slotNames.test(name)) {
     return (
-      <span>
+      <span class={own}>
         <a href={pagePath.block(dataset, String(value))}>{String(value)}</a>
       </span>
     );
   }
   if (typeof value === 'string' && addressNames.test(name)) {
-    return (
-      <span>
-        <AddressLink dataset={dataset} address={value} />
-      </span>
-    );
+    return <span class={own}>{AddressLink({ dataset, address: value })}</span>;
   }
   if (name === 'signatures' && Array.isArray(value)) {
     const signature = String(value[0] ?? '');
     return (
-      <span>
+      <span class={own}>
         <a class="hash" href={pagePath.transaction(dataset, signature)} title={signature}>
           {shorten(signature, 8)}
         </a>
@@ -45,13 +38,19 @@ export function RecordCell({ dataset, name, value }: RecordCellProps) {
     );
   }
   if (typeof value === 'bigint' || typeof value === 'number') {
-    return <span class="cell-number">{String(value)}</span>;
+    return <span class={own}>{String(value)}</span>;
   }
-  const text = typeof value === 'string' ? value : writeJson(value);
-  if (text.length <= shortLength) return <span class="hash">{text}</span>;
+  return renderText(typeof value === 'string' ? value : writeJson(value), column);
+}
+
+/** A text that is too long is cut, which is cheaper than a box that clips it. The title and the other views have the rest. */
+function renderText(text: string, column: RecordColumn) {
+  const lengthMax = characterCount(column);
+  const own = `hash ${cellClass(column)}`;
+  if (text.length <= lengthMax) return <span class={own}>{text}</span>;
   return (
-    <span class="hash cut" title={text.slice(0, titleLengthMax)}>
-      {text.slice(0, textLengthMax)}
+    <span class={own} title={text.slice(0, titleLengthMax)}>
+      {`${text.slice(0, lengthMax - 1)}…`}
     </span>
   );
 }

@@ -1,13 +1,19 @@
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { VirtualList } from '../../../components/virtual-list.tsx';
-import { toPixels } from '../../../state/rem-pixels.ts';
+import { remPixels, toPixels } from '../../../state/rem-pixels.ts';
 import type { QueryRun } from '../run-query.ts';
-import { RecordCell } from './record-cell.tsx';
-import { columnsOf, countRows, recordAt, slotAt, type TableName } from './result-table.ts';
+import { renderCell } from './record-cell.tsx';
+import {
+  cellClass,
+  columnsBetween,
+  listColumns,
+  type RecordColumn,
+  slotColumn,
+  totalWidth,
+} from './record-columns.ts';
+import { countRows, recordAt, slotAt, type TableName } from './result-table.ts';
 
 const rowRem = 2.286;
-/** In rem. */
-const slotWidth = 7;
 
 interface RecordTableProps {
   readonly dataset: string;
@@ -16,19 +22,37 @@ interface RecordTableProps {
   readonly version: number;
 }
 
-/** Records of one kind as rows, a column for each field. Only visible rows are in the document. */
+/** Records of one kind as rows, a column for each field. Only visible rows and columns are in the document. */
 export function RecordTable({ dataset, run, table, version }: RecordTableProps) {
   const rowCount = countRows(run, table);
   // The first rows decide, and they come with the first batch.
-  const columns = useMemo(() => columnsOf(run, table), [run, table, version === 0, rowCount === 0]);
-  const first = recordAt(run, table, 0) ?? {};
-  const widths = columns.map((name) => (isNumber(first[name]) ? 9 : 11));
-  const grid = {
-    gridTemplateColumns: [slotWidth, ...widths]
-      .map((rem) => `minmax(${rem}rem, ${rem}fr)`)
-      .join(' '),
-  };
-  const width = `${widths.reduce((sum, rem) => sum + rem, slotWidth)}rem`;
+  const columns = useMemo(
+    () => listColumns(run, table),
+    [run, table, version === 0, rowCount === 0],
+  );
+  const [view, setView] = useState({ left: 0, width: Number.POSITIVE_INFINITY });
+  const { first, end } = columnsBetween(
+    columns,
+    view.left / remPixels.value,
+    (view.left + view.width) / remPixels.value,
+  );
+  // The list keeps rendered rows until this is another function.
+  const renderRow = useMemo(
+    () => (row: number) => {
+      const record = recordAt(run, table, row);
+      if (record === undefined) return null;
+      const valueIn = (column: RecordColumn) =>
+        column === slotColumn ? slotAt(run, table, row) : record[column.name];
+      return (
+        <div class="record-row">
+          {first > 0 && renderSpace(columns.slice(0, first))}
+          {columns.slice(first, end).map((column) => renderCell(dataset, column, valueIn(column)))}
+          {end < columns.length && renderSpace(columns.slice(end))}
+        </div>
+      );
+    },
+    [dataset, run, table, version, columns, first, end],
+  );
   return (
     <VirtualList
       class="record-table"
@@ -36,33 +60,23 @@ export function RecordTable({ dataset, run, table, version }: RecordTableProps) 
       rowCount={rowCount}
       rowHeight={toPixels(rowRem)}
       resetKey={table}
-      width={width}
+      width={totalWidth(columns)}
       head={
-        <div class="record-row head" style={grid}>
-          <span>slot</span>
-          {columns.map((name) => (
-            <span key={name} class={isNumber(first[name]) ? 'cell-number' : ''}>
-              {name}
+        <div class="record-row head">
+          {columns.map((column) => (
+            <span key={column.name} class={cellClass(column)}>
+              {column === slotColumn ? 'slot' : column.name}
             </span>
           ))}
         </div>
       }
-      renderRow={(row) => {
-        const record = recordAt(run, table, row);
-        if (record === undefined) return null;
-        return (
-          <div class="record-row" style={grid}>
-            <RecordCell dataset={dataset} name="number" value={slotAt(run, table, row)} />
-            {columns.map((name) => (
-              <RecordCell key={name} dataset={dataset} name={name} value={record[name]} />
-            ))}
-          </div>
-        );
-      }}
+      renderRow={renderRow}
+      onSideways={(left, width) => setView({ left, width })}
     />
   );
 }
 
-function isNumber(value: unknown): boolean {
-  return typeof value === 'number' || typeof value === 'bigint';
+/** An empty cell in the place of columns that are out of view. */
+function renderSpace(columns: readonly RecordColumn[]) {
+  return <span style={{ flex: `0 0 ${totalWidth(columns)}`, padding: 0 }} />;
 }
