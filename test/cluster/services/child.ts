@@ -75,11 +75,14 @@ export async function findFreePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Waits until a condition holds, for which it is asked every 50 ms. */
+/** Only ends a test that hangs: nothing that works takes this long, even on a slow and busy machine. */
+const waitMsMax = 180_000;
+
+/** Waits until a condition holds, which is checked every 50 ms. */
 export async function waitUntil(
   what: string,
   isSo: () => boolean | Promise<boolean>,
-  msMax = 30_000,
+  msMax = waitMsMax,
 ): Promise<void> {
   const deadline = performance.now() + msMax;
   while (performance.now() < deadline) {

@@ -25,10 +25,37 @@ export interface FaultProxy {
   delayMs: number;
   requests: number;
   bodyBytes: number;
+  /** How many requests were in progress at the same time, on average over the time in which at least one was. */
+  readonly concurrency: number;
+  /** Begins to count requests, bytes and concurrency again. No request may be in progress. */
+  restartCount(): void;
   stop(): Promise<void>;
 }
 
 const slowMs = 1_000;
+
+/** Measures how many requests are in progress at the same time. */
+class ConcurrencyMeter {
+  #running = 0;
+  #busySinceMs = 0;
+  #busyMs = 0;
+  #requestMs = 0;
+
+  get mean(): number {
+    return this.#busyMs === 0 ? 0 : this.#requestMs / this.#busyMs;
+  }
+
+  /** Returns a function to be called when the request has ended. */
+  begin(): () => void {
+    const startMs = performance.now();
+    if (this.#running++ === 0) this.#busySinceMs = startMs;
+    return () => {
+      const nowMs = performance.now();
+      this.#requestMs += nowMs - startMs;
+      if (--this.#running === 0) this.#busyMs += nowMs - this.#busySinceMs;
+    };
+  }
+}
 
 export async function startFaultProxy(targetPort: number, seed = 1): Promise<FaultProxy> {
   let state = seed;
@@ -36,7 +63,9 @@ export async function startFaultProxy(targetPort: number, seed = 1): Promise<Fau
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return state / 2 ** 32;
   };
+  let meter = new ConcurrencyMeter();
   const server: Server = createServer((incoming, outgoing) => {
+    outgoing.once('close', meter.begin());
     const isHit = (incoming.url ?? '').includes(proxy.match) && random() < proxy.share;
     const fault = isHit && proxy.limit-- > 0 ? proxy.fault : 'none';
     proxy.requests++;
@@ -100,6 +129,13 @@ export async function startFaultProxy(targetPort: number, seed = 1): Promise<Fau
     delayMs: 0,
     requests: 0,
     bodyBytes: 0,
+    get concurrency() {
+      return meter.mean;
+    },
+    restartCount: () => {
+      Object.assign(proxy, { requests: 0, bodyBytes: 0 });
+      meter = new ConcurrencyMeter();
+    },
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -126,11 +126,10 @@ export class ClusterMember {
     return (status?.sources?.length ?? 0) > 0;
   }
 
-  async untilHead(slot: number, msMax = 120_000): Promise<void> {
+  async untilHead(slot: number): Promise<void> {
     await waitUntil(
       `${this.name} reaches slot ${slot}`,
       async () => ((await this.readHead()) ?? -1) >= slot,
-      msMax,
     ).catch((error: Error) => {
       throw new Error(`${error.message}\n${this.output}`);
     });

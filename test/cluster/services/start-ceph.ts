@@ -1,16 +1,15 @@
-/** A Ceph cluster of one monitor and one object store in memory, with its S3 gateway. */
+/** A Ceph cluster of one monitor and one object store in memory, and S3 gateways of it. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Child, findFreePorts, startChild, waitUntil } from './child.ts';
+import { type Child, findFreePorts, startChild } from './child.ts';
+import { type S3Process, startS3Process } from './s3-process.ts';
 
-export interface StartedS3 {
-  readonly name: string;
-  readonly port: number;
-  signal(signal: NodeJS.Signals): void;
-  restart(): void;
+export interface CephCluster {
+  /** The path of its configuration, with which gateways are started. */
+  readonly config: string;
   stop(): Promise<void>;
 }
 
@@ -19,47 +18,42 @@ const run = promisify(execFile);
 export async function startCeph(
   folder: string,
   key: { readonly accessKeyId: string; readonly secretAccessKey: string },
-): Promise<StartedS3> {
-  const [port = 0, first = 0, second = 0] = await findFreePorts(3);
-  for (const name of ['mon', 'osd', 'rgw', 'run', 'log']) mkdirSync(join(folder, name));
+): Promise<CephCluster> {
+  const [first = 0, second = 0] = await findFreePorts(2);
+  for (const name of ['mon', 'osd', 'run', 'log']) mkdirSync(join(folder, name));
   const addresses = `[v2:127.0.0.1:${first},v1:127.0.0.1:${second}]`;
   const [fsid, osd, config] = [randomUUID(), randomUUID(), join(folder, 'ceph.conf')];
-  writeFileSync(config, describeCluster(folder, { fsid, addresses, port }));
+  writeFileSync(config, describeCluster(folder, { fsid, addresses }));
   const monmap = join(folder, 'monmap');
   await run('monmaptool', ['--create', '--fsid', fsid, '--addv', 'a', addresses, monmap]);
   await run('ceph-mon', ['-i', 'a', '--mkfs', '--monmap', monmap, '-c', config]);
   const children: Child[] = [startChild('ceph-mon', ['-i', 'a', '-c', config, '-f'])];
-  await run('ceph', ['-c', config, 'osd', 'new', osd], { timeout: 60_000 });
+  await run('ceph', ['-c', config, 'osd', 'new', osd], { timeout: 120_000 });
   await run('ceph-osd', ['-i', '0', '--mkfs', '--osd-uuid', osd, '-c', config]);
   children.push(startChild('ceph-osd', ['-i', '0', '-c', config, '-f']));
   const user = ['user', 'create', '--uid=test', '--display-name=Test'];
   const keys = [`--access-key=${key.accessKeyId}`, `--secret-key=${key.secretAccessKey}`];
-  await run('radosgw-admin', ['-c', config, ...user, ...keys], { timeout: 120_000 });
-  const args = ['-n', 'client.rgw', '-c', config, '-f', '--ms_mon_client_mode=crc'];
-  const startGateway = () => startChild('radosgw', args);
-  let gateway = startGateway();
-  await waitUntil(
-    'the gateway of Ceph starts',
-    async () => (await fetch(`http://127.0.0.1:${port}`).catch(() => undefined)) !== undefined,
-    120_000,
-  );
+  await run('radosgw-admin', ['-c', config, ...user, ...keys], { timeout: 240_000 });
   const stop = async () => {
-    await Promise.all([gateway, ...children].map((child) => child.stop('SIGKILL')));
+    await Promise.all(children.map((child) => child.stop('SIGKILL')));
   };
-  return {
-    name: 'Ceph RGW',
-    port,
-    signal: (signal) => gateway.process.kill(signal),
-    restart: () => {
-      gateway = startGateway();
-    },
-    stop,
-  };
+  return { config, stop };
+}
+
+/** Starts a gateway of a cluster. Gateways share the buckets of the cluster. */
+export async function startGateway(config: string): Promise<S3Process> {
+  const [port = 0] = await findFreePorts(1);
+  const name = `gateway-${port}`;
+  const frontend = `beast endpoint=127.0.0.1:${port}`;
+  const args = ['-n', `client.${name}`, '-c', config, '-f', '--ms_mon_client_mode=crc'];
+  args.push('--rgw_frontends', frontend, '--rgw_data', join(dirname(config), name));
+  mkdirSync(join(dirname(config), name));
+  return startS3Process('the gateway of Ceph', port, () => startChild('radosgw', args));
 }
 
 function describeCluster(
   folder: string,
-  { fsid, addresses, port }: { fsid: string; addresses: string; port: number },
+  { fsid, addresses }: { fsid: string; addresses: string },
 ): string {
   return `[global]
 fsid = ${fsid}
@@ -87,8 +81,5 @@ memstore device bytes = 4294967296
 mon data = ${folder}/mon
 [osd.0]
 osd data = ${folder}/osd
-[client.rgw]
-rgw data = ${folder}/rgw
-rgw frontends = beast endpoint=127.0.0.1:${port}
 `;
 }

@@ -16,10 +16,9 @@ export interface NatsServer {
   restart(): void;
 }
 
-/** Starts servers and waits until they have elected a leader. Returns undefined if nats-server is not installed. */
-export async function startNats(folder: string, count: number): Promise<NatsCluster | undefined> {
-  const program = findProgram('nats-server', 'NATS_SERVER');
-  if (program === undefined) return undefined;
+/** Starts servers and waits until they have elected a leader. */
+export async function startNats(folder: string, count: number): Promise<NatsCluster> {
+  const program = findProgram('nats-server', 'NATS_SERVER') ?? 'nats-server';
   const ports = await findFreePorts(count * 3);
   const routes = ports.slice(count, 2 * count).map((port) => `nats://127.0.0.1:${port}`);
   const servers = Array.from({ length: count }, (_, i): NatsServer => {
@@ -41,15 +40,7 @@ export async function startNats(folder: string, count: number): Promise<NatsClus
     };
     return server;
   });
-  await waitUntil('NATS elects a leader', async () => {
-    const states = await Promise.all(
-      ports.slice(2 * count).map(async (port) => {
-        const response = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined);
-        return response?.status === 200;
-      }),
-    );
-    return states.every((isHealthy) => isHealthy);
-  });
+  await untilHealthy(ports.slice(2 * count));
   return {
     servers,
     ports: ports.slice(0, count),
@@ -57,4 +48,17 @@ export async function startNats(folder: string, count: number): Promise<NatsClus
       await Promise.all(servers.map(({ child }) => child.stop('SIGKILL')));
     },
   };
+}
+
+/** Waits until the servers have elected a leader. The ports are those of their monitors. */
+export async function untilHealthy(monitorPorts: readonly number[]): Promise<void> {
+  await waitUntil('NATS elects a leader', async () => {
+    const states = await Promise.all(
+      monitorPorts.map(async (port) => {
+        const response = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined);
+        return response?.status === 200;
+      }),
+    );
+    return states.every((isHealthy) => isHealthy);
+  });
 }

@@ -1,8 +1,14 @@
-import { createHash, createHmac } from 'node:crypto';
+/**
+ * Object stores for tests. One is started for the whole run, because a Ceph cluster takes long to start; each test file
+ * has a bucket of its own in it. A test that breaks the store starts a process of its own.
+ */
+import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { inject } from 'vitest';
 import { systemClock } from '../../../packages/server/src/base/clock.ts';
 import { findFreePorts, findProgram, startChild, waitUntil } from './child.ts';
-import { type StartedS3, startCeph } from './start-ceph.ts';
+import { type S3Process, startS3Process } from './s3-process.ts';
+import { startCeph, startGateway } from './start-ceph.ts';
 
 /** A real object store on the loopback interface with an empty bucket. */
 export interface S3Server {
@@ -12,35 +18,66 @@ export interface S3Server {
   readonly bucket: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Signals the process that answers requests. */
-  signal(signal: NodeJS.Signals): void;
-  /** Starts that process again after it was killed. */
-  restart(): void;
-  stop(): Promise<void>;
+}
+
+/** The store that all test files share. */
+export interface SharedStore {
+  readonly name: 'MinIO' | 'Ceph RGW';
+  readonly port: number;
+  /** The configuration of the Ceph cluster; empty for MinIO. */
+  readonly config: string;
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    readonly sharedStore: SharedStore;
+  }
 }
 
 const accessKeyId = 'sluice-test';
 const secretAccessKey = 'sluice-test-secret';
 
-/**
- * Starts MinIO, or else the gateway of Ceph. Returns undefined, so that tests can say so, if neither is installed.
- */
-export async function startS3(folder: string): Promise<S3Server | undefined> {
+/** Starts the shared store: MinIO if it is installed, otherwise Ceph. */
+export async function startSharedStore(
+  folder: string,
+): Promise<SharedStore & { stop(): Promise<void> }> {
   const minio = findProgram('minio', 'MINIO');
-  const radosgw = findProgram('radosgw', 'RADOSGW');
-  if (minio === undefined && radosgw === undefined) return undefined;
-  const bucket = 'ledger';
-  mkdirSync(folder, { recursive: true });
-  const server =
-    minio !== undefined
-      ? await startMinio(minio, folder)
-      : await startCeph(folder, { accessKeyId, secretAccessKey });
-  const endpoint = `http://127.0.0.1:${server.port}`;
-  await createBucket(endpoint, bucket);
-  return { ...server, endpoint, bucket, accessKeyId, secretAccessKey };
+  if (minio !== undefined) {
+    const { port, stop } = await startMinio(minio, folder);
+    return { name: 'MinIO', port, config: '', stop };
+  }
+  const ceph = await startCeph(folder, { accessKeyId, secretAccessKey });
+  const gateway = await startGateway(ceph.config);
+  const stop = async () => {
+    await gateway.stop();
+    await ceph.stop();
+  };
+  return { name: 'Ceph RGW', port: gateway.port, config: ceph.config, stop };
 }
 
-async function startMinio(minio: string, folder: string): Promise<StartedS3> {
+/** Returns the shared store with a new bucket. */
+export async function useS3(): Promise<S3Server> {
+  const { name, port } = inject('sharedStore');
+  return withBucket(name, port);
+}
+
+/** Starts a process of the store that the caller may break, with a new bucket. */
+export async function startOwnS3(folder: string): Promise<S3Server & S3Process> {
+  const { name, config } = inject('sharedStore');
+  const minio = findProgram('minio', 'MINIO') ?? 'minio';
+  const own = name === 'MinIO' ? await startMinio(minio, folder) : await startGateway(config);
+  return { ...own, ...(await withBucket(name, own.port)) };
+}
+
+async function withBucket(name: string, port: number): Promise<S3Server> {
+  const endpoint = `http://127.0.0.1:${port}`;
+  const bucket = `ledger-${randomUUID()}`;
+  await createBucket(endpoint, bucket);
+  return { name, port, endpoint, bucket, accessKeyId, secretAccessKey };
+}
+
+async function startMinio(minio: string, folder: string): Promise<S3Process> {
+  mkdirSync(folder, { recursive: true });
   const [port = 0] = await findFreePorts(1);
   const env = {
     MINIO_ROOT_USER: accessKeyId,
@@ -48,21 +85,7 @@ async function startMinio(minio: string, folder: string): Promise<StartedS3> {
     MINIO_BROWSER: 'off',
   };
   const args = ['server', folder, '--address', `127.0.0.1:${port}`, '--quiet'];
-  const start = () => startChild(minio, args, { env });
-  let child = start();
-  await waitUntil('MinIO starts', async () => {
-    const url = `http://127.0.0.1:${port}/minio/health/live`;
-    return (await fetch(url).catch(() => undefined))?.status === 200;
-  });
-  return {
-    name: 'MinIO',
-    port,
-    signal: (signal) => child.process.kill(signal),
-    restart: () => {
-      child = start();
-    },
-    stop: () => child.stop('SIGKILL'),
-  };
+  return startS3Process('MinIO', port, () => startChild(minio, args, { env }));
 }
 
 /** Creates a bucket by a request that is signed here, because the client under test never creates one. */
@@ -91,6 +114,6 @@ async function createBucket(endpoint: string, bucket: string): Promise<void> {
         authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
       },
     });
-    return response.status === 200 || response.status === 409;
+    return response.status === 200;
   });
 }
