@@ -44,7 +44,7 @@ export interface Client extends Lookups {
   finalizedHead(options?: CallOptions): Promise<BlockRef | null>;
   metadata(options?: CallOptions): Promise<Metadata>;
   status(options?: CallOptions): Promise<Status>;
-  /** Returns the slot of the first block at or after a time, or null if there is none yet. A number is unix seconds. */
+  /** Returns the slot of the first block at or after a time, or null while every stored block is older. A number is unix seconds. */
   blockAt(time: Date | number | bigint, options?: CallOptions): Promise<number | null>;
   /** Streams the blocks of a query, for ever or until `toBlock` is covered. */
   stream<const Q extends Query>(query: Q & Strict<Q>, options?: StreamOptions): BlockStream<Q>;

@@ -8,7 +8,7 @@ import { type FeedPosition, type ManifestLog, sealedPart } from './bucket-manife
 
 export interface ManifestKeeperOptions {
   readonly writer: string;
-  /** The number of the newest manifest, 0 if there is none. */
+  /** The number of the newest manifest; 0 when the bucket has no manifest. */
   readonly number: number;
 }
 

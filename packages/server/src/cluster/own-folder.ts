@@ -13,7 +13,7 @@ import { readFolderOwner, writeFolderOwner } from './folder-owner.ts';
 
 export interface OwnedFolder {
   readonly writer: string;
-  /** The number of the newest manifest, 0 if there is none. */
+  /** The number of the newest manifest; 0 when the bucket has no manifest. */
   readonly number: number;
 }
 

@@ -212,7 +212,7 @@ export class Replica {
       const isMoving = last === undefined || last <= applied || applied > seen;
       stalledCount = isMoving ? 0 : stalledCount + 1;
       seen = applied;
-      // A feed that has less than this copy is another one. Reading it again finds that out.
+      // A feed whose last sequence is below ours was deleted and created again. Restarting the reading detects that.
       if (stalledCount >= stalledCountMax || (last ?? applied) < applied) reading.abort();
     }
   }

@@ -18,7 +18,7 @@ const TODAY = {
   topStackHeight: '1' as '1' | 'null' | undefined,
   hasVersionKey: true,
   hasCostUnits: true,
-  /** Whether accounts still paid rent. */
+  /** Whether blocks of the era have rewards of the type `Rent`: the rent of accounts, paid to validators. */
   hasRent: false,
 };
 

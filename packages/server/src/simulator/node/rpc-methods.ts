@@ -50,7 +50,7 @@ export class RpcNode {
     return run(this, params);
   }
 
-  /** Returns the block of a slot at a commitment. Throws the error of a node for the slot's state if there is none. */
+  /** Returns the block of a slot at a commitment. Throws what a node answers if the slot was skipped or is not available. */
   committedBlock(slot: number, commitment: 'confirmed' | 'finalized'): ChainBlock {
     const { firstAvailableSlot, finalizedSlot, confirmedSlot, branch } = this.state;
     if (slot < firstAvailableSlot) throw failure(-32001, { slot, firstAvailableSlot });

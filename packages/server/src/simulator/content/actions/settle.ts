@@ -18,7 +18,7 @@ import { endSession } from './wallet-actions.ts';
 const PLAIN_FEE = 5000;
 const TOP_UP_COUNT = 8;
 
-/** Ends the session of the next user who has one. False if there is none. */
+/** Ends the session of the next user who has one. Returns false when no user has one. */
 export function settleUser(scene: Scene): boolean {
   const { world } = scene;
   let user = world.cell(world.closeCursor);
@@ -29,7 +29,7 @@ export function settleUser(scene: Scene): boolean {
   return true;
 }
 
-/** One transaction towards the state of a window's start. False if nothing is left but the last three. */
+/** Adds one transaction that brings the state closer to that of a window's start. Returns false when only the last three are missing. */
 export function settleCast(scene: Scene, leader: number): boolean {
   return (
     settleMarkets(scene) ||
@@ -41,7 +41,7 @@ export function settleCast(scene: Scene, leader: number): boolean {
   );
 }
 
-/** Does the first of `count` things that has something left to do. */
+/** Runs `act` for the first index below `count` that is not settled. */
 function settleOne(count: number, isSettled: (i: number) => boolean, act: (i: number) => void) {
   for (let i = 0; i < count; i++) {
     if (isSettled(i)) continue;

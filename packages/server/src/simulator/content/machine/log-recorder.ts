@@ -23,7 +23,7 @@ export class LogRecorder {
   /** Print the lines as a JSON array, or `null` where none were stored. */
   readonly orders = new Int32Array(ORDER_COUNT_MAX);
   orderCount = 0;
-  /** The position of the truncation mark among the lines, or their number if there is none. */
+  /** The index of the truncation mark among the lines; equal to the number of lines when the log is complete. */
   markIndex = 0;
   lineCount = 0;
   /** Records nothing, for blocks that are run only for the state that they leave. */
