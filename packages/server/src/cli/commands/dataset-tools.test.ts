@@ -116,7 +116,7 @@ describe('sluice dataset list', () => {
 describe('sluice dataset drop', () => {
   test('default: with --yes the dataset is removed, and its name can be used again', async () => {
     const { code, out } = await run('dataset', 'drop', 'mine', '--data', data, '--yes');
-    expect([code, out]).toEqual([0, 'mine is gone: 5 blocks\n']);
+    expect([code, out]).toEqual([0, 'mine was removed: 5 blocks\n']);
     expect(readdirSync(data).sort()).toEqual(['file', 'other']);
     const blocks = join(folder, 'blocks.jsonl');
     const again = await run('import', '--data', data, '--dataset', 'mine', blocks);
@@ -172,7 +172,7 @@ describe('sluice dataset drop', () => {
   test('behavior: a damaged dataset can be dropped', async () => {
     writeFileSync(join(data, 'mine/manifest.json'), '{}');
     const { code, out } = await run('dataset', 'drop', 'mine', '--data', data, '--yes');
-    expect([code, out]).toEqual([0, 'mine is gone\n']);
+    expect([code, out]).toEqual([0, 'mine was removed\n']);
   });
 });
 

@@ -312,9 +312,10 @@ describe('the command', () => {
       if (signal === 'SIGTERM') expect(cut.text.err).toContain('[import-interrupted]');
       const { code, out } = await run(...args, blocks);
       expect(code).toBe(0);
-      const [, imported, known] = /^mine: ([\d,]+) blocks imported(?:, ([\d,]+) were there)?/.exec(
-        out,
-      ) as RegExpExecArray;
+      const [, imported, known] =
+        /^mine: ([\d,]+) blocks imported(?:, ([\d,]+) already stored)?/.exec(
+          out,
+        ) as RegExpExecArray;
       const count = (text = '0') => Number(text.replace(',', ''));
       expect(count(imported) + count(known)).toBe(blockCount);
       expect(count(imported)).toBeGreaterThan(0);
