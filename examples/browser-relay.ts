@@ -1,5 +1,5 @@
 /**
- * A web server that passes blocks on to browsers as server-sent events, so that the key of the service stays here.
+ * A web server that forwards blocks to browsers as server-sent events, so that browsers do not need the key of the service.
  *
  *   npm install /tmp/sluice-protocol-0.1.0.tgz /tmp/sluice-client-0.1.0.tgz   (docs/guide/README.md says how to pack them)
  *   SLUICE_URL=http://127.0.0.1:8080/datasets/ledger-beta PORT=3000 node browser-relay.js
@@ -10,17 +10,17 @@
  *   events.addEventListener('blocks', ({ data }) => show(JSON.parse(data)));
  *   events.addEventListener('rollback', ({ data }) => removeAbove(JSON.parse(data).number));
  *
- * The id of an event is a short cursor. A browser that lost the connection sends it back by itself, and goes on there,
- * also if this server was restarted, and also if the ledger forked meanwhile.
+ * The id of an event is a short cursor. A browser that lost the connection sends it automatically and continues there, even after a
+ * restart of this server or a fork of the ledger.
  */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type CursorState, createClient, isSluiceError, parseCursorState } from '@sluice/client';
 
 const { SLUICE_URL, SLUICE_KEY, PORT = '3000', FROM_BLOCK } = process.env;
-/** A browser costs a stream of the service. */
+/** Each browser needs a stream of the service. */
 const readerCountMax = 1_000;
-/** A reader that does not read for so long is cut off; its browser comes back. */
+/** A browser that does not read for this long is disconnected. It reconnects by itself. */
 const drainMsMax = 30_000;
 
 const client = createClient({
@@ -28,7 +28,7 @@ const client = createClient({
   ...(SLUICE_KEY === undefined ? {} : { key: SLUICE_KEY }),
 });
 
-/** Transfers of SPL tokens; the service evaluates a block once, however many browsers ask for the same. */
+/** Transfers of SPL tokens. The service evaluates each block once for all browsers, because their query is the same. */
 const query = {
   fields: {
     block: { timestamp: true },
@@ -43,7 +43,7 @@ const query = {
   ],
 } as const;
 
-/** The oldest block of a cursor is the one that any fork can be rolled back to, the newest is where to go on. */
+/** The oldest block of a cursor is the one that any fork can be rolled back to; the newest is the one to continue after. */
 function encodeId({ blocks }: CursorState): string {
   const ends = blocks.length > 1 ? [blocks[0], blocks.at(-1)] : blocks;
   return Buffer.from(JSON.stringify({ blocks: ends })).toString('base64url');
@@ -58,7 +58,7 @@ function decodeId(id: string | string[] | undefined): CursorState | undefined {
   }
 }
 
-/** JSON has no bigint; text keeps every digit. */
+/** JSON has no bigint. As text, every digit is kept. */
 const toJson = (value: unknown) =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
 
@@ -91,7 +91,7 @@ const server = createServer((request, response) => {
     readerCount++;
     relay(response, decodeId(request.headers['last-event-id']))
       .catch((error: unknown) => {
-        // A browser that is too far behind is told to start again; any other end is followed by a new connection.
+        // A browser that is too far behind is told to start again. After any other end it reconnects.
         if (isSluiceError(error, 'no-common-block'))
           response.write('event: reset\nid\ndata: {}\n\n');
       })

@@ -1,12 +1,12 @@
 /**
- * Every swap of a program, with what moved in and out of the signer's token accounts, in a DuckDB file.
+ * Stores every swap of a program, with the tokens that moved in and out of the signer's accounts, in a DuckDB file.
  *
  *   npm install /tmp/sluice-protocol-0.1.0.tgz /tmp/sluice-client-0.1.0.tgz @duckdb/node-api   (docs/guide/README.md says how to pack them)
  *   SLUICE_URL=http://127.0.0.1:8080/datasets/ledger-beta PROGRAM=… DISCRIMINATOR=0x… node swap-feed.js swaps.duckdb
  *
- * Without PROGRAM it reads the AMM of the demo ledger, whose swaps have the discriminator 0xf8c69e91e17587c8.
- * DISCRIMINATOR is the start of the instruction data (`anchorDiscriminator('swap')` for a program made with Anchor);
- * without it every instruction of the program counts. Query the file with any DuckDB tool while this does not run.
+ * Without PROGRAM it reads the AMM of the demo ledger, whose swaps have the discriminator 0xf8c69e91e17587c8. DISCRIMINATOR is the start
+ * of the instruction data (`anchorDiscriminator('swap')` for an Anchor program). Without it every instruction of the program counts. Any
+ * DuckDB tool can query the file while this program is stopped.
  */
 import { DuckDBInstance } from '@duckdb/node-api';
 import { type Block, type CursorState, createClient } from '@sluice/client';
@@ -57,7 +57,7 @@ async function loadCursor(): Promise<CursorState | undefined> {
   return row === undefined ? undefined : (JSON.parse(String(row[0])) as CursorState);
 }
 
-/** The signer's token accounts by what they gained; the largest loss is what went in, the largest gain what came out. */
+/** Returns the changes of the signer's token accounts: the largest loss is the token sold, the largest gain the token bought. */
 function findLegs({ tokenBalances }: Block<typeof query>, index: number, signer: string) {
   const moves = tokenBalances
     .filter((balance) => balance.transactionIndex === index && balance.postOwner === signer)

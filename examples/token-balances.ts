@@ -1,10 +1,10 @@
 /**
- * The balance of every SPL token account, in PostgreSQL, always as the newest block left it.
+ * Keeps the balance of every SPL token account, as of the newest block, in PostgreSQL.
  *
  *   npm install /tmp/sluice-protocol-0.1.0.tgz /tmp/sluice-client-0.1.0.tgz postgres   (docs/guide/README.md says how to pack them)
  *   DATABASE_URL=postgres://… SLUICE_URL=http://127.0.0.1:8080/datasets/ledger-beta node token-balances.js
  *
- * MINT=… keeps one token only. Stop it and start it again as you like: the rows and the cursor commit together.
+ * MINT=… keeps only one token. The program can be stopped at any time: the rows and the cursor are committed together.
  */
 import { type BlocksBatch, type CursorState, createClient } from '@sluice/client';
 import postgres, { type TransactionSql } from 'postgres';
@@ -20,7 +20,8 @@ const client = createClient({
   ...(SLUICE_KEY === undefined ? {} : { key: SLUICE_KEY }),
 });
 
-// Filters of one item must all hold, items are alternatives: an account that is opened has a mint only afterwards.
+// All filters of an item must match, and items are alternatives. Two items are needed, because a new account has no mint before its
+// transaction.
 const filter = MINT === undefined ? [{}] : [{ preMint: [MINT] }, { postMint: [MINT] }];
 const query = {
   fromBlock: Number(FROM_BLOCK),
@@ -37,7 +38,7 @@ const query = {
   tokenBalances: filter,
 } as const;
 
-// History keeps one row for each change that can still be undone; an amount needs 20 digits, which bigint lacks.
+// The table `undo` has one row for each change that a fork can undo. An amount has up to 20 digits, more than bigint can hold.
 await sql`create table if not exists cursor (id int primary key, state text not null)`;
 await sql`create table if not exists balance (
   account text primary key, mint text, owner text, amount numeric(20), slot bigint not null)`;
@@ -50,7 +51,7 @@ async function loadCursor(): Promise<CursorState | undefined> {
   return row === undefined ? undefined : (JSON.parse(row.state) as CursorState);
 }
 
-/** Stores the last balance of each account in each block, and what it was before. */
+/** Stores the last balance of each account in each block, and its previous balance. */
 async function storeBlocks(tx: TransactionSql, { blocks, finalizedHead }: Batch): Promise<void> {
   for (const { header, tokenBalances } of blocks) {
     const last = new Map(tokenBalances.map((balance) => [balance.account, balance]));
@@ -74,7 +75,7 @@ async function storeBlocks(tx: TransactionSql, { blocks, finalizedHead }: Batch)
   await tx`delete from undo where slot <= ${finalizedHead?.number ?? -1}`;
 }
 
-/** Gives every account that changed above the block the balance it had there. */
+/** Restores the balance that every changed account had at the block. */
 async function rollBack(tx: TransactionSql, slot: number): Promise<void> {
   const oldest = tx`select distinct on (account) * from undo where slot > ${slot} order by account, slot`;
   await tx`delete from balance using (${oldest}) o where balance.account = o.account and o.old_slot is null`;

@@ -91,7 +91,7 @@ test('default: the compose file gives every process what its configuration needs
   }
   const [, writer] = sluices.find(([name]) => name === 'writer-1') ?? [];
   const { RPC: _, ...environment } = writer?.environment ?? {};
-  expect(checkConfig(environment)).toContain('is right: 1 dataset listed');
+  expect(checkConfig(environment)).toContain('is valid: 1 dataset listed');
   for (const { depends_on: names = [], volumes = [] } of Object.values(compose.services)) {
     for (const name of Array.isArray(names) ? names : Object.keys(names))
       expect(compose.services).toHaveProperty(String(name));
@@ -116,7 +116,7 @@ test('default: the example for Kubernetes gives every process what its configura
     const given = Object.fromEntries(env.map(({ name, value }) => [name, value]));
     for (const name of variables) expect(given).toHaveProperty(name);
     expect(envFrom).toEqual([{ secretRef: { name: 'sluice-store' } }]);
-    expect(checkConfig(given)).toContain('is right: 1 dataset listed');
+    expect(checkConfig(given)).toContain('is valid: 1 dataset listed');
     expect(spec.selector).toEqual({ matchLabels: metadata.labels });
     const mounted = volumeMounts.map(({ mountPath }) => mountPath);
     expect(mounted).toContain(data);

@@ -1,11 +1,11 @@
 /**
- * The blocks that a consumer holds and that may still be replaced, with one finalized block below them as the floor:
+ * The blocks that a consumer has and that may still be replaced, with one finalized block below them as the floor:
  *
- *     floor (finalized)      blocks that came, sparse       tip
+ *     floor (finalized)      received blocks, sparse        tip
  *     118 ─────────────── 121 ──── 124 ── 125 ──────────── 131
  *
- * A fork is found by comparing these with the blocks of the service. The floor cannot be replaced, so whatever happens
- * above it a common block is known. Blocks below the floor are dropped.
+ * A fork is found by comparing these blocks with those of the service. The floor cannot be replaced, so after any fork there is a common
+ * block. Blocks below the floor are dropped.
  */
 import type { BlockRef } from './block-ref.ts';
 import type { CursorState } from './cursor.ts';
@@ -13,7 +13,7 @@ import type { CursorState } from './cursor.ts';
 export interface BacklogOptions {
   readonly fromBlock: number;
   readonly parentHash: string | undefined;
-  /** The most blocks that are kept. */
+  /** The maximum number of blocks that are kept. */
   readonly countMax: number;
 }
 
@@ -21,10 +21,10 @@ export class Backlog {
   readonly #countMax: number;
   #blocks: BlockRef[] = [];
   #isFloorFinal = false;
-  /** Where the stream began, while no block since then has been dropped. */
+  /** The first slot of the stream, while no block since then has been dropped. */
   #from: number | undefined;
   #next: number;
-  /** The hash that the query wants the block before the first one to have. */
+  /** The hash of the block before the first one, if the query gives it. */
   readonly parentHash: string | undefined;
 
   constructor(options: BacklogOptions, state?: CursorState) {
@@ -44,12 +44,12 @@ export class Backlog {
     return this.#next;
   }
 
-  /** Ascending. */
+  /** The blocks in ascending order. */
   get blocks(): readonly BlockRef[] {
     return this.#blocks;
   }
 
-  /** The slot where the stream began, if nothing that came since then has been dropped. */
+  /** The first slot of the stream; undefined once a block has been dropped. */
   get from(): number | undefined {
     return this.#from;
   }
@@ -58,32 +58,32 @@ export class Backlog {
     this.#blocks.push(ref);
     this.#next = this.#slotAfter(ref);
     if (this.#blocks.length <= this.#countMax) return;
-    // A finalized floor stays: it is the block that any fork can be rolled back to.
+    // A finalized floor stays, because any fork can be rolled back to it.
     this.#blocks.splice(this.#isFloorFinal ? 1 : 0, 1);
     this.#from = undefined;
   }
 
-  /** Whether a block is another one than the block of the same slot that is held, or that is about to be. */
+  /** Returns whether a block differs from a received one of the same slot, or from one of `coming`. */
   contradicts(ref: BlockRef, coming: readonly BlockRef[]): boolean {
     const isOther = ({ number, hash }: BlockRef) => number === ref.number && hash !== ref.hash;
     return this.#blocks.some(isOther) || coming.some(isOther);
   }
 
-  /** Drops what a finalized block on this chain makes needless. */
+  /** Drops the blocks below a finalized block of this chain. */
   finalize(finalized: BlockRef): void {
     const { tip } = this;
     if (tip === undefined) return;
     const floor = finalized.number >= tip.number ? tip : finalized;
-    // A replica that is behind may name an older one.
+    // A replica that is behind may report an older finalized block.
     if (this.#isFloorFinal && floor.number <= (this.#blocks[0] as BlockRef).number) return;
-    // Below the beginning of the stream there is nothing to roll back.
+    // Below the start of the stream there is nothing to roll back.
     if (this.#from !== undefined && floor.number < this.#from) return;
     this.#blocks = [floor, ...this.#blocks.filter(({ number }) => number > floor.number)];
     this.#isFloorFinal = true;
     this.#from = undefined;
   }
 
-  /** Makes a block the tip: one that is held, or one below everything that was delivered. */
+  /** Makes a block the tip. It is a received block, or a block below all received ones. */
   rollBackTo(ref: BlockRef): void {
     const isFloor = this.#blocks[0]?.number === ref.number;
     this.#blocks = this.#blocks.filter(({ number }) => number < ref.number);

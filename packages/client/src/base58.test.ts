@@ -24,7 +24,7 @@ test('default: an address is base58 of 32 bytes', () => {
   expect(isAddress(`${tokenProgram}1`)).toBe(false);
 });
 
-test('error: base58-invalid names the text, and cuts a long one', () => {
+test('error: base58-invalid contains the text, and shortens a long one', () => {
   const thrown = (work: () => unknown) => {
     try {
       work();
@@ -39,7 +39,7 @@ test('error: base58-invalid names the text, and cuts a long one', () => {
   expect(thrown(() => decodeBase58('1'.repeat(30_000)))).toBeDefined();
 });
 
-test('behavior: discriminators come from a name or from data', async () => {
+test('behavior: discriminators are computed from a name or from data', async () => {
   // The well-known one of Anchor's events: the first eight bytes of sha256("anchor:event"), reversed, are 0xe445a52e51cb9a1d.
   expect(await anchorDiscriminator('event', 'anchor')).toBe('0x1d9acb512ea545e4');
   expect(await anchorDiscriminator('swap')).toBe('0xf8c69e91e17587c8');

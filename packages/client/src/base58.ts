@@ -1,7 +1,7 @@
 import { SluiceError } from './sluice-error.ts';
 
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-/** Decoding takes time that grows with the square of the length; no value of a ledger is longer. */
+/** The time to decode grows with the square of the length. No value of a ledger is longer than this. */
 const textLengthMax = 20_000;
 const addressBytes = 32;
 const addressLengthMax = 44;

@@ -8,7 +8,7 @@ const everyField = Object.fromEntries(
   KINDS.map((kind) => [kind, Object.fromEntries(fieldRows(kind).map(([name]) => [name, true]))]),
 );
 
-test('behavior: every field of 64 bits in the table becomes a bigint, and nothing else does', () => {
+test('behavior: every 64-bit field of the table becomes a bigint, and no other field does', () => {
   const parse = buildBlockParser(everyField);
   for (const array of RECORD_ARRAY_NAMES) {
     const kind = array === 'tokenBalances' ? 'tokenBalance' : (array.slice(0, -1) as 'log');
@@ -25,7 +25,7 @@ test('behavior: every field of 64 bits in the table becomes a bigint, and nothin
   expect(head['timestamp']).toBe(7n);
 });
 
-test('behavior: decimal text becomes a bigint too, null stays null, a missing field stays missing', () => {
+test('behavior: decimal text becomes a bigint, null stays null, and a missing field stays missing', () => {
   const parse = buildBlockParser(everyField);
   const block = parse(
     `{${header},"transactions":[{"fee":"18446744073709551615"},{"fee":null},{}]}`,

@@ -1,4 +1,4 @@
-/** Lines of a response to blocks, with every quantity of 64 bits as a bigint. */
+/** Parses the lines of a response to blocks, with every 64-bit quantity as a bigint. */
 import type { Dialect } from '@sluice/protocol/dialect';
 import {
   type FIELDS,
@@ -14,7 +14,7 @@ import { SluiceError } from './sluice-error.ts';
 
 type Values = Record<string, unknown>;
 
-/** A line as it is parsed: the records of a kind, whatever fields they have. */
+/** A parsed line: the records of each kind, with any fields. */
 export interface ParsedBlock {
   readonly header: BlockRef & Values;
   readonly [array: string]: unknown;
@@ -33,7 +33,7 @@ type Revivers = {
   readonly [K in Kind]: { readonly [Name in LongName<K>]: (record: Values) => void };
 };
 
-/** One function for each field of 64 bits: a property that is named in the code is read and written far faster. */
+/** One function for each 64-bit field: accessing a property by a constant name is much faster. */
 const REVIVERS: Revivers = {
   block: {
     timestamp: (r) => {
@@ -83,7 +83,7 @@ const REVIVERS: Revivers = {
   },
 };
 
-/** Shared by all blocks that lack records of a kind. */
+/** The empty array that all blocks without records of a kind share. */
 const noRecords = Object.freeze([]) as readonly unknown[];
 
 interface ArrayPlan {
@@ -99,7 +99,7 @@ export function buildBlockParser(fields: FieldsBody<Dialect>): ParseLine {
   return (line) => revive(parseObject(line), line);
 }
 
-/** Returns a function that turns a parsed line into a block, in place. The text is named in errors. */
+/** Returns a function that converts a parsed line to a block, in place. Errors contain the text of the line. */
 export function buildBlockReviver(
   fields: FieldsBody<Dialect>,
 ): (block: Values, line: string) => ParsedBlock {

@@ -4,7 +4,7 @@ export interface BlockRef {
   readonly hash: string;
 }
 
-/** Returns the reference that an unknown value holds, or `undefined` if it is none. */
+/** Returns the reference that an unknown value contains; `undefined` for any other value. */
 export function parseBlockRef(value: unknown): BlockRef | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { number, hash } = value as { number?: unknown; hash?: unknown };
@@ -13,7 +13,7 @@ export function parseBlockRef(value: unknown): BlockRef | undefined {
   return { number, hash };
 }
 
-/** Returns references in strictly ascending slots, or `undefined` if the value is anything else. */
+/** Returns references in strictly ascending slots; `undefined` for any other value. */
 export function parseBlockRefs(value: unknown): BlockRef[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const refs: BlockRef[] = [];

@@ -1,4 +1,4 @@
-/** A stream as its consumer holds it: it starts with the first `next`, saves the cursor, and ends at once on an abort. */
+/** The stream that a consumer uses. It starts with the first `next`, saves the cursor, and ends immediately on an abort. */
 import type { Backlog } from './backlog.ts';
 import type { Clock } from './clock.ts';
 import { type Cursor, type CursorState, parseCursorState } from './cursor.ts';
@@ -64,7 +64,7 @@ export class CursorStream implements BlockStream {
           // the blocks that it removed, and would miss them if the chain has returned to their branch.
           if (kind === 'rollback') await this.#save(cursor);
           yield step.value;
-          // The consumer asks for the next batch, so it is done with this one. Nothing here keeps it in memory.
+          // A call of `next` means that the consumer has finished the previous batch, so it is released from memory.
           step = undefined;
           if (kind === 'blocks') await this.#save(cursor);
         }

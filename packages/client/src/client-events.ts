@@ -1,7 +1,7 @@
 import type { BlockRef } from './block-ref.ts';
 import type { SluiceError } from './sluice-error.ts';
 
-/** What a client does, for logs and metrics. */
+/** The events of a client, for logs and metrics. */
 export type ClientEvent =
   /** A request is sent. */
   | { readonly kind: 'request'; readonly url: string; readonly fromBlock?: number }
@@ -23,7 +23,7 @@ export type ClientEvent =
     }
   /** Another base URL is used from now on. */
   | { readonly kind: 'failover'; readonly from: string; readonly to: string }
-  /** A batch of blocks is handed to the consumer. */
+  /** A batch of blocks is delivered to the consumer. */
   | {
       readonly kind: 'blocks';
       readonly count: number;
@@ -32,7 +32,7 @@ export type ClientEvent =
       readonly tip: BlockRef;
       readonly finalizedHead: BlockRef | null;
     }
-  /** A fork was found; the consumer is told to roll back. */
+  /** A fork was found, and a rollback is delivered to the consumer. */
   | { readonly kind: 'rollback'; readonly from: BlockRef | null; readonly to: BlockRef };
 
 export type OnEvent = (event: ClientEvent) => void;

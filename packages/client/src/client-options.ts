@@ -6,7 +6,7 @@ import { SluiceError } from './sluice-error.ts';
 
 export interface ClientOptions {
   /**
-   * The address of a dataset, as `http://127.0.0.1:8080/datasets/ledger-beta`; several if replicas hold the same dataset.
+   * The address of a dataset, such as `http://127.0.0.1:8080/datasets/ledger-beta`. Several addresses are replicas of the same dataset.
    * The first one is used until it fails.
    */
   readonly url: string | readonly string[];
@@ -16,16 +16,16 @@ export interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Called with every request, response, retry, failover, batch and rollback, for logs and metrics. */
   readonly onEvent?: OnEvent;
-  /** How long to wait for the start of a response, 30 s unless given; the service itself holds a request up to 5 s. */
+  /** How long to wait for the start of a response; 30 s by default. The service itself holds a request for up to 5 s. */
   readonly timeoutMs?: number;
-  /** Silence after which an open response is given up, 45 s unless given; a service at the head is silent up to 30 s. */
+  /** How long an open response may send nothing before it is closed; 45 s by default. A service at the head may send nothing for 30 s. */
   readonly stallMs?: number;
   readonly retry?: Partial<RetryOptions>;
-  /** Bytes of lines after which a batch is handed on, 1 MiB unless given. A batch has at least one line. */
+  /** The size of the lines after which a batch is delivered; 1 MiB by default. A batch has at least one line. */
   readonly batchBytesMax?: number;
-  /** The longest line that is accepted, 128 MiB unless given. */
+  /** The maximum size of a line; 128 MiB by default. */
   readonly lineBytesMax?: number;
-  /** The most blocks that are remembered for a rollback, 1,000 unless given. A finalized one is always among them. */
+  /** The maximum number of blocks that are kept for a rollback; 1,000 by default. One of them is always finalized. */
   readonly backlogCountMax?: number;
   /** Replaces the `fetch` of the platform. */
   readonly fetch?: typeof fetch;
@@ -71,7 +71,7 @@ function positive(name: string, value: number | undefined, fallback: number): nu
   throw new SluiceError('option-invalid', { detail: `${name} is ${String(value)}, not above 0` });
 }
 
-/** The message names the place in the list and not the address, which may hold a secret. */
+/** The message contains the position in the list and not the address, which may contain a secret. */
 function parseUrls(url: string | readonly string[]): readonly string[] {
   const list = typeof url === 'string' ? [url] : [...url];
   if (list.length === 0 || list.length > urlCountMax) {

@@ -1,10 +1,10 @@
-/** Time as a collaborator, so that a test can control it. */
+/** The clock that a client uses, which tests replace. */
 export interface Clock {
   /** Monotonic milliseconds, for durations and deadlines. */
   nowMs(): number;
   /** Milliseconds since 1970, for dates in `Retry-After`. */
   unixMs(): number;
-  /** Resolves after `ms`, or at once when the signal aborts. */
+  /** Resolves after `ms`, or immediately when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
-/** Short calls: one request, one small answer, and a few retries. */
+/** Short calls: one request with a small response, and a few retries. */
 import type { ParsedOptions } from './client-options.ts';
 import { type AttemptModules, Attempts, type Endpoints } from './endpoints.ts';
 import type { HttpClient, OpenResponse } from './http-client.ts';
 import { SluiceError } from './sluice-error.ts';
 
-/** What a client is made of. */
+/** The parts of a client. */
 export interface ClientParts {
   readonly parsed: ParsedOptions;
   readonly http: HttpClient;
@@ -13,16 +13,16 @@ export interface ClientParts {
 }
 
 export interface CallRequest {
-  /** After the base URL. */
+  /** The path after the base URL. */
   readonly path: string;
-  /** JSON; its presence makes the request a POST. */
+  /** A JSON body. A request with a body is a POST. */
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
 }
 
 export type ReadAnswer<Value> = (opened: OpenResponse, signal: AbortSignal) => Promise<Value>;
 
-/** Sends a request until it is answered with 200, and reads the answer. */
+/** Sends a request until the status is 200, and parses the response. */
 export type Call = <Value>(request: CallRequest, read: ReadAnswer<Value>) => Promise<Value>;
 
 export interface Caller {
@@ -30,7 +30,7 @@ export interface Caller {
   readonly get: (path: string, signal?: AbortSignal) => Promise<unknown>;
 }
 
-/** A short call is for a person or a program that waits for it, so it gives up earlier than a stream. */
+/** Somebody waits for the result of a short call, so it is retried fewer times than a stream. */
 const callAttemptsMax = 5;
 
 export function createCaller({ parsed, http, endpoints, attemptModules }: ClientParts): Caller {

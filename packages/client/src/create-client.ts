@@ -20,11 +20,11 @@ export interface Metadata {
   readonly aliases: readonly string[];
   /** Whether the dataset follows a ledger. */
   readonly real_time: boolean;
-  /** The lowest slot that can be asked for. */
+  /** The lowest slot that can be requested. */
   readonly start_block: number;
 }
 
-/** What `GET /status` returns; services may add keys. */
+/** The response of `GET /status`. Services may add keys. */
 export interface Status extends Metadata {
   readonly head: BlockRef | null;
   readonly finalized_head: BlockRef | null;
@@ -37,20 +37,20 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A client of one dataset. It holds no connection and needs no closing. */
+/** A client of one dataset. It keeps no connection open and need not be closed. */
 export interface Client extends Lookups {
   /** Returns the newest block, or null if the dataset has none. */
   head(options?: CallOptions): Promise<BlockRef | null>;
   finalizedHead(options?: CallOptions): Promise<BlockRef | null>;
   metadata(options?: CallOptions): Promise<Metadata>;
   status(options?: CallOptions): Promise<Status>;
-  /** Returns the slot of the first block at or after a time, or null if there is none yet. A number is unix seconds. */
+  /** Returns the slot of the first block at or after a time, or null while every stored block is older. A number is unix seconds. */
   blockAt(time: Date | number | bigint, options?: CallOptions): Promise<number | null>;
-  /** Streams the blocks of a query, for ever or until `toBlock` is covered. */
+  /** Streams the blocks of a query, endlessly or up to `toBlock`. */
   stream<const Q extends Query>(query: Q & Strict<Q>, options?: StreamOptions): BlockStream<Q>;
 }
 
-/** Time and chance, which tests replace. */
+/** The clock and the random numbers, which tests replace. */
 export interface ClientModules {
   readonly clock: Clock;
   readonly random: Random;
@@ -96,7 +96,7 @@ export async function listDatasets(
 function buildParts(options: ClientOptions, { clock, random }: ClientModules): ClientParts {
   const parsed = parseOptions(options);
   const onEvent = options.onEvent ?? (() => undefined);
-  // Called through a wrapper: the platform's function must not be called as a method of another object.
+  // The platform's `fetch` is called through a function, because it must not be called as a method of another object.
   const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
   const endpoints = new Endpoints(parsed.urls, onEvent);
   const http = new HttpClient(parsed.http, { fetch: send, clock, onEvent });

@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const url = 'http://service.test/datasets/a';
 const line = (number: number) => `{"header":{"number":${number},"hash":"h${number}"}}\n`;
 
-/** One block a response. */
+/** A service with one block per response. */
 function createService() {
   return new StubFetch(({ init }) => {
     const { fromBlock } = JSON.parse(String(init.body)) as { fromBlock: number };
@@ -22,7 +22,7 @@ function createService() {
   });
 }
 
-test('default: a file holds the cursor after each batch that the consumer is done with', async () => {
+test('default: a file has the cursor of the last batch that the consumer has finished', async () => {
   const path = join(folder, 'a.json');
   const { fetch, calls } = createService();
   const client = createClient({ url, fetch });
@@ -32,7 +32,7 @@ test('default: a file holds the cursor after each batch that the consumer is don
   expect(readdirSync(folder)).toEqual([]);
   await stream.next();
   expect(read()).toEqual({ blocks: [{ number: 7, hash: 'h7' }], from: 7 });
-  // The second batch was not acknowledged, so it comes again.
+  // The second batch was not finished, so it is delivered again.
   await stream.return?.();
   const query = { fromBlock: 7, toBlock: 9 };
   const batches = await collect(client.stream(query, { cursor: fileCursor(path) }));
@@ -41,13 +41,13 @@ test('default: a file holds the cursor after each batch that the consumer is don
   expect(readdirSync(folder)).toEqual(['a.json']);
   const resumed = calls.map(({ init }) => JSON.parse(String(init.body)) as Record<string, unknown>);
   expect(resumed[2]).toMatchObject({ fromBlock: 8, parentBlockHash: 'h7' });
-  // All of the range is stored: nothing is asked.
+  // The whole range is stored, so no request is sent.
   const before = calls.length;
   expect(await collect(client.stream(query, { cursor: fileCursor(path) }))).toEqual([]);
   expect(calls).toHaveLength(before);
 });
 
-test('behavior: a cursor without save is the consumer’s to store, and a plain state works too', async () => {
+test('behavior: a cursor without save is stored by the consumer, and a plain state can be passed', async () => {
   const { fetch } = createService();
   const client = createClient({ url, fetch });
   const state = { blocks: [{ number: 3, hash: 'h3' }] };
@@ -83,7 +83,7 @@ test.each([
   '{}',
   '{"blocks":[]}',
   '{"blocks":[{"number":2,"hash":"a"},{"number":1,"hash":"b"}]}',
-])('error: cursor-invalid for a file that holds %j', async (text) => {
+])('error: cursor-invalid for a file that contains %j', async (text) => {
   const path = join(folder, 'bad.json');
   writeFileSync(path, text);
   const client = createClient({ url, fetch: createService().fetch });
@@ -91,7 +91,7 @@ test.each([
   expect(await codeOf(stream.next())).toBe('cursor-invalid');
 });
 
-test('error: cursor-failed when the place of the cursor cannot be written', async () => {
+test('error: cursor-failed when the cursor cannot be written', async () => {
   const client = createClient({ url, fetch: createService().fetch });
   const cursor = fileCursor(join(folder, 'no', 'such', 'folder.json'));
   const stream = client.stream({ fromBlock: 0 }, { cursor });

@@ -2,29 +2,28 @@ import { type BlockRef, parseBlockRefs } from './block-ref.ts';
 import { SluiceError } from './sluice-error.ts';
 
 /**
- * Where a consumer is, as plain JSON: the blocks it holds that may still be replaced, ascending, the last being the newest.
- * The blocks before the last are what a fork is compared with, so a cursor that keeps only the last block can resume but
- * cannot always roll back.
+ * The position of a consumer as plain JSON: the blocks that it has and that may still be replaced, in ascending order. After a fork these
+ * blocks are compared with the service. With only the last block a stream can resume, but it cannot always roll back.
  */
 export interface CursorState {
   readonly blocks: readonly BlockRef[];
-  /** The slot where the stream began, as long as `blocks` holds every block that came since. */
+  /** The first slot of the stream, as long as `blocks` has every block since then. */
   readonly from?: number;
 }
 
 /**
- * A place where a cursor is stored.
+ * A storage for a cursor.
  *
- * With `save`, the stream saves the state of a batch when the consumer asks for the next one; after a crash in between
- * the last batch comes again. Without `save`, the consumer stores `batch.cursor` itself, in the transaction that stores
- * the rows of the batch, so that both are there or neither.
+ * With `save`, the stream saves the cursor of a batch when the consumer requests the next one. After a crash in between, the last batch
+ * is delivered again. Without `save`, the consumer stores `batch.cursor` itself, in the same transaction as the rows of the batch, so
+ * that both are stored or neither.
  */
 export interface Cursor {
   load(): Promise<CursorState | null | undefined>;
   save?(state: CursorState): Promise<void>;
 }
 
-/** Returns the state that a stored value holds; refuses anything that is not one. */
+/** Returns the cursor that a stored value contains. Throws `cursor-invalid` for any other value. */
 export function parseCursorState(value: unknown): CursorState {
   const { blocks, from } = (value ?? {}) as { blocks?: unknown; from?: unknown };
   const refs = parseBlockRefs(blocks);

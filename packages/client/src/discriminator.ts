@@ -14,9 +14,9 @@ export function dataPrefix(data: string, byteCount: number): string | undefined 
 }
 
 /**
- * Returns the eight bytes by which a program written with Anchor tells its instructions apart, for the filter `d8`: the
- * start of the SHA-256 of `global:` and the name in snake case, as in `anchorDiscriminator('swap_base_in')`. An event has
- * the namespace `event` and its name in Pascal case.
+ * Returns the eight bytes that identify an instruction of an Anchor program, for the filter `d8`: the start of the SHA-256 of `global:`
+ * and the name in snake case, for example `anchorDiscriminator('swap_base_in')`. An event has the namespace `event` and its name in
+ * Pascal case.
  */
 export async function anchorDiscriminator(name: string, namespace = 'global'): Promise<string> {
   const text = new TextEncoder().encode(`${namespace}:${name}`);

@@ -1,4 +1,4 @@
-/** The base URLs of one dataset: replicas that hold the same chain, of which one is used until it fails. */
+/** The base URLs of one dataset: replicas with the same chain. One is used until it fails. */
 import type { OnEvent } from './client-events.ts';
 import type { Clock } from './clock.ts';
 import { type Random, type RetryLimits, retryWaitMs } from './retry-wait.ts';
@@ -8,7 +8,7 @@ export class Endpoints {
   readonly urls: readonly string[];
   readonly #onEvent: OnEvent;
   #index = 0;
-  /** Base URLs that refused to send the finalized head in every header. */
+  /** Base URLs of services that refuse to send the finalized head in every header. */
   readonly withoutFinalizedHead = new Set<string>();
 
   constructor(urls: readonly string[], onEvent: OnEvent) {
@@ -20,7 +20,7 @@ export class Endpoints {
     return this.urls[this.#index] as string;
   }
 
-  /** Turns to the next replica, unless somebody else already turned away from this one. */
+  /** Changes to the next replica, unless another request has already changed it. */
   leave(url: string): void {
     if (this.urls.length === 1 || this.current !== url) return;
     this.#index = (this.#index + 1) % this.urls.length;
@@ -29,7 +29,7 @@ export class Endpoints {
 }
 
 export interface RetryOptions extends RetryLimits {
-  /** Failures in a row, without progress between them, after which the error is thrown. */
+  /** The number of failures in a row, without progress between them, after which the error is thrown. */
   readonly attemptsMax: number;
 }
 
@@ -40,16 +40,16 @@ export interface AttemptModules {
   readonly onEvent: OnEvent;
 }
 
-/** A service that breaks the rules again and again will not stop doing so. */
+/** After this many malformed responses further retries would not help. */
 const malformedCountMax = 5;
 
-/** Counts failures since the last progress, and decides whether, where and when to try again. */
+/** Counts failures since the last progress, and decides whether, where and when to retry. */
 export class Attempts {
   readonly #options: RetryOptions;
   readonly #modules: AttemptModules;
   #failureCount = 0;
   #malformedCount = 0;
-  /** Base URLs whose refusal no retry can change. */
+  /** Base URLs with an error that no retry can resolve. */
   readonly #refusing = new Set<string>();
 
   constructor(options: RetryOptions, modules: AttemptModules) {
@@ -63,7 +63,7 @@ export class Attempts {
     this.#refusing.clear();
   }
 
-  /** Resolves when the request can be sent again; throws if that is of no use. */
+  /** Resolves when the request can be sent again. Throws if a retry would not help. */
   async failed(url: string, error: unknown, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (!(error instanceof SluiceError)) throw error;
@@ -71,7 +71,7 @@ export class Attempts {
     const attempt = ++this.#failureCount;
     this.#judge(url, error, attempt);
     endpoints.leave(url);
-    // Another replica is tried at once; the wait comes when all of them have failed.
+    // Another replica is tried immediately. The delay comes after all of them have failed.
     const isRound = attempt % endpoints.urls.length === 0;
     const round = Math.ceil(attempt / endpoints.urls.length);
     const { retryAfterMs } = error;

@@ -5,7 +5,7 @@ import { decodeMarked, toBigint, unmark } from './exact-json.ts';
 const parse = (text: string): unknown =>
   unmark(JSON.parse(decodeMarked(new TextEncoder().encode(text))));
 
-test('default: every digit of a long integer is kept, short ones are numbers', () => {
+test('default: every digit of a long integer is kept, and short integers are numbers', () => {
   const text = '{"a":18446744073709551615,"b":-9223372036854775808,"c":123456789012345}';
   expect(parse(text)).toEqual({
     a: 18446744073709551615n,
@@ -34,7 +34,7 @@ test.each([
   ['{"a":"𐀀","b":1234567890123456789}', { a: '𐀀', b: 1234567890123456789n }],
   ['{ "a": 12345678901234567 }', { a: 12345678901234567n }],
   ['{"a":"\\u0031234567890123456789"}', { a: '1234567890123456789' }],
-])('behavior: %s keeps its texts, and its integers whole', (text, value) => {
+])('behavior: texts and integers of %s are unchanged', (text, value) => {
   expect(parse(text)).toEqual(value);
 });
 
@@ -45,7 +45,7 @@ const value: fc.Arbitrary<Value> = fc.letrec<{ value: Value }>((tie) => ({
     { depthSize: 'small' },
     fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }),
     fc.bigInt({ min: 0n, max: 1000n }),
-    // Texts that look like what surrounds a number.
+    // Texts that look like the text around a number.
     fc.stringMatching(/^["\\:,[\] {}0-9x-]{0,40}$/),
     fc.string({ unit: 'grapheme' }),
     fc.boolean(),
@@ -55,7 +55,7 @@ const value: fc.Arbitrary<Value> = fc.letrec<{ value: Value }>((tie) => ({
   ),
 })).value;
 
-/** JSON by hand, since `JSON.stringify` has no bigint. */
+/** Returns JSON text with bigints, which `JSON.stringify` does not support. */
 function write(part: Value): string {
   if (typeof part === 'bigint') return part.toString();
   if (Array.isArray(part)) return `[${part.map(write).join()}]`;
@@ -63,7 +63,7 @@ function write(part: Value): string {
   return `{${Object.entries(part).map(([key, inner]) => `${JSON.stringify(key)}:${write(inner)}`)}}`;
 }
 
-/** Every integer as a bigint: short ones come as numbers. */
+/** Converts every integer to a bigint, because short integers are parsed as numbers. */
 function integers(part: unknown): unknown {
   if (typeof part === 'number') return toBigint(part);
   if (Array.isArray(part)) return part.map(integers);
@@ -71,10 +71,10 @@ function integers(part: unknown): unknown {
   return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, integers(inner)]));
 }
 
-test('property: any JSON with 64-bit integers comes back as it was', () => {
+test('property: any JSON with 64-bit integers is parsed unchanged', () => {
   fc.assert(
     fc.property(value, fc.nat(20), (one, padding) => {
-      // Moves the digits to every place relative to the steps of the search.
+      // Moves the digits to every position relative to the steps of the search.
       const text = `{"${'p'.repeat(padding)}":${write(one)}}`;
       const expected = Object.fromEntries([['p'.repeat(padding), one]]);
       expect(integers(parse(text))).toEqual(expected);
@@ -83,7 +83,7 @@ test('property: any JSON with 64-bit integers comes back as it was', () => {
   );
 });
 
-test('behavior: toBigint reads numbers and decimal text, and refuses what is not an integer', () => {
+test('behavior: toBigint accepts numbers and decimal text, and rejects values that are not integers', () => {
   expect(toBigint(5)).toBe(5n);
   expect(toBigint('18446744073709551615')).toBe(18446744073709551615n);
   expect(toBigint('-1')).toBe(-1n);

@@ -1,14 +1,14 @@
 /**
- * Text of JSON in which every 64-bit integer survives `JSON.parse`.
+ * Prepares JSON text so that every 64-bit integer survives `JSON.parse`.
  *
- * Integers of up to 15 digits fit a JavaScript number exactly. A longer one is put into quotes before the parse, behind
- * a mark that no text of a service can begin with, an unpaired surrogate:
+ * Integers of up to 15 digits fit a JavaScript number exactly. A longer one is put into quotes before parsing, after a mark that no text
+ * of a service can start with, an unpaired surrogate:
  *
  *   {"fee":18446744073709551615}  ─►  {"fee":"\ud80018446744073709551615"}
  *
- * Of a run of 16 digits one is at a place that 16 divides, so the search reads one byte of 16. It works on bytes because
- * copying bytes costs a third of what joining parts of a JavaScript string does. Digits inside a text stay as they are.
- * Where the byte before them does not decide that, the quotes from the beginning on are counted.
+ * One of 16 consecutive digits is at a position divisible by 16, so the search reads only every 16th byte. It works on bytes, because
+ * copying bytes costs a third of concatenating parts of a JavaScript string. Digits inside a text are not changed. If the byte before the
+ * digits does not show whether they are inside a text, the quotes from the start of the line are counted.
  */
 const runLength = 16;
 const markCode = 0xd800;
@@ -55,12 +55,12 @@ export function unmark(value: unknown): unknown {
   return value;
 }
 
-/** A pair of surrogates, which is a character, may begin with the same one. */
+/** A valid surrogate pair may start with the same code unit. */
 function isMarked(text: string): boolean {
   return text.charCodeAt(0) === markCode && text.charCodeAt(1) <= nine;
 }
 
-/** Returns starts and ends of the integers, in turn. */
+/** Returns the starts and ends of the integers, alternating. */
 function findLongIntegers(bytes: Uint8Array): number[] {
   const runs: number[] = [];
   const texts = new TextScan(bytes);
@@ -79,9 +79,9 @@ function findLongIntegers(bytes: Uint8Array): number[] {
 }
 
 /**
- * Judges digits by the bytes around them. After `":`, where the quote is not escaped, they are the value of a key. After
- * a byte that cannot precede a number they are inside a text, as in `"0x0200000040420f00"`. Otherwise the quotes decide.
- * A number with a fraction or an exponent is left to `JSON.parse`.
+ * Decides by the bytes around digits whether they are an integer. After `":` with an unescaped quote they are the value of a key. After a
+ * byte that cannot precede a number they are inside a text, such as `"0x0200000040420f00"`. Otherwise the quotes are counted. A number
+ * with a fraction or an exponent is left to `JSON.parse`.
  */
 function isInteger(bytes: Uint8Array, start: number, end: number, texts: TextScan): boolean {
   const after = bytes[end];
@@ -92,7 +92,7 @@ function isInteger(bytes: Uint8Array, start: number, end: number, texts: TextSca
   return isValue || !texts.contains(start);
 }
 
-/** Tells which bytes are inside a text. Positions must ascend, so that each byte is read once. */
+/** Determines which bytes are inside a text. Positions must ascend, so that each byte is read once. */
 class TextScan {
   readonly #bytes: Uint8Array;
   #at = 0;
@@ -121,7 +121,7 @@ function isDigit(code: number | undefined): boolean {
   return code !== undefined && code >= zero && code <= nine;
 }
 
-/** Used again for every call, up to a size: its bytes are decoded before the next one. */
+/** A buffer that is reused for every call, up to a size. Its bytes are decoded before the next call. */
 let scratch = new Uint8Array(0);
 const scratchBytesMax = 16 * 1024 * 1024;
 

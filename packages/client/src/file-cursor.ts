@@ -3,9 +3,9 @@ import { open, readFile, rename } from 'node:fs/promises';
 import { type Cursor, type CursorState, parseCursorState } from './cursor.ts';
 
 /**
- * Returns a cursor that is stored in a file. The file is replaced as a whole after each batch, so a crash leaves the old
- * or the new one. After a crash between the work and the save the last blocks come again; a rollback is saved before it is delivered. A
- * consumer therefore removes everything above the cursor's last block when it starts.
+ * Returns a cursor that is stored in a file. The file is replaced atomically after each batch. After a crash between the work and the
+ * save, the last blocks are delivered again. A rollback is saved before it is delivered. So a consumer must remove everything above the
+ * cursor's last block when it starts.
  */
 export function fileCursor(path: string): Required<Cursor> {
   return {
@@ -30,7 +30,7 @@ export function fileCursor(path: string): Required<Cursor> {
   };
 }
 
-/** What is not JSON is refused as a cursor, with what was found. */
+/** A text that is not JSON is reported as `cursor-invalid`, with the text. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

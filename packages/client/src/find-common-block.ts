@@ -1,22 +1,21 @@
 /**
- * After a 409: the newest block that both the consumer and the service hold.
+ * After a 409: finds the newest block that both the consumer and the service have.
  *
  *   consumer    100 ───── 117 ── 121 ── 124 ── 125          sparse: only blocks with matching records
  *   service      … 116, 117, 118, 120', 122', 123', 124'    previousBlocks, up to 100, a page at a time
  *                       └─ the common block
  *
- * Every answer is compared by number and hash. Where a page holds no block of the consumer, the next request asks for
- * the page that ends at the consumer's next older block, with a hash that no block has. Nothing is assumed: a block is
- * common only if a page names it.
+ * Every response is compared by number and hash. If a page has no block of the consumer, the next request asks for the page that ends at
+ * the consumer's next older block, with a hash that no block has. A block is common only if a page contains it.
  */
 import type { Backlog } from './backlog.ts';
 import type { BlockRef } from './block-ref.ts';
 import { SluiceError } from './sluice-error.ts';
 
-/** Base58 of 32 bytes of 0xff: the form of a hash, and the hash of no block. */
+/** Base58 of 32 bytes of 0xff: it has the form of a hash, but no block has it. */
 export const wrongHash = 'JEKNVnkbo3jma5nREBBJCDoXFVeKkD56V3xKrvRmWxFG';
 
-/** Returns the blocks below a slot, ascending and at least one; `undefined` where the service has none to name. */
+/** Returns the blocks below a slot in ascending order, at least one; `undefined` if the service returns none. */
 export type ReadPage = (fromBlock: number) => Promise<readonly BlockRef[] | undefined>;
 
 export async function findCommonBlock(
@@ -35,7 +34,7 @@ export async function findCommonBlock(
         return known;
     }
     if (left === 0 && from !== undefined && lowest < from) return requireBelow(backlog, page);
-    // The slot above the newest block that could still be common, but never above what the last page has shown.
+    // The slot above the newest block that could still be common, but not above the last page.
     const slot = left === 0 ? from : (blocks[left - 1] as BlockRef).number + 1;
     const next = slot === undefined ? undefined : await readPage(Math.min(slot, lowest));
     if (next === undefined) throw noCommonBlock(backlog);
@@ -44,8 +43,8 @@ export async function findCommonBlock(
 }
 
 /**
- * A consumer that holds everything since the stream began holds nothing below, so the block that precedes the beginning
- * is common, unless the query says which one that must be.
+ * A consumer that has everything since the start of the stream has nothing below it. So the block before the start is common, unless the
+ * query gives its hash.
  */
 function requireBelow(backlog: Backlog, page: readonly BlockRef[]): BlockRef {
   const below = page.findLast(({ number }) => number < (backlog.from as number));

@@ -1,4 +1,4 @@
-/** One request to one base URL: timeouts, the key, statuses to errors. Retries are decided above. */
+/** Sends one request to one base URL: timeouts, the key, and errors for statuses. The caller decides about retries. */
 import type { OnEvent } from './client-events.ts';
 import type { Clock } from './clock.ts';
 import { buildReplyError } from './http-reply.ts';
@@ -20,21 +20,21 @@ export interface HttpModules {
 
 export interface HttpRequest {
   readonly url: string;
-  /** JSON; its presence makes the request a POST. */
+  /** A JSON body. A request with a body is a POST. */
   readonly body?: string;
   readonly fromBlock?: number;
-  /** Whether to refuse compression, where the platform lets a program say so. */
+  /** Whether to refuse compression, on platforms that allow it. */
   readonly isPlain?: boolean;
   readonly signal: AbortSignal;
 }
 
-/** A response whose body is still to be read. Closing it twice is harmless. */
+/** A response whose body is not read yet. Closing it twice is harmless. */
 export interface OpenResponse {
   readonly response: Response;
   close(): void;
 }
 
-/** An error body or a small answer; a longer one is cut, because it is only shown. */
+/** The maximum size of an error body or a small response. A longer one is truncated, because it is only shown. */
 const smallBodyBytesMax = 1024 * 1024;
 
 export class HttpClient {
@@ -46,7 +46,7 @@ export class HttpClient {
     this.#modules = modules;
   }
 
-  /** Resolves with the response once its status is here. Rejects with a coded error, or with the signal's reason. */
+  /** Resolves with the response when its status has arrived. Rejects with a coded error, or with the signal's reason. */
   async open(request: HttpRequest): Promise<OpenResponse> {
     const { clock, onEvent } = this.#modules;
     const { url, signal, fromBlock } = request;
@@ -75,7 +75,7 @@ export class HttpClient {
     return new TextDecoder().decode(bytes);
   }
 
-  /** Resolves with the body, cut after `bytesMax` and a chunk, and closes the response. */
+  /** Resolves with the body, truncated at the end of the chunk that exceeds `bytesMax`, and closes the response. */
   async readBytes(
     { response, close }: OpenResponse,
     { bytesMax, signal }: { readonly bytesMax: number; readonly signal: AbortSignal },
@@ -94,7 +94,7 @@ export class HttpClient {
     }
   }
 
-  /** Reads the body of a refusal and returns the error that it stands for. */
+  /** Reads the body of an error response and returns the error. */
   async refuse(opened: OpenResponse, signal: AbortSignal): Promise<SluiceError> {
     const text = await this.readText(opened, signal);
     return buildReplyError(opened.response, text, this.#modules.clock);
@@ -111,7 +111,7 @@ export class HttpClient {
         ...headers,
       },
       ...(body === undefined ? {} : { body }),
-      // A redirected POST becomes a GET, and a key must not travel to another host.
+      // Redirects are not followed: a redirected POST becomes a GET, and the key must not be sent to another host.
       redirect: 'manual',
       cache: 'no-store',
       signal,

@@ -1,9 +1,9 @@
-/** From the status and the body of a response to the error that it stands for. */
+/** Converts the status and the body of a response to an error. */
 import type { Clock } from './clock.ts';
 import { parseRetryAfter } from './retry-wait.ts';
 import { type ClientErrorCode, type ServiceReply, SluiceError } from './sluice-error.ts';
 
-/** Returns the error of a response that is not one of the expected statuses. */
+/** Returns the error for a response whose status is not one of the expected ones. */
 export function buildReplyError(response: Response, text: string, clock: Clock): SluiceError {
   const reply = readReply(response, text);
   const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), clock);
@@ -47,7 +47,7 @@ function readErrorBody(text: string): { code?: string; message?: string; path?: 
     };
     return { ...read('code'), ...read('message'), ...read('path') };
   } catch {
-    // A proxy, or another service, answers in plain text or in HTML.
+    // A proxy or another service may respond with plain text or HTML.
     return {};
   }
 }

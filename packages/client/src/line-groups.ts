@@ -1,32 +1,32 @@
-/** The body of a response as groups of whole lines, read only as fast as they are asked for. */
+/** Splits the body of a response into groups of complete lines, with backpressure. */
 import type { Clock } from './clock.ts';
 import { decodeMarked } from './exact-json.ts';
 import { SluiceError } from './sluice-error.ts';
 import { timedOut, waitFor } from './wait-for.ts';
 
 export interface LineLimits {
-  /** A group is handed on once it has so many bytes. */
+  /** The size after which a group is delivered. */
   readonly batchBytesMax: number;
   readonly lineBytesMax: number;
-  /** Silence after which a response counts as stalled. */
+  /** The time without data after which a response counts as stalled. */
   readonly stallMs: number;
 }
 
 export interface LineGroup {
-  /** Long integers are in quotes, as `decodeMarked` writes them. */
+  /** The lines. Long integers are in quotes, as `decodeMarked` writes them. */
   readonly lines: readonly string[];
   readonly bytes: number;
 }
 
-/** How long to wait for more before a group is handed on: enough to gather what is under way, too short to notice. */
+/** How long to wait for more data before a group is delivered: long enough to gather data in transit, too short to notice. */
 const lingerMs = 4;
 const lineFeed = 0x0a;
 
 type ReadPromise = Promise<ReadableStreamReadResult<Uint8Array>>;
 
 /**
- * Yields what arrives. Bytes after the last line feed are a line that was cut: they are dropped, and the end is an error,
- * because an empty response says something else than a cut one.
+ * Yields groups of lines as they arrive. Bytes after the last line feed are an incomplete line: they are dropped, and the end is an
+ * error, because an empty response has another meaning than a truncated one.
  */
 export async function* readLineGroups(
   body: ReadableStream<Uint8Array>,
@@ -40,7 +40,7 @@ export async function* readLineGroups(
     for (;;) {
       const chunk = await readChunk(next, limits.stallMs, { clock, signal });
       if (chunk.kind !== 'bytes') {
-        // Whole lines count, however the response ended.
+        // Complete lines are delivered, even if the response ended with an error.
         if (gathered.lineBytes > 0) yield gathered.take();
         if (chunk.kind === 'failed') throw chunk.error;
         if (gathered.restBytes > 0) throw new SluiceError('response-cut');
@@ -81,7 +81,7 @@ async function readChunk(
   }
 }
 
-/** Whether the promise settles at once or nearly so. */
+/** Returns whether the promise settles immediately or almost so. */
 async function isReady(next: ReadPromise, clock: Clock, signal: AbortSignal): Promise<boolean> {
   const settled = next.then(
     () => true,
@@ -93,21 +93,21 @@ async function isReady(next: ReadPromise, clock: Clock, signal: AbortSignal): Pr
 const bufferBytesMin = 65_536;
 
 /**
- * Bytes that came, whole lines first. One buffer is used again and again: buffers for each batch would keep the garbage
- * collector busy for as long as parsing takes.
+ * The received bytes, complete lines first. One buffer is reused, because the garbage collector would need as much time for new buffers
+ * as parsing needs.
  */
 class LineGatherer {
   readonly #lineBytesMax: number;
   #buffer = new Uint8Array(bufferBytesMin);
   #length = 0;
-  /** Bytes of whole lines. */
+  /** The number of bytes of complete lines. */
   lineBytes = 0;
 
   constructor(lineBytesMax: number) {
     this.#lineBytesMax = lineBytesMax;
   }
 
-  /** Bytes of a line whose end has not come. */
+  /** The number of bytes of an incomplete line. */
   get restBytes(): number {
     return this.#length - this.lineBytes;
   }

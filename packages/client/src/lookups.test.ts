@@ -17,7 +17,7 @@ function failure(status: number, code: string): StubReply {
   return { status, body: JSON.stringify({ error: { code, message: 'no', requestId: '1' } }) };
 }
 
-test('default: a block comes with every digit, and with an array for each kind', async () => {
+test('default: a block has every digit, and an array for each kind', async () => {
   const body = `{"header":${header},"transactions":[${transaction}]}`;
   const { client, calls } = setUp({ status: 200, body });
   const block = await client.block(7);
@@ -27,19 +27,19 @@ test('default: a block comes with every digit, and with an array for each kind',
   expect(block.rewards).toEqual([]);
 });
 
-test('error: not-found says why a slot has no block', async () => {
+test('error: not-found has the reason why a slot has no block', async () => {
   const { client } = setUp(failure(404, 'slot-skipped'));
   const error: unknown = await client.block(7).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'not-found', reply: { code: 'slot-skipped' } });
 });
 
-test('behavior: a signature that no transaction has gives null, another refusal an error', async () => {
+test('behavior: an unknown signature gives null, and any other error is thrown', async () => {
   expect(await setUp(failure(404, 'transaction-unknown')).client.transaction('x')).toBe(null);
   const { client } = setUp(failure(404, 'dataset-unknown'));
   expect(await codeOf(client.transaction('x'))).toBe('not-found');
 });
 
-test('behavior: transactions of an account come as blocks, page by page', async () => {
+test('behavior: transactions of an account are blocks, page by page', async () => {
   const body = `{"transactions":[{"header":${header},"transactions":[${transaction}]}],"next":"7-0"}`;
   const { client, calls } = setUp({ status: 200, body });
   const page = await client.accountTransactions('abc', { before: '9-1', limit: 5 });
@@ -48,7 +48,7 @@ test('behavior: transactions of an account come as blocks, page by page', async 
   expect(page.transactions[0]?.transactions[0]?.fee).toBe(18_446_744_073_709_551_615n);
 });
 
-test('behavior: activity and estimate are asked for with their parameters', async () => {
+test('behavior: activity and estimate send their parameters', async () => {
   const { client, calls } = setUp({ status: 200, body: '{"blocks":3}' });
   expect(await client.activity({ from: 1, to: 2 })).toEqual({ blocks: 3 });
   await client.activity();
@@ -61,7 +61,7 @@ test('behavior: activity and estimate are asked for with their parameters', asyn
   expect(calls[2]?.init).toMatchObject({ method: 'POST', body: '{"fromBlock":1,"logs":[{}]}' });
 });
 
-test('behavior: the datasets of a service are listed from its own address', async () => {
+test('behavior: the datasets of a service are listed from the address of the service', async () => {
   const stub = new StubFetch(() => ({ status: 200, body: '[{"dataset":"a"}]' }));
   const found = await listDatasets({ url: 'http://service.test', fetch: stub.fetch });
   expect(found.map(({ dataset }) => dataset)).toEqual(['a']);

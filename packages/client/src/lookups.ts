@@ -1,4 +1,4 @@
-/** Single blocks and transactions, the activity of a range, and what a query would cost. */
+/** Looks up single blocks and transactions, the activity of a range, and the cost of a query. */
 import { type FieldName, fieldNames, KINDS, type Kind } from '@sluice/protocol/field-table';
 import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
 import type { FieldsBody } from '@sluice/protocol/query-body';
@@ -18,34 +18,34 @@ export interface LookupOptions {
 }
 
 export interface PageOptions extends LookupOptions {
-  /** `next` of the page before; a slot for transactions of lower slots. */
+  /** `next` of the previous page, or a slot, to get transactions of lower slots. */
   readonly before?: string | number | undefined;
   readonly limit?: number | undefined;
 }
 
 export interface AccountTransactions {
-  /** The newest first; each has one transaction and its records without logs. */
+  /** The transactions, newest first. Each is a block with one transaction and its records without logs. */
   readonly transactions: readonly FullBlock[];
-  /** `before` of the next page, or null if there is nothing older. */
+  /** `before` of the next page; null if there are no older transactions. */
   readonly next: string | null;
 }
 
 export interface ActivityOptions extends LookupOptions {
-  /** Slots, both inclusive; the whole dataset unless given. */
+  /** Slots, both inclusive; the whole dataset by default. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly limit?: number | undefined;
 }
 
 export interface Lookups {
-  /** Returns a block. Throws `not-found` if the slot has none; `reply.code` says why. */
+  /** Returns a block. Throws `not-found` for a slot without a block; `reply.code` has the reason. */
   block(slot: number, options?: LookupOptions): Promise<FullBlock>;
-  /** Returns the block of a transaction with this transaction and its records alone, or null if none has the signature. */
+  /** Returns the block of a transaction with only this transaction and its records; null if no transaction has the signature. */
   transaction(signature: string, options?: LookupOptions): Promise<FullBlock | null>;
-  /** Returns transactions that name an address in any role, the newest first. */
+  /** Returns transactions that mention an address in any role, newest first. */
   accountTransactions(address: string, options?: PageOptions): Promise<AccountTransactions>;
   activity(options?: ActivityOptions): Promise<Activity>;
-  /** Returns what a scan would have to read, from the indexes alone. */
+  /** Returns how much a query would have to read, according to the indexes. */
   estimate(query: Query, options?: LookupOptions): Promise<Estimate>;
 }
 

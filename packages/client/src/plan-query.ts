@@ -1,4 +1,4 @@
-/** From a query to request bodies: the client adds the fields that it needs to resume. */
+/** Converts a query to request bodies. The client adds the fields that it needs to resume. */
 import { DIALECT_DEFAULT, type Dialect } from '@sluice/protocol/dialect';
 import { defaultFieldNames, KINDS } from '@sluice/protocol/field-table';
 import type { FieldsBody } from '@sluice/protocol/query-body';
@@ -13,7 +13,7 @@ export interface QueryPlan {
   readonly toBlock: number | undefined;
   readonly parentBlockHash: string | undefined;
   readonly parse: ParseLine;
-  /** Whether headers hold the finalized head only because the client asked for it. */
+  /** Whether headers have the finalized head only because the client selected it. */
   readonly addsFinalizedHead: boolean;
   body(request: BodyRequest): string;
 }
@@ -21,11 +21,11 @@ export interface QueryPlan {
 export interface BodyRequest {
   readonly fromBlock: number;
   readonly parentBlockHash: string | undefined;
-  /** Whether to ask for the finalized head in every header, which not every service knows. */
+  /** Whether to select the finalized head in every header, which not every service supports. */
   readonly withFinalizedHead: boolean;
 }
 
-/** Not in the table of every service; asked for in the default dialect, and left out for a service that refuses it. */
+/** A field that not every service has. It is selected in the default dialect, and not at services that refuse it. */
 export const finalizedHeadField = 'finalizedHead';
 
 export function planQuery(query: Query): QueryPlan {
@@ -58,7 +58,7 @@ export function planQuery(query: Query): QueryPlan {
   };
 }
 
-/** A query without `fields` gets the fields that the service sends by default, and in any case the number and the hash. */
+/** Returns the fields of a query, by default those that the service sends by default, with the number and the hash. */
 function completeFields(fields: FieldsBody | undefined, dialect: Dialect): FieldsBody {
   const chosen = fields ?? defaultFields(dialect);
   return { ...chosen, block: { ...chosen.block, number: true, hash: true } };

@@ -3,7 +3,7 @@ import type { Client } from './create-client.ts';
 import type { Block, Query } from './query-types.ts';
 import type { Batch } from './stream-types.ts';
 
-/** Never called: what matters is what the compiler says. */
+/** Never called: only the types matter. */
 type Check = (client: Client) => Promise<void>;
 
 test('behavior: a selected field has its exact type, an unselected one does not compile', () => {
@@ -54,7 +54,7 @@ test('behavior: a selected field has its exact type, an unselected one does not 
   expectTypeOf(check).toBeFunction();
 });
 
-test('default: a query that is written in place keeps its literals, and without fields it gets the default ones', () => {
+test('default: a query literal keeps its literal types, and without fields it gets the default ones', () => {
   const check: Check = async (client) => {
     for await (const batch of client.stream({ fromBlock: 0, balances: [{}] })) {
       if (batch.kind === 'rollback') continue;
@@ -84,14 +84,14 @@ test('behavior: the dialect solana has its own forms, but quantities are bigint 
   expectTypeOf<Line['rewards'][number]['lamports']>().toEqualTypeOf<bigint>();
 });
 
-test('behavior: what the compiler cannot know is optional', () => {
+test('behavior: a field that the compiler cannot know is optional', () => {
   const hash = (): boolean => true;
   type Line = Block<{ fromBlock: 0; fields: { log: { message: ReturnType<typeof hash> } } }>;
   expectTypeOf<Line['logs'][number]['message']>().toEqualTypeOf<string | undefined>();
   expectTypeOf<Batch<Query>>().not.toBeAny();
 });
 
-test('error: names that do not exist do not compile', () => {
+test('error: unknown names do not compile', () => {
   const check: Check = async (client) => {
     // @ts-expect-error: the filter is programId
     client.stream({ fromBlock: 0, instructions: [{ programID: 'x' }] });

@@ -1,4 +1,4 @@
-/** What a query is, and what its blocks hold: the types follow the `fields` of the query. */
+/** The types of a query and of its blocks, which depend on the `fields` of the query. */
 import type { FullRecord } from '@sluice/protocol/block-line';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type {
@@ -17,17 +17,17 @@ export type Query = QueryBody<Dialect>;
 
 type DialectOf<Q> = Q extends { readonly type: 'solana' } ? 'solana' : 'ledger';
 
-/** A value as the client returns it: a quantity of 64 bits is a bigint in every dialect. */
+/** A value as the client returns it: a 64-bit quantity is a bigint in every dialect. */
 type FieldValue<K extends Kind, Name, D extends Dialect> = Name extends keyof (typeof FIELDS)[K]
   ? (typeof FIELDS)[K][Name] extends { readonly wire: 'quantity' | 'seconds' }
     ? bigint | Extract<FullRecord<K, 'ledger'>[Name & keyof FullRecord<K, 'ledger'>], null>
     : FullRecord<K, D>[Name & keyof FullRecord<K, D>]
   : never;
 
-/** The selector of a kind in `fields`; no keys if the kind is not named there. */
+/** The selector of a kind in `fields`; an empty object if the kind is not selected. */
 type SelectorOf<F, K extends Kind> = K extends keyof F ? NonNullable<F[K]> : object;
 
-/** Selected for certain, by the literal `true`. */
+/** The fields that are selected by the literal `true`. */
 type CertainName<K extends Kind, D extends Dialect, F> = [F] extends [undefined]
   ? DefaultFieldName<K, D>
   : TrueName<SelectorOf<F, K>> & FieldName<K, D>;
@@ -36,7 +36,7 @@ type TrueName<Selector> = {
   [Name in keyof Selector]-?: [Selector[Name]] extends [true] ? Name : never;
 }[keyof Selector];
 
-/** Selected by a value that the compiler knows only as `boolean`. */
+/** The fields that are selected by a value of which the compiler only knows that it is a boolean. */
 type PossibleName<K extends Kind, D extends Dialect, F> = [F] extends [undefined]
   ? never
   : UnknownName<SelectorOf<F, K>> & FieldName<K, D>;
@@ -59,8 +59,8 @@ export type SelectedFields<K extends Kind, D extends Dialect, F> = Simplify<
 >;
 
 /**
- * A block of a query. The header always has `number` and `hash`, which the client needs to resume, and each of the six
- * arrays is there, empty if the block has no such records.
+ * A block of a query. The header always has `number` and `hash`, which the client needs to resume. Each of the six arrays is present, and
+ * empty if the block has no such records.
  */
 export type Block<Q = Query> = {
   readonly header: Simplify<BlockRef & SelectedFields<'block', DialectOf<Q>, FieldsOf<Q>>>;
@@ -74,7 +74,7 @@ export type Block<Q = Query> = {
 
 type FieldsOf<Q> = Q extends { readonly fields: infer F } ? F : undefined;
 
-/** Refuses keys that do not exist: a misspelt filter would otherwise compile, and the service would refuse it. */
+/** Rejects unknown keys: otherwise a misspelt filter would compile, and only the service would refuse it. */
 export type Strict<Q> = {
   readonly [Key in keyof Q]: Key extends RecordArray
     ? StrictItems<Q[Key], ItemBody<Key>>

@@ -10,7 +10,7 @@ import { StubFetch, type StubReply } from './testing/stub-fetch.ts';
 const url = 'http://service.test/datasets/a';
 const line = (number: number) => `{"header":{"number":${number},"hash":"h${number}"}}\n`;
 
-/** Waits pass at once and are written down; a wait that guards a request passes only if the request is silent. */
+/** Delays pass immediately and are recorded. The timeout of a request passes only if the request gets no response. */
 function quickClock(waits: number[]): Clock {
   let nowMs = 0;
   return {
@@ -24,7 +24,7 @@ function quickClock(waits: number[]): Clock {
           waits.push(ms);
           resolve();
         };
-        // Long enough for an answer that is there, so that the guard of a request is called off before.
+        // Long enough for a response that is ready, so that the timeout of the request is cancelled before.
         setTimeout(pass, ms >= 1_000 ? 20 : 0);
       }),
   };
@@ -42,7 +42,7 @@ function setUp(reply: (index: number) => StubReply) {
 const retriesOf = (events: readonly ClientEvent[]) =>
   events.flatMap((event) => (event.kind === 'retry' ? [[event.error.code, event.waitMs]] : []));
 
-test('behavior: waits grow between retries, and start again after progress', async () => {
+test('behavior: delays grow between retries, and start again after progress', async () => {
   const replies: StubReply[] = [
     'refused',
     { status: 500 },
@@ -61,7 +61,7 @@ test('behavior: waits grow between retries, and start again after progress', asy
   ]);
 });
 
-test('behavior: Retry-After is the least wait', async () => {
+test('behavior: Retry-After is the minimum delay', async () => {
   const headers = { 'retry-after': '7' };
   const { client, events } = setUp((index) =>
     index === 0 ? { status: 429, headers } : { status: 200, body: line(0) },
@@ -70,7 +70,7 @@ test('behavior: Retry-After is the least wait', async () => {
   expect(retriesOf(events)).toEqual([['over-limit', 7025]]);
 });
 
-test('behavior: a service that is silent is a timeout', async () => {
+test('behavior: a service that does not respond is a timeout', async () => {
   const { client, events } = setUp((index) =>
     index === 0 ? 'silent' : { status: 200, body: line(0) },
   );
@@ -78,7 +78,7 @@ test('behavior: a service that is silent is a timeout', async () => {
   expect(retriesOf(events)).toEqual([['timeout', 250]]);
 });
 
-test('behavior: a service that says at once that there is nothing new is asked once a second', async () => {
+test('behavior: a service that responds immediately without new blocks gets one request per second', async () => {
   const { client, waits } = setUp((index) =>
     index < 5 ? { status: 204 } : { status: 200, body: line(0) },
   );
@@ -94,7 +94,7 @@ test.each([
   [405, 'request-refused'],
   [413, 'request-refused'],
   [302, 'redirected'],
-])('error: %i is %s and is not repeated', async (status, code) => {
+])('error: %i is %s and is not retried', async (status, code) => {
   const body = JSON.stringify({
     error: { code: 'x', message: 'what is wrong', path: 'logs[0].kind', requestId: 'r1' },
   });
@@ -128,7 +128,7 @@ test('error: range-unavailable is tried on every replica before it is thrown', a
   expect(await codeOf(collect(open([a, c, a]).stream(query)))).toBe('range-unavailable');
 });
 
-test('limit: retry.attemptsMax failures without progress between them end a stream', async () => {
+test('limit: retry.attemptsMax failures without progress end a stream', async () => {
   const stub = new StubFetch(() => 'refused');
   const retry = { attemptsMax: 3, firstMs: 1 };
   const client = createClient({ url, fetch: stub.fetch, retry });
@@ -136,7 +136,7 @@ test('limit: retry.attemptsMax failures without progress between them end a stre
   expect(stub.calls).toHaveLength(3);
 });
 
-test('default: small calls return what the service says, with the key, and retry', async () => {
+test('default: small calls send the key, retry, and return the response', async () => {
   const answers: Record<string, unknown> = {
     '/head': { number: 9, hash: 'h' },
     '/finalized-head': null,
@@ -167,7 +167,7 @@ test('default: small calls return what the service says, with the key, and retry
   expect(headers['authorization']).toBe('Bearer K');
 });
 
-test('behavior: a time that the ledger has not reached is null', async () => {
+test('behavior: a time after the head gives null', async () => {
   const body = JSON.stringify({ error: { code: 'time-not-reached', message: 'none' } });
   const stub = new StubFetch(() => ({ status: 404, body }));
   expect(await createClient({ url, fetch: stub.fetch }).blockAt(1)).toBeNull();
@@ -196,7 +196,7 @@ function lineWithFinality(number: number, finalized: number): string {
   return `{"header":{"number":${number},"hash":"h${number}",${head}}}\n`;
 }
 
-test('behavior: a service that does not know fields.block.finalizedHead is asked without it from then on', async () => {
+test('behavior: after a service refused fields.block.finalizedHead, requests to it do not select it', async () => {
   const body = JSON.stringify({
     error: { code: 'query-invalid', message: 'unknown', path: 'fields.block.finalizedHead' },
   });
@@ -210,7 +210,7 @@ test('behavior: a service that does not know fields.block.finalizedHead is asked
   expect(askedForFinality(stub)).toEqual([false, true, false, false]);
 });
 
-test('behavior: only lines above the finalized head of the response are requested with one of their own', async () => {
+test('behavior: only lines above the finalized head of the response are requested with their own', async () => {
   const answers = [
     { headers: finalizedHeaders(2), body: `${line(0)}${line(1)}` },
     { headers: finalizedHeaders(2), body: `${line(2)}${line(3)}` },
@@ -230,7 +230,7 @@ test('behavior: only lines above the finalized head of the response are requeste
   ]);
 });
 
-test('behavior: a finalized head in a header moves finality and is not shown to a consumer that did not select it', async () => {
+test('behavior: a finalized head in a header advances finality and is removed if the consumer did not select it', async () => {
   const body = `${line(0)}${line(1)}${lineWithFinality(2, 1)}`;
   const stub = new StubFetch(() => ({ status: 200, body }));
   const client = createClient({ url, fetch: stub.fetch });
@@ -241,7 +241,7 @@ test('behavior: a finalized head in a header moves finality and is not shown to 
   expect(batch.blocks[2]?.header).not.toHaveProperty('finalizedHead');
 });
 
-test('error: response-malformed for a finalized block that contradicts a delivered one, and no block is lost', async () => {
+test('error: response-malformed for a finalized block that differs from a delivered one, and no block is lost', async () => {
   const headers = (hash: string) => ({
     'x-ledger-finalized-head-number': '0',
     'x-ledger-finalized-head-hash': hash,
@@ -283,13 +283,13 @@ test.each([
   expect(error.message).not.toContain('secret');
 });
 
-test('error: option-invalid for a range that is no range', async () => {
+test('error: option-invalid for an invalid range', async () => {
   const client = createClient({ url });
   const open = async () => client.stream({ fromBlock: -1 });
   expect(await codeOf(open())).toBe('option-invalid');
 });
 
-test('default: waits are between half and all of a time that doubles up to a limit', () => {
+test('default: delays are between half and all of a time that doubles up to a limit', () => {
   const limits = { firstMs: 100, maxMs: 1_000 };
   const wait = (attempt: number, random: number) =>
     retryWaitMs(attempt, limits, { random: () => random, retryAfterMs: undefined });
@@ -299,7 +299,7 @@ test('default: waits are between half and all of a time that doubles up to a lim
   expect([1, 2].map((attempt) => wait(attempt, 0))).toEqual([50, 100]);
 });
 
-test('behavior: Retry-After may be seconds or a date', () => {
+test('behavior: Retry-After has seconds or a date', () => {
   const clock = quickClock([]);
   expect(parseRetryAfter('3', clock)).toBe(3000);
   expect(parseRetryAfter('Thu, 01 Jan 2026 00:00:05 GMT', clock)).toBe(5000);

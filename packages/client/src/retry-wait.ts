@@ -9,17 +9,17 @@ export const systemRandom: Random = () => {
 };
 
 export interface RetryLimits {
-  /** The wait before the first retry; it doubles with each. */
+  /** The delay before the first retry. It doubles with each retry. */
   readonly firstMs: number;
   readonly maxMs: number;
 }
 
-/** A service that asks for a longer wait is asked again after this one. */
+/** The longest delay, even if the service requests a longer one. */
 const retryAfterMsMax = 300_000;
 
 /**
- * Returns how long to wait before a retry, the first being 1: between half and all of a time that doubles, so that clients
- * that failed together do not come back together. A wait that the service asked for is the least.
+ * Returns the delay before a retry, counted from 1: between half and all of a time that doubles, so that clients that failed together do
+ * not retry together. The delay is never shorter than the one that the service requests.
  */
 export function retryWaitMs(
   attempt: number,
@@ -32,7 +32,7 @@ export function retryWaitMs(
   return Math.ceil(askedMs > 0 ? askedMs + waitMs * 0.1 : waitMs);
 }
 
-/** Returns the milliseconds of a `Retry-After` header, which holds seconds or a date. */
+/** Returns the milliseconds of a `Retry-After` header, which has seconds or a date. */
 export function parseRetryAfter(text: string | null, clock: Clock): number | undefined {
   if (text === null) return undefined;
   if (/^\d{1,9}$/.test(text.trim())) return Number(text) * 1000;

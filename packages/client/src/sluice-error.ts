@@ -1,19 +1,16 @@
-/**
- * The catalogue of everything that can go wrong between a program and a service. Codes are public, listed in
- * `docs/client.md`, and never reused.
- */
+/** The catalogue of all errors of the client. Codes are public, listed in `docs/client.md`, and never reused. */
 export interface ClientErrorRow {
-  /** What happened. */
+  /** A description of the error. */
   readonly text: string;
-  /** What to do about it. */
+  /** The action that resolves it. */
   readonly remedy: string;
-  /** Whether the same call can succeed later without a change. The stream retries these by itself. */
+  /** Whether the same call can succeed later without a change. The stream retries these errors by itself. */
   readonly retryable: boolean;
 }
 
 export const CLIENT_ERRORS = {
   'option-invalid': {
-    text: 'an option has a value that it cannot have',
+    text: 'an option has an invalid value',
     remedy: 'correct the option that the message names',
     retryable: false,
   },
@@ -24,7 +21,7 @@ export const CLIENT_ERRORS = {
   },
   'cursor-failed': {
     text: 'the cursor could not be loaded or saved',
-    remedy: 'check that the place where the cursor is stored exists and can be written',
+    remedy: 'check that the storage of the cursor exists and is writable',
     retryable: false,
   },
   'query-invalid': {
@@ -38,8 +35,8 @@ export const CLIENT_ERRORS = {
     retryable: false,
   },
   'key-refused': {
-    text: 'the service wants a key, and none or a wrong one was sent',
-    remedy: 'set the option `key` to a key that the service knows',
+    text: 'the service requires a key, and the request had none or a wrong one',
+    remedy: 'set the option `key` to a valid key of the service',
     retryable: false,
   },
   'not-found': {
@@ -48,13 +45,13 @@ export const CLIENT_ERRORS = {
     retryable: false,
   },
   redirected: {
-    text: 'the service answered with a redirect',
+    text: 'the service responded with a redirect',
     remedy: 'set the option `url` to the final address; a redirected POST would lose its query',
     retryable: false,
   },
   'request-refused': {
     text: 'the service refused the request',
-    remedy: 'read the message of the service, which the error carries',
+    remedy: 'read the message of the service, which is part of the error',
     retryable: false,
   },
   'over-limit': {
@@ -63,7 +60,7 @@ export const CLIENT_ERRORS = {
     retryable: true,
   },
   'service-unavailable': {
-    text: 'the service cannot answer now',
+    text: 'the service is not available now',
     remedy: 'wait: it is starting, stopping or overloaded, or a proxy cannot reach it',
     retryable: true,
   },
@@ -78,7 +75,7 @@ export const CLIENT_ERRORS = {
     retryable: true,
   },
   timeout: {
-    text: 'the service did not answer in time',
+    text: 'the service did not respond in time',
     remedy: 'check the load of the service, or raise the option `timeoutMs`',
     retryable: true,
   },
@@ -89,12 +86,12 @@ export const CLIENT_ERRORS = {
   },
   'response-cut': {
     text: 'the response ended in the middle of a line',
-    remedy: 'check the network and the proxies between; whole lines before the cut are kept',
+    remedy: 'check the network and the proxies; complete lines before the end are kept',
     retryable: true,
   },
   'response-malformed': {
-    text: 'the response breaks the rules of the interface',
-    remedy: 'check that `url` names a dataset of Sluice or of an SQD Portal, and what is between',
+    text: 'the response does not follow the interface',
+    remedy: 'check that `url` is a dataset of Sluice or of an SQD Portal, and check the proxies',
     retryable: true,
   },
   'line-too-long': {
@@ -104,19 +101,20 @@ export const CLIENT_ERRORS = {
   },
   'no-common-block': {
     text: 'the ledger forked below every block that the cursor knows',
-    remedy: 'delete what was stored above the last finalized block, and start again from there',
+    remedy: 'delete everything stored above the last finalized block, and start again from there',
     retryable: false,
   },
   'base58-invalid': {
     text: 'the text is not base58 of the expected length',
-    remedy: 'check for characters that base58 does not have (0, O, I, l) and for a cut text',
+    remedy:
+      'check for characters that base58 does not have (0, O, I, l) and that the text is complete',
     retryable: false,
   },
 } as const satisfies Record<string, ClientErrorRow>;
 
 export type ClientErrorCode = keyof typeof CLIENT_ERRORS;
 
-/** What the service said in an error body. */
+/** The content of the service's error body. */
 export interface ServiceReply {
   readonly status: number;
   readonly code?: string;
@@ -126,10 +124,10 @@ export interface ServiceReply {
 }
 
 export interface SluiceErrorOptions {
-  /** What tells this occurrence from others; part of the message. */
+  /** The details of this occurrence, which are part of the message. */
   readonly detail?: string;
   readonly reply?: ServiceReply;
-  /** How long the service asks to wait. */
+  /** The delay that the service requests. */
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }

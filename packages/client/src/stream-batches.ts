@@ -1,15 +1,15 @@
 /**
- * The loop that a consumer would otherwise write: ask, read, resume after every end, roll back on a fork.
+ * The loop of a stream: request, read, resume after every end, roll back on a fork.
  *
- *         ┌───────────────────── ask from `next` with the tip's hash ◄─────────────┐
+ *         ┌─────────────── request from `next` with the tip's hash ◄───────────────┐
  *         │ 200                 │ 204              │ 409                │ failure  │
  *   read lines, yield       wait a little    find common block,    wait, maybe     │
  *   blocks until the end         │           yield the rollback   another replica  │
  *         └──────────────────────┴──────────────────┴────────────────────┴─────────┘
  *
- * History is read without the finalized head in every header, because a service can send stored lines as they are then,
- * compressed once. The headers of the response name a finalized block, and everything up to it is final. A response that
- * goes on above it is given up, and the next one carries the finalized head in every line.
+ * History is requested without the finalized head in every header, because then a service can send stored lines that were compressed
+ * once. The headers of the response contain a finalized block, and everything up to it is final. When a response continues above it, the
+ * client closes it, and the next request selects the finalized head in every line.
  */
 import type { Backlog } from './backlog.ts';
 import type { ParsedBlock } from './block-parser.ts';
@@ -33,11 +33,11 @@ export interface StreamModules {
   readonly onEvent: OnEvent;
 }
 
-/** A service that answers at once that there is nothing new is asked again after this time at the earliest. */
+/** The minimum interval of requests to a service that responds immediately without new blocks. */
 const idleMsMin = 1_000;
-/** So long without news, another replica may have some. */
+/** After this time without a new block, another replica is tried. */
 const quietMsMax = 20_000;
-/** Reading so many finalized slots is worth a request of its own. */
+/** History is requested separately if it has at least this many finalized slots. */
 const historySlotsMin = 1_000;
 
 export class BatchLoop {
@@ -47,9 +47,9 @@ export class BatchLoop {
   readonly #signal: AbortSignal;
   #finalizedHead: BlockRef | null = null;
   #newsAtMs: number;
-  /** Whether the next blocks are above the finalized head, as far as is known. */
+  /** Whether the next blocks are above the last known finalized head. */
   #isAboveFinalized = false;
-  /** Whether the last answer was empty though the range is bounded: one more such answer says that all is covered. */
+  /** Whether the last response to a bounded request was empty. A second empty response means that the range is complete. */
   #isEmptyOnce = false;
 
   constructor(
@@ -92,7 +92,7 @@ export class BatchLoop {
     return !this.#isAboveFinalized;
   }
 
-  /** Returns whether the range is covered. */
+  /** Returns whether the range is complete. */
   async *#take(url: string, answer: Answer): AsyncGenerator<Batch, boolean> {
     switch (answer.kind) {
       case 'lines':
@@ -115,7 +115,7 @@ export class BatchLoop {
       const modules = { clock, signal: this.#signal };
       for await (const group of readLineGroups(answer.body, this.#limits, modules)) {
         isEmpty = false;
-        // The batch has no name here: a variable would keep it in memory while the next one is read.
+        // The batch is not assigned to a variable, which would keep it in memory while the next one is read.
         yield this.#takeGroup(group, answer.finalizedHead);
         this.#isAboveFinalized = backlog.next > finalSlot;
         if (this.#isAboveFinalized && answer.lacksFinalizedHeads) break;
@@ -138,8 +138,8 @@ export class BatchLoop {
   }
 
   /**
-   * An empty response to a bounded request says that every slot left was skipped. A proxy that cuts a compressed body
-   * makes the same sight, so it must be seen twice, the second time without compression.
+   * An empty response to a bounded request means that all remaining slots were skipped. A proxy that truncates a compressed body looks
+   * the same, so the request is repeated without compression.
    */
   async #judgeEmpty(url: string, answer: LinesAnswer): Promise<boolean> {
     this.#modules.attempts.progressed();
@@ -152,7 +152,7 @@ export class BatchLoop {
     return false;
   }
 
-  /** Takes lines as blocks, all of them or none. */
+  /** Converts lines to blocks. If one line is invalid, none is taken. */
   #append(lines: readonly string[], headFromHeaders: BlockRef | null): BlocksBatch {
     const { backlog } = this.#modules;
     const blocks = lines.map((line) => this.#plan.parse(line));
@@ -164,14 +164,14 @@ export class BatchLoop {
     for (const ref of refs) backlog.append(ref);
     for (const head of heads) {
       backlog.finalize(head);
-      // A replica may know an older one.
+      // A replica may report an older finalized block.
       if (head.number > (this.#finalizedHead?.number ?? -1)) this.#finalizedHead = head;
     }
     this.#isEmptyOnce = false;
     const sent = this.#plan.addsFinalizedHead ? blocks.map(withoutFinalizedHead) : blocks;
     return {
       kind: 'blocks',
-      // What the fields of the query select is known to the compiler where the query is written.
+      // The types of the blocks depend on the query, which is not known here.
       blocks: sent as unknown as BlocksBatch['blocks'],
       finalizedHead: this.#finalizedHead,
       cursor: backlog.toState(),
@@ -213,7 +213,7 @@ export class BatchLoop {
     return { kind: 'rollback', to, finalizedHead: this.#finalizedHead, cursor: backlog.toState() };
   }
 
-  /** Keeps a service that answers at once from being asked in a tight loop, and leaves a replica that stands still. */
+  /** Limits the request rate to a service that responds immediately, and leaves a replica that makes no progress. */
   async #idle(url: string, startedAtMs: number): Promise<void> {
     const { clock, endpoints } = this.#modules;
     const nowMs = clock.nowMs();
@@ -227,7 +227,7 @@ export class BatchLoop {
   }
 }
 
-/** The consumer gets the header that it selected. */
+/** Removes the finalized head that the consumer did not select. */
 function withoutFinalizedHead(block: ParsedBlock): ParsedBlock {
   if (!(finalizedHeadField in block.header)) return block;
   const { [finalizedHeadField]: _, ...header } = block.header;

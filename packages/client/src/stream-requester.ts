@@ -1,4 +1,4 @@
-/** One request of a stream: the body, and what the status and the headers of its response say. */
+/** Sends one request of a stream, and interprets the status and the headers of its response. */
 import { type BlockRef, parseBlockRef, parseBlockRefs } from './block-ref.ts';
 import type { Clock } from './clock.ts';
 import type { Endpoints } from './endpoints.ts';
@@ -12,16 +12,16 @@ export interface StreamPosition {
   readonly fromBlock: number;
   readonly parentHash: string | undefined;
   readonly isPlain?: boolean;
-  /** Whether headers shall carry the finalized head, if the service can do that. */
+  /** Whether headers should contain the finalized head, if the service supports it. */
   readonly withFinalizedHead: boolean;
 }
 
 export interface LinesAnswer {
   readonly kind: 'lines';
   readonly body: ReadableStream<Uint8Array>;
-  /** On the chain of the blocks that follow. */
+  /** A finalized block on the chain of the blocks that follow. */
   readonly finalizedHead: BlockRef | null;
-  /** Whether another request could get the finalized head in every header, which this one does not. */
+  /** Whether another request could get the finalized head in every header. */
   readonly lacksFinalizedHeads: boolean;
   readonly startedAtMs: number;
   close(): void;
@@ -29,9 +29,9 @@ export interface LinesAnswer {
 
 export type Answer =
   | LinesAnswer
-  /** The whole range lies above what the service has. */
+  /** The whole range is above the head of the service. */
   | { readonly kind: 'above'; readonly startedAtMs: number }
-  /** The parent that was sent is not on the chain; these are the blocks below, ascending. */
+  /** The parent hash of the request is not on the chain. These are the blocks below, in ascending order. */
   | { readonly kind: 'conflict'; readonly previousBlocks: readonly BlockRef[] };
 
 export interface RequesterOptions {
@@ -64,13 +64,13 @@ export class StreamRequester {
       return await this.#send(url, position);
     } catch (error) {
       if (!isRefusedField(error)) throw error;
-      // An older service, or an SQD Portal, sends the finalized head in the headers of the response only.
+      // An older service or an SQD Portal sends the finalized head only in the headers of the response.
       withoutFinalizedHead.add(url);
       return await this.#send(url, { ...position, withFinalizedHead: false });
     }
   }
 
-  /** Returns up to 100 blocks below a slot; `undefined` where the service has none to name. */
+  /** Returns up to 100 blocks below a slot; `undefined` if the service returns none. */
   async readPage(url: string, fromBlock: number): Promise<readonly BlockRef[] | undefined> {
     const position = { fromBlock, parentHash: wrongHash, withFinalizedHead: false };
     const answer = await this.ask(url, position).catch((error) => {
@@ -92,7 +92,7 @@ export class StreamRequester {
     }
   }
 
-  /** A service that answers with blocks does not judge the parent here; anything else that is sent with 200 is a fault. */
+  /** Checks that a 200 contains blocks. Such a service does not check the parent hash below this slot. */
   async #requireLines(answer: LinesAnswer): Promise<void> {
     const { plan, limits, signal } = this.#options;
     try {

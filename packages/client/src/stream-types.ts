@@ -2,20 +2,20 @@ import type { BlockRef } from './block-ref.ts';
 import type { Cursor, CursorState } from './cursor.ts';
 import type { Block, Query } from './query-types.ts';
 
-/** Blocks that extend what the consumer holds, in ascending slots. */
+/** Blocks that extend the consumer's chain, in ascending slots. */
 export interface BlocksBatch<Q = Query> {
   readonly kind: 'blocks';
   readonly blocks: readonly Block<Q>[];
-  /** The newest finalized block that the service named; blocks up to it cannot be replaced any more. */
+  /** The newest finalized block that the service reported. Blocks up to it are never replaced. */
   readonly finalizedHead: BlockRef | null;
-  /** Where the consumer is once it has stored this batch. Plain JSON. */
+  /** The position after this batch is stored. Plain JSON. */
   readonly cursor: CursorState;
 }
 
-/** The ledger forked: everything above `to` is void. What replaces it comes with the next batches. */
+/** The ledger forked, and everything above `to` is invalid. The next batches have the replacement. */
 export interface RollbackBatch {
   readonly kind: 'rollback';
-  /** The newest block that the consumer and the service both hold. */
+  /** The newest block that both the consumer and the service have. */
   readonly to: BlockRef;
   readonly finalizedHead: BlockRef | null;
   readonly cursor: CursorState;
@@ -24,15 +24,15 @@ export interface RollbackBatch {
 export type Batch<Q = Query> = BlocksBatch<Q> | RollbackBatch;
 
 export interface StreamOptions {
-  /** Where to go on: a place that stores it, or the state itself. `fromBlock` then counts only where there is none yet. */
+  /** The position to resume from: a storage, or the cursor itself. `fromBlock` is used only while no cursor is stored. */
   readonly cursor?: Cursor | CursorState | undefined;
-  /** Ends the stream; the reason of the abort is thrown to the consumer at once. */
+  /** Aborting ends the stream and throws the reason to the consumer immediately. */
   readonly signal?: AbortSignal | undefined;
-  /** Finalized blocks only: there are no rollbacks, and blocks come later. */
+  /** Whether only finalized blocks are streamed: without rollbacks, but later. */
   readonly finalized?: boolean | undefined;
 }
 
-/** Batches for ever, or until `toBlock` is covered. Leaving the loop closes the connection. */
+/** Yields batches endlessly or up to `toBlock`. Leaving the loop closes the connection. */
 export interface BlockStream<Q = Query> extends AsyncIterableIterator<Batch<Q>> {
   [Symbol.asyncIterator](): BlockStream<Q>;
 }

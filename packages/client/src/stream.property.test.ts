@@ -1,4 +1,4 @@
-/** The client against a scripted service that does what a real one rarely does, over real sockets. */
+/** The client with a scripted service over real sockets. The service also does what real services rarely do. */
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { createClient } from './create-client.ts';
@@ -77,7 +77,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
   behavior,
 });
 
-/** Every block with records is held, and of the others only some that marked the end of a response. */
+/** Expects every block with records, and of the others only some that marked the end of a response. */
 function expectHeld(held: HeldBlocks, chain: ModelChain, toBlock: number): void {
   const covered = chain.blocks.filter(({ number }) => number <= toBlock);
   const hashes = new Set(held.blocks.map(({ hash }) => hash));
@@ -94,7 +94,7 @@ function change(chain: ModelChain, { change: what, depth, steps: added }: Turn):
 
 const settle = 20_000;
 
-test('property: whatever the service does, the consumer ends with the chain, nothing doubled, missing or mixed', async () => {
+test('property: for any behavior of the service, the consumer ends with the chain: no block is duplicated, missing or of another branch', async () => {
   let rollbackCount = 0;
   let requestCount = 0;
   await fc.assert(
@@ -103,7 +103,7 @@ test('property: whatever the service does, the consumer ends with the chain, not
       fc.record({
         hasReplica: fc.boolean(),
         includeAllBlocks: fc.boolean(),
-        /** After so many batches the consumer is started again with its stored cursor. */
+        /** The number of batches after which the consumer is restarted with its stored cursor. */
         restartAfter: fc.integer({ min: 1, max: 8 }),
       }),
       async (turns, { hasReplica, includeAllBlocks, restartAfter }) => {
@@ -127,7 +127,7 @@ test('property: whatever the service does, the consumer ends with the chain, not
               return now.behavior;
             }
             if (toBlock === Infinity) {
-              // The script is over: a last fork, and the ledger goes on far above what is left to read.
+              // After the script, the ledger forks a last time and then grows far beyond the range.
               chain.fork(2, [{ gap: 1, matches: true }]);
               toBlock = (chain.head?.number ?? 0) + 3;
               chain.extend([{ gap: 5, matches: true }]);
@@ -158,12 +158,12 @@ test('property: whatever the service does, the consumer ends with the chain, not
     ),
     { numRuns: 60 },
   );
-  // The run has shown something only if forks were met.
+  // The run is only meaningful if the consumer saw forks.
   expect(rollbackCount).toBeGreaterThan(30);
   expect(requestCount).toBeGreaterThan(300);
 }, 60_000);
 
-test('property: a bounded stream ends by itself, also where the last slots were skipped and responses are cut', async () => {
+test('property: a bounded stream ends by itself, also if the last slots were skipped and responses are truncated', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(behavior, { maxLength: 8 }),

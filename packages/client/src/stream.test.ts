@@ -45,7 +45,7 @@ function behave(service: ScriptedService, behaviors: readonly Behavior[]): void 
 
 const query = { fromBlock: 0, fields: { transaction: { fee: true } }, transactions: [{}] } as const;
 
-test('default: blocks of a bounded range, the finalized head, exact quantities, and the end', async () => {
+test('default: a bounded range gives blocks, the finalized head and exact quantities, and ends', async () => {
   const { service } = await start([0, 1, 3, 7], 2);
   const batches = await collect(
     createClient({ url: service.url }).stream({ ...query, toBlock: 3 }),
@@ -60,7 +60,7 @@ test('default: blocks of a bounded range, the finalized head, exact quantities, 
   ]);
   expect(batch.blocks[1]?.transactions[0]?.fee).toBe(18446744073709550001n);
   expect(batch.finalizedHead).toEqual({ number: 1, hash: 'h1b0' });
-  // Blocks below the finalized one are forgotten: nothing can replace them.
+  // Blocks below the finalized one are dropped, because they are never replaced.
   expect(batch.cursor).toEqual({
     blocks: [
       { number: 1, hash: 'h1b0' },
@@ -70,7 +70,7 @@ test('default: blocks of a bounded range, the finalized head, exact quantities, 
   expect(service.requests).toHaveLength(1);
 });
 
-test('behavior: the hash and the number are always asked for, and the parent hash after the first response', async () => {
+test('behavior: the hash and the number are always selected, and the parent hash is sent after the first response', async () => {
   const { service } = await start([0, 1, 2]);
   behave(service, [{ lineCountMax: 1 }]);
   await collect(createClient({ url: service.url }).stream({ ...query, toBlock: 2 }));
@@ -84,7 +84,7 @@ test('behavior: the hash and the number are always asked for, and the parent has
   });
 });
 
-test('behavior: a range whose last slots were skipped ends after an empty answer that was seen twice', async () => {
+test('behavior: a range whose last slots were skipped ends after two empty responses', async () => {
   const { service } = await start([0, 1, 9]);
   const batches = await collect(
     createClient({ url: service.url }).stream({ ...query, toBlock: 5 }),
@@ -110,7 +110,7 @@ test('behavior: a fork is a rollback to the newest common block, then the new bl
   await stream.return?.();
 });
 
-test('behavior: after a 409 the service is asked page by page, with a hash that no block has', async () => {
+test('behavior: after a 409 pages are requested one by one, with a hash that no block has', async () => {
   const { chain, service } = await start([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   service.next = () => ({ pageLength: 2 });
   const stream = createClient({ url: service.url }, modules).stream(query);
@@ -133,7 +133,7 @@ test('behavior: after a 409 the service is asked page by page, with a hash that 
   await stream.return?.();
 });
 
-test('behavior: where the consumer holds few blocks, pages between them are passed over', async () => {
+test('behavior: pages between the blocks of the consumer are not requested', async () => {
   const chain = new ModelChain();
   chain.extend(Array.from({ length: 400 }, (_, i) => ({ gap: 1, matches: i === 10 || i === 399 })));
   const service = await ScriptedService.start(chain);
@@ -152,7 +152,7 @@ test('behavior: where the consumer holds few blocks, pages between them are pass
   await stream.return?.();
 });
 
-test('behavior: a stream that holds everything since its first block rolls back to the block before it', async () => {
+test('behavior: a stream that has everything since its first block rolls back to the block before it', async () => {
   const { chain, service } = await start([0, 1, 2, 3, 4, 5], 0);
   const stream = createClient({ url: service.url }, modules).stream({ ...query, fromBlock: 4 });
   await stream.next();
@@ -169,7 +169,7 @@ test('behavior: a stream that holds everything since its first block rolls back 
   await stream.return?.();
 });
 
-test('error: no-common-block when every block of the cursor is gone, and nothing is guessed', async () => {
+test('error: no-common-block when every block of the cursor was replaced; no block is guessed', async () => {
   const { chain, service } = await start([0, 1, 2, 3, 4, 5], 0);
   const client = createClient({ url: service.url, backlogCountMax: 2 }, modules);
   const stream = client.stream(query);
@@ -211,7 +211,7 @@ test('behavior: an abort ends a pending next in the same tick, with the reason o
   expect(await stream.next()).toEqual({ done: true, value: undefined });
 });
 
-test('behavior: a stream that is left closes its connection, also while a next is pending', async () => {
+test('behavior: leaving a stream closes its connection, also while a next is pending', async () => {
   const open = new Set<unknown>();
   const server = createServer((_, response) => {
     open.add(response);
@@ -232,7 +232,7 @@ test('behavior: a stream that is left closes its connection, also while a next i
   while (open.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
-/** Waits until a response takes more, or is closed. Leaves no listener behind. */
+/** Waits until a response accepts more data or is closed. Leaves no listener behind. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
@@ -243,7 +243,7 @@ function drained(response: ServerResponse): Promise<void> {
   });
 }
 
-test('limit: a consumer that does not ask makes the service wait', async () => {
+test('limit: a consumer that does not read makes the service wait', async () => {
   let written = 0;
   const server = createServer(async (_, response) => {
     response.writeHead(200);
@@ -265,7 +265,7 @@ test('limit: a consumer that does not ask makes the service wait', async () => {
   const { value } = await stream.next();
   if (value?.kind !== 'blocks') throw new Error('no blocks');
   expect(value.blocks.length).toBeLessThan(10);
-  // The writer has come to rest when two looks see the same; of 200 MB it could place what sockets and buffers hold.
+  // The writer has stopped when two samples are equal. Of 200 MB it could only write what sockets and buffers hold.
   for (let before = -1; before !== written; ) {
     before = written;
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -274,7 +274,7 @@ test('limit: a consumer that does not ask makes the service wait', async () => {
   await stream.return?.();
 });
 
-test('limit: line-too-long ends the stream, since a retry would bring the same line', async () => {
+test('limit: line-too-long ends the stream, because a retry would return the same line', async () => {
   let requestCount = 0;
   const server = createServer((_, response) => {
     requestCount++;
@@ -285,7 +285,7 @@ test('limit: line-too-long ends the stream, since a retry would bring the same l
   expect(requestCount).toBe(1);
 });
 
-test('behavior: a stalled or silent service is left for its replica, without loss or repetition', async () => {
+test('behavior: when a service stalls or does not respond, its replica is used without loss or repetition', async () => {
   const { chain, service: first } = await start([0, 1, 2, 3]);
   const second = await ScriptedService.start(chain);
   closers.push(() => second.close());
@@ -310,7 +310,7 @@ test('behavior: a stalled or silent service is left for its replica, without los
   expect(retry).toMatchObject({ attempt: 1, waitMs: 0, error: { code: 'timeout' } });
 });
 
-test('error: response-malformed after five attempts at a page that is no stream', async () => {
+test('error: response-malformed after five responses that are not a stream', async () => {
   const { service } = await start([0, 1]);
   service.next = () => ({ instead: 'html' });
   const client = createClient({ url: service.url }, modules);

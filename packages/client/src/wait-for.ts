@@ -9,8 +9,8 @@ export interface WaitOptions {
 }
 
 /**
- * Resolves with the value, or with `timedOut` after `ms`; rejects with the signal's reason in the tick of the abort,
- * whatever the promise does. What comes of the promise afterwards is ignored.
+ * Resolves with the value, or with `timedOut` after `ms`. Rejects with the signal's reason immediately when the signal aborts. A later
+ * result of the promise is ignored.
  */
 export async function waitFor<Value>(
   promise: Promise<Value>,

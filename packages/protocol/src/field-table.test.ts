@@ -47,7 +47,7 @@ test('behavior: the dialects differ in the fields of a reward', () => {
   }
 });
 
-test('default: the fields that are sent without a selector', () => {
+test('default: the fields that are sent without a selector are those of the interface', () => {
   expect(defaultFieldNames('block', 'ledger')).toEqual(['number', 'parentSlot', 'height']);
   expect(defaultFieldNames('log', 'ledger')).not.toContain('kind');
   expect(defaultFieldNames('reward', 'ledger')[0]).toBe('pubKey');

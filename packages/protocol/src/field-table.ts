@@ -43,7 +43,7 @@ export interface FieldRow {
   readonly text: string;
   /** Whether the value may be unknown. It is then `null`, never omitted. */
   readonly nullable?: true;
-  /** Whether the field is an extension of the core interface, which is sent only on request. */
+  /** Whether the field is an extension of the core interface, which is sent only if it is selected. */
   readonly ext?: true;
   /** The dialects that have the field. Absent means all. */
   readonly dialects?: readonly Dialect[];
@@ -65,7 +65,7 @@ const transactionIndex = {
 export const FIELDS = {
   block: {
     number: { wire: 'integer', text: 'Slot of the block. Always present.' },
-    hash: { wire: 'hash', text: 'Block hash. Sent only if it is asked for.', defaultIn: [] },
+    hash: { wire: 'hash', text: 'Block hash. Sent only if it is selected.', defaultIn: [] },
     parentSlot: { wire: 'integer', text: 'Slot of the parent block.' },
     parentNumber: { wire: 'integer', ext: true, text: 'The same value as `parentSlot`.' },
     parentHash: {
@@ -79,7 +79,7 @@ export const FIELDS = {
     recordCounts: {
       wire: 'recordCounts',
       ext: true,
-      text: 'How many records of each of the six kinds the dataset holds for this block, whatever the query.',
+      text: 'How many records of each of the six kinds the dataset has for this block, regardless of the query.',
     },
     finalizedHead: {
       wire: 'blockRef',
@@ -99,12 +99,15 @@ export const FIELDS = {
     numReadonlySignedAccounts: { wire: 'integer', text: 'Count from the message header.' },
     numReadonlyUnsignedAccounts: { wire: 'integer', text: 'Count from the message header.' },
     numRequiredSignatures: { wire: 'integer', text: 'Count from the message header.' },
-    recentBlockhash: { wire: 'hash', text: 'The block hash or nonce the transaction names.' },
+    recentBlockhash: {
+      wire: 'hash',
+      text: 'The block hash or nonce that the transaction refers to.',
+    },
     signatures: { wire: 'signatures', text: 'Signatures; the first identifies the transaction.' },
     err: {
       wire: 'errorObject',
       nullable: true,
-      text: 'Why it failed, or `null`. A bare name of the chain comes as `{"<Name>":null}`.',
+      text: 'The error, or `null`. An error without details is `{"<Name>":null}`.',
     },
     fee: { wire: 'quantity', nullable: true, text: 'Fee in lamports.' },
     computeUnitsConsumed: { wire: 'quantity', nullable: true, text: 'In compute units.' },
@@ -119,13 +122,13 @@ export const FIELDS = {
       text: 'Position in the call tree: `[2,0]` is the first call that top-level instruction 2 made.',
     },
     programId: { wire: 'address', text: 'The program that ran.' },
-    accounts: { wire: 'addresses', text: 'The accounts handed to it.' },
+    accounts: { wire: 'addresses', text: 'The accounts passed to it.' },
     data: { wire: 'base58', text: 'Input of the program; `""` when empty.' },
     d1: { wire: 'hex', nullable: true, text: 'First byte of the data; `null` if shorter.' },
     d2: { wire: 'hex', nullable: true, text: 'First 2 bytes of the data.' },
     d4: { wire: 'hex', nullable: true, text: 'First 4 bytes of the data.' },
     d8: { wire: 'hex', nullable: true, text: 'First 8 bytes of the data.' },
-    error: { wire: 'text', nullable: true, text: 'Text of its failure as logged.' },
+    error: { wire: 'text', nullable: true, text: 'The text of its error in the log.' },
     computeUnitsConsumed: {
       wire: 'quantity',
       nullable: true,
@@ -136,7 +139,10 @@ export const FIELDS = {
       nullable: true,
       text: 'Whether the transaction succeeded, and with it the effects of this instruction.',
     },
-    hasDroppedLogMessages: { wire: 'boolean', text: 'Whether log lines of it may be missing.' },
+    hasDroppedLogMessages: {
+      wire: 'boolean',
+      text: 'Whether some of its log lines may be missing.',
+    },
   },
   log: {
     transactionIndex,
@@ -170,14 +176,14 @@ export const FIELDS = {
     postAmount: { wire: 'quantity', nullable: true, text: 'Amount after, in the smallest unit.' },
   },
   reward: {
-    pubKey: { wire: 'address', dialects: ['ledger'], text: 'Who is rewarded.' },
+    pubKey: { wire: 'address', dialects: ['ledger'], text: 'The account that gets the reward.' },
     pubkey: {
       wire: 'address',
       ext: true,
       defaultIn: ['solana'],
-      text: 'The same value; in the dialect `solana` the only name of it.',
+      text: 'The same value as `pubKey`. The dialect `solana` has only this name.',
     },
-    lamports: { wire: 'quantity', text: 'Lamports given; negative where they were taken.' },
+    lamports: { wire: 'quantity', text: 'Amount in lamports; negative if it was deducted.' },
     postBalance: { wire: 'quantity', text: 'Lamports of the account afterwards.' },
     rewardType: { wire: 'text', nullable: true, text: '`Fee`, `Rent`, `Staking`, `Voting`, …' },
     commission: { wire: 'integer', nullable: true, text: 'Commission of a vote account, percent.' },

@@ -8,7 +8,7 @@ export type ActivityListName = 'programs' | 'discriminators' | 'mints' | 'accoun
 export interface Activity {
   readonly fromBlock: number;
   readonly toBlock: number;
-  /** False if a shorter range was counted than was requested. */
+  /** False if the counted range is shorter than the requested one. */
   readonly isComplete: boolean;
   readonly blocks: number;
   readonly transactions: number;
@@ -24,7 +24,7 @@ export interface Activity {
   readonly exact: Readonly<Record<ActivityListName, boolean>>;
 }
 
-/** What a query would have to read. */
+/** The estimated cost of a query. */
 export interface Estimate {
   readonly fromBlock: number;
   readonly toBlock: number;

@@ -138,7 +138,7 @@ export const ITEMS = {
   logs: {
     filters: {
       programId: address('The program that wrote the line.'),
-      kind: { value: 'logKind', text: 'What sort of line it is.' },
+      kind: { value: 'logKind', text: 'The kind of the line.' },
     },
     relations: {
       instruction: { brings: 'instructions', text: 'The instruction that wrote the line.' },
@@ -169,7 +169,7 @@ export const ITEMS = {
     },
   },
   rewards: {
-    filters: { pubkey: address('Who is rewarded.') },
+    filters: { pubkey: address('The account that gets the reward.') },
     relations: {},
   },
 } as const satisfies Record<keyof typeof RECORD_ARRAYS, ItemRow>;

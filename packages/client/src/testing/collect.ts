@@ -7,7 +7,7 @@ export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   return all;
 }
 
-/** Resolves with the code of the error that the work ends with. */
+/** Resolves with the code of the error that rejects the promise. */
 export async function codeOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;

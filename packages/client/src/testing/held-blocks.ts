@@ -1,7 +1,7 @@
 import type { BlockRef } from '../block-ref.ts';
 import type { Batch } from '../stream-types.ts';
 
-/** A consumer's store: it takes batches and refuses what would leave it doubled or mixed. */
+/** The store of a consumer. It throws if a batch would make it inconsistent. */
 export class HeldBlocks {
   readonly blocks: BlockRef[] = [];
   rollbackCount = 0;

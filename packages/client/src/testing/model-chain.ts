@@ -1,8 +1,8 @@
-/** A ledger that changes on command: extend, fork, finalize. It answers as the interface describes, in the plainest way. */
+/** A ledger that changes on command: extend, fork, finalize. It responds as the interface describes, in the simplest way. */
 export interface ModelBlock {
   readonly number: number;
   readonly hash: string;
-  /** Whether the query of the test selects something in it. */
+  /** Whether the test's query selects a record of this block. */
   readonly matches: boolean;
 }
 
@@ -19,7 +19,7 @@ export type ModelAnswer =
   | { readonly kind: 'conflict'; readonly previousBlocks: readonly ModelBlock[] };
 
 export interface Step {
-  /** Slots from the block before. */
+  /** The distance to the previous block in slots. */
   readonly gap: number;
   readonly matches: boolean;
 }
@@ -54,7 +54,7 @@ export class ModelChain {
     this.extend(steps);
   }
 
-  /** All but the last blocks become final. */
+  /** Makes all blocks final except the last ones. */
   finalize(left: number): void {
     this.#finalizedCount = Math.max(this.#finalizedCount, this.blocks.length - left);
   }
@@ -79,7 +79,7 @@ export class ModelChain {
   }
 }
 
-/** A line of an answer: a transaction whose fee tells the blocks of two branches apart. */
+/** Returns a line of a response: a transaction whose fee differs between branches. */
 export function modelLine({ number, hash, matches }: ModelBlock): string {
   const header = `"header":{"number":${number},"hash":"${hash}"}`;
   const fee = `1844674407370955${String(number % 10_000).padStart(4, '0')}`;

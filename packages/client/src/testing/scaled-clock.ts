@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts';
 
-/** Returns a clock on which a second passes in a fraction of one, so that waits and timeouts keep their proportions. */
+/** Returns a clock that runs faster by a factor, so that delays and timeouts keep their proportions. */
 export function scaledClock(factor: number): Clock {
   return {
     nowMs: () => systemClock.nowMs() * factor,

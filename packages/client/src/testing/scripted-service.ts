@@ -1,11 +1,11 @@
-/** An HTTP server that answers from a model chain, and misbehaves as it is told, request by request. */
+/** An HTTP server that responds from a model chain, with a scripted fault for each request. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { type ModelAnswer, type ModelChain, type ModelQuery, modelLine } from './model-chain.ts';
 
 export interface Behavior {
-  /** What happens in place of an answer. */
+  /** The fault that replaces a response. */
   readonly instead?:
     | 'destroy'
     | 'unavailable'
@@ -14,14 +14,14 @@ export interface Behavior {
     | 'above'
     | 'stall'
     | 'html';
-  /** The most lines of a response. */
+  /** The maximum number of lines of a response. */
   readonly lineCountMax?: number;
-  /** The most blocks that a conflict names. */
+  /** The maximum number of blocks in a conflict. */
   readonly pageLength?: number;
   readonly isGzip?: boolean;
-  /** Which part of the bytes is sent. */
+  /** The share of the bytes that is sent. */
   readonly cutAt?: number;
-  /** How a response that is cut ends: with a broken connection, or as if it were whole. */
+  /** How a truncated response ends: with a broken connection, or like a complete one. */
   readonly cutHow?: 'destroy' | 'end';
   readonly headers?: 'true' | 'none' | 'half' | 'garbage' | 'older';
 }
@@ -35,7 +35,7 @@ export interface SeenRequest {
 export class ScriptedService {
   readonly chain: ModelChain;
   readonly requests: SeenRequest[] = [];
-  /** Called before each answer: it may change the chain. */
+  /** Called before each response. It may change the chain. */
   next: (request: SeenRequest) => Behavior = () => ({});
   prefix = 'x-ledger-';
   readonly #server: Server;
@@ -126,7 +126,7 @@ export class ScriptedService {
       response.end(bytes);
       return;
     }
-    // A plain response that ends as if it were whole, before its first byte, is how the interface says "all skipped".
+    // An uncompressed empty response that ends normally means "all skipped", so at least one byte is sent.
     const least = behavior.cutHow === 'end' && behavior.isGzip !== true ? 1 : 0;
     const part = bytes.subarray(0, Math.max(least, Math.floor(bytes.length * behavior.cutAt)));
     if (behavior.cutHow === 'end') response.end(part);

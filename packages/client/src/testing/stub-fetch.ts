@@ -1,4 +1,4 @@
-/** A `fetch` that answers from a list, without sockets. */
+/** A `fetch` that responds from a list, without sockets. */
 export type StubReply =
   | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
   | 'refused'

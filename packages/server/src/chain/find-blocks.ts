@@ -98,7 +98,7 @@ export function findHot(snapshot: ChainSnapshot, slot: number): HotBlock | undef
   return block?.header.number === slot ? block : undefined;
 }
 
-/** Returns the index of the first hot block at or after a slot, or the number of hot blocks if there is none. */
+/** Returns the index of the first hot block at or after a slot, or the number of hot blocks when all of them are below it. */
 export function firstHotAtOrAfter(snapshot: ChainSnapshot, slot: number): number {
   const { hot } = snapshot;
   return firstIndex(hot.length, (i) => elementAt(hot, i).header.number >= slot);

@@ -31,7 +31,7 @@ function beforeService<Module>(load: () => Promise<Module>): Promise<Module> {
   return load();
 }
 
-/** Loads only the named command, because loading all of them takes most of a second. Loads all if there is no such command. */
+/** Loads only the named command, because loading all of them takes most of a second. Loads all commands when the name is unknown. */
 export async function loadCommands(name = ''): Promise<BuildCommand[]> {
   // The program itself handles these.
   if (name === '--version' || name === '-V') return [];

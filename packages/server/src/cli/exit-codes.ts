@@ -10,7 +10,7 @@ export function exitCodeHelp(): string {
   return [
     'Exit codes:',
     `  ${EXIT.ok}   done`,
-    `  ${EXIT.failure}   the work could not be done: a file, a source, a disk; the message says which`,
+    `  ${EXIT.failure}   the command failed; the message gives the reason`,
     `  ${EXIT.usage}   the command line is wrong`,
     `  ${EXIT.bug}  a bug in sluice`,
   ].join('\n');

@@ -20,10 +20,12 @@ export interface ListenChoice {
 export function addListenOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--host <address>', `where to listen (default: ${hostDefault})`).env('HOST'),
+      new Option('--host <address>', `the address to listen on (default: ${hostDefault})`).env(
+        'HOST',
+      ),
     )
     .addOption(
-      new Option('--port <port>', 'the port of the interface; 0 for any (default: 8080)')
+      new Option('--port <port>', 'the port to listen on; 0 for any free port (default: 8080)')
         .env('PORT')
         .argParser(portOption),
     )
@@ -34,11 +36,15 @@ export function addListenOptions(command: Command): Command {
       ).argParser(portOption),
     )
     .addOption(
-      new Option('--auth <decision>', 'none: anyone who reaches the address may ask')
+      new Option('--auth <decision>', 'none: anyone who can reach the address may send requests')
         .choices(['none'])
         .env('SLUICE_AUTH'),
     )
-    .addOption(new Option('--keys <file>', 'hashes of the keys that may ask').env('SLUICE_KEYS'));
+    .addOption(
+      new Option('--keys <file>', 'a file with the hashes of the keys that clients may use').env(
+        'SLUICE_KEYS',
+      ),
+    );
 }
 
 /** Reports equal addresses with the names of the options instead of the configuration keys. */

@@ -21,7 +21,7 @@ async function run(args: string[], commands?: Parameters<typeof main>[2]): Promi
   return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
 }
 
-/** A program with commands made up for the test. */
+/** Runs the program with commands that exist only in this test. */
 function runSample(...args: string[]): Promise<RunResult> {
   const list = () => new Command('list').option('--long', 'more of it').action(() => {});
   return run(args, [
@@ -37,7 +37,7 @@ function runSample(...args: string[]): Promise<RunResult> {
   ]);
 }
 
-test('default: --version prints the version alone', async () => {
+test('default: --version prints only the version', async () => {
   const { code, out } = await run(['--version']);
   expect(code).toBe(0);
   expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
@@ -59,15 +59,18 @@ test.each([
   ['import', 'blocks.jsonl'],
   ['serve', '--rpc', 'http://127.0.0.1:1'],
   ['backfill', '--to', '1', '--rpc', 'http://127.0.0.1:1'],
-])('error: %s with a name that no dataset can have is a wrong command line', async (...args) => {
+])('error: %s with an invalid dataset name is a usage error', async (...args) => {
   for (const name of ['A B', '../mine']) {
     const { code, err } = await run([...args, '--dataset', name]);
-    expect([code, err]).toEqual([2, expect.stringContaining('1 to 64 of a-z, 0-9 and -')]);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining('1 to 64 characters of a-z, 0-9 and -'),
+    ]);
   }
 });
 
 test.each(['serve', 'demo'])(
-  'error: %s with one port for both listeners is a wrong command line',
+  'error: %s with the same port for both listeners is a usage error',
   async (name) => {
     const { code, err } = await run([name, '--port', '9000', '--admin-port', '9000']);
     expect(code).toBe(2);
@@ -96,7 +99,7 @@ test('error: an unknown command is refused with the nearest name', async () => {
 });
 
 test.each([[['help', 'sampel']], [['sampel', '--help']]])(
-  'error: %s, the help of an unknown command, is refused with the nearest name',
+  'error: %s, the help of an unknown command, suggests the nearest name',
   async (args) => {
     const { code, out, err } = await runSample(...args);
     expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -104,7 +107,7 @@ test.each([[['help', 'sampel']], [['sampel', '--help']]])(
   },
 );
 
-test('behavior: help, the command and the option, show the same', async () => {
+test('behavior: the help command and the help option print the same text', async () => {
   const { code, out } = await runSample('help', 'sample', 'list');
   expect(code).toBe(0);
   expect(out).toContain('--long');
@@ -112,14 +115,14 @@ test('behavior: help, the command and the option, show the same', async () => {
   expect((await runSample('help')).out).toBe((await runSample('--help')).out);
 });
 
-test('error: an unknown option of a command below a command says where its help is', async () => {
+test('error: an unknown option of a subcommand refers to the help of the subcommand', async () => {
   const { code, err } = await runSample('sample', 'list', '--log');
   expect(code).toBe(2);
   expect(err).toContain('(Did you mean --long?)');
   expect(err).toContain('(see sluice sample list --help)');
 });
 
-test('behavior: an empty variable of the environment is as good as none', async () => {
+test('behavior: an empty environment variable counts as unset', async () => {
   const names = ['HOST', 'PORT', 'SLUICE_AUTH', 'SLUICE_KEYS', 'SLUICE_PORTAL_KEY'];
   const file = '/dev/null';
   for (const name of names) vi.stubEnv(name, undefined);
@@ -131,24 +134,24 @@ test('behavior: an empty variable of the environment is as good as none', async 
   expect(portalKey()).toBeUndefined();
 });
 
-test('error: an argument too many or too few is refused', async () => {
+test('error: too many or too few arguments are refused', async () => {
   expect((await runSample('sample', 'list', 'more')).code).toBe(2);
   expect((await runSample('read')).code).toBe(2);
 });
 
-test('error: no command at all shows the help on stderr', async () => {
+test('error: a call without a command prints the help to stderr', async () => {
   const { code, out, err } = await runSample();
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain('Usage: sluice');
 });
 
-test('error: a fault of the world is one line with its code, and exit code 1', async () => {
+test('error: a coded error is one line with its code, and the exit code is 1', async () => {
   const { code, out, err } = await runSample('read', 'a.jsonl');
   expect({ code, out }).toEqual({ code: 1, out: '' });
   expect(err).toBe('sluice: the file cannot be read (path a.jsonl) [cli-file-unreadable]\n');
 });
 
-test('error: a bug shows where it is, and exit code 70', async () => {
+test('error: a bug is printed with its stack, and the exit code is 70', async () => {
   const { code, err } = await runSample('crash');
   expect(code).toBe(70);
   expect(err).toMatch(

@@ -12,7 +12,7 @@ const systemContext: CommandContext = {
   err: process.stderr,
 };
 
-/** Runs one command line and returns the exit code. No called function ends the process. */
+/** Runs one command line and returns the exit code. Nothing called from here ends the process. */
 export async function main(
   args: string[],
   context: CommandContext = systemContext,

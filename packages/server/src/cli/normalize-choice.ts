@@ -11,20 +11,23 @@ export interface NormalizeChoice {
 export function addNormalizeOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--votes <drop|keep>', 'what becomes of vote transactions')
+      new Option('--votes <drop|keep>', 'drop or keep vote transactions')
         .choices(['drop', 'keep'])
         .default('drop'),
     )
     .option('--meta-optional', metaOptionalText)
     .addOption(
-      new Option('--allow-missing <kinds>', 'kinds a block may lack: logs, rewards, meta')
+      new Option(
+        '--allow-missing <kinds>',
+        'kinds of records that a block may lack: logs, rewards, meta',
+      )
         .argParser(kindsOption(OPTIONAL_KINDS))
         .default([], 'none'),
     );
 }
 
 export const metaOptionalText =
-  'take transactions without meta, as the first months have them; the same as --allow-missing meta';
+  'accept transactions without meta, as in the first months of the ledger; the same as --allow-missing meta';
 
 /** The parts that blocks may lack. `meta` can be given in two ways. */
 type OptionalKind = MissingKind | 'meta';
@@ -46,6 +49,6 @@ export function kindsOption<Kind extends string>(
   return (text) => {
     const kinds = text.split(',') as Kind[];
     if (kinds.every((kind) => known.includes(kind))) return kinds;
-    throw new InvalidArgumentError(`Expected ${known.join(', ')}; several with commas.`);
+    throw new InvalidArgumentError(`Expected ${known.join(', ')}; separate several with commas.`);
   };
 }

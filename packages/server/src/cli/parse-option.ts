@@ -29,7 +29,9 @@ export function slotOption(text: string): Slot {
 
 export function datasetNameOption(text: string): string {
   if (datasetNamePattern.test(text)) return text;
-  throw new InvalidArgumentError('Expected 1 to 64 of a-z, 0-9 and -, not beginning with -.');
+  throw new InvalidArgumentError(
+    'Expected 1 to 64 characters of a-z, 0-9 and -, not starting with -.',
+  );
 }
 
 export const portOption = numberOption({ min: 0, max: 65_535, integer: true });

@@ -17,7 +17,7 @@ function create(isTerminal: boolean, total?: number) {
   return { progress, add, text: () => String(err.read() ?? '') };
 }
 
-test('default: elsewhere than on a terminal, a line every five seconds and a last one', () => {
+test('default: without a terminal, a line is printed every five seconds and at the end', () => {
   const { progress, add, text } = create(false, 10);
   add(100);
   add(100);
@@ -28,7 +28,7 @@ test('default: elsewhere than on a terminal, a line every five seconds and a las
   expect(text()).toBe('3 of 10 blocks, 1.5 MB, 1 a second\n');
 });
 
-test('behavior: on a terminal, a bar that is drawn over itself', () => {
+test('behavior: on a terminal, a bar is redrawn in place', () => {
   const { progress, add, text } = create(true, 10);
   add(50);
   expect(text()).toBe('');
@@ -39,7 +39,7 @@ test('behavior: on a terminal, a bar that is drawn over itself', () => {
   expect(text()).toMatch(/^\r\[#{30}\] 10 of 10 blocks, .*\n$/);
 });
 
-test('behavior: without a total it tells how much is done', () => {
+test('behavior: without a total only the finished amount is shown', () => {
   const { progress, add, text } = create(true);
   add(100);
   expect(text()).toBe('\r1 blocks, 0.5 MB, 10 a second');
@@ -47,7 +47,7 @@ test('behavior: without a total it tells how much is done', () => {
   expect(text()).toBe('\r1 blocks, 0.5 MB, 10 a second\n');
 });
 
-test('behavior: where a share is known, it and the time that is left are told', () => {
+test('behavior: with a known share, the share and the remaining time are shown', () => {
   const clock = { atMs: 0, nowMs: () => clock.atMs, unixMs: () => 0, sleep: async () => undefined };
   const err = new PassThrough();
   let share = 0;
@@ -64,7 +64,7 @@ test('behavior: where a share is known, it and the time that is left are told', 
   share = 1;
   progress.finish();
   expect(String(err.read())).toBe('20 blocks, 1.0 MB, 0 a second, 100 %\n');
-  // What was read is not what was done.
+  // The amount that was read is larger than the finished one.
   progress.stop();
   expect(String(err.read())).toBe('20 blocks, 1.0 MB, 0 a second\n');
 });

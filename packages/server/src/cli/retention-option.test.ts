@@ -12,7 +12,7 @@ test.each([
   ['2KB', { kind: 'bytes', bytes: 2_000 }],
   ['3MB', { kind: 'bytes', bytes: 3_000_000 }],
   ['1TB', { kind: 'bytes', bytes: 1_000_000_000_000 }],
-])('default: %s', (text, retention) => {
+])('default: %s is accepted', (text, retention) => {
   expect(retentionOption(text)).toBe(text);
   expect(parseRetention(text)).toEqual(retention);
 });

@@ -5,6 +5,6 @@ import { parseRetention } from '../app/config/parse-retention.ts';
 export function retentionOption(text: string): string {
   if (parseRetention(text) !== undefined) return text;
   throw new InvalidArgumentError(
-    'Expected all, or blocks, days or bytes of 1 and more, such as 100000, 7d or 50GB (KB, MB, GB, TB).',
+    'Expected all, or a number of blocks (100000), days (7d) or bytes (50GB; KB, MB, GB, TB), 1 or more.',
   );
 }

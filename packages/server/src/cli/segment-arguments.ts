@@ -37,9 +37,7 @@ async function segmentsOf(
   const { length } = snapshot.hot;
   if (length > 0) {
     const blocks = length === 1 ? '1 block' : `${length} blocks`;
-    err.write(
-      `${name}: ${blocks} are in the journal and not in a segment yet; they are left out\n`,
-    );
+    err.write(`${name}: ${blocks} are still in the journal, in no segment, and are not included\n`);
   }
   return snapshot.segments.map(({ id }) => `${folder}/segments/${id}`);
 }

@@ -12,11 +12,11 @@ export interface SourceChoice {
 export function portalOption(what: string): Option {
   return new Option(
     '--portal <url...>',
-    `${what}: http://HOST/datasets/NAME; a key they ask for comes from SLUICE_PORTAL_KEY`,
+    `${what}: http://HOST/datasets/NAME; set SLUICE_PORTAL_KEY if they require a key`,
   );
 }
 
-/** The key is not an option, because every user of the machine can read a command line. An empty variable counts as none. */
+/** The key is not an option, because every user of the machine can read a command line. An empty variable counts as unset. */
 export function portalKey(): string | undefined {
   return env['SLUICE_PORTAL_KEY'] || undefined;
 }

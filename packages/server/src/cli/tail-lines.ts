@@ -58,7 +58,7 @@ export function createTailLines({ isForPeople, style }: TailOptions): TailLines 
     rollback: ({ number }) => {
       const count = lastSlot === undefined ? '' : ` up to ${lastSlot}`;
       lastSlot = number;
-      return `${style('yellow', `fork: the blocks above slot ${number}${count} are replaced`)}\n`;
+      return `${style('yellow', `fork: the blocks above slot ${number}${count} were replaced`)}\n`;
     },
   };
 }

@@ -35,7 +35,10 @@ export async function checkOutput({ path, force }: OutputOptions): Promise<strin
 async function followLink(path: string): Promise<string> {
   const place = await realpath(path).catch(() => undefined);
   if (place !== undefined) return place;
-  throw new CodedError('cli-file-irregular', { path, found: 'a symbolic link that leads nowhere' });
+  throw new CodedError('cli-file-irregular', {
+    path,
+    found: 'a symbolic link whose target does not exist',
+  });
 }
 
 function describeKind(stats: Stats): string {

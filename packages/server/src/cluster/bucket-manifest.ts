@@ -25,48 +25,48 @@ import { type NamedList, planLists } from './segment-lists.ts';
 
 export interface BucketManifest {
   readonly number: number;
-  /** Who wrote it: a data folder, or a process of a cluster. */
+  /** The name of the writer: a data folder, or a process of a cluster. */
   readonly writer: string;
   readonly dataset: Manifest;
-  /** The payload of a hot block is its place in `feed.blocks`. Without a feed there are no hot blocks. */
+  /** The payload of a hot block is its index in `feed.blocks`. Without a feed there are no hot blocks. */
   readonly chain: ChainSnapshot;
   readonly feed: FeedPosition | null;
 }
 
 export interface FeedPosition {
-  /** The number of the manifest at which the numbering of messages began, 0 for the first stream of the dataset. */
+  /** The number of the manifest at which the numbering of messages started, 0 for the first stream of the dataset. */
   readonly epoch: number;
   /** The last message that is part of the state. */
   readonly sequence: number;
-  /** The message that carries each hot block, and its place in the message. */
+  /** The message that carries each hot block, and the index of the block in the message. */
   readonly blocks: readonly (readonly [sequence: number, place: number])[];
 }
 
-/** The newest state, and the number of the newest manifest, which may be another. */
+/** The newest state, and the number of the newest manifest, which may have an older state. */
 export interface LatestManifest {
   readonly manifest: BucketManifest;
   readonly number: number;
 }
 
-/** The keys that a manifest needs, and the last slot that is sealed in its state. */
+/** The keys that a manifest refers to, and the last sealed slot of its state. */
 export interface NeededKeys {
   readonly keys: readonly string[];
   readonly sealedSlot: number;
 }
 
-/** The version of this encoding. It grows when an older program could not read a manifest. Version 1 had no lists. */
+/** The version of this encoding. It is incremented when older programs cannot read a new manifest. Version 1 had no lists. */
 const formatVersion = 2;
 const numberDigits = 12;
 /** A writer that was replaced may have created the newest manifests from an older state, so this many are compared. */
 const comparedCount = 3;
-/** Lists that are read at the same time. */
+/** The number of lists that are read at the same time. */
 const readCountMax = 16;
 
 interface StoredManifest extends Omit<BucketManifest, 'number'> {
   readonly formatVersion: number;
   readonly lists: readonly string[];
   readonly skipped: number;
-  /** How many segments of `chain` come before the lists. */
+  /** The number of segments of `chain` before the lists. */
   readonly frontCount: number;
 }
 
@@ -108,7 +108,7 @@ export class ManifestLog {
     return (await this.#expand(await this.#readStored(number), number)).manifest;
   }
 
-  /** Returns what a manifest needs in the store. */
+  /** Returns the keys that a manifest refers to. */
   async readNeeded(number: number): Promise<NeededKeys> {
     const stored = await this.#readStored(number);
     const { manifest } = await this.#expand(stored, number);
@@ -121,8 +121,8 @@ export class ManifestLog {
   }
 
   /**
-   * Creates the manifest with this number. Throws `store-fenced`, and changes nothing that another manifest names, if
-   * another writer has created it.
+   * Creates the manifest with this number. Throws `store-fenced` if another writer has created it; then nothing that another manifest
+   * refers to has changed.
    */
   async create(manifest: BucketManifest): Promise<void> {
     const { number, chain, ...rest } = manifest;

@@ -54,8 +54,8 @@ export class BucketSegments implements SegmentFiles {
   }
 
   /**
-   * Uploads a segment. The store verifies its checksum, and the length is read back, before the caller commits and so
-   * names it.
+   * Uploads a segment. The store verifies its checksum, and the length is read back, before the caller commits a manifest that names
+   * the segment.
    */
   async write(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<SealedSegment> {
     const segment = describeBuilt(built, headers);
@@ -73,7 +73,7 @@ export class BucketSegments implements SegmentFiles {
     throw new CodedError('store-upload-differs', { segment: segment.id });
   }
 
-  /** The collector of the bucket leaves new objects alone for hours, so nothing has to be protected here. */
+  /** Does nothing: the collector of the bucket does not remove new objects for hours. */
   settle(): void {}
 
   async collect(needed: ReadonlySet<string>): Promise<void> {
@@ -82,12 +82,12 @@ export class BucketSegments implements SegmentFiles {
     }
   }
 
-  /** Forgets the local copy of a segment, so that the next read fetches it again. */
+  /** Removes the local copy of a segment, so that the next read fetches it again. */
   evict(segment: SealedSegment): void {
     this.#cached(segment).evict();
   }
 
-  /** Verifies the object in the store. If it is right, the local copy is replaced by it. */
+  /** Verifies the object in the store. If it is valid, it replaces the local copy. */
   async repair(segment: SealedSegment): Promise<void> {
     const bytes = await this.read(segment);
     this.evict(segment);

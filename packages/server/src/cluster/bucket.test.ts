@@ -57,7 +57,7 @@ async function grow(dataset: Dataset, last: number): Promise<void> {
   while (await dataset.seal());
 }
 
-test('default: a machine that lost its disk goes on from the newest manifest', async () => {
+test('default: a machine that lost its disk continues from the newest manifest', async () => {
   const { dataset, keeper } = await open(new SimFs());
   await grow(dataset, 20);
   await keeper.advance();
@@ -72,13 +72,13 @@ test('default: a machine that lost its disk goes on from the newest manifest', a
   expect(await readAll(again.dataset)).toEqual(sealed);
   await grow(again.dataset, 25);
   await again.keeper.advance();
-  // The first one, if it still ran, could not advance the manifest any more.
+  // The first folder, if it still ran, could no longer advance the manifest.
   await dataset.close();
   await expect(keeper.advance()).resolves.toBeUndefined();
   expect((await bucket.log.readLatest())?.manifest.writer).toBe('second');
 });
 
-test('behavior: a machine that took over and was killed at once goes on with its folder', async () => {
+test('behavior: a machine that took over and was killed immediately continues with its folder', async () => {
   const one = await open(new SimFs(), 'one');
   await grow(one.dataset, 20);
   await one.keeper.advance();
@@ -91,7 +91,7 @@ test('behavior: a machine that took over and was killed at once goes on with its
   await expect(one.keeper.advance()).rejects.toMatchObject({ code: 'store-fenced' });
 });
 
-test('error: store-fenced: of two writers of one manifest one stops', async () => {
+test('error: store-fenced: of two writers of the same manifest one stops', async () => {
   const one = await open(new SimFs(), 'one');
   await grow(one.dataset, 20);
   await one.keeper.advance();
@@ -115,7 +115,7 @@ test('error: store-owned: a folder whose bucket another folder has taken over is
   await expect(open(fs, 'one')).rejects.toMatchObject({ code: 'store-owned' });
 });
 
-test('behavior: an upload that fails changes nothing, and is repeated', async () => {
+test('behavior: a failed upload changes nothing and is repeated', async () => {
   const { dataset, keeper } = await open(new SimFs());
   store.isDown = true;
   await expect(grow(dataset, 20)).rejects.toMatchObject({ code: 'store-unreachable' });
@@ -132,7 +132,7 @@ test('behavior: an upload that fails changes nothing, and is repeated', async ()
   }
 });
 
-test('behavior: wrong bytes are found, the copy is evicted, and the alarm ends when the store is right', async () => {
+test('behavior: wrong bytes are detected, the local copy is evicted, and the alarm is cleared when the store is right', async () => {
   const { dataset, damage } = await open(new SimFs());
   await grow(dataset, 20);
   const [segment] = dataset.snapshot().segments;
@@ -166,7 +166,7 @@ const collect = (clock: Clock = systemClock) =>
   collectBucket(datasetName, { store, log: bucket.log, clock, nowUnixMs: store.unixMs }, limits);
 const segmentKeys = () => [...store.objects.keys()].filter((key) => key.includes('/segments/'));
 
-test('behavior: only what no recent manifest and no lease needs is collected', async () => {
+test('behavior: only objects that no recent manifest and no lease needs are removed', async () => {
   const { dataset, keeper } = await open(new SimFs());
   store.unixMs = 100 * hour;
   await grow(dataset, 29);
@@ -181,13 +181,13 @@ test('behavior: only what no recent manifest and no lease needs is collected', a
   await keeper.advance();
   await store.put(`${datasetName}/segments/unnamed`, new Uint8Array(1));
   expect(await collect()).toEqual({ manifests: 0, objects: 0 });
-  // The grace is over, but the reader has renewed its lease on the older state.
+  // The grace period is over, but the reader has renewed its lease on the older state.
   store.unixMs += 2 * hour;
   const lease = JSON.stringify({ ageMs: 2 * hour + 1_000 });
   await store.put(`${datasetName}/leases/reader`, new TextEncoder().encode(lease));
   await collect();
   expect(await store.head(key)).toBeDefined();
-  // The reader is gone, and so is its lease after a while.
+  // The reader has stopped, and its lease expires.
   store.unixMs += hour;
   expect(await collect()).toMatchObject({ manifests: 1 });
   expect(await store.head(key)).toBeUndefined();
@@ -210,11 +210,11 @@ async function growAndTrim(): Promise<void> {
   }
 }
 
-test('behavior: a collector that another one overtakes removes nothing that is needed', async () => {
+test('behavior: a collector that runs beside another one removes nothing that is needed', async () => {
   await growAndTrim();
   let [hasListed, isOvertaken] = [false, false];
   store.before = async (_, key) => {
-    // The other one runs right after the first has listed the manifests.
+    // The second collector runs right after the first has listed the manifests.
     if (hasListed && !isOvertaken) {
       isOvertaken = true;
       await collect();
@@ -227,7 +227,7 @@ test('behavior: a collector that another one overtakes removes nothing that is n
   for (const segment of latest) expect(segmentKeys()).toContain(bucket.segments.keyOf(segment));
 });
 
-test('behavior: nothing is removed long after the listing, because it may have been named again', async () => {
+test('behavior: nothing is removed long after the listing, because a new manifest may refer to it', async () => {
   await growAndTrim();
   const before = segmentKeys();
   let nowMs = 0;
@@ -242,7 +242,7 @@ test('behavior: nothing is removed long after the listing, because it may have b
   expect(objects).toBeGreaterThan(0);
 });
 
-test('behavior: a lease that cannot be read protects everything', async () => {
+test('behavior: a lease that cannot be parsed protects everything', async () => {
   await growAndTrim();
   await store.put(`${datasetName}/leases/reader`, new TextEncoder().encode('{"ageMs'));
   expect(await collect()).toEqual({ manifests: 0, objects: 0 });
@@ -250,13 +250,13 @@ test('behavior: a lease that cannot be read protects everything', async () => {
   expect((await collect()).objects).toBeGreaterThan(0);
 });
 
-test('behavior: a bucket without a manifest, to which a dataset is being pushed, loses nothing', async () => {
+test('behavior: nothing is removed from a bucket without a manifest, because a dataset is being pushed to it', async () => {
   await store.put(`${datasetName}/segments/first`, new Uint8Array(1));
   store.unixMs += 10 * hour;
   expect(await collect()).toEqual({ manifests: 0, objects: 0 });
 });
 
-test('error: store-upload-differs: a segment that the store holds otherwise is not named by a manifest', async () => {
+test('error: store-upload-differs: no manifest refers to a segment whose stored length is wrong', async () => {
   const { dataset } = await open(new SimFs());
   const head = store.head.bind(store);
   store.head = async (key) => {

@@ -11,7 +11,7 @@ export interface BucketOptions {
   readonly requestCountMax: number;
 }
 
-/** The part of an object store that belongs to one dataset, with the cache in front of it. */
+/** The part of an object store that belongs to one dataset, and the cache for its objects. */
 export interface Bucket {
   readonly dataset: string;
   readonly store: ObjectStore;

@@ -18,9 +18,9 @@ import { readLeases } from './reader-leases.ts';
 export interface CollectLimits {
   /** Longer than an upload and its commit take, and than a reader needs to renew its lease. */
   readonly graceMs: number;
-  /** The number of newest manifests that stay in any case. */
+  /** The number of newest manifests that are never removed. */
   readonly manifestCountMin: number;
-  /** From the listing to the last removal. Much less than the grace period. */
+  /** The time from the listing to the last removal. It is much shorter than the grace period. */
   readonly collectMsMax: number;
 }
 
@@ -39,7 +39,7 @@ export interface CollectModules {
   readonly store: ObjectStore;
   readonly log: ManifestLog;
   readonly clock: Clock;
-  /** By the clock of the store. */
+  /** The time by the clock of the store. */
   readonly nowUnixMs: number;
 }
 
@@ -56,11 +56,11 @@ export async function collectBucket(
     ...leases.map(({ sinceUnixMs }) => sinceUnixMs),
   );
   const manifests = await store.list(`${dataset}/manifests/`);
-  // Objects without any manifest are those of a dataset that is being pushed for the first time.
+  // Without a manifest, the objects belong to a dataset that is being pushed for the first time.
   if (manifests.length === 0) return { manifests: 0, objects: 0 };
   const firstNeeded = findFirstNeeded(manifests, sinceMs, limits.manifestCountMin);
   const needed = new Set<string>();
-  // Blocks of the feed up to here are in segments, in every state that is needed.
+  // In every needed state, the blocks of the feed up to this slot are in segments.
   let sealedSlot = Number.POSITIVE_INFINITY;
   for (const { key } of manifests.slice(firstNeeded)) {
     const one = await log.readNeeded(log.numberOf(key));
@@ -89,7 +89,7 @@ export async function collectBucket(
   };
 }
 
-/** Returns the place of the manifest that was the newest one at a time. Later ones are needed too. */
+/** Returns the index of the manifest that was the newest one at a time. Later manifests are needed too. */
 function findFirstNeeded(
   manifests: readonly ObjectInfo[],
   sinceMs: number,
@@ -102,7 +102,7 @@ function findFirstNeeded(
   return Math.max(0, Math.min(first, manifests.length - countMin));
 }
 
-/** A block's key begins with its slot. */
+/** The key of a block starts with its slot. */
 function slotOf({ key }: ObjectInfo): number {
   return Number.parseInt(key.slice(key.lastIndexOf('/') + 1), 10);
 }

@@ -3,16 +3,16 @@ import { type CodedError, isCodedError } from '../base/errors.ts';
 import type { NewChange } from '../dataset/chain-writer.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 
-/** How often a commit is tried while the local disk is full or fails. */
+/** How often a commit is attempted while the local disk is full or fails. */
 export interface Patience {
   readonly attemptCountMax: number;
   readonly signal: AbortSignal;
 }
 
-/** A journal that has failed before is opened again, and tried once more. */
+/** Attempts a commit twice: if the journal has failed, it is opened again in between. */
 export const impatient: Patience = { attemptCountMax: 2, signal: new AbortController().signal };
 
-/** Tries until the signal aborts. */
+/** Attempts a commit until the signal aborts. */
 export function patient(signal: AbortSignal): Patience {
   return { attemptCountMax: Number.POSITIVE_INFINITY, signal };
 }
@@ -20,7 +20,7 @@ export function patient(signal: AbortSignal): Patience {
 const retryMs = 500;
 const localFaults: ReadonlySet<string> = new Set(['disk-floor-reached', 'dataset-write-failed']);
 
-/** Commits changes. A full or failing local disk only delays that, as long as there is patience. */
+/** Commits changes. A full or failing local disk only delays the commit, until the attempts are used up. */
 export async function commitPatiently(
   dataset: Dataset,
   changes: readonly NewChange[],
@@ -39,7 +39,7 @@ export async function commitPatiently(
   }
 }
 
-/** Opens a failed journal again. A disk that still fails is tried again with the next commit. */
+/** Opens a failed journal again. If that fails too, the next commit tries it again. */
 async function reopenAfter({ code }: CodedError, dataset: Dataset): Promise<void> {
   if (code !== 'dataset-write-failed') return;
   try {

@@ -4,8 +4,8 @@
  *   length of the head u32 · head, JSON · payloads
  *   head   { commits, payloads: [[length, crc] | key, …] }
  *
- * In the commits, the payload of a block is its place in the list. A payload that does not fit the message is an object
- * of the store, and the list has its key. Place -1 is a block that every state at this sequence already has.
+ * In the commits, the payload of a block is its index in the list of payloads. A payload that does not fit into the message is stored as
+ * an object of the store, and the list has its key. Index -1 stands for a block that every state at this sequence already has.
  */
 import { crc32 } from 'node:zlib';
 import { assert } from '../base/assert.ts';
@@ -19,17 +19,17 @@ import type { Payload } from '../storage/journal.ts';
 
 export interface OutgoingMessage {
   readonly bytes: Uint8Array;
-  /** The blocks whose bytes the message carries or names, in order. */
+  /** The blocks whose bytes the message contains or refers to, in order. */
   readonly blocks: readonly BlockHeader[];
 }
 
-/** Stores a large payload elsewhere and returns its key. */
+/** Stores a large payload outside the message and returns its key. */
 export type StoreBlock = (header: BlockHeader, bytes: Uint8Array) => Promise<string>;
 export type LoadBlock = (key: string) => Promise<Uint8Array>;
 
 type PayloadEntry = readonly [length: number, crc: number] | string;
 
-/** A payload needs at most so much of the head: its length and checksum, or its key. */
+/** The maximum size of a payload's entry in the head: its length and checksum, or its key. */
 const entryBytesMax = 160;
 
 export async function encodeMessage(
@@ -78,7 +78,7 @@ export async function encodeMessage(
   return { bytes, blocks };
 }
 
-/** Chooses the payloads that go elsewhere: the largest, until the others fit. */
+/** Chooses the payloads that are stored outside the message: the largest ones, until the others fit. */
 function chooseStored(payloads: readonly Payload[], bytesMax: number): Set<number> {
   const stored = new Set<number>();
   let total = payloads.reduce((sum, { bytes }) => sum + bytes.length, 0);
@@ -95,11 +95,11 @@ function chooseStored(payloads: readonly Payload[], bytesMax: number): Set<numbe
 
 export interface IncomingMessage {
   readonly commits: readonly (readonly NewChange[])[];
-  /** The blocks that the message carries or names, by place. */
+  /** The blocks that the message contains or refers to, by index. */
   readonly blocks: readonly NewBlock[];
 }
 
-/** Decodes a message. Blocks that are objects of the store are loaded only if their place is wanted. */
+/** Decodes a message. Blocks in the object store are only loaded if their index is wanted. */
 export async function decodeMessage(
   bytes: Uint8Array,
   load: LoadBlock,
@@ -114,7 +114,7 @@ export async function decodeMessage(
       continue;
     }
     const [length, crc] = entry;
-    // A copy of its own, because the dataset frees the buffer when it no longer needs it.
+    // The payload is copied, because the dataset frees the buffer when it no longer needs it.
     const payload = new Uint8Array(bytes.subarray(at, at + length));
     if (payload.length !== length || crc32(payload) !== crc) {
       throw new CodedError('feed-message-damaged');

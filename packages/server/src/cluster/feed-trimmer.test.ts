@@ -16,7 +16,7 @@ const positionAt = (sequence: number, ...blocks: number[]) => ({
   blocks: blocks.map((one) => [one, 0] as const),
 });
 
-test('default: messages stay for readers that are four manifests behind', async () => {
+test('default: messages are kept for readers that are four manifests behind', async () => {
   const feed = await fill(100);
   const trimmer = new FeedTrimmer(feed, log);
   for (const at of [10, 20, 30, 40]) await trimmer.advance(positionAt(at));
@@ -27,7 +27,7 @@ test('default: messages stay for readers that are four manifests behind', async 
   expect(feed.messages[0]?.sequence).toBe(20);
 });
 
-test('limit: in a feed that is nearly full only what the newest manifest needs stays', async () => {
+test('limit: in a nearly full feed only the messages that the newest manifest needs are kept', async () => {
   const feed = await fill(100);
   const trimmer = new FeedTrimmer(feed, log);
   feed.isNearlyFull = true;
@@ -35,7 +35,7 @@ test('limit: in a feed that is nearly full only what the newest manifest needs s
   expect(feed.messages[0]?.sequence).toBe(45);
 });
 
-test('behavior: a feed that does not answer is trimmed with the next manifest', async () => {
+test('behavior: after a failure the next manifest removes the messages', async () => {
   const feed = await fill(100);
   const trimmer = new FeedTrimmer(feed, log);
   feed.isNearlyFull = true;

@@ -21,7 +21,7 @@ export class FeedTrimmer {
   /** Called with the position of each new manifest. A failure is logged, because the next manifest removes more. */
   async advance({ sequence, blocks }: FeedPosition): Promise<void> {
     this.#needed.push(Math.min(sequence, ...blocks.map(([one]) => one)));
-    // In a feed that is nearly full, blocks are worth more than readers that are behind.
+    // When the feed is nearly full, storing new blocks is more important than serving readers that lag behind.
     const count = this.#feed.isNearlyFull ? 1 : keptCount + 1;
     this.#needed = this.#needed.slice(-keptCount - 1);
     const first = this.#needed.at(-count);

@@ -4,8 +4,8 @@ import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
 
 export interface FolderOwner {
   /**
-   * `folder`: the folder has the journal, and writes the manifests in the bucket under this name. `replica`: the folder
-   * is a copy of the feed and is recreated at every start.
+   * `folder`: the folder has the journal, and `writer` is its name in the manifests of the bucket. `replica`: the folder is a copy of the
+   * feed and is recreated at every start.
    */
   readonly kind: 'folder' | 'replica';
   readonly writer: string;

@@ -36,21 +36,21 @@ const connectMsMax = 3_000;
 const reconnectWaitMs = 250;
 const readyMsMax = 10_000;
 const readyStepMs = 250;
-/** A request for messages lasts so long; half of it is the time in which the server must give a sign of life. */
+/** The duration of a request for messages. The server must send a heartbeat in half of it. */
 const pullMs = 4_000;
 /**
- * Followers elect another leader after 4 s of silence at the earliest. A leader that a majority has answered within this
- * time is the only one.
+ * Followers elect another leader after 4 s of silence at the earliest. So a leader that has heard from a majority within this time is
+ * the only one.
  */
 const contactMsMax = 3_000;
-/** A server that leaves two of them without an answer is left for another. */
+/** The interval of pings. After two pings without a response, the client connects to another server. */
 const pingMs = 1_500;
-/** Messages that wait in this process to be applied. */
+/** The maximum size of messages that wait in this process to be applied. */
 const pendingBytesMax = 16 << 20;
 const wrongLastSequence: ReadonlySet<number> = new Set([10_071, 10_164]);
 /** Codes of a stream that has reached its limit of bytes, or of servers that have no storage left. */
 const streamFull: ReadonlySet<number> = new Set([10_023, 10_047, 10_077]);
-/** The rest of a stream is for the messages that let it shrink. */
+/** The remaining share of a stream is reserved for messages that seal blocks, so that old messages can be removed. */
 const fullShare = 0.9;
 const streamMissing = 10_059;
 
@@ -61,9 +61,9 @@ export class JetStreamFeed implements Feed {
   readonly #client: JetStreamClient;
   readonly #manager: JetStreamManager;
   #leases: KV | undefined;
-  /** The size of the stream: as last reported, and what was published since. */
+  /** The size of the stream: the last reported size plus the bytes that were published since. */
   #bytes = 0;
-  /** The limit of the stream, which may have been made with another than the configured one. */
+  /** The limit of the stream. It differs from the configured one if the stream was created with another limit. */
   #bytesMax: number;
 
   private constructor(
@@ -101,7 +101,7 @@ export class JetStreamFeed implements Feed {
     }
   }
 
-  /** What a message may have, less the headers that the client adds. */
+  /** The maximum size of a message, less the headers that the client adds. */
   get messageBytesMax(): number {
     return (this.#connection.info?.max_payload ?? 1 << 20) - 1_024;
   }
@@ -118,7 +118,7 @@ export class JetStreamFeed implements Feed {
     const isLed = config.num_replicas === 1 || cluster?.leader !== undefined;
     const isMajority = (contacts.length + 1) * 2 > config.num_replicas;
     if (isLed && isMajority) return state.last_seq;
-    // A server that was paused or cut off may believe that it leads, and answer with an old sequence.
+    // A server that was paused or cut off may believe that it is the leader, and return an old sequence.
     const reason = 'the leader of the stream is not in contact with a majority';
     throw new CodedError('feed-unreachable', { operation: 'info', reason });
   }
@@ -139,7 +139,7 @@ export class JetStreamFeed implements Feed {
       const ack = await this.#client.publish(this.#subject, bytes, {
         expect: { streamName: this.#stream, lastSequence: expectedSequence },
         timeout: publishMsMax,
-        // A message that was stored although its acknowledgement was lost is found by reading, never by sending again.
+        // If an acknowledgement is lost, reading the feed shows whether the message was stored. Sending it again could store it twice.
         retries: 0,
       });
       this.#bytes += bytes.length;
@@ -152,7 +152,7 @@ export class JetStreamFeed implements Feed {
   async *read(firstSequence: number, signal: AbortSignal): AsyncGenerator<FeedMessage> {
     const { state } = await this.readInfo();
     const { first_seq: first, last_seq: last } = state;
-    // A stream that ends before what this reader has is another one, or has lost messages.
+    // A stream whose last sequence is below the position of this reader was created again, or has lost messages.
     if ((first > firstSequence && last >= firstSequence) || last < firstSequence - 1) {
       throw new CodedError('feed-gap', { wanted: firstSequence, first, last });
     }
@@ -202,7 +202,7 @@ export class JetStreamFeed implements Feed {
     return lease;
   }
 
-  /** Changes the limits of the stream to the configured ones. A server that refuses keeps the old ones, which doctor shows. */
+  /** Applies the configured limits to the stream. If the server refuses, the old limits stay, and doctor shows them. */
   async #applyLimits(): Promise<void> {
     const { bytesMax, replicas } = this.#options;
     try {
@@ -212,7 +212,7 @@ export class JetStreamFeed implements Feed {
       await this.#manager.streams.update(this.#stream, limits);
       await this.readInfo();
     } catch (error) {
-      // The old limits are in force, and a failing feed is noticed by the next message.
+      // The old limits stay. If the feed has failed, the next message reports it.
       toCoded(error, 'update');
     }
   }
@@ -229,7 +229,7 @@ export class JetStreamFeed implements Feed {
     return `sluice.${this.#options.dataset}`;
   }
 
-  /** Waits for the leader of a stream, which a new one elects first, and then for a limited time. */
+  /** Waits, for a limited time, until the stream has a leader. A new stream elects its leader first. */
   async #untilReady(): Promise<void> {
     const deadlineMs = this.#clock.nowMs() + readyMsMax;
     for (;;) {
@@ -255,7 +255,7 @@ export class JetStreamFeed implements Feed {
       subjects: [this.#subject],
       storage: StorageType.File,
       retention: RetentionPolicy.Limits,
-      // A full stream refuses new messages. To discard old ones would lose blocks that are not sealed yet.
+      // A full stream refuses new messages. Discarding old ones would lose blocks that are not sealed yet.
       discard: DiscardPolicy.New,
       num_replicas: this.#options.replicas,
       max_bytes: this.#options.bytesMax,
@@ -263,7 +263,7 @@ export class JetStreamFeed implements Feed {
     });
   }
 
-  /** The time to live of the bucket counts, because another process may have made it with another one. */
+  /** Opens or creates the bucket of the leases. Returns its actual time to live: another process may have created it with another one. */
   async #openLeases(): Promise<{ kv: KV; leaseMs: number }> {
     const { leaseMs, replicas } = this.#options;
     try {

@@ -14,12 +14,12 @@ export interface KvLeaseModules {
   readonly clock: Clock;
 }
 
-/** How often in the time to live the holder renews, and the others try to become it. */
+/** How often in the time to live the holder renews the key, and the others try to create it. */
 const stepsPerLease = 4;
 /** The holder gives up before the key can expire, by this share of the time to live. */
 const safetyShare = 0.25;
 
-/** A key that its holder renews and that the server removes if it does not. */
+/** A key that its holder renews. The server removes the key when it is not renewed. */
 export class KvLease implements Lease {
   readonly #options: KvLeaseOptions;
   readonly #modules: KvLeaseModules;
@@ -53,7 +53,7 @@ export class KvLease implements Lease {
       try {
         return new KvLease(options, modules, await kv.create(key, holder), nowMs);
       } catch {
-        // Another process holds it, or the server does not answer: in both cases it is tried again.
+        // Another process holds the lease, or the server does not respond. Both cases are retried.
         await clock.sleep(leaseMs / stepsPerLease, signal);
       }
     }
@@ -89,7 +89,7 @@ export class KvLease implements Lease {
     }
   }
 
-  /** After a failed renewal: whether the key still has our name. A renewal may have succeeded without an answer. */
+  /** Returns whether the key still has our name after a failed renewal, which may have succeeded although its response was lost. */
   async #isOurs(): Promise<boolean> {
     const { key, holder } = this.#options;
     try {
@@ -98,7 +98,7 @@ export class KvLease implements Lease {
       this.#revision = entry.revision;
       return true;
     } catch {
-      // Unknown; the deadline decides.
+      // The state is unknown, so the deadline decides.
       return true;
     }
   }

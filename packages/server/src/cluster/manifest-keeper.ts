@@ -8,7 +8,7 @@ import { type FeedPosition, type ManifestLog, sealedPart } from './bucket-manife
 
 export interface ManifestKeeperOptions {
   readonly writer: string;
-  /** The number of the newest manifest, 0 if there is none. */
+  /** The number of the newest manifest; 0 when the bucket has no manifest. */
   readonly number: number;
 }
 
@@ -16,13 +16,13 @@ export interface ManifestKeeperModules {
   readonly dataset: Dataset;
   readonly log: ManifestLog;
   readonly clock: Clock;
-  /** Returns where the feed stands at the current state; undefined without a feed. */
+  /** Returns the position of the feed at a state. Undefined for a dataset without a feed. */
   readonly position?: (snapshot: ChainSnapshot) => FeedPosition;
   /** Called after a manifest was created. */
   readonly onAdvanced?: (number: number) => Promise<void>;
 }
 
-/** Segments come minutes apart; after a failure the next attempt must not come at once. */
+/** The delay after a failure. New segments are minutes apart, so an immediate retry has no advantage. */
 const retryMs = 2_000;
 
 export class ManifestKeeper {
@@ -82,7 +82,7 @@ function isSame(written: ChainSnapshot, { segments, start }: ChainSnapshot): boo
   return written.segments === segments && written.start === start;
 }
 
-/** Numbers the hot blocks by their place, as the list of their messages does. */
+/** Replaces the payload of each hot block by its index, which is also its index in the list of messages. */
 function withPlaces(snapshot: ChainSnapshot): ChainSnapshot {
   return { ...snapshot, hot: snapshot.hot.map(({ header }, payload) => ({ header, payload })) };
 }

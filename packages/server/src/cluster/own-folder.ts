@@ -13,13 +13,13 @@ import { readFolderOwner, writeFolderOwner } from './folder-owner.ts';
 
 export interface OwnedFolder {
   readonly writer: string;
-  /** The number of the newest manifest, 0 if there is none. */
+  /** The number of the newest manifest; 0 when the bucket has no manifest. */
   readonly number: number;
 }
 
 /**
- * Makes the folder of a dataset fit its bucket before it is opened: restores it from the newest manifest if it does not
- * exist, and refuses if another folder writes the bucket. `newWriter` names this folder if it has no name yet.
+ * Prepares the folder of a dataset before it is opened: restores it from the newest manifest if it does not exist, and refuses if
+ * another folder writes to the bucket. `newWriter` returns a name for a folder that has none yet.
  */
 export async function claimFolder(
   folder: string,
@@ -43,14 +43,14 @@ export async function claimFolder(
   await fs.makeFolder(folder);
   await writeFolderOwner(folder, { kind: 'folder', writer }, fs);
   if (manifest === undefined || (await datasetExists(folder, fs))) return { writer, number };
-  // The bucket has the new owner before the folder has blocks, so that a crash in between only repeats this.
+  // The manifest with the new owner is written before the folder has blocks, so that a start after a crash repeats these steps.
   const chain = sealedPart(manifest.chain);
   await bucket.log.create({ ...manifest, number: number + 1, writer, chain, feed: null });
   await restoreDataset(folder, { manifest: manifest.dataset, chain }, { fs });
   return { writer, number: number + 1 };
 }
 
-/** Segments in the folder would not be found any more. */
+/** Refuses a folder with segments, because the dataset would look for them in the bucket. */
 async function checkNoSegments(folder: string, dataset: string, fs: Fs): Promise<void> {
   const { snapshot } = await readStoredDataset(folder, fs);
   if (snapshot.segments.length > 0) throw new CodedError('store-manifest-missing', { dataset });

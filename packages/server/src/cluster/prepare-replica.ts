@@ -16,8 +16,8 @@ export interface PrepareReplicaOptions {
 }
 
 /**
- * Recreates the folder of a dataset from the newest manifest of the bucket, and keeps only the cache of an earlier
- * process. Returns the manifest, undefined if the dataset is new.
+ * Recreates the folder of a dataset from the newest manifest of the bucket. Only the cache of an earlier process is kept. Returns the
+ * manifest; undefined for a new dataset.
  */
 export async function prepareReplica(
   folder: string,
@@ -41,9 +41,9 @@ export async function prepareReplica(
 }
 
 /**
- * Returns the newest manifest. If the stream is not the one that the manifest belongs to, because it was made anew or has
- * lost messages, a writer begins a new epoch: a manifest with the sealed blocks only, at the end of the stream. The
- * others come from the sources again.
+ * Returns the newest manifest. If the stream was created again or has lost messages, it does not fit the manifest. Then a writer starts a
+ * new epoch: a manifest with only the sealed blocks, positioned at the end of the stream. The other blocks are loaded from the sources
+ * again.
  */
 async function readFitting(
   log: ManifestLog,

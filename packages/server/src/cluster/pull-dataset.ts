@@ -9,10 +9,10 @@ import { sealedPart } from './bucket-manifest.ts';
 import { checksumOf } from './bucket-segments.ts';
 import type { TransferModules } from './push-dataset.ts';
 
-/** No dataset name has this suffix, so a folder that is being filled is never taken for a dataset. */
+/** No dataset name has this suffix, so an incomplete folder is never mistaken for a dataset. */
 const partialSuffix = '.pulled';
 
-/** Copies the sealed blocks of a bucket to a new folder. A pull that was stopped goes on with the segments it has. */
+/** Copies the sealed blocks of a bucket to a new folder. An interrupted pull continues with the segments that it already has. */
 export async function pullDataset(
   folder: string,
   bucket: Bucket,

@@ -22,13 +22,14 @@ export interface TransferModules {
 export interface PushSummary {
   readonly segments: number;
   readonly manifest: number;
-  /** Blocks that are not final yet and stay behind. */
+  /** The number of blocks that are not finalized and were not copied. */
   readonly leftBlocks: number;
 }
 
 /**
- * Copies the finalized blocks of a dataset's folder to a bucket. Segments that the bucket has are not sent again, so a
- * push that was stopped goes on. The folder becomes the owner of the dataset in the bucket.
+ * Copies the finalized blocks of a dataset's folder to a bucket. Segments that the bucket already has are not sent again, so an
+ * interrupted
+ * push can be continued. The folder becomes the owner of the dataset in the bucket.
  */
 export async function pushDataset(
   folder: string,

@@ -17,14 +17,14 @@ async function collect(messages: AsyncIterable<{ sequence: number }>): Promise<n
   return seen;
 }
 
-test('default: the messages of a range are read, and nothing is waited for', async () => {
+test('default: the messages of a range are read, and later ones are not waited for', async () => {
   const feed = await fill(5);
   const modules = { feed, clock: new ManualClock() };
   expect(await collect(readKnown({ first: 2, last: 4 }, modules, never))).toEqual([2, 3, 4]);
   expect(await collect(readKnown({ first: 6, last: 5 }, modules, never))).toEqual([]);
 });
 
-test('error: feed-unreachable: a feed that has messages and brings none is given up', async () => {
+test('error: feed-unreachable: reading ends when the feed has messages but delivers none', async () => {
   const feed = await fill(2);
   const clock = new ManualClock();
   const reading = collect(readKnown({ first: 1, last: 3 }, { feed, clock }, never));

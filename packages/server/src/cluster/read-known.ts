@@ -3,13 +3,13 @@ import { CodedError } from '../base/errors.ts';
 import type { Feed, FeedMessage } from './feed.ts';
 import { linkedController } from './linked-controller.ts';
 
-/** A server that held the position of a reader may be gone. After so long the next attempt begins anew. */
+/** The server that held the position of a reader may have failed. After this time without a message the next attempt starts again. */
 const silentMsMax = 6_000;
 const stepMs = 250;
 
 /**
- * Returns messages that the feed has, up to `last`. Throws `feed-unreachable` if none comes for a while, and ends early if
- * the signal aborts.
+ * Yields messages that the feed has, up to `last`. Throws `feed-unreachable` if no message arrives for a while. Ends early if the signal
+ * aborts.
  */
 export async function* readKnown(
   { first, last }: { readonly first: number; readonly last: number },

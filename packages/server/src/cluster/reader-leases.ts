@@ -1,12 +1,13 @@
 /**
- * Leases of readers in the bucket: `<dataset>/leases/<reader>`. Each says since when the oldest state that the reader
- * still uses is the newest one, so that the segments of that state are not removed. A lease that is not renewed expires.
+ * Leases of readers in the bucket: `<dataset>/leases/<reader>`. Each has the age of the oldest state that the reader still uses, so that
+ * the
+ * segments of that state are not removed. A lease that is not renewed expires.
  */
 import type { Clock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
 
-/** A reader that is silent for so long has died, or is cut off from the bucket and could not read from it anyway. */
+/** A reader that does not renew its lease for this long has died, or cannot reach the bucket and so cannot read from it. */
 const leaseMsMax = 15 * 60_000;
 const renewEveryMs = 5 * 60_000;
 
@@ -32,7 +33,7 @@ export async function readLeases(
   return leases;
 }
 
-/** A lease that cannot be read protects everything, until it is renewed or expires. */
+/** A lease that cannot be parsed protects everything until it is renewed or expires. */
 function parseAge(text: string): number {
   try {
     const { ageMs } = JSON.parse(text) as { ageMs: unknown };
@@ -48,7 +49,7 @@ export async function keepLease(
   modules: {
     readonly store: ObjectStore;
     readonly clock: Clock;
-    /** Returns for how long the oldest state in use has been in use. */
+    /** Returns how long the oldest state in use has been in use. */
     readonly oldestAgeMs: () => number;
   },
   signal: AbortSignal,

@@ -58,7 +58,7 @@ test('default: a copy of the feed has the state of the writer, and reads the sam
   );
 });
 
-test('behavior: a reader that starts from a manifest needs only the messages that the manifest names', async () => {
+test('behavior: a reader that starts from a manifest reads only the messages that the manifest refers to', async () => {
   const world = newWorld();
   const leader = await startLeader(world);
   await grow(leader);
@@ -73,7 +73,7 @@ test('behavior: a reader that starts from a manifest needs only the messages tha
   expect(await readAll(reader.dataset)).toEqual(await readAll(leader.dataset));
 });
 
-test('error: feed-fenced: a stale writer changes nothing, follows, and may lead again', async () => {
+test('error: feed-fenced: a stale writer changes nothing, follows, and can lead again', async () => {
   const world = newWorld();
   const stale = await startLeader(world);
   await grow(stale);
@@ -89,7 +89,7 @@ test('error: feed-fenced: a stale writer changes nothing, follows, and may lead 
   await expect(commit).rejects.toMatchObject({ code: 'dataset-write-failed' });
   expect(stale.replica.isLeading).toBe(false);
   expect(stateOf(stale.dataset)).toEqual(before);
-  // Not even after the local journal works again.
+  // The writer stays fenced even after its local journal works again.
   await stale.dataset.reopen();
   const again = stale.dataset.commit([{ kind: 'extend', blocks: rival }]);
   await expect(again).rejects.toMatchObject({ code: 'dataset-write-failed' });
@@ -102,7 +102,7 @@ test('error: feed-fenced: a stale writer changes nothing, follows, and may lead 
   expect(stateOf(next.dataset)).toEqual(stateOf(stale.dataset));
 });
 
-test('behavior: a message whose acknowledgement was lost is found by following, and is not sent twice', async () => {
+test('behavior: a message whose acknowledgement was lost is found by following, and is not sent again', async () => {
   const world = newWorld();
   const leader = await startLeader(world);
   await grow(leader);
@@ -117,7 +117,7 @@ test('behavior: a message whose acknowledgement was lost is found by following, 
   expect(stateOf(reader.dataset)).toEqual(stateOf(leader.dataset));
 });
 
-test('behavior: a block that does not fit a message goes through the store', async () => {
+test('behavior: a block that does not fit into a message is sent through the object store', async () => {
   const world = newWorld(3_500);
   const leader = await startLeader(world);
   await grow(leader);
@@ -127,7 +127,7 @@ test('behavior: a block that does not fit a message goes through the store', asy
   expect(await readAll(reader.dataset)).toEqual(await readAll(leader.dataset));
 });
 
-test('behavior: confirm is true once everything is applied, and false while the feed is silent', async () => {
+test('behavior: confirm returns true once everything is applied, and false while the feed does not respond', async () => {
   const world = newWorld();
   const leader = await startLeader(world);
   await grow(leader);
@@ -143,12 +143,12 @@ test('behavior: confirm is true once everything is applied, and false while the 
   stop.abort();
   await following;
   world.feed.isDown = false;
-  // Nobody follows any more, so this copy stays behind.
+  // Following has ended, so this copy stays behind.
   await leader.dataset.commit([{ kind: 'extend', blocks: runOf(24, 24, 1, 19) }]);
   expect(await reader.dataset.confirm?.()).toBe(false);
 });
 
-test('error: feed-full: blocks wait while sealing goes on', async () => {
+test('error: feed-full: new blocks wait while sealing continues', async () => {
   const world = newWorld();
   const leader = await startLeader(world);
   await grow(leader);
@@ -175,7 +175,7 @@ test('behavior: a new leader fences the old one before it writes anything', asyn
   expect(next.dataset.snapshot().finalized).toEqual(refAt(18));
 });
 
-test('error: feed-fenced: a process that does not lead writes nothing, although it has everything', async () => {
+test('error: feed-fenced: a process that does not lead cannot write, even if it is up to date', async () => {
   const world = newWorld();
   const leader = await startLeader(world);
   await grow(leader);
@@ -187,7 +187,7 @@ test('error: feed-fenced: a process that does not lead writes nothing, although 
   expect(reader.dataset.snapshot().finalized).toEqual(refAt(18));
 });
 
-test('behavior: a leader whose disk fails after a message was stored does not contradict it', async () => {
+test('behavior: a leader whose disk fails after a message was stored does not publish a conflicting message', async () => {
   const world = newWorld();
   const fs = new SimFs();
   const leader = await startLeader(world, fs);
@@ -213,7 +213,7 @@ test('behavior: a leader whose disk fails after a message was stored does not co
   expect(stateOf(leader.dataset)).toEqual(stateOf(reader.dataset));
 });
 
-test('behavior: a large block that is sealed and removed is not needed to start', async () => {
+test('behavior: a start does not need a large block that was sealed and removed', async () => {
   const world = newWorld(2_000);
   const leader = await startLeader(world);
   await leader.dataset.commit([{ kind: 'create', anchor: refAt(9) }]);
@@ -230,7 +230,7 @@ test('behavior: a large block that is sealed and removed is not needed to start'
   expect(await readAll(reader.dataset)).toEqual(await readAll(leader.dataset));
 });
 
-test('behavior: a stream that was made anew goes on after the last sealed block, under a writer', async () => {
+test('behavior: after a stream was created again, a writer continues after the last sealed block', async () => {
   const world = newWorld();
   const leader = await startLeader(world);
   await grow(leader);
@@ -247,7 +247,7 @@ test('behavior: a stream that was made anew goes on after the last sealed block,
   expect(stateOf(reader.dataset)).toEqual(stateOf(next.dataset));
 });
 
-test('behavior: a reader says that the feed is silent, serves on, and goes on by itself', async () => {
+test('behavior: while the feed does not respond, a reader raises an alarm and serves queries, and later it continues by itself', async () => {
   const world = newWorld();
   const leader = await startLeader(world);
   await grow(leader);
@@ -266,7 +266,7 @@ test('behavior: a reader says that the feed is silent, serves on, and goes on by
   await following;
 });
 
-test('error: feed-gap: a copy that cannot apply a message must be made anew', async () => {
+test('error: feed-gap: a copy that cannot apply a message must be recreated', async () => {
   const world = newWorld();
   const leader = await startLeader(world);
   await grow(leader);
@@ -296,7 +296,7 @@ test('limit: a full local disk ends the attempt to lead, and delays a follower u
   await following;
 });
 
-test('error: feed-message-damaged: a message with other bytes is not applied', async () => {
+test('error: feed-message-damaged: a message with changed bytes is not applied', async () => {
   const world = newWorld();
   const leader = await startLeader(world);
   await grow(leader);

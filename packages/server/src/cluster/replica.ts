@@ -35,33 +35,33 @@ export interface ReplicaModules {
 }
 
 const retryMs = 500;
-/** Between two questions whether the feed answers and whether this copy has everything. */
+/** The interval at which the feed is asked for its last sequence. */
 const watchEveryMs = 1_000;
-/** A reading of the feed that brings nothing in so many questions, although there is something, is begun anew. */
+/** The reading of the feed is restarted after this many intervals without a message although the feed has one. */
 const stalledCountMax = 4;
-/** A request whose chain may be wrong waits so long for this copy to catch up; then it gets no verdict. */
+/** The longest time that a request with a conflicting hash waits for this copy to catch up. After it the conflict is not confirmed. */
 const confirmMsMax = 3_000;
 const waiterStepMs = 10;
-/** More than the blocks that are ever hot, and little memory. */
+/** More than the number of hot blocks ever is. The entries need little memory. */
 const placeCountMax = 20_000;
 const versionCountMax = 100;
 
 export class Replica {
   readonly #modules: ReplicaModules;
-  /** Where the bytes of each hot block are in the feed, by hash. */
+  /** The message with the bytes of each hot block, and the index in the message, by hash. */
   readonly #places = new Map<string, readonly [sequence: number, place: number]>();
   /** The sequence of the feed at each version of the state, for the latest versions. */
   readonly #sequences = new Map<number, number>();
   readonly #epoch: number;
   #applied: number;
-  /** A message of this leader, and the version of the state that contains it. The local journal may still fail. */
+  /** The last message of this leader, and the version of the state that contains it. Writing it to the local journal may still fail. */
   #published: { readonly sequence: number; readonly version: number } | undefined;
-  /** How many commits of a message are applied. */
+  /** The number of commits of a message that were applied. */
   #partial: { readonly sequence: number; readonly commitCount: number } | undefined;
   #isLeading = false;
   #isApplying = false;
   #dataset: Dataset | undefined;
-  /** When this copy last had everything that the feed had. */
+  /** The last time at which this copy had everything that the feed had. */
   #currentMs: number;
 
   constructor(modules: ReplicaModules, manifest: BucketManifest | undefined) {
@@ -81,7 +81,7 @@ export class Replica {
     return this.#applied;
   }
 
-  /** For how long this copy may have been behind the feed, in milliseconds. */
+  /** The longest time, in milliseconds, that this copy may have been behind the feed. */
   get behindMs(): number {
     return this.#isLeading ? 0 : this.#modules.clock.nowMs() - this.#currentMs;
   }
@@ -90,12 +90,13 @@ export class Replica {
     this.#dataset = dataset;
   }
 
-  /** Publishes the commits of the leader. Commits that came from the feed pass; all others are refused. */
+  /** Publishes the commits of the leader. Commits that came from the feed are accepted; all others are refused. */
   readonly publish: PublishCommits = async (commits, payloads) => {
     if (this.#isApplying) return;
     if (!this.#isLeading) throw new CodedError('feed-fenced');
     const { feed } = this.#modules;
-    // Behind the feed if its last message is not in the local journal, which failed. The feed then refuses the next one.
+    // If the local journal failed after the last message, `applied` is below the sequence of the feed, and the feed refuses the next
+    // message.
     const { applied } = this;
     const options = { bytesMax: feed.messageBytesMax, store: this.#storeBlock };
     const { bytes, blocks } = await encodeMessage(commits, payloads, options);
@@ -111,12 +112,12 @@ export class Replica {
       this.#recordVersion(version, sequence);
       if (payloads.length > 0) this.#attached.alarms.clear('feed-full');
     } catch (error) {
-      // Whether the message was stored is found out by following the feed.
+      // Following the feed shows whether the message was stored.
       throw this.#endLeading(error);
     }
   };
 
-  /** Lets a leader add no blocks while the feed is nearly full. Sealing goes on, and makes it smaller. */
+  /** Stops a leader from adding blocks while the feed is nearly full. Sealing continues, so that messages can be removed. */
   readonly checkGrowth = (): void => {
     if (!this.#isLeading || !this.#modules.feed.isNearlyFull) return;
     const error = new CodedError('feed-full');
@@ -168,7 +169,7 @@ export class Replica {
     for await (const { sequence, bytes } of readKnown(range, this.#modules, signal)) {
       const places = wanted.get(sequence);
       if (places !== undefined) {
-        // Other blocks of the message may be sealed, and their objects removed.
+        // Other blocks of the message may already be sealed and their objects removed.
         const message = await decodeMessage(bytes, this.#loadBlock, (place) => places.has(place));
         found.set(sequence, message.blocks);
       }
@@ -176,7 +177,7 @@ export class Replica {
     return blocks.map(([sequence, place]) => found.get(sequence)?.[place]?.bytes as Uint8Array);
   }
 
-  /** Applies what others publish until the signal aborts. Throws `feed-gap` if the feed no longer has what is missing. */
+  /** Applies the messages of other writers until the signal aborts. Throws `feed-gap` if the feed no longer has a missing message. */
   async follow(signal: AbortSignal): Promise<void> {
     const { feed, clock } = this.#modules;
     while (!signal.aborted) {
@@ -198,8 +199,8 @@ export class Replica {
   }
 
   /**
-   * Asks the feed at an interval whether this copy has everything, and says so if the feed does not answer. Ends the
-   * reading if it brings nothing.
+   * Compares this copy with the feed at an interval. Raises an alarm if the feed does not respond, and aborts a reading that makes no
+   * progress.
    */
   async #watch(reading: AbortController): Promise<void> {
     const { clock } = this.#modules;
@@ -212,12 +213,12 @@ export class Replica {
       const isMoving = last === undefined || last <= applied || applied > seen;
       stalledCount = isMoving ? 0 : stalledCount + 1;
       seen = applied;
-      // A feed that has less than this copy is another one. Reading it again finds that out.
+      // A feed whose last sequence is below ours was deleted and created again. Restarting the reading detects that.
       if (stalledCount >= stalledCountMax || (last ?? applied) < applied) reading.abort();
     }
   }
 
-  /** Returns the last sequence of the feed, undefined if it does not answer, which is an alarm. */
+  /** Returns the last sequence of the feed; undefined, with an alarm, if the feed does not respond. */
   async #askFeed(): Promise<number | undefined> {
     const { feed, clock } = this.#modules;
     const { alarms } = this.#attached;
@@ -247,9 +248,8 @@ export class Replica {
   }
 
   /**
-   * Publishes from now on. The caller has stopped to follow and has caught up. The first message is empty: once it is
-   * stored, the feed refuses every earlier leader, also one that was paused before it could publish. `onFenced` is called
-   * when leading ends.
+   * Publishes from now on. The caller has stopped following and has caught up. The first message is empty: once it is stored, the feed
+   * refuses every earlier leader, including one that was paused before it could publish. `onFenced` is called when leading ends.
    */
   async lead(onFenced: () => void): Promise<void> {
     const { feed } = this.#modules;
@@ -273,8 +273,8 @@ export class Replica {
   }
 
   /**
-   * Resolves to true when the state contains everything that the feed had at the time of the call, and to false if that
-   * cannot be found out in time. A request is told that its chain is wrong only after this.
+   * Resolves to true when the state contains everything that the feed had at the time of the call, and to false if that cannot be
+   * determined in time. Only after true does a request get a conflict.
    */
   async confirm(): Promise<boolean> {
     const { feed, clock } = this.#modules;
@@ -289,7 +289,7 @@ export class Replica {
     }
   }
 
-  /** Returns where the feed stood when this snapshot became visible to a leader. */
+  /** Returns the position of the feed when this snapshot became visible to a leader. */
   position({ hot, version }: ChainSnapshot): FeedPosition {
     const sequence = this.#sequences.get(version);
     assert(sequence !== undefined, 'a leader knows the sequence of its newest versions');
@@ -309,7 +309,7 @@ export class Replica {
       sequence,
       blocks.map(({ header }) => header),
     );
-    // The first commits may have been applied before a failure of the disk.
+    // The first commits may have been applied before the disk failed.
     const doneCount = this.#partial?.sequence === sequence ? this.#partial.commitCount : 0;
     for (const [i, changes] of commits.entries()) {
       if (i < doneCount) continue;
@@ -324,7 +324,7 @@ export class Replica {
     try {
       return await decodeMessage(bytes, this.#loadBlock);
     } catch (error) {
-      // A block that is long sealed: only a newer manifest has it.
+      // The block was sealed long ago. Only a newer manifest has it.
       if (!isCodedError(error, 'store-object-missing')) throw error;
       throw asGap(error, sequence);
     }
@@ -335,7 +335,7 @@ export class Replica {
     try {
       await commitPatiently(this.#attached, changes, { ...patience, clock: this.#modules.clock });
     } catch (error) {
-      // The feed has only changes that its writer could apply. A copy that cannot must be made anew.
+      // The feed has only changes that its writer could apply. A copy that cannot apply them must be recreated.
       const isChainFault = isCodedError(error) && error.code.startsWith('chain-');
       throw isChainFault ? asGap(error, this.#applied + 1) : error;
     } finally {
@@ -351,7 +351,7 @@ export class Replica {
   }
 
   #remember(sequence: number, blocks: readonly BlockHeader[]): void {
-    // Sealed and replaced blocks are forgotten now and then, not with every message.
+    // Sealed and replaced blocks are removed from the map from time to time, not with every message.
     if (this.#places.size > placeCountMax) {
       const hot = new Set<string>(this.#attached.snapshot().hot.map(({ header }) => header.hash));
       for (const hash of this.#places.keys()) if (!hot.has(hash)) this.#places.delete(hash);

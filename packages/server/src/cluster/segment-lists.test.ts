@@ -16,7 +16,7 @@ const dataset = {
   allowMissing: [],
 } as const;
 
-/** The segment with one block at a slot. */
+/** Returns a segment with one block at a slot. */
 function segmentAt(number: number): SealedSegment {
   return {
     id: `${number}-${number}-0123abcd.segment`,
@@ -70,7 +70,7 @@ test('property: appends, backfills and trims in any order give the same segments
   );
 });
 
-test('limit: a manifest stays small however many segments there are', async () => {
+test('limit: a manifest stays small with any number of segments', async () => {
   const store = new MemoryStore();
   const log = new ManifestLog(store, 'ledger');
   await log.create(stateOf(1, 400, 1));
@@ -82,7 +82,7 @@ test('limit: a manifest stays small however many segments there are', async () =
   expect(sizeOf(store, log, 3)).toBeLessThan(few * 2);
 });
 
-test('behavior: what a manifest needs are its segments and its lists', async () => {
+test('behavior: a manifest needs its segments and its lists', async () => {
   const store = new MemoryStore();
   const log = new ManifestLog(store, 'ledger');
   await log.create(stateOf(1, 3 * listLength, 1));
@@ -94,7 +94,7 @@ test('behavior: what a manifest needs are its segments and its lists', async () 
   for (const key of lists) expect(store.objects.has(key)).toBe(true);
 });
 
-test('behavior: a manifest of an older, stale writer is not taken for the newest state', async () => {
+test('behavior: the manifest of a stale writer is not taken for the newest state', async () => {
   const store = new MemoryStore();
   const log = new ManifestLog(store, 'ledger');
   const feedAt = (sequence: number, epoch = 0) => ({ epoch, sequence, blocks: [] });
@@ -102,12 +102,12 @@ test('behavior: a manifest of an older, stale writer is not taken for the newest
   await log.create({ ...stateOf(1, 3, 2), feed: feedAt(30) });
   const latest = await new ManifestLog(store, 'ledger').readLatest();
   expect([latest?.number, latest?.manifest.number]).toEqual([2, 1]);
-  // A new numbering of messages begins low, and is newer.
+  // A new epoch starts with a low sequence, and is newer.
   await log.create({ ...stateOf(1, 5, 3), feed: feedAt(2, 3) });
   expect((await log.readLatest())?.manifest.number).toBe(3);
 });
 
-test('error: store-fenced: a manifest is created once', async () => {
+test('error: store-fenced: a manifest can be created only once', async () => {
   const store = new MemoryStore();
   const one = new ManifestLog(store, 'ledger');
   const two = new ManifestLog(store, 'ledger');
@@ -116,7 +116,7 @@ test('error: store-fenced: a manifest is created once', async () => {
   expect((await two.read(1)).chain.segments).toHaveLength(5);
 });
 
-test('error: store-manifest-damaged: a manifest or list that was changed is found', async () => {
+test('error: store-manifest-damaged: a changed manifest or list is detected', async () => {
   const store = new MemoryStore();
   await new ManifestLog(store, 'ledger').create(stateOf(1, 3 * listLength, 1));
   for (const part of ['/manifests/', '/lists/']) {

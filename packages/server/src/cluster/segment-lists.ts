@@ -12,24 +12,24 @@ import type { SealedSegment } from '../chain/chain-snapshot.ts';
 /** The number of segments in a list. */
 export const listLength = 256;
 
-/** A list as a manifest names it, with the identities of its segments. */
+/** A list as a manifest refers to it, with the ids of its segments. */
 export interface NamedList {
   readonly name: string;
   readonly ids: readonly string[];
 }
 
-/** Segments that become a list, which has no name yet. */
+/** Segments that become a list. It gets its name when it is written. */
 type NewList = readonly SealedSegment[];
 
 export interface SegmentPlan {
   readonly front: readonly SealedSegment[];
-  /** In order. Those with a name are in the store. */
+  /** The lists in order. Those with a name are in the store. */
   readonly lists: readonly (NamedList | NewList)[];
   readonly skipped: number;
   readonly back: readonly SealedSegment[];
 }
 
-/** Divides segments into lists and the rest, with the lists that the last manifest had as far as they still fit. */
+/** Divides segments into lists and the remaining segments. Reuses the lists of the last manifest as far as they still fit. */
 export function planLists(
   segments: readonly SealedSegment[],
   known: readonly NamedList[],
@@ -39,7 +39,7 @@ export function planLists(
   let front = segments.slice(0, start);
   let back = segments.slice(start + listedCount);
   const planned: (NamedList | NewList)[] = [...lists];
-  // Lists are contiguous, so a partly skipped one cannot have another before it.
+  // Lists are contiguous, so no list can be inserted before one that is partly skipped.
   while (skipped === 0 && lists.length > 0 && front.length >= 2 * listLength) {
     planned.unshift(front.slice(-listLength));
     front = front.slice(0, -listLength);
@@ -51,7 +51,7 @@ export function planLists(
   return { front, lists: planned, skipped, back };
 }
 
-/** Finds the lists among the segments. Returns no lists if they do not fit, which costs only writing them again. */
+/** Finds the lists among the segments. Returns no lists if they do not fit; then they are written again. */
 function fitLists(
   segments: readonly SealedSegment[],
   known: readonly NamedList[],

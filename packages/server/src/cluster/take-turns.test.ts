@@ -6,7 +6,7 @@ import { takeTurns } from './take-turns.ts';
 import { type Member, refAt, runOf, startMember, stateOf } from './testing/member.ts';
 import { MemoryFeed } from './testing/memory-feed.ts';
 
-/** Lets a member compete; its work is to add blocks of its own until its turn ends. */
+/** Lets a member compete for the lease. Its work is to add blocks until its turn ends. */
 function compete(
   { replica }: Member,
   name: string,
@@ -23,7 +23,7 @@ const untilAborted = (signal: AbortSignal) =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-test('default: one writes and the others follow it; when it stops, the next goes on from its last block', async () => {
+test('default: one member writes and the others follow; when it stops, the next one continues from its last block', async () => {
   const world = { store: new MemoryStore(), feed: new MemoryFeed() };
   const [one, two] = [await startMember(world), await startMember(world)];
   const [stopOne, stopTwo] = [new AbortController(), new AbortController()];
@@ -55,7 +55,7 @@ test('default: one writes and the others follow it; when it stops, the next goes
   await Promise.all([one.close(), two.close()]);
 });
 
-test('behavior: a process that cannot follow gives the lease back', async () => {
+test('behavior: a process that cannot follow releases the lease', async () => {
   const world = { store: new MemoryStore(), feed: new MemoryFeed() };
   const [one, two] = [await startMember(world), await startMember(world)];
   const stop = new AbortController();

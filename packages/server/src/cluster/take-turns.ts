@@ -12,14 +12,14 @@ export interface TakeTurnsModules {
   readonly replica: Replica;
   readonly feed: Feed;
   readonly clock: Clock;
-  /** What a leader does. It ends soon after the signal aborts. */
+  /** The work of a leader. It ends soon after the signal aborts. */
   readonly work: (signal: AbortSignal) => Promise<void>;
   readonly onTurn: (isLeading: boolean) => void;
   /** Called when a turn ended with an error. */
   readonly onFault: (error: CodedError) => void;
 }
 
-/** After a turn that failed another process gets a chance: longer than the others wait between two attempts. */
+/** The delay after a failed turn. It is longer than the interval at which other processes try, so one of them gets the lease. */
 const restMs = 2_000;
 
 /** Runs until the signal aborts. `holder` names this process among the writers. */
@@ -34,7 +34,7 @@ export async function takeTurns(
       const lease = await followUntilLeased(holder, modules, signal);
       if (lease !== undefined) await lead(lease, modules, signal);
     } catch (error) {
-      // Without the messages that are missing nothing can go on; a new start takes a newer manifest.
+      // Without the missing messages the process cannot continue. A restart uses a newer manifest.
       if (!isCodedError(error) || error.code === 'feed-gap') throw error;
       onFault(error);
       await clock.sleep(restMs, signal);
@@ -51,7 +51,7 @@ async function followUntilLeased(
   const stop = linkedController(signal);
   const following = replica.follow(stop.signal);
   const acquiring = feed.acquireLease(holder, stop.signal);
-  // If following fails, the lease is not waited for.
+  // If following fails, nothing awaits the lease.
   acquiring.catch(() => undefined);
   try {
     await Promise.race([acquiring, following]);

@@ -1,6 +1,7 @@
 /**
- * What happens when a segment of a bucket cannot be read: the local copy is evicted, so that the next request fetches it
- * again, and the object in the store is verified as a whole. If it is right, the alarm ends.
+ * Handles segments of a bucket that cannot be read. The local copy is evicted, so that the next request fetches it again, and the whole
+ * object
+ * in the store is verified. If it is valid, the alarm is cleared.
  */
 import type { Clock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
@@ -8,10 +9,10 @@ import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { BucketSegments } from './bucket-segments.ts';
 
-/** Before the next attempt to read a damaged segment from the store. It doubles, because each reads the whole segment. */
+/** The delay before a damaged segment is read from the store again. It doubles, because each attempt reads the whole segment. */
 const retryMs = 10_000;
 const retryMsMax = 600_000;
-/** Damaged segments that are watched; more of them are a bucket that is broken as a whole. */
+/** The maximum number of damaged segments that are verified again. With more of them the whole bucket is broken. */
 const watchedCountMax = 1_000;
 
 export class DamageWatch {

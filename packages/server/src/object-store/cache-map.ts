@@ -1,4 +1,4 @@
-/** The file that says which granules of an object are in its cache file: a line of JSON, then the bits. */
+/** The file that lists the granules of an object in its cache file: a line of JSON, then the bits. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { granuleBytes } from './presence.ts';

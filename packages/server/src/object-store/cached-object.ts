@@ -39,15 +39,15 @@ export interface CachedObjectModules {
   readonly onFetched: (error?: unknown) => void;
 }
 
-/** Evictions during a fetch make it start again. */
+/** An eviction during a fetch restarts it. This is the limit of restarts. */
 const attemptCountMax = 8;
 
 const readAt = promisify(readFile);
 const writeAt = promisify(writeFile);
 
-/** One object of the cache: its file, and which ranges of it are there. */
+/** One object of the cache: its file, and the ranges that the file has. */
 export class CachedObject {
-  /** Where the store has it. */
+  /** The key of the object in the store. */
   key = '';
   readonly byteLength: number;
   readonly #path: string;
@@ -55,7 +55,7 @@ export class CachedObject {
   readonly #presence: Presence;
   readonly #fetches = new Set<ByteRange & { readonly done: Promise<void> }>();
   #descriptor: number | undefined;
-  /** Reads and writes of the file in progress. */
+  /** The number of reads and writes of the file in progress. */
   #useCount = 0;
   #hasFile = false;
   #presentBytes = 0;
@@ -71,7 +71,7 @@ export class CachedObject {
     return this.#presentBytes;
   }
 
-  /** Returns where worker threads find it. The file exists from now on. */
+  /** Returns the location of the file for worker threads. The file exists from now on. */
   get place(): CachedPlace {
     this.#open();
     const path = `${this.#path}${dataSuffix}`;
@@ -115,7 +115,7 @@ export class CachedObject {
     if (this.#presence.generation === generation) this.#mark({ start: 0, end: at });
   }
 
-  /** Forgets the content. Threads that read it meanwhile notice and fetch it again. */
+  /** Removes the content. A thread that is reading it detects that and fetches it again. */
   evict(): void {
     const bytes = this.#presentBytes;
     this.#presence.clear();
@@ -127,7 +127,7 @@ export class CachedObject {
     this.#modules.onEvicted(this, bytes);
   }
 
-  /** Takes over the map of an earlier process. */
+  /** Uses the map that an earlier process wrote. */
   restore(words: Int32Array): void {
     this.#presence.words.set(words, 1);
     this.#presentBytes = this.#presence.presentBytes;
@@ -159,7 +159,7 @@ export class CachedObject {
       try {
         unlinkSync(`${this.#path}${suffix}`);
       } catch {
-        // It was never written.
+        // The file was never written.
       }
     }
   }
@@ -190,7 +190,7 @@ export class CachedObject {
     counters.requests++;
     counters.fetchedBytes += bytes.length;
     await this.#write(bytes, run.start);
-    // After an eviction the file may have been cut below what was just written.
+    // After an eviction the file may be shorter than the range that was just written.
     if (this.#presence.generation === generation) this.#mark(run);
   }
 

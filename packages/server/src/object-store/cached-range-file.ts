@@ -4,7 +4,7 @@ import { CodedError } from '../base/errors.ts';
 import type { ByteRange } from './object-store.ts';
 import { Presence } from './presence.ts';
 
-/** Where a thread finds the cache file of an object. */
+/** The location of an object's cache file, for a worker thread. */
 export interface CachedPlace {
   readonly kind: 'cached';
   readonly path: string;
@@ -12,18 +12,18 @@ export interface CachedPlace {
   readonly presence: SharedArrayBuffer;
 }
 
-/** The end of an object that is fetched first: the directory of a segment is there, and grows with the segment. */
+/** The share of an object, at its end, that is fetched first. It contains the directory of a segment, which grows with the segment. */
 const tailShare = 1 / 256;
 const tailBytesMin = 16 << 10;
 const tailBytesMax = 128 << 10;
-/** A smaller object is fetched whole: a request takes as long as the transfer of a few megabytes. */
+/** A smaller object is fetched as a whole: a request takes as long as the transfer of a few megabytes. */
 const wholeBytesMax = 1 << 20;
-/** Of a part that is read from its beginning, so much more is fetched in advance, as a share of what was read. */
+/** For sequential reads, the next bytes are fetched in advance: this share of the bytes that were read. */
 const aheadShare = 0.25;
 const aheadBytesMax = 1 << 20;
-/** A cache that evicts an object faster than it can be read is far too small. */
+/** The limit of evictions during one read. A cache that exceeds it is far too small. */
 const attemptCountMax = 16;
-/** If at least this share of a section is needed, all of it is fetched by one request. */
+/** If at least this share of a section is needed, the whole section is fetched by one request. */
 const wholeShare = 0.25;
 
 /** Returns the parts of an object that every reader needs first. */
@@ -36,7 +36,7 @@ export function openingRanges(byteLength: number): ByteRange[] {
   ];
 }
 
-/** Returns those of them that are not in the cache file. */
+/** Returns the opening ranges that are not in the cache file. */
 export function missingOpening({ presence, byteLength }: CachedPlace): ByteRange[] {
   const present = new Presence(presence, byteLength);
   return openingRanges(byteLength).filter((range) => !present.covers(range));
@@ -55,7 +55,7 @@ export class CachedRangeFile {
   readonly #presence: Presence;
   readonly #fetcher: RangeFetcher;
   #fetchedWhole: ByteRange[] = [];
-  /** What was read last without a gap. */
+  /** The range that was read last without a gap. */
   #sequential: ByteRange = { start: 0, end: 0 };
 
   constructor(place: CachedPlace, fetcher: RangeFetcher) {
@@ -65,7 +65,7 @@ export class CachedRangeFile {
     this.#fetcher = fetcher;
   }
 
-  /** Fetches what a reader needs first, together. */
+  /** Fetches the parts that a reader needs first, together. */
   fetchOpening(): void {
     const ranges = this.missing(openingRanges(this.length));
     if (ranges.length > 0) this.#fetcher.fetchNow(ranges);
@@ -86,15 +86,15 @@ export class CachedRangeFile {
         continue;
       }
       const count = this.#readFile(offset, target.subarray(0, range.end - range.start));
-      // An eviction during the read may have put zeros into it.
+      // An eviction during the read may have replaced the bytes by zeros.
       if (this.#presence.generation === generation) return count;
     }
     throw new CodedError('cache-too-small');
   }
 
   /**
-   * Announces reads of parts of a section, so that they are fetched together. If they are a large share of the section,
-   * all of it is fetched.
+   * Announces reads of parts of a section, so that they are fetched together. If they are a large share of the section, the whole section
+   * is fetched.
    */
   expect(section: ByteRange, parts: readonly ByteRange[]): void {
     const needed = parts.reduce((sum, { start, end }) => sum + end - start, 0);
@@ -104,14 +104,14 @@ export class CachedRangeFile {
     if (!ranges.every((range) => this.#presence.covers(range))) this.#fetcher.fetchNow(ranges);
   }
 
-  /** Returns the sections that were announced and needed as a whole since the last call. */
+  /** Returns the announced sections that were fetched as a whole since the last call. */
   takeWholeSections(): readonly ByteRange[] {
     const taken = this.#fetchedWhole;
     this.#fetchedWhole = [];
     return taken;
   }
 
-  /** Returns those of the ranges that are not in the cache file. */
+  /** Returns the ranges that are not in the cache file. */
   missing(ranges: readonly ByteRange[]): ByteRange[] {
     return ranges.filter((range) => !this.#presence.covers(range));
   }
@@ -120,7 +120,7 @@ export class CachedRangeFile {
     closeSync(this.#descriptor);
   }
 
-  /** Fetches what follows, in advance, while reads follow each other without a gap. */
+  /** Fetches the following bytes in advance while reads are sequential. */
   #readAhead({ start, end }: ByteRange): void {
     const isNext = start === this.#sequential.end;
     this.#sequential = { start: isNext ? this.#sequential.start : start, end };

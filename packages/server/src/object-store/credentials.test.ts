@@ -12,7 +12,7 @@ const clock = { unixMs: () => 1_000_000 };
 const find = (configured: Partial<Credentials>, environment: Environment) =>
   findCredentials(configured, environment, clock)();
 
-test('default: the configuration goes before the environment, and that before the shared file', async () => {
+test('default: the configuration takes precedence over the environment, and the environment over the shared file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-credentials-'));
   const file = join(folder, 'credentials');
   writeFileSync(
@@ -33,7 +33,7 @@ test('default: the configuration goes before the environment, and that before th
   rmSync(folder, { recursive: true });
 });
 
-test('error: store-credentials-missing: nowhere to be found', async () => {
+test('error: store-credentials-missing: no place has credentials', async () => {
   const environment = {
     AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
     AWS_EC2_METADATA_DISABLED: 'true',
@@ -41,7 +41,7 @@ test('error: store-credentials-missing: nowhere to be found', async () => {
   await expect(find({}, environment)).rejects.toThrow(/AWS_ACCESS_KEY_ID/);
 });
 
-/** A server that answers like the metadata services of a cloud, and counts the keys it gave. */
+/** A server that responds like the metadata services of a cloud, and counts the credentials that it returned. */
 async function startCloud() {
   const seen: string[] = [];
   const state = { seen, isDown: false, nowUnixMs: 0, url: '', close: () => server.close() };
@@ -100,7 +100,7 @@ test('behavior: the role of a machine, a container and a pod is used', async () 
   rmSync(folder, { recursive: true });
 });
 
-test('behavior: credentials of a role are fetched once, renewed before they expire, and kept while they are valid', async () => {
+test('behavior: credentials of a role are fetched once, renewed before they expire, and used while they are valid', async () => {
   const cloud = await startCloud();
   let nowUnixMs = 1_000_000;
   cloud.nowUnixMs = nowUnixMs;
@@ -120,7 +120,7 @@ test('behavior: credentials of a role are fetched once, renewed before they expi
   cloud.close();
 });
 
-test('behavior: a listing is parsed with its entities and its token', () => {
+test('behavior: a listing is parsed with its entities and its continuation token', () => {
   const entry =
     '<Contents><Key>a&amp;b</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><Size>5</Size></Contents>';
   const xml = `<ListBucketResult><IsTruncated>true</IsTruncated>${entry}<NextContinuationToken>t=</NextContinuationToken></ListBucketResult>`;

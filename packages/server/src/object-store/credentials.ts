@@ -10,7 +10,7 @@ import { type FetchRole, findRole, type RoleCredentials } from './role-credentia
 /** Returns the credentials that are valid now. */
 export type GetCredentials = () => Promise<Credentials>;
 
-/** Credentials of a role are fetched again so long before they expire. */
+/** Credentials of a role are fetched again this long before they expire. */
 const renewMs = 5 * 60_000;
 
 /**
@@ -51,7 +51,7 @@ function findFixed(
   return parseCredentialsFile(readText(file), environment['AWS_PROFILE'] ?? 'default');
 }
 
-/** Fetches the credentials once for all requests. Those that are still valid are used on if they cannot be fetched. */
+/** Fetches the credentials once for all requests. If fetching fails, credentials that are still valid are used. */
 function renewing(fetchRole: FetchRole, clock: Pick<Clock, 'unixMs'>): GetCredentials {
   let current: RoleCredentials | undefined;
   let fetching: Promise<RoleCredentials> | undefined;

@@ -15,7 +15,7 @@ export class Gate {
     try {
       return await work();
     } finally {
-      // The place goes to the next one, so that the count stays.
+      // The next operation takes the place of this one, so the count does not change.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running--;
       else next();

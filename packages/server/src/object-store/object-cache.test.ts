@@ -32,7 +32,7 @@ async function put(name: string, byteLength = megabyte): Promise<Uint8Array> {
 
 const gets = () => store.calls.filter((call) => call.startsWith('get')).length;
 
-test('default: ranges are fetched once, and near ones together', async () => {
+test('default: ranges are fetched once, and ranges close to each other by one request', async () => {
   const bytes = await put('a');
   const object = (await open()).use('a', 'a', bytes.length);
   expect(await object.read(10_000, 100)).toEqual(bytes.slice(10_000, 10_100));
@@ -55,7 +55,7 @@ test('behavior: readers of the same range share one request', async () => {
   expect(gets()).toBe(1);
 });
 
-test('behavior: what was fetched survives a restart, and a damaged map only costs a fetch', async () => {
+test('behavior: fetched ranges survive a restart, and after a damaged map they are fetched again', async () => {
   const bytes = await put('a');
   await put('b');
   const first = await open();
@@ -73,7 +73,7 @@ test('behavior: what was fetched survives a restart, and a damaged map only cost
   expect(gets()).toBe(3);
 });
 
-test('limit: the cache keeps its size, evicts what was used once first, and the disk is freed', async () => {
+test('limit: the cache stays within its size, evicts objects that were used once first, and frees the disk space', async () => {
   const cache = await open(4 * megabyte);
   const bytes = await put('often');
   await cache.use('often', 'often', megabyte).read(0, megabyte);
@@ -104,7 +104,7 @@ test('behavior: a thread that reads while its object is evicted fetches again an
   const file = new CachedRangeFile(object.place, {
     fetchNow: (ranges) => {
       wanted.push(...ranges.map(({ start }) => start));
-      // As the main thread does while the worker waits.
+      // The main thread does this while the worker waits.
       throw new Error(`needs ${ranges.length}`);
     },
     fetchAhead: () => undefined,
@@ -141,7 +141,7 @@ test('limit: many objects share few open files, and each is read again after its
   cache.close();
 });
 
-test('behavior: reads that follow each other are fetched in advance, a quarter of what was read at most', async () => {
+test('behavior: sequential reads are fetched in advance, by at most a quarter of the bytes that were read', async () => {
   const bytes = await put('a', 4 * megabyte);
   const object = (await open()).use('a', 'a', bytes.length);
   await object.fetch([{ start: 0, end: megabyte }]);

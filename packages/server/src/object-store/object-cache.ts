@@ -2,13 +2,13 @@
  * Ranges of immutable objects on the local disk.
  *
  *   FOLDER/<name>.data   a sparse file as long as the object, with the ranges that were fetched
- *   FOLDER/<name>.map    which ranges those are; written some time after them, so that a crash only loses the knowledge
+ *   FOLDER/<name>.map    the list of these ranges; written some time later, so after a crash some ranges are fetched again
  *
- * The cache trusts its files, because the readers of segments verify the checksums of everything they read: bytes that
- * are wrong, from the disk or from the store, are reported as damage, and the owner evicts the object.
+ * The cache does not verify its files, because the readers of segments verify the checksums of everything they read. They report wrong
+ * bytes, from the disk or from the store, as damage, and the owner evicts the object.
  *
- * Admission: everything that is fetched is stored. Eviction: whole objects, in the order of their last use, first those
- * that were used only once, so that one scan of all history does not displace what is used every day.
+ * Admission: everything that is fetched is stored. Eviction: whole objects by LRU, first those that were used only once, so that one
+ * scan of all history does not evict what is used every day.
  */
 import { readdirSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ export interface ObjectCacheModules {
   readonly clock: Clock;
 }
 
-/** The share of the cache for objects that were used more than once. */
+/** The share of the cache that objects with several uses may occupy. */
 const frequentShare = 0.8;
 /** Uses within this time count as one: a query reads an object in many steps. */
 const sameUseMs = 60_000;
@@ -52,7 +52,7 @@ export class ObjectCache {
   readonly #options: ObjectCacheOptions;
   readonly #modules: ObjectCacheModules;
   readonly #gate: Gate;
-  /** Both in the order of the last use. */
+  /** Both maps are in the order of the last use. */
   readonly #recent = new Map<string, Entry>();
   readonly #frequent = new Map<string, Entry>();
   readonly #unsaved = new Set<CachedObject>();
@@ -67,7 +67,7 @@ export class ObjectCache {
     this.#gate = new Gate(options.requestCountMax);
   }
 
-  /** Opens a cache with what an earlier process left in its folder. */
+  /** Opens a cache with the files that an earlier process left in its folder. */
   static async open(
     options: ObjectCacheOptions,
     modules: ObjectCacheModules,
@@ -82,7 +82,7 @@ export class ObjectCache {
     return this.#bytes;
   }
 
-  /** Returns an object of this name and length, which is a use of it. The key is where the store has it. */
+  /** Returns the object with this name and length, and counts that as a use. `key` is its key in the store. */
   use(name: string, key: string, byteLength: number): CachedObject {
     const nowMs = this.#modules.clock.nowMs();
     const known = this.#recent.get(name) ?? this.#frequent.get(name);
@@ -99,7 +99,7 @@ export class ObjectCache {
     return object;
   }
 
-  /** Limits the files that are open, because a scan may go over more objects than a process may open files. */
+  /** Limits the open files, because a scan may read more objects than a process may have open files. */
   #keepOpen(object: CachedObject): void {
     this.#open.delete(object);
     this.#open.add(object);
@@ -179,7 +179,7 @@ export class ObjectCache {
     this.#demote();
   }
 
-  /** Keeps the objects that were used often below their share, so that new ones have a chance. */
+  /** Moves objects with several uses to the others when they exceed their share, so that new objects are not evicted at once. */
   #demote(): void {
     for (const [name, entry] of this.#frequent) {
       if (this.#frequentBytes <= this.#options.bytesMax * frequentShare) return;
@@ -189,7 +189,7 @@ export class ObjectCache {
     }
   }
 
-  /** Evicts until the limit is kept, but not the object that is being read. */
+  /** Evicts objects until the cache is within its limit, except the object that is being read. */
   #shrink(keptName: string): void {
     for (const entries of [this.#recent, this.#frequent]) {
       for (const [name, { object }] of entries) {

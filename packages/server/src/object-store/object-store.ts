@@ -1,12 +1,12 @@
 /**
- * The operations that Sluice needs of an object store. Objects are immutable: a key is written once and then only read,
- * listed and removed. Every failure is a coded error: `store-unreachable` after the retries, `store-refused` for an
- * answer that a retry does not change, `store-object-missing` if there is no such key.
+ * The operations that Sluice needs of an object store. Objects are immutable: a key is written once and then only read, listed and
+ * removed. Every failure is a coded error: `store-unreachable` after the retries, `store-refused` for a response that a retry would not
+ * change, `store-object-missing` for a missing key.
  */
 export interface ObjectStore {
   /** Reads a byte range of an object, or all of it. Fails if the store returns another number of bytes. */
   get(key: string, range?: ByteRange): Promise<Uint8Array>;
-  /** Returns undefined if there is no such key. */
+  /** Returns undefined for a missing key. */
   head(key: string): Promise<ObjectInfo | undefined>;
   /** Writes an object. The store verifies the checksum of the bytes that it received. */
   put(key: string, bytes: Uint8Array): Promise<void>;
@@ -17,7 +17,7 @@ export interface ObjectStore {
   create(key: string, bytes: Uint8Array): Promise<boolean>;
   /** Returns the objects whose keys begin with a prefix, in the order of their keys. */
   list(prefix: string): Promise<ObjectInfo[]>;
-  /** Does nothing if there is no such key. */
+  /** Does nothing for a missing key. */
   remove(key: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -31,6 +31,6 @@ export interface ByteRange {
 export interface ObjectInfo {
   readonly key: string;
   readonly byteLength: number;
-  /** By the clock of the store, in Unix milliseconds. */
+  /** The time by the clock of the store, in Unix milliseconds. */
   readonly modifiedUnixMs: number;
 }

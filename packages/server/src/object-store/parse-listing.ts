@@ -5,7 +5,7 @@ export interface Listing {
   readonly nextToken: string | undefined;
 }
 
-/** Parses an answer of ListObjectsV2. Its XML has no attributes and no nesting that matters, so tags are searched. */
+/** Parses a response of ListObjectsV2. Its XML has no attributes and no nesting that matters, so searching for tags is enough. */
 export function parseListing(xml: string): Listing {
   const objects = [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, entry = '']) => ({
     key: readTag(entry, 'Key') ?? '',

@@ -1,14 +1,14 @@
 /**
  * Which parts of an object are in its cache file: one bit for each granule, in memory that all threads share.
  *
- *   word 0    the generation, which grows when the content is evicted
- *   word 1…   bits, 32 granules a word
+ *   word 0    the generation, which is incremented when the content is evicted
+ *   word 1…   bits, 32 granules per word
  *
- * A reader that finds its granules present, reads the file, and finds the generation unchanged has read the object.
+ * A reader has read the right bytes if its granules were present before the read and the generation has not changed after it.
  */
 import type { ByteRange } from './object-store.ts';
 
-/** The block size of common file systems, so that a sparse file occupies what the bits count. */
+/** The block size of common file systems, so that the disk usage of a sparse file equals the number of bits times this size. */
 export const granuleBytes = 4_096;
 
 /** Runs of missing granules that are this close are fetched by one request: a request costs as much as some 32 KiB. */
@@ -56,7 +56,7 @@ export class Presence {
     return true;
   }
 
-  /** Marks the granules of a range, which must begin and end with a granule or with the object. Returns their new bytes. */
+  /** Marks the granules of a range, which must start and end at a granule or at the end of the object. Returns their new bytes. */
   add({ start, end }: ByteRange): number {
     let added = 0;
     for (let granule = start / granuleBytes; granule * granuleBytes < end; granule++) {
@@ -66,7 +66,7 @@ export class Presence {
     return added * granuleBytes;
   }
 
-  /** Forgets everything. The generation grows first, so that no reader trusts what it reads from now on. */
+  /** Marks all granules as missing. The generation is incremented first, so that no reader uses what it reads from now on. */
   clear(): void {
     Atomics.add(this.words, 0, 1);
     for (let word = 1; word < this.words.length; word++) Atomics.store(this.words, word, 0);

@@ -1,8 +1,8 @@
-/** Tries whether an object store can do what a dataset needs, above all that it refuses to overwrite a manifest. */
+/** Tests whether an object store has the features that a dataset needs, above all that it refuses to overwrite a manifest. */
 import { CodedError } from '../base/errors.ts';
 import type { ObjectStore } from './object-store.ts';
 
-/** Throws the first thing that is wrong. Writes and removes one small object. */
+/** Throws the first problem that it finds. Writes and removes one small object. */
 export async function probeStore(store: ObjectStore, name: string): Promise<void> {
   const key = `probe/${name}`;
   const bytes = new TextEncoder().encode(`probe ${name}`);

@@ -7,14 +7,14 @@ export interface RetryLimits {
   readonly waitMsMax: number;
 }
 
-/** Six attempts within about six seconds: a request for a block of history may take that long, a client's wait no more. */
+/** Six attempts within about six seconds. A request for history may take that long, but clients do not wait longer. */
 const RETRY_LIMITS: RetryLimits = {
   attemptCountMax: 6,
   firstWaitMs: 100,
   waitMsMax: 2_000,
 };
 
-/** An answer or a failure of the connection that another attempt may not meet. */
+/** A response or a connection failure that may not occur again at the next attempt. */
 export class TransientFailure extends Error {
   override readonly name = 'TransientFailure';
 }

@@ -1,6 +1,5 @@
 /**
- * Credentials of a role, which a cloud hands to its machines, containers and pods. They expire, so they are fetched again
- * in time:
+ * Credentials of a role, which a cloud provides to its machines, containers and pods. They expire, so they are fetched again in time:
  *
  *   web identity   AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN: a token of Kubernetes, exchanged at STS
  *   container      AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or AWS_CONTAINER_CREDENTIALS_FULL_URI: ECS, EKS Pod Identity
@@ -23,7 +22,7 @@ const containerHost = 'http://169.254.170.2';
 const machineHost = 'http://169.254.169.254';
 const rolesPath = '/latest/meta-data/iam/security-credentials/';
 
-/** Returns how the credentials of the role are fetched that the environment names; undefined if there can be none. */
+/** Returns the function that fetches the credentials of the role in the environment; undefined if the metadata service is disabled. */
 export function findRole(environment: Environment): FetchRole | undefined {
   const { AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile, AWS_ROLE_ARN: role } = environment;
   if (tokenFile !== undefined && role !== undefined) {

@@ -15,7 +15,7 @@ import { TransientFailure, withRetries } from './retry.ts';
 
 export interface S3Options {
   readonly bucket: string;
-  /** All keys are below it. Empty, or without a slash at either end. */
+  /** The prefix of all keys. Empty, or without a slash at either end. */
   readonly prefix: string;
   /** The address of the service, without the bucket. */
   readonly endpoint: string;
@@ -30,7 +30,7 @@ export interface S3Modules {
   readonly credentials: GetCredentials;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Called with the bytes of every answer, for metrics. */
+  /** Called with the number of bytes of every response, for metrics. */
   readonly onAnswer?: (operation: string, bytes: number) => void;
 }
 
@@ -109,7 +109,7 @@ export class S3Client implements ObjectStore {
     const headers = { 'if-none-match': '*' };
     const { status } = await this.#retried('create', key, () => this.#put(key, bytes, headers));
     if (status !== 412) return true;
-    // The answer to an earlier attempt may have been lost after the store had accepted it.
+    // The response to an earlier attempt may have been lost after the store had accepted it.
     const stored = await this.get(key);
     return Buffer.compare(stored, bytes) === 0;
   }
@@ -148,7 +148,7 @@ export class S3Client implements ObjectStore {
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Answer> {
     const digest = createHash('md5').update(body).digest('base64');
-    // Stores verify both and refuse other bytes: the second is part of the signature.
+    // Stores verify both checksums and refuse other bytes. The second one is part of the signature.
     const all = {
       ...headers,
       'content-md5': digest,
@@ -225,7 +225,7 @@ async function receive(
   }
 }
 
-/** Statuses that another attempt may not meet: overload, throttling (503 SlowDown), timeouts, a racing write. */
+/** Statuses that may not occur again at the next attempt: overload, throttling (503 SlowDown), timeouts, a concurrent write. */
 const transientStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504]);
 
 function judgeAnswer(operation: string, answer: Answer): Answer {
@@ -236,7 +236,7 @@ function judgeAnswer(operation: string, answer: Answer): Answer {
     if (operation === 'remove') return answer;
     throw new CodedError('store-object-missing', { operation });
   }
-  // A body that was damaged on the way is sent again.
+  // A body that was damaged in transit is sent again.
   if (transientStatuses.has(status) || reason === 'BadDigest' || reason === 'RequestTimeout') {
     throw new TransientFailure(`HTTP ${status}${reason === '' ? '' : ` ${reason}`}`);
   }

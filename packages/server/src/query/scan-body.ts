@@ -35,7 +35,7 @@ export function checkDepth(bytes: Uint8Array, depthMax: number): void {
   }
 }
 
-/** Returns the position of the closing quote, or the length of the bytes if there is none. */
+/** Returns the position of the closing quote, or the length of the bytes when the quote is missing. */
 function byteStringEnd(bytes: Uint8Array, start: number): number {
   for (let at = start + 1; at < bytes.length; at++) {
     if (bytes[at] === QUOTE) return at;

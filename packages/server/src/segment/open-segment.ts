@@ -184,7 +184,7 @@ export class Segment {
     });
   }
 
-  /** Returns the compression dictionary of a section's pages; empty if there is none. */
+  /** Returns the compression dictionary of a section's pages; empty for a section that is compressed without one. */
   readSectionDictionary(section: number): Uint8Array {
     if (!this.#parts.has(`${PART.sectionDictionary}.${section}`)) return new Uint8Array(0);
     return this.readUnit(PART.sectionDictionary, section);

@@ -3,7 +3,7 @@ import { BlockGenerator } from './content/generate-block.ts';
 import { renderRawBlock } from './content/render-raw-block.ts';
 import type { RenderBlock } from './node/rendered-blocks.ts';
 
-/** Renders blocks with the content of a simulated ledger. A header alone runs no transactions. */
+/** Returns a function that renders blocks with the content of a simulated ledger. Rendering only a header runs no transactions. */
 export function renderContent(options: ContentOptions): RenderBlock {
   const generator = new BlockGenerator(options);
   return (chainBlock, asked) => renderRawBlock(generator.generate(chainBlock), asked);

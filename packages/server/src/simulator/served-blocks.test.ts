@@ -6,14 +6,14 @@ import type { SimulatedNode } from './start-node.ts';
 import { createSimulatedLedger, startSimulatedNode } from './start-simulated-node.ts';
 import { blockConfig } from './testing/start-test-node.ts';
 
-/** Large enough that the system takes only a part of a block off the node while its reader waits. */
+/** Large enough that the operating system buffers only a part of a block while its reader waits. */
 const options = {
   paused: true,
   chain: { seed: 3, startSlot: 2_000, skipRate: 0, forkRate: 0 },
   content: { profile: 'busy', votes: false, transactionsPerBlock: 1_600 },
 } as const;
 
-/** The cache keeps few blocks, so that nearly every block is rendered again. */
+/** The cache holds only a few blocks, so nearly every block is rendered again. */
 const limits = { renderedBytesMax: 48 * 1024 * 1024 };
 const slots = Array.from({ length: 7 }, (_, index) => 1_900 + index);
 
@@ -41,7 +41,7 @@ function ascii(text: string): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
-/** The answer once its head and first bytes are here; it is read no further until somebody does. */
+/** Returns the response after its headers and first bytes. The caller decides when the rest is read. */
 function ask(slot: number): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const headers = { 'Content-Type': 'application/json' };
@@ -87,7 +87,7 @@ async function vanish(slot: number): Promise<void> {
   await closed;
 }
 
-test('behavior: clients that read the same block get it whole when one of them disconnects', async () => {
+test('behavior: clients that read the same block get all of it when one of them disconnects', async () => {
   const slot = slots[0] as number;
   const held = await Promise.all([ask(slot), ask(slot)]);
   await vanish(slot);

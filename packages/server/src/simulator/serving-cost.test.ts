@@ -7,19 +7,19 @@ import type { SimulatedNode } from './start-node.ts';
 import { startSimulatedNode } from './start-simulated-node.ts';
 
 /**
- * Processor time of the whole process for a block that is made, printed and sent, by the time of one `JSON.parse` of the same
- * bytes, which make some hundred thousand objects. It is about 1 (docs/measurements) and half as much again in the process of a test.
+ * The limit of a ratio: the processor time of the process to generate, print and send a block, divided by the time of one `JSON.parse`
+ * of the same bytes. It is about 1 (docs/measurements), and 1.5 in the process of a test.
  */
 const RATIO_MAX = 4;
 
 const firstSlot = 1_000;
-/** Until the engine has compiled what is hot, and the stock of the ledger is made. */
+/** The number of warm-up rounds, in which the engine compiles hot code and the shared texts are built. */
 const warmUpCount = 24;
-/** In turns with parsing, so that what else the machine does is in both. */
+/** Rounds alternate between serving and parsing, so that other load on the machine affects both. */
 const roundCount = 4;
 const blocksPerRound = 4;
 
-/** In a process of its own, so that reading costs the node nothing. */
+/** The reader runs in its own process, so that it does not count for the node. */
 const reader = `
   const { request } = require('node:http');
   const [url, first, count] = process.argv.slice(1);
@@ -61,7 +61,7 @@ function spentMicroseconds(start: NodeJS.CpuUsage): number {
   return user + system;
 }
 
-/** The time to parse the blocks that were served, and their bytes. */
+/** Returns the time to parse the served blocks, and their size. */
 function measureYardstick(slots: readonly number[]): { spent: number; bytes: number } {
   let spent = 0;
   let bytes = 0;

@@ -6,15 +6,15 @@ import type { RenderBlock } from './node/rendered-blocks.ts';
 
 export interface LedgerOptions {
   readonly chain?: Partial<ChainOptions>;
-  /** Ledger time per time of the clock; default 1. */
+  /** Milliseconds of the ledger per millisecond of the clock; default 1. */
   readonly speed?: number;
-  /** Time then moves by `time.advance` alone; default false. */
+  /** Whether the time starts paused. Then only `time.advance` changes it. Default false. */
   readonly paused?: boolean;
-  /** Where the clock starts, if not at the chain's start slot: the ledger goes on where an earlier run stopped. */
+  /** The slot at which the clock starts, so that the ledger continues an earlier run. Default: the start slot of the chain. */
   readonly resumeAtSlot?: number;
 }
 
-/** One chain and its time, shared by every node that serves it. */
+/** One chain and its time. Several nodes can serve the same ledger. */
 export interface SimulatedLedger {
   readonly chain: SimulatedChain;
   readonly time: SimulatedTime;
@@ -33,7 +33,7 @@ export function createLedger(
   const resumeAtSlot = options.resumeAtSlot ?? chain.options.startSlot;
   checkOption('speed', speed, SPEED_RANGE);
   checkOption('resumeAtSlot', resumeAtSlot, CHAIN_OPTIONS.startSlot);
-  // The start slot is confirmed when the ledger begins: the clock starts just before the next one.
+  // The start slot is confirmed at the start of the ledger, because the clock starts just before the next slot.
   const startMs = chain.processedAtMs(resumeAtSlot + 1) - chain.options.slotMs / 100;
   const time = new SimulatedTime({ startMs, speed, paused: options.paused ?? false }, modules);
   return { chain, time, render: modules.render, clock: modules.clock };

@@ -1,7 +1,7 @@
 import { assert } from '../base/assert.ts';
 import type { SimulatedLedger } from './simulated-ledger.ts';
 
-/** Blocks of the final chain from a slot on, as lines of a block file: the bytes that getBlock answers with. */
+/** Yields blocks of the final chain from a slot on, as lines of a block file. The bytes are those of a getBlock response. */
 export function* simulatedLines(
   { chain, render }: SimulatedLedger,
   range: { firstSlot: number; blockCount: number },

@@ -18,7 +18,7 @@ export interface NodeOptions {
   readonly port?: number;
   readonly wsPort?: number;
   readonly controlPort?: number;
-  /** How far this node is behind the ledger. */
+  /** How many slots this node is behind the ledger. */
   readonly lagSlots?: number;
   readonly limits?: Partial<NodeLimits>;
 }
@@ -29,12 +29,12 @@ export interface SimulatedNode {
   readonly controlUrl: string;
   readonly ledger: SimulatedLedger;
   readonly faults: Faults;
-  /** What the node would answer now. */
+  /** Returns the current state of the node. */
   state(): NodeState;
   close(): Promise<void>;
 }
 
-/** Starts one node that serves the ledger; several may serve the same one, each with its own lag and faults. */
+/** Starts one node that serves the ledger. Several nodes can serve the same ledger, each with its own lag and faults. */
 export async function startNode(
   options: NodeOptions,
   modules: { ledger: SimulatedLedger },
@@ -115,7 +115,7 @@ async function listenAll(
       controlUrl: `http://${name}:${controlPort}`,
     };
   } catch (error) {
-    // A node that cannot have all its ports has none.
+    // If one port cannot be bound, all servers are stopped.
     await Promise.all(Object.values(servers).map(stopServer));
     throw error;
   }

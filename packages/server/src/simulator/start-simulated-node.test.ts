@@ -58,7 +58,7 @@ test('behavior: the next block is rendered before it is confirmed for a client t
   await getBlock(node, head);
   expect(made).toEqual([head]);
   ledger.time.advance(ledger.chain.options.slotMs);
-  // Whatever is asked is answered after what time brought.
+  // The node handles its timers before this request, so the block is rendered when the response arrives.
   await call(node, 'getSlot');
   expect(node.state().processedSlot).toBe(head + 1);
   expect(made).toEqual([head, head + 2]);
@@ -74,7 +74,7 @@ test('error: -32015 if the version limit is too low for the block', async () => 
   expect(answer.error?.message).toContain('Transaction version (1)');
 });
 
-test('property: the same seed gives the same bytes, over the wire of two nodes', async () => {
+test('property: two nodes with the same seed send the same bytes', async () => {
   const chain = { skipRate: 0.05, forkRate: 0.05 };
   await fc.assert(
     fc.asyncProperty(fc.nat(), fc.integer({ min: 0, max: 999 }), async (seed, slot) => {
@@ -109,7 +109,7 @@ test('behavior: a ledger that resumes continues with the same blocks', async () 
   );
 });
 
-test('behavior: time runs by itself, faster by the speed', async () => {
+test('behavior: time runs at the configured speed', async () => {
   const node = await start({ paused: false, speed: 400, chain: { slotMs: 400, skipRate: 0 } });
   const slotNow = () => {
     const fromMs = systemClock.nowMs();
@@ -119,7 +119,7 @@ test('behavior: time runs by itself, faster by the speed', async () => {
   const before = slotNow();
   await systemClock.sleep(60);
   const after = slotNow();
-  // A slot each millisecond, of however many there were.
+  // At this speed a slot takes one millisecond.
   const slots = after.slot - before.slot;
   expect(slots).toBeGreaterThan(after.fromMs - before.toMs - 2);
   expect(slots).toBeLessThan(after.toMs - before.fromMs + 2);
@@ -130,7 +130,7 @@ test('error: simulator-option-invalid for a speed of 0', () => {
   expect(() => createSimulatedLedger({ speed: 0 }, { clock: systemClock })).toThrow(/speed/);
 });
 
-test('error: listen-failed if a port is taken, and no port stays open', async () => {
+test('error: listen-failed if a port is in use, and no port stays open', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
   const { port } = taken.address() as AddressInfo;

@@ -5,11 +5,11 @@ import { createLedger, type LedgerOptions, type SimulatedLedger } from './simula
 import { type NodeOptions, type SimulatedNode, startNode } from './start-node.ts';
 
 export interface SimulatedLedgerOptions extends LedgerOptions {
-  /** What blocks contain; the seed is the chain's unless it is given. */
+  /** The options of the blocks' content. The default seed is that of the chain. */
   readonly content?: ContentInput;
 }
 
-/** A ledger of realistic blocks, for one node or several (`startNode`). */
+/** Creates a ledger of realistic blocks, for one node or several (`startNode`). */
 export function createSimulatedLedger(
   options: SimulatedLedgerOptions,
   modules: { clock: Clock },
@@ -21,7 +21,7 @@ export function createSimulatedLedger(
   return createLedger(options, { ...modules, render: renderContent(content) });
 }
 
-/** A ledger and a node that serves it. */
+/** Starts a ledger and a node that serves it. */
 export function startSimulatedNode(
   options: SimulatedLedgerOptions & NodeOptions,
   modules: { clock: Clock },

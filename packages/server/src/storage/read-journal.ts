@@ -19,7 +19,7 @@ export interface StoredJournal extends Pick<JournalContent, 'checkpoint' | 'comm
  */
 const attemptCountMax = 5;
 
-/** Returns the content of the newest file, or `undefined` if there is none yet. */
+/** Returns the content of the newest file, or `undefined` for a new dataset, which has no file yet. */
 export async function readJournal(folder: string, fs: Fs): Promise<StoredJournal | undefined> {
   for (let attempt = 1; ; attempt++) {
     const numbers = await listFiles(folder, fs);

@@ -85,7 +85,7 @@ async function judgeAndWait(
 
 /**
  * This process may lag behind others and not know the fork that made a hash valid. So a conflict is checked again with a state at least as
- * new as that of the other processes. If there is none, the hash is not proved wrong, and the request waits.
+ * new as that of the other processes. If this process cannot get such a state, the conflict is not certain, and the request waits.
  */
 async function judgeConfirmed(range: StreamRange, dataset: DatasetReader): Promise<Judged> {
   const judged = await judgeNewest(range, dataset);

@@ -19,7 +19,7 @@ let node: SimulatedNode;
 const at = (name: string) => join(folder, name);
 
 beforeAll(async () => {
-  // Each run of a command listens for the signals of its process; here they are many.
+  // Each run adds listeners for the signals of the process, and these tests run many commands.
   process.setMaxListeners(100);
   folder = mkdtempSync(join(tmpdir(), 'sluice-backfill-'));
   const chain = { seed: 5, startSlot: headSlot, skipRate: 0, forkRate: 0 };
@@ -55,7 +55,7 @@ async function run(...args: string[]): Promise<{ code: number; out: string; err:
   return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
 }
 
-/** A dataset of five blocks in a data folder of its own. */
+/** Creates a dataset of five blocks in a data folder of its own. */
 async function makeDataset(name: string): Promise<string> {
   const { code } = await run('import', '--data', at(name), '--dataset', 'mine', at('some.jsonl'));
   expect(code).toBe(0);
@@ -66,18 +66,18 @@ const backfill = (data: string, to: number) =>
   run('backfill', '--data', data, '--dataset', 'mine', '--to', String(to), '--rpc', node.rpcUrl);
 
 describe('sluice backfill', () => {
-  test('default: history down to a slot, told as it goes; again there is nothing to do', async () => {
+  test('default: history is loaded down to a slot with progress on stderr; a second run has nothing to do', async () => {
     const data = await makeDataset('one');
     const { code, out, err } = await backfill(data, 200);
-    expect([code, out]).toEqual([0, 'mine: 60 blocks added; begins at slot 200\n']);
+    expect([code, out]).toEqual([0, 'mine: 60 blocks added; starts at slot 200\n']);
     expect(err).toMatch(/60 blocks, \d+\.\d MB, \d+ a second, 100 %\n$/);
     const again = await backfill(data, 200);
-    expect([again.code, again.out]).toEqual([0, 'mine: nothing to do; begins at slot 200\n']);
+    expect([again.code, again.out]).toEqual([0, 'mine: nothing to do; starts at slot 200\n']);
     const verified = await run('verify', '--data', data);
     expect([verified.code, verified.err]).toEqual([0, expect.anything()]);
   });
 
-  test('error: the dataset, the folder and the address are checked before anything is asked', async () => {
+  test('error: the dataset, the folder and the address are checked before a source is called', async () => {
     const data = await makeDataset('two');
     const missing = await run(
       'backfill',
@@ -129,10 +129,10 @@ describe('sluice backfill', () => {
 });
 
 describe('sluice serve --backfill-to', () => {
-  test('error: not with --keep, and not without --rpc', async () => {
+  test('error: --backfill-to is refused with --keep and without --rpc', async () => {
     const follow = ['--dataset', 'mine', '--rpc', node.rpcUrl];
     const both = await run('serve', ...follow, '--backfill-to', '1', '--keep', '7d');
-    expect([both.code, both.err]).toEqual([2, expect.stringContaining('give one of them')]);
+    expect([both.code, both.err]).toEqual([2, expect.stringContaining('cannot be combined')]);
     const alone = await run('serve', '--backfill-to', '1');
     expect([alone.code, alone.err]).toEqual([
       2,
@@ -140,7 +140,7 @@ describe('sluice serve --backfill-to', () => {
     ]);
   });
 
-  test('error: an address is refused by its option and not repeated', async () => {
+  test('error: an invalid address is reported by its option and not repeated', async () => {
     const wrong: [string, string][] = [
       ['--rpc', 'ftp://secret'],
       ['--portal', 'http://127.0.0.1/secret'],
@@ -155,10 +155,10 @@ describe('sluice serve --backfill-to', () => {
     }
   });
 
-  test('behavior: a service that follows brings history down beside it, and start_block with it', async () => {
+  test('behavior: a service loads history while it follows, and start_block moves down', async () => {
     const args = ['--data', at('served'), '--port', '0', '--admin-port', '0', '--rpc', node.rpcUrl];
     const rest = ['--dataset', 'mine', '--from', 'latest', '--backfill-to', '230'];
-    // History does not come before its beginning was seen: not ready yet, as a node says it.
+    // The node refuses the blocks of history until the service was seen at its first start_block.
     const older = { methods: ['getBlock'], fromSlot: 0, toSlot: headSlot - 40 } as const;
     const held = node.faults.set({ kind: 'rpc-error', code: -32014, ...older });
     const child = spawn(process.execPath, [bin, 'serve', ...args, ...rest]);
@@ -178,7 +178,7 @@ describe('sluice serve --backfill-to', () => {
         if (start > 0) node.faults.clear({ id: held.id });
         await systemClock.sleep(20);
       }
-      // From the beginning of following to the end of history in one step: one segment, whole.
+      // start_block moves from the first followed block to the end of history in one step, because all of it fits into one segment.
       starts.delete(0);
       expect(starts.size).toBe(2);
       let status: { backfill: unknown; alarms: unknown[] };

@@ -25,16 +25,16 @@ interface BackfillCommandOptions extends Omit<SourceChoice, 'ws'> {
 export function buildBackfillCommand(context: CommandContext): Command {
   const command = new Command('backfill');
   return command
-    .description('Bring the history of a dataset down to a slot, below its first block.')
+    .description('Load the history of a dataset below its first block, down to a slot.')
     .option('--data <folder>', 'the data folder', './data')
-    .requiredOption('--dataset <name>', 'the dataset, which must be there', datasetNameOption)
+    .requiredOption('--dataset <name>', 'the dataset, which must exist', datasetNameOption)
     .addOption(
-      new Option('--to <slot>', 'the lowest slot wanted, inclusive; 0 for all there is')
+      new Option('--to <slot>', 'the lowest slot to load, inclusive; 0 for all history')
         .argParser(slotOption)
         .makeOptionMandatory(),
     )
-    .option('--rpc <url...>', 'nodes to ask by JSON-RPC; one that fails is left for the next')
-    .addOption(portalOption('datasets of other Sluices to ask'))
+    .option('--rpc <url...>', 'nodes to read by JSON-RPC; if one fails, the next is used')
+    .addOption(portalOption('datasets of other Sluices to read'))
     .addHelpText('after', examples)
     .action((options: BackfillCommandOptions) => {
       checkAddresses(command, options);
@@ -49,9 +49,9 @@ Examples:
   $ sluice backfill --dataset mine --to 250000000 --rpc http://127.0.0.1:8899
   $ sluice backfill --dataset mine --to 0 --rpc https://node.example --rpc https://archive.example
 
-Only finalized blocks are taken, and each must be the parent of the one above it. Whole segments are added, so a run that
-was interrupted or killed goes on where it was when it is started again. While a service runs on the data folder this is
-refused; there the option --backfill-to of sluice serve does the same beside following.`;
+Loads only finalized blocks, and each must be the parent of the block above it. Blocks are stored in whole segments, so the
+next run continues after an interrupted or killed one. The command fails while a service uses the data folder; for a running
+service, use the option --backfill-to of sluice serve.`;
 
 async function runBackfill(
   { data, dataset: name, to }: BackfillCommandOptions,
@@ -69,7 +69,9 @@ async function runBackfill(
       onStart: (before, firstAvailable) => {
         [first, lowest] = [before, before];
         if (firstAvailable === undefined || firstAvailable <= to) return;
-        err.write(`No source has blocks below slot ${firstAvailable}: it will end there.\n`);
+        err.write(
+          `No source has blocks below slot ${firstAvailable}: the backfill will end there.\n`,
+        );
       },
       onBlock: (slot, byteLength) => {
         lowest = slot;
@@ -79,5 +81,5 @@ async function runBackfill(
     },
   ).finally(() => progress.finish());
   const what = blockCount === 0 ? 'nothing to do' : `${formatCount(blockCount)} blocks added`;
-  out.write(`${name}: ${what}; begins at slot ${start}\n`);
+  out.write(`${name}: ${what}; starts at slot ${start}\n`);
 }

@@ -15,22 +15,24 @@ const fileDefault = 'sluice.yaml';
 export function buildConfigCommand(context: CommandContext): Command {
   const check = new Command('check')
     .description(
-      'Report everything that is wrong with a configuration. Tries its object store and feed, if it has them.',
+      'Report every error of a configuration. Also tries its object store and feed, if it has them.',
     )
     .argument('[file]', 'the configuration', fileDefault)
     .option('--offline', 'do not try the object store and the feed')
     .action((file: string, options: CheckOptions) => checkFile(file, options, context));
   const print = new Command('print')
-    .description('Show a configuration as a service would have it, defaults included, no secrets.')
+    .description(
+      'Show the configuration that a service would use, with defaults and without secrets.',
+    )
     .argument('[file]', 'the configuration', fileDefault)
     .action((file: string, options: ListenChoice) => {
       const overrides = listenOverrides(options, undefined);
       context.out.write(printConfig(loadConfig({ file, overrides }, process.env)));
     });
   const init = new Command('init')
-    .description('Write a configuration to begin with, which runs as it is.')
+    .description('Write a first configuration file, which works unchanged.')
     .argument('[file]', 'where to write it', fileDefault)
-    .option('--force', 'overwrite a file that is there')
+    .option('--force', 'overwrite an existing file')
     .action((file: string, options: { force?: boolean }) => writeExample(file, options, context));
   const command = new Command('config').description('Write, check or show a configuration.');
   for (const one of [addListenOptions(check), addListenOptions(print), init]) {
@@ -68,10 +70,10 @@ async function checkFile(
   const wrong = offline ? 0 : await reportRemote(config, out);
   if (wrong > 0) throw new CodedError('config-invalid', { faults: wrong });
   const { length } = config.datasets;
-  out.write(`${file} is right: ${length} ${length === 1 ? 'dataset' : 'datasets'} listed.\n`);
+  out.write(`${file} is valid: ${length} ${length === 1 ? 'dataset' : 'datasets'} listed.\n`);
 }
 
-/** Tries the object store and the feed, prints what it finds, and returns how much is wrong. */
+/** Tries the object store and the feed, prints the findings, and returns the number of problems. */
 async function reportRemote(config: Config, out: NodeJS.WritableStream): Promise<number> {
   const findings = await checkRemote(config);
   for (const { area, state, text, remedy } of findings) {

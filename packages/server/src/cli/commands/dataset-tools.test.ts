@@ -21,7 +21,7 @@ let folder: string;
 let data: string;
 let slots: number[];
 
-/** Each test has a copy of its own. */
+/** Returns a new copy of the data folder, so that tests do not share it. */
 beforeAll(async () => {
   const blocks = join(made, 'blocks.jsonl');
   await run('simulate', '--seed', '3', '--start-slot', '300', '--blocks', '5', '--out', blocks);
@@ -49,7 +49,7 @@ async function run(...args: string[]): Promise<{ code: number; out: string; err:
   return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
 }
 
-/** As a service that runs on the folder holds it. */
+/** Holds the lock of the folder, as a running service does. */
 async function whileHeld<Result>(work: () => Promise<Result>): Promise<Result> {
   const lock = await WriterLock.acquire(data);
   try {
@@ -65,7 +65,7 @@ function segmentFile(): string {
 }
 
 describe('sluice dataset list', () => {
-  test('default: what is there, as a table or as JSON, also beside a service', async () => {
+  test('default: the datasets of a folder are shown as a table or as JSON, also while a service uses it', async () => {
     const journal = join(data, 'mine/journal');
     const journalBytes = readdirSync(journal).map((name) => statSync(join(journal, name)).size);
     const bytes = statSync(segmentFile()).size + journalBytes.reduce((sum, size) => sum + size, 0);
@@ -85,14 +85,14 @@ describe('sluice dataset list', () => {
     ]);
   });
 
-  test('behavior: a name is on the left, whatever it looks like', async () => {
+  test('behavior: a name is aligned to the left even if it is a number', async () => {
     const blocks = join(folder, 'blocks.jsonl');
     await run('import', '--data', join(data, 'numbers'), '--dataset', '25x', blocks);
     const { out } = await run('dataset', 'list', '--data', join(data, 'numbers'));
     expect(out).toMatch(/^25x {2,}drop/m);
   });
 
-  test('behavior: one that cannot be read is listed with the reason', async () => {
+  test('behavior: a dataset that cannot be read is listed with the error code', async () => {
     writeFileSync(join(data, 'mine/manifest.json'), '{}');
     const { code, out } = await run('dataset', 'list', '--data', data);
     expect([code, out]).toEqual([
@@ -101,7 +101,7 @@ describe('sluice dataset list', () => {
     ]);
   });
 
-  test('behavior: an empty folder has none; error: a folder that is not there is named', async () => {
+  test('behavior: an empty folder has no dataset; error: a missing folder is named', async () => {
     const empty = await run('dataset', 'list', '--data', join(data, 'other'));
     expect([empty.code, empty.out]).toEqual([
       0,
@@ -114,16 +114,16 @@ describe('sluice dataset list', () => {
 });
 
 describe('sluice dataset drop', () => {
-  test('default: with --yes it is gone, and the name is free again', async () => {
+  test('default: with --yes the dataset is removed, and its name can be used again', async () => {
     const { code, out } = await run('dataset', 'drop', 'mine', '--data', data, '--yes');
-    expect([code, out]).toEqual([0, 'mine is gone: 5 blocks\n']);
+    expect([code, out]).toEqual([0, 'mine was removed: 5 blocks\n']);
     expect(readdirSync(data).sort()).toEqual(['file', 'other']);
     const blocks = join(folder, 'blocks.jsonl');
     const again = await run('import', '--data', data, '--dataset', 'mine', blocks);
     expect(again.out).toContain('5 blocks imported; now');
   });
 
-  test('error: dataset-drop-unconfirmed: without --yes what would be lost is told', async () => {
+  test('error: dataset-drop-unconfirmed: without --yes the error shows what would be lost', async () => {
     const { code, err } = await run('dataset', 'drop', 'mine', '--data', data);
     expect(code).toBe(1);
     expect(err).toContain(`dataset mine, blocks 5, start ${slots[0]}, head ${slots.at(-1)}, bytes`);
@@ -131,7 +131,7 @@ describe('sluice dataset drop', () => {
     expect(existsSync(segmentFile())).toBe(true);
   });
 
-  test('error: data-folder-locked: refused while a service holds the folder', async () => {
+  test('error: data-folder-locked: refused while a service uses the folder', async () => {
     const { code, err } = await whileHeld(() =>
       run('dataset', 'drop', 'mine', '--data', data, '--yes'),
     );
@@ -139,8 +139,8 @@ describe('sluice dataset drop', () => {
     expect(existsSync(segmentFile())).toBe(true);
   });
 
-  test('error: dataset-folder-shared: a data folder inside is neither made a dataset nor dropped with one', async () => {
-    // As npm start, which keeps its datasets in ./data/demo, beside an import into ./data.
+  test('error: dataset-folder-shared: a folder that contains other datasets is not made a dataset, and is not removed with one', async () => {
+    // npm start keeps its datasets in ./data/demo, which may be next to an import into ./data.
     const blocks = join(folder, 'blocks.jsonl');
     await run('import', '--data', join(data, 'demo'), '--dataset', 'theirs', blocks);
     const made = await run('import', '--data', data, '--dataset', 'demo', blocks);
@@ -152,7 +152,7 @@ describe('sluice dataset drop', () => {
   });
 
   test.each(['other', 'file', '../data/mine', 'yours'])(
-    'error: dataset-missing: %s is no dataset there',
+    'error: dataset-missing: %s is not a dataset of the folder',
     async (name) => {
       const { code, err } = await run('dataset', 'drop', name, '--data', data, '--yes');
       expect([code, err]).toEqual([1, expect.stringContaining('[dataset-missing]')]);
@@ -160,7 +160,7 @@ describe('sluice dataset drop', () => {
     },
   );
 
-  test('behavior: what a drop that was cut short left goes with the next command that writes', async () => {
+  test('behavior: the next command that writes removes what an interrupted drop left', async () => {
     const left = join(data, 'yours.dropped');
     mkdirSync(join(left, 'segments'), { recursive: true });
     expect((await run('dataset', 'list', '--data', data)).code).toBe(0);
@@ -169,21 +169,21 @@ describe('sluice dataset drop', () => {
     expect(existsSync(left)).toBe(false);
   });
 
-  test('behavior: a damaged one can be dropped too', async () => {
+  test('behavior: a damaged dataset can be dropped', async () => {
     writeFileSync(join(data, 'mine/manifest.json'), '{}');
     const { code, out } = await run('dataset', 'drop', 'mine', '--data', data, '--yes');
-    expect([code, out]).toEqual([0, 'mine is gone\n']);
+    expect([code, out]).toEqual([0, 'mine was removed\n']);
   });
 });
 
 describe('sluice verify', () => {
-  test('default: whole, also beside a service', async () => {
+  test('default: an undamaged dataset passes, also while a service uses it', async () => {
     const { code, out, err } = await whileHeld(() => run('verify', '--data', data));
-    expect([code, out]).toEqual([0, 'mine: whole\n']);
+    expect([code, out]).toEqual([0, 'mine: no damage found\n']);
     expect(err).toMatch(/^5 blocks, /);
   });
 
-  test('error: verify-damaged: damage is named, and the exit code is 1', async () => {
+  test('error: verify-damaged: each damage is printed, and the exit code is 1', async () => {
     const path = segmentFile();
     const bytes = readFileSync(path);
     bytes[100] = (bytes[100] as number) ^ 1;
@@ -200,7 +200,7 @@ describe('sluice verify', () => {
     expect([code, err]).toEqual([1, expect.stringContaining(`does not exist (folder ${path}`)]);
   });
 
-  test('error: nothing to verify is no success', async () => {
+  test('error: a folder without datasets is an error', async () => {
     const unknown = await run('verify', '--data', data, '--dataset', 'yours');
     expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('[dataset-missing]')]);
     const empty = await run('verify', '--data', join(data, 'other'));
@@ -252,7 +252,7 @@ describe('segments by the name of their dataset', () => {
     expect(segments).toMatchObject([{ path: segmentFile(), blockCount: 5 }]);
   });
 
-  test('error: what is neither a file nor a dataset is told as a file that is not there', async () => {
+  test('error: an argument that is neither a file nor a dataset is reported as a missing file', async () => {
     const { code, err } = await run('inspect', 'nothing', '--data', data);
     expect([code, err]).toEqual([1, expect.stringContaining('nothing')]);
   });

@@ -25,23 +25,21 @@ interface DropOptions {
 
 export function buildDatasetCommand(context: CommandContext): Command {
   const list = new Command('list')
-    .description('Show the datasets of a data folder, also while a service runs on it.')
+    .description('Show the datasets of a data folder. Works while a service uses it.')
     .option('--data <folder>', 'the data folder', './data')
-    .option('--json', 'the same as JSON')
+    .option('--json', 'print JSON')
     .addHelpText('after', examples)
     .action((options: ListOptions) => listDatasets(options, context));
   const drop = new Command('drop')
-    .description(
-      'Remove a dataset and all its blocks. Not while a service runs on the data folder.',
-    )
+    .description('Remove a dataset and all its blocks. Fails while a service uses the data folder.')
     .argument('<name>', 'the dataset')
     .option('--data <folder>', 'the data folder', './data')
-    .option('--yes', 'do it; without, what would be lost is told')
+    .option('--yes', 'confirm; without it, the command only shows what would be lost')
     .addHelpText('after', examples)
     .action((name: string, options: DropOptions) => dropNamed(name, options, context));
   const upgrade = new Command('upgrade')
     .description(
-      'Convert a dataset that an older version wrote. Not while a service runs on the data folder.',
+      'Convert a dataset that an older version wrote. Fails while a service uses the data folder.',
     )
     .argument('<name>', 'the dataset')
     .option('--data <folder>', 'the data folder', './data')
@@ -50,7 +48,9 @@ export function buildDatasetCommand(context: CommandContext): Command {
       upgradeNamed(name, options.data, context),
     );
   const command = new Command('dataset')
-    .description('List, drop or upgrade the datasets of a data folder, or copy them to a store.')
+    .description(
+      'List, drop or upgrade the datasets of a data folder, or copy them to and from an object store.',
+    )
     .addCommand(list)
     .addCommand(drop)
     .addCommand(upgrade)
@@ -69,8 +69,8 @@ const upgradeHelp = `
 Example:
   $ sluice dataset upgrade mine
 
-Segments are converted one after another, each with its own commit: a run that is stopped or killed loses nothing, and the next
-one goes on where it was. The disk needs room for one more segment.`;
+Segments are converted one after another, each with its own commit. A run that is stopped or killed loses nothing, and the next
+run continues after it. The disk needs space for one additional segment.`;
 
 async function upgradeNamed(
   name: string,
@@ -100,7 +100,7 @@ async function upgradeNamed(
 function describeUpgrade(name: string, summary: UpgradeSummary): string {
   const { segmentsConverted, hotBlocksConverted, isComplete } = summary;
   const done = `${formatCount(segmentsConverted)} segments and ${formatCount(hotBlocksConverted)} recent blocks converted`;
-  if (!isComplete) return `${name}: stopped, ${done}; run the command again to go on\n`;
+  if (!isComplete) return `${name}: stopped, ${done}; run the command again to continue\n`;
   if (segmentsConverted + hotBlocksConverted === 0) return `${name}: nothing to convert\n`;
   return `${name}: ${done}\n`;
 }
@@ -172,5 +172,5 @@ async function dropNamed(
     await lock.release();
   }
   const lost = blocks === null ? '' : `: ${formatCount(blocks)} blocks`;
-  out.write(`${name} is gone${lost}\n`);
+  out.write(`${name} was removed${lost}\n`);
 }

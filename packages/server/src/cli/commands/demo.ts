@@ -16,11 +16,11 @@ interface DemoCommandOptions extends ListenChoice {
 
 export function buildDemoCommand(context: CommandContext): Command {
   const command = new Command('demo').description(
-    'Serve two datasets over a built-in simulated ledger that grows: the quickest way to see it work.',
+    'Serve two datasets of a built-in simulated ledger: the quickest way to try Sluice.',
   );
   addListenOptions(command);
   return command
-    .addOption(new Option('--data <folder>', 'where the data goes').default('./data/demo'))
+    .addOption(new Option('--data <folder>', 'the data folder').default('./data/demo'))
     .addHelpText('after', examples)
     .action(async ({ data, ...listen }: DemoCommandOptions) => {
       refuseSameListener(command, listen);

@@ -24,13 +24,13 @@ interface DoctorOptions extends ListenChoice {
 
 export function buildDoctorCommand(context: CommandContext): Command {
   const command = new Command('doctor').description(
-    'Check what a service needs: configuration, data, sources, ports, clock, file limits. Says what is wrong and what to do.',
+    'Check what a service needs: configuration, data, sources, ports, clock, file limits. Reports each problem and what to do.',
   );
   return addListenOptions(command)
     .addOption(new Option('--config <file>', 'the configuration, as for sluice serve'))
     .addOption(new Option('--data <folder>', 'the data folder (default: ./data)'))
-    .addOption(new Option('--rpc <url...>', 'nodes to ask'))
-    .addOption(portalOption('datasets of other Sluices to ask'))
+    .addOption(new Option('--rpc <url...>', 'nodes to check'))
+    .addOption(portalOption('datasets of other Sluices to check'))
     .option('--json', 'print JSON, as when the output is piped')
     .addHelpText('after', examples)
     .action(async (options: DoctorOptions) => {
@@ -87,16 +87,15 @@ function examineConfiguration({ config: file, data, ...options }: DoctorOptions)
     const { config, faults, isShaped } = examineConfig({ file, overrides }, process.env);
     const findings: Finding[] = faults.map(({ message, code }) => ({
       ...{ area, state: 'wrong', text: `${message} [${code}]` },
-      remedy: 'correct it; docs/configuration.md has every key',
+      remedy: 'correct the file; docs/configuration.md lists every key',
     }));
-    const text =
-      file === undefined ? 'no file; defaults and options are in force' : `${file} is right`;
+    const text = file === undefined ? 'no file: defaults and options apply' : `${file} is valid`;
     if (faults.length === 0) findings.push({ area, state: 'ok', text });
     return { config: isShaped ? config : undefined, findings };
   } catch (error) {
     if (!isCodedError(error)) throw error;
     const text = `${error.message} [${error.code}]`;
-    const remedy = 'check the path; sluice config init writes one to begin with';
+    const remedy = 'check the path, or write a first configuration with sluice config init';
     return { config: undefined, findings: [{ area, state: 'wrong', text, remedy }] };
   }
 }

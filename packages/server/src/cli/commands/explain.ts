@@ -19,11 +19,11 @@ const cacheBytesMax = 256 * 1024 * 1024;
 
 export function buildExplainCommand(context: CommandContext): Command {
   return new Command('explain')
-    .description('Run a query on segments and show the plan and what it cost, not the answer.')
+    .description('Run a query on segments and show its plan and cost instead of the answer.')
     .requiredOption('--query <file>', 'the query, as the body of a request')
-    .argument('<segments...>', 'files of segments, in any order, or names of datasets')
+    .argument('<segments...>', 'segment files, in any order, or names of datasets')
     .option('--data <folder>', 'the data folder of the datasets', './data')
-    .option('--json', 'print it as JSON')
+    .option('--json', 'print JSON')
     .addHelpText('after', examples)
     .action(async (given: string[], options: ExplainOptions) => {
       const paths = await resolveSegments({ arguments: given, data: options.data }, context);
@@ -34,7 +34,7 @@ export function buildExplainCommand(context: CommandContext): Command {
         }),
       );
       for (const path of new Set(paths.filter((each, i) => paths.indexOf(each) !== i)))
-        context.err.write(`${path} is named more than once and looked at once.\n`);
+        context.err.write(`${path} is given more than once; it is read once.\n`);
       const costs = explain(query, paths);
       context.out.write(options.json === true ? describeJson(costs) : describeText(costs));
     });

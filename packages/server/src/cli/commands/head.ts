@@ -19,8 +19,8 @@ export function buildHeadCommand(context: CommandContext): Command {
     'Show the highest block and the highest finalized block of a dataset.',
   );
   return addTarget(command)
-    .option('--finalized', 'the finalized block alone')
-    .option('--number', 'print the slot alone')
+    .option('--finalized', 'show only the finalized block')
+    .option('--number', 'print only the slot')
     .option('--json', 'print JSON, as when the output is piped')
     .addHelpText('after', `${examples}\n${targetHelp}`)
     .action(async (name: string | undefined, options: HeadOptions) => {

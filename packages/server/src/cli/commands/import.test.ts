@@ -25,7 +25,7 @@ const at = (name: string) => join(folder, name);
 const slotOf = (line: string | undefined) => Number(/^\{"slot":(\d+)/.exec(line ?? '')?.[1]);
 
 beforeAll(async () => {
-  // Each run of a command listens for the signals of its process; here they are many.
+  // Each run adds listeners for the signals of the process, and these tests run many commands.
   process.setMaxListeners(100);
   folder = mkdtempSync(join(tmpdir(), 'sluice-import-'));
   const options = ['--seed', '3', '--skip-rate', '0.2', '--start-slot', '300'];
@@ -52,7 +52,7 @@ const importInto = (data: string, ...args: string[]) =>
   run('import', '--data', at(data), '--dataset', 'mine', ...args);
 
 describe('sluice import', () => {
-  test('default: several files become one dataset from their first block on, and that is told', async () => {
+  test('default: several files become one dataset from their first block on, and the output says so', async () => {
     const { code, out, err } = await importInto('one', at('a.jsonl'), at('b.jsonl.gz'));
     expect(code).toBe(0);
     expect(err).toMatch(/^40 blocks, \d+\.\d MB, \d+ a second, 100 %\n$/);
@@ -60,27 +60,29 @@ describe('sluice import', () => {
     expect(out).toBe(
       `mine: 40 blocks imported; now slots ${parent.parentSlot + 1} to ${slotOf(lines.at(-1))}\n`,
     );
-    // The files did not each become a segment of their own.
+    // The files share segments.
     expect(readdirSync(at('one/mine/segments'))).toHaveLength(1);
   });
 
-  test('behavior: again, and with more: what is there is passed over', async () => {
+  test('behavior: blocks that are already stored are skipped', async () => {
     await importInto('two', at('a.jsonl'));
     const { code, out } = await importInto('two', at('all.jsonl'));
     expect(code).toBe(0);
-    expect(out).toMatch(/^mine: 25 blocks imported, 15 were there already; now slots/);
+    expect(out).toMatch(/^mine: 25 blocks imported, 15 already stored; now slots/);
   });
 
-  test('behavior: files that overlap are one dataset, also the first time', async () => {
+  test('behavior: files that overlap become one dataset, also in the first run', async () => {
     const { code, out } = await importInto('overlap', at('a.jsonl'), at('all.jsonl'));
     expect(code).toBe(0);
-    expect(out).toMatch(/^mine: 40 blocks imported, 15 were there already; now slots/);
+    expect(out).toMatch(/^mine: 40 blocks imported, 15 already stored; now slots/);
   });
 
-  test('behavior: what a dataset keeps stays as it was made, and is told where it differs', async () => {
+  test('behavior: an existing dataset keeps its options, and different ones are reported', async () => {
     await importInto('kept', '--votes', 'keep', at('a.jsonl'));
     const { err } = await importInto('kept', '--allow-missing', 'logs', at('b.jsonl.gz'));
-    expect(err).toContain('mine is there and stays as it was made: votes keep, may lack nothing.');
+    expect(err).toContain(
+      'mine exists and keeps the options it was created with: votes keep, may lack nothing.',
+    );
     const same = await importInto('kept', '--votes', 'keep', at('a.jsonl'));
     expect(same.err).not.toContain('stays as it was made');
     await importInto('dropped', at('a.jsonl'));
@@ -91,7 +93,7 @@ describe('sluice import', () => {
     expect(sizeOf('kept')).toBeGreaterThan(sizeOf('dropped'));
   });
 
-  test('default: - is standard input, plain or compressed, and nobody knows how much of it is left', async () => {
+  test('default: - is standard input, plain or compressed, with progress but no remaining time', async () => {
     const args = ['import', '--data', at('piped'), '--dataset', 'mine', '-'];
     for (const bytes of [gzipSync(lines.slice(0, 15).join('\n')), lines.join('\n')]) {
       const child = spawn(process.execPath, [command, ...args]);
@@ -108,9 +110,9 @@ describe('sluice import', () => {
     }
   });
 
-  test('behavior: what may be missing is said in either way, and a refusal names it', async () => {
+  test('behavior: --meta-optional and --allow-missing meta are the same, and a rejected block names the option', async () => {
     const line = JSON.parse(lines[0] as string) as { block: { transactions: RawTransaction[] } };
-    // Addresses that are looked up stand in the meta alone.
+    // Only the meta has the addresses from lookup tables.
     const legacy = line.block.transactions.filter(({ version }) => version === 'legacy');
     line.block.transactions = legacy.map((transaction) => ({ ...transaction, meta: null }));
     expect(legacy.length).toBeGreaterThan(0);
@@ -123,16 +125,16 @@ describe('sluice import', () => {
     }
   });
 
-  test('error: a key beside slot and block is told of, not only what it makes of the block', async () => {
+  test('error: a key other than slot and block is reported itself, not only its effect on the block', async () => {
     writeFileSync(at('more.jsonl'), `${(lines[0] as string).replace(/\}$/, ',"x":1}')}\n`);
     const { code, err } = await importInto('more', at('more.jsonl'));
     expect([code, err]).toMatchObject([1, expect.stringMatching(/line 1.*no other key/)]);
   });
 
-  test('behavior: of files without a block it is told that no dataset was made', async () => {
+  test('behavior: files without a block create no dataset, and the output says so', async () => {
     writeFileSync(at('empty.jsonl'), '\n');
     const { code, out } = await importInto('empty', at('empty.jsonl'));
-    expect([code, out]).toEqual([0, 'mine: there is no block in the files; no dataset was made\n']);
+    expect([code, out]).toEqual([0, 'mine: the files contain no block; no dataset was created\n']);
     expect(existsSync(at('empty/mine'))).toBe(false);
   });
 
@@ -144,11 +146,11 @@ describe('sluice import', () => {
     expect(err).toContain(`path ${at('gap.jsonl')}, line 21, slot ${slotOf(lines[21])}`);
     expect(err).toContain(`expectedParentSlot ${slotOf(lines[19])}`);
     const { out: rest } = await importInto('gap', at('all.jsonl'));
-    expect(rest).toMatch(/^mine: 20 blocks imported, 20 were there already;/);
+    expect(rest).toMatch(/^mine: 20 blocks imported, 20 already stored;/);
   });
 
-  test('error: block-file-unreadable: of a compressed file that its checksum denies nothing is taken', async () => {
-    // Stored, not deflated: the flipped byte is one of the first block's own and leaves it a block.
+  test('error: block-file-unreadable: no block of a compressed file with a wrong checksum is imported', async () => {
+    // The data is stored uncompressed, so the flipped byte changes the first block, which remains a valid block.
     const packed = gzipSync(lines.join('\n'), { level: 0 });
     const at16 = packed.indexOf('"blockTime":') + 16;
     packed[at16] = (packed[at16] as number) ^ 1;
@@ -160,18 +162,18 @@ describe('sluice import', () => {
     expect(out).toContain('mine: 40 blocks imported; now');
   });
 
-  test('error: a file that is cut keeps every block before the cut', async () => {
+  test('error: every block before the end of a truncated file is imported', async () => {
     const whole = `${lines.slice(0, 20).join('\n')}\n`;
     writeFileSync(at('cut.jsonl'), whole + lines[20]?.slice(0, 400));
     const { code, err } = await importInto('cut', at('cut.jsonl'));
     expect([code, err]).toEqual([1, expect.stringContaining('line 21')]);
-    // The file was read to its end; the work was not done to it.
+    // The file was read to its end, but not all of it was imported.
     expect(err).not.toContain('%');
     const { out: rest } = await importInto('cut', at('all.jsonl'));
-    expect(rest).toMatch(/^mine: 20 blocks imported, 20 were there already;/);
+    expect(rest).toMatch(/^mine: 20 blocks imported, 20 already stored;/);
   });
 
-  test('error: import-block-foreign: a block up to the head that is not the stored one', async () => {
+  test('error: import-block-foreign: a block at or below the head differs from the stored one', async () => {
     await importInto('mixed', at('b.jsonl.gz'));
     const { code, err } = await importInto('mixed', at('all.jsonl'));
     expect(code).toBe(1);
@@ -179,7 +181,7 @@ describe('sluice import', () => {
     expect(err).toContain(`line 1, slot ${slotOf(lines[0])}`);
   });
 
-  test('error: a file that is not there, or no block in it, leaves no dataset behind', async () => {
+  test('error: a missing file, or a file without a valid block, leaves no dataset behind', async () => {
     const missing = await importInto('none', at('a.jsonl'), at('nowhere.jsonl'));
     expect(missing.code).toBe(1);
     expect(missing.err).toContain(
@@ -192,7 +194,7 @@ describe('sluice import', () => {
     expect(readdirSync(at('none'))).toEqual([]);
   });
 
-  test('error: data-folder-locked: refused while another process writes there', async () => {
+  test('error: data-folder-locked: refused while another process writes to the folder', async () => {
     const lock = await WriterLock.acquire(at('held'));
     try {
       const { code, err } = await importInto('held', at('a.jsonl'));
@@ -219,7 +221,7 @@ describe('the command', () => {
     return { child, text, ended };
   }
 
-  /** Waits for something to be true of a process, which must not end before. */
+  /** Waits until a condition is true. Fails if the process ends before. */
   async function until(
     holds: () => boolean,
     { ended, text }: Pick<ReturnType<typeof start>, 'ended' | 'text'>,
@@ -288,11 +290,11 @@ describe('the command', () => {
   });
 
   test.each(['SIGTERM', 'SIGKILL'] as const)(
-    'behavior: ended by %s in its midst, it goes on when it is run again',
+    'behavior: an import that was ended by %s continues when it is run again',
     async (signal) => {
       const data = at(`cut-${signal}`);
       const blocks = at('many.jsonl');
-      // A segment has 1,024, and is written while there is more.
+      // A segment has 1,024 blocks and is written while more blocks arrive.
       const blockCount = 1_100;
       if (!existsSync(blocks)) {
         const shape = ['--transactions', '1', '--votes', '0', '--seed', '8'];
@@ -300,7 +302,7 @@ describe('the command', () => {
       }
       const args = ['import', '--data', data, '--dataset', 'mine'];
       const cut = start(...args, '-');
-      // The pipe stays open: it cannot come to its end before the signal does.
+      // The pipe stays open, so the import cannot end before the signal.
       cut.child.stdin.on('error', () => {}).write(readFileSync(blocks));
       const segments = join(data, 'mine/segments');
       const isWritten = (name: string) => name.endsWith('.segment');
@@ -310,9 +312,10 @@ describe('the command', () => {
       if (signal === 'SIGTERM') expect(cut.text.err).toContain('[import-interrupted]');
       const { code, out } = await run(...args, blocks);
       expect(code).toBe(0);
-      const [, imported, known] = /^mine: ([\d,]+) blocks imported(?:, ([\d,]+) were there)?/.exec(
-        out,
-      ) as RegExpExecArray;
+      const [, imported, known] =
+        /^mine: ([\d,]+) blocks imported(?:, ([\d,]+) already stored)?/.exec(
+          out,
+        ) as RegExpExecArray;
       const count = (text = '0') => Number(text.replace(',', ''));
       expect(count(imported) + count(known)).toBe(blockCount);
       expect(count(imported)).toBeGreaterThan(0);

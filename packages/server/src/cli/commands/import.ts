@@ -16,13 +16,13 @@ interface ImportCommandOptions extends NormalizeChoice {
 
 export function buildImportCommand(context: CommandContext): Command {
   const command = new Command('import')
-    .description('Put files of blocks into a dataset, which is made if it is not there.')
+    .description('Import files of blocks into a dataset, which is created if it does not exist.')
     .argument(
       '<blocks...>',
       'files of lines {"slot":N,"block":…}, plain, gzip or zstd; - for standard input',
     )
     .option('--data <folder>', 'the data folder', './data')
-    .requiredOption('--dataset <name>', 'the dataset to put them into', datasetNameOption);
+    .requiredOption('--dataset <name>', 'the dataset to import into', datasetNameOption);
   return addNormalizeOptions(command)
     .addHelpText('after', examples)
     .action((paths: string[], options: ImportCommandOptions) => runImport(paths, options, context));
@@ -35,9 +35,9 @@ Examples:
   $ zcat blocks.jsonl.gz | sluice import --dataset mine -
   $ sluice import --dataset old --meta-optional --allow-missing logs,rewards 2020-*.jsonl.gz
 
-A new dataset begins at the first block and keeps for good what --votes, --meta-optional and --allow-missing say. Every
-further block must be the child of the one before it; blocks that are stored already are passed over. So a run that was
-interrupted, or stopped at a line that does not link, goes on where it was when it is started again.`;
+A new dataset starts at the first block. Its values of --votes, --meta-optional and --allow-missing cannot be changed later.
+Every further block must be the child of the previous one. Blocks that are already stored are skipped, so running the command
+again continues after an interruption or a block that did not link.`;
 
 async function runImport(
   paths: readonly string[],
@@ -79,13 +79,13 @@ function describeDifference(
   const isSame = votes === asked.votes && wanted.every((kind) => kinds.includes(kind));
   if (isSame) return '';
   const kept = `votes ${votes}, may lack ${kinds.join(', ') || 'nothing'}`;
-  return `${name} is there and stays as it was made: ${kept}.\n`;
+  return `${name} exists and keeps the options it was created with: ${kept}.\n`;
 }
 
 function describe(name: string, { importedCount, knownCount, range }: ImportSummary): string {
   // A new dataset without blocks is removed.
-  if (range === null) return `${name}: there is no block in the files; no dataset was made\n`;
-  const known = knownCount === 0 ? '' : `, ${formatCount(knownCount)} were there already`;
+  if (range === null) return `${name}: the files contain no block; no dataset was created\n`;
+  const known = knownCount === 0 ? '' : `, ${formatCount(knownCount)} already stored`;
   const slots = `slots ${range[0]} to ${range[1]}`;
   return `${name}: ${formatCount(importedCount)} blocks imported${known}; now ${slots}\n`;
 }

@@ -14,12 +14,10 @@ interface InspectOptions {
 
 export function buildInspectCommand(context: CommandContext): Command {
   return new Command('inspect')
-    .description(
-      'Show what takes how much in a segment or in all of a dataset, per table and column.',
-    )
-    .argument('<segment>', 'the file of a segment, or the name of a dataset')
+    .description('Show the sizes of the parts of a segment, or of all segments of a dataset.')
+    .argument('<segment>', 'a segment file, or the name of a dataset')
     .option('--data <folder>', 'the data folder of the dataset', './data')
-    .option('--json', 'print it as JSON')
+    .option('--json', 'print JSON')
     .addHelpText('after', examples)
     .action(async (name: string, { data, json }: InspectOptions) => {
       const paths = await resolveSegments({ arguments: [name], data }, context);

@@ -23,7 +23,7 @@ async function create(...args: string[]): Promise<{ code: number; out: string; e
 
 const mode = () => statSync(file).mode & 0o777;
 
-test('default: the key that is printed is one that the file admits, and is not in it', async () => {
+test('default: the printed key is accepted by a service with the file, and the file does not contain it', async () => {
   const { code, out, err } = await create('--keys', file, '--name', 'alice');
   expect(code).toBe(0);
   expect(out).toMatch(/^[\w-]{43}\n$/);
@@ -33,7 +33,7 @@ test('default: the key that is printed is one that the file admits, and is not i
   expect(mode()).toBe(0o600);
 });
 
-test('behavior: another one is appended, also behind a line without end, and the mode stays', async () => {
+test('behavior: a second key is appended, also after a line without a line feed, and the mode of the file stays', async () => {
   const first = (await create('--keys', file)).out.trim();
   writeFileSync(file, `# ours\n${readFileSync(file, 'utf8').trimEnd()}`);
   chmodSync(file, 0o640);
@@ -47,7 +47,7 @@ test('behavior: another one is appended, also behind a line without end, and the
   expect(mode()).toBe(0o640);
 });
 
-test('error: a file that a service would refuse, a name, a folder: nothing is written', async () => {
+test('error: an invalid key file, an invalid name or a folder is refused, and nothing is written', async () => {
   writeFileSync(file, 'secret\n');
   const damaged = await create('--keys', file);
   expect([damaged.code, damaged.out]).toEqual([1, '']);

@@ -9,17 +9,19 @@ interface CreateOptions {
 
 export function buildKeysCommand(context: CommandContext): Command {
   const create = new Command('create')
-    .description('Make a key for a client: its hash goes into the file, the key is printed once.')
+    .description(
+      'Create a key for a client. Its hash is appended to the file; the key itself is printed once.',
+    )
     .addOption(
-      new Option('--keys <file>', 'the key file, made if it is not there')
+      new Option('--keys <file>', 'the key file, created if it does not exist')
         .env('SLUICE_KEYS')
         .makeOptionMandatory(),
     )
-    .option('--name <name>', 'who it is for, as the log calls it')
+    .option('--name <name>', 'the owner of the key, as shown in the log')
     .addHelpText('after', examples)
     .action(({ keys, name }: CreateOptions) => createKey(keys, name, context));
   return new Command('keys')
-    .description('Make keys that clients show to a service.')
+    .description('Create keys for the clients of a service.')
     .addCommand(create)
     .addHelpText('after', examples);
 }
@@ -38,7 +40,7 @@ async function createKey(
   // Only the key goes to standard output, so that a script can read it.
   out.write(`${key}\n`);
   err.write(
-    `Its hash is in ${file}; the key itself is stored nowhere. Clients send it as Authorization: Bearer or X-API-Key.\n` +
-      'A service reads the file when it starts, and again when it gets SIGHUP.\n',
+    `The hash of the key is in ${file}; the key itself is not stored. Clients send it as Authorization: Bearer or X-API-Key.\n` +
+      'A service reads the file at its start and when it receives SIGHUP.\n',
   );
 }

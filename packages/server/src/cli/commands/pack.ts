@@ -26,13 +26,13 @@ interface PackOptions extends NormalizeChoice {
 
 export function buildPackCommand(context: CommandContext): Command {
   const command = new Command('pack')
-    .description('Make a segment from files of blocks.')
+    .description('Create a segment from files of blocks.')
     .argument(
       '<blocks...>',
-      'files of lines {"slot":N,"block":…}, plain, gzip, or zstd where Node has it',
+      'files of lines {"slot":N,"block":…}, plain, gzip, or zstd (Node 22.15 and later)',
     )
     .requiredOption('--out <file>', 'the segment to write')
-    .option('--force', 'overwrite the segment if it is there');
+    .option('--force', 'overwrite an existing segment');
   return addNormalizeOptions(command)
     .addHelpText('after', examples)
     .action((paths: string[], options: PackOptions) => pack(paths, options, context));
@@ -167,5 +167,5 @@ function describe(summary: PackSummary, path: string): string {
   const whole = `${path}: ${counts.join(', ')}\n`;
   if (stoppedAt === undefined) return whole;
   const place = `${stoppedAt.path}, line ${stoppedAt.line}, slot ${stoppedAt.slot}`;
-  return `${whole}The segment is full. Not in it, from here on: ${place}. Pack the rest into another.\n`;
+  return `${whole}The segment is full. The first block that is not in it: ${place}. Pack the remaining blocks into another segment.\n`;
 }

@@ -11,7 +11,7 @@ import { runMain } from '../testing/run-main.ts';
 const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 let folder: string;
 const at = (name: string) => join(folder, name);
-/** In a service that nobody runs, so that names are looked up in the folder alone. */
+/** An address at which no service listens, so that names are looked up only in the folder. */
 const nowhere = 'http://127.0.0.1:1';
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ function linesOf(text: string): string[] {
   return text.split('\n').slice(0, -1);
 }
 
-/** The lines that a service sends for a query. */
+/** Returns the lines that a service sends for a query. */
 async function askDirectly(body: object): Promise<string[]> {
   const options = { dataFolder: at('data'), name: 'mine', version: 'test' };
   const { url, key, close } = await serveFolder(options, { clock: systemClock });
@@ -49,7 +49,7 @@ async function askDirectly(body: object): Promise<string[]> {
 }
 
 describe('from a data folder', () => {
-  test('default: piped, the lines are those of the service, byte for byte', async () => {
+  test('default: through a pipe, the lines are byte for byte those of the service', async () => {
     const body = {
       fromBlock: 300,
       fields: {
@@ -91,7 +91,7 @@ describe('from a data folder', () => {
     }
   });
 
-  test('behavior: several values come with commas or by repeating, and the dataset may come last', async () => {
+  test('behavior: several values are separated by commas or given by repeating the option, and the dataset may come last', async () => {
     const count = async (...args: string[]) =>
       JSON.parse(
         (await runMain(['query', '--data', at('data'), '--count', ...args, 'mine'])).out,
@@ -110,7 +110,7 @@ describe('from a data folder', () => {
     expect(await count(...repeated)).toMatchObject({ instructions: both });
   });
 
-  test('behavior: on a terminal the same is a table, without escapes of the ledger in it', async () => {
+  test('behavior: on a terminal the output is a table, and escape sequences of the ledger are removed', async () => {
     const args = ['query', 'mine', '--data', at('data'), '--program', tokenProgram];
     vi.stubEnv('NO_COLOR', '1');
     const { out } = await runMain(args, true);
@@ -133,14 +133,14 @@ describe('from a data folder', () => {
     expect(none).toEqual({ blocks: 0, transactions: 0 });
   });
 
-  test('behavior: --output csv and pretty', async () => {
+  test('behavior: --output csv and pretty write these formats', async () => {
     const { out } = await query('--output', 'csv', '--limit', '2');
     expect(linesOf(out)[0]).toBe('slot,hash,timestamp');
     const pretty = await query('--output', 'pretty', '--limit', '1');
     expect(pretty.out).toMatch(/^\{\n {2}"header": \{\n/);
   });
 
-  test('behavior: --out resumes, also with a longer range, and writes each block once', async () => {
+  test('behavior: --out continues the file, also with a longer range, and writes each block once', async () => {
     const file = at('out.jsonl');
     const whole = linesOf((await query()).out);
     const middle = (JSON.parse(whole[10] as string) as { header: { number: number } }).header
@@ -150,17 +150,17 @@ describe('from a data folder', () => {
     const again = await query('--out', file);
     expect([again.code, again.err]).toEqual([
       0,
-      expect.stringContaining(`goes on after slot ${middle}`),
+      expect.stringContaining(`continues after slot ${middle}`),
     ]);
     expect(linesOf(readFileSync(file, 'utf8'))).toEqual(whole);
-    // Once more there is nothing to do.
+    // A further run has nothing to do.
     expect((await query('--out', file)).code).toBe(0);
     expect(linesOf(readFileSync(file, 'utf8'))).toEqual(whole);
     const other = await query('--out', file, '--program', tokenProgram);
     expect([other.code, other.err]).toEqual([1, expect.stringContaining('[cli-out-differs]')]);
   });
 
-  test('behavior: --print-curl and --print-ts show the request and send nothing', async () => {
+  test('behavior: --print-curl and --print-ts print the request and do not send it', async () => {
     const curl = await query('--program', tokenProgram, '--last', '3', '--print-curl');
     const [, body = ''] = / -d '(.*)'\n$/.exec(curl.out) ?? [];
     const shown = JSON.parse(body) as { fromBlock: number; toBlock: number };
@@ -172,8 +172,8 @@ describe('from a data folder', () => {
   });
 
   test.each([
-    [['--query', 'q.json', '--program', tokenProgram], 2, 'it does not go with --program'],
-    [['--last', '3', '--from', '1'], 2, 'it does not go with --from and --to'],
+    [['--query', 'q.json', '--program', tokenProgram], 2, 'cannot be combined with --program'],
+    [['--last', '3', '--from', '1'], 2, 'cannot be combined with --from and --to'],
     [['--from', 'yesterday'], 2, 'Expected a slot, or a date'],
     [['--follow'], 1, '[cli-follow-folder]'],
     [['--program', 'wrong'], 1, 'it decodes to 4 bytes'],
@@ -186,7 +186,7 @@ describe('from a data folder', () => {
     expect(result.out).toBe('');
   });
 
-  test('error: cli-dataset-missing names what there is, cli-dataset-ambiguous asks to choose', async () => {
+  test('error: cli-dataset-missing and cli-dataset-ambiguous list the datasets', async () => {
     vi.stubEnv('SLUICE_URL', '');
     const missing = await runMain(['query', 'other', '--data', at('data')]);
     expect(missing.err).toContain('found mine) [cli-dataset-missing]');
@@ -210,7 +210,7 @@ describe('from a running service', () => {
   const slots = (text: string) =>
     linesOf(text).map((line) => (JSON.parse(line) as { header: { number: number } }).header.number);
 
-  test('default: by name, by address, and as the only dataset', async () => {
+  test('default: a dataset is found by its name, by its address, and as the only dataset', async () => {
     const url = `http://127.0.0.1:${fixture.port}`;
     for (const target of [
       'ledger-test',
@@ -227,7 +227,7 @@ describe('from a running service', () => {
     expect(slots((await runMain(['query', '--finalized'])).out)).toEqual([100, 101, 102, 103]);
   });
 
-  test('behavior: --follow goes on with new blocks, over a fork, and a file holds the chain alone', async () => {
+  test('behavior: --follow continues with new blocks across a fork, and the file has only blocks of the chain', async () => {
     const file = at('follow.jsonl');
     const running = runMain(['query', '--follow', '--to', '114', '--from', '108', '--out', file]);
     await untilFile(file, 110);
@@ -238,7 +238,7 @@ describe('from a running service', () => {
     fixture.dataset.extend([114], 'b');
     const { code, err } = await running;
     expect(code).toBe(0);
-    expect(err).toContain('fork: the blocks above slot 110 are replaced');
+    expect(err).toContain('fork: the blocks above slot 110 were replaced');
     const headers = linesOf(readFileSync(file, 'utf8')).map(
       (line) => (JSON.parse(line) as { header: { number: number; hash: string } }).header,
     );
@@ -253,7 +253,7 @@ describe('from a running service', () => {
     await vi.waitFor(() => expect(hasSlot()).toBe(true), { timeout: 60_000, interval: 10 });
   }
 
-  test('behavior: a key comes from SLUICE_KEY; without it the refusal of the service is told', async () => {
+  test('behavior: the key is read from SLUICE_KEY; without it the error of the service is shown', async () => {
     await fixture.close();
     const { createHash } = await import('node:crypto');
     const keys = [{ name: 'one', hash: createHash('sha256').update('secret').digest() }];

@@ -24,7 +24,7 @@ import { addTarget, targetHelp } from '../target/target-options.ts';
 
 export function buildQueryCommand(context: CommandContext): Command {
   const command = new Command('query').description(
-    'Read blocks and records of a dataset, from a running service or straight from a data folder.',
+    'Read blocks and records of a dataset, from a running service or directly from a data folder.',
   );
   return addQueryOptions(addTarget(command))
     .addHelpText('after', `${examples}\n${targetHelp}`)
@@ -50,8 +50,8 @@ Examples:
   $ sluice query mine --fee-payer 9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin --count
   $ sluice query mine --program ComputeBudget111111111111111111111111111111 --print-curl
 
-Lines always name the hash of their block, because a stream that is resumed needs it. After a fork, blocks come again from the
-common block on; a file of --out is cut back to it.`;
+Every line has the hash of its block, which is needed to resume. After a fork, blocks are printed again from the common block on;
+a file of --out is truncated to the common block instead.`;
 
 interface QueryModules {
   readonly target: Target;
@@ -76,7 +76,7 @@ async function query(
     return void context.out.write(renderAsked(asked, options, target));
   }
   if (last !== undefined && last < first) {
-    return void context.err.write(`there is no block from slot ${first} on yet\n`);
+    return void context.err.write(`there is no block at or after slot ${first} yet\n`);
   }
   const signal = stopSignal();
   const run = {
@@ -167,7 +167,7 @@ async function writeFile(
   try {
     const { cursor } = file;
     const tip = cursor?.blocks.at(-1);
-    if (tip !== undefined) modules.err.write(`${path} goes on after slot ${tip.number}\n`);
+    if (tip !== undefined) modules.err.write(`${path} continues after slot ${tip.number}\n`);
     await runQuery({ ...run, cursor }, { ...modules, sink });
   } finally {
     await sink.close();

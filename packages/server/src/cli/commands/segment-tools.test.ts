@@ -24,14 +24,14 @@ import { main } from '../main.ts';
 let folder: string;
 const at = (name: string) => join(folder, name);
 beforeAll(async () => {
-  // Each run of a command listens for the signals of its process; here they are many.
+  // Each run adds listeners for the signals of the process, and these tests run many commands.
   process.setMaxListeners(100);
   folder = mkdtempSync(join(tmpdir(), 'sluice-segment-'));
   const options = ['--seed', '3', '--skip-rate', '0.2', '--start-slot', '300'];
   await run('simulate', ...options, '--blocks', '40', '--out', at('all.jsonl'));
   const lines = readFileSync(at('all.jsonl'), 'utf8').split('\n');
   writeFileSync(at('a.jsonl'), `${lines.slice(0, 15).join('\n')}\n\n`);
-  // Two members, and no line feed at the end.
+  // Two gzip members, without a line feed at the end.
   const members = [lines.slice(15, 30).join('\n'), `\n${lines.slice(30, 40).join('\n')}`];
   writeFileSync(at('b.jsonl.gz'), Buffer.concat(members.map((text) => zlib.gzipSync(text))));
   await run('pack', '--out', at('all.segment'), at('all.jsonl'));
@@ -49,7 +49,7 @@ const sha256 = (path: string) => createHash('sha256').update(readFileSync(path))
 const readSegment = (path: string) => decodeBlocks(openSegment(readFileSync(path)));
 
 describe('sluice pack', () => {
-  test('default: a segment of the blocks, votes dropped, and what it holds is told', async () => {
+  test('default: a segment is created from the blocks without votes, and its size is printed', async () => {
     const { code, out, err } = await run('pack', '--out', at('one.segment'), at('all.jsonl'));
     expect([code, err]).toEqual([0, expect.stringMatching(/^40 blocks, /)]);
     const blocks = readSegment(at('one.segment'));
@@ -65,13 +65,13 @@ describe('sluice pack', () => {
     );
   });
 
-  test('behavior: several files, gzip of several members, empty lines: the same bytes', async () => {
+  test('behavior: several files, several gzip members and empty lines give the same bytes', async () => {
     await run('pack', '--out', at('two.segment'), at('a.jsonl'), at('b.jsonl.gz'));
     expect(sha256(at('two.segment'))).toBe(sha256(at('all.segment')));
   });
 
   test.skipIf(!('zstdCompressSync' in zlib))(
-    'behavior: zstd, where the runtime has it',
+    'behavior: zstd is read if the runtime supports it',
     async () => {
       const compress = (zlib as unknown as { zstdCompressSync: (bytes: Buffer) => Buffer })
         .zstdCompressSync;
@@ -81,13 +81,13 @@ describe('sluice pack', () => {
     },
   );
 
-  test('behavior: --votes keep keeps them', async () => {
+  test('behavior: --votes keep keeps vote transactions', async () => {
     await run('pack', '--votes', 'keep', '--out', at('votes.segment'), at('all.jsonl'));
     const count = (name: string) => readSegment(at(name)).flatMap((b) => b.transactions).length;
     expect(count('votes.segment')).toBeGreaterThan(count('all.segment'));
   });
 
-  test('behavior: --meta-optional and --allow-missing let in what is refused without', async () => {
+  test('behavior: --meta-optional and --allow-missing accept blocks that are rejected without them', async () => {
     const transaction = {
       transaction: {
         signatures: ['1'.repeat(64)],
@@ -121,7 +121,7 @@ describe('sluice pack', () => {
     expect(readSegment(at('old.segment'))[0]?.transactions[0]?.fee).toBe(null);
   });
 
-  test('limit: at the bound of a segment it stops, and says where', async () => {
+  test('limit: a full segment ends the command, and the output names the first block that is not in it', async () => {
     const block =
       '{"blockhash":"11111111111111111111111111111112","previousBlockhash":"1","parentSlot":0,"transactions":[],"rewards":[]}';
     const count = SEGMENT_LIMITS.blockCountMax + 3;
@@ -136,7 +136,9 @@ describe('sluice pack', () => {
     const { code, out } = await run('pack', '--out', at('many.segment'), path);
     expect(code).toBe(0);
     const next = SEGMENT_LIMITS.blockCountMax + 1;
-    expect(out).toContain(`Not in it, from here on: ${path}, line ${next}, slot ${next}.`);
+    expect(out).toContain(
+      `The first block that is not in it: ${path}, line ${next}, slot ${next}.`,
+    );
     expect(readSegment(at('many.segment'))).toHaveLength(SEGMENT_LIMITS.blockCountMax);
   });
 
@@ -148,7 +150,7 @@ describe('sluice pack', () => {
     ['a line cut short', good.slice(0, -2), 'line 1, expected {"slot":N,'],
     ['a byte order mark', `\ufeff${good}`, 'line 1, found a byte order mark'],
   ])(
-    'error: block-line-invalid for %s names file, line and what was expected',
+    'error: block-line-invalid for %s names the file, the line and the expected content',
     async (_, text, expected) => {
       writeFileSync(at('bad.jsonl'), text);
       const { code, err } = await run('pack', '--out', at('bad.segment'), at('bad.jsonl'));
@@ -166,13 +168,16 @@ describe('sluice pack', () => {
       'line 2, slot 7, field parentSlot, found nothing, expected an integer from 0 to',
     ],
     ['a key after the block', '{"slot":7,"block":{},"x":1}', '[block-not-json]'],
-  ])('error: a block that is none, %s, names the line', async (_, text, expected) => {
-    writeFileSync(at('bad.jsonl'), `\n${text}\n`);
-    const { code, err } = await run('pack', '--out', at('bad.segment'), at('bad.jsonl'));
-    expect([code, err]).toEqual([1, expect.stringContaining(expected)]);
-  });
+  ])(
+    'error: a line without a valid block, %s, is named by its number',
+    async (_, text, expected) => {
+      writeFileSync(at('bad.jsonl'), `\n${text}\n`);
+      const { code, err } = await run('pack', '--out', at('bad.segment'), at('bad.jsonl'));
+      expect([code, err]).toEqual([1, expect.stringContaining(expected)]);
+    },
+  );
 
-  test('error: block-slots-not-ascending, within a file and over files', async () => {
+  test('error: block-slots-not-ascending, within a file and between files', async () => {
     const { code, err } = await run(
       'pack',
       '--out',
@@ -184,7 +189,7 @@ describe('sluice pack', () => {
     expect(err).toContain(`path ${at('a.jsonl')}, line 1, slot 300`);
   });
 
-  test('error: block-file-unreadable for a file that is not there, or cut', async () => {
+  test('error: block-file-unreadable for a missing or truncated file', async () => {
     const missing = await run('pack', '--out', at('x.segment'), at('missing.jsonl'));
     expect([missing.code, missing.err]).toEqual([
       1,
@@ -201,7 +206,7 @@ describe('sluice pack', () => {
     expect(cut.err).toContain(`path ${at('cut.gz')}, line`);
   });
 
-  test('error: files without any block are refused with what was expected; no segment is made', async () => {
+  test('error: files without a block are refused with the expected format, and no segment is created', async () => {
     writeFileSync(at('empty.jsonl'), '\n\n');
     const { code, err } = await run('pack', '--out', at('empty.segment'), at('empty.jsonl'));
     expect([code, err]).toEqual([1, expect.stringContaining('[block-line-invalid]')]);
@@ -209,7 +214,7 @@ describe('sluice pack', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith('empty.segment'))).toEqual([]);
   });
 
-  test('behavior: --force writes through a symbolic link, which stays one', async () => {
+  test('behavior: --force writes to the target of a symbolic link, and the link stays', async () => {
     writeFileSync(at('target.segment'), 'old');
     symlinkSync('target.segment', at('link.segment'));
     const { code } = await run('pack', '--force', '--out', at('link.segment'), at('all.jsonl'));
@@ -230,12 +235,12 @@ describe('sluice pack', () => {
     [['pack', 'a.jsonl', '--otu', 's'], '--out'],
     [['explain', '--qurey', 'q', 'a.segment'], '--query'],
     [['import', '--datset', 'd', 'a.jsonl'], '--dataset'],
-  ])('error: %j is told the name of the required option it misspells', async (args, name) => {
+  ])('error: %j suggests the name of the misspelled required option', async (args, name) => {
     const { code, err } = await run(...args);
     expect([code, err]).toEqual([2, expect.stringContaining(`Did you mean ${name}?`)]);
   });
 
-  test('error: a required option left out is named', async () => {
+  test('error: a missing required option is named', async () => {
     const { code, err } = await run('pack', 'a.jsonl');
     expect(code).toBe(2);
     expect(err).toBe(
@@ -251,7 +256,7 @@ describe('sluice pack', () => {
     expect(sha256(at('old'))).toBe(sha256(at('all.segment')));
   });
 
-  test('error: cli-file-is-input, also forced and by another name: the blocks stay', async () => {
+  test('error: cli-file-is-input: an input file is not overwritten, even with --force and by another name', async () => {
     copyFileSync(at('all.jsonl'), at('precious.jsonl'));
     symlinkSync(at('precious.jsonl'), at('link.jsonl'));
     for (const out of ['precious.jsonl', 'link.jsonl']) {
@@ -261,7 +266,7 @@ describe('sluice pack', () => {
     expect(sha256(at('precious.jsonl'))).toBe(sha256(at('all.jsonl')));
   });
 
-  test('error: a folder that is not there cannot be written to', async () => {
+  test('error: a missing folder cannot be written to', async () => {
     const { code, err } = await run('pack', '--out', at('none/x'), at('all.jsonl'));
     expect([code, err]).toEqual([1, expect.stringContaining('[cli-file-unwritable]')]);
   });
@@ -300,7 +305,7 @@ describe('sluice inspect', () => {
     expect(lines.at(-1)).toMatch(new RegExp(`^everything +total .* ${size} +\\d.*100\\.00%$`));
   });
 
-  test('behavior: --json has every part, and they add up too', async () => {
+  test('behavior: --json lists every part, and the parts add up to the file', async () => {
     const { out } = await run('inspect', '--json', at('all.segment'));
     const { fileBytes, parts, blockCount } = JSON.parse(out);
     expect([fileBytes, blockCount]).toEqual([statSync(at('all.segment')).size, 40]);
@@ -311,7 +316,7 @@ describe('sluice inspect', () => {
     expect(sum).toBe(fileBytes);
   });
 
-  test('error: what is no segment, damaged, or not there is named with its file', async () => {
+  test('error: a file that is missing, damaged or not a segment is named', async () => {
     const other = await run('inspect', at('all.jsonl'));
     expect([other.code, other.err]).toEqual([1, expect.stringContaining('[segment-not-one]')]);
     expect(other.err).toContain(`file ${at('all.jsonl')}`);
@@ -333,7 +338,7 @@ describe('sluice explain', () => {
     return run('explain', '--query', at('q.json'), ...args);
   };
 
-  test('default: the plan of each item and what it cost', async () => {
+  test('default: the plan and the cost of each item are shown', async () => {
     const program = readSegment(at('all.segment')).flatMap((b) => b.instructions)[0]?.programId;
     const query = {
       fromBlock: 0,
@@ -365,7 +370,7 @@ describe('sluice explain', () => {
     }
   });
 
-  test('behavior: a rare address drives, and a segment without it is not read', async () => {
+  test('behavior: the list of a rare address is scanned, and a segment without the address is not read', async () => {
     copyFileSync(at('all.segment'), at('other.segment'));
     const rare = readSegment(at('all.segment')).flatMap((b) => b.transactions)[0]?.accountKeys[0];
     const absent = { fromBlock: 0, transactions: [{ feePayer: [`${'1'.repeat(31)}3`] }] };
@@ -381,7 +386,7 @@ describe('sluice explain', () => {
     expect(found.out).toMatch(/^transactions feePayer=\w+… +feePayer +\d+ +\d+ +\d+$/m);
   });
 
-  test('behavior: the plan is of the query’s range, and a file named twice is told and looked at once', async () => {
+  test('behavior: the plan covers only the range of the query, and a file that is given twice is read once', async () => {
     const blocks = readSegment(at('all.segment'));
     const { number } = (blocks[3] as (typeof blocks)[number]).header;
     const payer = blocks[3]?.transactions[0]?.accountKeys[0];
@@ -392,7 +397,7 @@ describe('sluice explain', () => {
       logs: [{}],
     };
     const { out, err } = await ask(query, '--json', at('all.segment'), at('all.segment'));
-    expect(err).toBe(`${at('all.segment')} is named more than once and looked at once.\n`);
+    expect(err).toBe(`${at('all.segment')} is given more than once; it is read once.\n`);
     const [{ items }, ...more] = JSON.parse(out).segments;
     expect(more).toEqual([]);
     const count = blocks[3]?.transactions.length as number;
@@ -402,13 +407,13 @@ describe('sluice explain', () => {
     expect(byArray('transactions').transactionsListed ?? count).toBeLessThanOrEqual(count);
   });
 
-  test('behavior: without items only headers are told', async () => {
+  test('behavior: a query without items shows only headers', async () => {
     const { out } = await ask({ fromBlock: 0, includeAllBlocks: true }, at('all.segment'));
     expect(out).toContain('no items: headers only');
     expect(out).toMatch(/ 0 of 1 +0 +0 +0 .* 40 /);
   });
 
-  test('error: a bad query or file is refused with its name', async () => {
+  test('error: an invalid query or file is refused with its name', async () => {
     const query = await ask({ fromBlok: 0 }, at('all.segment'));
     expect(query.code).toBe(1);
     expect(query.err).toContain(`file ${at('q.json')}`);

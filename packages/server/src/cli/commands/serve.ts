@@ -32,13 +32,18 @@ interface ServeCommandOptions extends ListenChoice {
 
 export function buildServeCommand(context: CommandContext): Command {
   const command = new Command('serve').description(
-    'Serve every dataset of a data folder, and follow a node or another Sluice into one of them, or do what a file says.',
+    'Serve every dataset of a data folder. One of them can follow nodes or other Sluices. A configuration file can set everything.',
   );
   addListenOptions(command)
-    .addOption(new Option('--config <file>', 'the configuration; other options go before it'))
+    .addOption(
+      new Option('--config <file>', 'the configuration; other options take precedence over it'),
+    )
     .addOption(new Option('--data <folder>', 'the data folder (default: ./data)'))
     .addOption(
-      new Option('--dialect <name>', 'allow this type of query beside ledger').choices(['solana']),
+      new Option(
+        '--dialect <name>',
+        'also allow queries of this type, in addition to ledger',
+      ).choices(['solana']),
     );
   addFollowOptions(command);
   return command.addHelpText('after', examples).action(async (options: ServeCommandOptions) => {
@@ -71,7 +76,7 @@ function addFollowOptions(command: Command): void {
     .addOption(
       new Option(
         '--ws <url>',
-        "the nodes' WebSocket (default: the same address, or one port higher)",
+        "the nodes' WebSocket address (default: the same address, or one port higher)",
       ),
     )
     .addOption(
@@ -80,32 +85,32 @@ function addFollowOptions(command: Command): void {
     .addOption(
       new Option(
         '--from <where>',
-        'SLOT, latest, earliest (the first block of the source) or genesis; counts when the dataset is made',
+        'SLOT, latest, earliest (the first block of the source) or genesis; only for a new dataset',
       ).argParser(parseStart),
     )
     .addOption(
       new Option(
         '--keep <amount>',
-        'how much of the past stays: blocks (100000), days (7d) or bytes (50GB); default: all',
+        'how much history to keep: blocks (100000), days (7d) or bytes (50GB); default: all',
       ).argParser(retentionOption),
     )
     .addOption(
       new Option(
         '--votes <policy>',
-        'vote transactions; counts when the dataset is made (default: drop)',
+        'keep or drop vote transactions; only for a new dataset (default: drop)',
       ).choices(['drop', 'keep']),
     )
     .addOption(
       new Option(
         '--allow-missing <kinds>',
-        'kinds that blocks may lack: logs, rewards, meta; counts when the dataset is made',
+        'kinds of records that blocks may lack: logs, rewards, meta; only for a new dataset',
       ).argParser(kindsOption(OPTIONAL_KINDS)),
     )
     .option('--meta-optional', metaOptionalText)
     .addOption(
       new Option(
         '--backfill-to <slot>',
-        'bring its history down to this slot beside following; not with --keep',
+        'also load the history down to this slot; cannot be combined with --keep',
       ).argParser(slotOption),
     );
 }
@@ -140,11 +145,15 @@ function chooseFollow(command: Command, options: ServeCommandOptions): unknown[]
   }
   const given = rpc.length > 0 ? '--rpc' : '--portal';
   if (config !== undefined) {
-    command.error(`error: ${given} does not go with --config: write a source`);
+    command.error(
+      `error: ${given} cannot be combined with --config: add a source to the configuration`,
+    );
   }
   if (dataset === undefined) command.error(`error: ${given} needs --dataset NAME`);
   if (keep !== undefined && backfillTo !== undefined) {
-    command.error('error: --backfill-to fetches what --keep would let go: give one of them');
+    command.error(
+      'error: --backfill-to and --keep cannot be combined: --keep would remove the loaded history',
+    );
   }
   checkAddresses(command, options);
   const sources = [

@@ -51,7 +51,7 @@ function parseLines(text: string): Line[] {
 describe('a file of blocks', () => {
   const options = ['--seed', '5', '--skip-rate', '0.2', '--start-slot', '300'];
 
-  test('default: lines equal what getBlock answers for the same slots', async () => {
+  test('default: the lines equal the results of getBlock for the same slots', async () => {
     const { code, out, err } = await run(...options, '--blocks', '30', '--out', '-');
     expect(code).toBe(0);
     expect(err).toMatch(/^30 of 30 blocks, /);
@@ -85,7 +85,7 @@ describe('a file of blocks', () => {
     }
   });
 
-  test('behavior: .gz is gzip of the same bytes, and no temporary file stays', async () => {
+  test('behavior: a name that ends in .gz writes gzip of the same bytes, and no temporary file stays', async () => {
     const plain = join(folder, 'a.jsonl');
     const zipped = join(folder, 'a.jsonl.gz');
     await run(...options, '--blocks', '5', '--out', plain);
@@ -95,7 +95,7 @@ describe('a file of blocks', () => {
     expect(readdirSync(folder).sort()).toEqual(['a.jsonl', 'a.jsonl.gz']);
   });
 
-  test('behavior: profile, transactions and votes change the blocks, slot-ms and date their times', async () => {
+  test('behavior: profile, transactions and votes change the blocks; slot-ms and date change their times', async () => {
     const first = async (...more: string[]) => {
       const { out } = await run(...options, '--blocks', '3', '--out', '-', ...more);
       return parseLines(out);
@@ -114,7 +114,7 @@ describe('a file of blocks', () => {
     expect(times[1]).toBe((times[0] as number) + (two - one) * 60);
   });
 
-  test('error: cli-file-exists without --force; the file stays as it was', async () => {
+  test('error: cli-file-exists without --force; the file is not changed', async () => {
     const path = join(folder, 'kept.jsonl');
     writeFileSync(path, 'mine');
     const refused = await run('--blocks', '1', '--out', path);
@@ -125,13 +125,13 @@ describe('a file of blocks', () => {
     expect(parseLines(readFileSync(path, 'utf8'))).toHaveLength(1);
   });
 
-  test('error: cli-file-unwritable for a folder that is not there', async () => {
+  test('error: cli-file-unwritable for a missing folder', async () => {
     const nowhere = await run('--blocks', '1', '--out', join(folder, 'no', 'file'));
     expect(nowhere.err).toContain('[cli-file-unwritable]');
     expect(nowhere.err).toContain(join(folder, 'no', 'file'));
   });
 
-  test('behavior: --force writes through a symbolic link, which stays one', async () => {
+  test('behavior: --force writes to the target of a symbolic link, and the link stays', async () => {
     const link = join(folder, 'link.jsonl.gz');
     writeFileSync(join(folder, 'target'), 'old');
     symlinkSync('target', link);
@@ -146,7 +146,7 @@ describe('a file of blocks', () => {
     ['a folder', (path) => mkdirSync(path)],
     ['a FIFO', (path) => execFileSync('mkfifo', [path])],
     ['a device', (path) => symlinkSync('/dev/null', path)],
-    ['a symbolic link that leads nowhere', (path) => symlinkSync('gone', path)],
+    ['a symbolic link whose target does not exist', (path) => symlinkSync('gone', path)],
   ])('error: cli-file-irregular: --force does not replace %s', async (kind, make) => {
     const path = join(folder, kind.replaceAll(' ', '-'));
     make(path);
@@ -182,7 +182,7 @@ describe('wrong options', () => {
     [['--votes', '4001'], '--votes', "'4001'", 'on, off, or a mean number'],
     [['--profile', '2024'], '--profile', "'2024'", 'demo'],
     [['--blocks', '0', '--out', 'x'], '--blocks', "'0'", 'from 1 to'],
-  ])('error: %j names option, value and what was expected', async (args, ...texts) => {
+  ])('error: %j names the option, the value and the expected values', async (args, ...texts) => {
     const { code, err } = await run(...args);
     expect(code).toBe(2);
     for (const text of texts) expect(err).toContain(text);
@@ -204,7 +204,7 @@ describe('wrong options', () => {
     expect([code, err]).toEqual([2, expect.stringContaining(text)]);
   });
 
-  test('error: listen-failed names the port that is taken', async () => {
+  test('error: listen-failed names the port that is in use', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
@@ -235,12 +235,12 @@ describe('the command', () => {
   const ports = ['--port', '0', '--ws-port', '0', '--control-port', '0'];
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'default: serves, and %s ends it with 0',
+    'default: the command serves until %s and then ends with exit code 0',
     async (signal) => {
       const { child, ready, ended } = spawnNode(...ports, '--start-slot', '50', '--speed', '2');
       const text = await ready;
       expect(text).toContain('seed 1, profile demo, a slot every 400 ms, 2 times as fast');
-      // The line to paste, pasted.
+      // Runs the curl command that was printed.
       const pasted = spawn('sh', [
         '-c',
         (/^Try: {2}(.+)$/m.exec(text) as RegExpExecArray)[1] as string,
@@ -263,7 +263,7 @@ describe('the command', () => {
     },
   );
 
-  test('behavior: a reader that has seen enough ends it with 0 and no complaint', async () => {
+  test('behavior: when the reader closes the pipe, the command ends with exit code 0 and no message', async () => {
     const child = spawn(process.execPath, [
       bin,
       'simulate',
@@ -282,7 +282,7 @@ describe('the command', () => {
     expect(String(Buffer.concat(errors))).toMatch(/^\d+ of 5000 blocks.*\n$/);
   });
 
-  test('behavior: interrupted while it writes, it leaves no file', async () => {
+  test('behavior: an interrupted command leaves no file', async () => {
     const path = join(folder, 'cut.jsonl');
     const child = spawn(process.execPath, [bin, 'simulate', '--blocks', '1000000', '--out', path]);
     const ended = new Promise((resolve) => child.on('close', resolve));

@@ -54,7 +54,7 @@ const nodeOnlyOptions = [
 
 export function buildSimulateCommand(context: CommandContext): Command {
   const command = new Command('simulate').description(
-    'Serve a simulated ledger over the JSON-RPC and WebSocket of a node, or write its blocks to a file.',
+    'Serve a simulated ledger with the JSON-RPC and WebSocket interfaces of a node, or write its blocks to a file.',
   );
   addLedgerOptions(command);
   addNodeOptions(command);
@@ -73,7 +73,7 @@ Examples:
   $ sluice simulate --seed 7 --start-slot 0 --start-date 2026-03-01 --speed 10
   $ sluice simulate --profile busy --blocks 1000 --out blocks.jsonl.gz
 
-While it runs, the control port makes it misbehave and moves its time:
+Requests to the control port inject faults and change the time of the running node:
   $ curl http://127.0.0.1:8898/faults -d '{"kind":"fork","depth":4}'
   $ curl http://127.0.0.1:8898/time -d '{"advanceSlots":100}'
   $ curl -X DELETE http://127.0.0.1:8898/faults`;
@@ -82,7 +82,12 @@ function addLedgerOptions(command: Command): void {
   const { seed, slotMs, skipRate, forkRate, forkDepthMax } = CHAIN_OPTIONS;
   const { finalityDistance, startSlot, historySlots } = CHAIN_OPTIONS;
   command
-    .option('--seed <integer>', 'same seed, same bytes', numberOption(seed), seed.default)
+    .option(
+      '--seed <integer>',
+      'the same seed gives the same bytes',
+      numberOption(seed),
+      seed.default,
+    )
     .addOption(
       new Option('--profile <name>', 'how full the blocks are')
         .choices(Object.keys(PROFILES))
@@ -90,25 +95,25 @@ function addLedgerOptions(command: Command): void {
     )
     .option(
       '--transactions <mean>',
-      'transactions a block beside votes (default: 8, 389 or 976 by profile)',
+      'transactions per block without votes (default: 8, 389 or 976 by profile)',
       numberOption(transactionsRange),
     )
     .addOption(
-      new Option('--votes <on|off|mean>', 'vote transactions a block')
+      new Option('--votes <on|off|mean>', 'vote transactions per block')
         .argParser(parseVotes)
-        .default(true, 'on, as many as the profile has'),
+        .default(true, 'on, with the number of the profile'),
     )
     .option('--slot-ms <ms>', 'length of a slot', numberOption(slotMs), slotMs.default)
     .option(
       '--skip-rate <share>',
-      'slots without a block',
+      'share of slots without a block',
       numberOption(skipRate),
       skipRate.default,
     )
-    .option('--fork-rate <rate>', 'forks a slot', numberOption(forkRate), forkRate.default)
+    .option('--fork-rate <rate>', 'forks per slot', numberOption(forkRate), forkRate.default)
     .option(
       '--fork-depth <blocks>',
-      'the most blocks a fork replaces',
+      'the largest number of blocks that a fork replaces',
       numberOption(forkDepthMax),
       forkDepthMax.default,
     )
@@ -131,7 +136,7 @@ function addLedgerOptions(command: Command): void {
     )
     .option(
       '--history <slots>',
-      'how far below the head blocks are served',
+      'how many slots below the head are served',
       numberOption(historySlots),
       historySlots.default,
     );
@@ -141,19 +146,24 @@ function addNodeOptions(command: Command): void {
   command
     .option('--speed <factor>', 'how much faster time runs', numberOption(SPEED_RANGE), 1)
     .option('--host <address>', 'where to listen', '127.0.0.1')
-    .option('--port <port>', 'JSON-RPC, and WebSocket too; 0 for any', portOption, 8899)
-    .option('--ws-port <port>', 'WebSocket', portOption, 8900)
-    .option('--control-port <port>', 'faults and time', portOption, 8898);
+    .option(
+      '--port <port>',
+      'the port of JSON-RPC and WebSocket; 0 for any free port',
+      portOption,
+      8899,
+    )
+    .option('--ws-port <port>', 'the port of the WebSocket', portOption, 8900)
+    .option('--control-port <port>', 'the port for faults and time', portOption, 8898);
 }
 
 function addFileOptions(command: Command): void {
   command
     .option(
       '--blocks <count>',
-      'write so many blocks to a file instead of serving them',
+      'write this many blocks to a file instead of serving them',
       numberOption(blockCountRange),
     )
-    .option('--out <file>', 'that file; gzip if it ends in .gz, - for standard output')
+    .option('--out <file>', 'the file to write; gzip if it ends in .gz, - for standard output')
     .option('--force', 'overwrite it');
 }
 
@@ -161,7 +171,7 @@ function parseVotes(text: string): boolean | number {
   if (text === 'on' || text === 'off') return text === 'on';
   const mean = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (mean <= TRANSACTION_COUNT_MAX) return mean;
-  const expected = `on, off, or a mean number a block from 0 to ${TRANSACTION_COUNT_MAX}`;
+  const expected = `on, off, or a mean number per block from 0 to ${TRANSACTION_COUNT_MAX}`;
   throw new InvalidArgumentError(`Expected ${expected}.`);
 }
 
@@ -227,7 +237,7 @@ Blocks from slot ${firstAvailableSlot} to the head, now ${confirmedSlot}.
 
   JSON-RPC   ${node.rpcUrl}  (and WebSocket)
   WebSocket  ${node.wsUrl}
-  control    ${node.controlUrl}  (faults and time; GET / lists what it takes)
+  control    ${node.controlUrl}  (faults and time; GET / lists the requests)
 
 Try:  curl -s ${node.rpcUrl} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"getBlock","params":[${confirmedSlot},{"commitment":"confirmed","maxSupportedTransactionVersion":1}]}'
 Stop with Ctrl-C.

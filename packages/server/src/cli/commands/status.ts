@@ -19,7 +19,7 @@ interface StatusOptions extends TargetOptions {
 
 export function buildStatusCommand(context: CommandContext): Command {
   const command = new Command('status').description(
-    'Show how datasets are doing: what is stored, how fresh it is, their sources, what is wrong.',
+    'Show the state of datasets: the stored range, its age, the sources and the active alarms.',
   );
   return addTarget(command)
     .option('--json', 'print JSON, as when the output is piped')
@@ -109,7 +109,7 @@ function toRow(status: Status): string[] {
     formatCount(status.block_count),
     head_lag_seconds === null || !status.real_time ? '-' : `${head_lag_seconds} s`,
     String(behind_slots ?? '-'),
-    status.real_time ? 'following' : 'not fed',
+    status.real_time ? 'following' : 'not following',
   ];
 }
 
@@ -128,7 +128,7 @@ function describeNotes({ dataset, sources, backfill, alarms }: Status): Note[] {
     const left = seconds_left === null ? '' : `, ${Math.ceil(seconds_left)} s left`;
     notes.push({
       isBad: false,
-      text: `${dataset}: history has come to ${slot ?? '-'} of ${to}${left}`,
+      text: `${dataset}: backfill is at slot ${slot ?? '-'}, down to ${to}${left}`,
     });
   }
   for (const { code, message } of alarms) {

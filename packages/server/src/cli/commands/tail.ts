@@ -23,16 +23,16 @@ const countRange = { min: 1, max: 1_000_000, integer: true };
 
 export function buildTailCommand(context: CommandContext): Command {
   const command = new Command('tail').description(
-    'Show the newest blocks of a dataset and go on: a line a block, with rates, forks and finality.',
+    'Show the newest blocks of a dataset and follow it: a line per block, with rates, forks and finality.',
   );
   return addTarget(command)
     .addOption(
-      new Option('--last <slots>', 'begin so many slots before the head')
+      new Option('--last <slots>', 'start this many slots before the head')
         .argParser(numberOption(countRange))
         .default(10),
     )
     .addOption(
-      new Option('--blocks <count>', 'stop after so many blocks').argParser(
+      new Option('--blocks <count>', 'stop after this many blocks').argParser(
         numberOption(countRange),
       ),
     )
@@ -61,7 +61,7 @@ async function tail(options: TailOptions, target: Target, context: CommandContex
   const client = createTargetClient(target, {
     isPatient: true,
     onEvent: (event) => {
-      if (event.kind === 'retry') err.write(`${event.error.message}; trying again\n`);
+      if (event.kind === 'retry') err.write(`${event.error.message}; retrying\n`);
     },
   });
   const query = await buildQuery(options, client);

@@ -15,9 +15,9 @@ interface VerifyCommandOptions {
 
 export function buildVerifyCommand(context: CommandContext): Command {
   return new Command('verify')
-    .description('Check that stored datasets are whole, also while a service runs on them.')
+    .description('Check stored datasets for damage. Works while a service uses them.')
     .option('--data <folder>', 'the data folder', './data')
-    .option('--dataset <name>', 'only this one (default: all)')
+    .option('--dataset <name>', 'only this dataset (default: all)')
     .addHelpText('after', examples)
     .action((options: VerifyCommandOptions) => verify(options, context));
 }
@@ -27,8 +27,8 @@ Examples:
   $ sluice verify
   $ sluice verify --data /var/lib/sluice --dataset mine
 
-Reads everything and changes nothing: manifest and journal, every unit of every segment against its checksum, and that
-every block is the child of the one below it. Damage is named, a line each, and the exit code is then 1.`;
+Reads the manifest, the journal and every segment, verifies all checksums, and checks that every block is the child of the
+block below it. Changes nothing. Each damage is printed on a line of its own, and the exit code is then 1.`;
 
 async function verify(
   { data, dataset }: VerifyCommandOptions,
@@ -48,7 +48,7 @@ async function verify(
     const damages = await verifyDataset({ folder: `${data}/${name}`, onPart }, nodeFs, signal);
     if (signal.aborted) throw new CodedError('verify-interrupted');
     damageCount += damages.length;
-    out.write(damages.length === 0 ? `${name}: whole\n` : describe(name, damages));
+    out.write(damages.length === 0 ? `${name}: no damage found\n` : describe(name, damages));
   }
   progress.finish();
   if (damageCount > 0) throw new CodedError('verify-damaged', { damages: damageCount });

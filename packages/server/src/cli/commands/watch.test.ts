@@ -1,4 +1,4 @@
-/** `sluice tail`, `head`, `status` and `doctor` over a service in this process and over a data folder. */
+/** Tests `sluice tail`, `head`, `status` and `doctor` with a service in this process and with a data folder. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -32,7 +32,7 @@ async function importBlocks(): Promise<void> {
 }
 
 describe('sluice tail', () => {
-  test('default: piped, a JSON line a block and a fork, with finality', async () => {
+  test('default: through a pipe, each block and each fork is a JSON line, with finality', async () => {
     const running = runMain(['tail', '--last', '2', '--blocks', '6']);
     await untilWaiting();
     fixture.dataset.extend([111, 112]);
@@ -58,7 +58,7 @@ describe('sluice tail', () => {
     });
   });
 
-  test('behavior: on a terminal, a line a block for people', async () => {
+  test('behavior: on a terminal, each block is a line of text', async () => {
     const { out, err } = await runMain(['tail', '--last', '2', '--blocks', '2'], true);
     expect(err).toContain('ledger-test, from http://127.0.0.1:');
     expect(out).toMatch(
@@ -66,7 +66,7 @@ describe('sluice tail', () => {
     );
   });
 
-  test('behavior: a data folder ends with its head', async () => {
+  test('behavior: with a data folder, the command ends at the head', async () => {
     await importBlocks();
     const { code, out } = await runMain(['tail', '--data', join(folder, 'data')]);
     expect([code, out.trimEnd().split('\n')]).toEqual([0, expect.objectContaining({ length: 5 })]);
@@ -81,7 +81,7 @@ describe('sluice tail', () => {
 });
 
 describe('sluice head', () => {
-  test('default: piped, both heads as JSON; a slot alone for scripts', async () => {
+  test('default: through a pipe, both heads are JSON; --number prints only the slot', async () => {
     const { out } = await runMain(['head']);
     expect(JSON.parse(out)).toEqual({
       dataset: 'ledger-test',
@@ -92,7 +92,7 @@ describe('sluice head', () => {
     expect((await runMain(['head'], true)).out).toMatch(/head +110 .*\nfinalized +103 /s);
   });
 
-  test('error: service-unreachable where nothing listens', async () => {
+  test('error: service-unreachable when no process listens', async () => {
     const url = `http://127.0.0.1:${fixture.port}/datasets/mine`;
     await fixture.close();
     const { code, err } = await runMain(['head', url]);
@@ -104,7 +104,7 @@ describe('sluice head', () => {
 });
 
 describe('sluice status', () => {
-  test('default: every dataset of a service, or the one that is named', async () => {
+  test('default: every dataset of a service is shown, or only the named one', async () => {
     const all = JSON.parse((await runMain(['status'])).out) as object[];
     expect(all).toMatchObject([{ dataset: 'ledger-test', block_count: 9 }]);
     const one = JSON.parse((await runMain(['status', 'ledger-test'])).out) as object;
@@ -115,7 +115,7 @@ describe('sluice status', () => {
     );
   });
 
-  test('behavior: a data folder says what is stored', async () => {
+  test('behavior: the status of a data folder shows the stored range', async () => {
     await importBlocks();
     const { out } = await runMain(['status', '--data', join(folder, 'data')]);
     expect(JSON.parse(out)).toMatchObject([{ dataset: 'mine', real_time: false, block_count: 5 }]);
@@ -142,7 +142,7 @@ describe('sluice doctor', () => {
     return { code, err, findings, of };
   };
 
-  test('default: nothing is wrong with a folder that is whole', async () => {
+  test('default: an undamaged folder has no problem', async () => {
     await importBlocks();
     const { code, findings, of } = await doctor('--data', join(folder, 'data'));
     expect([code, findings.filter(({ state }) => state === 'wrong')]).toEqual([0, []]);
@@ -153,14 +153,14 @@ describe('sluice doctor', () => {
     ).toMatch(/mine: slots 3\d\d to 3\d\d, 5 blocks/);
   });
 
-  test('behavior: a portal that answers is named with its slot, and clocks are compared', async () => {
+  test('behavior: a portal that responds is shown with its slot, and the clocks are compared', async () => {
     const url = `http://127.0.0.1:${fixture.port}/datasets/ledger-test`;
     const { of } = await doctor('--data', join(folder, 'none'), '--portal', url);
-    expect(of('sources')[0]?.text).toBe('portal-1 answers, is at slot 110, begins at slot 99');
+    expect(of('sources')[0]?.text).toBe('portal-1 responds, is at slot 110, starts at slot 99');
     expect(of('clock')).toMatchObject([{ state: 'ok' }]);
   });
 
-  test('error: doctor-failed: a source that does not answer, a dataset that cannot be read, a port that is taken', async () => {
+  test('error: doctor-failed: a source that does not respond, a dataset that cannot be read, a port that is in use', async () => {
     await importBlocks();
     writeFileSync(join(folder, 'data/mine/manifest.json'), '{}');
     const taken = createServer((_request, response) => response.end('something else'));
@@ -174,17 +174,17 @@ describe('sluice doctor', () => {
     const wrong = findings.filter(({ state }) => state === 'wrong');
     expect(wrong.map(({ area }) => area)).toEqual(['data', 'sources', 'ports']);
     for (const { remedy } of wrong) expect(remedy).toBeTruthy();
-    // An address may hold a key.
+    // An address may contain a key.
     expect(JSON.stringify(findings)).not.toContain(rpc);
   });
 
-  test('behavior: a Sluice that listens on the port already is no fault', async () => {
+  test('behavior: a Sluice that already listens on the port is only a warning', async () => {
     const args = ['--data', join(folder, 'none'), '--port', String(fixture.port)];
     const { code, of } = await doctor(...args);
     expect([code, of('ports')[0]?.state]).toEqual([0, 'warning']);
   });
 
-  test('error: a configuration that is wrong is told with its line', async () => {
+  test('error: an invalid configuration is reported with its line', async () => {
     const file = join(folder, 'sluice.yaml');
     writeFileSync(file, 'dat: ./data\n');
     const { code, of } = await doctor('--config', file);

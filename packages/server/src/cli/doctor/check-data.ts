@@ -27,14 +27,14 @@ export async function checkData(folder: string): Promise<Finding[]> {
 
 function describeFolder(path: string, error: unknown): Finding {
   if (isCodedError(error, 'storage-missing')) {
-    const remedy = 'nothing, if this is the first start; else name the folder with --data';
-    return { area, state: 'warning', text: `${path} is not there and will be made`, remedy };
+    const remedy = 'nothing, if this is the first start; otherwise give the folder with --data';
+    return { area, state: 'warning', text: `${path} does not exist and will be created`, remedy };
   }
   return {
     area,
     state: 'wrong',
     text: `${path}: ${messageOf(error)}`,
-    remedy: 'correct its rights',
+    remedy: 'correct its permissions',
   };
 }
 
@@ -43,14 +43,14 @@ async function checkLock(path: string): Promise<Finding> {
   try {
     const lock = await WriterLock.acquire(path);
     await lock.release();
-    return { area, state: 'ok', text: `${path} can be written to, and no process holds it` };
+    return { area, state: 'ok', text: `${path} is writable, and no process has locked it` };
   } catch (error) {
     if (isCodedError(error, 'data-folder-locked')) {
-      const text = `${path} is held by a running process`;
+      const text = `${path} is locked by a running process`;
       const remedy = 'nothing, if that is your service; a second one needs a folder of its own';
       return { area, state: 'warning', text, remedy };
     }
-    return { area, state: 'wrong', text: messageOf(error), remedy: 'correct its rights' };
+    return { area, state: 'wrong', text: messageOf(error), remedy: 'correct its permissions' };
   }
 }
 
@@ -68,7 +68,7 @@ async function checkDataset(path: string, name: string): Promise<Finding> {
     const range = head === null ? 'no block' : `slots ${start} to ${head.number}`;
     return { area, state: 'ok', text: `${name}: ${range}, ${formatCount(blockCount)} blocks` };
   } catch (error) {
-    const remedy = 'restore it from a copy, or fetch it again; sluice verify says more';
+    const remedy = 'restore it from a backup, or load it again; sluice verify lists the damage';
     return { area, state: 'wrong', text: `${name}: ${messageOf(error)}`, remedy };
   }
 }

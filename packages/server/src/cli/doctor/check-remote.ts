@@ -33,7 +33,7 @@ async function checkStore(config: StoreConfig): Promise<Finding> {
   } catch (error) {
     if (!isCodedError(error)) throw error;
     const remedy =
-      'correct store in the configuration, or the rights of its key; see docs/scale.md';
+      'correct store in the configuration, or the permissions of its key; see docs/scale.md';
     return { area, state: 'wrong', text: `${place}: ${messageOf(error)}`, remedy };
   }
 }
@@ -67,17 +67,19 @@ async function checkFeed(dataset: string, config: FeedConfig): Promise<Finding[]
   }
 }
 
-/** Returns what works but is not as it should be. */
+/** Returns warnings about a stream that works. */
 function listDoubts({ config: made, cluster }: StreamInfo, config: FeedConfig): string[] {
   const replicas = cluster?.replicas ?? [];
   const goneCount = replicas.filter(({ current, offline }) => !current || offline === true).length;
   const isSame = made.num_replicas === config.replicas && made.max_bytes === config.bytesMax;
   return [
-    ...(made.num_replicas < 3 ? ['only three replicas survive the loss of a server'] : []),
-    ...(goneCount > 0 ? [`${goneCount} replicas lag or are gone; check their servers`] : []),
-    ...(made.storage === 'file' ? [] : ['the stream is in memory; create it anew in files']),
+    ...(made.num_replicas < 3 ? ['use three replicas, to survive the loss of a server'] : []),
+    ...(goneCount > 0 ? [`${goneCount} replicas lag or are offline; check their servers`] : []),
+    ...(made.storage === 'file'
+      ? []
+      : ['the stream is stored in memory; delete it and create it with file storage']),
     ...(isSame
       ? []
-      : ['the stream has other limits than configured; the next writer changes them']),
+      : ['the limits of the stream differ from the configuration; the next writer updates them']),
   ];
 }

@@ -10,7 +10,7 @@ const clockSecondsMax = 5;
 
 export type SourceConfig = Config['datasets'][number]['sources'][number];
 
-/** Checks each source on the network: whether it answers, how far behind it is, and whether the clocks agree. */
+/** Checks each source on the network: whether it responds, how far behind it is, and whether the clocks agree. */
 export async function checkSources(
   sources: readonly SourceConfig[],
   unixMs: () => number,
@@ -19,7 +19,7 @@ export async function checkSources(
     source.kind === 'rpc' || source.kind === 'portal' ? [source] : [],
   );
   if (asked.length === 0) {
-    const text = 'no node and no other Sluice is configured, so nothing over the network is asked';
+    const text = 'no node and no other Sluice is configured, so no source was checked';
     return [{ area, state: 'ok', text }];
   }
   const findings = await Promise.all(
@@ -76,7 +76,7 @@ async function checkPortal(
       start_block: number | null;
       head_lag_seconds: number | null;
     };
-    const from = start_block === null ? '' : `, begins at slot ${start_block}`;
+    const from = start_block === null ? '' : `, starts at slot ${start_block}`;
     const lag = describeLag(name, head?.number, head_lag_seconds ?? undefined, from);
     return [lag, ...checkClock(name, response, unixMs)];
   } catch (error) {
@@ -99,14 +99,14 @@ function describeLag(
   lag: number | undefined,
   more = '',
 ): Finding {
-  const text = `${name} answers, is at slot ${slot ?? '-'}${more}`;
+  const text = `${name} responds, is at slot ${slot ?? '-'}${more}`;
   if (lag === undefined || lag <= lagSecondsMax) return { area, state: 'ok', text };
   const remedy = 'check that the node keeps up with its cluster, and the clock of this machine';
   return { area, state: 'warning', text: `${text}, ${lag} s ago`, remedy };
 }
 
 function refused(name: string, { status }: Response, { error }: RpcAnswer): Finding {
-  const text = `${name} refuses: HTTP ${status}${error?.message === undefined ? '' : `, ${error.message}`}`;
+  const text = `${name} refuses the request: HTTP ${status}${error?.message === undefined ? '' : `, ${error.message}`}`;
   const remedy =
     status === 401 || status === 403
       ? 'check its key: headers of an rpc source, SLUICE_PORTAL_KEY or key of a portal'
@@ -117,7 +117,7 @@ function refused(name: string, { status }: Response, { error }: RpcAnswer): Find
 function silent(name: string, error: unknown): Finding {
   const { cause } = error as { cause?: { code?: string } };
   const reason = cause?.code ?? messageOf(error);
-  const text = `${name} does not answer: ${reason}`;
+  const text = `${name} does not respond: ${reason}`;
   return {
     area,
     state: 'wrong',
@@ -135,6 +135,6 @@ function checkClock(name: string, response: Response, unixMs: () => number): Fin
     return [{ area: 'clock', state: 'ok', text: `agrees with that of ${name}` }];
   }
   const text = `differs from that of ${name} by ${seconds} s`;
-  const remedy = 'synchronize it (systemd-timesyncd, chrony), or the lag that is shown is wrong';
+  const remedy = 'synchronize it (systemd-timesyncd, chrony); otherwise reported lags are wrong';
   return [{ area: 'clock', state: 'warning', text, remedy }];
 }

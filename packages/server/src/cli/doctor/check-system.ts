@@ -6,7 +6,7 @@ import { getJson } from '../target/get-json.ts';
 import type { Finding } from './check.ts';
 
 const probeMsMax = 2_000;
-/** The memory of the engine, the cache and a busy head together. */
+/** The memory that the engine, its cache and the head of a busy ledger need together. */
 const memoryBytesMin = 2e9;
 
 /** Checks the limit of open files, the memory and the runtime. */
@@ -14,7 +14,7 @@ export function checkSystem(datasets: number): Finding[] {
   const area = 'system';
   const memory = totalmem();
   const memoryText = `${(memory / 1e9).toFixed(1)} GB of memory, ${availableParallelism()} cores, Node ${process.versions.node}`;
-  const remedy = 'a small ledger fits; for a busy one give the machine 2 GB or more';
+  const remedy = 'this is enough for a small ledger; a busy one needs 2 GB or more';
   return [
     checkFiles(datasets),
     memory >= memoryBytesMin
@@ -27,7 +27,7 @@ function checkFiles(datasets: number): Finding {
   const area = 'system';
   const openFilesMax = readOpenFilesMax();
   if (openFilesMax === null) {
-    return { area, state: 'ok', text: 'the system does not say how many files may be open' };
+    return { area, state: 'ok', text: 'the system reports no limit of open files' };
   }
   const remedy = 'raise it: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker';
   try {
@@ -66,11 +66,11 @@ async function checkPort({ what, host, port }: Listener): Promise<Finding> {
     const remedy = 'nothing, if that is your service; a second one needs another --port';
     return { area, state: 'warning', text: `a Sluice listens on ${address} already`, remedy };
   }
-  const remedy = 'choose another with --port or --host, or stop what is there';
+  const remedy = 'choose another with --port or --host, or stop the process that listens there';
   return {
     area,
     state: 'wrong',
-    text: `${address} cannot be listened on (${what}): ${reason}`,
+    text: `cannot listen on ${address} (${what}): ${reason}`,
     remedy,
   };
 }

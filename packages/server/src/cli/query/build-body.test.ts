@@ -5,7 +5,7 @@ import { buildDraft } from './build-body.ts';
 
 const from = (text: string) => ({ stdin: Readable.from([Buffer.from(text)]), isTable: false });
 
-test('default: a query from stdin is taken as it is', async () => {
+test('default: a query from stdin is used unchanged', async () => {
   const query = { fromBlock: 1, logs: [{}], fields: { log: { message: true } } };
   expect(await buildDraft({ query: '-' }, from(JSON.stringify(query)))).toEqual(query);
 });
@@ -15,7 +15,7 @@ test('behavior: --fields replaces the fields of the query', async () => {
   expect(draft.fields).toEqual({ block: { number: true, hash: true }, log: { message: true } });
 });
 
-test('behavior: without a filter every block comes', async () => {
+test('behavior: without a filter every block is selected', async () => {
   expect(await buildDraft({}, from(''))).toMatchObject({ includeAllBlocks: true });
 });
 
@@ -23,6 +23,6 @@ test.each([
   ['{', 'query-not-json'],
   ['[]', 'query-value-invalid'],
   [' '.repeat(QUERY_LIMITS.bodyBytesMax + 1), 'cli-file-too-large'],
-])('error: what stdin holds is no query', async (text, code) => {
+])('error: a text from stdin that is not a query is refused', async (text, code) => {
   await expect(buildDraft({ query: '-' }, from(text))).rejects.toMatchObject({ code });
 });

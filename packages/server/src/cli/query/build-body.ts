@@ -33,7 +33,7 @@ export async function buildDraft(
   if (given !== undefined) {
     throw new CodedError('cli-usage', {
       option: '--query',
-      fault: `it does not go with --${given}`,
+      fault: `cannot be combined with --${given}`,
     });
   }
   const read = file === '-' ? parse(await readBounded(stdin), '-') : readFile(file);

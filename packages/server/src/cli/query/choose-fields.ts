@@ -15,7 +15,7 @@ import { findNearestName } from '../../base/find-nearest-name.ts';
 
 type Fields = Partial<Record<Kind, Record<string, boolean>>>;
 
-/** Every header contains its block, so that the reader can resume, and its time. */
+/** Every header has the slot and the hash, which are needed to resume, and the time. */
 const headerFields = { number: true, hash: true, timestamp: true };
 
 /** All fields of the kinds of records that the items can return, except those marked (ext). */

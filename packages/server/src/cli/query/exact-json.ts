@@ -3,7 +3,7 @@ import type { Dialect } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import type { BlockWriter, ReadBlock } from './block-writer.ts';
 
-/** Marks a bigint inside a JSON text. No text of a ledger begins with it, because UTF-8 has no half of a surrogate pair. */
+/** Marks a bigint inside a JSON text. No text of a ledger starts with it, because UTF-8 cannot encode a lone surrogate. */
 const mark = '\ud800';
 const marked = /"\\ud800(-?\d+)"/g;
 

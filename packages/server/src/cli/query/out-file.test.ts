@@ -18,7 +18,7 @@ const text = () => readFileSync(path, 'utf8');
 const cursor = (number: number) => ({ blocks: [{ number, hash: `H${number}` }] });
 const rows = (...slots: number[]) => slots.map((slot) => [slot, `${slot}\n`] as const);
 
-test('default: a file goes on where it stopped, and has its heading once', async () => {
+test('default: a second run continues the file, which has its heading once', async () => {
   const first = await open();
   await first.append(rows(1, 2));
   await first.note(cursor(2), undefined, 0);
@@ -31,7 +31,7 @@ test('default: a file goes on where it stopped, and has its heading once', async
   expect(text()).toBe('slot\n1\n2\n3\n');
 });
 
-test('behavior: what was written after the last saved cursor is cut off, also half a line', async () => {
+test('behavior: text after the last saved cursor is truncated, also an incomplete line', async () => {
   const first = await open();
   await first.append(rows(1));
   await first.note(cursor(1), undefined, 0);
@@ -42,13 +42,13 @@ test('behavior: what was written after the last saved cursor is cut off, also ha
   await second.close();
 });
 
-test('behavior: a fork cuts the file back to the common block, below it nothing is touched', async () => {
+test('behavior: a fork truncates the file to the common block and changes nothing below it', async () => {
   const file = await open();
   await file.append(rows(1, 2, 5, 6));
   await file.note(cursor(6), 2, 0);
   await file.rollBack(5, cursor(5));
   expect(text()).toBe('slot\n1\n2\n5\n');
-  // The common block has no line of its own here.
+  // The common block has no line in the file.
   await file.rollBack(4, cursor(4));
   expect(text()).toBe('slot\n1\n2\n');
   await file.append(rows(7));
@@ -57,7 +57,7 @@ test('behavior: a fork cuts the file back to the common block, below it nothing 
   expect(text()).toBe('slot\n1\n2\n7\n');
 });
 
-test('behavior: a fork below the first line leaves the heading', async () => {
+test('behavior: a fork below the first line leaves only the heading', async () => {
   const file = await open();
   await file.append(rows(5, 6));
   await file.note(cursor(6), undefined, 0);
@@ -66,7 +66,7 @@ test('behavior: a fork below the first line leaves the heading', async () => {
   await file.close();
 });
 
-test('error: cli-out-damaged for a fork below what is known of the file', async () => {
+test('error: cli-out-damaged for a fork below the blocks whose positions are known', async () => {
   const file = await open();
   await file.append(rows(1, 2, 3));
   await file.note(cursor(3), 2, 0);
@@ -74,7 +74,7 @@ test('error: cli-out-damaged for a fork below what is known of the file', async 
   await file.close();
 });
 
-test('error: cli-file-exists, cli-out-differs and cli-out-damaged, until --force begins it again', async () => {
+test('error: cli-file-exists, cli-out-differs and cli-out-damaged, until --force overwrites the file', async () => {
   const first = await open();
   await first.append(rows(1));
   await first.note(cursor(1), undefined, 0);

@@ -108,7 +108,7 @@ export class OutFile {
     const last = this.#marks.findLastIndex((mark) => mark.slot <= slot);
     const mark = this.#marks[last];
     if (mark === undefined) {
-      const fault = `the ledger forked at slot ${slot}, below what is known of the file`;
+      const fault = `the ledger forked at slot ${slot}, below the blocks whose positions in the file are known`;
       throw new CodedError('cli-out-damaged', { path: this.#path, fault });
     }
     this.#marks = this.#marks.slice(0, last + 1);
@@ -166,7 +166,7 @@ function cursorPath(path: string): string {
   return `${path}.cursor`;
 }
 
-/** Returns the state of the last run; undefined if there is none to continue from. */
+/** Returns the state of the last run; undefined when there is no cursor file. */
 async function readState(path: string, query: string): Promise<OutState | undefined> {
   const text = await readFile(cursorPath(path), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;

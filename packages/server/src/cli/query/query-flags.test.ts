@@ -50,7 +50,7 @@ test.each<[string, FilterFlags, object]>([
     { mint: [A], with: ['transaction'] },
     { tokenBalances: [{ mint: [A], transaction: true }] },
   ],
-])('behavior: %s', (_what, flags, items) => {
+])('behavior: the items are right for %s', (_what, flags, items) => {
   expect(buildItems(flags)).toEqual(items);
   const rules = { limits: QUERY_LIMITS, dialects: ['ledger'] as const };
   for (const chooseFields of [defaultFields, fieldsForTable]) {
@@ -74,7 +74,7 @@ test('error: cli-usage for a relation that no item has, with the nearest name', 
   expect(refusal(() => buildItems({ with: ['logs'] }))).toMatchObject({ found: 'logs' });
 });
 
-test('behavior: fields are named by kind, and a kind alone stands for all of them', () => {
+test('behavior: fields are given by kind, and a kind alone selects all its fields', () => {
   const fields = parseFields(['instruction.data', 'block.timestamp', 'balance']);
   expect(fields).toEqual({
     block: { number: true, hash: true, timestamp: true },

@@ -21,7 +21,7 @@ export interface FilterFlags {
 type Item = Record<string, unknown>;
 type Items = Partial<Record<RecordArray, readonly Item[]>>;
 
-/** Returns the items for the flags; none without a filter. Flags of one kind of record are AND-ed. */
+/** Returns the items for the flags; an empty object without a filter. Flags of one kind of record are AND-ed. */
 export function buildItems(flags: FilterFlags): ItemsBody {
   const items: Items = {
     ...instructionItems(flags),
@@ -51,7 +51,7 @@ function tokenBalanceItems({ mint, owner }: FilterFlags): Items {
   return { tokenBalances: [defined({ mint, owner })] };
 }
 
-/** Without own programs, `--logs` uses those of `--program`. */
+/** `--logs` without a value uses the programs of `--program`. */
 function logItems({ logs, program }: FilterFlags): Items {
   if (logs === undefined) return {};
   return { logs: [defined({ programId: logs === true ? program : logs })] };
@@ -102,6 +102,7 @@ function refuseRelation(name: string, items: Items): CodedError {
     option: '--with',
     found: name,
     ...(nearest === undefined ? {} : { nearest }),
-    allowed: [...new Set(allowed)].join(', ') || 'nothing without a filter such as --program',
+    allowed:
+      [...new Set(allowed)].join(', ') || 'none, because there is no filter such as --program',
   });
 }

@@ -42,31 +42,34 @@ function addFilterOptions(command: Command): void {
     .option('--query <file>', 'the query as JSON, as docs/query.md describes it; - for stdin')
     .addOption(several('--program <ids>', 'instructions of these programs'))
     .addOption(
-      several('--d1 <hex>', 'of those, the ones whose data begins with this byte: 0x03,0x0c'),
+      several(
+        '--d1 <hex>',
+        'only instructions whose data starts with one of these bytes: 0x03,0x0c',
+      ),
     )
-    .addOption(several('--d8 <hex>', 'or with these eight bytes'))
+    .addOption(several('--d8 <hex>', 'only instructions whose data starts with these eight bytes'))
     .addOption(
       several(
         '--account <addresses>',
-        'transactions, or instructions of --program, that mention it',
+        'transactions, or instructions of --program, that mention one of these accounts',
       ),
     )
-    .addOption(several('--fee-payer <addresses>', 'transactions that it paid for'))
-    .addOption(several('--mint <addresses>', 'token balances of this mint'))
-    .addOption(several('--owner <addresses>', 'token balances of accounts of this owner'))
+    .addOption(several('--fee-payer <addresses>', 'transactions that these accounts paid for'))
+    .addOption(several('--mint <addresses>', 'token balances of these mints'))
+    .addOption(several('--owner <addresses>', 'token balances of accounts of these owners'))
     .addOption(
-      several('--logs [programs]', 'logs of these programs (default: of --program, or all)'),
+      several('--logs [programs]', 'logs of these programs (default: those of --program, or all)'),
     )
     .addOption(
       new Option(
         '--with <records>',
-        'what comes with each match: transaction, instructions, inner, parents, logs, balances, tokenBalances',
+        'related records to include: transaction, instructions, inner, parents, logs, balances, tokenBalances',
       ).argParser(listOption),
     )
     .addOption(
       new Option(
         '--fields <list>',
-        'instruction.data,transaction.feePayer,block.timestamp; a kind alone is all its fields',
+        'instruction.data,transaction.feePayer,block.timestamp; a kind alone selects all its fields',
       ).argParser(listOption),
     );
 }
@@ -82,37 +85,38 @@ function addRangeOptions(command: Command): void {
       new Option('--to <where>', 'last slot, or a date (default: the head)').argParser(placeOption),
     )
     .addOption(
-      new Option('--last <slots>', 'so many slots up to the head').argParser(
+      new Option('--last <slots>', 'the last slots up to the head').argParser(
         numberOption(countRange),
       ),
     )
     .option('--finalized', 'finalized blocks only')
-    .option('--follow', 'go on with new blocks until Ctrl-C, or up to --to');
+    .option('--follow', 'continue with new blocks until Ctrl-C or --to');
 }
 
 function addOutputOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--output <form>', 'default: table on a terminal, jsonl elsewhere').choices(
-        OUTPUTS,
-      ),
+      new Option(
+        '--output <form>',
+        'the output format (default: table on a terminal, jsonl elsewhere)',
+      ).choices(OUTPUTS),
     )
     .addOption(
       new Option(
         '--kind <records>',
-        'what table and csv show (default: what the query asks for)',
+        'the records that table and csv show (default: those that the query selects)',
       ).choices(ROW_KINDS),
     )
     .addOption(
-      new Option('--limit <lines>', 'stop after so many blocks').argParser(
+      new Option('--limit <lines>', 'stop after this many blocks').argParser(
         numberOption(countRange),
       ),
     )
-    .option('--out <file>', 'write to a file; the same command again goes on where it stopped')
-    .option('--force', 'begin the file of --out again')
-    .option('--count', 'print how many blocks and records there are, not the records')
-    .option('--print-curl', 'print the request as a command line of curl, and send nothing')
-    .option('--print-ts', 'print it as a TypeScript program')
+    .option('--out <file>', 'write to a file; running the same command again continues it')
+    .option('--force', 'overwrite the file of --out')
+    .option('--count', 'print the numbers of blocks and records instead of the records')
+    .option('--print-curl', 'print the request as a curl command instead of sending it')
+    .option('--print-ts', 'print the request as a TypeScript program instead of sending it')
     .option('--quiet', 'no progress on stderr');
 }
 

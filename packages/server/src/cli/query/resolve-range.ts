@@ -22,7 +22,7 @@ export async function resolveRange(
   if (last !== undefined && (from !== undefined || to !== undefined)) {
     throw new CodedError('cli-usage', {
       option: '--last',
-      fault: 'it does not go with --from and --to',
+      fault: 'cannot be combined with --from and --to',
     });
   }
   const head = await (finalized === true ? client.finalizedHead() : client.head());

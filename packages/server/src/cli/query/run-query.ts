@@ -31,7 +31,7 @@ export function createTargetClient(
   });
 }
 
-/** A further request for a stream means an early end, for example because another process removed a segment. The files are read again. */
+/** Reads the files again before each further request for a stream: the previous stream ended early, for example because another process removed a segment. */
 function reloading(reload: () => Promise<void>): typeof fetch {
   let streamCount = 0;
   return async (input, init) => {
@@ -135,9 +135,9 @@ class QueryMeter {
       this.#slot = event.tip.number;
       this.#progress?.add(event.count, event.bytes);
     } else if (event.kind === 'rollback') {
-      this.#err.write(`fork: the blocks above slot ${event.to.number} are replaced\n`);
+      this.#err.write(`fork: the blocks above slot ${event.to.number} were replaced\n`);
     } else if (event.kind === 'retry' && event.attempt > 1) {
-      this.#err.write(`${event.error.message}; trying again\n`);
+      this.#err.write(`${event.error.message}; retrying\n`);
     }
   }
 

@@ -8,7 +8,7 @@ export interface BlockSink {
   /** Writes blocks. Returns false if the reader has closed the output. */
   take(blocks: readonly ReadBlock[], batch: BlocksBatch, nowMs: number): Promise<boolean>;
   rollBack(batch: RollbackBatch): Promise<void>;
-  /** After the last block. */
+  /** Called after the last block. */
   end(): Promise<void>;
   close(): Promise<void>;
 }

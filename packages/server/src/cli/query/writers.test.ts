@@ -24,14 +24,14 @@ const query = {
   instructions: [{ transaction: true }],
 } as const;
 
-test('behavior: integers of 64 bits are written with every digit, texts that look like them stay texts', () => {
+test('behavior: 64-bit integers are written with every digit, and texts that look like integers stay texts', () => {
   const value = { a: largest, b: -1n, c: '\\ud80012', d: '12', e: [1n] };
   expect(toExactJson(value)).toBe(
     String.raw`{"a":18446744073709551615,"b":-1,"c":"\\ud80012","d":"12","e":[1]}`,
   );
 });
 
-test('default: a line a block, as the service sends it: arrays without records are left out', () => {
+test('default: a JSON line is a block as the service sends it, without empty arrays', () => {
   const { write } = createJsonWriter({ dialect: 'ledger', isPretty: false });
   expect(write(block)).toBe(
     '{"header":{"number":7,"hash":"H7","timestamp":1738368000},"transactions":[{"transactionIndex":1,"signatures":["S1","S2"],"fee":18446744073709551615,"err":null}],"instructions":[{"transactionIndex":1,"instructionAddress":[2,0],"data":"a,\\"b\\""}]}\n',
@@ -45,20 +45,20 @@ test('behavior: in the dialect solana quantities are texts and times are not', (
   expect(line.header).toMatchObject({ timestamp: 1_738_368_000 });
 });
 
-test('default: CSV has the records that the query asks for, quoted where it must be', () => {
+test('default: CSV has the records that the query selects, with quotes where they are needed', () => {
   const { begin, write } = createCsvWriter(createRowSource(query, chooseKind(query)));
   expect(begin() + write(block)).toBe(
     'slot,transactionIndex,instructionAddress,data,signature\n7,1,2.0,"a,""b""",S1\n',
   );
 });
 
-test('behavior: another kind can be chosen, and headers too', () => {
+test('behavior: another kind or the headers can be chosen', () => {
   const rows = (kind: 'transactions' | 'blocks') => createRowSource(query, kind);
   expect(rows('transactions').rows(block)).toEqual([['7', '1', 'S1 S2', String(largest)]]);
   expect(rows('blocks')).toMatchObject({ columns: ['slot', 'hash'] });
 });
 
-test('behavior: a table that is too wide for the terminal shortens values, never names of columns', () => {
+test('behavior: a table that is too wide for the terminal shortens values, but no column names', () => {
   const rows = {
     columns: ['slot', 'transactionIndexes'],
     rows: () => [['1', 'abcdefghijklmnopqrstuvwxyz']],
@@ -71,13 +71,13 @@ test('behavior: a table that is too wide for the terminal shortens values, never
   expect(table(undefined)).toContain('abcdefghijklmnopqrstuvwxyz');
 });
 
-test('behavior: a table shows what it has when a batch ends, and holds nothing back after that', () => {
+test('behavior: a table prints its sample when a batch ends, and holds no row back after that', () => {
   const rows = { columns: ['slot'], rows: () => [['1']] };
   const { write, flush } = createTableWriter(rows, { width: 80, style: styler(false) });
   expect([write(block), flush(), flush(), write(block)]).toEqual(['', 'slot\n1\n', '', '1\n']);
 });
 
-test('behavior: the request as code: curl quotes for a shell, TypeScript names the key by its variable', () => {
+test('behavior: curl arguments are quoted for a shell, and the TypeScript program reads the key from its variable', () => {
   const url = 'http://127.0.0.1:8080/datasets/mine';
   const asked = { url, query: { fromBlock: 1, parentBlockHash: "it's" }, finalized: false };
   expect(renderCurl({ ...asked, hasKey: true })).toBe(

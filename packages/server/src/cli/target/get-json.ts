@@ -49,7 +49,7 @@ function unreachable(url: string, cause: unknown, signal: AbortSignal | undefine
 }
 
 function reasonOf(error: unknown): string {
-  if ((error as Error).name === 'TimeoutError') return 'it does not answer in time';
+  if ((error as Error).name === 'TimeoutError') return 'the request timed out';
   const { cause } = error as { cause?: { code?: string; message?: string } };
   return cause?.code ?? cause?.message ?? (error as Error).message;
 }

@@ -42,7 +42,7 @@ export interface TargetEnvironment {
 
 export const urlDefault = 'http://127.0.0.1:8080';
 export const folderDefault = './data';
-/** A short timeout for a service on this machine, because there may be none. */
+/** A short timeout for a service on this machine, because often no service runs here. */
 export const probeMsMax = 2_000;
 
 export async function openTarget(
@@ -52,7 +52,10 @@ export async function openTarget(
   const key = env.SLUICE_KEY || undefined;
   if (target !== undefined && /^https?:/i.test(target)) {
     if (data === undefined) return openUrl(target, key);
-    throw new CodedError('cli-usage', { option: '--data', fault: 'an address names no folder' });
+    throw new CodedError('cli-usage', {
+      option: '--data',
+      fault: 'cannot be combined with an address',
+    });
   }
   if (data !== undefined) return openFolder(target, data);
   const base = (env.SLUICE_URL || urlDefault).replace(/\/+$/, '');

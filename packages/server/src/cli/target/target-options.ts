@@ -10,13 +10,13 @@ export function addTarget(command: Command): Command {
     .addArgument(
       new Argument(
         '[dataset]',
-        'a name, or an address: http://HOST:PORT/datasets/NAME (default: the only dataset there is)',
+        'a name, or an address: http://HOST:PORT/datasets/NAME (default: the only dataset)',
       ),
     )
     .addOption(
       new Option(
         '--data <folder>',
-        'read this data folder instead of a service (default: ./data, if no service answers)',
+        'read this data folder instead of a service (default: ./data, if no service responds)',
       ),
     );
 }

@@ -1,4 +1,4 @@
-/** One process of a cluster, in a test: a copy of a feed over a bucket in memory. */
+/** A process of a cluster in a test: a copy of a feed with a bucket in memory. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ export interface Member {
   close(): Promise<void>;
 }
 
-/** Starts a process as `sluice serve` does with a feed: manifest, hot blocks, then everything that the feed has. */
+/** Starts a process in the order of `sluice serve` with a feed: the manifest, the hot blocks, then all messages of the feed. */
 export async function startMember(
   { store, feed }: { store: MemoryStore; feed: MemoryFeed },
   fs = new SimFs(),
@@ -86,7 +86,7 @@ function hashAt(number: number, branch: number): BlockHash {
   return toBlockHash(encodeBase58(bytes));
 }
 
-/** Returns a linked run of blocks. Below `forkAt` its blocks are those of branch 0. */
+/** Returns linked blocks. Below `forkAt` they are those of branch 0. */
 export function runOf(first: number, last: number, branch = 0, forkAt = 0): NewBlock[] {
   const branchAt = (number: number) => (number >= forkAt ? branch : 0);
   return Array.from({ length: last - first + 1 }, (_, i) => {
@@ -121,7 +121,7 @@ export async function readAll(dataset: Dataset): Promise<Block[]> {
   return blocks;
 }
 
-/** What two members must agree on. */
+/** Returns the state that must be equal in two members. */
 export function stateOf(dataset: Dataset) {
   const { start, head, finalized, segments, hot, replaced } = dataset.snapshot();
   const ids = segments.map(({ id }) => id);

@@ -7,7 +7,7 @@ export class MemoryFeed implements Feed {
   readonly messages: FeedMessage[] = [];
   isNearlyFull = false;
   isDown = false;
-  /** Whether the next messages are stored and their acknowledgements lost. */
+  /** Whether acknowledgements of the next messages are lost after the messages were stored. */
   isAckLost = false;
   #wake: (() => void)[] = [];
   #holder: string | undefined;

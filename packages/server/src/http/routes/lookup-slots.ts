@@ -14,7 +14,7 @@ export class LookupSlots {
     return this.#count;
   }
 
-  /** Returns the function that frees the slot. Throws `lookups-full` if there is none. */
+  /** Returns the function that frees the slot. Throws `lookups-full` when all slots are taken. */
   take(): () => void {
     if (this.#count >= this.#limits.lookupCountMax) throw new CodedError('lookups-full');
     this.#count++;

@@ -7,7 +7,7 @@ import type { FollowedSource } from './followed-source.ts';
 /** A source that does not answer within this time does not count in this round. */
 export const answerMsMax = 700;
 
-/** Returns the highest finalized slot that more than half of the healthy sources have reached; -1 if there is none. */
+/** Returns the highest finalized slot that more than half of the healthy sources have reached; -1 when no slot qualifies. */
 export function agreedFinalSlot(sources: readonly FollowedSource[]): number {
   const slots = sources
     .filter(({ health }) => health.isHealthy)

@@ -7,7 +7,7 @@ export class MemoryStore implements ObjectStore {
   readonly calls: string[] = [];
   unixMs = 1_000_000;
   isDown = false;
-  /** Changes the bytes of an answer. */
+  /** Changes the bytes of a response. */
   distort: (key: string, bytes: Uint8Array) => Uint8Array = (_key, bytes) => bytes;
   /** Called before each operation, so that a test can hold it. */
   before: (operation: string, key: string) => Promise<void> | void = () => undefined;

@@ -1,6 +1,6 @@
 /**
- * Lines of blocks: the final chain, and branches that share it up to some block. A branch has blocks either at slots of its
- * own (a fork of the chain) or at the final chain's slots outside a gap (a fork that a fault causes).
+ * The final chain, and branches that share its blocks up to an ancestor. The blocks of a branch are either at slots of their own (a fork
+ * of the chain) or at the slots of the final chain outside a gap (a fork that a fault causes).
  *
  *   final chain    B B B B . B B B B
  *   branch              └ f . . f f     ancestor: the third block
@@ -10,9 +10,9 @@ import type { ChainBlock } from './chain-block.ts';
 export interface Branch {
   blockAt(slot: number): ChainBlock | undefined;
   hasBlock(slot: number): boolean;
-  /** The highest block at or below the slot. */
+  /** Returns the slot of the highest block at or below the slot. */
   previousBlock(slot: number): number;
-  /** The lowest block at or above the slot; the slot itself where the branch has ended. */
+  /** Returns the slot of the lowest block at or above the slot; the slot itself after the end of the branch. */
   nextBlock(slot: number): number;
 }
 
@@ -21,7 +21,7 @@ export interface BlockPlace {
   readonly branch: number;
 }
 
-/** The final chain as a branch needs it. */
+/** The methods of the final chain that a branch uses. */
 export interface Trunk extends Branch {
   height(slot: number): number;
   build(
@@ -32,12 +32,12 @@ export interface Trunk extends Branch {
 }
 
 export interface BranchShape {
-  /** The last block shared with the final chain. */
+  /** The last block that the branch shares with the final chain. */
   readonly ancestor: number;
   readonly branch: number;
-  /** Where its blocks are, ascending. Default: at the final chain's slots. */
+  /** The slots of its blocks, ascending. Default: the slots of the final chain. */
   readonly slots?: readonly number[];
-  /** Slots above the ancestor that have no block on this branch though the final chain has some there. */
+  /** Slots above the ancestor that have no block on this branch, although the final chain has blocks there. */
   readonly gap?: { readonly first: number; readonly last: number };
 }
 

@@ -1,12 +1,12 @@
 import type { BlockHash, Slot } from '../../ledger/primitives.ts';
 
 /**
- * The place of one simulated block in the chain. Its transactions follow from the simulator's options and from the blocks
- * before it.
+ * The position of one simulated block in the chain. Its transactions follow from the options of the simulator and from the blocks before
+ * it.
  */
 export interface ChainBlock {
   readonly slot: Slot;
-  /** 0 is the branch that ends up final; a fork's blocks carry another number, and other content. */
+  /** 0 is the branch that becomes final. The blocks of a fork have another number, and other content. */
   readonly branch: number;
   readonly parentSlot: Slot;
   readonly blockhash: BlockHash;
@@ -14,8 +14,8 @@ export interface ChainBlock {
   readonly height: number;
   /** Unix seconds. */
   readonly blockTime: number;
-  /** The block before it; none before slot 0. */
+  /** Returns the block before it; undefined for slot 0. */
   parent(): ChainBlock | undefined;
-  /** The slot of the block after it on its branch; the slot after its own where the branch ends. */
+  /** Returns the slot of the next block on its branch; the next slot at the end of the branch. */
   nextSlot(): number;
 }

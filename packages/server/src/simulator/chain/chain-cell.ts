@@ -3,14 +3,14 @@ import type { Random } from '../../base/random.ts';
 import type { ChainOptions } from './chain-options.ts';
 
 /**
- * The chain's shape, derived cell by cell of 16,384 slots, in any order:
+ * The shape of the chain. It is derived in cells of 16,384 slots, in any order:
  *
  *   slot   first                                                        last
  *          B B B . . B B B B B B B . B B B B B B B B B B B . . . . B B B B
  *                ^run                ^ancestor       ^last             ^ no run or fork crosses a cell
  *                                      f f   f f       fork: blocks that are confirmed first and replaced later
  *
- * How many slots the cells before were skipped has a closed form, so a height needs no walk from slot 0.
+ * The number of skipped slots in all earlier cells has a closed form, so a height can be computed without visiting them.
  */
 export const cellSlots = 16_384;
 
@@ -19,16 +19,16 @@ const forkStopProbability = 0.6;
 const sameSlotsProbability = 0.6;
 const lowersHeadProbability = 0.25;
 
-/** Blocks that were confirmed for a while and then lost against the chain that becomes final. */
+/** Blocks that were confirmed for a while and then replaced by the chain that becomes final. */
 export interface Fork {
-  /** The last block both sides share. */
+  /** The last block that both branches share. */
   readonly ancestor: number;
   readonly branch: number;
-  /** Where the losing blocks are, ascending. */
+  /** The slots of the replaced blocks, ascending. */
   readonly slots: readonly number[];
-  /** The first block of the winning side above the losing ones; with it the contest is over. */
+  /** The first block of the winning branch above the replaced blocks. It ends the fork. */
   readonly decidedBy: number;
-  /** The winner takes over while it is still shorter in slots than the loser. */
+  /** Whether the winning branch takes over while its head is at a lower slot than the head of the losing one. */
   readonly lowersHead: boolean;
 }
 
@@ -37,7 +37,7 @@ export class ChainCell {
   readonly #options: ChainOptions;
   readonly #skippedBefore: number;
   readonly #runStarts: readonly number[];
-  /** Skipped slots of this cell up to and including run i. */
+  /** The number of skipped slots of this cell up to and including run i. */
   readonly #skippedThrough: readonly number[];
   readonly forks: readonly Fork[];
 
@@ -58,7 +58,7 @@ export class ChainCell {
     return this.previousBlock(slot) === slot;
   }
 
-  /** The highest block at or below the slot. A cell begins with a block, so there is one. */
+  /** Returns the slot of the highest block at or below the slot. A cell starts with a block, so there always is one. */
   previousBlock(slot: number): number {
     const offset = slot - this.first;
     const run = this.#runAtOrBefore(offset);
@@ -67,7 +67,7 @@ export class ChainCell {
     return offset < start + this.#runLength(run) ? this.first + start - 1 : slot;
   }
 
-  /** The lowest block at or above the slot. A cell ends with a block, so there is one. */
+  /** Returns the slot of the lowest block at or above the slot. A cell ends with a block, so there always is one. */
   nextBlock(slot: number): number {
     const offset = slot - this.first;
     const run = this.#runAtOrBefore(offset);
@@ -82,7 +82,7 @@ export class ChainCell {
     return slot - this.#skippedBefore - skippedHere;
   }
 
-  /** The fork with the highest ancestor below the slot, over or not. */
+  /** Returns the fork with the highest ancestor below the slot, whether it has ended or not. */
   lastForkBelow(slot: number): Fork | undefined {
     const index = countBelow(this.forks.length, (at) => (this.forks[at] as Fork).ancestor < slot);
     return this.forks[index - 1];
@@ -139,7 +139,7 @@ export class ChainCell {
   }
 }
 
-/** Rises with the cells by their share of skips, give or take what chance would. */
+/** Returns the number of skipped slots before a cell: proportional to its index, plus a random deviation. */
 function skippedBeforeCell(skipRate: number, random: Random, index: number): number {
   if (index === 0) return 0;
   const perCell = cellSlots * skipRate;
@@ -166,7 +166,7 @@ function placeRuns(random: Random, skipped: number): [number[], number[]] {
   return [starts, through];
 }
 
-/** `count` different integers of [0, end), ascending. */
+/** Returns `count` different integers of [0, end), ascending. */
 function drawDistinct(random: Random, count: number, end: number): number[] {
   const drawn = new Set<number>();
   for (let top = end - count; top < end; top++) {
@@ -176,14 +176,14 @@ function drawDistinct(random: Random, count: number, end: number): number[] {
   return [...drawn].sort((a, b) => a - b);
 }
 
-/** 1, 2, 3 … : the try that succeeds first, or the last one allowed. By trials, since logarithms differ by engine. */
+/** Returns the number of the first successful trial, at most `max`. Uses trials, because logarithms differ between JavaScript engines. */
 function firstSuccess(random: Random, probability: number, max: number): number {
   let tries = 1;
   while (tries < max && !random.chance(probability)) tries += 1;
   return tries;
 }
 
-/** How many of the first `length` indexes satisfy a condition that holds for a prefix only. */
+/** Returns how many of the first `length` indexes satisfy a condition that holds only for a prefix. */
 function countBelow(length: number, holds: (index: number) => boolean): number {
   let first = 0;
   let end = length;

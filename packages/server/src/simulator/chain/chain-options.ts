@@ -16,26 +16,26 @@ const integer = (preset: number, min: number, max: number): OptionRow => {
 const share = (preset: number, max: number): OptionRow => {
   return { default: preset, min: 0, max, integer: false };
 };
-// The largest slot times the longest slot-ms stays an exact integer, and so does every time derived from it.
+// With these limits, the largest slot times the longest slot-ms is an exact integer, and so is every time derived from it.
 const slotMax = 50_000_000_000;
 
 /** The options of a simulated chain with their defaults. Two chains with equal options are equal in every block. */
 export const CHAIN_OPTIONS = {
   seed: integer(1, 0, Number.MAX_SAFE_INTEGER),
-  /** The slot being produced when the clock starts. Everything below it exists already, down to slot 0. */
+  /** The slot that is produced when the clock starts. All slots below it already exist, down to slot 0. */
   startSlot: integer(1_000, 0, slotMax),
-  /** Unix seconds of the start slot: a fixed date, so that a seed alone names the same bytes on every day. */
+  /** Unix seconds of the start slot: a fixed date, so that the bytes of a ledger depend on the seed and not on today's date. */
   startSeconds: integer(Date.UTC(2026, 0, 1) / 1000, 0, 253_402_300_799),
   slotMs: integer(400, 1, 60_000),
-  /** Share of slots without a block. Runs of up to four slots need a block between them. */
+  /** The share of slots without a block. Runs of up to four slots need a block between them. */
   skipRate: share(0.001, 0.5),
   /** Forks per slot. */
   forkRate: share(0.0001, 1),
-  /** The most blocks that one fork replaces. */
+  /** The maximum number of blocks that one fork replaces. */
   forkDepthMax: integer(32, 1, 1_000),
-  /** How many slots the finalized head is behind the confirmed one, at least. */
+  /** The minimum number of slots from the finalized head to the confirmed one. */
   finalityDistance: integer(31, 0, 100_000),
-  /** How many slots below the head a node still serves. */
+  /** The number of slots below the head that a node serves. */
   historySlots: integer(432_000, 1, slotMax),
 };
 
@@ -50,13 +50,13 @@ export function parseChainOptions(input: Partial<ChainOptions>): ChainOptions {
   return Object.fromEntries(rows) as ChainOptions;
 }
 
-/** Rejects a value that is not one of the allowed ones. */
+/** Rejects a value that is not allowed. */
 export function checkChoice(option: string, found: string, allowed: readonly string[]): void {
   if (allowed.includes(found)) return;
   throw new CodedError('simulator-option-invalid', { option, found, expected: allowed.join(', ') });
 }
 
-/** Rejects a value outside its range with the option's name and what is expected. */
+/** Rejects a value outside its range with the name of the option and the expected values. */
 export function checkOption(option: string, found: number, { min, max, integer }: Range): void {
   const isNumber = integer ? Number.isSafeInteger(found) : Number.isFinite(found);
   if (isNumber && found >= min && found <= max) return;

@@ -16,7 +16,7 @@ const anyOptions = fc.record({
   finalityDistance: fc.constantFrom(0, 3, 31),
 });
 
-/** Every state of some slots, at every change. */
+/** Yields the state at every change within some slots. */
 function* walk(chain: SimulatedChain, slotCount: number) {
   let ms = chain.processedAtMs(chain.options.startSlot);
   const endMs = ms + slotCount * chain.options.slotMs;
@@ -103,7 +103,7 @@ describe('the final chain', () => {
     );
   });
 
-  test('behavior: runs of skips have one to four slots, each length', () => {
+  test('behavior: runs of skipped slots have all lengths from one to four', () => {
     const chain = new SimulatedChain({ skipRate: 0.02 });
     const lengths = new Set<number>();
     for (let slot = 1; slot < 20_000; slot++) {
@@ -113,7 +113,7 @@ describe('the final chain', () => {
   });
 });
 
-/** The forks that begin at slots from `first` to `last`. */
+/** Returns the forks that start at slots from `first` to `last`. */
 function listForks({ options, random }: SimulatedChain, first: number, last: number): Fork[] {
   const cellCount = Math.ceil((last + 1) / cellSlots);
   const cells = Array.from({ length: cellCount }, (_, i) => new ChainCell(options, random, i));
@@ -136,7 +136,7 @@ describe('forks and finality', () => {
     expect(forks.some((fork) => fork.lowersHead)).toBe(true);
   });
 
-  test('limit: no fork is deeper than the option', () => {
+  test('limit: no fork is deeper than forkDepthMax', () => {
     const chain = new SimulatedChain({ forkRate: 0.1, forkDepthMax: 2 });
     const depths = new Set(listForks(chain, 0, 10_000).map((fork) => fork.slots.length));
     expect([...depths].sort()).toEqual([1, 2]);
@@ -162,7 +162,7 @@ describe('forks and finality', () => {
     );
   });
 
-  test('property: finality never falls, never exceeds the head, and what is final never changes', () => {
+  test('property: the finalized slot never decreases, never exceeds the head, and final blocks never change', () => {
     fc.assert(
       fc.property(anyOptions, (options) => {
         const chain = new SimulatedChain(options);
@@ -180,7 +180,7 @@ describe('forks and finality', () => {
     );
   });
 
-  test('behavior: finality follows some 31 slots behind in steps of one to four', () => {
+  test('behavior: finality is about 31 slots behind and advances in steps of one to four', () => {
     const chain = new SimulatedChain({ skipRate: 0, forkRate: 0 });
     const steps = new Set<number>();
     let before = chain.stateAt(chain.processedAtMs(1_000)).finalizedSlot;
@@ -210,7 +210,7 @@ describe('forks and finality', () => {
     expect(chain.stateAt(chain.processedAtMs(slot)).processedSlot).toBe(slot);
   });
 
-  test('behavior: a fork shows its blocks, then others in their place, also with a lower head', () => {
+  test('behavior: the blocks of a fork are visible and then replaced, also by a branch with a lower head', () => {
     const chain = new SimulatedChain({ forkRate: 0.1, skipRate: 0.01, seed: 5 });
     const seen = { plain: 0, lowered: 0 };
     for (const fork of listForks(chain, 1_000, 3_000)) {

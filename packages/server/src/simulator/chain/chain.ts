@@ -9,9 +9,11 @@ import { type ChainOptions, parseChainOptions } from './chain-options.ts';
 
 const confirmMsMin = 50;
 const confirmMsSpan = 140;
-/** Shorter slots shorten the wait for confirmation in proportion, so that a slot is confirmed before the next but one. */
+/**
+ * Shorter slots shorten the delay of confirmation in proportion, so that a slot is confirmed before the slot after the next one starts.
+ */
 const nominalSlotMs = 400;
-/** How long after the loser's last block, in slots, a winner with a lower head takes over. */
+/** The delay, in slots, from the last block of the losing branch until a winning branch with a lower head takes over. */
 const takeOverSlots = 0.3;
 const finalityStepSlots = 4;
 const finalityStepSplitProbability = 0.25;
@@ -26,27 +28,26 @@ function hashName(name: readonly (string | number)[]): BlockHash {
   return toBlockHash(encodeBase58(createHash('sha256').update(name.join('/')).digest()));
 }
 
-/** The genesis hashes that earlier versions of the simulator gave the ledger of a seed. */
+/** Returns the genesis hashes that earlier versions of the simulator gave the ledger of a seed. */
 export function earlierGenesisHashes(seed: number): readonly BlockHash[] {
   const names = [[seed], ['v2', seed], ['v3', seed]];
   return names.map((name) => hashName([...name, 'genesis']));
 }
 
-/** What a node that sees everything at once knows at one instant. */
+/** The state of a node without any delay at one instant. */
 export interface ChainState {
   readonly processedSlot: number;
   readonly confirmedSlot: number;
   readonly finalizedSlot: number;
-  /** Where the confirmed blocks are. */
+  /** The branch of the confirmed blocks. */
   readonly branch: Branch;
-  /** The one that newly processed blocks extend; it turns to a fork's winner before the confirmed one does. */
+  /** The branch that newly processed blocks extend. It changes to the winning branch of a fork before `branch` does. */
   readonly processedBranch: Branch;
 }
 
 /**
- * A ledger as a pure function of its options. Time is in milliseconds of the ledger: slot s is produced at s × slotMs,
- * confirmed a little later, and final some tens of slots later. Nothing is stored; any slot and any instant can be requested
- * in any order.
+ * A ledger as a pure function of its options. Time is in milliseconds of the ledger: slot s is produced at s × slotMs, confirmed a little
+ * later, and final some tens of slots later. Nothing is stored; any slot and any instant can be requested in any order.
  */
 export class SimulatedChain implements Trunk {
   readonly options: ChainOptions;
@@ -61,7 +62,7 @@ export class SimulatedChain implements Trunk {
     this.genesisHash = this.hash('genesis');
   }
 
-  /** The block of the chain that becomes final. */
+  /** Returns the block of the final chain. */
   blockAt(slot: number): ChainBlock | undefined {
     if (!this.hasBlock(slot)) return undefined;
     const parentSlot = slot === 0 ? 0 : this.previousBlock(slot - 1);
@@ -119,7 +120,7 @@ export class SimulatedChain implements Trunk {
     };
   }
 
-  /** The highest slot whose time of confirmation has come, whether or not it has a block. */
+  /** Returns the highest slot that is confirmed at a time, whether or not it has a block. */
   confirmedIndex(ms: number): number {
     const processed = Math.floor(ms / this.options.slotMs);
     return this.confirmedAtMs(processed) <= ms ? processed : Math.max(0, processed - 1);
@@ -168,7 +169,7 @@ export class SimulatedChain implements Trunk {
 
   #confirmedSlot(reached: number, contest: Fork | undefined, branch: Branch): number {
     if (contest !== undefined && branch === this && contest.lowersHead) {
-      // The winner has shown its blocks only up to just below the loser's last one.
+      // The blocks of the winning branch are visible only up to just below the last block of the losing one.
       return this.previousBlock((contest.slots.at(-1) as number) - 1);
     }
     return branch.previousBlock(reached);
@@ -179,7 +180,7 @@ export class SimulatedChain implements Trunk {
     return fork !== undefined && processed < fork.decidedBy ? new SideBranch(this, fork) : this;
   }
 
-  /** When the losing blocks stop being confirmed. */
+  /** Returns the time at which the blocks of the losing branch stop being confirmed. */
   #lostAtMs(fork: Fork): number {
     if (!fork.lowersHead) return this.confirmedAtMs(fork.decidedBy);
     const last = fork.slots.at(-1) as number;
@@ -191,7 +192,7 @@ export class SimulatedChain implements Trunk {
     return this.previousBlock(Math.max(0, Math.min(stepped, limit ?? stepped)));
   }
 
-  /** Finality moves by one to four slots at a time: the end of the last whole step at or below the slot. */
+  /** Finality advances by one to four slots at a time. Returns the end of the last complete step at or below the slot. */
   #stepFloor(slot: number): number {
     const group = Math.floor(slot / finalityStepSlots);
     if (group < 0) return 0;

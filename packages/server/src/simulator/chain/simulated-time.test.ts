@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Clock } from '../../base/clock.ts';
 import { SimulatedTime } from './simulated-time.ts';
 
-/** A clock that stands still; sleepers are listed and end by their signal alone. */
+/** A clock that does not advance. Its sleeps are recorded and end only when their signal aborts. */
 function createClock() {
   const sleeps: number[] = [];
   const clock: Clock & { atMs: number } = {
@@ -20,7 +20,7 @@ function createClock() {
   return { clock, sleeps };
 }
 
-test('default: time runs at its speed from where it starts', () => {
+test('default: time runs at its speed from its start', () => {
   const { clock } = createClock();
   const time = new SimulatedTime({ startMs: 50, speed: 3, paused: false }, { clock });
   expect(time.nowMs()).toBe(50);
@@ -42,7 +42,7 @@ test('behavior: time can be paused, advanced and resumed, and a pause does not c
   expect([time.nowMs(), time.paused]).toEqual([46, false]);
 });
 
-test('behavior: a wait lasts as long as the speed requires, and ends when time is advanced', async () => {
+test('behavior: a wait takes as long as the speed requires, and ends when time is advanced', async () => {
   const { clock, sleeps } = createClock();
   const time = new SimulatedTime({ startMs: 0, speed: 4, paused: false }, { clock });
   const never = new AbortController().signal;
@@ -55,7 +55,7 @@ test('behavior: a wait lasts as long as the speed requires, and ends when time i
   await paused;
 });
 
-test('behavior: an abort ends a wait, also one that has not begun', async () => {
+test('behavior: an abort ends a wait, also before it has started', async () => {
   const { clock } = createClock();
   const time = new SimulatedTime({ startMs: 0, speed: 1, paused: true }, { clock });
   const stop = new AbortController();

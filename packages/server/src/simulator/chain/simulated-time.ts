@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
 
-// A timer of the platform overflows beyond 2^31 ms; a longer wait is made of several.
+// A timer of the platform overflows beyond 2^31 ms, so a longer wait consists of several timers.
 const sleepMsMax = 60_000;
 
 export interface SimulatedTimeOptions {
-  /** Ledger milliseconds at the start. */
+  /** The time of the ledger at the start, in milliseconds. */
   readonly startMs: number;
   /** Ledger milliseconds per millisecond of the clock. */
   readonly speed: number;
-  /** Time then moves by `advance` alone. */
+  /** Whether the time starts paused. Then only `advance` changes it. */
   readonly paused: boolean;
 }
 
@@ -17,7 +17,7 @@ export class SimulatedTime {
   readonly #clock: Clock;
   readonly #speed: number;
   #baseMs: number;
-  /** The clock's time at which the ledger's was `#baseMs`; none while paused. */
+  /** The time of the clock at which the time of the ledger was `#baseMs`; undefined while paused. */
   #since: number | undefined;
   readonly #wakers = new Set<() => void>();
 
@@ -58,7 +58,7 @@ export class SimulatedTime {
     this.nudge();
   }
 
-  /** Resolves at the given ledger time, or earlier when time was changed by hand or the signal aborts. */
+  /** Resolves at the given ledger time, or earlier if the time was changed or the signal aborts. */
   async waitUntil(ms: number, signal: AbortSignal): Promise<void> {
     const woken = new AbortController();
     const wake = () => woken.abort();

@@ -1,6 +1,6 @@
 /**
- * The address of every account: a function of its number, the seed and, for accounts of one window, the window. An address is
- * derived at its first use and kept as text, followed by its 32 bytes.
+ * The address of every account: a function of its number, the seed and, for accounts of one window, the window. An address is derived at
+ * its first use and stored as text, followed by its 32 bytes.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../../base/assert.ts';
@@ -13,9 +13,9 @@ import { WHALE_COUNT, type World } from './world/world.ts';
 
 const KEY_BYTES = 32;
 const TEXT_BYTES = 44;
-/** From the place of an address to its bytes. */
+/** The offset of the 32 bytes from the start of a stored address. */
 const BYTES_OFFSET = HEADER_BYTES + TEXT_BYTES;
-/** What the cast is drawn from: its addresses are the same on every ledger. */
+/** The seed of the addresses of the cast, which are the same on every ledger. */
 const CAST_SEED = 0;
 
 export class AddressBook {
@@ -30,8 +30,8 @@ export class AddressBook {
   readonly #derivesAll: boolean;
 
   /**
-   * The token accounts of the cast have the addresses that the associated token program derives. Deriving costs more than
-   * anything else about a transaction, so those of users are derived only with `derivesAll`, and drawn otherwise.
+   * The token accounts of the cast have the addresses that the associated token program derives. Deriving is the most expensive part of a
+   * transaction, so the addresses of users' token accounts are derived only with `derivesAll`, and random otherwise.
    */
   constructor(
     random: Random,
@@ -45,7 +45,7 @@ export class AddressBook {
     this.#texts = new Int32Array(modules.world.accountCount);
   }
 
-  /** Accounts of one window get the addresses of this one from now on. */
+  /** From now on, accounts of one window have the addresses of this window. */
   enterWindow(window: number): void {
     if (window === this.#window) return;
     this.#window = window;
@@ -60,24 +60,24 @@ export class AddressBook {
     return text;
   }
 
-  /** An account that only this transaction names. */
+  /** Gives a random address to an account that is used by one transaction only. */
   drawScratch(account: number, random: Random): void {
     this.#texts[account] = drawAddress(random, this.pool.passing);
   }
 
-  /** The same, of an account that others name by a seed: the address follows from the base, the seed and the program. */
+  /** Gives an address to such an account that follows from a base account, a seed and a program. */
   deriveScratch(account: number, base: number, seed: Uint8Array, program: number): void {
     const hash = createHash('sha256');
     hash.update(this.#keyBytes(base)).update(seed).update(this.#keyBytes(program));
     this.#texts[account] = addAddress(hash.digest(), this.pool.passing);
   }
 
-  /** Where the 32 bytes of the address are. */
+  /** Returns the offset of the 32 bytes of an address. */
   bytesAt(account: number): number {
     return this.address(account) + BYTES_OFFSET;
   }
 
-  /** The lookup table of this number: it has 256 accounts. */
+  /** Returns the address of a lookup table, which has 256 accounts. */
   table(number: number): PooledText {
     let text = this.#tables.get(number);
     if (text === undefined) {
@@ -90,7 +90,7 @@ export class AddressBook {
   #derive(account: number): PooledText {
     const { ownerOf, programOf, mintOf } = this.#world;
     const seeds = [ownerOf, programOf, mintOf].map((table) => {
-      // A copy: the next address may move the memory.
+      // The bytes are copied, because the next address may move the memory.
       return Uint8Array.from(this.#keyBytes(table[account] as number));
     });
     const address = deriveAddress(seeds, this.#keyBytes(ID.associated));

@@ -1,6 +1,6 @@
 /**
- * Signatures, drawn as base58 digits without any conversion: 2^512 lies between 5 and 6 times 58^87, so 88 digits whose first
- * is 1…4 are 64 bytes.
+ * Random signatures, generated directly as base58 digits: 2^512 is between 5 and 6 times 58^87, so 88 digits of which the first is 1…4
+ * decode to 64 bytes.
  */
 import type { Random } from '../../base/random.ts';
 import { HEADER_BYTES, type PooledText, type TextRegion } from './text-pool.ts';
@@ -9,7 +9,7 @@ const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const DIGITS = Buffer.from(ALPHABET, 'latin1');
 const SIGNATURE_DIGITS = 88;
 const PAIR_COUNT = 58 * 58;
-/** Both digits of every pair as two bytes, so that one 16-bit number gives two. */
+/** Both digits of every pair as two bytes, so that one 16-bit load gives two digits. */
 const PAIRS = new Uint16Array(PAIR_COUNT);
 for (let i = 0; i < PAIR_COUNT; i++) {
   PAIRS[i] = (DIGITS[Math.floor(i / 58)] as number) | ((DIGITS[i % 58] as number) << 8);

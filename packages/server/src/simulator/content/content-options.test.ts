@@ -3,7 +3,7 @@ import { isCodedError } from '../../base/errors.ts';
 import { type ContentInput, parseContentOptions } from './content-options.ts';
 
 describe('content-options', () => {
-  test('default: a small ledger of today with a few votes', () => {
+  test('default: a small ledger of the current era with a few votes', () => {
     expect(parseContentOptions()).toEqual({
       seed: 1,
       profile: 'demo',
@@ -18,7 +18,7 @@ describe('content-options', () => {
     });
   });
 
-  test('behavior: votes are the profile’s own, none, or as many as asked for', () => {
+  test('behavior: the number of votes is that of the profile, none, or the requested mean', () => {
     expect(parseContentOptions({ profile: '2025' }).votesPerBlock).toBe(900);
     expect(parseContentOptions({ profile: '2025', votes: false }).votesPerBlock).toBe(0);
     expect(parseContentOptions({ votes: 12 }).votesPerBlock).toBe(12);

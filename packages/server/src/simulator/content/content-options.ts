@@ -1,5 +1,5 @@
 /**
- * The options of a ledger's content. `parseContentOptions` checks what a caller gives (`ContentInput`) and takes the rest from the
+ * The options of a ledger's content. `parseContentOptions` checks the options of a caller (`ContentInput`) and takes the others from the
  * profile.
  */
 import { checkChoice, checkOption, type Range } from '../chain/chain-options.ts';
@@ -9,7 +9,7 @@ import type { SimulatedReward } from './simulated-block.ts';
 
 export type Profile = 'demo' | '2025' | 'busy';
 
-/** What the tests add to blocks: rare calls, failures and rewards. */
+/** Additions to blocks that tests need: rare calls, failures and rewards. */
 export interface Oddities {
   /** The share of transactions that fail in a rare way. */
   readonly rareRate: number;
@@ -24,11 +24,11 @@ export interface ContentInput {
   readonly seed?: number | undefined;
   /** Default `demo`. */
   readonly profile?: Profile | undefined;
-  /** Default: the profile's; `2025` for the profile of that name, else `2026`. */
+  /** Default: `2025` for the profile of that name, otherwise `2026`. */
   readonly era?: Era | undefined;
   /** Mean number of non-vote transactions. Default: the profile's. */
   readonly transactionsPerBlock?: number | undefined;
-  /** Default true, as many as the profile has; false for none; a number for that mean. */
+  /** Default true: the number of the profile. False means none, and a number is the mean. */
   readonly votes?: boolean | number | undefined;
   /** Share of the non-vote transactions that fail. Default 0.25. */
   readonly failureRate?: number | undefined;
@@ -38,17 +38,17 @@ export interface ContentInput {
   readonly slotsPerEpoch?: number | undefined;
   /** Staking and voting rewards in each of those blocks. Default: the profile's. */
   readonly epochRewardsPerBlock?: number | undefined;
-  /** Default none. Makes rare things frequent, for the tests of programs that read blocks. */
+  /** Default none. Makes rare cases frequent, for tests of programs that read blocks. */
   readonly oddities?: Oddities | undefined;
 }
 
-/** The same with all defaults filled in. */
+/** The options with all defaults. */
 export type ContentOptions = {
   readonly [Name in keyof Omit<ContentInput, 'votes' | 'oddities'>]-?: NonNullable<
     ContentInput[Name]
   >;
 } & {
-  /** Mean; 0 for none. */
+  /** The mean number; 0 for none. */
   readonly votesPerBlock: number;
   readonly oddities: Oddities | null;
 };
@@ -71,7 +71,7 @@ export const PROFILES: Readonly<Record<Profile, ProfileRow>> = {
   busy: { era: '2026', transactionsPerBlock: 976, votesPerBlock: 1000, epochRewardsPerBlock: 4000 },
 };
 
-/** A block of more than this is cut, as the ledger itself would. */
+/** A block has at most this many transactions, like a block of the real ledger. */
 export const TRANSACTION_COUNT_MAX = 4000;
 
 export function parseContentOptions(input: ContentInput = {}): ContentOptions {

@@ -7,7 +7,7 @@ const BUMP_FIRST = 255;
 const PRIME = 2n ** 255n - 19n;
 const CURVE_D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
 
-/** The first address that is off the curve, with the bump counted down from 255. */
+/** Returns the first address that is off the curve, counting the bump down from 255. */
 export function deriveAddress(seeds: readonly Uint8Array[], program: Uint8Array): Uint8Array {
   for (let bump = BUMP_FIRST; bump >= 0; bump--) {
     const hash = createHash('sha256');
@@ -18,7 +18,10 @@ export function deriveAddress(seeds: readonly Uint8Array[], program: Uint8Array)
   assert(false, 'half of all hashes are off the curve');
 }
 
-/** Whether the bytes are the y of a point: x² = (y² - 1) / (d y² + 1) has a root. A quotient has one if the product has. */
+/**
+ * Returns whether the bytes are the y of a point, which is so if x² = (y² - 1) / (d y² + 1) has a root. A quotient has one if the product
+ * has.
+ */
 function isOnCurve(address: Uint8Array): boolean {
   const bigEndian = Buffer.from(address).reverse();
   bigEndian[0] = (bigEndian[0] as number) & 0x7f;
@@ -27,7 +30,7 @@ function isOnCurve(address: Uint8Array): boolean {
   return isSquare(((y2 - 1n + PRIME) * (CURVE_D * y2 + 1n)) % PRIME);
 }
 
-/** Whether a number has a root modulo the prime, by the law of quadratic reciprocity (the Jacobi symbol is not -1). */
+/** Returns whether a number has a root modulo the prime, by the law of quadratic reciprocity (the Jacobi symbol is not -1). */
 function isSquare(value: bigint): boolean {
   let [upper, lower, isPositive] = [value, PRIME, true];
   while (upper !== 0n) {

@@ -21,7 +21,7 @@ describe('distributions', () => {
     }
   });
 
-  test('behavior: entries are drawn by their weights, and never without a weight', () => {
+  test('behavior: entries are drawn by their weights, and an entry without a weight is never drawn', () => {
     const random = Random.fromSeed(1);
     const table = new WeightedTable([1, 0, 3]);
     const counts = [0, 0, 0];
@@ -45,7 +45,7 @@ describe('distributions', () => {
     expect(ratio / 4 ** 1.7).toBeCloseTo(1, 0);
   });
 
-  test('behavior: quantiles hold', () => {
+  test('behavior: the drawn values have the given quantiles', () => {
     const random = Random.fromSeed(1);
     const quantiles = new Quantiles([
       [0, 0],
@@ -58,7 +58,7 @@ describe('distributions', () => {
     expect(values.filter((value) => value < 100).length / COUNT).toBeCloseTo(0.9, 1);
   });
 
-  test('limit: a lognormal count keeps its mean and its bounds', () => {
+  test('limit: a lognormal count has the given mean and stays within its limits', () => {
     const random = Random.fromSeed(1);
     const shape = { mean: 976, sigma: 0.45, max: 4000 };
     const values = Array.from({ length: COUNT }, () => drawLognormal(random, shape));

@@ -1,13 +1,13 @@
 /**
- * The distributions of simulated content, each a table made once and drawn from with one 32-bit number. All arithmetic is
- * addition, multiplication and division of IEEE doubles, so tables and draws are the same on every machine.
+ * The distributions of simulated content. Each is a table that is built once; a draw uses one 32-bit number. Only addition,
+ * multiplication and division of IEEE doubles are used, so tables and draws are the same on every machine.
  */
 import { assert } from '../../base/assert.ts';
 import type { Random } from '../../base/random.ts';
 
 const LN_2 = Math.LN2;
 
-/** The natural logarithm by series: the engine's own may differ in the last digit from machine to machine. */
+/** Returns the natural logarithm, computed by a series. The result of `Math.log` may differ in the last digit between machines. */
 export function portableLn(value: number): number {
   assert(value > 0 && value < Number.MAX_VALUE, 'a logarithm needs a positive finite number');
   let mantissa = value;
@@ -24,7 +24,7 @@ export function portableLn(value: number): number {
   return 2 * sum + exponent * LN_2;
 }
 
-/** e to the power of `value` by series, portable as `portableLn` is. */
+/** Returns e to the power of `value`, computed by a series for the same reason. */
 export function portableExp(value: number): number {
   assert(value > -700 && value < 700, 'the exponential stays in the range of a double');
   const halvings = Math.round(value / LN_2);
@@ -40,7 +40,7 @@ export function portableExp(value: number): number {
   return sum;
 }
 
-/** Draws an index with the given weights, by its cumulative share and a guide that says where to start looking. */
+/** Draws an index with the given weights, by a scan of the cumulative weights from a start that `#guide` gives. */
 export class WeightedTable {
   readonly #ends: Float64Array;
   readonly #guide: Uint32Array;
@@ -72,7 +72,7 @@ export class WeightedTable {
   }
 }
 
-/** Ranks 0 to count - 1, the share of rank r proportional to (r + 1) to the power of -exponent. */
+/** Builds a table of the ranks 0 to count - 1, in which rank r has a share proportional to (r + 1) to the power of -exponent. */
 export function buildZipfTable(count: number, exponent: number): WeightedTable {
   const weights = new Float64Array(count);
   for (let rank = 0; rank < count; rank++) {
@@ -89,7 +89,7 @@ export function buildChoice<Value>(
   return (random) => (entries[table.draw(random)] as readonly [Value, number])[0];
 }
 
-/** Whole numbers by their quantiles, `[share below, value]` ascending from 0 to 1, straight lines in between. */
+/** Draws whole numbers by their quantiles, `[share below, value]` ascending from 0 to 1, with linear interpolation. */
 export class Quantiles {
   readonly #shares: Float64Array;
   readonly #values: Float64Array;
@@ -112,7 +112,7 @@ export class Quantiles {
   }
 }
 
-/** A lognormal count with the given mean, cut to 0…max. The normal value is the sum of twelve even ones less six. */
+/** Draws a lognormal count with the given mean, limited to 0…max. The normal value is the sum of twelve uniform ones minus six. */
 export function drawLognormal(
   random: Random,
   shape: { readonly mean: number; readonly sigma: number; readonly max: number },

@@ -1,10 +1,10 @@
-/** What nodes recorded at different times; a simulated block is printed as a block of its era would be. */
+/** Which data nodes recorded at different times. A simulated block is printed like a block of its era. */
 export type Era = 'genesis' | '2020' | '2021' | '2025' | '2026';
 
 export const ERAS: readonly Era[] = ['genesis', '2020', '2021', '2025', '2026'];
 
 const TODAY = {
-  /** Whether there are statuses at all. */
+  /** Whether transactions have a `meta`. */
   hasMeta: true,
   hasHeight: true,
   hasTime: true,
@@ -18,7 +18,7 @@ const TODAY = {
   topStackHeight: '1' as '1' | 'null' | undefined,
   hasVersionKey: true,
   hasCostUnits: true,
-  /** Whether accounts still paid rent. */
+  /** Whether blocks of the era have rewards of the type `Rent`: the rent of accounts, paid to validators. */
   hasRent: false,
 };
 
@@ -27,7 +27,7 @@ export type EraRules = Readonly<typeof TODAY>;
 const OLD: EraRules = { ...TODAY, isModern: false, hasCostUnits: false };
 
 export const ERA_RULES: Readonly<Record<Era, EraRules>> = {
-  // What was never recorded is absent; the rest comes as a node of today prints old blocks.
+  // Data that was never recorded is absent. Otherwise these blocks are printed as a current node prints old blocks.
   genesis: { ...OLD, hasMeta: false, hasHeight: false, hasTime: false, topStackHeight: 'null' },
   '2020': { ...OLD, hasInner: false, hasHeight: false, losesLogs: true, topStackHeight: 'null' },
   '2021': { ...OLD, topStackHeight: undefined, hasVersionKey: false, hasRent: true },

@@ -35,7 +35,7 @@ function isSorted(block: Block): boolean {
   );
 }
 
-/** The records that refer to none, each as a text that names it. */
+/** Returns the records that refer to a missing record, each as a text. */
 function findStrays(block: Block): string[] {
   const strays: string[] = [];
   const indexes = new Set(block.transactions.map((row) => row.transactionIndex));

@@ -7,7 +7,7 @@ import { renderRawBlock } from './render-raw-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';
 import { STRESS_PRESETS } from './testing/stress-presets.ts';
 
-/** It is 1.3 to 1.8, and up to 2.8 where many others use the processor as well. */
+/** The measured factor is 1.3 to 1.8, and up to 2.8 on a busy machine. */
 const RATIO_MAX = 3.4;
 
 const HASHES: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ function render(generator: BlockGenerator, slot: number, branch = 0): string {
 }
 
 describe('generate-block', () => {
-  test('property: the same seed, branch and slot give the same bytes, whatever was made before', () => {
+  test('property: the same seed, branch and slot give the same bytes, regardless of earlier blocks', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -41,7 +41,7 @@ describe('generate-block', () => {
         fc.constantFrom<ContentInput>({}, ...STRESS_PRESETS),
         ({ seed, window, offset, branch }, preset) => {
           const options = parseContentOptions({ ...preset, seed });
-          // Near the start or the end of a window; the rest of it costs time alone.
+          // Slots near the start or the end of a window. The others would only take time.
           const slot = window * new BlockGenerator(options).windowSlots + offset;
           const busy = new BlockGenerator(options);
           busy.generate(chainBlockOf(slot + 1, branch));
@@ -65,7 +65,7 @@ describe('generate-block', () => {
     }
   });
 
-  test('behavior: another seed, branch or slot is another block', () => {
+  test('behavior: another seed, branch or slot gives another block', () => {
     const generator = new BlockGenerator(parseContentOptions());
     const other = new BlockGenerator(parseContentOptions({ seed: 2 }));
     const texts = [
@@ -89,7 +89,7 @@ describe('generate-block', () => {
       (preset) => [`odd ${preset.era}`, preset, 77] as [string, ContentInput, number],
     ),
   ])('default: the bytes of a block are the same on every machine (%s)', (name, input, slot) => {
-    // Pinned on purpose: a changed hash is another ledger for all users of the seed.
+    // These hashes are fixed on purpose: a changed hash means another ledger for all users of the seed.
     expect(sha256(render(new BlockGenerator(parseContentOptions(input)), slot))).toBe(HASHES[name]);
   });
 
@@ -126,7 +126,7 @@ describe('generate-block', () => {
       const parsed = process.cpuUsage(yardstick);
       ratios.push((made.user + made.system) / (parsed.user + parsed.system));
     }
-    // The first blocks also warm up the engine and make what all blocks share.
+    // The first blocks also warm up the engine and build the shared texts.
     const steady = ratios.slice(14);
     // Other programs on the machine make a block slower, never faster.
     expect(Math.min(...steady)).toBeLessThan(RATIO_MAX);

@@ -1,7 +1,7 @@
 /**
- * Makes the content of a block: runs its transactions against the state that its parent left. A block is a function of the
- * options and of the blocks before it in its window; every transaction draws from a generator of its own, forked from the
- * branch, the slot and its place.
+ * Generates the content of a block by running its transactions on the state after its parent. A block is a function of the options and of
+ * the blocks before it in its window. Every transaction has its own random generator, which is forked from the branch, the slot and its
+ * index.
  */
 import { Random } from '../../base/random.ts';
 import type { ChainBlock } from '../chain/chain-block.ts';
@@ -16,9 +16,9 @@ import { TextPool } from './text-pool.ts';
 import { Timeline } from './timeline.ts';
 import { createWorld, type World } from './world/world.ts';
 
-/** Ledgers of so few transactions derive the addresses of all token accounts. */
+/** Ledgers with at most this many transactions per block derive the addresses of all token accounts. */
 const DERIVING_TRANSACTIONS_MAX = 32;
-/** The world and the texts that blocks have in common are dropped and made again when they take more memory than this. */
+/** The world and the texts that blocks share are dropped and built again when they need more memory than this. */
 const POOL_BYTES_MAX = 128 * 1024 * 1024;
 
 export interface Stock {
@@ -27,7 +27,7 @@ export interface Stock {
   readonly timeline: Timeline;
 }
 
-/** The world and what is known about it. All of it follows from the options, so it may be dropped at any time. */
+/** Builds the world and its texts. Both follow from the options, so they can be dropped at any time. */
 export function createStock(options: ContentOptions): Stock {
   const random = Random.fromSeed(options.seed);
   const pool = new TextPool();
@@ -53,7 +53,7 @@ export class BlockGenerator {
     this.#stock = createStock(options);
   }
 
-  /** The slots of a window: a far block costs as much as the blocks of its window before it. */
+  /** The number of slots of a window. To generate a block, all blocks before it in its window must be run. */
   get windowSlots(): number {
     return this.#stock.timeline.windowSlots;
   }

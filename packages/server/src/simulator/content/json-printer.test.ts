@@ -14,7 +14,7 @@ import {
 const pool = new TextPool();
 const printer = new JsonPrinter(pool);
 
-/** What is asked of the printer, and the same in plain texts. */
+/** A call of the printer, and the text that it should print. */
 interface Part {
   readonly expected: string;
   readonly order: () => void;
@@ -73,7 +73,7 @@ function amounts(values: readonly bigint[]): AmountList {
   return list;
 }
 
-/** An amount in whole tokens, without zeros at the end; as a double, a whole number has a point. */
+/** Formats an amount in whole tokens without trailing zeros. As a double, a whole number has a decimal point. */
 function show(amount: bigint, decimals: number, isDouble: boolean): string {
   const digits = amount.toString().padStart(decimals + 1, '0');
   const part = decimals === 0 ? '' : digits.slice(-decimals).replace(/0+$/, '');
@@ -95,7 +95,7 @@ function finish(): string {
 }
 
 describe('json-printer', () => {
-  test('property: what was ordered comes out in its order', () => {
+  test('property: texts are printed in the order of the calls', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 60 }), (parts) => {
         printer.begin();
@@ -109,7 +109,7 @@ describe('json-printer', () => {
     );
   });
 
-  test('limit: more orders than the list holds, and more bytes than the output', () => {
+  test('limit: the list of orders and the output can overflow their memory', () => {
     printer.begin();
     const line = pool.lasting.add('0123456789'.repeat(200));
     const list = addList(pool, [line, pool.lasting.add('end')]);
@@ -126,12 +126,12 @@ describe('json-printer', () => {
     expect(printed === expected.join('')).toBe(true);
   });
 
-  test('behavior: the part that was printed last is moved to its place', () => {
+  test('behavior: the part that was printed last is moved to its position', () => {
     printer.begin();
     printer.string('head|');
     const to = printer.position();
     const line = pool.lasting.add('0123456789'.repeat(1000));
-    // More than the output holds at once.
+    // The text is larger than the output memory.
     for (let i = 0; i < 2000; i++) printer.text(line);
     const from = printer.position();
     printer.string('|moved|');

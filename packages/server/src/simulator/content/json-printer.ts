@@ -1,6 +1,6 @@
 /**
- * Prints pooled texts and numbers one after the other, as bytes. Each piece is stored as an order of one or two words; the kernel
- * carries out all orders in one call, so that no JavaScript strings are joined.
+ * Prints pooled texts and numbers one after the other as bytes. Each piece is stored as an order of one or two words. The kernel executes
+ * all orders in one call, so that no JavaScript strings are concatenated.
  */
 import {
   ORDER_AMOUNTS as AMOUNTS,
@@ -23,16 +23,16 @@ import {
 } from './text-pool.ts';
 
 const ORDER_COUNT = 16 * 1024;
-/** A full block fits; the output of a larger one is put aside piece by piece. */
+/** A full block fits. The output of a larger one is copied to JavaScript memory in pieces. */
 const OUTPUT_BYTES = 12 * 1024 * 1024;
 
 export class JsonPrinter {
   readonly pool: TextPool;
   readonly #ordersStart: number;
   readonly #outputStart: number;
-  /** Beyond this limit there is still space for the output of one order. */
+  /** Beyond this limit there is still enough memory for the output of one order. */
   readonly #outputLimit: number;
-  /** As indexes of words: of the next order, and of the end of the orders. */
+  /** The word indexes of the next order and of the end of the orders. */
   #at: number;
   readonly #end: number;
   #outputAt: number;
@@ -48,7 +48,7 @@ export class JsonPrinter {
     this.#outputAt = this.#outputStart;
   }
 
-  /** Discards what was printed before and not finished. */
+  /** Discards everything that was printed since the last `finish`. */
   begin(): void {
     this.#aside = [];
     this.#at = this.#ordersStart >> 2;
@@ -59,32 +59,32 @@ export class JsonPrinter {
     return this.#order(text);
   }
 
-  /** A whole number from 0 to 2^28 - 1. */
+  /** Prints a whole number from 0 to 2^28 - 1. */
   number(value: number): this {
     return this.#order((value << CODE_BITS) | NUMBER);
   }
 
-  /** With commas between them. */
+  /** Prints numbers with commas between them. */
   numbers(list: NumberList): this {
     return this.#order(list | NUMBERS);
   }
 
-  /** With commas between them. */
+  /** Prints amounts with commas between them. */
   amounts(list: AmountList): this {
     return this.#order(list | AMOUNTS);
   }
 
-  /** The bytes of a text, in base58. */
+  /** Prints the bytes of a text in base58. */
   base58(bytes: PooledText): this {
     return this.#order(bytes | BASE58);
   }
 
-  /** The first amount of a list, in whole tokens; `isDouble` for the form of a node's doubles. */
+  /** Prints the first amount of a list in whole tokens; with `isDouble` in the form of a node's doubles. */
   shown(list: AmountList, decimals: number, isDouble: boolean): this {
     return this.#orderTwo(list | SHOWN, isDouble ? decimals | AS_DOUBLE : decimals);
   }
 
-  /** Orders that were written down elsewhere, in the same form. */
+  /** Appends orders that were recorded elsewhere in the same form. */
   orders(list: Int32Array, start: number, end: number): this {
     if (this.#at + end - start > this.#end) this.flush();
     const { words } = this.pool;
@@ -94,23 +94,23 @@ export class JsonPrinter {
     return this;
   }
 
-  /** From one place of the list to another, with `","` between them; the outer quotes are the caller's. */
+  /** Prints the texts from one index of the list to another, with `","` between them. The caller prints the outer quotes. */
   quoted(list: TextList, start: number, end: number): this {
     return this.#orderTwo(list | QUOTED, start | (end << 16));
   }
 
-  /** A text that is not in the pool. It is added to the passing ones until `forgetStrings`. */
+  /** Prints a text that is not in the pool. It is kept in the region `passing` until `forgetStrings`. */
   string(text: string): this {
     return this.text(this.pool.passing.add(text));
   }
 
-  /** Carries out all orders and drops the passing texts. */
+  /** Executes all orders and drops the texts of `passing`. */
   forgetStrings(): void {
     this.flush();
     this.pool.passing.clear();
   }
 
-  /** Carries out all orders; after that their texts may change. */
+  /** Executes all orders. After that their texts may change. */
   flush(): void {
     const { exports } = this.pool.kernel;
     const end = this.#at * 4;
@@ -125,7 +125,7 @@ export class JsonPrinter {
     this.#at = this.#ordersStart >> 2;
   }
 
-  /** How many bytes were printed since the beginning. */
+  /** Returns the number of bytes that were printed since `begin`. */
   position(): number {
     this.flush();
     return this.#aside.reduce(
@@ -135,8 +135,8 @@ export class JsonPrinter {
   }
 
   /**
-   * Returns all that was printed. The part from `split.from` on is moved to `split.to`: a block has its rewards before its
-   * transactions, whose fees they share out.
+   * Returns everything that was printed. The part from `split.from` on is moved to `split.to`: in a block the rewards come before the
+   * transactions, but are known after them.
    */
   finish(split?: { readonly to: number; readonly from: number }): Uint8Array {
     this.flush();
@@ -152,7 +152,7 @@ export class JsonPrinter {
     return this;
   }
 
-  /** An order of two words. */
+  /** Appends an order of two words. */
   #orderTwo(first: number, second: number): this {
     if (this.#at + 2 > this.#end) this.flush();
     const { words } = this.pool;
@@ -163,10 +163,10 @@ export class JsonPrinter {
   }
 }
 
-/** Orders for a list that `orders` prints later. */
+/** Encodes orders for a list that `orders` prints later. */
 export const ORDER = {
   number: (value: number): number => (value << CODE_BITS) | NUMBER,
   base64: (bytes: PooledText): number => bytes | BASE64,
-  /** Followed by a word of 0. */
+  /** A word of 0 must follow. */
   amount: (list: AmountList): number => list | SHOWN,
 };

@@ -1,6 +1,6 @@
 import type { PooledText, TextPool } from './text-pool.ts';
 
-/** The parts of a block's JSON that never change: keys in a node's order, and what stands around values. */
+/** The constant parts of a block's JSON: keys in the order of a node, and the text around values. */
 const JSON_WORDS = {
   comma: ',',
   null: 'null',
@@ -37,7 +37,7 @@ const JSON_WORDS = {
   readonlyIndexes: '","readonlyIndexes":[',
   writableIndexes: '],"writableIndexes":[',
   lookupEnd: ']}',
-  // A call; what follows the program differs.
+  // A call; the text after the program differs.
   accounts: '{"accounts":[',
   data: '],"data":"',
   programIndex: '","programIdIndex":',

@@ -1,7 +1,7 @@
 /**
- * Whether simulated blocks look like the real ledger: the shares and sizes that decide how a store of them behaves,
- * measured over blocks of the profile `2025` without votes, in the middle of a window. The figures are those of a median block of
- * mainnet, and each states its tolerance. Real blocks differ more from each other than simulated ones do from these figures.
+ * Compares simulated blocks with the real ledger: the shares and sizes that matter for storing them, measured over blocks of the profile
+ * `2025` without votes, in the middle of a window. The targets are those of a median block of mainnet, each with its tolerance. Real
+ * blocks differ more from each other than simulated ones differ from these targets.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { decodeBase58 } from '../../base/base58.ts';
@@ -20,7 +20,7 @@ import { KNOWN } from './world/known-addresses.ts';
 
 const BLOCK_COUNT = 24;
 
-/** Facts about a transaction, taken before the next one overwrites its texts. */
+/** The facts about a transaction, read before the next one overwrites its texts. */
 interface Facts {
   readonly transaction: SimulatedTransaction;
   readonly fee: number;
@@ -52,7 +52,7 @@ beforeAll(() => {
   }
 });
 
-/** Within this share of the target, up or down. */
+/** Expects a value within this share above or below the target. */
 function expectNear(actual: number, target: number, tolerance: number): void {
   expect(actual).toBeGreaterThan(target * (1 - tolerance));
   expect(actual).toBeLessThan(target * (1 + tolerance));
@@ -62,7 +62,7 @@ function countAll(kind: 'instructions' | 'logs' | 'balances' | 'tokenBalances'):
   return blocks.reduce((sum, block) => sum + block[kind].length, 0);
 }
 
-/** The addresses that a block's transactions name, each counted once. */
+/** Returns the different addresses that the transactions of a block name. */
 function countAddresses({ transactions: rows }: Block): number {
   const lists = rows.map(({ accountKeys, loadedAddresses: { writable, readonly } }) => {
     return [...accountKeys, ...writable, ...readonly];
@@ -83,7 +83,7 @@ function shareOf(values: readonly number[], first: number, last = first): number
   return values.filter((value) => value >= first && value <= last).length / values.length;
 }
 
-/** Percent, in absolute points. */
+/** Compares percentages by absolute points. */
 function expectShares(
   values: readonly number[],
   rows: readonly (readonly [first: number, last: number, percent: number, points: number])[],
@@ -96,7 +96,7 @@ function expectShares(
 }
 
 describe('recipe', () => {
-  test('behavior: sizes per transaction, raw, as records and compressed', () => {
+  test('behavior: the sizes per transaction are realistic: raw, as records and compressed', () => {
     const perTransaction = (count: (block: Block) => number): number =>
       blocks.reduce((sum, block) => sum + count(block), 0) / transactions.length;
     expectNear(rawBytes / transactions.length, 7250, 0.11);
@@ -104,7 +104,7 @@ describe('recipe', () => {
     expectNear(perTransaction(countCompressedBytes), 900, 0.1);
   });
 
-  test('behavior: records per transaction', () => {
+  test('behavior: the numbers of records per transaction are realistic', () => {
     const count = transactions.length;
     expectNear(count / BLOCK_COUNT, 389, 0.2);
     expectNear(countAll('instructions') / count, 7.15, 0.05);
@@ -114,7 +114,7 @@ describe('recipe', () => {
     expectNear(blocks.reduce((sum, block) => sum + countAddresses(block), 0) / count, 6, 0.25);
   });
 
-  test('behavior: versions, lookups, signatures, keys, fees and units', () => {
+  test('behavior: versions, lookups, signatures, keys, fees and units are realistic', () => {
     const share = (test: (row: SimulatedTransaction) => boolean): number =>
       transactions.filter((row) => test(row.transaction)).length / transactions.length;
     expectNear(
@@ -149,7 +149,7 @@ describe('recipe', () => {
     expectNear(quantile(units, 0.9), 170_600, 0.25);
   });
 
-  test('behavior: instructions by depth, data, accounts and program', () => {
+  test('behavior: instructions are realistic by depth, data, accounts and program', () => {
     const rows = blocks.flatMap((block) => block.instructions);
     expectShares(
       rows.map((row) => row.instructionAddress.length),
@@ -206,10 +206,10 @@ describe('recipe', () => {
     expectNear(perBlock.reduce((sum, value) => sum + value, 0) / BLOCK_COUNT, 65, 0.2);
   });
 
-  test('behavior: programs are found by eight bytes, and events among their calls', () => {
+  test('behavior: the instructions of programs start with eight bytes, and events are among their calls', () => {
     const rows = blocks.flatMap((block) => block.instructions);
     const exchange = rows.filter((row) => row.programId === KNOWN.amm);
-    // One exchange does the work of mainnet's two most popular ones.
+    // One exchange replaces the two most popular ones of mainnet.
     expectNear(exchange.length / rows.length, 0.057 + 0.042, 0.25);
     const startOf = (data: string): string => {
       return Buffer.from(bytesOf(data).subarray(0, 8)).toString('hex');
@@ -221,7 +221,7 @@ describe('recipe', () => {
     expectNear(events.length / rows.length, 0.034, 0.35);
   });
 
-  test('behavior: logs', () => {
+  test('behavior: logs are realistic', () => {
     const rows = blocks.flatMap((block) => block.logs);
     const share = (kind: string): number =>
       (100 * rows.filter((row) => row.kind === kind).length) / rows.length;
@@ -238,7 +238,7 @@ describe('recipe', () => {
     expectNear(quantile(lengths, 0.99), 276, 0.2);
   });
 
-  test('behavior: balances and token balances', () => {
+  test('behavior: balances and token balances are realistic', () => {
     const balanceCounts = new Map<string, number>();
     const holdingCounts = new Map<string, number>();
     const holdings = blocks.flatMap((block) => block.tokenBalances);

@@ -15,7 +15,7 @@ function parse(raw: SimulatedBlock, options: Partial<RenderOptions> = {}) {
   return JSON.parse(Buffer.from(renderRawBlock(raw, asked).json).toString());
 }
 
-/** Whether every object's keys stand in alphabetical order, as a node prints them. */
+/** Returns whether the keys of every object are in alphabetical order, as a node prints them. */
 function isOrdered(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isOrdered);
   if (value === null || typeof value !== 'object') return true;
@@ -24,7 +24,7 @@ function isOrdered(value: unknown): boolean {
 }
 
 describe('render-raw-block', () => {
-  test('default: the keys of a full block are those of a node, in its order', () => {
+  test('default: a full block has the keys of a node, in the same order', () => {
     const full = parse(block);
     expect(Object.keys(full)).toEqual([
       'blockHeight',
@@ -46,13 +46,13 @@ describe('render-raw-block', () => {
     expect(meta.preBalances).toHaveLength(meta.postBalances.length);
   });
 
-  test('behavior: details can be left out, and rewards', () => {
+  test('behavior: transactions and rewards can be omitted', () => {
     expect(parse(block, { transactionDetails: 'none' }).transactions).toBeUndefined();
     expect(parse(block, { rewards: false }).rewards).toBeUndefined();
     expect(parse(block, { rewards: false }).transactions[0].meta.rewards).toBeUndefined();
   });
 
-  test('behavior: lookups name as many addresses as were loaded', () => {
+  test('behavior: lookups have as many indexes as addresses were loaded', () => {
     const rows = parse(block).transactions.filter((row: { version: unknown }) => row.version === 0);
     let loadedCount = 0;
     for (const { transaction, meta } of rows) {
@@ -69,7 +69,7 @@ describe('render-raw-block', () => {
     expect(loadedCount).toBeGreaterThan(0);
   });
 
-  test('behavior: token amounts are shown as the node shows them', () => {
+  test('behavior: token amounts are printed as by a node', () => {
     const rows = parse(block).transactions.flatMap(
       (row: { meta: { preTokenBalances: unknown[] } }) => row.meta.preTokenBalances,
     ) as {
@@ -85,7 +85,7 @@ describe('render-raw-block', () => {
     }
   });
 
-  test('limit: logs keep below 10,000 bytes and mark once what did not fit', () => {
+  test('limit: logs stay below 10,000 bytes, with one mark for the lines that did not fit', () => {
     const generator = new BlockGenerator(parseContentOptions(STRESS_PRESETS.at(-1)));
     let markCount = 0;
     let afterCount = 0;

@@ -1,6 +1,6 @@
 /**
- * Prints a simulated block as a node returns it from `getBlock` with `encoding: json`: no white space, keys in alphabetical order,
- * every digit of every number. All texts but log lines are ASCII that needs no escaping.
+ * Prints a simulated block as a node returns it from `getBlock` with `encoding: json`: no white space, keys in alphabetical order, every
+ * digit of every number. All texts except log lines are ASCII without characters that need escaping.
  */
 import type { EraRules } from './eras.ts';
 import { JsonPrinter } from './json-printer.ts';
@@ -24,7 +24,7 @@ export interface RenderOptions {
 }
 
 const UPPER_HALF = 4_294_967_296;
-/** Amounts below this times 2^32 have 15 digits at most. */
+/** Amounts whose upper half is below this have at most 15 digits. */
 const EXACT_HIGH_END = Math.floor(1e15 / UPPER_HALF);
 
 const printers = new WeakMap<TextPool, BlockPrinter>();
@@ -63,7 +63,7 @@ class BlockPrinter extends JsonPrinter {
         `,"parentSlot":${chainBlock.parentSlot},"previousBlockhash":"${chainBlock.previousBlockhash}"`,
     );
     this.forgetStrings();
-    // The rewards share out the fees of the transactions, so they are printed after them and moved to their place.
+    // The rewards depend on the fees of the transactions, so they are printed after them and then moved.
     const to = this.position();
     const versionMax = this.#printTransactions(block, options);
     this.text(this.#words.closeObject);
@@ -151,7 +151,7 @@ class BlockPrinter extends JsonPrinter {
     }
   }
 
-  /** Without the closing brace, which the stack height may precede. */
+  /** Prints a call without the closing brace, because the stack height may follow. */
   #printCall({ accounts, data, programIndex }: Call): void {
     const words = this.#words;
     this.text(words.accounts).numbers(accounts).text(words.data).base58(data);
@@ -239,7 +239,7 @@ class BlockPrinter extends JsonPrinter {
   }
 
   #printHoldings(holdings: readonly Holding[], side: 'pre' | 'post', era: EraRules): void {
-    // The token balances of 2020 were not recorded.
+    // In 2020 token balances were not recorded.
     if (!era.hasInner) return;
     let isFirst = true;
     for (let i = 0; i < holdings.length; i++) {
@@ -265,7 +265,7 @@ class BlockPrinter extends JsonPrinter {
     this.text(words.shown).shown(amount, decimals, false).text(words.holdingEnd);
   }
 
-  /** The amount as a node's double: 0 is printed as null, and up to 15 digits survive the conversion to a double. */
+  /** Prints the amount as a node's double: 0 is printed as null, and numbers of up to 15 digits are exact. */
   #printDouble(amount: AmountList, decimals: number): void {
     const { words: memory } = this.pool;
     const low = (memory[(amount >> 2) + 1] as number) >>> 0;
@@ -275,7 +275,7 @@ class BlockPrinter extends JsonPrinter {
     else this.string(toDouble(high * UPPER_HALF + low, decimals));
   }
 
-  /** Texts from one position to another, as an array. */
+  /** Prints texts from one index to another as an array. */
   #printTexts(texts: TextList, start: number, end: number): void {
     const words = this.#words;
     if (start === end) this.text(words.nothing);
@@ -287,7 +287,7 @@ function printError({ variant, detail }: SimulatedError): string {
   return detail === null ? `"${variant}"` : `{"${variant}":${detail}}`;
 }
 
-/** The nearest double of an amount in whole tokens; a whole number shows its point. */
+/** Returns the nearest double of an amount in whole tokens. A whole number is printed with a decimal point. */
 function toDouble(amount: number, decimals: number): string {
   const shortest = String(Number(`${amount}e-${decimals}`));
   return shortest.includes('.') || shortest.includes('e') ? shortest : `${shortest}.0`;

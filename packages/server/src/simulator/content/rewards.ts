@@ -1,6 +1,6 @@
 /**
- * The rewards of a block: of its leader, of voters and stakers after the start of an epoch, and at the end of a window of the
- * stake that refilled the faucet. Accounts that no transaction names have closed forms, so they need no state.
+ * The rewards of a block: for its leader, for voters and stakers after the start of an epoch, and at the end of a window for the stake
+ * that refilled the faucet. The balances of accounts that no transaction names have closed forms, so they need no state.
  */
 import type { Random } from '../../base/random.ts';
 import type { ChainBlock } from '../chain/chain-block.ts';
@@ -22,19 +22,19 @@ export function leaderOf(world: World, slot: number): number {
   return world.identities + (Math.floor(slot / SLOTS_PER_LEADER) % world.validatorCount);
 }
 
-/** The slots of an epoch in which rewards are paid. */
+/** Returns the number of slots of an epoch in which rewards are paid. */
 function payingSlots({ slotsPerEpoch }: ContentOptions): number {
   return Math.min(EPOCH_REWARD_SLOTS, slotsPerEpoch);
 }
 
-/** The lamports of a vote account before the slot: it earns the same in every epoch, in a slot of its own. */
+/** Returns the lamports of a vote account before a slot. It gets the same reward in every epoch, in one slot. */
 export function voteLamports(options: ContentOptions, validator: number, slot: number): number {
   const offset = validator % payingSlots(options);
   const paidCount = Math.max(0, Math.floor((slot - 1 - offset) / options.slotsPerEpoch) + 1);
   return rentOf(VOTE_BYTES) + paidCount * VOTING_LAMPORTS;
 }
 
-/** The slots since the parent that pay rewards, by epoch and offset in it. */
+/** Returns the slots since the parent that pay rewards, by epoch and offset in the epoch. */
 function listPayments(options: ContentOptions, { slot, parentSlot }: ChainBlock) {
   const payments: { epoch: number; offset: number }[] = [];
   for (let at = slot === 0 ? 0 : parentSlot + 1; at <= slot; at++) {
@@ -68,7 +68,7 @@ export function payVoters(
   return rewards;
 }
 
-/** Rewards of accounts outside the world: stakers, and in some eras those who paid rent. */
+/** Returns the rewards of accounts outside the world: stakers, and in some eras validators that collect rent. */
 export function listOutsideRewards(
   block: ChainBlock,
   options: ContentOptions,
@@ -82,7 +82,7 @@ export function listOutsideRewards(
   };
   for (const { epoch, offset } of listPayments(options, block)) {
     for (let i = 0; i < count; i++) {
-      // A staker earns the same in every epoch.
+      // A staker gets the same reward in every epoch.
       const random = modules.random.fork('staker', offset * count + i);
       const pubkey = draw(random);
       const lamports = random.between(1, 2 * COIN);

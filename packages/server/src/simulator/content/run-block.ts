@@ -22,13 +22,13 @@ import { VALIDATOR_STEP, type World } from './world/world.ts';
 
 export type VisitTransaction = (transaction: SimulatedTransaction, index: number) => void;
 
-/** Where a block stands in its window. */
+/** The position of a block in its window. */
 export interface WindowPlace {
-  /** No block of the window follows: it settles what is left. */
+  /** Whether this is the last block of the window, which settles everything that is not settled yet. */
   readonly isLast: boolean;
   readonly slotsLeft: number;
   readonly windowSlots: number;
-  /** The newest hashes before it. */
+  /** The hashes of the newest blocks before it. */
   readonly hashes: readonly string[];
 }
 
@@ -36,12 +36,12 @@ const COUNT_SIGMA = 0.45;
 const VOTE_SIGMA = 0.1;
 const LATE_VOTE_RATE = 0.002;
 const LOST_LOG_RATE = 0.5;
-/** Share of failed transactions that are refused as a whole, and of those that fail after everything ran. */
+/** The share of failed transactions that are rejected as a whole, and of those that fail after all instructions ran. */
 const RARE_RATE = 0.004;
-/** Of the last transactions of a window, so many end sessions. */
+/** The share of the last transactions of a window that end sessions. */
 const SETTLE_RATE = 0.5;
 const NO_VOTE = -1;
-/** Errors for which nothing runs and only the fee is taken. */
+/** Errors of transactions that do not run and only pay the fee. */
 const REFUSALS = [
   'InvalidProgramForExecution',
   'ProgramAccountNotFound',
@@ -72,7 +72,7 @@ export class BlockRunner {
     this.#builder = new TransactionBuilder(this.#machine);
   }
 
-  /** Returns the rewards of accounts of the world. */
+  /** Runs a block. Returns the rewards of accounts of the world. */
   run(block: ChainBlock, place: WindowPlace, visit: VisitTransaction | null): SimulatedReward[] {
     const random = this.#random.fork(block.branch, block.slot);
     this.#index = 0;
@@ -93,7 +93,7 @@ export class BlockRunner {
     return [...this.#payRewards(leader, paidOut), ...voters];
   }
 
-  /** Which transactions the block has, in its order: for a vote its validator, else `NO_VOTE`. */
+  /** Returns the transactions of the block in order: the validator of a vote, otherwise `NO_VOTE`. */
   #drawOrder(random: Random): number[] {
     const { transactionsPerBlock, votesPerBlock } = this.#options;
     const { validatorCount } = this.#world;
@@ -115,7 +115,7 @@ export class BlockRunner {
     return order;
   }
 
-  /** Long enough before the window's end that its users can end their sessions. */
+  /** Returns the number of slots before the window's end in which users end their sessions. */
   #countEndingSlots(windowSlots: number): number {
     const perBlock = Math.max(1, this.#options.transactionsPerBlock) * SETTLE_RATE;
     return Math.min(windowSlots / 2, Math.ceil((this.#world.userCount * 1.6) / perBlock));
@@ -137,7 +137,7 @@ export class BlockRunner {
     scene.next(random, slot, random.chance(failureRate));
     const rare = oddities?.rareRate ?? RARE_RATE;
     const kind = scene.isDoomed ? random.unit() : 1;
-    // Refused as a whole, or only after everything ran; what it would have done is as good as any.
+    // The transaction is rejected as a whole, or fails after all instructions ran, so its instructions need not fail themselves.
     if (kind < rare * 2) scene.isDoomed = false;
     scene.refusal = kind < rare ? random.pick(REFUSALS) : null;
     if (isEnding) {
@@ -152,7 +152,7 @@ export class BlockRunner {
     this.#finish(random, drawForm(this.#machine, { isModern, version1Rate }));
   }
 
-  /** Brings the world back to where every window begins. Returns the lamports that the foundation's stake paid out. */
+  /** Restores the state at the start of a window. Returns the lamports that the foundation's stake paid out. */
   #settle(random: Random, slot: number, leader: number): number {
     const scene = this.#scene;
     const step = (run: () => boolean): boolean => {
@@ -191,7 +191,7 @@ export class BlockRunner {
     this.#visit(transaction, index);
   }
 
-  /** No log is recorded where only the fee was taken, and for some transactions of 2020. */
+  /** Drops the log of transactions that paid only the fee, and of some transactions of 2020. */
   #adaptLog({ error }: SimulatedTransaction, random: Random): void {
     const { log } = this.#machine;
     if (error !== null && log.lineCount === 0 && error.variant !== 'InstructionError') log.drop();
@@ -203,7 +203,7 @@ export class BlockRunner {
     return pool.read(book.address(account));
   }
 
-  /** The foundation's stake earns what it paid out. */
+  /** Returns the rewards. The foundation's stake earns the amount that it paid out. */
   #payRewards(leader: number, paidOut: number): SimulatedReward[] {
     const world = this.#world;
     const pay = (account: number, lamports: number, rewardType: string): SimulatedReward => {

@@ -1,16 +1,16 @@
 /**
- * A simulated block as what happened in it: the call tree of every transaction, the lines each call printed, the amounts
- * before and after. The raw JSON and the expected records are both rendered from this.
+ * The events of a simulated block: the call tree of every transaction, the lines that each call printed, the amounts before and after.
+ * Both the raw JSON and the expected records are derived from it.
  *
  *   SimulatedBlock
  *   ├─ transactions ─ calls (top-level) ─ calls (made by them) ─ …
- *   │               ├ lines: what was printed and kept, in order, each with the call that printed it
+ *   │               ├ lines: the lines of the log, in order, each with the call that printed it
  *   │               ├ preBalances, postBalances: one per key
  *   │               └ holdings: token accounts, before and after
  *   └─ rewards
  *
- * All texts but log lines are plain ASCII that JSON prints as it is. Most are in the block's pool; those of a transaction are good
- * until the next transaction is made.
+ * All texts except log lines are plain ASCII that JSON prints unchanged. Most are in the block's pool. Those of a transaction are valid
+ * until the next transaction is generated.
  */
 import type { ChainBlock } from '../chain/chain-block.ts';
 import type { EraRules } from './eras.ts';
@@ -20,16 +20,16 @@ import type { AmountList, NumberList, PooledText, TextList, TextPool } from './t
 export interface SimulatedBlock {
   readonly chainBlock: ChainBlock;
   readonly era: EraRules;
-  /** Where its texts are. */
+  /** The pool of its texts. */
   readonly texts: TextPool;
   /**
-   * Runs the block's transactions against the state that its parent left, in order, and shows each; always the same ones.
-   * A block is never held whole: a transaction is good until the next one, which costs the garbage collector next to nothing.
+   * Runs the transactions of the block on the state after its parent, in order, and passes each to the callback. Every run gives the same
+   * transactions. A transaction is valid until the next one, so that a whole block is never in memory.
    */
   readonly forEachTransaction: (
     visit: (transaction: SimulatedTransaction, transactionIndex: number) => void,
   ) => void;
-  /** What the block pays. Runs its transactions if that was not done yet, since their fees are part of it. */
+  /** Returns the rewards. Runs the transactions first if they were not run yet, because the fees are part of the rewards. */
   readonly rewards: () => readonly SimulatedReward[];
 }
 
@@ -50,7 +50,7 @@ export interface SimulatedTransaction {
   readonly error: SimulatedError | null;
   readonly fee: number;
   readonly computeUnits: number;
-  /** What the block's limits count: the units and a share for each signature and writable account. */
+  /** The cost that counts for the limits of a block: the units, and an amount for each signature and writable account. */
   readonly costUnits: number;
   readonly preBalances: AmountList;
   readonly postBalances: AmountList;
@@ -64,9 +64,9 @@ export interface SimulatedLookup {
   readonly readonlyIndexes: NumberList;
 }
 
-/** One execution of an instruction, or one that was never reached. */
+/** One execution of an instruction, or an instruction that did not run. */
 export interface Call {
-  /** The place of the program among the keys. */
+  /** The index of the program among the keys. */
   readonly programIndex: number;
   readonly accounts: NumberList;
   /** Bytes, printed as base58. */
@@ -74,17 +74,17 @@ export interface Call {
   /** 1 for a top-level instruction. */
   readonly depth: number;
   readonly calls: readonly Call[];
-  /** False for what stands after the instruction that failed, and where nothing ran at all. */
+  /** False for the instructions after a failed one, and for a transaction that did not run. */
   readonly ran: boolean;
 }
 
-/** `"Variant"` on the ledger if there is no detail, else `{"Variant":detail}`; the detail is JSON text. */
+/** `"Variant"` on the ledger if the detail is null, otherwise `{"Variant":detail}`. The detail is JSON text. */
 export interface SimulatedError {
   readonly variant: string;
   readonly detail: string | null;
 }
 
-/** A token account in a transaction; an amount that is null did not exist on that side. */
+/** A token account in a transaction. A null amount means that the account did not exist before or after it. */
 export interface Holding {
   readonly accountIndex: number;
   readonly mint: PooledText;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { addList, addNumbers, readList, readNumbers } from './testing/read-pool.ts';
 import { type PooledText, TEXT_BYTES_MAX, TextPool } from './text-pool.ts';
 
-/** Around where short texts end, and with characters of one to four bytes. */
+/** Lengths around the limit of short texts, and characters of one to four bytes. */
 const texts = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 80 }),
   fc.string({ unit: 'binary-ascii', minLength: 60, maxLength: 70 }),
@@ -11,7 +11,7 @@ const texts = fc.oneof(
 );
 
 describe('text-pool', () => {
-  test('property: texts come back as they were added, from either region', () => {
+  test('property: texts of both regions are read unchanged', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(texts, fc.boolean()), { maxLength: 50 }), (rows) => {
         const pool = new TextPool();
@@ -24,7 +24,7 @@ describe('text-pool', () => {
     );
   });
 
-  test('property: lists come back as they were added', () => {
+  test('property: lists are read unchanged', () => {
     const pool = new TextPool();
     fc.assert(
       fc.property(fc.array(texts, { maxLength: 20 }), fc.uint8Array(), (values, numbers) => {
@@ -50,7 +50,7 @@ describe('text-pool', () => {
     expect([pool.read(first), pool.read(lasting)]).toEqual(['other', 'lasting']);
   });
 
-  test('behavior: texts stay when the memory grows', () => {
+  test('behavior: texts are unchanged when the memory grows', () => {
     const pool = new TextPool();
     const added = Array.from({ length: 3_000 }, (_, i) => pool.lasting.add(`${i}`.repeat(300)));
     expect(pool.size).toBeGreaterThan(2 * 1024 * 1024);

@@ -1,18 +1,18 @@
 /**
- * The texts of simulated blocks, kept as bytes in the memory of the kernel that prints them. A text is handled as its offset in
- * that memory, so that no JavaScript string is made of it.
+ * The texts of simulated blocks, stored as bytes in the memory of the kernel that prints them. A text is represented by its offset in
+ * that memory, so that it needs no JavaScript string.
  *
- *   lasting: texts that blocks have in common (addresses, log lines, parts of JSON), until the pool is dropped
- *   passing: texts of one transaction, until the next one is made
+ *   lasting: texts that blocks share (addresses, log lines, parts of JSON), until the pool is dropped
+ *   passing: texts of one transaction, until the next one is generated
  */
 import { assert } from '../../base/assert.ts';
 import type { Brand } from '../../base/brand.ts';
 import { ensureMemory, type Kernel, loadKernel } from '../../kernels/load-kernel.ts';
 
-/** The offset of a text: its length, then its bytes. Valid in one pool, as long as the text's region keeps it. */
+/** The offset of a text: its length, then its bytes. Valid in one pool, until the region of the text is cleared. */
 export type PooledText = Brand<number, 'PooledText'>;
 
-/** The offset of a list of texts: its size in bytes, then a word for each, the text's offset. */
+/** The offset of a list of texts: its size in bytes, then one word per text with its offset. */
 export type TextList = Brand<number, 'TextList'>;
 
 /** The offset of a list of numbers below 256: a text whose bytes are the numbers. */
@@ -21,36 +21,36 @@ export type NumberList = Brand<number, 'NumberList'>;
 /** The offset of a list of 64-bit integers: a text of eight bytes each, little-endian. */
 export type AmountList = Brand<number, 'AmountList'>;
 
-/** Before the bytes of a text there is their number. */
+/** The size of the length before the bytes of a text. */
 export const HEADER_BYTES = 4;
 
-/** The longest text: a log is at most 10,000 bytes, and escaping makes six of one. */
+/** The maximum length of a text: a log has at most 10,000 bytes, and escaping a byte gives at most six. */
 export const TEXT_BYTES_MAX = 128 * 1024;
-/** The texts of one transaction: its log, and at most some dozens of data of 1,232 bytes. */
+/** The size of the texts of one transaction: its log, and at most some dozens of instruction data of 1,232 bytes. */
 const PASSING_BYTES = 1024 * 1024;
 /** The memory grows by this much at a time. */
 const GROWTH_BYTES = 1024 * 1024;
-/** Texts are copied 16 bytes at a time, so there is memory behind the last one. */
+/** Texts are copied 16 bytes at a time, so the memory continues after the last text. */
 const SLACK_BYTES = 64;
 
 export interface PrintExports {
   memoryStart(): number;
   print(at: number, end: number, out: number, limit: number): number;
   stoppedAt(): number;
-  /** Returns where the digits end. */
+  /** Returns the offset after the last digit. */
   encodeBase58(bytes: number, count: number, out: number): number;
 }
 
 export class TextPool {
   readonly kernel: Kernel<PrintExports>;
-  /** The whole memory, as bytes and as words. Replaced when it grows, which any added lasting text may cause. */
+  /** The whole memory as bytes and as words. It is replaced when the memory grows, which can happen whenever a lasting text is added. */
   bytes: Buffer;
   words: Int32Array;
   readonly lasting: TextRegion;
   readonly passing: TextRegion;
   readonly #start: number;
   #end: number;
-  /** Lasting texts that were read, so that each becomes one JavaScript string only. */
+  /** Lasting texts that were read, so that each is converted to a JavaScript string only once. */
   readonly #read = new Map<PooledText, string>();
 
   constructor() {
@@ -63,12 +63,12 @@ export class TextPool {
     this.lasting = new TextRegion(this, 0);
   }
 
-  /** The bytes of lasting texts and of what was reserved. */
+  /** The size of the lasting texts and of the reserved memory. */
   get size(): number {
     return this.#end - this.#start;
   }
 
-  /** Memory for as long as the pool is there, on a boundary of 64. */
+  /** Reserves memory for the lifetime of the pool, aligned to 64 bytes. */
   reserve(byteCount: number): number {
     const start = this.#end;
     this.#end = Math.ceil((start + byteCount) / SLACK_BYTES) * SLACK_BYTES;
@@ -101,7 +101,7 @@ export class TextPool {
   }
 }
 
-/** A stretch of the pool that is filled from its start. */
+/** A part of the pool that is filled from its start. */
 export class TextRegion {
   readonly pool: TextPool;
   #start: number;
@@ -109,7 +109,7 @@ export class TextRegion {
   #end: number;
   readonly #isFixed: boolean;
 
-  /** Of so many bytes; 0 for a region that grows with the pool. */
+  /** Creates a region of a fixed size; 0 for a region that grows with the pool. */
   constructor(pool: TextPool, byteCount: number) {
     this.pool = pool;
     this.#start = pool.reserve(byteCount);
@@ -128,7 +128,7 @@ export class TextRegion {
     this.#at = this.#start;
   }
 
-  /** A text of so many bytes, which the caller writes from `HEADER_BYTES` on. */
+  /** Adds a text of a given length. The caller writes its bytes from `HEADER_BYTES` on. */
   open(byteCount: number): PooledText {
     const text = this.#at;
     const end = (text + byteCount + (HEADER_BYTES + 7)) & -8;
@@ -138,17 +138,17 @@ export class TextRegion {
     return text as PooledText;
   }
 
-  /** A list of so many texts, whose places the caller writes as words from `HEADER_BYTES` on. */
+  /** Adds a list of texts. The caller writes their offsets as words from `HEADER_BYTES` on. */
   openList(count: number): TextList {
     return this.open(count * 4) as number as TextList;
   }
 
-  /** A list of so many numbers, which the caller writes as bytes from `HEADER_BYTES` on. */
+  /** Adds a list of numbers. The caller writes them as bytes from `HEADER_BYTES` on. */
   openNumbers(count: number): NumberList {
     return this.open(count) as number as NumberList;
   }
 
-  /** A list of so many amounts, which the caller writes with `setAmount`. */
+  /** Adds a list of amounts. The caller writes them with `setAmount`. */
   openAmounts(count: number): AmountList {
     return this.open(count * 8) as number as AmountList;
   }

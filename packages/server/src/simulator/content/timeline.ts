@@ -1,6 +1,7 @@
 /**
- * Moves the world along the chain. Time is cut into windows; every window starts with the same state, so a block anywhere costs
- * no more than running its window up to it. Within a window the journal of the world can rewind to any block that was run.
+ * Moves the world along the chain. Time is divided into windows, and every window starts with the same state. So to generate any block,
+ * only the blocks before it in its window must be run. Within a window, the journal of the world can be rewound to any block that was
+ * run.
  *
  *   window w      1000 ─ 1001 ─ 1002 ─ 1003 ─ …          the path that the world has run: key and journal mark of each block
  *                           └── 1002' ─ 1003'            a branch: rewind to 1001, run the blocks of the branch
@@ -14,16 +15,16 @@ import type { BlockRunner, VisitTransaction } from './run-block.ts';
 import type { SimulatedReward } from './simulated-block.ts';
 import type { World } from './world/world.ts';
 
-/** Windows have about so many transactions, a vote counted as a third. */
+/** The approximate number of transactions of a window; a vote counts as a third. */
 const WINDOW_TRANSACTIONS = 1 << 14;
 const WINDOW_SLOTS_MIN = 32;
 const WINDOW_SLOTS_MAX = 2048;
-/** Blocks whose hash a transaction may name. */
+/** The number of blocks whose hashes transactions can name. */
 const RECENT_COUNT = 20;
 
 interface Step {
   readonly key: string;
-  /** The journal's end before the block. */
+  /** The position in the journal before the block. */
   readonly mark: number;
   readonly blockhash: string;
   readonly rewards: readonly SimulatedReward[];
@@ -31,7 +32,7 @@ interface Step {
 
 export interface TimelineModules {
   readonly runner: BlockRunner;
-  /** Rewards outside the world are drawn from it. */
+  /** The source of the random rewards outside the world. */
   readonly random: Random;
   readonly world: World;
   readonly book: AddressBook;
@@ -44,7 +45,7 @@ export class Timeline {
   /** The blocks that the world has run since the window started. */
   readonly #path: Step[] = [];
   #window = -1;
-  /** The parent of the window's first block: it decides which rewards were paid before. */
+  /** The parent of the window's first block. It determines which rewards were paid earlier. */
   #parentSlot = -1;
 
   constructor(options: ContentOptions, modules: TimelineModules) {
@@ -67,14 +68,14 @@ export class Timeline {
     return [...rewards, ...outside];
   }
 
-  /** The position of a block in the path, or -1. */
+  /** Returns the index of a block in the path, or -1. */
   #find(block: ChainBlock): number {
     if (this.#windowOf(block) !== this.#window) return -1;
     const key = keyOf(block);
     return this.#path.findLastIndex((step) => step.key === key);
   }
 
-  /** Brings the world to the state after the block's parent, or to the window's start if the parent is in another window. */
+  /** Changes the world to the state after the block's parent, or to the start of the window if the parent is in another window. */
   #goBefore(block: ChainBlock): void {
     const missing: ChainBlock[] = [];
     let ancestor = block.parent();
@@ -116,7 +117,7 @@ export class Timeline {
     this.#path.push({ key: keyOf(block), mark, blockhash: block.blockhash, rewards });
   }
 
-  /** Removes all blocks of the path from a position on. */
+  /** Removes all blocks of the path from an index on. */
   #rewindTo(place: number): void {
     const step = this.#path[place];
     if (step === undefined) return;

@@ -6,12 +6,12 @@ import { chainBlockOf } from './testing/chain-block-of.ts';
 import { ID } from './world/known-addresses.ts';
 import { NO_ACCOUNT, type World } from './world/world.ts';
 
-/** Mints whose supply is not what their accounts hold. */
+/** Returns the mints whose supply differs from the sum of their accounts. */
 function listOff(world: World): number[] {
   const held = new Map<number, number>();
   for (let account = 0; account < world.accountCount; account++) {
     const mint = world.mintOf[account] as number;
-    // Accounts of one transaction are closed within it.
+    // Accounts of one transaction are closed in it.
     if (mint === NO_ACCOUNT || mint === ID.wrappedCoin || account >= world.scratch) continue;
     held.set(mint, (held.get(mint) ?? 0) + world.amount(account));
   }
@@ -21,7 +21,7 @@ function listOff(world: World): number[] {
 const options = parseContentOptions({ transactionsPerBlock: 40, votes: 5 });
 
 describe('the world', () => {
-  test('property: the supply of a mint is what its accounts hold, and wrapped coins are lamports', () => {
+  test('property: the supply of a mint is the sum of its accounts, and wrapped coins equal lamports', () => {
     const { world, timeline } = createStock(options);
     expect(listOff(world)).toEqual([]);
     for (let slot = 0; slot < timeline.windowSlots; slot += 37) {
@@ -37,7 +37,7 @@ describe('the world', () => {
 
   test("property: the last block of a window restores the state of the window's start", () => {
     const { world, timeline } = createStock(options);
-    // Not the first window: it pays rewards to vote accounts, which stay.
+    // The first window is not used, because it pays rewards to vote accounts, which keep them.
     const end = timeline.windowSlots * 4;
     timeline.run(chainBlockOf(end - 2), null);
     const isOff = (cell: number) => world.cell(cell) !== world.start[cell];
@@ -50,7 +50,7 @@ describe('the world', () => {
     expect(others.filter(isOff)).toEqual([]);
   });
 
-  test('limit: a block at a far slot runs the blocks of its window and no others', () => {
+  test('limit: to generate a block at a far slot, only the blocks of its window are run', () => {
     const { timeline } = createStock(options);
     const slot = 50_000_000_000 - 3;
     const requested: number[] = [];
@@ -63,12 +63,12 @@ describe('the world', () => {
     });
     timeline.run(watch(chainBlockOf(slot)), null);
     const windowStart = Math.floor(slot / timeline.windowSlots) * timeline.windowSlots;
-    // The block before the window is asked for its slot alone.
+    // Only the slot of the block before the window is read.
     expect(Math.min(...requested)).toBe(windowStart - 1);
     expect(requested).toHaveLength(slot - windowStart + 1);
   });
 
-  test('limit: the world of a busy ledger has 100,000 accounts, and a journal that ends with the window', () => {
+  test('limit: the world of a busy ledger has 100,000 accounts, and its journal is cleared at the end of the window', () => {
     const busy = createStock(parseContentOptions({ profile: 'busy', votes: 100 }));
     expect(busy.world.accountCount).toBeGreaterThan(100_000);
     busy.timeline.run(chainBlockOf(3), null);

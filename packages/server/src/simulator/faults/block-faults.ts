@@ -4,7 +4,7 @@ import type { RenderedContent } from '../content/render-raw-block.ts';
 import { type Faults, numberOf, textOf } from './faults.ts';
 import { replaceEverywhere } from './json-text.ts';
 
-/** Applies the faults of place `block` that change a block's content. */
+/** Applies the faults with the place `block`, which change the content of a block. */
 export function applyBlockFaults(
   block: ChainBlock,
   rendered: RenderedContent,
@@ -25,7 +25,7 @@ function collectEdits(
 ): Edit[] {
   const { slot, height, parentSlot } = block;
   const edits: Edit[] = [];
-  // The first value of a key is the block's own: its fields stand before rewards and transactions.
+  // The first occurrence of a key is that of the block itself, because its fields come before rewards and transactions.
   const setHeader = (key: string, value: string | number) =>
     edits.push((text) => {
       return text.replace(new RegExp(`(?<="${key}":)("[^"]*"|\\d+)`), () => JSON.stringify(value));
@@ -62,10 +62,10 @@ function removeKind(text: string, missing: string): string {
   return edited;
 }
 
-/** The rewards of the block, which stand before those of its transactions. */
+/** The rewards of the block, which come before those of its transactions. */
 const blockRewards = /,"rewards":\[[^\]]*\]/;
 
-/** Repeats the transactions of the block; a block without transactions gets rewards instead. */
+/** Repeats the transactions of the block. A block without transactions gets rewards instead. */
 function inflate(text: string, bytes: number, block: ChainBlock): string {
   const start = text.indexOf('"transactions":[') + '"transactions":['.length;
   const transactions = text.slice(start, -']}'.length);

@@ -38,7 +38,7 @@ async function slotAt(commitment: string): Promise<number> {
   return (await call(node, 'getSlot', { commitment })).result as number;
 }
 
-/** The last confirmed blocks, newest first, by their parent slots. */
+/** Returns the last confirmed blocks, newest first, by following parent slots. */
 async function recent(count: number): Promise<{ slot: number; block: WireBlock }[]> {
   const blocks: { slot: number; block: WireBlock }[] = [];
   let slot = await slotAt('confirmed');
@@ -53,7 +53,7 @@ async function recent(count: number): Promise<{ slot: number; block: WireBlock }
   return blocks;
 }
 
-/** How many of the newest blocks were replaced. */
+/** Returns how many of the newest blocks were replaced. */
 async function depthOfFork(before: { slot: number; block: WireBlock }[]): Promise<number> {
   const now = new Map((await recent(20)).map(({ slot, block }) => [slot, block.blockhash]));
   return before.filter(({ slot, block }) => now.get(slot) !== block.blockhash).length;
@@ -61,7 +61,7 @@ async function depthOfFork(before: { slot: number; block: WireBlock }[]): Promis
 
 const request = { jsonrpc: '2.0', id: 1, method: 'getBlock', params: [2_000, blockConfig] };
 
-/** Everything that arrives on the socket for one request, until it is closed or `bytesMax` came. */
+/** Returns everything that arrives on the socket for one request, until it is closed or has `bytesMax` bytes. */
 function rawExchange(options: { headers?: string; bytesMax?: number } = {}): Promise<Buffer> {
   const body = JSON.stringify(request);
   const { port } = new URL(node.rpcUrl);
@@ -98,7 +98,7 @@ async function expectMissing(missing: string, read: (block: WireBlock) => unknow
 
 const metaOf = (block: WireBlock) => block.transactions?.[0]?.meta ?? {};
 
-/** One check per kind; the compiler misses those that are not here. */
+/** One check per kind. A missing kind is a type error. */
 const effects: Record<FaultKind, () => Promise<void>> = {
   stall: async () => {
     node.faults.set({ kind: 'stall', methods: ['getBlock'] });
@@ -398,14 +398,14 @@ async function batchIds(): Promise<unknown[]> {
 }
 
 describe('every fault', () => {
-  test.each(Object.entries(effects))('behavior: %s', async (kind, check) => {
+  test.each(Object.entries(effects))('behavior: %s has its effect', async (kind, check) => {
     await start();
     await check();
     node.faults.clear();
     expect((await call(node, 'getHealth')).result, `after ${kind}`).toBe('ok');
   });
 
-  test('behavior: stall also silences notifications', async () => {
+  test('behavior: stall also stops notifications', async () => {
     await start();
     const inbox = await connect();
     await inbox.call('slotSubscribe');

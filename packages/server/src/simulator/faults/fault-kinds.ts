@@ -1,7 +1,7 @@
 /**
- * Every fault of a simulated node, as one table from which parsing, help, documentation and tests derive.
+ * Every fault of a simulated node, as one table for parsing, help, documentation and tests.
  *
- * The place of a fault decides what it can be limited by:
+ * The place of a fault determines how it can be restricted:
  *   wire    a whole HTTP response; methods and slots are those of any call of the request
  *   call    the response to one call
  *   batch   the order of a batch
@@ -31,13 +31,13 @@ export type ScopeKey = (typeof SCOPE_KEYS)[number];
 
 export interface FaultSpec {
   readonly place: FaultPlace;
-  /** What limits it, if not what limits all faults of the place. */
+  /** The keys that restrict it, if they differ from those of its place. */
   readonly scope?: readonly ScopeKey[];
   readonly text: string;
   readonly parameters: Readonly<Record<string, ParameterSpec>>;
 }
 
-/** What limits the faults of a place: a state of the chain has no number of times, a batch no slot. */
+/** The keys that restrict the faults of each place: a state of the chain has no number of times, a batch no slot. */
 const scopeByPlace: Readonly<Record<FaultPlace, readonly ScopeKey[]>> = {
   wire: SCOPE_KEYS,
   call: SCOPE_KEYS,
@@ -50,7 +50,7 @@ const scopeByPlace: Readonly<Record<FaultPlace, readonly ScopeKey[]>> = {
 function integer(min: number, max: number, preset?: number): IntegerSpec {
   return { type: 'integer', min, max, ...(preset === undefined ? {} : { default: preset }) };
 }
-/** The values of what limits a fault, apart from methods. */
+/** The allowed values of these keys, except `methods`. */
 export const SCOPE: Readonly<Record<Exclude<ScopeKey, 'methods'>, ParameterSpec>> = {
   fromSlot: integer(0, Number.MAX_SAFE_INTEGER),
   toSlot: integer(0, Number.MAX_SAFE_INTEGER),
@@ -73,11 +73,11 @@ const MISSING = 'logs rewards meta inner balances token-balances loaded-addresse
 export const FAULT_KINDS = {
   stall: wire('requests are accepted and never answered, notifications stop'),
   delay: wire('responses are late', { ms: integer(1, 600_000) }),
-  'drop-connection': wire('the connection is reset after so many bytes of the body', {
+  'drop-connection': wire('the connection is reset after this many bytes of the body', {
     atByte: integer(0, 1_000_000_000, 0),
   }),
   drip: wire('the body is sent slowly', { bytesPerSecond: integer(1, 1_000_000, 1) }),
-  'malformed-json': wire('the body is no JSON'),
+  'malformed-json': wire('the body is not JSON'),
   'truncated-gzip': wire('the body is gzip that ends too early, even if gzip was not accepted'),
   'invalid-utf8': wire('a text of the body has bytes that are not UTF-8'),
   bom: wire('a byte order mark precedes the body'),
@@ -105,33 +105,35 @@ export const FAULT_KINDS = {
   'wrong-parent-hash': block('previousBlockhash names no block, or the one given', {
     hash: { type: 'text', lengthMax: 100, isOptional: true },
   }),
-  'wrong-parent-slot': block('parentSlot is too low by so many slots', { by: slots(1) }),
-  'wrong-height': block('blockHeight is too high by so much', { by: slots(1) }),
+  'wrong-parent-slot': block('parentSlot is too low by this many slots', { by: slots(1) }),
+  'wrong-height': block('blockHeight is too high by this much', { by: slots(1) }),
   'bad-hash': block('blockhash has a line break'),
   'incomplete-meta': block('a kind of data is null, or absent where a node leaves it out', {
     missing: { type: 'choice', values: MISSING, default: 'logs' },
   }),
-  'giant-block': block('transactions repeat until the block has at least so many bytes', {
+  'giant-block': block('transactions repeat until the block has at least this many bytes', {
     bytes: integer(1, 268_435_456, 67_108_864),
   }),
 
-  lag: chain('the node is so many slots behind', { bySlots: slots(10) }),
+  lag: chain('the node is this many slots behind', { bySlots: slots(10) }),
   fork: chain('another branch replaces the last blocks for some slots; finality waits', {
     depth: depth(3),
     forSlots: slots(8),
   }),
-  'fork-lower': chain('as fork, and the new branch ends so many blocks lower', {
+  'fork-lower': chain('as fork, and the new branch ends this many blocks lower', {
     depth: depth(3),
     lowerBy: depth(1),
     forSlots: slots(8),
   }),
-  'fork-storm': chain('in every slot the last blocks, up to so many, are replaced', {
+  'fork-storm': chain('in every slot up to this many of the last blocks are replaced', {
     depth: depth(3),
   }),
-  'fork-below-finality': chain('a branch from so many blocks below the finalized one is final', {
+  'fork-below-finality': chain('a branch from this many blocks below the finalized one is final', {
     depth: depth(3),
   }),
-  'finality-regress': chain('the finalized slot is lower by so much', { bySlots: slots(10) }),
+  'finality-regress': chain('the finalized slot is lower by this many slots', {
+    bySlots: slots(10),
+  }),
   'finality-stall': chain('the finalized slot stays where it is'),
   'finality-ahead': chain('the finalized slot is above the head', { bySlots: slots(10) }),
   'other-genesis': {
@@ -142,10 +144,10 @@ export const FAULT_KINDS = {
     belowSlot: integer(0, Number.MAX_SAFE_INTEGER),
   }),
 
-  redeliver: socket('notifications come several times, and lists name slots as often', {
+  redeliver: socket('notifications are sent several times, and lists repeat slots as often', {
     copies: integer(2, 100, 2),
   }),
-  disorder: socket('every second notification comes before the first'),
+  disorder: socket('every second notification is sent before the first'),
   'ws-close': socket('WebSockets are closed instead of notified', {
     code: integer(1000, 4999, 1011),
   }),

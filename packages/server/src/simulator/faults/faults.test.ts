@@ -31,7 +31,7 @@ describe('scope', () => {
     return (await post(node, body)).status;
   };
 
-  test('behavior: methods and times', async () => {
+  test('behavior: a fault can be limited to methods and to a number of times', async () => {
     await start();
     const fault = node.faults.set({
       kind: 'http-status',
@@ -60,7 +60,7 @@ describe('scope', () => {
     expect(first.filter((at) => at === 200).length).toBeGreaterThan(8);
   });
 
-  test('behavior: nodes share a chain, each with its own lag and faults', async () => {
+  test('behavior: nodes of one chain have their own lag and faults', async () => {
     await start();
     const ledger = createTestLedger({ chain: { seed: 3, startSlot: 2_000 } });
     const prompt = await startNode({}, { ledger });

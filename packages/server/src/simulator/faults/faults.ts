@@ -20,13 +20,13 @@ export interface FaultScope {
   readonly toSlot?: number;
   /** Names of JSON-RPC methods; for notifications the subscribe method's. */
   readonly methods?: readonly string[];
-  /** After so many effects the fault is over. */
+  /** The number of effects after which the fault ends. */
   readonly times?: number;
-  /** Of an effect each time it could have one, drawn from the chain's seed. */
+  /** The probability of an effect each time it could have one, drawn from the chain's seed. */
   readonly probability?: number;
 }
 
-/** A fault as requested: a kind, its parameters, its scope. */
+/** A request for a fault: a kind, its parameters, its scope. */
 export type FaultRequest = { readonly kind: FaultKind } & FaultScope &
   Readonly<Record<string, unknown>>;
 
@@ -35,15 +35,15 @@ export interface Fault {
   readonly kind: FaultKind;
   readonly parameters: Readonly<Record<string, number | string>>;
   readonly scope: FaultScope;
-  /** Ledger time at which it was set. */
+  /** The ledger time at which it was set. */
   readonly sinceMs: number;
-  /** How often it had an effect. */
+  /** The number of its effects. */
   hits: number;
-  /** How often it could have had one. */
+  /** The number of times it could have had an effect. */
   chances: number;
 }
 
-/** What a fault may or may not apply to. */
+/** The call, block or notification to which a fault may apply. */
 export interface FaultSubject {
   readonly method?: string | undefined;
   readonly slot?: number | undefined;
@@ -102,7 +102,7 @@ export class Faults {
     return undefined;
   }
 
-  /** As `take`, without counting: for faults that describe a state and not an event. */
+  /** Like `take`, without counting: for faults that describe a state and not an event. */
   find(kind: FaultKind, subject: FaultSubject = {}): Fault | undefined {
     for (const fault of this.#faults.values()) {
       if (fault.kind === kind && !isOver(fault) && isInScope(fault.scope, subject)) return fault;

@@ -37,7 +37,7 @@ test('property: edits of the text equal edits of the value', () => {
   );
 });
 
-test('behavior: digits that no number holds stay as they are', () => {
+test('behavior: integers that a JavaScript number cannot represent are unchanged', () => {
   const text = '{"a":[18446744073709551615],"b":-9007199254740993}';
   expect(replaceEverywhere(text, 'a', 'null')).toBe('{"a":null,"b":-9007199254740993}');
 });

@@ -1,6 +1,6 @@
 /**
- * Edits of JSON text without parsing it: a value that passed through a JavaScript number would come out with other
- * digits. The text is our own rendering, valid and without white space.
+ * Edits JSON text without parsing it, because a value that passes through a JavaScript number can lose digits. The text is our own
+ * output, valid and without white space.
  */
 
 /** Replaces the value of a key at any depth. A key is followed by a colon, and a quote inside a text is escaped. */
@@ -17,7 +17,7 @@ export function replaceEverywhere(text: string, key: string, json: string): stri
   return parts.join('');
 }
 
-/** The index after the value that begins here. */
+/** Returns the index after the value that starts here. */
 function skipValue(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at++) {
@@ -35,7 +35,7 @@ function skipValue(text: string, start: number): number {
   return text.length;
 }
 
-/** The index of the closing quote. */
+/** Returns the index of the closing quote. */
 function endOfText(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;

@@ -4,7 +4,7 @@ import { type RpcRequest, slotOfCall } from '../node/rpc-request.ts';
 import type { FaultKind } from './fault-kinds.ts';
 import { type Fault, type FaultSubject, type Faults, numberOf } from './faults.ts';
 
-/** The faults of place `wire` that hit one request. Each is taken once per request, whatever number of calls it has. */
+/** The faults with the place `wire` that affect one request. Each counts once per request, regardless of its number of calls. */
 export class WireFaults {
   readonly #faults: Faults;
   readonly #subjects: readonly FaultSubject[];
@@ -23,7 +23,7 @@ export class WireFaults {
     return subject && this.#faults.take(kind, subject);
   }
 
-  /** The body as it leaves the node, and whether it is cut gzip; undefined if nothing is wrong with it. */
+  /** Returns the changed body, and whether it is truncated gzip; undefined if the body is not affected. */
   takeBodyFaults(): BodyFaults | undefined {
     const edits: ((body: Buffer) => Buffer)[] = [];
     if (this.take('malformed-json')) edits.push(malform);
@@ -57,7 +57,7 @@ function malform(body: Buffer): Buffer {
   return body.subarray(0, body.length >>> 1);
 }
 
-/** Inserts the bytes inside a string, so that the encoding is invalid and the syntax is not. */
+/** Inserts invalid bytes inside a string, so that the encoding is invalid but the syntax is not. */
 function breakUtf8(body: Buffer): Buffer {
   const log = '"logMessages":["';
   const logAt = body.indexOf(log);
@@ -83,7 +83,7 @@ export async function sendSlowly(
   const closed = new AbortController();
   response.on('close', () => closed.abort());
   response.writeHead(200, { 'Content-Length': body.length });
-  // At most 50 pieces a second, because smaller ones cost more to send than to delay.
+  // At most 50 pieces are sent per second, because sending smaller ones costs too much.
   const piece = Math.max(1, Math.floor(pace.bytesPerSecond / 50));
   const waitMs = (piece * 1000) / pace.bytesPerSecond;
   for (let at = 0; at < body.length && !closed.signal.aborted; at += piece) {

@@ -71,7 +71,7 @@ describe('the control port', () => {
     expect(node.faults.list()).toEqual([]);
   });
 
-  test('error: simulator-fault-invalid suggests the kind or method that was meant', async () => {
+  test('error: simulator-fault-invalid suggests the nearest kind or method', async () => {
     await start();
     const set = await control('POST', '/faults', { kind: 'lagg' });
     expect(set.body).toMatchObject({ error: { nearest: 'lag' } });
@@ -85,7 +85,7 @@ describe('the control port', () => {
     ]);
   });
 
-  test('error: simulator-fault-unknown, 404, for an id that no fault has', async () => {
+  test('error: simulator-fault-unknown, 404, for an unknown id', async () => {
     await start();
     await control('POST', '/faults', { kind: 'bom', fromSlot: 8, toSlot: 8 });
     const answer = await control('DELETE', '/faults/99');

@@ -21,7 +21,7 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** The server with which a person or a test sets the node's faults and moves its time. */
+/** Creates the server with which a person or a test sets the faults of the node and changes its time. */
 export function createControlServer(modules: ControlModules): Server {
   return createServer((request, response) => {
     answer(request, modules)

@@ -23,7 +23,7 @@ export function listen(server: Server, { host, port }: Address): Promise<number>
   });
 }
 
-/** Stops a server together with the connections it has. */
+/** Stops a server and closes its connections. */
 export function stopServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     if (!server.listening) return resolve();

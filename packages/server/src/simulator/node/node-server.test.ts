@@ -14,7 +14,7 @@ import {
   type WireBlock,
 } from '../testing/start-test-node.ts';
 
-// The node stands at slot 5,000: everything below 4,969 is final, nothing below 4,000 is kept.
+// The node is at slot 5,000. Everything below 4,969 is final, and nothing below 4,000 is kept.
 let node: SimulatedNode;
 let finalized: number;
 
@@ -113,7 +113,7 @@ describe('errors', () => {
     await expectError(['getBlockTime', 100], -32001, message);
   });
 
-  test('error: -32004 for skips above the root, for the future, and above the commitment', async () => {
+  test('error: -32004 for skipped slots above the root, for future slots, and above the commitment', async () => {
     const skipped = skippedSlot(finalized + 1, 5_000);
     const message = (slot: number) => `Block not available for slot ${slot}`;
     await expectError(['getBlock', skipped, blockConfig], -32004, message(skipped));
@@ -124,13 +124,13 @@ describe('errors', () => {
     await expectError(['getBlock', head, asFinal], -32004, message(head));
   });
 
-  test('error: -32007 for skips below the root', async () => {
+  test('error: -32007 for skipped slots below the root', async () => {
     const skipped = skippedSlot(4_100, finalized);
     const message = `Slot ${skipped} was skipped, or missing due to ledger jump to recent snapshot`;
     await expectError(['getBlock', skipped, blockConfig], -32007, message);
   });
 
-  test('error: -32015 if the version limit is absent, unless no transactions are shown', async () => {
+  test('error: -32015 without a version limit, unless no transactions are requested', async () => {
     const { maxSupportedTransactionVersion: _, ...config } = blockConfig;
     const slot = node.state().confirmedSlot;
     const answer = await call(node, 'getBlock', slot, config);
@@ -264,7 +264,7 @@ describe('batches', () => {
 });
 
 describe('gzip', () => {
-  /** Without a client that decodes by itself. */
+  /** Sends a request without a client that decompresses the response. */
   function raw(body: string, headers: Record<string, string>) {
     return new Promise<{ headers: NodeJS.Dict<string | string[]>; body: Buffer }>(
       (resolve, reject) => {

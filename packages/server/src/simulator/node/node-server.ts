@@ -20,7 +20,7 @@ export interface NodeServerModules extends RpcModules {
   readonly clock: Clock;
 }
 
-/** A node's JSON-RPC over HTTP POST, at any path. */
+/** Creates the server for a node's JSON-RPC over HTTP POST, at any path. */
 export function createNodeServer(
   options: { limits: NodeLimits },
   modules: NodeServerModules,
@@ -34,7 +34,7 @@ export function createNodeServer(
   return server;
 }
 
-/** The client disconnected, or our own code failed; the second is reported if no response was started. */
+/** Ends a response after the client disconnected or our own code failed. A failure is reported if no response was started. */
 function endBroken(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();
@@ -159,7 +159,7 @@ function joinPieces(pieces: Iterable<Uint8Array | string>): Buffer {
   return Buffer.concat([...toBuffers(pieces)]);
 }
 
-/** Bytes of a block are megabytes, so they are looked at and not copied. */
+/** The bytes of a block are several megabytes, so they are not copied. */
 function toBuffer(piece: Uint8Array | string): Buffer {
   if (typeof piece === 'string') return Buffer.from(piece);
   return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);

@@ -42,7 +42,7 @@ interface Step {
   readonly slots: number;
 }
 
-/** Plays a script slot by slot; finality must only rise, and what was final once must stay. */
+/** Runs a script slot by slot. The finalized slot must never decrease, and final blocks must not change. */
 function play(steps: readonly Step[], chain: { skipRate: number; forkRate: number }): void {
   const { faults, time, view, slotMs } = createView({ chain });
   const final = new Map<number, string>();
@@ -65,7 +65,7 @@ function play(steps: readonly Step[], chain: { skipRate: number; forkRate: numbe
 }
 
 describe('forks by fault', () => {
-  test('property: whatever forks are set, the chain is linked and nothing final changes', () => {
+  test('property: with any forks, the chain is linked and nothing final changes', () => {
     const anyStep = fc.record(
       { fault: anyFork, slots: fc.integer({ min: 1, max: 12 }) },
       { requiredKeys: ['slots'] },
@@ -95,7 +95,7 @@ describe('forks by fault', () => {
     expect(second.id).not.toBe(first.id);
   });
 
-  test('behavior: the end of a fork is announced as the next change', () => {
+  test('behavior: the end of a fork is reported as the next change', () => {
     const { faults, time, view, slotMs } = createView();
     const fault = faults.set({ kind: 'fork', forSlots: 1 });
     const endMs = fault.sinceMs + slotMs;

@@ -3,17 +3,17 @@ import type { ChainState, SimulatedChain } from '../chain/chain.ts';
 import type { SimulatedTime } from '../chain/simulated-time.ts';
 import { type Fault, type Faults, numberOf } from '../faults/faults.ts';
 
-/** The state of one node at one instant: the shared chain, delayed and changed by the node's faults. */
+/** The state of one node at one instant: the state of the shared chain, with the lag and the faults of the node. */
 export interface NodeState extends ChainState {
   readonly firstAvailableSlot: number;
 }
 
 export interface NodeViewOptions {
-  /** How far this node is behind the others, in slots. */
+  /** How many slots this node is behind the others. */
   readonly lagSlots: number;
 }
 
-// Branches of faults are numbered above those of the chain's own forks, which are slots.
+// Branches of faults have larger numbers than the branches of the chain's own forks, which are slots.
 const faultBranchFirst = 2 ** 41;
 const stormBranchFirst = 2 ** 42;
 const stormBranchesMax = 1_000;
@@ -61,7 +61,7 @@ export class NodeView {
     const below = this.#faults.find('fork-below-finality');
     if (below !== undefined) return this.#follow(state, ms, this.#branchBelowFinality(below));
     const forks = this.#forksAt(ms + this.#lagMs).map((fork) => this.#forkBranch(fork));
-    // A fork that is hidden by a newer one or by a storm may be shown again, so finality waits below all of them.
+    // A fork that is hidden by a newer one or by a storm may become visible again, so finality stays below all of them.
     const limit = Math.min(state.finalizedSlot, ...forks.map(({ ancestor }) => ancestor));
     const waiting = { ...state, finalizedSlot: limit };
     const storm = this.#faults.find('fork-storm');
@@ -69,7 +69,7 @@ export class NodeView {
     return branch === undefined ? waiting : this.#follow(waiting, ms, branch);
   }
 
-  /** The faults that replace the last blocks for some slots and are not over, oldest first. */
+  /** Returns the active faults that replace the last blocks for some slots, oldest first. */
   #forksAt(ms: number): Fault[] {
     const isFork = ({ kind }: Fault) => kind === 'fork' || kind === 'fork-lower';
     return this.#faults.list().filter((fault) => isFork(fault) && ms < this.#forkEndMs(fault));
@@ -112,7 +112,7 @@ export class NodeView {
     if (fault.kind === 'fork') return new SideBranch(this.#chain, shape);
     const lowerBy = numberOf(fault, 'lowerBy');
     const first = Math.max(this.#blocksBelow(head, lowerBy, ancestor), ancestor) + 1;
-    // The head stays low for as many slots as it fell by blocks, so that a poll can see it.
+    // The head stays low for as many slots as the branch is shorter in blocks, so that a poll can see it.
     const gap = { first, last: reached + lowerBy };
     return new SideBranch(this.#chain, { ...shape, gap });
   }

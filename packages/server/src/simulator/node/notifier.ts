@@ -4,10 +4,10 @@ import type { SimulatedTime } from '../chain/simulated-time.ts';
 import type { Faults } from '../faults/faults.ts';
 import type { NodeState, NodeView } from './node-view.ts';
 
-/** After a longer jump of time, subscribers are notified of the last slots only, as after an outage. */
+/** After a larger change of the time, subscribers are only notified of the last slots, as after an outage. */
 const catchUpSlotsMax = 1_024;
 
-/** A block that was processed since the state before. */
+/** A block that was processed since the previous state. */
 export interface ProcessedSlot {
   readonly slot: number;
   readonly parent: number;
@@ -21,7 +21,7 @@ export interface NotifierModules {
   readonly onProcessed: (slots: readonly ProcessedSlot[]) => void;
 }
 
-/** Steps through the node's time from one change to the next and reports newly processed blocks until the signal aborts. */
+/** Follows the changes of the node's state and reports newly processed blocks until the signal aborts. */
 export async function notifyChanges(
   { slotMs }: { readonly slotMs: number },
   { view, time, faults, onProcessed }: NotifierModules,

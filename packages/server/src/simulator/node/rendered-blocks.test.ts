@@ -30,7 +30,7 @@ test('default: a block is rendered once for each requested form', () => {
   expect(rendered).toEqual(['0/5/full', '0/5/none', '9/5/full']);
 });
 
-test('limit: bytes are bounded, and the most recently used blocks stay', () => {
+test('limit: the cache has a maximum size and keeps the most recently used blocks', () => {
   const { blocks, rendered } = create(250);
   for (const slot of [1, 2, 1, 3, 1, 2]) blocks.get(blockAt(slot), full);
   expect(rendered).toEqual(['0/1/full', '0/2/full', '0/3/full', '0/2/full']);
@@ -43,7 +43,7 @@ test('limit: a block larger than the cache is rendered and not cached', () => {
   expect(blocks.bytes).toBe(0);
 });
 
-test('behavior: the block after a requested one is rendered in the same form before a client asks', () => {
+test('behavior: the block after a requested one is rendered in the same form before it is requested', () => {
   const { blocks, rendered } = create(10_000);
   blocks.prepare(blockAt(5));
   expect(rendered).toEqual([]);

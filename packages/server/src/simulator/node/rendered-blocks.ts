@@ -4,14 +4,14 @@ import type { RenderedContent, RenderOptions } from '../content/render-raw-block
 
 export type RenderBlock = (block: ChainBlock, options: RenderOptions) => RenderedContent;
 
-/** A client that is at most this many slots behind a new block will ask for it as it asked for the last one. */
+/** A client that is at most this many slots behind a new block will request it with the same options as the last one. */
 const followedSlotsMax = 8;
 
-/** Caches the most recently used rendered blocks, because several clients ask for the same block. */
+/** Caches the most recently used rendered blocks, because several clients request the same block. */
 export class RenderedBlocks {
   readonly #render: RenderBlock;
   readonly #cache: LRUCache<string, RenderedContent>;
-  /** The highest block that was asked for with its transactions, and how. */
+  /** The highest block that was requested with its transactions, and the options of the request. */
   #highest: { readonly slot: number; readonly options: RenderOptions } | undefined;
 
   constructor({ bytesMax }: { bytesMax: number }, modules: { render: RenderBlock }) {
@@ -32,8 +32,8 @@ export class RenderedBlocks {
   }
 
   /**
-   * Renders a block that a client at the head will ask for next. A real node has the content of a block before anyone can ask
-   * for it; rendered on demand, it would be late by the time that rendering takes.
+   * Renders a block that a client at the head will request next. A real node has the content of a block before it can be requested.
+   * Rendering it on demand would delay the response.
    */
   prepare(block: ChainBlock): void {
     if (this.#highest === undefined) return;

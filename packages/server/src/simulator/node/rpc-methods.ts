@@ -17,7 +17,7 @@ import {
   slotAt,
 } from './rpc-params.ts';
 
-/** The most slots one getBlocks covers, as in a real node. */
+/** The maximum number of slots in one getBlocks, as in a real node. */
 const rangeSlotsMax = 500_000;
 /** A real node that is further behind reports itself as unhealthy. */
 const healthySlotsBehindMax = 128;
@@ -34,7 +34,7 @@ export type RpcResult = string | Uint8Array;
 
 type Method = (node: RpcNode, params: readonly unknown[]) => RpcResult;
 
-/** The methods of one node at the instant of a call. */
+/** The methods of one node at the time of a call. */
 export class RpcNode {
   readonly modules: RpcModules;
   readonly state: NodeState;
@@ -50,7 +50,7 @@ export class RpcNode {
     return run(this, params);
   }
 
-  /** Returns the block of a slot at a commitment. Throws the error of a node for the slot's state if there is none. */
+  /** Returns the block of a slot at a commitment. Throws the error of a real node if the slot was skipped or is not available. */
   committedBlock(slot: number, commitment: 'confirmed' | 'finalized'): ChainBlock {
     const { firstAvailableSlot, finalizedSlot, confirmedSlot, branch } = this.state;
     if (slot < firstAvailableSlot) throw failure(-32001, { slot, firstAvailableSlot });

@@ -24,7 +24,7 @@ export function parseCommitment(config: Config, preset: Commitment): Commitment 
   return parseChoice(config['commitment'], commitments, preset) as Commitment;
 }
 
-/** For methods that read blocks: a processed block may be replaced before it is read. */
+/** Parses the commitment of methods that read blocks. `processed` is refused, because such a block may be replaced before it is read. */
 export function parseBlockCommitment(config: Config): 'confirmed' | 'finalized' {
   const commitment = parseCommitment(config, 'finalized');
   if (commitment === 'processed') {
@@ -35,7 +35,7 @@ export function parseBlockCommitment(config: Config): 'confirmed' | 'finalized' 
 
 export interface BlockConfig extends RenderOptions {
   readonly commitment: 'confirmed' | 'finalized';
-  /** The highest transaction version the caller understands; -1 if it named none. */
+  /** The highest transaction version that the caller supports; -1 if it gave none. */
   readonly versionMax: number;
 }
 

@@ -51,7 +51,7 @@ describe('slotSubscribe', () => {
     }
   });
 
-  test('behavior: skipped slots are not notified, and the parent of the next slot shows the gap', async () => {
+  test('behavior: skipped slots are not reported, and the parent of the next slot shows the gap', async () => {
     const node = await start({ chain: { skipRate: 0.3 } });
     const inbox = await connect(node.wsUrl);
     await inbox.call('slotSubscribe');
@@ -88,7 +88,7 @@ describe('sockets', () => {
     expect(await inbox.call('slotSubscribe')).toEqual(expect.any(Number));
   });
 
-  test('limit: subscriptions of one socket, and sockets', async () => {
+  test('limit: the numbers of subscriptions per socket and of sockets are limited', async () => {
     const node = await start({
       node: { limits: { subscriptionsPerSocketMax: 2, socketCountMax: 1 } },
     });
@@ -100,7 +100,7 @@ describe('sockets', () => {
     expect(await second.closed).toBe(1013);
   });
 
-  test('error: plain HTTP on the WebSocket port', async () => {
+  test('error: plain HTTP on the WebSocket port is refused', async () => {
     const node = await start();
     expect((await fetch(node.wsUrl.replace('ws', 'http'))).status).toBe(426);
   });

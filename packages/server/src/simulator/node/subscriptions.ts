@@ -10,11 +10,11 @@ import { parseRpcRequest, type RpcCall, type RpcItem } from './rpc-request.ts';
 
 interface Subscription {
   readonly id: number;
-  /** With the fault `disorder`: the notification that is sent after the next one. */
+  /** The notification that the fault `disorder` sends after the next one. */
   held: string | undefined;
 }
 
-/** Closed because there are too many connections: try again later. */
+/** The close code for too many connections, which means: try again later. */
 const closeCodeBusy = 1013;
 
 /** The slot subscriptions of a node's WebSockets. */
@@ -30,7 +30,7 @@ export class Subscriptions {
   }
 
   add(socket: WebSocket): void {
-    // An error is followed by a close, which removes the socket.
+    // A close event follows each error and removes the socket.
     socket.on('error', () => undefined);
     if (this.#sockets.size >= this.#limits.socketCountMax) {
       socket.close(closeCodeBusy, 'too many connections');
@@ -41,7 +41,7 @@ export class Subscriptions {
     socket.on('message', (data) => this.#receive(socket, String(data)));
   }
 
-  /** Closes every socket that the fault `ws-close` hits, without waiting for the next notification. */
+  /** Closes every socket that the fault `ws-close` applies to, without waiting for the next notification. */
   closeByFault(): void {
     for (const socket of [...this.#sockets.keys()]) this.#isClosedByFault(socket, undefined);
   }

@@ -8,7 +8,7 @@ interface Message {
   readonly params?: { result: unknown; subscription: number };
 }
 
-/** What a WebSocket received, taken one by one. */
+/** The messages that a WebSocket received, which are taken one by one. */
 export class Inbox {
   readonly socket: WebSocket;
   readonly closed: Promise<number>;
@@ -32,7 +32,7 @@ export class Inbox {
     socket.on('message', (data) => this.#receive(JSON.parse(String(data)) as Message));
   }
 
-  /** The next message that answers no call. */
+  /** Returns the next message that is not a response to a call. */
   next(): Promise<Message> {
     const message = this.#messages.shift();
     if (message !== undefined) return Promise.resolve(message);

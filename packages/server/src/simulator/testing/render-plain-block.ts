@@ -1,10 +1,10 @@
 import type { ChainBlock } from '../chain/chain-block.ts';
 import type { RenderBlock } from '../node/rendered-blocks.ts';
 
-/** A number that no JavaScript number holds; edits of a block must not change it. */
+/** An integer that a JavaScript number cannot represent. Edits of a block must not change it. */
 export const exactLamports = '9007199254740993';
 
-/** A block of one transaction, enough to see what the node does to blocks without knowing how they are made. */
+/** Renders a block of one transaction, for tests of the node that do not need realistic content. */
 export const renderPlainBlock: RenderBlock = (block, options) => {
   const parts = [
     `"blockhash":"${block.blockhash}"`,

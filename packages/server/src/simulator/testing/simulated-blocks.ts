@@ -12,7 +12,7 @@ export interface SimulatedRange {
   readonly blockCount: number;
 }
 
-/** Linked blocks of the final chain of a simulated ledger, as records. */
+/** Returns linked blocks of the final chain of a simulated ledger as records. */
 export function simulatedBlocks(range: SimulatedRange): Block[] {
   const { content, skipRate = 0.05, firstSlot = 1_000, blockCount } = range;
   const chainOptions = { seed: 1, startSlot: firstSlot, skipRate };

@@ -3,7 +3,7 @@ import { createLedger, type LedgerOptions, type SimulatedLedger } from '../simul
 import { type NodeOptions, type SimulatedNode, startNode } from '../start-node.ts';
 import { renderPlainBlock } from './render-plain-block.ts';
 
-/** A ledger whose time stands still until a test moves it. */
+/** Creates a ledger whose time is paused until a test changes it. */
 export function createTestLedger(options: LedgerOptions = {}): SimulatedLedger {
   return createLedger(
     { paused: true, ...options, chain: { skipRate: 0, forkRate: 0, ...options.chain } },

@@ -48,7 +48,7 @@ export class DatasetLookups {
     this.#lookups = new SegmentLookups(modules);
   }
 
-  /** Returns the complete line of a block as bytes. Throws a coded error with the reason if there is none. */
+  /** Returns the complete line of a block as bytes. Throws a coded error for a slot that is not stored or was skipped. */
   block(slot: number, signal: AbortSignal): Promise<LookedUp<Uint8Array>> {
     return this.#look(async (snapshot) => {
       const { head, start } = snapshot;

@@ -5,7 +5,7 @@
 // descriptor, 32 bytes: type · domain · adds · values · cursor · capacity · unit · last
 //
 //   type      one of the codes below
-//   domain    the index of the count that gives the number of values per transaction
+//   domain    which of the transaction's counts (below) is the number of values that the transaction has in this column
 //   adds      domain + 1 whose count grows by the sum of the values; 0 if the column counts nothing
 //   values    address of the column
 //   cursor    the number of values read or written so far

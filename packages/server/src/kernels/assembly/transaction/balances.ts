@@ -265,7 +265,7 @@ function pushToken(row: usize): void {
   pushLong(TOK_CHANGE, after == 0 ? 0 : zigzag(load<u64>(after, amountOffset) - preAmount));
 }
 
-/** Returns the position of a side's address plus one, or 0 if there is none. */
+/** Returns the position of a side's address plus one; 0 when the side or its address is missing. */
 function addressCode(side: u32, offset: usize): u32 {
   if (side == 0) return 0;
   const address = load<u32>(<usize>side + offset);

@@ -40,7 +40,7 @@ export function noteMembers(first: i32, last: i32): bool {
   return take(0x7d);
 }
 
-/** Moves the cursor to the value of a name. Returns false if there is none. */
+/** Moves the cursor to the value of a key. Returns false when the object lacks the key. */
 export function goTo(name: i32): bool {
   const place = placeOf(name);
   if (place == 0) return false;

@@ -1,4 +1,4 @@
-/** Chooses what the next transaction does. */
+/** Chooses the action of the next transaction. */
 import { buildChoice } from '../distributions.ts';
 import { transferLamports } from '../programs/system.ts';
 import { COIN } from '../world/tokens.ts';
@@ -30,15 +30,15 @@ const drawDoomed = buildChoice<Action>([
   [sendCoins, 3],
   [borrow, 1],
 ]);
-/** The share of bots that found no profit among failed transactions, and of the cast among the others. */
+/** Among failed transactions, the share of bots that found no profit; among the others, the share of operators. */
 const BOT_RATE = 0.22;
 const CAST_RATE = 0.06;
-/** The share of users' calls of applications that end with a tip to a wallet that is never seen again. */
+/** The share of application calls by users that end with a tip to a wallet that is used only once. */
 const TIP_RATE = 0.5;
 const TIP_LAMPORTS = COIN / 500;
 const APPLICATION_UNITS = 1_000_000;
 
-/** A transaction of a user or of the cast, before the window ends. */
+/** Runs a transaction of a user or of an operator, before the window ends. */
 export function act(scene: Scene): void {
   const { isDoomed, random } = scene;
   const isFunded = scene.world.exists(scene.wallet) && scene.spendable >= COIN;

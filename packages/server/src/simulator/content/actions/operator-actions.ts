@@ -1,4 +1,4 @@
-/** Transactions of the cast: the market maker, the bots, the publishers of the oracle. */
+/** Transactions of the operators: the market maker, the bots, and the publishers of the oracle. */
 import { rebalance } from '../programs/amm.ts';
 import { isUnhealthy, liquidate } from '../programs/lending.ts';
 import { updatePrices } from '../programs/oracle.ts';
@@ -22,7 +22,7 @@ const QUOTED_COINS = 400;
 const LIQUIDATION_TRIES = 64;
 const FIRST_DOLLAR_POOL = POOLS.findIndex(([, quoted]) => quoted === DOLLAR);
 
-/** From the coin to a token, to dollars and back, or the other way round. */
+/** Returns a route from the coin to a token, to dollars and back, or in the other direction. */
 function circle(scene: Scene, bot: number, pool: number, isReversed: boolean): Hop[] {
   const { world } = scene;
   const [base] = POOLS[pool] as readonly [number, number];
@@ -40,7 +40,7 @@ function circle(scene: Scene, bot: number, pool: number, isReversed: boolean): H
   });
 }
 
-/** Swaps in a circle. It fails unless the pools happen to leave a profit, which they do after large trades. */
+/** Swaps along a circular route. It fails unless the pools leave a profit, which happens after large trades. */
 export function tryArbitrage(scene: Scene): boolean {
   const { vm, world, random } = scene;
   const bot = random.below(BOT_COUNT);
@@ -65,7 +65,7 @@ export function publishPrices(scene: Scene): void {
   updatePrices(vm, publisher, tokens);
 }
 
-/** Quotes a market anew, or changes the reserves of a pool by up to two percent. */
+/** Updates the quotes of a market, or changes the reserves of a pool by up to two percent. */
 export function makeMarket(scene: Scene): void {
   const { vm, world, random } = scene;
   scene.begin(world.maker, 120_000);
@@ -84,7 +84,7 @@ export function makeMarket(scene: Scene): void {
   rebalance(vm, pool, targets);
 }
 
-/** Looks for a debt that may be liquidated, among some of the users. */
+/** Looks for a debt that can be liquidated among some of the users. Returns false if it finds none. */
 export function tryLiquidation(scene: Scene): boolean {
   const { vm, world, random } = scene;
   const first = random.below(world.userCount);

@@ -19,7 +19,7 @@ const PRIORITY_FEE = new Quantiles([
   [1, 40_000_000],
 ]);
 const MICRO = 1_000_000;
-/** The share of purchases of a token whatever the user holds. */
+/** The share of purchases whose token is chosen independently of what the user holds. */
 const NEW_TOKEN_RATE = 0.18;
 /** A wallet keeps this reserve for the fees and rents of its session. */
 const KEPT_LAMPORTS = COIN / 2;
@@ -30,13 +30,13 @@ export class Scene {
   readonly applications: Applications;
   readonly #users: WeightedTable;
   readonly #tokens: WeightedTable;
-  /** Of the transaction at hand. */
+  /** The random numbers of the current transaction. */
   random: Random;
   slot = 0;
   user = 0;
-  /** The transaction is to fail by what it does. */
+  /** Whether the current transaction should fail because of its own instructions. */
   isDoomed = false;
-  /** The transaction is refused as a whole before anything runs, with this error. */
+  /** The error with which the transaction is rejected as a whole before any instruction runs; null otherwise. */
   refusal: string | null = null;
 
   constructor(vm: Machine, options: Pick<ContentOptions, 'oddities'>) {
@@ -48,7 +48,7 @@ export class Scene {
     this.#tokens = buildZipfTable(TOKEN_COUNT - 1, 1.18);
   }
 
-  /** Turns to the next transaction. */
+  /** Prepares the next transaction. */
   next(random: Random, slot: number, isDoomed: boolean): void {
     this.random = random;
     this.vm.random = random;
@@ -65,22 +65,22 @@ export class Scene {
     return this.user < WHALE_COUNT;
   }
 
-  /** What the user can spend on an action. */
+  /** The lamports that the user can spend on an action. */
   get spendable(): number {
     return this.world.lamports(this.wallet) - KEPT_LAMPORTS;
   }
 
-  /** Any token but the coin, the popular ones more often. */
+  /** Returns a random token except the coin; popular tokens are more frequent. */
   drawToken(): number {
     return 1 + this.#tokens.draw(this.random);
   }
 
-  /** A token that the user holds, or 0. */
+  /** Returns a random token that the user holds; 0 if the user holds none. */
   drawHeldToken(): number {
     return this.#drawTokenWith((account) => this.world.amount(account) > 0);
   }
 
-  /** A token to buy: mostly one that the user has an account for already. */
+  /** Returns a token to buy: usually one for which the user already has an account. */
   drawWantedToken(): number {
     const isNew = this.random.chance(NEW_TOKEN_RATE);
     return (
@@ -97,7 +97,7 @@ export class Scene {
     return 0;
   }
 
-  /** Another user whose session is open, or -1. */
+  /** Returns another user with an open session; -1 if there is no such user. */
   drawOther(): number {
     for (let i = 0; i < 4; i++) {
       const other = this.#users.draw(this.random);
@@ -107,7 +107,7 @@ export class Scene {
     return -1;
   }
 
-  /** Starts the transaction. The units are what it may need; most ask for no more than the usual ones. */
+  /** Starts the transaction. `units` is the limit that it requests, unless it uses the default limit. */
   begin(payer: number, units: number, signatureCount = 1): void {
     const priority = PRIORITY_FEE.draw(this.random);
     const unitLimit = priority === 0 && !this.random.chance(0.2) ? 0 : units;
@@ -117,7 +117,7 @@ export class Scene {
     requestUnits(this.vm);
   }
 
-  /** Starts a transaction that pays the least fee there is. */
+  /** Starts a transaction that pays the minimum fee. */
   beginPlain(payer: number, signatureCount = 1): void {
     this.vm.begin({ payer, signatureCount, unitLimit: 0, unitPrice: 0 });
   }

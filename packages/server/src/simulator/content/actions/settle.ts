@@ -1,7 +1,7 @@
 /**
- * The end of a window: ordinary transactions return everything that lasts to the state in which every window starts. Users end
- * their sessions, the market maker restores pools and markets, the faucet evens out coins. In the last three transactions the
- * leader keeps what its fee reward will complete, and the faucet is refilled from a stake, which earns as much as a reward.
+ * The end of a window: ordinary transactions restore the state in which every window starts. Users end their sessions, the market maker
+ * restores pools and markets, and the faucet evens out coins. The last three transactions leave the leader with exactly what its fee
+ * reward will complete, and refill the faucet from a stake, which then earns the same amount as a reward.
  */
 import { rebalance } from '../programs/amm.ts';
 import { withdrawStake } from '../programs/native.ts';
@@ -18,7 +18,7 @@ import { endSession } from './wallet-actions.ts';
 const PLAIN_FEE = 5000;
 const TOP_UP_COUNT = 8;
 
-/** Ends the session of the next user who has one. False if there is none. */
+/** Ends the session of the next user who has one. Returns false when no user has one. */
 export function settleUser(scene: Scene): boolean {
   const { world } = scene;
   let user = world.cell(world.closeCursor);
@@ -29,7 +29,7 @@ export function settleUser(scene: Scene): boolean {
   return true;
 }
 
-/** One transaction towards the state of a window's start. False if nothing is left but the last three. */
+/** Adds one transaction that brings the state closer to that of a window's start. Returns false when only the last three are missing. */
 export function settleCast(scene: Scene, leader: number): boolean {
   return (
     settleMarkets(scene) ||
@@ -41,7 +41,7 @@ export function settleCast(scene: Scene, leader: number): boolean {
   );
 }
 
-/** Does the first of `count` things that has something left to do. */
+/** Runs `act` for the first index below `count` that is not settled. */
 function settleOne(count: number, isSettled: (i: number) => boolean, act: (i: number) => void) {
   for (let i = 0; i < count; i++) {
     if (isSettled(i)) continue;
@@ -77,7 +77,7 @@ function settlePools(scene: Scene): boolean {
   });
 }
 
-/** A bot pays its profit out to the market maker. */
+/** A bot transfers its profit to the market maker. */
 function settleBots(scene: Scene): boolean {
   const { vm, world } = scene;
   const profitOf = (bot: number): number => world.amountSinceStart(world.botToken(bot, WRAPPED));
@@ -102,7 +102,7 @@ function settlePrices(scene: Scene): boolean {
   return true;
 }
 
-/** The market maker's wrapped coins: the faucet gets a surplus and adds what is missing. */
+/** Restores the wrapped coins of the market maker: the faucet takes a surplus and adds missing coins. */
 function settleMaker(scene: Scene): boolean {
   const { vm, world } = scene;
   const { maker, faucet } = world;
@@ -143,7 +143,7 @@ function settleCoins(scene: Scene, leader: number): boolean {
   scene.beginPlain(world.faucet);
   for (const account of low) {
     const surplus = world.lamportsSinceStart(account);
-    // A surplus that does not pay the fee of its return is raised until it does.
+    // A surplus below the fee of its return is first raised.
     transferLamports(vm, world.faucet, account, surplus < 0 ? -surplus : 2 * PLAIN_FEE);
   }
   return true;
@@ -156,12 +156,12 @@ function* listHolders({ world }: Scene): Generator<number> {
   for (let i = 0; i < world.validatorCount; i++) yield world.identities + i;
 }
 
-/** How many transactions follow once nothing else is left. */
+/** The number of transactions after everything else is settled. */
 export const LAST_COUNT = 3;
 
 /**
- * One of the last transactions. `feesBefore` are the fees of all transactions of the block before this one; the reward of the
- * leader is half of all fees.
+ * Runs one of the last three transactions. `feesBefore` is the sum of all fees of the block before this one; the reward of the leader is
+ * half of all fees.
  */
 export function settleLast(scene: Scene, step: number, leader: number, feesBefore: number): void {
   const { vm, world } = scene;
@@ -170,7 +170,7 @@ export function settleLast(scene: Scene, step: number, leader: number, feesBefor
     scene.beginPlain(faucet);
     transferLamports(vm, faucet, leader, COIN);
   } else if (step === 1) {
-    // This transaction has one signature, the last one two.
+    // This transaction pays for one signature, the last one for two.
     const reward = Math.floor((feesBefore + 3 * PLAIN_FEE) / 2);
     scene.beginPlain(leader);
     transferLamports(vm, leader, faucet, world.lamportsSinceStart(leader) + reward);

@@ -1,4 +1,4 @@
-/** Transactions of wallets with the cast's programs: swap, route, take from the book, trade new coins, borrow. */
+/** Transactions of users with the programs of the simulator: swap, route, take from the book, trade new coins, borrow. */
 import { quote, swap } from '../programs/amm.ts';
 import { createAssociated } from '../programs/associated.ts';
 import { createCoin, quoteCoin, tradeCoin } from '../programs/launchpad.ts';
@@ -30,16 +30,16 @@ const SWAP_UNITS = 140_000;
 const ROUTE_UNITS = 400_000;
 /** The slippage that a trade accepts, in thousandths. */
 const TOLERANCE = 10;
-/** The share of trades of a launchpad coin whatever the user holds. */
+/** The share of launchpad trades whose coin is chosen independently of what the user holds. */
 const NEW_COIN_RATE = 0.12;
-/** The share of new token accounts that are opened by the instruction that refuses an existing one. */
+/** The share of new token accounts that are created by the instruction that fails if the account exists. */
 const STRICT_RATE = 0.6;
-/** The share of routes that close an account of the wrapped coin if they opened it, and else. */
+/** The share of routes that close the account of the wrapped coin: if the route opened it, and otherwise. */
 const CLOSE_RATES = { opened: 0.1, known: 0.03 };
 /** The share of sales of a launchpad coin that burn it instead. */
 const BURN_RATE = 0.05;
 
-/** Returns the minimum result of a trade; for a trade that is to fail, more than the pool gives. */
+/** Returns the minimum result that a trade accepts. For a trade that should fail it is more than the pool returns. */
 function leastOf(scene: Scene, out: number): number {
   if (scene.isDoomed) return Math.ceil(out * 1.01) + 1;
   return Math.floor(out * (1 - scene.random.between(1, TOLERANCE) / 1000));
@@ -60,7 +60,7 @@ function associate(scene: Scene, account: number): void {
   createAssociated(vm, { from: scene.wallet, account, owner, mint, isStrict });
 }
 
-/** Opens an account of the wrapped coin that this transaction closes again. */
+/** Opens an account of the wrapped coin that the same transaction closes. */
 function openWrapped(scene: Scene, coins: number): number {
   const { vm, world } = scene;
   const lamports = world.rentOfToken(ID.wrappedCoin) + coins;
@@ -74,7 +74,7 @@ function openWrapped(scene: Scene, coins: number): number {
   return account;
 }
 
-/** Buys or sells in one pool, by way of a passing account of the wrapped coin. */
+/** Buys or sells in one pool, through a temporary account of the wrapped coin. */
 export function swapDirectly(scene: Scene): void {
   const { vm, world, random } = scene;
   const held = random.chance(0.5) ? scene.drawHeldToken() : 0;
@@ -94,7 +94,7 @@ export function swapDirectly(scene: Scene): void {
   closeAccount(vm, { account: passing, to: scene.wallet, authority: scene.wallet });
 }
 
-/** Swaps through the router: coins to a token, or a held token by way of the coin to another. */
+/** Swaps through the router: coins to a token, or a held token through the coin to another token. */
 export function swapByRoute(scene: Scene): void {
   const { vm, world, random, user } = scene;
   const held = random.chance(0.85) ? scene.drawHeldToken() : 0;
@@ -125,7 +125,7 @@ export function swapByRoute(scene: Scene): void {
   }
 }
 
-/** Buys base tokens for dollars if there are any, else sells base tokens, else gets dollars by a swap. */
+/** Buys base tokens if the user has dollars. Otherwise sells base tokens, or swaps coins for dollars. */
 export function takeFromBook(scene: Scene): void {
   const { vm, world, random, user } = scene;
   const market = random.below(MARKET_COUNT);
@@ -147,7 +147,7 @@ export function takeFromBook(scene: Scene): void {
   take(vm, { market, user: scene.wallet, base, dollars, isBuy, size });
 }
 
-/** A coin of the launchpad: mostly one that the user has an account for, else the newer the more likely. */
+/** Returns a launchpad coin: usually one for which the user has an account, otherwise a random one; newer coins are more frequent. */
 function drawLaunch({ world, random, user }: Scene, count: number): number {
   const first = count - 1 - Math.floor(random.unit() * random.unit() * count);
   if (random.chance(NEW_COIN_RATE)) return first;
@@ -158,7 +158,7 @@ function drawLaunch({ world, random, user }: Scene, count: number): number {
   return first;
 }
 
-/** Mints a coin if the window allows another one, else buys or sells one. */
+/** Creates a coin if the window allows another one. Otherwise buys or sells one. */
 export function playLaunchpad(scene: Scene): void {
   const { vm, world, random, user } = scene;
   const count = world.cell(world.launchCount);
@@ -189,7 +189,7 @@ export function playLaunchpad(scene: Scene): void {
   tradeCoin(vm, { launch, user: scene.wallet, account, isBuy, amount, amountMin });
 }
 
-/** Borrows against staked coins, pays back, or gets staked coins first. */
+/** Borrows against staked coins, repays a debt, or first gets staked coins. */
 export function borrow(scene: Scene): void {
   const { vm, world, random, user } = scene;
   const own = world.userToken(user, STAKED);

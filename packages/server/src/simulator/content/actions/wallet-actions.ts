@@ -1,4 +1,4 @@
-/** Transactions of wallets without any application: they are funded, send coins and tokens, stake, and end their session. */
+/** Transactions of users without an application: users are funded, send coins and tokens, stake, and end their sessions. */
 import { createAssociated } from '../programs/associated.ts';
 import { liquidate, repayAndWithdraw } from '../programs/lending.ts';
 import {
@@ -16,10 +16,10 @@ import type { Scene } from './scene.ts';
 const WHALE_COINS = 1500;
 const UNITS = 3000;
 const ASSOCIATE_UNITS = 60_000;
-/** Token accounts that one transaction of the end of a session returns. */
+/** The maximum number of token accounts that one transaction at the end of a session closes. */
 const RETURNED_COUNT = 4;
 
-/** The faucet sends the coins of a new session, or more of them. */
+/** The faucet sends coins for a new session, or additional coins. */
 export function fund(scene: Scene): void {
   const { vm, world, random } = scene;
   const coins = scene.isWhale ? WHALE_COINS : 2 + random.below(40);
@@ -38,7 +38,7 @@ export function sendCoins(scene: Scene): void {
   const lamports = scene.isDoomed ? world.lamports(scene.wallet) + COIN + amount : amount;
   if (isReserve) transferLamports(vm, scene.wallet, world.reserve, lamports);
   else if (other >= 0) transferLamports(vm, scene.wallet, world.users + other, lamports);
-  // Wallets that are never seen again: a few, or those of an airdrop.
+  // Recipients that are used only once: a few, or those of an airdrop.
   const fewCount = random.chance(0.4) ? random.between(1, 3) : 0;
   const count = random.chance(0.12) ? random.between(8, 14) : fewCount;
   const tip = Math.max(COIN / 500, Math.floor(amount / 40));
@@ -46,7 +46,7 @@ export function sendCoins(scene: Scene): void {
   if (other < 0 && !isReserve) transferLamports(vm, scene.wallet, world.faucet, lamports);
 }
 
-/** To another wallet, for which an account is opened if it has none, or to the market maker. */
+/** Sends tokens to the market maker or to another user, for whom an account is opened if it does not exist. */
 export function sendTokens(scene: Scene): void {
   const { vm, world, random, user } = scene;
   const held = scene.drawHeldToken();
@@ -62,7 +62,7 @@ export function sendTokens(scene: Scene): void {
   scene.begin(scene.wallet, ASSOCIATE_UNITS * 2);
   const open = { from: scene.wallet, mint };
   const isMissing = !world.exists(own);
-  // To open an account that exists fails.
+  // Opening an account that exists fails.
   if (isMissing || (scene.isDoomed && random.chance(0.3))) {
     createAssociated(vm, { ...open, isStrict: !isMissing, account: own, owner: scene.wallet });
   }
@@ -77,7 +77,7 @@ export function sendTokens(scene: Scene): void {
   else transferTokens(vm, transfer);
 }
 
-/** Stakes if nothing is staked, else withdraws the stake, which is possible at once because it was never active. */
+/** Stakes if nothing is staked. Otherwise withdraws the stake, which is possible immediately because it was never active. */
 export function stake(scene: Scene): void {
   const { vm, world, random, user } = scene;
   const account = world.userStakes + user;
@@ -88,7 +88,7 @@ export function stake(scene: Scene): void {
     return;
   }
   const voteAccount = world.voteAccounts + random.below(world.validatorCount);
-  // Less than a coin cannot be delegated.
+  // The minimum delegation is one coin.
   const lamports = Math.max(COIN, Math.floor(scene.spendable / 3));
   scene.begin(owner, ASSOCIATE_UNITS, 2);
   if (
@@ -109,8 +109,8 @@ function unstake(scene: Scene, user: number): void {
 }
 
 /**
- * One transaction of the end of a user's session: debts, then the stake, then tokens, then whatever coins are left. What belongs
- * to coins that were minted in this window stays, because these are not traded any more.
+ * Runs one transaction of the end of a user's session, which returns debts, then the stake, then tokens, then the remaining coins.
+ * Launchpad coins of this window are not returned, because they are not traded any more.
  */
 export function endSession(scene: Scene, user: number): void {
   const { vm, world } = scene;

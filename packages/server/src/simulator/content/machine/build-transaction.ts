@@ -1,4 +1,4 @@
-/** Makes the record of the transaction that the machine has just run: message, balances, token balances, calls. */
+/** Builds the record of the transaction that the machine has just run: message, balances, token balances, calls. */
 import { drawSignature } from '../base58-text.ts';
 import type { Call, Holding, SimulatedLookup, SimulatedTransaction } from '../simulated-block.ts';
 import {
@@ -17,7 +17,7 @@ const WRITABLE_KEY_COST = 300;
 
 export interface TransactionForm {
   readonly version: 'legacy' | 0 | 1;
-  /** Whether accounts that last are loaded from lookup tables. */
+  /** Whether accounts of the cast are loaded from lookup tables. */
   readonly hasLookups: boolean;
   readonly recentBlockhash: string;
 }
@@ -42,7 +42,7 @@ class KeyOrder {
     if (hasLookups) this.#markLoaded();
   }
 
-  /** Appends the keys of the message itself that have these flags. Returns how many there are. */
+  /** Appends the static keys of the message that have these flags. Returns their number. */
   take(flags: number): number {
     const { keyCount, keyFlags, keyIds } = this.#machine;
     const first = this.count;
@@ -80,10 +80,10 @@ class KeyOrder {
     return [...tables];
   }
 
-  /** Signers, and the programs of top-level instructions, must stand in the message itself. */
+  /** Signers and the programs of top-level instructions must be static keys of the message. */
   #markLoaded(): void {
     const machine = this.#machine;
-    // Accounts below the users are the same on every ledger and stand in tables.
+    // Accounts below the users are the same on every ledger and are in lookup tables.
     const { users } = machine.world;
     for (let key = 1; key < machine.keyCount; key++) {
       const isSigner = ((machine.keyFlags[key] as number) & SIGNER) !== 0;
@@ -185,11 +185,11 @@ export class TransactionBuilder {
     return list;
   }
 
-  /** The recorded calls as a tree. */
+  /** Returns the recorded calls as a tree. */
   #buildCalls(): Call[] {
     const machine = this.#machine;
     const top: Call[] = [];
-    /** The calls made by the newest call of each depth. */
+    /** The list of the calls made by the newest call of each depth. */
     const lists: Call[][] = [top];
     for (let i = 0; i < machine.callCount; i++) {
       const depth = machine.callDepths[i] as number;
@@ -234,7 +234,7 @@ export class TransactionBuilder {
     return { preBalances, postBalances };
   }
 
-  /** A node lists the token accounts of transactions that name a token program. */
+  /** Returns the token accounts. A node lists them for transactions that name a token program. */
   #buildHoldings(): Holding[] {
     const machine = this.#machine;
     if (machine.keyOf(ID.token) < 0 && machine.keyOf(ID.token2022) < 0) return [];
@@ -275,10 +275,10 @@ export class TransactionBuilder {
   }
 }
 
-/** More keys do not fit into a message, so that some are loaded from tables. */
+/** A message with more static keys would be too large, so some keys are loaded from tables. */
 const STATIC_COUNT_MAX = 25;
 const VERSION_0_RATE = 0.78;
-/** The share of other transactions of version 0 that use tables. */
+/** The share of the other transactions of version 0 that use tables. */
 const LOOKUP_RATE = 0.14;
 
 /** Draws the form of the transaction that the machine has just run. */

@@ -38,7 +38,7 @@ export class DataWriter {
     return this;
   }
 
-  /** A whole number from 0 to 2^53 - 1. */
+  /** Writes a whole number from 0 to 2^53 - 1. */
   u64(value: number): this {
     const high = Math.floor(value / UPPER_HALF);
     return this.u32((value - high * UPPER_HALF) | 0).u32(high);
@@ -51,7 +51,7 @@ export class DataWriter {
     return this;
   }
 
-  /** The 32 bytes of an account's address. */
+  /** Writes the 32 bytes of an account's address. */
   key(account: number): this {
     const from = this.#book.bytesAt(account);
     const { bytes } = this.#pool;

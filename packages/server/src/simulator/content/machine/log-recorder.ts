@@ -1,15 +1,15 @@
 /**
- * What a transaction's calls print, as orders for the printer, with the node's own limit: a line is kept while the bytes so far
- * and its own stay below 10,000; the first that does not fit leaves a mark, once, and shorter ones that fit still follow.
+ * The log of a transaction, as orders for the printer, with the limit of a node: a line is kept while the total stays below 10,000 bytes.
+ * The first line that does not fit is replaced by a truncation mark, once. Later lines that are short enough are kept.
  */
 import { ORDER } from '../json-printer.ts';
 import type { PooledText, TextPool } from '../text-pool.ts';
 
 const LOG_BYTES_END = 10_000;
-/** Lines have 13 bytes at least, and orders are a few a line. */
+/** A line has at least 13 bytes, and a few orders. */
 const LINE_COUNT_MAX = 1024;
 const ORDER_COUNT_MAX = 16 * 1024;
-/** The digits of the units that were left; nearly always so many. */
+/** The number of digits that the remaining units nearly always have. */
 const UNIT_DIGITS = 6;
 
 export type LogRole =
@@ -20,22 +20,22 @@ export type LogRole =
 export class LogRecorder {
   /** False for a transaction whose log was not stored. */
   isStored = true;
-  /** Print the lines as a JSON array, or `null` where none were stored. */
+  /** Prints the lines as a JSON array, or `null` if the log was not stored. */
   readonly orders = new Int32Array(ORDER_COUNT_MAX);
   orderCount = 0;
-  /** The position of the truncation mark among the lines, or their number if there is none. */
+  /** The index of the truncation mark among the lines; equal to the number of lines when the log is complete. */
   markIndex = 0;
   lineCount = 0;
-  /** Records nothing, for blocks that are run only for the state that they leave. */
+  /** Whether nothing is recorded, for blocks that are run only for the state after them. */
   isMuted = false;
-  /** Of every line its first order, the call that printed it (in the order they run; -1 for the mark), and its role. */
+  /** For every line: its first order, the index of the call that printed it (in execution order; -1 for the mark), and its role. */
   readonly starts = new Int32Array(LINE_COUNT_MAX);
   readonly callers = new Int32Array(LINE_COUNT_MAX);
   readonly roles: LogRole[] = new Array(LINE_COUNT_MAX).fill('mark');
-  /** The texts of lines that JSON escapes. */
+  /** The texts of lines that need escaping in JSON. */
   readonly raw = new Map<number, string>();
   readonly #pool: TextPool;
-  /** Where the units that were left stand, to be written when the limit is known. */
+  /** The positions of the remaining units, which are filled in when the limit is known. */
   readonly #unitPlaces = new Int32Array(LINE_COUNT_MAX);
   readonly #unitsUsed = new Float64Array(LINE_COUNT_MAX);
   #unitCount = 0;
@@ -69,7 +69,7 @@ export class LogRecorder {
     this.raw.clear();
   }
 
-  /** Begins a line; its pieces follow, then `end`. */
+  /** Starts a line. Its pieces follow, then `end`. */
   line(role: LogRole, caller: number): this {
     if (this.isMuted) return this;
     this.starts[this.lineCount] = this.orderCount;
@@ -89,7 +89,7 @@ export class LogRecorder {
     return this.#put(ORDER.number(value), size);
   }
 
-  /** The units that are left when so many are used. */
+  /** Prints the remaining units after `used` units. */
   unitsLeft(used: number): this {
     this.#unitPlaces[this.#unitCount] = this.orderCount;
     this.#unitsUsed[this.#unitCount] = used;
@@ -112,7 +112,7 @@ export class LogRecorder {
     return this.#put(ORDER.amount(list), String(value).length).#put(0, 0);
   }
 
-  /** A text of any characters; it is the only piece of its line. */
+  /** Prints a text of any characters, which is the only piece of its line. */
   escaped(text: string): this {
     if (this.isMuted) return this;
     this.raw.set(this.lineCount, text);
@@ -146,7 +146,7 @@ export class LogRecorder {
     this.#put(this.lineCount === 0 ? this.#texts.none : this.#texts.close, 0);
   }
 
-  /** The log of this transaction was not stored. */
+  /** Marks the log of this transaction as not stored. */
   drop(): void {
     this.begin();
     this.isStored = false;

@@ -1,9 +1,9 @@
 /**
- * Runs one transaction after the other against the world and records what a node would: the call tree, the log, the units,
- * the balances before and after. A program enters its instruction, acts on accounts that the instruction names, and leaves.
+ * Runs transactions one after the other on the world and records what a node records: the call tree, the log, the units, the balances
+ * before and after. A program enters its instruction, changes accounts that the instruction names, and leaves.
  *
  *   begin ─ enter ─ (enter ─ leave)… ─ leave ─ enter ─ leave ─ … ─ finish
- *                    └ fail: every open call fails, later instructions are recorded but do not run, all but the fee is undone
+ *                    └ fail: every open call fails, later instructions are recorded but do not run, and all changes except the fee are undone
  */
 import { assert } from '../../../base/assert.ts';
 import type { Random } from '../../../base/random.ts';
@@ -24,13 +24,13 @@ const UNITS_PER_LOADED = 200_000;
 const UNITS_PER_NATIVE = 3000;
 const UNITS_MAX = 1_400_000;
 const MICRO = 1_000_000;
-/** Of a call by which a program leaves an event. */
+/** The units of a call by which a program records an event. */
 const EVENT_UNITS = 480;
 
 export const WRITABLE = 1;
 export const SIGNER = 2;
 
-/** References to accounts in an instruction: the account's number and what the instruction may do with it. */
+/** References to accounts in an instruction: the number of the account and its flags. */
 export const readonly = (account: number): number => account * 4;
 export const writable = (account: number): number => account * 4 + WRITABLE;
 export const signer = (account: number): number => account * 4 + SIGNER;
@@ -38,7 +38,7 @@ export const payer = (account: number): number => account * 4 + WRITABLE + SIGNE
 export const readonlys = (...accounts: number[]): number[] => mark(accounts, 0);
 export const writables = (...accounts: number[]): number[] => mark(accounts, WRITABLE);
 
-/** In place: references are made for every call, and a second array would cost as much as the rest of it. */
+/** Changes the array in place, because a second array for every call would double its cost. */
 function mark(accounts: number[], flags: number): number[] {
   for (let i = 0; i < accounts.length; i++) accounts[i] = (accounts[i] as number) * 4 + flags;
   return accounts;
@@ -54,9 +54,9 @@ export interface Cause {
 export interface TransactionPlan {
   readonly payer: number;
   readonly signatureCount: number;
-  /** What the compute budget program is asked for; 0 for nothing. */
+  /** The limit that the transaction requests from the compute budget program; 0 if it requests none. */
   readonly unitLimit: number;
-  /** Millionths of a lamport a unit. */
+  /** The price of a unit in millionths of a lamport. */
   readonly unitPrice: number;
 }
 
@@ -68,7 +68,7 @@ interface ProgramText {
   readonly returned: PooledText;
 }
 
-/** Programs that are part of the node: their calls print no units. */
+/** Programs that are built into the node. Their calls print no units. */
 const NATIVE: ReadonlySet<number> = new Set([ID.system, ID.budget, ID.vote, ID.signatureCheck]);
 
 export class Machine {
@@ -79,17 +79,17 @@ export class Machine {
   readonly log: LogRecorder;
   /** Whether the token program is its newest build, which prints nothing and costs little. */
   readonly isTokenNew: boolean;
-  /** Set by the caller for every transaction. */
+  /** The random numbers of the transaction, set by the caller. */
   random: Random;
 
-  // The keys of the transaction at hand, in the order they were named.
+  // The keys of the current transaction, in the order of their first use.
   readonly keyIds = new Int32Array(KEY_COUNT_MAX);
   readonly keyFlags = new Uint8Array(KEY_COUNT_MAX);
   readonly preLamports = new Float64Array(KEY_COUNT_MAX);
   readonly preAmounts = new Float64Array(KEY_COUNT_MAX);
   keyCount = 0;
   scratchCount = 0;
-  // Its calls, in the order they run, and the keys that each names.
+  // Its calls, in execution order, and the keys of each.
   readonly callPrograms = new Int32Array(CALL_COUNT_MAX);
   readonly callDepths = new Int32Array(CALL_COUNT_MAX);
   readonly callData = new Int32Array(CALL_COUNT_MAX);
@@ -104,7 +104,7 @@ export class Machine {
 
   readonly #keyOf: Uint16Array;
   readonly #texts = new Map<string, PooledText>();
-  /** The same after `Program log: `. */
+  /** The same texts after `Program log: `. */
   readonly #logTexts = new Map<string, PooledText>();
   readonly #programTexts: (ProgramText | undefined)[] = [];
   readonly #openCalls = new Int32Array(DEPTH_MAX + 1);
@@ -150,10 +150,10 @@ export class Machine {
     this.#mark = this.world.cells.mark;
   }
 
-  /** Starts an instruction. False if it does not run because one before it failed; the caller then returns at once. */
+  /** Starts an instruction. Returns false if it does not run because an earlier one failed. The caller then returns immediately. */
   enter(program: number, data: PooledText, refs: readonly number[]): boolean {
     const runs = this.error === null;
-    // A program that goes on after a call failed makes no further ones.
+    // After a failed call, its caller makes no further calls.
     if (!runs && this.#depth > 0) return false;
     const call = this.#record(program, data, refs, runs);
     if (!runs) return false;
@@ -165,14 +165,14 @@ export class Machine {
     return true;
   }
 
-  /** The same, for a program that prints the instruction's name first. */
+  /** Like `enter`, for a program that prints the name of the instruction first. */
   enterNamed(program: number, name: string, data: PooledText, refs: readonly number[]): boolean {
     if (!this.enter(program, data, refs)) return false;
     this.print(`Instruction: ${name}`);
     return true;
   }
 
-  /** Ends the instruction, with the units it used itself. False if it failed. */
+  /** Ends the instruction, with the units that it used itself. Returns false if it failed. */
   leave(units: number, returned?: PooledText): boolean {
     const call = this.#openCalls[this.#depth] as number;
     const start = this.#unitsAtStart[this.#depth] as number;
@@ -203,21 +203,21 @@ export class Machine {
     return true;
   }
 
-  /** The instruction at hand fails; the caller then leaves it. */
+  /** Lets the current instruction fail. The caller then leaves it. */
   fail({ detail, text, line }: Cause): void {
     if (line !== undefined) this.print(line);
     this.error = { variant: 'InstructionError', detail: `[${this.#topCount - 1},${detail}]` };
     this.#failure = this.text(text);
   }
 
-  /** The instruction at hand fails and ends. */
+  /** Lets the current instruction fail, and leaves it. */
   leaveFailed(cause: Cause, units: number): false {
     this.fail(cause);
     this.leave(units);
     return false;
   }
 
-  /** The same as `fail`, with a text that JSON escapes. */
+  /** Like `fail`, with a text that needs escaping in JSON. */
   failRaw(cause: Cause, text: string): void {
     this.fail(cause);
     this.#failureRaw = text;
@@ -235,27 +235,27 @@ export class Machine {
     if (this.error === null) this.#record(program, this.data.open(2).u8(1).u8(0).done(), [], true);
   }
 
-  /** The transaction is rejected as a whole and pays only the fee. */
+  /** Rejects the whole transaction, which pays only the fee. */
   refuseAll(variant: string, detail: string | null): void {
     this.error = { variant, detail };
   }
 
-  /** `Program log:` and a text that never changes. */
+  /** Prints `Program log:` and a constant text. */
   print(text: string): void {
     this.log.line('log', this.caller).text(this.#logText(text)).end();
   }
 
-  /** `Program log:`, a text that never changes, and a number. */
+  /** Prints `Program log:`, a constant text, and a number. */
   printNumber(text: string, value: number): void {
     this.log.line('log', this.caller).text(this.#logText(text)).amount(value).end();
   }
 
-  /** `Program data:` and the bytes of an event. */
+  /** Prints `Program data:` and the bytes of an event. */
   emit(event: PooledText): void {
     this.log.line('data', this.caller).text(this.text('Program data: ')).base64(event).end();
   }
 
-  /** Leaves an event in the ledger by a call of the program to itself. */
+  /** Records an event by a call of the program to itself. */
   emitByCall(program: number, event: PooledText): void {
     const refs = [signer(this.world.eventAuthority(program))];
     if (this.enter(program, event, refs)) this.leave(EVENT_UNITS);
@@ -269,7 +269,7 @@ export class Machine {
     return this.#depth;
   }
 
-  /** A text that many transactions have, with what always stands before it. */
+  /** Returns a text that many transactions share, after its constant prefix. */
   text(text: string, known = this.#texts, prefix = ''): PooledText {
     let pooled = known.get(text);
     if (pooled === undefined) {
@@ -283,7 +283,7 @@ export class Machine {
     return this.text(text, this.#logTexts, 'Program log: ');
   }
 
-  /** An account that no other transaction names. */
+  /** Returns an account that no other transaction uses. */
   scratch(lamports: number): number {
     assert(this.scratchCount < SCRATCH_COUNT, 'a transaction has few accounts of its own');
     const account = this.world.scratch + this.scratchCount++;
@@ -292,7 +292,7 @@ export class Machine {
     return account;
   }
 
-  /** Undoes a failed transaction and completes the log. */
+  /** Undoes the changes of a failed transaction and completes the log. */
   settle(): void {
     assert(this.#depth === 0, 'every instruction was left');
     if (this.error !== null) this.world.cells.rewind(this.#mark);
@@ -310,7 +310,7 @@ export class Machine {
     this.keyCount = 0;
   }
 
-  /** The place of an account among the keys in the order they were named, or -1. */
+  /** Returns the index of an account among the keys in the order of their first use, or -1. */
   keyOf(account: number): number {
     return (this.#keyOf[account] as number) - 1;
   }
@@ -336,7 +336,7 @@ export class Machine {
   #key(ref: number): number {
     const account = ref >> 2;
     const known = this.#keyOf[account] as number;
-    // The signature of a program for its own account is not a signature of the transaction.
+    // A program that signs for its own account does not add a signature to the transaction.
     const flags = this.#depth > 0 ? ref & WRITABLE : ref & 3;
     if (known !== 0) {
       this.keyFlags[known - 1] = (this.keyFlags[known - 1] as number) | flags;

@@ -1,4 +1,4 @@
-/** The AMM: pools of two tokens whose product is constant, with a fee that stays in the pool. */
+/** The automated market maker (AMM): pools of two tokens with a constant product, and a fee that stays in the pool. */
 import { type Machine, readonlys, signer, writable, writables } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { POOLS } from '../world/tokens.ts';
@@ -17,13 +17,13 @@ const REBALANCE_UNITS = 18_200;
 
 export interface Swap {
   readonly pool: number;
-  /** The side that goes in: 0 for the pool's base token. */
+  /** The token that is paid: 0 for the base token of the pool. */
   readonly side: 0 | 1;
   readonly user: number;
   readonly from: number;
   readonly to: number;
   readonly amount: number;
-  /** A smaller result is refused. */
+  /** A smaller result is an error. */
   readonly amountMin: number;
 }
 
@@ -43,19 +43,19 @@ function isConcentrated(pool: number): boolean {
   return pool % 2 === 0;
 }
 
-/** The pool's state, authority, settings and observations. */
+/** Returns the state, authority, settings and observations of a pool. */
 export function poolRefs(world: World, pool: number): number[] {
   const state = world.pools + pool * POOL_STATE_COUNT;
   return [writable(state), ...readonlys(state + 1, state + 2), writable(state + 3)];
 }
 
-/** The token accounts that collect the pool's fees: of both tokens where liquidity is concentrated, else of one. */
+/** Returns the token accounts that collect the fees of a pool: for both tokens with concentrated liquidity, otherwise for one. */
 export function feeRefs(world: World, pool: number): number[] {
   const fees = world.feeVaults + pool * 2;
   return isConcentrated(pool) ? writables(fees, fees + 1) : writables(fees);
 }
 
-/** The tick arrays in which a pool keeps concentrated liquidity. */
+/** Returns the tick arrays of a pool's concentrated liquidity. */
 export function tickRefs(world: World, pool: number): number[] {
   if (!isConcentrated(pool)) return [];
   const state = world.pools + pool * POOL_STATE_COUNT;
@@ -76,7 +76,7 @@ export function swap(vm: Machine, order: Swap): boolean {
     ...feeRefs(world, pool),
     ...tickRefs(world, pool),
   ];
-  // A wallet names where fees of either token go.
+  // A top-level swap also names the fee account of the other token.
   if (vm.depth === 0 && !isConcentrated(pool)) refs.push(writable(world.feeVaults + pool * 2 + 1));
   if (!vm.enterNamed(ID.amm, 'Swap', data, refs)) return false;
   const { out, fee } = quote(world, order, amount);
@@ -85,7 +85,7 @@ export function swap(vm: Machine, order: Swap): boolean {
   line.amount(world.amount(vaultOut)).text(vm.text(', amount_in: ')).amount(amount);
   line.text(vm.text(', amount_out: ')).amount(out).text(vm.text(', fee_rate: 2500')).end();
   if (out < amountMin) return vm.leaveFailed(SLIPPAGE, REFUSED_UNITS);
-  // Newer pools move tokens by the checked transfer.
+  // Some pools use the checked transfer.
   const move = pool % 4 === 3 ? transferChecked : transferTokens;
   const authority = world.ownerOf[vaultOut] as number;
   if (
@@ -102,7 +102,7 @@ export function swap(vm: Machine, order: Swap): boolean {
   return vm.leave(SWAP_UNITS);
 }
 
-/** The market maker brings both vaults of a pool to given amounts. */
+/** The market maker changes both vaults of a pool to the given amounts. */
 export function rebalance(vm: Machine, pool: number, targets: readonly number[]): boolean {
   const { world } = vm;
   const sides = POOLS[pool] as readonly [number, number];

@@ -1,6 +1,6 @@
 /**
- * Programs outside the cast: games, bots, registries. They move neither tokens nor lamports. Their data and logs follow from the
- * program's rank alone.
+ * Other programs: games, bots, registries. They move neither tokens nor lamports. Their data and logs depend only on the rank of the
+ * program.
  */
 import { Random } from '../../../base/random.ts';
 import type { ContentOptions, Oddities } from '../content-options.ts';
@@ -19,13 +19,13 @@ import { APP_ACCOUNT_COUNT, APP_COUNT } from '../world/world.ts';
 import { custom, named, TOO_LATE } from './causes.ts';
 
 const EXPONENT = 1.45;
-/** How often a top-level application calls another one, how often that one does, and how deep such calls go. */
+/** The probability that a top-level application calls another one, the probability of a further call, and the maximum depth. */
 const NESTED_RATE = 0.3;
 const NESTED_AGAIN_RATE = 0.38;
 const NESTED_DEPTH_MAX = 5;
-/** How often a top-level application reads the reserves of a pool. */
+/** The probability that a top-level application reads the reserves of a pool. */
 const POOL_READ_RATE = 0.07;
-/** Accounts of a transaction alone, so that its keys fit into a message. */
+/** The maximum number of accounts used only by one transaction, so that the keys fit into a message. */
 const SCRATCH_COUNT_MAX = 14;
 const BYTES = new Quantiles([
   [0, 2],
@@ -74,7 +74,7 @@ const CAUSES: readonly Cause[] = [
   },
 ];
 
-/** Raised by the runtime before the program that it names was started. */
+/** Errors of the runtime before the called program starts. */
 const REFUSALS: readonly Cause[] = [
   named('UnsupportedProgramId', 'Unsupported program id'),
   named('CallDepth', 'Cross-program invocation call depth too deep'),
@@ -107,7 +107,7 @@ export class Applications {
     this.#applications = Array.from({ length: APP_COUNT }, (_, rank) => build(source.fork(rank)));
   }
 
-  /** One instruction of an application that is drawn by popularity; with `isDoomed` it fails. */
+  /** Runs one instruction of an application, chosen by popularity. With `isDoomed` it fails. */
   call(vm: Machine, { user, isDoomed }: { user: number; isDoomed: boolean }): void {
     const { random } = vm;
     const rank = this.#ranks.draw(random);
@@ -133,7 +133,7 @@ export class Applications {
       if (this.#oddities === null) vm.fail(cause);
       else this.#oddities.fail(vm, program, cause);
     }
-    // A nested call costs less, so that the units of a transaction suffice.
+    // A nested call costs less, so that the transaction stays within its units.
     vm.leave((vm.depth === 1 ? kind.units : kind.units >> 3) + random.below(90));
   }
 
@@ -150,7 +150,7 @@ export class Applications {
     vm.emit(event.done());
   }
 
-  /** The user, the program's own accounts, and in a top-level instruction accounts of this transaction alone. */
+  /** Returns the user, the accounts of the program, and for a top-level instruction accounts that only this transaction uses. */
   #drawRefs(vm: Machine, rank: number, user: number, count: number): number[] {
     const { random, world } = vm;
     const refs = [signer(user)];
@@ -192,7 +192,7 @@ function build(random: Random): Application {
   };
 }
 
-/** The token accounts of a pool whose reserves an application reads. */
+/** Returns the token accounts of a pool whose reserves an application reads. */
 function drawPoolRefs({ random, world }: Machine): number[] {
   const first = random.below(POOL_COUNT) * 2;
   return readonlys(

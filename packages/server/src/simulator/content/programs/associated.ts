@@ -1,4 +1,4 @@
-/** The associated token program: the account that an owner is expected to have for a mint. */
+/** The associated token program, which derives one token account per owner and mint. */
 import { type Machine, payer, readonly, writable } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { TOKEN_2022_BYTES, TOKEN_BYTES } from '../world/tokens.ts';
@@ -11,7 +11,7 @@ const UNITS_EXISTING = 5937;
 const UNITS_REFUSED = 5058;
 
 export interface Association {
-  /** Who pays for the account. */
+  /** The account that pays for the new account. */
   readonly from: number;
   readonly account: number;
   readonly owner: number;

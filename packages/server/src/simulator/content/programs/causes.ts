@@ -1,4 +1,4 @@
-/** How instructions fail, in the words of the programs that do. */
+/** The errors of instructions, with the texts of the programs. */
 import type { Cause } from '../machine/machine.ts';
 
 export function custom(code: number, line?: string): Cause {

@@ -1,4 +1,4 @@
-/** The launchpad: anybody mints a coin, which is sold along a curve. The curve's own lamports are its reserve. */
+/** The launchpad: users create coins, which are sold along a bonding curve. The lamports of the curve's account are its reserve. */
 import {
   type Machine,
   payer,
@@ -22,7 +22,7 @@ const TRADE_EVENT = discriminator('event', 'TradeEvent');
 const CREATE_EVENT = discriminator('event', 'CreateEvent');
 const COIN_SUPPLY = 100_000_000_000_000;
 const CURVE_BYTES = 256;
-/** Lamports that the price takes as there from the start. */
+/** Lamports that the price formula adds to the reserve. */
 const VIRTUAL_LAMPORTS = 30 * COIN;
 const CREATE_UNITS = 61_000;
 const TRADE_UNITS = 27_300;
@@ -32,7 +32,7 @@ function curveLamports(world: World, launch: number): number {
   return world.lamports(world.launchCurves + launch) - rentOf(CURVE_BYTES);
 }
 
-/** The tokens that so many lamports buy, or the lamports that so many tokens are sold for. */
+/** Returns the tokens that an amount of lamports buys, or the lamports that an amount of tokens is sold for. */
 export function quoteCoin(
   world: World,
   { launch, isBuy, amount }: Pick<Trade, 'launch' | 'isBuy' | 'amount'>,
@@ -44,13 +44,13 @@ export function quoteCoin(
   return Math.min(Math.floor(reserve * (amount / (tokens + amount))), lamports);
 }
 
-/** Accounts that every instruction names last. */
+/** Returns the accounts that every instruction names last. */
 function commonRefs(world: World): number[] {
   const authority = world.eventAuthority(ID.launchpad);
   return readonlys(ID.system, ID.token, ID.rentSysvar, authority, ID.launchpad);
 }
 
-/** The new mint signs, since it is an account with a key of its own. */
+/** Creates a coin. The new mint signs, because it is an account with its own key. */
 export function createCoin(vm: Machine, user: number, launch: number): boolean {
   const { world } = vm;
   const mint = world.launchMints + launch;
@@ -87,7 +87,7 @@ export interface Trade {
   readonly user: number;
   readonly account: number;
   readonly isBuy: boolean;
-  /** Lamports of a purchase, tokens of a sale. */
+  /** The lamports of a purchase, or the tokens of a sale. */
   readonly amount: number;
   readonly amountMin: number;
 }

@@ -1,4 +1,4 @@
-/** The lending pool: staked coins are the collateral, dollars are lent. A liquidator pays debts that grew too large. */
+/** The lending pool: it lends dollars against staked coins as collateral. A liquidator repays debts that have become too large. */
 import {
   type Machine,
   payer,
@@ -23,11 +23,11 @@ const LIQUIDATION_EVENT = discriminator('event', 'LiquidationEvent');
 const OBLIGATION_BYTES = 1300;
 const UNITS = 48_700;
 const REFUSED_UNITS = 15_900;
-/** Debt up to this share of the collateral can be taken, above the second it can be liquidated. */
+/** A user can borrow up to the first share of the collateral. A debt above the second share can be liquidated. */
 const BORROW_SHARE = 0.75;
 const LIQUIDATION_SHARE = 0.8;
 
-/** The lamports that an amount is worth, by the prices of the oracle. */
+/** Returns the value of an amount in lamports, by the prices of the oracle. */
 function worth(world: World, token: number, amount: number): number {
   return (amount / world.wholeToken(token)) * world.price(token);
 }
@@ -37,13 +37,13 @@ export function isUnhealthy(world: World, user: number): boolean {
   return worth(world, DOLLAR, world.cell(world.debts + user)) > collateral * LIQUIDATION_SHARE;
 }
 
-/** The dollars that so much collateral allows. */
+/** Returns the dollars that can be borrowed against a collateral. */
 export function borrowable(world: World, collateral: number): number {
   const value = worth(world, STAKED, collateral) * BORROW_SHARE;
   return Math.floor((value / world.price(DOLLAR)) * 1_000_000);
 }
 
-/** The accounts of the pool, and the caller's accounts for collateral and dollars. */
+/** Returns the accounts of the pool, and the accounts of the caller for collateral and dollars. */
 function lendingRefs(world: World, own: { collateral: number; dollars: number }): number[] {
   const { lendingMarket, collateralVault, dollarVault, feeds } = world;
   return [
@@ -58,7 +58,7 @@ function accountsOf(world: World, user: number): { collateral: number; dollars: 
   return { collateral: world.userToken(user, STAKED), dollars: world.userToken(user, DOLLAR) };
 }
 
-/** The first deposit opens the obligation. */
+/** Deposits collateral and borrows dollars. The first deposit opens the obligation. */
 export function depositAndBorrow(
   vm: Machine,
   { user, collateral, dollars }: { user: number; collateral: number; dollars: number },
@@ -88,7 +88,7 @@ export function depositAndBorrow(
   return vm.leave(UNITS);
 }
 
-/** Pays everything back and closes the obligation. */
+/** Repays the whole debt and closes the obligation. */
 export function repayAndWithdraw(vm: Machine, user: number): boolean {
   const { world } = vm;
   const wallet = world.users + user;
@@ -100,7 +100,7 @@ export function repayAndWithdraw(vm: Machine, user: number): boolean {
   return vm.leave(UNITS);
 }
 
-/** The market maker pays the whole debt and takes the whole collateral; the obligation's lamports go back to its owner. */
+/** The market maker pays the whole debt and takes the whole collateral. The lamports of the obligation go back to its owner. */
 export function liquidate(vm: Machine, user: number, isForced: boolean): boolean {
   const { world } = vm;
   const { maker, makerTokens } = world;

@@ -19,10 +19,10 @@ const STAKE_BYTES = 200;
 const VOTE_UNITS = 2100;
 const LOCKOUT_COUNT = 31;
 const ALREADY_VOTED = custom(0);
-/** No custodian of a stake; no block identity of a vote. */
+/** Stands for no custodian of a stake, and for no block id of a vote. */
 const NO_KEY = new Uint8Array(32);
 
-/** Asks for the limit and the price of the transaction's plan. */
+/** Requests the limit and the price of the transaction's plan. */
 export function requestUnits(vm: Machine): void {
   const { unitLimit, unitPrice } = vm.plan;
   if (unitLimit === 0) return;
@@ -31,7 +31,7 @@ export function requestUnits(vm: Machine): void {
   if (vm.enter(ID.budget, vm.data.open(9).u8(3).u64(unitPrice).done(), [])) vm.leave(BUDGET_UNITS);
 }
 
-/** The text has nine characters; the units depend on that. */
+/** Writes a memo. The text has nine characters, because the units depend on its length. */
 export function writeMemo(vm: Machine, text: string): boolean {
   const data = vm.data.open(text.length).bytes(Buffer.from(text)).done();
   if (!vm.enter(ID.memo, data, [])) return false;
@@ -84,7 +84,7 @@ export function withdrawStake(
   return vm.leave(7141);
 }
 
-/** Data: the kind, the root, a short list of confirmed slots, the hash and the time of the newest. */
+/** Votes. The data has the kind, the root, a short list of confirmed slots, and the hash and the time of the newest one. */
 export function vote(vm: Machine, validator: number, slot: number, isLate: boolean): boolean {
   const identity = vm.world.identities + validator;
   const voteAccount = vm.world.voteAccounts + validator;

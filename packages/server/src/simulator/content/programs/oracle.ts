@@ -1,4 +1,4 @@
-/** The oracle: publishers push the prices that the pools show. */
+/** The oracle: publishers update the prices according to the pools. */
 import { type Machine, payer, writable } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { discriminator } from './discriminator.ts';
@@ -6,7 +6,7 @@ import { discriminator } from './discriminator.ts';
 const UPDATE = discriminator('global', 'update_prices');
 const UNITS_PER_FEED = 1900;
 
-/** Tokens by number; each has a feed. */
+/** Updates the prices of tokens. Each token has a feed. */
 export function updatePrices(vm: Machine, publisher: number, tokens: readonly number[]): boolean {
   const { world } = vm;
   const prices = tokens.map((token) => world.poolPrice(token));

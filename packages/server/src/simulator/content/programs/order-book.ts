@@ -1,4 +1,6 @@
-/** The order book: the market maker quotes both sides of a market, others take. Events are calls of the program to itself. */
+/**
+ * The order book: the market maker quotes both sides of a market, and users take the offers. Events are calls of the program to itself.
+ */
 import { type Machine, readonly, readonlys, signer, writables } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { DOLLAR, MARKETS } from '../world/tokens.ts';
@@ -16,7 +18,7 @@ const REFUSED_UNITS = 12_100;
 /** The distance of each side from the price of the oracle. */
 const SPREAD = 0.001;
 
-/** The dollars, in millionths, that a whole base token costs. */
+/** Returns the price of a whole base token in millionths of a dollar. */
 export function marketPrice(world: World, market: number): number {
   const lamports = world.price(MARKETS[market] as number);
   return Math.round((lamports / world.price(DOLLAR)) * 1_000_000);
@@ -28,7 +30,7 @@ function marketRefs(world: World, market: number): number[] {
   return writables(state, state + 1, state + 2, vault, vault + 1);
 }
 
-/** The market maker takes back the vaults and locks what it now offers: base tokens to sell, dollars to buy with. */
+/** The market maker withdraws the vaults and deposits its new offer: base tokens to sell, and dollars to buy with. */
 export function quoteMarket(vm: Machine, market: number, sizes: readonly number[]): boolean {
   const { world } = vm;
   const { maker, makerTokens } = world;
@@ -57,11 +59,11 @@ export function quoteMarket(vm: Machine, market: number, sizes: readonly number[
 export interface Take {
   readonly market: number;
   readonly user: number;
-  /** The taker's accounts of the base token and of dollars. */
+  /** The accounts of the taker for the base token and for dollars. */
   readonly base: number;
   readonly dollars: number;
   readonly isBuy: boolean;
-  /** Base tokens. */
+  /** The amount of base tokens. */
   readonly size: number;
 }
 
@@ -90,7 +92,7 @@ export function take(vm: Machine, { market, user, base, dollars, isBuy, size }: 
     ? { from: baseVault, to: base, authority: state, amount: size }
     : { from: baseVault + 1, to: dollars, authority: state, amount: cost };
   if (transferTokens(vm, payment) && transferTokens(vm, delivery)) {
-    // Tokens that were bought are no longer offered; the payment stays until the maker takes it.
+    // Sold tokens are no longer offered. The payment stays in the vault until the market maker withdraws it.
     world.cells.add(offer, -wanted);
     const event = vm.data.open(105).bytes(EVENT_CALL).bytes(FILL_EVENT).key(state).key(user);
     vm.emitByCall(ID.orderBook, event.u64(size).u64(cost).u64(price).u8(side).done());

@@ -1,4 +1,4 @@
-/** Programs that swap through several pools: a router for wallets, and a bot that swaps in a circle for a profit. */
+/** Programs that swap through several pools: a router for users, and an arbitrage program for bots. */
 import { type Machine, readonly, readonlys, signer, writables } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import type { World } from '../world/world.ts';
@@ -13,7 +13,7 @@ const ROUTE_UNITS = 74_600;
 const ARBITRAGE_UNITS = 29_300;
 const REFUSED_UNITS = 6200;
 
-/** One swap of a route; the accounts of the user for what goes in and what comes out. */
+/** One swap of a route, with the accounts of the user for both tokens. */
 export type Hop = Pick<Swap, 'pool' | 'side' | 'from' | 'to'>;
 
 export interface Route {
@@ -23,7 +23,7 @@ export interface Route {
   readonly amountMin: number;
 }
 
-/** Returns what comes out of a route. Hops never share a pool, so each can be quoted alone. */
+/** Returns the result of a route. No pool occurs twice in a route, so the hops can be quoted separately. */
 export function quoteRoute(world: World, hops: readonly Hop[], amount: number): number {
   return hops.reduce((held, hop) => quote(world, hop, held).out, amount);
 }
@@ -41,7 +41,7 @@ function hopRefs(world: World, hops: readonly Hop[]): number[] {
   });
 }
 
-/** Each hop takes the whole result of the hop before it. */
+/** Runs all swaps. Each hop swaps the whole result of the previous one. */
 function swapAll(vm: Machine, { user, hops, amount }: Route): number {
   let held = amount;
   for (const hop of hops) {
@@ -74,12 +74,12 @@ export function route(vm: Machine, plan: Route): boolean {
   event.key(world.mintOf[(hops[0] as Hop).from] as number).u64(amount);
   event.key(world.mintOf[(hops.at(-1) as Hop).to] as number).u64(out);
   vm.emitByCall(ID.router, event.done());
-  // A single swap's result is in its event.
+  // The result of a single swap is in its event.
   const returned = hops.length > 1 ? vm.data.open(8).u64(out).done() : undefined;
   return vm.leave(ROUTE_UNITS, returned);
 }
 
-/** Fails at once if the pools leave no profit, or only after the swaps if the bot did not look first. */
+/** Runs a circular route. Without a profit it fails before the swaps if `looksFirst` is set, and after them otherwise. */
 export function arbitrage(vm: Machine, plan: Route & { readonly looksFirst: boolean }): boolean {
   const { user, hops, amount, looksFirst } = plan;
   const data = vm.data.open(17 + hops.length);

@@ -26,7 +26,7 @@ export function createAccount(
   return vm.leave(UNITS);
 }
 
-/** Returns the new account, which only this transaction names. */
+/** Creates an account that only this transaction uses, and returns it. */
 export function createWithSeed(
   vm: Machine,
   from: number,
@@ -48,7 +48,7 @@ export function createWithSeed(
   return account;
 }
 
-/** Within a program's own instruction: no call, since the program owns the account that pays. */
+/** Moves lamports within an instruction. This needs no call, because the program owns the account that pays. */
 export function moveLamports(vm: Machine, from: number, to: number, lamports: number): void {
   const held = vm.world.lamports(from);
   if (held < lamports) {

@@ -1,4 +1,4 @@
-/** The token programs. The mint decides which of the two runs; the newest build of the older one prints nothing. */
+/** The two token programs. The mint decides which of them runs. The newest build of the older program prints nothing. */
 import { type Machine, readonly, signer, writable } from '../machine/machine.ts';
 import type { PooledText } from '../text-pool.ts';
 import { ID } from '../world/known-addresses.ts';
@@ -30,10 +30,10 @@ const INITIALIZE_3 = kind('InitializeAccount3', 18, [235, 3158, 1612]);
 const INITIALIZE_MINT = kind('InitializeMint2', 20, [201, 2780, 1271]);
 const DATA_SIZE = kind('GetAccountDataSize', 21, [183, 1569, 1204]);
 const IMMUTABLE = kind('InitializeImmutableOwner', 22, [38, 1405, 734]);
-/** The newest build also moves the lamports of wrapped coins. */
+/** The difference in units of the newest build for wrapped coins, whose lamports it moves too. */
 const WRAPPED_MOVE_UNITS = 7;
 const WRAPPED_CLOSE_UNITS = -2;
-/** The same, where the lamports do not go to the owner. */
+/** The same difference for closing an account whose lamports do not go to the owner. */
 const WRAPPED_CLOSE_AWAY_UNITS = -4;
 
 interface Call {
@@ -66,7 +66,7 @@ function amountData(vm: Machine, { code }: Kind, amount: number): PooledText {
   return vm.data.open(9).u8(code).u64(amount).done();
 }
 
-/** Moves tokens, and the lamports with them if they are wrapped coins. */
+/** Moves tokens, and for wrapped coins also their lamports. */
 function move(vm: Machine, { from, to, amount }: Transfer): void {
   const { world } = vm;
   if (world.amount(from) < amount) {
@@ -136,7 +136,7 @@ export function burnTokens(
   });
 }
 
-/** The lamports of the account go to the destination. */
+/** Closes an account and moves its lamports to the destination. */
 export function closeAccount(
   vm: Machine,
   { account, to, authority }: { account: number; to: number; authority: number },
@@ -169,7 +169,7 @@ interface NewAccount {
   readonly owner: number;
 }
 
-/** The older form, which names the rent. Lamports beyond the rent become the amount of a wrapped coin's account. */
+/** Uses the older instruction, which names the rent account. For the wrapped coin, lamports beyond the rent become the amount. */
 export function initializeAccount(vm: Machine, { account, mint, owner }: NewAccount): boolean {
   const { world } = vm;
   const data = plainData(vm, INITIALIZE);
@@ -202,7 +202,7 @@ export function getAccountDataSize(vm: Machine, mint: number, byteCount: number)
   return run(vm, { kind: DATA_SIZE, program, data, refs: [readonly(mint)], returned });
 }
 
-/** Makes the lamports that were sent to an account of the wrapped coin its amount. */
+/** Sets the amount of an account of the wrapped coin to the lamports that were sent to it. */
 export function syncNative(vm: Machine, account: number): boolean {
   const { world } = vm;
   const data = plainData(vm, SYNC);
@@ -212,7 +212,7 @@ export function syncNative(vm: Machine, account: number): boolean {
   });
 }
 
-/** Data: decimals, the authority, no freeze authority. */
+/** Creates a mint. The data has the decimals, the authority, and no freeze authority. */
 export function initializeMint(vm: Machine, mint: number, authority: number): boolean {
   const decimals = vm.world.decimalsOf[mint] as number;
   const data = vm.data.open(35).u8(INITIALIZE_MINT.code).u8(decimals).key(authority).u8(0).done();

@@ -1,7 +1,7 @@
 import { toBlockHash, toSlot } from '../../../ledger/primitives.ts';
 import type { ChainBlock } from '../../chain/chain-block.ts';
 
-/** A place in a chain without skips; a branch has its own blocks from the start. */
+/** Returns a block of a chain without skipped slots. A branch has its own blocks from slot 0 on. */
 export function chainBlockOf(slot: number, branch = 0): ChainBlock {
   return {
     slot: toSlot(slot),

@@ -5,8 +5,8 @@ import { isAddress } from '../../../ledger/primitives.ts';
 const ADDRESS_BYTES = 32;
 
 /**
- * The bytes of a block's records as JSON lines in which numbers stand for addresses, deflated at level 6 (a stand-in for zstd at
- * level 1, which not every runtime has), with the addresses themselves.
+ * Returns the compressed size of a block's records: JSON lines in which numbers replace the addresses, deflated at level 6, plus the
+ * addresses themselves. Deflate stands for zstd at level 1, which not every runtime has.
  */
 export function countCompressedBytes(block: Block): number {
   const ids = new Map<string, number>();

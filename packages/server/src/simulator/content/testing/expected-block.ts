@@ -1,7 +1,6 @@
 /**
- * The records of a simulated block, derived from what happened in it and never from its JSON: an independent answer to
- * the question what a normalizer should make of that JSON. Where an era did not record something the records say what can
- * still be known.
+ * The expected records of a simulated block, derived from its events and never from its JSON. A normalizer must produce the same records
+ * from the JSON. If an era did not record something, the records have what can still be determined.
  */
 import type {
   Balance,
@@ -85,7 +84,7 @@ function isVote({ calls }: SimulatedTransaction, keys: readonly string[]): boole
 interface Context {
   readonly transaction: SimulatedTransaction;
   readonly transactionIndex: number;
-  /** The transaction's keys, as texts. */
+  /** The keys of the transaction as texts. */
   readonly keys: readonly Address[];
   readonly era: EraRules;
   readonly texts: TextPool;

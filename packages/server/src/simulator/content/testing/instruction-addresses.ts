@@ -1,9 +1,9 @@
-/** Where every recorded call stands in the call tree, as far as the era lets a reader know. */
+/** The position of every recorded call in the call tree, as far as a reader can determine it in an era. */
 import type { EraRules } from '../eras.ts';
 import type { Call } from '../simulated-block.ts';
 import type { Observed } from './observe-log.ts';
 
-/** In the order of execution. */
+/** Returns the positions in execution order. */
 export function buildInstructionAddresses(
   calls: readonly Call[],
   era: EraRules,
@@ -31,7 +31,7 @@ function addExact(
   });
 }
 
-/** Heights were not recorded, so the log shows them, as far as it goes. */
+/** Heights were not recorded, so they are derived from the log as far as it is complete. */
 function addByLog(
   top: Call,
   index: number,
@@ -56,9 +56,9 @@ function addByLog(
 }
 
 /**
- * The height of a call whose start the log does not show. It is that of the next line about a call: the start of a later call
- * of the same caller, or the failure of the caller. A caller that succeeded may have made the call or not, so the lines
- * after it decide. Without such a line the call is taken as one of the top-level instruction.
+ * Returns the height of a call whose start is not in the log. It is the height of the next line about a call: the start of a later call
+ * of the same caller, or the failure of the caller. A caller that succeeded may or may not have made the call, so the lines after it
+ * decide. Without such a line the call counts as one of the top-level instruction.
  */
 function guessHeight(call: Call, ancestors: readonly Call[], observed: Observed): number {
   const parent = ancestors.at(-1);

@@ -1,6 +1,6 @@
 /**
- * What a reader can learn from a transaction's log: whose start and end it shows, the errors, units and messages. Nothing
- * from the truncation mark on counts. Eras that lost the calls or the log leave less to learn.
+ * The facts that a reader can derive from the log of a transaction: which calls started and ended, the errors, units and messages. Lines
+ * from the truncation mark on are ignored. In eras without inner calls or logs fewer facts can be derived.
  */
 import type { LogKind } from '../../../ledger/block.ts';
 import type { EraRules } from '../eras.ts';
@@ -25,14 +25,14 @@ const WITHOUT_LINES: ReadonlySet<string> = new Set([
 export interface Observed {
   readonly errors: ReadonlyMap<Call, string>;
   readonly units: ReadonlyMap<Call, bigint>;
-  /** Calls that ran (or may have run) without showing both start and end. */
+  /** Calls that ran, or may have run, without lines for both their start and their end. */
   readonly dropped: ReadonlySet<Call>;
-  /** Calls whose start is shown. */
+  /** Calls whose start is in the log. */
   readonly started: ReadonlySet<Call>;
-  /** Calls whose end is shown. */
+  /** Calls whose end is in the log. */
   readonly ended: ReadonlySet<Call>;
   readonly logs: readonly ObservedLog[];
-  /** Whether the log as a whole lacks something. */
+  /** Whether the log lacks any line. */
   readonly isIncomplete: boolean;
 }
 
@@ -65,20 +65,20 @@ export function observeLog(
   return { ...seen, dropped, isIncomplete: !era.hasMeta || isCut || isUnread || isMute };
 }
 
-/** All calls in the order they run. */
+/** Returns all calls in execution order. */
 function flattenCalls(calls: readonly Call[]): Call[] {
   return calls.flatMap((call) => [call, ...flattenCalls(call.calls)]);
 }
 
-/** The calls that the block's JSON shows at all. */
+/** Returns the calls that are in the block's JSON. */
 function listRecorded(calls: readonly Call[], era: EraRules): Call[] {
   if (!era.hasMeta || !era.hasInner) return [...calls];
   return calls.flatMap((call) => [call, ...listRecorded(call.calls, era)]);
 }
 
 /**
- * Without statuses everything may have run. An error that names no instruction, without a line or a call to show for it,
- * is taken as one before execution.
+ * Without a `meta` every call may have run. An error that names no instruction, with no line and no inner call, counts as an error before
+ * execution.
  */
 function isTakenAsRun(call: Call, transaction: SimulatedTransaction, era: EraRules): boolean {
   if (!era.hasMeta) return true;
@@ -88,7 +88,7 @@ function isTakenAsRun(call: Call, transaction: SimulatedTransaction, era: EraRul
   return log.lineCount > 0 || hasInner;
 }
 
-/** A log that shows calls which were not recorded cannot be matched with the instructions. */
+/** Returns whether the log has calls that were not recorded, so that it cannot be matched with the instructions. */
 function contradicts(lines: readonly LogLine[], callers: readonly Call[], era: EraRules): boolean {
   if (era.hasInner) return false;
   return lines.some(({ role, caller }) => role === 'invoke' && (callers[caller] as Call).depth > 1);
@@ -119,7 +119,7 @@ function readLines(
   return { errors, units, started, ended, logs };
 }
 
-/** `Program ID consumed a of b compute units`: a. */
+/** Returns a of `Program ID consumed a of b compute units`. */
 function readUnits(text: string): bigint {
   return BigInt(text.split(' ')[3] as string);
 }

@@ -10,11 +10,11 @@ const AMOUNT_CODE = 7;
 export interface LogLine {
   readonly role: LogRole;
   readonly text: string;
-  /** Which of the transaction's calls printed it, counted in the order they run; -1 for the mark. */
+  /** The index of the call that printed the line, in execution order; -1 for the truncation mark. */
   readonly caller: number;
 }
 
-/** The lines of a log as texts. */
+/** Returns the lines of a log as texts. */
 export function readLog(pool: TextPool, log: LogRecorder): LogLine[] {
   return Array.from({ length: log.lineCount }, (_, i) => ({
     role: log.roles[i] as LogRole,

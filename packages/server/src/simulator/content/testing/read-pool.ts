@@ -44,13 +44,13 @@ export function readAmounts(pool: TextPool, list: AmountList): bigint[] {
   });
 }
 
-/** The base58 text of a text's bytes. */
+/** Returns the bytes of a text in base58. */
 export function readBase58(pool: TextPool, text: PooledText): string {
   const start = text + HEADER_BYTES;
   return encodeBase58(pool.bytes.subarray(start, start + pool.byteCount(text)));
 }
 
-/** Adds a list to the texts of the transaction at hand. */
+/** Adds a list to the texts of the current transaction. */
 export function addList(pool: TextPool, texts: readonly PooledText[]): TextList {
   const list = pool.passing.openList(texts.length);
   const start = (list + HEADER_BYTES) >> 2;

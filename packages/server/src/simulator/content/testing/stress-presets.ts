@@ -1,10 +1,10 @@
-/** Odd ledgers for the tests of programs that read blocks: everything rare is frequent, in every era. */
+/** Unusual ledgers for tests of programs that read blocks: in every era, rare cases are frequent. */
 import type { ContentInput, Oddities } from '../content-options.ts';
 import { ERAS } from '../eras.ts';
 import { DEPTH_MAX, type Machine, readonlys } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 
-/** Makes calls up to nine deep, programs without lines, and logs that overflow or imitate others. */
+/** Makes calls up to nine deep, calls programs without log lines, and prints logs that are too long or imitate other lines. */
 function act(vm: Machine, program: number): void {
   const { random, world } = vm;
   if (vm.depth > 1 || random.chance(0.6)) printOddity(vm, program);
@@ -55,7 +55,7 @@ const ODDITIES: Oddities = {
       vm.failRaw(cause, `${cause.text}\nProgram ${id} success\r\u2028end`);
     }
   },
-  // Two rewards of one key and type, one without a type, an unknown type, and amounts at the ends of their range.
+  // Two rewards of one key and type, one without a type, an unknown type, and the minimum and maximum amounts.
   rewards: [
     ['-9223372036854775808', '18446744073709551615', 'Staking', 255] as const,
     ['9223372036854775807', '9007199254740993', 'Staking', null] as const,

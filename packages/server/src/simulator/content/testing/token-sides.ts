@@ -1,4 +1,4 @@
-/** A token account before or after a transaction; all null if it did not exist then. */
+/** A token account before or after a transaction; all fields are null if it did not exist. */
 export interface TokenSide<Key extends string> {
   readonly mint: Key | null;
   readonly decimals: number | null;
@@ -9,7 +9,7 @@ export interface TokenSide<Key extends string> {
 
 export const NO_SIDE = { mint: null, decimals: null, programId: null, owner: null, amount: null };
 
-/** The fields of a token balance from its two sides. */
+/** Returns the fields of a token balance from its two sides. */
 export function joinSides<Key extends string>(pre: TokenSide<Key>, post: TokenSide<Key>) {
   return {
     preMint: pre.mint,

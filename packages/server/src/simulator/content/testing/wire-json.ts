@@ -1,7 +1,7 @@
 import { decodeBase58 } from '../../../base/base58.ts';
 import type { Block } from '../../../ledger/block.ts';
 
-/** The bytes that a block's transactions and what belongs to them take on the wire, all fields selected. */
+/** Returns the size of a block's transactions and their records in a response with all fields selected. */
 export function countWireBytes(block: Block): number {
   let count = 0;
   const add = (record: object): void => {
@@ -14,7 +14,7 @@ export function countWireBytes(block: Block): number {
   }
   for (const row of block.instructions) {
     const bytes = row.data.length > 40 ? undefined : decodeBase58(row.data);
-    // Longer data has more than eight bytes.
+    // Longer data always has more than eight bytes.
     const has = (length: number): boolean => bytes === undefined || bytes.length >= length;
     const start = (length: number): string | null =>
       has(length) ? `0x${'00'.repeat(length)}` : null;

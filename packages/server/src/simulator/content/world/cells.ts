@@ -1,6 +1,6 @@
 /**
- * The mutable state of the simulated world: numbered cells, each a whole number below 2^53, and a journal of what every
- * write replaced. Rewinding the journal undoes a failed transaction, an orphaned block or a whole window.
+ * The mutable state of the simulated world: numbered cells, each with a whole number below 2^53, and a journal of the values that writes
+ * replaced. Rewinding the journal undoes a failed transaction, an orphaned block or a whole window.
  *
  *   journal   | block 1000 | block 1001 | block 1002: tx 0 | tx 1 | …
  *             ^ mark                                 ^ mark        a rewind to a mark undoes everything after it
@@ -8,7 +8,7 @@
 import { assert } from '../../../base/assert.ts';
 
 const ENTRY_COUNT_FIRST = 1 << 14;
-/** A window writes far less; reaching this means that a window never ends. */
+/** A window writes far fewer entries. Reaching this limit means that a window never ends. */
 const ENTRY_COUNT_MAX = 1 << 25;
 
 export class Cells {
@@ -21,7 +21,7 @@ export class Cells {
     this.values = new Float64Array(count);
   }
 
-  /** The present end of the journal. */
+  /** The current end of the journal. */
   get mark(): number {
     return this.#count;
   }

@@ -1,4 +1,4 @@
-/** Addresses that are the same on every ledger: real ones where they exist, and those of the simulator's own programs. */
+/** Addresses that are the same on every ledger: those of real programs, and those of the simulator's own programs. */
 export const KNOWN = {
   system: '11111111111111111111111111111111',
   token: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
@@ -33,7 +33,7 @@ export const ID = Object.fromEntries(Object.keys(KNOWN).map((name, id) => [name,
 export const KNOWN_TEXTS: readonly string[] = Object.values(KNOWN);
 export const KNOWN_COUNT = KNOWN_TEXTS.length;
 
-/** Programs that are loaded and not part of the node. */
+/** Programs that were deployed, as opposed to those that are built into the node. */
 export const PROGRAMS: readonly number[] = [
   ...[ID.token, ID.token2022, ID.associated, ID.memo, ID.stake],
   ...[ID.amm, ID.orderBook, ID.launchpad, ID.lending, ID.oracle, ID.router, ID.arbitrage],

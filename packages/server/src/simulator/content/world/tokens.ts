@@ -1,13 +1,13 @@
 /** The listed tokens and the pools that trade them: the same on every ledger. */
 
-/** A coin is so many lamports. */
+/** The number of lamports of a coin. */
 export const COIN = 1_000_000_000;
-/** What an account of so many bytes must hold to be exempt from rent. */
+/** Returns the minimum lamports of an account of this size, so that it is exempt from rent. */
 export function rentOf(byteCount: number): number {
   return (byteCount + 128) * 6960;
 }
 export const TOKEN_BYTES = 165;
-/** Accounts of Token-2022 also hold the mark that their owner never changes. */
+/** Accounts of Token-2022 also have the immutable owner extension. */
 export const TOKEN_2022_BYTES = 170;
 export const MINT_BYTES = 82;
 
@@ -15,7 +15,7 @@ export interface TokenRow {
   readonly symbol: string;
   readonly decimals: number;
   readonly isToken2022: boolean;
-  /** How many whole tokens a coin buys while nothing has moved the price. */
+  /** The number of whole tokens that a coin buys at the initial price. */
   readonly perCoin: number;
 }
 
@@ -23,7 +23,7 @@ function row(symbol: string, decimals: number, perCoin: number, isToken2022 = fa
   return { symbol, decimals, perCoin, isToken2022 };
 }
 
-/** By popularity; the first is the wrapped coin itself. */
+/** The tokens by popularity. The first is the wrapped coin. */
 export const TOKENS: readonly TokenRow[] = [
   row('SOL', 9, 1),
   row('USD', 6, 160),
@@ -55,20 +55,20 @@ export const WRAPPED = 0;
 export const DOLLAR = 1;
 export const STAKED = 2;
 
-/** A pool's two tokens: every token against the coin, the most popular ones also against the dollar. */
+/** The two tokens of each pool: every token with the coin, and the most popular ones also with the dollar. */
 export const POOLS: readonly (readonly [base: number, quote: number])[] = [
   ...TOKENS.slice(1).map((_, i) => [i + 1, WRAPPED] as const),
   ...[2, 3, 4, 5, 7, 8, 10, 11].map((base) => [base, DOLLAR] as const),
 ];
 export const POOL_COUNT = POOLS.length;
 
-/** The order book's markets: a base token against the dollar. */
+/** The base tokens of the order book's markets. The quote token is the dollar. */
 export const MARKETS: readonly number[] = [2, 5, 10, 11];
 export const MARKET_COUNT = MARKETS.length;
 
 export const POWERS_OF_TEN: readonly number[] = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
-/** The smallest units that one coin is worth. */
+/** Returns the value of one coin in the smallest units of a token. */
 export function unitsPerCoin(token: number): number {
   const { perCoin, decimals } = TOKENS[token] as TokenRow;
   return Math.round(perCoin * (POWERS_OF_TEN[decimals] as number));

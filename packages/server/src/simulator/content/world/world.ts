@@ -27,18 +27,18 @@ import {
 } from './tokens.ts';
 
 export const APP_COUNT = 400;
-/** Accounts that every call of an application names. */
+/** The number of accounts that every call of an application names. */
 export const APP_ACCOUNT_COUNT = 4;
 export const BOT_COUNT = 6;
 export const WHALE_COUNT = 8;
 export const FEED_COUNT = 12;
-/** Coins that the launchpad can mint in one window. */
+/** The maximum number of coins that the launchpad mints in one window. */
 export const LAUNCH_COUNT = 16;
-/** Accounts that only one transaction names. */
+/** The maximum number of accounts that only one transaction uses. */
 export const SCRATCH_COUNT = 96;
-/** State, authority, settings, observations and two tick arrays of a pool. */
+/** The state accounts of a pool: state, authority, settings, observations and two tick arrays. */
 export const POOL_STATE_COUNT = 6;
-/** From one voter of a block to the next. */
+/** The distance between the numbers of two consecutive voters of a block. */
 export const VALIDATOR_STEP = 7;
 export const NO_ACCOUNT = -1;
 
@@ -48,7 +48,7 @@ const MAKER_COINS = 900_000;
 const POOL_COINS = 20_000;
 const PROGRAM_LAMPORTS = 1_141_440;
 const RESERVE_DOLLARS = 40_000_000;
-/** The reserve holds more lamports than a JavaScript number can, and one token account the largest amount there is. */
+/** The reserve has more lamports than a JavaScript number can represent, and one token account has the maximum amount of a u64. */
 const VAST_LAMPORTS = 2n ** 53n + 1n;
 const VAST_SUPPLY = 2n ** 64n - 1n;
 
@@ -57,7 +57,7 @@ interface Counts {
   readonly validators: number;
 }
 
-/** The kinds of accounts in the order of their numbers: how many, of which program, with how many lamports at the start. */
+/** Returns the kinds of accounts in the order of their numbers: the count, the owning program, and the lamports at the start. */
 function listKinds({ users, validators }: Counts) {
   return {
     known: [KNOWN_COUNT, ID.system, 1],
@@ -79,7 +79,7 @@ function listKinds({ users, validators }: Counts) {
     botTokens: [TOKEN_COUNT * BOT_COUNT, ID.token, 0],
     pools: [POOL_COUNT * POOL_STATE_COUNT, ID.amm, rentOf(1544)],
     vaults: [POOL_COUNT * 2, ID.token, 0],
-    /** A protocol would collect its share here; every swap names them. */
+    /** Accounts for protocol fees. Every swap names them, but no fee is paid to them. */
     feeVaults: [POOL_COUNT * 2, ID.token, 0],
     markets: [MARKET_COUNT * 3, ID.orderBook, rentOf(80_000)],
     marketVaults: [MARKET_COUNT * 2, ID.token, 0],
@@ -94,7 +94,7 @@ function listKinds({ users, validators }: Counts) {
     userTokens: [users * TOKEN_COUNT, ID.token, 0],
     userStakes: [users, ID.stake, 0],
     obligations: [users, ID.lending, 0],
-    /** Accounts from here on have other addresses in every window. */
+    /** Accounts from here on have different addresses in every window. */
     launchMints: [LAUNCH_COUNT, ID.token, 0],
     launchCurves: [LAUNCH_COUNT, ID.launchpad, 0],
     launchVaults: [LAUNCH_COUNT, ID.token, 0],
@@ -103,7 +103,7 @@ function listKinds({ users, validators }: Counts) {
   } as const satisfies Record<string, readonly [count: number, program: number, lamports: number]>;
 }
 
-/** Cells that belong to no account: what programs remember. */
+/** Returns the cells that belong to no account: the state of programs. */
 function listStates({ users }: Counts) {
   return {
     asks: MARKET_COUNT,
@@ -148,16 +148,16 @@ class WorldState {
   readonly validatorCount: number;
   readonly accountCount: number;
   readonly cells: Cells;
-  /** Of a token account its mint, else `NO_ACCOUNT`. */
+  /** The mint of a token account; `NO_ACCOUNT` for other accounts. */
   readonly mintOf: Int32Array;
-  /** Of a token account the wallet or program account that owns it. */
+  /** The owner of a token account: a user or an account of a program. */
   readonly ownerOf: Int32Array;
-  /** The program that an account belongs to. */
+  /** The program that owns an account. */
   readonly programOf: Int32Array;
   readonly decimalsOf: Uint8Array;
   /** All cells at the start of every window. */
   readonly start: Float64Array;
-  /** Added to the values of cells: amounts that no cell can hold. */
+  /** Amounts that are added to the values of cells, because no cell can hold them. */
   readonly vast: ReadonlyMap<number, bigint>;
   readonly #first: Firsts;
 
@@ -193,7 +193,7 @@ class WorldState {
     return this.cells.values[account] as number;
   }
 
-  /** Of a token account its amount, of a mint its supply. */
+  /** Returns the amount of a token account, or the supply of a mint. */
   amount(account: number): number {
     return this.cells.values[this.accountCount + account] as number;
   }
@@ -210,7 +210,7 @@ class WorldState {
     this.cells.add(this.accountCount + account, change);
   }
 
-  /** How far an account's amount is from where every window starts. */
+  /** Returns the difference of an account's amount to the start of the window. */
   amountSinceStart(account: number): number {
     return this.amount(account) - (this.start[this.accountCount + account] as number);
   }
@@ -219,7 +219,7 @@ class WorldState {
     return this.lamports(account) - (this.start[account] as number);
   }
 
-  /** Sets an account that only one transaction sees, so nothing has to be undone. */
+  /** Sets the lamports of an account that only one transaction uses, so the change need not be undone. */
   setScratch(account: number, lamports: number): void {
     this.cells.values[account] = lamports;
     this.cells.values[this.accountCount + account] = 0;
@@ -251,19 +251,19 @@ class WorldState {
     return this.#first.vaults + pool * 2 + side;
   }
 
-  /** The lamports that a whole token costs in its pool with the coin. */
+  /** Returns the price of a whole token in lamports, in its pool with the coin. */
   poolPrice(token: number): number {
     const base = this.amount(this.poolVault(token - 1, 0));
     const quote = this.amount(this.poolVault(token - 1, 1));
     return Math.round((quote / base) * this.wholeToken(token));
   }
 
-  /** The smallest units of one whole token. */
+  /** Returns the smallest units of one whole token. */
   wholeToken(token: number): number {
     return POWERS_OF_TEN[(TOKENS[token] as TokenRow).decimals] as number;
   }
 
-  /** The price that the oracle last published for a token. */
+  /** Returns the price that the oracle last published for a token. */
   price(token: number): number {
     return this.cell(this.#first.prices + token - 1);
   }
@@ -272,7 +272,7 @@ class WorldState {
     return this.#first.eventAuthorities + program;
   }
 
-  /** Whether the account has the address that the associated token program derives from its owner and mint. */
+  /** Returns whether the account has the address that the associated token program derives from its owner and mint. */
   isAssociated(account: number): boolean {
     const { makerTokens, pools, userTokens, userStakes } = this.#first;
     return (
@@ -288,7 +288,7 @@ class WorldState {
     return rentOf(this.programOf[mint] === ID.token2022 ? TOKEN_2022_BYTES : TOKEN_BYTES);
   }
 
-  /** Makes an account a token account. The mint of a scratch account differs from transaction to transaction. */
+  /** Makes an account a token account. A scratch account has another mint in every transaction. */
   describeToken(account: number, mint: number, owner: number): void {
     this.mintOf[account] = mint;
     this.ownerOf[account] = owner;
@@ -300,7 +300,7 @@ class WorldState {
     this.decimalsOf[mint] = decimals;
   }
 
-  /** The listed tokens and who can hold them. */
+  /** Describes the listed tokens and the accounts that can hold them. */
   #describeTokens(): void {
     const { vastMint, vastHolder, reserve, makerTokens, maker, bots, users } = this.#first;
     this.#describeMint(vastMint, ID.token, 2);
@@ -325,12 +325,12 @@ class WorldState {
     });
   }
 
-  /** The token accounts of pools, markets and the lending pool, and the oracle's first prices. */
+  /** Describes the token accounts of pools, markets and the lending pool, and the first prices of the oracle. */
   #describeTrade(): void {
     const { pools, feeVaults, markets, marketVaults, lendingMarket, prices } = this.#first;
     POOLS.forEach((sides, pool) => {
       const state = pools + pool * POOL_STATE_COUNT;
-      // Popular pools are deeper.
+      // Popular pools have larger reserves.
       const coins = Math.ceil(POOL_COINS / (1 + (pool % TOKEN_COUNT) / 3));
       sides.forEach((token, side) => {
         const [mint, units] = [this.mint(token), unitsPerCoin(token)];
@@ -362,7 +362,7 @@ class WorldState {
     }
   }
 
-  /** A token account that exists at the start of every window; its amount is part of the supply. */
+  /** Adds a token account that exists at the start of every window. Its amount is part of the supply. */
   #hold(account: number, mint: number, owner: number, amount: number): void {
     const { values } = this.cells;
     const isWrapped = mint === ID.wrappedCoin;
@@ -374,7 +374,7 @@ class WorldState {
   }
 }
 
-/** Has no common factor with the step by which the voters of a block are chosen. */
+/** Returns a number of validators that has no common factor with the step between the voters of a block. */
 function countValidators(votesPerBlock: number): number {
   const count = Math.min(1300, Math.max(16, Math.round(votesPerBlock * 1.3)));
   return count % VALIDATOR_STEP === 0 ? count + 1 : count;
