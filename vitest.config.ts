@@ -4,8 +4,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The tests that run whole programs take longest. */
 const programs = ['test/command/', 'test/service/', 'test/examples/', 'test/browser/'];
-/** The tests of benchmarks, in a browser, of a cluster, against a real node, and of consumers under forks have configurations of their own. */
-const apart = 'bench|browser|client|cluster|examples|guide|node';
+/** Tests that run whole programs for long have commands of their own. */
+const apart = 'bench|browser|client|cluster|examples|guide|node|service';
 
 /** Starts the slowest files first, so that no worker has to wait for one of them at the end. */
 class SlowestFirst extends BaseSequencer {
@@ -25,9 +25,10 @@ export default defineConfig({
     include: [
       'packages/*/{src,build}/**/*.test.ts',
       `test/!(${apart})/**/*.test.ts`,
-      // Of these, the shortest tests run here too.
+      // A new user meets these first.
       'test/browser/short.test.ts',
       'test/examples/token-balances.test.ts',
+      'test/service/demo.test.ts',
     ],
     sequence: { sequencer: SlowestFirst },
     // Tests spend a third of their time waiting, for a process to start or a deadline to pass, so there is one worker
