@@ -33,7 +33,7 @@ export function fileCursor(path: string): Required<Cursor> {
 /** What is not JSON is refused as a cursor, with what was found. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text);
   } catch {
     return text;
   }
