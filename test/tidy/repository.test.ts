@@ -6,6 +6,7 @@ import { loadCommands } from '../../packages/server/src/cli/commands.ts';
 import { buildProgram } from '../../packages/server/src/cli/main.ts';
 import { readRepository } from './read-repository.ts';
 import { findBans } from './rules/bans.ts';
+import { findForeignBrands } from './rules/brands.ts';
 import { castCountMax, findCastsBeyond } from './rules/casts.ts';
 import {
   type CommandEntry,
@@ -52,6 +53,8 @@ test('behavior: a service on one machine loads no code for several', () =>
 test('behavior: no file re-exports from another', () => expectNone(findBarrels(sources)));
 test('behavior: every file is used', () => expectNone(findDeadFiles(sources)));
 test('behavior: the code uses no banned constructs', () => expectNone(findBans(sources)));
+test('behavior: only the file of a brand creates its values', () =>
+  expectNone(findForeignBrands(sources)));
 test('limit: product code has few casts', () => expectNone(findCastsBeyond(sources, castCountMax)));
 test('behavior: all tests have proper names and are enabled', () =>
   expectNone(findTestFaults(sources)));

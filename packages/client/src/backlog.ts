@@ -75,7 +75,8 @@ export class Backlog {
     if (tip === undefined) return;
     const floor = finalized.number >= tip.number ? tip : finalized;
     // A replica that is behind may report an older finalized block.
-    if (this.#isFloorFinal && floor.number <= (this.#blocks[0] as BlockRef).number) return;
+    const [lowest = tip] = this.#blocks;
+    if (this.#isFloorFinal && floor.number <= lowest.number) return;
     // Below the start of the stream there is nothing to roll back.
     if (this.#from !== undefined && floor.number < this.#from) return;
     this.#blocks = [floor, ...this.#blocks.filter(({ number }) => number > floor.number)];

@@ -1,4 +1,5 @@
 /** Parses the lines of a response to blocks, with every 64-bit quantity as a bigint. */
+
 import type { Dialect } from '@sluice/protocol/dialect';
 import {
   type FIELDS,
@@ -8,6 +9,7 @@ import {
   type RecordArray,
 } from '@sluice/protocol/field-table';
 import type { FieldsBody } from '@sluice/protocol/query-body';
+import { hasMembers } from '@sluice/protocol/unknown-value';
 import { type BlockRef, parseBlockRef } from './block-ref.ts';
 import { toBigint, unmark } from './exact-json.ts';
 import { SluiceError } from './sluice-error.ts';
@@ -84,7 +86,7 @@ const REVIVERS: Revivers = {
 };
 
 /** The empty array that all blocks without records of a kind share. */
-const noRecords = Object.freeze([]) as readonly unknown[];
+const noRecords: readonly unknown[] = Object.freeze([]);
 
 interface ArrayPlan {
   readonly name: RecordArray;
@@ -109,20 +111,20 @@ export function buildBlockReviver(
   }));
   const headerRevivers = reviversOf('block', fields);
   return (block, line) => {
-    const header = parseHeader(block, line);
-    for (const revive of headerRevivers) revive(header);
+    requireHeader(block, line);
+    for (const revive of headerRevivers) revive(block.header);
     for (const { name, revivers } of plans) {
       const records = block[name];
       if (records === undefined) block[name] = noRecords;
       else if (!Array.isArray(records)) throw malformed(line, `${name} is not an array`);
-      else for (const revive of revivers) for (const record of records as Values[]) revive(record);
+      else for (const revive of revivers) for (const record of records) revive(record);
     }
-    return block as unknown as ParsedBlock;
+    return block;
   };
 }
 
 function reviversOf(kind: Kind, fields: FieldsBody<Dialect>): ((record: Values) => void)[] {
-  const selected = (fields[kind] ?? {}) as Readonly<Record<string, boolean>>;
+  const selected: Readonly<Record<string, boolean | undefined>> = fields[kind] ?? {};
   return Object.entries(REVIVERS[kind])
     .filter(([name]) => selected[name] === true)
     .map(([, revive]) => revive);
@@ -144,7 +146,7 @@ function exact(value: unknown): bigint | null | undefined {
 function parseObject(line: string): Values {
   try {
     const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null) return value as Values;
+    if (hasMembers(value)) return value;
   } catch (cause) {
     throw new SluiceError('response-malformed', {
       detail: `a line is not JSON: ${cut(line)}`,
@@ -154,11 +156,10 @@ function parseObject(line: string): Values {
   throw malformed(line, 'a line is not an object');
 }
 
-function parseHeader(block: Values, line: string): Values {
+function requireHeader(block: Values, line: string): asserts block is Values & ParsedBlock {
   if (parseBlockRef(block['header']) === undefined) {
     throw malformed(line, 'a header has no number and hash');
   }
-  return block['header'] as Values;
 }
 
 function malformed(line: string, what: string): SluiceError {

@@ -1,3 +1,5 @@
+import { hasMembers } from '@sluice/protocol/unknown-value';
+
 /** A block by its slot and its hash. */
 export interface BlockRef {
   readonly number: number;
@@ -6,8 +8,8 @@ export interface BlockRef {
 
 /** Returns the reference that an unknown value contains; `undefined` for any other value. */
 export function parseBlockRef(value: unknown): BlockRef | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { number, hash } = value as { number?: unknown; hash?: unknown };
+  if (!hasMembers(value)) return undefined;
+  const { number, hash } = value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0) return undefined;
   if (typeof hash !== 'string' || hash === '') return undefined;
   return { number, hash };

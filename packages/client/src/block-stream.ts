@@ -1,4 +1,5 @@
 /** The stream that a consumer uses. It starts with the first `next`, saves the cursor, and ends immediately on an abort. */
+import { messageOf } from '@sluice/protocol/unknown-value';
 import type { Backlog } from './backlog.ts';
 import type { Clock } from './clock.ts';
 import { type Cursor, type CursorState, parseCursorState } from './cursor.ts';
@@ -93,11 +94,11 @@ export class CursorStream implements BlockStream {
   async #use<Value>(work: Promise<Value>): Promise<Value> {
     const { signal } = this.#stop;
     try {
-      return (await waitFor(work, { clock: this.#setup.clock, signal })) as Value;
+      return await waitFor(work, { clock: this.#setup.clock, signal });
     } catch (cause) {
       if (signal.aborted || isSluiceError(cause)) throw cause;
       throw new SluiceError('cursor-failed', {
-        detail: String((cause as Error)?.message ?? cause),
+        detail: messageOf(cause),
         cause,
       });
     }

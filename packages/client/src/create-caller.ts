@@ -61,7 +61,7 @@ async function readJson(
 ): Promise<unknown> {
   const text = await http.readText(opened, signal);
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text);
   } catch (cause) {
     const { url } = opened.response;
     throw new SluiceError('response-malformed', { detail: `${url} is not JSON`, cause });

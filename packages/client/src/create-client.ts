@@ -1,3 +1,4 @@
+import { memberOf } from '@sluice/protocol/unknown-value';
 import { Backlog } from './backlog.ts';
 import { type BlockRef, parseBlockRef } from './block-ref.ts';
 import { CursorStream } from './block-stream.ts';
@@ -138,7 +139,7 @@ function parseHead(value: unknown): BlockRef | null {
 }
 
 function parseSlot(value: unknown): number {
-  const slot = (value as { block_number?: unknown } | null)?.block_number;
+  const slot = memberOf(value, 'block_number');
   if (typeof slot === 'number' && Number.isSafeInteger(slot)) return slot;
   throw new SluiceError('response-malformed', { detail: 'a time has no block_number' });
 }

@@ -1,3 +1,4 @@
+import { memberOf } from '@sluice/protocol/unknown-value';
 import { type BlockRef, parseBlockRefs } from './block-ref.ts';
 import { SluiceError } from './sluice-error.ts';
 
@@ -25,12 +26,12 @@ export interface Cursor {
 
 /** Returns the cursor that a stored value contains. Throws `cursor-invalid` for any other value. */
 export function parseCursorState(value: unknown): CursorState {
-  const { blocks, from } = (value ?? {}) as { blocks?: unknown; from?: unknown };
-  const refs = parseBlockRefs(blocks);
-  const isFrom = from === undefined || (Number.isSafeInteger(from) && (from as number) >= 0);
-  if (refs === undefined || refs.length === 0 || !isFrom) {
+  const refs = parseBlockRefs(memberOf(value, 'blocks'));
+  const from = memberOf(value, 'from');
+  const isSlot = typeof from === 'number' && Number.isSafeInteger(from) && from >= 0;
+  if (refs === undefined || refs.length === 0 || !(isSlot || from === undefined)) {
     const found = JSON.stringify(value)?.slice(0, 100) ?? 'nothing';
     throw new SluiceError('cursor-invalid', { detail: `found ${found}` });
   }
-  return from === undefined ? { blocks: refs } : { blocks: refs, from: from as number };
+  return isSlot ? { blocks: refs, from } : { blocks: refs };
 }

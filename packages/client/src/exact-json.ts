@@ -1,3 +1,5 @@
+import { hasMembers } from '@sluice/protocol/unknown-value';
+
 /**
  * Prepares JSON text so that every 64-bit integer survives `JSON.parse`.
  *
@@ -45,12 +47,11 @@ export function toBigint(value: unknown): bigint | undefined {
 /** Returns the value with every marked integer in it as a bigint. Objects and arrays are changed in place. */
 export function unmark(value: unknown): unknown {
   if (typeof value === 'string') return isMarked(value) ? BigInt(value.slice(1)) : value;
-  if (typeof value !== 'object' || value === null) return value;
-  const parts = value as Record<string, unknown>;
-  for (const key of Object.keys(parts)) {
-    const part = parts[key];
+  if (!hasMembers(value)) return value;
+  for (const key of Object.keys(value)) {
+    const part = value[key];
     const exact = unmark(part);
-    if (exact !== part) parts[key] = exact;
+    if (exact !== part) value[key] = exact;
   }
   return value;
 }

@@ -33,7 +33,7 @@ export function fileCursor(path: string): Required<Cursor> {
 /** A text that is not JSON is reported as `cursor-invalid`, with the text. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text);
   } catch {
     return text;
   }

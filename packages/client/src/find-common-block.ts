@@ -28,14 +28,15 @@ export async function findCommonBlock(
   for (let left = blocks.length; ; ) {
     const lowest = (page[0] as BlockRef).number;
     for (; left > 0; left--) {
-      const known = blocks[left - 1] as BlockRef;
-      if (known.number < lowest) break;
+      const known = blocks[left - 1];
+      if (known === undefined || known.number < lowest) break;
       if (page.some(({ number, hash }) => number === known.number && hash === known.hash))
         return known;
     }
-    if (left === 0 && from !== undefined && lowest < from) return requireBelow(backlog, page);
+    if (left === 0 && from !== undefined && lowest < from) return requireBelow(backlog, page, from);
     // The slot above the newest block that could still be common, but not above the last page.
-    const slot = left === 0 ? from : (blocks[left - 1] as BlockRef).number + 1;
+    const below = blocks[left - 1];
+    const slot = below === undefined ? from : below.number + 1;
     const next = slot === undefined ? undefined : await readPage(Math.min(slot, lowest));
     if (next === undefined) throw noCommonBlock(backlog);
     page = next;
@@ -46,8 +47,8 @@ export async function findCommonBlock(
  * A consumer that has everything since the start of the stream has nothing below it. So the block before the start is common, unless the
  * query gives its hash.
  */
-function requireBelow(backlog: Backlog, page: readonly BlockRef[]): BlockRef {
-  const below = page.findLast(({ number }) => number < (backlog.from as number));
+function requireBelow(backlog: Backlog, page: readonly BlockRef[], from: number): BlockRef {
+  const below = page.findLast(({ number }) => number < from);
   const { parentHash } = backlog;
   if (below !== undefined && (parentHash === undefined || parentHash === below.hash)) return below;
   throw noCommonBlock(backlog);

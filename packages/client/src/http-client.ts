@@ -1,4 +1,5 @@
 /** Sends one request to one base URL: timeouts, the key, and errors for statuses. The caller decides about retries. */
+import { memberOf, messageOf } from '@sluice/protocol/unknown-value';
 import type { OnEvent } from './client-events.ts';
 import type { Clock } from './clock.ts';
 import { buildReplyError } from './http-reply.ts';
@@ -120,8 +121,8 @@ export class HttpClient {
 }
 
 function networkError(url: string, cause: unknown): SluiceError {
-  const inner = (cause as { cause?: { code?: unknown; message?: unknown } } | undefined)?.cause;
-  const reason = inner?.code ?? inner?.message ?? (cause as Error | undefined)?.message ?? cause;
+  const inner = memberOf(cause, 'cause');
+  const reason = memberOf(inner, 'code') ?? memberOf(inner, 'message') ?? messageOf(cause);
   return new SluiceError('network-failed', { detail: `${url}, ${String(reason)}`, cause });
 }
 

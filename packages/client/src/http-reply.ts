@@ -1,4 +1,5 @@
 /** Converts the status and the body of a response to an error. */
+import { memberOf } from '@sluice/protocol/unknown-value';
 import type { Clock } from './clock.ts';
 import { parseRetryAfter } from './retry-wait.ts';
 import { type ClientErrorCode, type ServiceReply, SluiceError } from './sluice-error.ts';
@@ -40,9 +41,9 @@ function readReply(response: Response, text: string): ServiceReply {
 
 function readErrorBody(text: string): { code?: string; message?: string; path?: string } {
   try {
-    const { error } = JSON.parse(text) as { error?: Record<string, unknown> };
+    const error = memberOf(JSON.parse(text), 'error');
     const read = (name: string) => {
-      const value = error?.[name];
+      const value = memberOf(error, name);
       return typeof value === 'string' ? { [name]: value } : {};
     };
     return { ...read('code'), ...read('message'), ...read('path') };

@@ -1,4 +1,5 @@
 /** Splits the body of a response into groups of complete lines, with backpressure. */
+import { messageOf } from '@sluice/protocol/unknown-value';
 import type { Clock } from './clock.ts';
 import { decodeMarked } from './exact-json.ts';
 import { SluiceError } from './sluice-error.ts';
@@ -76,7 +77,7 @@ async function readChunk(
     return { kind: 'failed', error: new SluiceError('stalled', { detail: `${stallMs} ms` }) };
   } catch (cause) {
     modules.signal.throwIfAborted();
-    const detail = String((cause as Error | undefined)?.message ?? cause);
+    const detail = messageOf(cause);
     return { kind: 'failed', error: new SluiceError('network-failed', { detail, cause }) };
   }
 }

@@ -1,7 +1,9 @@
 /** Looks up single blocks and transactions, the activity of a range, and the cost of a query. */
+
 import { type FieldName, fieldNames, KINDS, type Kind } from '@sluice/protocol/field-table';
 import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
 import type { FieldsBody } from '@sluice/protocol/query-body';
+import { hasMembers } from '@sluice/protocol/unknown-value';
 import { buildBlockReviver } from './block-parser.ts';
 import type { Call, ClientParts, ReadAnswer } from './create-caller.ts';
 import { decodeMarked } from './exact-json.ts';
@@ -90,7 +92,7 @@ type Answer = Record<string, unknown>;
 function parseAnswer(bytes: Uint8Array, url: string): Answer {
   try {
     const value: unknown = JSON.parse(decodeMarked(bytes));
-    if (typeof value === 'object' && value !== null) return value as Answer;
+    if (hasMembers(value)) return value;
   } catch (cause) {
     throw new SluiceError('response-malformed', { detail: `${url} is not JSON`, cause });
   }
@@ -103,12 +105,12 @@ function toParameters(values: Readonly<Record<string, string | number | undefine
   return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
-const allFields = Object.fromEntries(
+const allFields: FieldsBody = Object.fromEntries(
   KINDS.map((kind) => [
     kind,
     Object.fromEntries(fieldNames(kind, 'ledger').map((name) => [name, true])),
   ]),
-) as FieldsBody;
+);
 
 const revive = buildBlockReviver(allFields);
 

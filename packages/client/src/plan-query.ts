@@ -34,7 +34,7 @@ export function planQuery(query: Query): QueryPlan {
   if (toBlock !== undefined && toBlock !== null) checkNumber('toBlock', toBlock);
   const dialect = query.type ?? DIALECT_DEFAULT;
   const fields = completeFields(query.fields, dialect);
-  const block = fields.block as Readonly<Record<string, boolean>>;
+  const block: Readonly<Record<string, boolean | undefined>> = fields.block ?? {};
   return {
     dialect,
     fromBlock,

@@ -1,4 +1,5 @@
 /** Sends one request of a stream, and interprets the status and the headers of its response. */
+import { memberOf } from '@sluice/protocol/unknown-value';
 import { type BlockRef, parseBlockRef, parseBlockRefs } from './block-ref.ts';
 import type { Clock } from './clock.ts';
 import type { Endpoints } from './endpoints.ts';
@@ -143,7 +144,7 @@ export class StreamRequester {
 
   async #readConflict(opened: OpenResponse, fromBlock: number): Promise<Answer> {
     const text = await this.#modules.http.readText(opened, this.#options.signal);
-    const previousBlocks = parseBlockRefs(parseJson(text)?.previousBlocks);
+    const previousBlocks = parseBlockRefs(memberOf(parseJson(text), 'previousBlocks'));
     if (previousBlocks === undefined || (previousBlocks.at(-1)?.number ?? Infinity) >= fromBlock) {
       const detail = `a conflict names no blocks below ${fromBlock}: ${text.slice(0, 100)}`;
       throw new SluiceError('response-malformed', { detail });
@@ -164,9 +165,9 @@ function isRefusedField(error: unknown): boolean {
   return isSluiceError(error, 'query-invalid') && error.message.includes(finalizedHeadField);
 }
 
-function parseJson(text: string): { readonly previousBlocks?: unknown } | undefined {
+function parseJson(text: string): unknown {
   try {
-    return (JSON.parse(text) ?? undefined) as { previousBlocks?: unknown } | undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

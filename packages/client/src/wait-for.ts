@@ -14,6 +14,14 @@ export interface WaitOptions {
  */
 export async function waitFor<Value>(
   promise: Promise<Value>,
+  options: Omit<WaitOptions, 'ms'>,
+): Promise<Value>;
+export async function waitFor<Value>(
+  promise: Promise<Value>,
+  options: WaitOptions,
+): Promise<Value | typeof timedOut>;
+export async function waitFor<Value>(
+  promise: Promise<Value>,
   { clock, signal, ms }: WaitOptions,
 ): Promise<Value | typeof timedOut> {
   promise.catch(() => undefined);

@@ -2,7 +2,9 @@
  * The table of all response fields: every record kind in wire order, and every field of it in wire order. Schemas,
  * types, projection and documentation are derived from it.
  */
+
 import type { Dialect } from './dialect.ts';
+import { keysOf } from './typed-keys.ts';
 
 /**
  * The type of a value on the wire.
@@ -194,7 +196,7 @@ export const FIELDS = {
 export type Kind = keyof typeof FIELDS;
 export type RecordKind = Exclude<Kind, 'block'>;
 
-export const KINDS = Object.keys(FIELDS) as readonly Kind[];
+export const KINDS = keysOf(FIELDS);
 
 /** The record kind of each array of a line, in line order. */
 export const RECORD_ARRAYS = {
@@ -207,7 +209,7 @@ export const RECORD_ARRAYS = {
 } as const satisfies Record<string, RecordKind>;
 
 export type RecordArray = keyof typeof RECORD_ARRAYS;
-export const RECORD_ARRAY_NAMES = Object.keys(RECORD_ARRAYS) as readonly RecordArray[];
+export const RECORD_ARRAY_NAMES = keysOf(RECORD_ARRAYS);
 
 type Rows<K extends Kind> = (typeof FIELDS)[K];
 

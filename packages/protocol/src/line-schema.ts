@@ -1,4 +1,5 @@
 /** The JSON schema of a response line, derived from the field table. */
+
 import Type, { type TObject, type TSchema } from 'typebox';
 import type { Dialect } from './dialect.ts';
 import {
@@ -11,22 +12,22 @@ import {
   RECORD_ARRAYS,
   type WireType,
 } from './field-table.ts';
+import { mapKeys } from './typed-keys.ts';
 
 const strict = { additionalProperties: false } as const;
 
 export function buildLineSchema(dialect: Dialect): TObject {
-  const arrays = RECORD_ARRAY_NAMES.map((array) => [
-    array,
+  const arrays = mapKeys(RECORD_ARRAY_NAMES, (array) =>
     Type.Optional(
       Type.Array(buildRecordSchema(RECORD_ARRAYS[array], dialect), {
         minItems: 1,
         description: 'Present if the block has such records that were selected.',
       }),
     ),
-  ]);
+  );
   const header = buildRecordSchema('block', dialect);
   return Type.Object(
-    { header, ...(Object.fromEntries(arrays) as Record<string, TSchema>) },
+    { header, ...arrays },
     { ...strict, description: `A block, dialect ${dialect}` },
   );
 }
@@ -36,11 +37,11 @@ function buildRecordSchema(kind: Kind, dialect: Dialect): TObject {
   const names = new Set<string>(fieldNames(kind, dialect));
   const fields = fieldRows(kind)
     .filter(([name]) => names.has(name))
-    .map(([name, row]) => {
+    .map(([name, row]): [string, TSchema] => {
       const schema = buildFieldSchema(row, dialect);
       return [name, kind === 'block' && name === 'number' ? schema : Type.Optional(schema)];
     });
-  return Type.Object(Object.fromEntries(fields) as Record<string, TSchema>, strict);
+  return Type.Object(Object.fromEntries(fields), strict);
 }
 
 function buildFieldSchema(row: FieldRow, dialect: Dialect): TSchema {

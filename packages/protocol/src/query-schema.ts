@@ -3,6 +3,7 @@
  * bytes, `toBlock` is not below `fromBlock`, the limits over all lists) are checked by the query parser. The parser
  * accepts nothing that the schema rejects.
  */
+
 import Type, { type TObject, type TSchema } from 'typebox';
 import { DIALECT_DEFAULT, type Dialect } from './dialect.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from './field-table.ts';
 import type { QueryLimits } from './query-limits.ts';
 import { type FilterRow, filterRows, relationRows } from './request-table.ts';
+import { mapKeys } from './typed-keys.ts';
 
 /** Base58 of 32 bytes has 32 to 44 characters. Only decoding shows the exact number of bytes. */
 export const ADDRESS_PATTERN = '^[1-9A-HJ-NP-Za-km-z]{32,44}$';
@@ -23,10 +25,9 @@ const strict = { additionalProperties: false } as const;
 
 export function buildQuerySchema(dialects: readonly Dialect[], limits: QueryLimits): TObject {
   const blockNumber = { minimum: 0, description: 'A slot. Beyond 2^53 is above every head.' };
-  const arrays = RECORD_ARRAY_NAMES.map((array) => [
-    array,
+  const arrays = mapKeys(RECORD_ARRAY_NAMES, (array) =>
     Type.Optional(Type.Array(buildItemSchema(array, limits), { maxItems: limits.itemCountMax })),
-  ]);
+  );
   return Type.Object(
     {
       type: buildTypeSchema(dialects),
@@ -41,7 +42,7 @@ export function buildQuerySchema(dialects: readonly Dialect[], limits: QueryLimi
         Type.Boolean({ default: false, description: 'Send blocks without selected records too.' }),
       ),
       fields: Type.Optional(buildFieldsSchema(dialects)),
-      ...(Object.fromEntries(arrays) as Record<string, TSchema>),
+      ...arrays,
     },
     { ...strict, description: 'A query' },
   );
@@ -56,8 +57,8 @@ function buildTypeSchema(dialects: readonly Dialect[]): TSchema {
 }
 
 function buildFieldsSchema(dialects: readonly Dialect[]): TObject {
-  const selectors = KINDS.map((kind) => [kind, Type.Optional(buildSelectorSchema(kind, dialects))]);
-  return Type.Object(Object.fromEntries(selectors) as Record<string, TSchema>, {
+  const selectors = mapKeys(KINDS, (kind) => Type.Optional(buildSelectorSchema(kind, dialects)));
+  return Type.Object(selectors, {
     ...strict,
     description: 'Which fields to send, for each kind of record.',
   });
@@ -68,21 +69,23 @@ function buildSelectorSchema(kind: Kind, dialects: readonly Dialect[]): TObject 
     .filter(
       ([, row]) => row.dialects === undefined || row.dialects.some((d) => dialects.includes(d)),
     )
-    .map(([name, row]) => [name, Type.Optional(Type.Boolean({ description: row.text }))]);
-  return Type.Object(Object.fromEntries(fields) as Record<string, TSchema>, strict);
+    .map(([name, row]): [string, TSchema] => [
+      name,
+      Type.Optional(Type.Boolean({ description: row.text })),
+    ]);
+  return Type.Object(Object.fromEntries(fields), strict);
 }
 
 function buildItemSchema(array: RecordArray, limits: QueryLimits): TObject {
-  const filters = filterRows(array).map(([name, row]) => [
+  const filters = filterRows(array).map(([name, row]): [string, TSchema] => [
     name,
     Type.Optional(buildFilterSchema(row, limits)),
   ]);
-  const relations = relationRows(array).map(([name, row]) => [
+  const relations = relationRows(array).map(([name, row]): [string, TSchema] => [
     name,
     Type.Optional(Type.Boolean({ default: false, description: `Pulls in: ${row.text}` })),
   ]);
-  const properties = Object.fromEntries([...filters, ...relations]) as Record<string, TSchema>;
-  return Type.Object(properties, strict);
+  return Type.Object(Object.fromEntries([...filters, ...relations]), strict);
 }
 
 function buildFilterSchema(row: FilterRow, limits: QueryLimits): TSchema {

@@ -2,8 +2,10 @@
  * The list of imported files in `files-read.json` of a dataset, so that a restart does not read them again. The list can be deleted
  * without harm, because stored blocks are skipped.
  */
+
 import { stat } from 'node:fs/promises';
 import { CodedError, isCodedError } from '../base/errors.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
 
 const fileName = 'files-read.json';
@@ -39,10 +41,11 @@ export async function describeFile(
       state: `${size} bytes, ${new Date(mtimeMs).toISOString()}`,
     };
   } catch (error) {
-    throw unreadable(path, error as NodeJS.ErrnoException);
+    throw unreadable(path, error);
   }
 }
 
-function unreadable(path: string, cause: NodeJS.ErrnoException): CodedError {
-  return new CodedError('cli-file-unreadable', { path, reason: cause.code ?? '' }, { cause });
+function unreadable(path: string, cause: unknown): CodedError {
+  const reason = systemErrorCode(cause) ?? '';
+  return new CodedError('cli-file-unreadable', { path, reason }, { cause });
 }

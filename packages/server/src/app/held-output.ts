@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import { isTerminal } from '../base/terminal.ts';
 
 /** The limit of held lines. If there are more, the output is released. */
 const heldCountMax = 1_000;
@@ -16,7 +17,7 @@ export class HeldOutput extends Writable {
   }
 
   get isTTY(): boolean {
-    return (this.#target as { isTTY?: boolean }).isTTY === true;
+    return isTerminal(this.#target);
   }
 
   /** A second call does nothing. */

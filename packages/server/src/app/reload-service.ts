@@ -1,3 +1,4 @@
+import { memberOf } from '@sluice/protocol/unknown-value';
 import type { Logger } from 'pino';
 import { isCodedError } from '../base/errors.ts';
 import type { Config } from './config/config-schema.ts';
@@ -32,7 +33,7 @@ export function reloadService({ service, config, reread }: ReloadOptions, log: L
 /** Returns the changed keys that a reload does not apply. */
 function findOthers(before: Config, after: Config): string[] {
   return Object.entries(stripReloaded(after)).flatMap(([key, value]) => {
-    const old = (stripReloaded(before) as Record<string, unknown>)[key];
+    const old = memberOf(stripReloaded(before), key);
     return JSON.stringify(old) === JSON.stringify(value) ? [] : [key];
   });
 }

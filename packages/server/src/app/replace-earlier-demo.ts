@@ -28,7 +28,7 @@ export async function replaceEarlierDemo(dataFolder: string): Promise<string | u
 async function findEarlier(dataFolder: string): Promise<string[]> {
   const found: string[] = [];
   for (const { name, sources } of DEMO_CONFIG.datasets) {
-    const earlier = sources.flatMap(({ seed }) => earlierGenesisHashes(seed) as readonly string[]);
+    const earlier = sources.flatMap(({ seed }): readonly string[] => earlierGenesisHashes(seed));
     const genesisHash = await readGenesisHash(`${dataFolder}/${name}`);
     if (genesisHash !== null && earlier.includes(genesisHash)) found.push(name);
   }

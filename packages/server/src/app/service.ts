@@ -1,8 +1,10 @@
 /** Composes the read side: two listeners, and the datasets behind them as they open. */
+
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
+import { keysOf } from '@sluice/protocol/typed-keys';
 import type { Logger } from 'pino';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -188,7 +190,7 @@ export class Service {
   /** Applies new limits and keys. Streams of a removed key end after a whole line. */
   reload(limits: ConfigLimits, keys: readonly ApiKey[] | null): void {
     const next = this.#buildLimits(limits);
-    for (const part of Object.keys(next) as (keyof LimitsInForce)[]) {
+    for (const part of keysOf(next)) {
       Object.assign(this.#limits[part], next[part]);
     }
     this.#keys = keys;

@@ -1,3 +1,5 @@
+import { elementAt } from './element-at.ts';
+
 /**
  * Computes the CRC-32 of two concatenated byte sequences from their individual CRCs: appending n bytes multiplies the
  * first CRC by x^(8n) modulo the polynomial. A chunk that thousands of responses send is therefore checksummed only
@@ -46,8 +48,8 @@ function findPower(length: number): number {
 
 function powerAt(k: number): number {
   while (powers.length <= k) {
-    const last = powers[powers.length - 1] as number;
+    const last = elementAt(powers, -1);
     powers.push(multiply(last, last));
   }
-  return powers[k] as number;
+  return elementAt(powers, k);
 }

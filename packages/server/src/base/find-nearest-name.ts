@@ -1,3 +1,5 @@
+import { elementAt } from './element-at.ts';
+
 /** Longer input is not compared: no valid name is this long, and the work grows with the product of both lengths. */
 const lengthMax = 64;
 
@@ -26,13 +28,13 @@ export function findNearestName(written: string, names: readonly string[]): stri
  */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
-  const at = (i: number, j: number) => rows[i]?.[j] as number;
+  const at = (i: number, j: number) => elementAt(elementAt(rows, i), j);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     rows.push(row);
     for (let j = 1; j <= b.length; j++) {
       const replaced = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let distance = Math.min(replaced, at(i - 1, j) + 1, (row[j - 1] as number) + 1);
+      let distance = Math.min(replaced, at(i - 1, j) + 1, at(i, j - 1) + 1);
       const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
       if (isSwap) distance = Math.min(distance, at(i - 2, j - 2) + 1);
       row.push(distance);

@@ -4,13 +4,13 @@ import { env as processEnv } from 'node:process';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export function isTerminal(stream: NodeJS.WritableStream): boolean {
-  return (stream as { isTTY?: boolean }).isTTY === true;
+  return 'isTTY' in stream && stream.isTTY === true;
 }
 
 /** Columns of a terminal; where that is unknown, what most terminals have. */
 export function widthOf(stream: NodeJS.WritableStream): number {
-  const { columns } = stream as { columns?: number };
-  return columns === undefined || columns <= 0 ? 80 : columns;
+  const columns = 'columns' in stream ? stream.columns : undefined;
+  return typeof columns !== 'number' || columns <= 0 ? 80 : columns;
 }
 
 /**

@@ -1,4 +1,6 @@
+import { memberOf } from '@sluice/protocol/unknown-value';
 import { addDetail, CodedError, isCodedError } from '../base/errors.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 import type { SegmentBytes } from '../segment/open-segment.ts';
 import { openRangeFile } from '../storage/range-file.ts';
 
@@ -41,7 +43,7 @@ function withFile(error: unknown, path: string): unknown {
   if (isCodedError(error) && /^(segment|query|range)-/.test(error.code)) {
     return addDetail(error, { file: path });
   }
-  const { syscall, code: reason } = error as NodeJS.ErrnoException;
-  if (syscall === undefined || reason === undefined) return error;
+  const reason = systemErrorCode(error);
+  if (memberOf(error, 'syscall') === undefined || reason === undefined) return error;
   return new CodedError('cli-file-unreadable', { path, reason }, { cause: error });
 }

@@ -47,8 +47,9 @@ export function kindsOption<Kind extends string>(
   known: readonly Kind[],
 ): (text: string) => readonly Kind[] {
   return (text) => {
-    const kinds = text.split(',') as Kind[];
-    if (kinds.every((kind) => known.includes(kind))) return kinds;
+    const names = text.split(',');
+    const kinds = names.flatMap((name) => known.find((kind) => kind === name) ?? []);
+    if (kinds.length === names.length) return kinds;
     throw new InvalidArgumentError(`Expected ${known.join(', ')}; separate several with commas.`);
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { isTerminal } from '../base/terminal.ts';
 
 const barEveryMs = 100;
 const lineEveryMs = 5_000;
@@ -31,7 +32,7 @@ export class Progress {
     this.#clock = modules.clock;
     this.#startMs = modules.clock.nowMs();
     this.#shownMs = this.#startMs;
-    this.#isTerminal = (modules.err as { isTTY?: boolean }).isTTY === true;
+    this.#isTerminal = isTerminal(modules.err);
   }
 
   /** Whether any progress was shown. */

@@ -54,5 +54,5 @@ export const ALARM_CODES = [
 export type AlarmCode = (typeof ALARM_CODES)[number];
 
 export function isAlarmCode(code: string): code is AlarmCode {
-  return (ALARM_CODES as readonly string[]).includes(code);
+  return ALARM_CODES.some((known) => known === code);
 }

@@ -2,7 +2,9 @@
  * The manifest of a dataset, `DIR/<dataset>/manifest.json`: a small readable file that is replaced atomically. It
  * contains neither sources nor secrets. The range of the chain is in the journal.
  */
+
 import { createHash } from 'node:crypto';
+import { hasMembers } from '@sluice/protocol/unknown-value';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import type { MissingKind, NormalizeOptions } from '../source/normalize/normalize-options.ts';
 import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
@@ -70,7 +72,7 @@ function parseManifest(text: string, versions: readonly number[]): Manifest {
 function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+    if (hasMembers(value)) return value;
   } catch {
     // Handled below, like any other value that is not an object.
   }

@@ -10,6 +10,11 @@ import type { BlockHash, Slot } from '../ledger/primitives.ts';
 
 export type Commit = readonly ChainChange[];
 
+/** A snapshot as JSON. Its slots and hashes were checked when their blocks were read from a source. */
+interface EncodedSnapshot extends Omit<ChainSnapshot, 'replaced'> {
+  readonly replaced: readonly (readonly [BlockHash, Slot])[];
+}
+
 export function encodeCheckpoint(snapshot: ChainSnapshot): string {
   return encode({ ...snapshot, replaced: [...snapshot.replaced] });
 }
@@ -19,7 +24,7 @@ export function encodeCheckpoint(snapshot: ChainSnapshot): string {
  * was written.
  */
 export function decodeCheckpoint(body: unknown): ChainSnapshot {
-  const raw = body as Omit<ChainSnapshot, 'replaced'> & { replaced: [BlockHash, Slot][] };
+  const raw = body as EncodedSnapshot;
   const snapshot: ChainSnapshot = {
     ...raw,
     segments: raw.segments.map(decodeSegment),
@@ -75,7 +80,9 @@ function decodeSegment(segment: SealedSegment): SealedSegment {
 }
 
 function decodeTime(time: unknown): bigint | null {
-  return time === null ? null : BigInt(time as string);
+  if (time === null) return null;
+  assert(typeof time === 'string', 'a stored timestamp is text');
+  return BigInt(time);
 }
 
 function encode(value: object): string {

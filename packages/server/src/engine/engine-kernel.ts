@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts';
+import { elementAt } from '../base/element-at.ts';
 import type { EngineExports } from '../kernels/engine-exports.ts';
 import { ensureMemory, type Kernel, loadKernel } from '../kernels/load-kernel.ts';
 
@@ -103,14 +104,14 @@ export class EngineKernel {
     let high = this.#free.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#free[middle] as Extent).start < start) low = middle + 1;
+      if (elementAt(this.#free, middle).start < start) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
   #take(index: number, size: number): number {
-    const extent = this.#free[index] as Extent;
+    const extent = elementAt(this.#free, index);
     const { start } = extent;
     extent.start += size;
     if (extent.start === extent.end) this.#free.splice(index, 1);

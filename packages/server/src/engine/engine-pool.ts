@@ -2,9 +2,11 @@
  * Threads that answer queries together. A run is divided into parts, each a row group or a segment. Thread t of n does every part p with
  * p mod n = t, and the pool returns the text in the order of the parts. No part of a query runs on the thread of the pool.
  */
+
 import { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
+import { elementAt } from '../base/element-at.ts';
 import { CodedError, knownDetail } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
@@ -171,7 +173,7 @@ export class EnginePool {
         yield next;
         place.resume();
         const { thread, length } = next;
-        const bytes = (taken[thread] as number) + length;
+        const bytes = elementAt(taken, thread) + length;
         taken[thread] = bytes < takenBytesGoal ? bytes : 0;
         if (bytes >= takenBytesGoal) this.#tell(thread, { kind: 'taken', id, bytes });
       }
@@ -358,7 +360,7 @@ export class EnginePool {
   }
 
   #tell(thread: number, message: ToThread): void {
-    (this.#threads[thread] as Worker).postMessage(message);
+    elementAt(this.#threads, thread).postMessage(message);
   }
 
   #tellAll(message: ToThread): void {

@@ -110,8 +110,11 @@ export class EngineSegment {
     if (this.#transactionStarts === undefined) {
       const { counts } = this.segment;
       const starts = new Uint32Array(counts.length + 1);
-      for (const [block, { transactions }] of counts.entries())
-        starts[block + 1] = (starts[block] as number) + transactions;
+      let start = 0;
+      for (const [block, { transactions }] of counts.entries()) {
+        start += transactions;
+        starts[block + 1] = start;
+      }
       this.#transactionStarts = starts;
     }
     return this.#transactionStarts;

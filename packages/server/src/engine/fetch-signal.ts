@@ -18,7 +18,7 @@ const FAILURES = [
 const waitMsMax = 60_000;
 
 export class FetchSignal {
-  readonly #words: Int32Array;
+  readonly #words: Int32Array<SharedArrayBuffer>;
 
   constructor(buffer: SharedArrayBuffer) {
     this.#words = new Int32Array(buffer);
@@ -29,7 +29,7 @@ export class FetchSignal {
   }
 
   get buffer(): SharedArrayBuffer {
-    return this.#words.buffer as SharedArrayBuffer;
+    return this.#words.buffer;
   }
 
   finish(ticket: number): void {

@@ -3,6 +3,7 @@
  * A section is read and decoded when one of its columns is needed for the first time. Other columns are made from stored ones: starts
  * from lengths, values from differences, texts.
  */
+import { elementAt } from '../base/element-at.ts';
 import {
   COUNTS_BYTES,
   DESCRIPTOR_BYTES,
@@ -17,12 +18,7 @@ import {
   shapeOf,
 } from '../segment/columns.ts';
 import { pageName } from '../segment/decode-group.ts';
-import {
-  type GroupEntry,
-  pageCountOf,
-  type StoredColumn,
-  type StoredSection,
-} from '../segment/directory.ts';
+import { type GroupEntry, pageCountOf, type StoredColumn } from '../segment/directory.ts';
 import {
   beginGroup,
   columnNamed,
@@ -110,7 +106,7 @@ export class GroupColumns {
   /** Returns a column of zeros for a column that the segment does not have. */
   #missing(name: ColumnName): LoadedColumn {
     const shape = shapeOf(name);
-    const count = this.#rowCounts()[DOMAINS.indexOf(shape.domain)] as number;
+    const count = elementAt(this.#rowCounts(), DOMAINS.indexOf(shape.domain));
     const width = shape.type === 'long' ? 8 : shape.type === 'int' ? 4 : (shape.unit ?? 1);
     const column = { at: this.scratch.reserveZeroed(count * width), width, count };
     this.#stored.set(name, column);
@@ -125,7 +121,7 @@ export class GroupColumns {
     for (let own = at / 4; own < whole; own += stride) ints[own] = 1;
     this.pages.forEach(({ group }, i) => {
       for (const number of [rewardDomain, textDomain])
-        ints[whole + i * stride + number] = group.totals[number] as number;
+        ints[whole + i * stride + number] = elementAt(group.totals, number);
     });
     return at;
   }
@@ -146,7 +142,7 @@ export class GroupColumns {
     // The first section has the row counts that all other sections need.
     if (section > 0 && section < pagedSectionCount) this.stored('txIndex');
     const { kernel, scratch } = this;
-    const { isPacked, columns } = this.open.segment.directory.sections[section] as StoredSection;
+    const { isPacked, columns } = elementAt(this.open.segment.directory.sections, section);
     const placed = this.#placeColumns(section, columns);
     const descriptors = scratch.reserve(columns.length * DESCRIPTOR_BYTES);
     writeDescriptors(kernel.ints, descriptors, placed);
@@ -163,7 +159,7 @@ export class GroupColumns {
     this.meter.bytesInflated += kernel.exports.takeDecodedBytes();
     placed.forEach(({ column, values }, i) => {
       const name = columnNamed(column.id);
-      const count = kernel.ints[countAt(descriptors, i)] as number;
+      const count = readCount(kernel.ints, descriptors, i);
       if (name !== undefined)
         this.#stored.set(name, { at: values, width: valueBytes(column), count });
     });
@@ -173,7 +169,7 @@ export class GroupColumns {
   #placeColumns(section: number, columns: readonly StoredColumn[]): PlacedColumn[] {
     const known = this.#rowCounts().slice();
     return columns.map((column) => {
-      const capacity = (known[column.domain] as number) || this.#rowsMax(section, column.domain);
+      const capacity = elementAt(known, column.domain) || this.#rowsMax(section, column.domain);
       return { column, capacity, values: this.scratch.reserve(capacity * valueBytes(column)) };
     });
   }
@@ -183,7 +179,7 @@ export class GroupColumns {
     return this.pages.reduce((sum, { group, pages }) => {
       const pageCount = section < pagedSectionCount ? pages.length : 1;
       const { rawBytesMax } = sectionOf(group, section);
-      return sum + Math.min(group.totals[domain] as number, pageCount * rawBytesMax);
+      return sum + Math.min(elementAt(group.totals, domain), pageCount * rawBytesMax);
     }, 0);
   }
 
@@ -194,11 +190,11 @@ export class GroupColumns {
     { descriptors, columns, codes, dictionary }: SectionDecoding,
   ): void {
     const { kernel } = this;
-    const { number, group, pages, firstPlace, transactionCount } = this.pages[part] as PageSet;
+    const { number, group, pages, firstPlace, transactionCount } = elementAt(this.pages, part);
     const isWhole = section >= pagedSectionCount;
     const counts = isWhole ? this.transactionCount + part : firstPlace;
     const table = this.#readPages(part, section);
-    const before = codes.map((i) => kernel.ints[countAt(descriptors, i)] as number);
+    const before = codes.map((i) => readCount(kernel.ints, descriptors, i));
     beginGroup(kernel.ints, descriptors, columns, group.highestBefore);
     const failed = kernel.exports.decodePages(
       descriptors,
@@ -212,11 +208,11 @@ export class GroupColumns {
       sectionOf(group, section).rawBytesMax,
     );
     if (failed >= 0) {
-      const page = isWhole ? 0 : (pages[failed] as number);
+      const page = isWhole ? 0 : elementAt(pages, failed);
       throw damaged(pageName(number, section, page), 'it does not decode');
     }
     codes.forEach((column, i) => {
-      this.#moveTextCodes(part, descriptors + column * DESCRIPTOR_BYTES, before[i] as number);
+      this.#moveTextCodes(part, descriptors + column * DESCRIPTOR_BYTES, elementAt(before, i));
     });
   }
 
@@ -226,7 +222,7 @@ export class GroupColumns {
    */
   #moveTextCodes(part: number, descriptor: number, first: number): void {
     const earlier = this.pages.slice(0, part);
-    const by = earlier.reduce((sum, { group }) => sum + (group.totals[textDomain] as number), 0);
+    const by = earlier.reduce((sum, { group }) => sum + elementAt(group.totals, textDomain), 0);
     const { ints, exports } = this.kernel;
     const values = ints[(descriptor + DESCRIPTOR_VALUES) / 4] as number;
     const count = ints[(descriptor + DESCRIPTOR_COUNT) / 4] as number;
@@ -236,7 +232,7 @@ export class GroupColumns {
   /** Reads the wanted pages of a section in one group. Returns a table with the address and length of each, or zeros. */
   #readPages(part: number, section: number): number {
     const { kernel, scratch, open } = this;
-    const { number, group, pages: pagesRead } = this.pages[part] as PageSet;
+    const { number, group, pages: pagesRead } = elementAt(this.pages, part);
     const isWhole = section >= pagedSectionCount;
     const place = sectionOf(group, section);
     const pages = isWhole ? wholePage : pagesRead;
@@ -281,7 +277,7 @@ export class GroupColumns {
 
   /** Returns where the pages of a section start in it, and where the last one ends: here, and in the kernel's memory. */
   #pageStarts(part: number, section: number): { starts: Uint32Array; at: number } {
-    const { number, group } = this.pages[part] as PageSet;
+    const { number, group } = elementAt(this.pages, part);
     this.#startsAt[part] ??= this.#readPageTable(number, group);
     const pageCount = pageCountOf(group);
     const paged = Math.min(section, pagedSectionCount);
@@ -336,12 +332,12 @@ function isTextCode({ id }: StoredColumn): boolean {
 }
 
 function sectionOf(group: GroupEntry, section: number): GroupEntry['sections'][number] {
-  return group.sections[section] as GroupEntry['sections'][number];
+  return elementAt(group.sections, section);
 }
 
-/** Returns the index, in 32-bit words, of the count of a column's values. */
-function countAt(descriptors: number, column: number): number {
-  return (descriptors + column * DESCRIPTOR_BYTES + DESCRIPTOR_COUNT) / 4;
+/** Reads the count of a column's values from its descriptor. */
+function readCount(ints: Uint32Array, descriptors: number, column: number): number {
+  return elementAt(ints, (descriptors + column * DESCRIPTOR_BYTES + DESCRIPTOR_COUNT) / 4);
 }
 
 /** Pages that are read together: their indexes in the list, and their byte range in the section. */

@@ -1,5 +1,8 @@
 /** Selects the rows of a row group with the kernel `select.ts`. */
+
 import type { RecordArray } from '@sluice/protocol/field-table';
+import { elementAt } from '../base/element-at.ts';
+import { valueOfKey } from '../base/value-of-key.ts';
 import {
   GROUP_BYTES,
   MARK_BALANCE,
@@ -42,7 +45,7 @@ export interface SelectedGroup {
 /** Returns whether the item can match transactions of the span in a row group, or rewards of the group. */
 export function canMatch(item: PlannedItem, group: GroupEntry, span: TransactionSpan): boolean {
   return item.array === 'rewards'
-    ? (group.totals[rewardDomain] as number) > 0
+    ? elementAt(group.totals, rewardDomain) > 0
     : candidateCount(item, group, span) > 0;
 }
 
@@ -109,7 +112,7 @@ export class GroupSelector {
     where: { ranks: readonly number[]; span: TransactionSpan },
   ): number {
     const { array } = item;
-    const table = this.#tables.get(item) as ItemTable;
+    const table = valueOfKey(this.#tables, item);
     table.bind(columns, where);
     switch (array) {
       case 'transactions':
@@ -154,7 +157,7 @@ function rowCount(columns: GroupColumns, array: RecordArray): number {
 /** Returns the end of the last range. */
 function endOf(columns: GroupColumns, name: MadeColumn): number {
   const { at, count } = columns.made(name);
-  return columns.kernel.ints[at / 4 + count] as number;
+  return elementAt(columns.kernel.ints, at / 4 + count);
 }
 
 const STARTS = {

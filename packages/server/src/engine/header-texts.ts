@@ -1,4 +1,5 @@
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
+import { elementAt } from '../base/element-at.ts';
 import { parentHashOnWire } from '../ledger/parent-hash-on-wire.ts';
 import type { Selection } from '../query/query.ts';
 import type { Segment } from '../segment/open-segment.ts';
@@ -35,7 +36,7 @@ function jsonText(text: string | null): string {
 }
 
 function headerValue(segment: Segment, block: number, name: HeaderField): string {
-  const header = segment.headers[block] as Segment['headers'][number];
+  const header = elementAt(segment.headers, block);
   switch (name) {
     case 'number':
       return String(header.number);
@@ -54,7 +55,7 @@ function headerValue(segment: Segment, block: number, name: HeaderField): string
     case 'finalizedHead':
       return 'null';
     case 'recordCounts': {
-      const counts = segment.counts[block] as Segment['counts'][number];
+      const counts = elementAt(segment.counts, block);
       return `{${RECORD_ARRAY_NAMES.map((array) => `"${array}":${counts[array]}`).join()}}`;
     }
   }

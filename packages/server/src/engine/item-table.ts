@@ -1,4 +1,5 @@
 /** One item in the kernel's memory. The parts that are equal for all row groups are written once. */
+import { elementAt } from '../base/element-at.ts';
 import { OUTCOME_COMMITTED, OUTCOME_FAILED } from '../kernels/layout/columns.ts';
 import {
   DATA_VALUE_BYTES,
@@ -119,7 +120,7 @@ export class ItemTable {
         to - from,
         group.firstTransaction,
         group.pageTransactions,
-        ranks[i] as number,
+        elementAt(ranks, i),
         firstPlace,
         places + count * 4,
       );
@@ -140,7 +141,7 @@ export class ItemTable {
   selectRewards({ at, width, count }: LoadedColumn, flags: number): number {
     const ids = this.#item.addressFilters[0]?.ids;
     const list = (this.#filtersAt + FILTER_VALUES) / 4;
-    const idsAt = ids === undefined ? 0 : (this.#kernel.ints[list] as number);
+    const idsAt = ids === undefined ? 0 : elementAt(this.#kernel.ints, list);
     return this.#kernel.exports.selectRewards(at, width, count, idsAt, ids?.length ?? -1, flags);
   }
 

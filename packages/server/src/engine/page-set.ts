@@ -31,11 +31,16 @@ export class PageSet {
   constructor({ number, group }: NumberedGroup, wanted: Uint8Array, firstPlace = 0) {
     const count = wanted.length;
     const ranks = new Uint32Array(count + 1);
-    for (let page = 0; page < count; page++)
-      ranks[page + 1] = (ranks[page] as number) + (wanted[page] as number);
-    const pages = new Uint32Array(ranks[count] as number);
-    for (let page = 0; page < count; page++)
-      if (wanted[page] === 1) pages[ranks[page] as number] = page;
+    let rank = 0;
+    wanted.forEach((mark, page) => {
+      rank += mark;
+      ranks[page + 1] = rank;
+    });
+    const pages = new Uint32Array(rank);
+    let place = 0;
+    wanted.forEach((mark, page) => {
+      if (mark === 1) pages[place++] = page;
+    });
     this.number = number;
     this.group = group;
     this.pages = pages;

@@ -1,3 +1,4 @@
+import { elementAt } from '../base/element-at.ts';
 import type { CodedError } from '../base/errors.ts';
 import type { PartPiece, RunPiece } from './engine-messages.ts';
 
@@ -37,7 +38,7 @@ export class PieceQueue {
   }
 
   push(thread: number, pieces: readonly PartPiece[]): void {
-    (this.#waiting[thread] as PartPiece[]).push(...pieces);
+    elementAt(this.#waiting, thread).push(...pieces);
     this.#wake();
   }
 
@@ -78,7 +79,7 @@ export class PieceQueue {
   #take(): QueuedPiece | undefined | 'none yet' {
     for (;;) {
       const thread = (this.#part + this.#turn) % this.#waiting.length;
-      const pieces = this.#waiting[thread] as PartPiece[];
+      const pieces = elementAt(this.#waiting, thread);
       const first = pieces[0];
       if (first?.part === this.#part) {
         pieces.shift();

@@ -3,10 +3,12 @@
  * nothing in the segment. The transactions to scan are those that every filter with a posting list allows. The plan is plain
  * data, which `sluice explain` prints.
  */
+
 import { type LogKind, RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { FilterName, RelationName } from '@sluice/protocol/request-table';
 import { assert } from '../base/assert.ts';
 import { decodeBase58 } from '../base/base58.ts';
+import { elementAt } from '../base/element-at.ts';
 import { TARGET_PROGRAM } from '../kernels/layout/selection.ts';
 import type { AddressList, Hex, Item, Selection } from '../query/query.ts';
 import { LOG_KIND_CODES } from '../segment/columns.ts';
@@ -108,7 +110,7 @@ function resolveFilters<A extends RecordArray>(
         for (const kind of value as readonly LogKind[]) logKinds |= 1 << LOG_KIND_CODES[kind];
         break;
       case 'data':
-        dataFilters.push({ name, values: (value as readonly Hex[]).map(hexToBytes) });
+        dataFilters.push({ name, values: (value as readonly string[]).map(hexToBytes) });
         break;
       default: {
         const ids = findIds(value as AddressList, index);
@@ -144,7 +146,7 @@ function keysOf(list: AddressList): readonly Uint8Array[] {
   return keys;
 }
 
-function hexToBytes(hex: Hex): Uint8Array {
+function hexToBytes(hex: string): Uint8Array {
   return Uint8Array.from(Buffer.from(hex.slice(2), 'hex'));
 }
 
@@ -216,7 +218,7 @@ function intersect(a: Uint32Array, b: Uint32Array): Uint32Array {
 
 /** Returns what any of the ascending lists has, ascending. May return one of the lists itself. */
 export function unite(lists: readonly Uint32Array[]): Uint32Array {
-  if (lists.length === 1) return lists[0] as Uint32Array;
+  if (lists.length === 1) return elementAt(lists, 0);
   const all = new Uint32Array(lists.reduce((sum, list) => sum + list.length, 0));
   let at = 0;
   for (const list of lists) {

@@ -1,4 +1,5 @@
 import { RECORD_ARRAY_NAMES, RECORD_ARRAYS, type RecordArray } from '@sluice/protocol/field-table';
+import { mapKeys } from '@sluice/protocol/typed-keys';
 import * as layout from '../kernels/layout/writing.ts';
 import type { Selection } from '../query/query.ts';
 import type { EngineKernel } from './engine-kernel.ts';
@@ -21,8 +22,8 @@ export class RecordPrograms {
   constructor(selection: Selection, kernel: EngineKernel) {
     this.#kernel = kernel;
     this.#selection = selection;
-    const counts = RECORD_ARRAY_NAMES.map((array) => selection.fields[RECORD_ARRAYS[array]].length);
-    const total = counts.reduce((sum, count) => sum + count, 0);
+    const countOf = (array: RecordArray) => selection.fields[RECORD_ARRAYS[array]].length;
+    const total = RECORD_ARRAY_NAMES.reduce((sum, array) => sum + countOf(array), 0);
     const textsAt = RECORD_ARRAY_NAMES.length * layout.KIND_BYTES;
     const stepsAt = textsAt + RECORD_ARRAY_NAMES.length * textBytesMax;
     this.#base = kernel.allocate(stepsAt + total * layout.STEP_BYTES + layout.LOOKUPS_BYTES);
@@ -34,24 +35,24 @@ export class RecordPrograms {
     this.kinds = this.#base;
     this.#lookupTable = this.#base + stepsAt + total * layout.STEP_BYTES;
     let next = this.#base + stepsAt;
-    const places: [RecordArray, number][] = [];
-    const steps: [RecordArray, Step[]][] = [];
+    const places = mapKeys(RECORD_ARRAY_NAMES, () => 0);
+    const steps = mapKeys(RECORD_ARRAY_NAMES, (): readonly Step[] => []);
     RECORD_ARRAY_NAMES.forEach((array, number) => {
-      places.push([array, next]);
-      steps.push([array, this.#writeSteps(array, next)]);
+      places[array] = next;
+      steps[array] = this.#writeSteps(array, next);
       const text = bytesOf(`,"${array}":[`);
       const textAt = this.#base + textsAt + number * textBytesMax;
       kernel.bytes.set(text, textAt);
       const kind = this.#base + number * layout.KIND_BYTES;
       kernel.ints[(kind + layout.KIND_STEPS) / 4] = next;
-      kernel.ints[(kind + layout.KIND_STEP_COUNT) / 4] = counts[number] as number;
+      kernel.ints[(kind + layout.KIND_STEP_COUNT) / 4] = countOf(array);
       kernel.ints[(kind + layout.KIND_LABEL) / 4] = textAt;
       kernel.ints[(kind + layout.KIND_LABEL_LENGTH) / 4] = text.length;
       kernel.ints[(kind + layout.KIND_MARK) / 4] = MARK_BITS[array];
-      next += (counts[number] as number) * layout.STEP_BYTES;
+      next += countOf(array) * layout.STEP_BYTES;
     });
-    this.#stepsAt = Object.fromEntries(places) as Record<RecordArray, number>;
-    this.#steps = Object.fromEntries(steps) as unknown as Record<RecordArray, Step[]>;
+    this.#stepsAt = places;
+    this.#steps = steps;
   }
 
   release(): void {

@@ -1,5 +1,6 @@
 /** Evaluates one query on one segment: decides which row groups to read, selects rows, and writes their text in pieces. */
 
+import { elementAt } from '../base/element-at.ts';
 import * as layout from '../kernels/layout/writing.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
@@ -186,7 +187,7 @@ export class SegmentRun {
   }
 
   #groupAt(number: number): GroupEntry {
-    return this.#open.segment.directory.groups[number] as GroupEntry;
+    return elementAt(this.#open.segment.directory.groups, number);
   }
 
   /** Returns which sections of a batch's groups begin where one of the ranges does. */
@@ -215,11 +216,11 @@ export class SegmentRun {
   }
 
   slotOf(block: number): number {
-    return (this.#open.segment.headers[block] as BlockHeader).number;
+    return elementAt(this.#open.segment.headers, block).number;
   }
 
   hashOf(block: number): string {
-    return (this.#open.segment.headers[block] as BlockHeader).hash;
+    return elementAt(this.#open.segment.headers, block).hash;
   }
 
   get groupCount(): number {
@@ -263,8 +264,8 @@ export class SegmentRun {
   #transactionsOf({ from, to }: BlockSpan): TransactionSpan {
     const { transactionStarts } = this.#open;
     return {
-      first: transactionStarts[from] as number,
-      end: transactionStarts[Math.max(from, to)] as number,
+      first: elementAt(transactionStarts, from),
+      end: elementAt(transactionStarts, Math.max(from, to)),
     };
   }
 
@@ -317,7 +318,7 @@ export class SegmentRun {
       const { group } = pages;
       const end = Math.min(group.firstBlock + group.blockCount, endBlock);
       for (let block = group.firstBlock; block < end; block++) {
-        const { rewards } = segment.counts[block] as (typeof segment.counts)[number];
+        const { rewards } = elementAt(segment.counts, block);
         const first = (transactionStarts[block] as number) - group.firstTransaction;
         const last = (transactionStarts[block + 1] as number) - group.firstTransaction;
         const own = at + (block - firstBlock) * layout.BLOCK_BYTES;
@@ -395,7 +396,7 @@ export class SegmentRun {
   /** Returns the block at which the kernel stopped. */
   #readState(): number {
     const { ints } = this.#kernel;
-    const read = (offset: number) => ints[(this.#state + offset) / 4] as number;
+    const read = (offset: number) => elementAt(ints, (this.#state + offset) / 4);
     this.isAtLineEnd = read(layout.STATE_IS_IN_LINE) === 0;
     this.report.linesWritten = read(layout.STATE_LINE_COUNT);
     if (this.report.linesWritten > 0) this.lastLineBlock = read(layout.STATE_LAST_LINE);
@@ -403,7 +404,7 @@ export class SegmentRun {
   }
 
   #headerOf(block: number): Uint8Array {
-    const start = this.#headers.starts[block] as number;
+    const start = elementAt(this.#headers.starts, block);
     return this.#headers.bytes.subarray(start, this.#headers.starts[block + 1]);
   }
 
@@ -430,7 +431,7 @@ export function firstAtOrAfter(headers: readonly BlockHeader[], slot: number): n
   let high = headers.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((headers[middle] as BlockHeader).number < slot) low = middle + 1;
+    if (elementAt(headers, middle).number < slot) low = middle + 1;
     else high = middle;
   }
   return low;

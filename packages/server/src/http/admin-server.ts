@@ -1,7 +1,8 @@
 /** The listener for operators: readiness, health and metrics. It listens on loopback by default. */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { CodedError } from '../base/errors.ts';
+import { listeningPort } from '../base/listening-port.ts';
 import { buildErrorReply } from './error-reply.ts';
 import { describeListenFailure } from './listen-failure.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -46,7 +47,7 @@ export class AdminServer {
       this.#server.once('error', (cause) => reject(describeListenFailure(cause, { host, port })));
       this.#server.listen(port, host, resolve);
     });
-    return (this.#server.address() as AddressInfo).port;
+    return listeningPort(this.#server);
   }
 
   async close(): Promise<void> {

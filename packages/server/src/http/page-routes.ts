@@ -51,9 +51,8 @@ export class WebPages {
     for (const { url } of PAGE_ROUTES) {
       if (url !== assetUrl) app.get(url, (request, reply) => this.#sendPage(request, reply));
     }
-    app.get(assetUrl, (request, reply) => {
-      const { file } = request.params as { readonly file: string };
-      const asset = this.#assets.files.get(file);
+    app.get<{ Params: { readonly file: string } }>(assetUrl, (request, reply) => {
+      const asset = this.#assets.files.get(request.params.file);
       if (asset === undefined) throw new CodedError('path-unknown');
       reply.header('cache-control', assetCaching);
       return sendAsset(asset, request, reply);

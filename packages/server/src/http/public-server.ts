@@ -3,13 +3,15 @@
  *
  *   bytes ─► parser (400, 408, 431) ─► checks (401, 404, 405, 429, 415) ─► body (413, 400) ─► answer (200, 204, 409, 503)
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
+import { memberOf } from '@sluice/protocol/unknown-value';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
+import { listeningPort } from '../base/listening-port.ts';
 import { ByteMeter } from './byte-meter.ts';
 import { answerClientError, refuseOnSocket } from './client-error.ts';
 import { buildErrorReply } from './error-reply.ts';
@@ -111,7 +113,7 @@ export class PublicServer {
     } catch (error) {
       throw describeListenFailure(error, { host, port });
     }
-    return (this.#app.server.address() as AddressInfo).port;
+    return listeningPort(this.#app.server);
   }
 
   /** Applies changed limits and keys. Ends the streams of removed keys. */
@@ -330,7 +332,7 @@ const exposedHeaders = ['X-Ledger', 'X-Sqd']
 
 /** Translates errors of the framework into errors of the catalogue. */
 function translate(error: unknown): unknown {
-  const status = (error as { statusCode?: number } | null)?.statusCode;
+  const status = memberOf(error, 'statusCode');
   if (status === 415) return new CodedError('content-type-wrong', {}, { cause: error });
   if (status === 413) return new CodedError('body-too-large', {}, { cause: error });
   if (status === 400) return new CodedError('request-malformed', {}, { cause: error });

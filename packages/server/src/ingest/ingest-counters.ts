@@ -9,8 +9,8 @@ export class IngestCounters {
     for (const [name, value] of Object.entries(counts)) {
       if (typeof value === 'number') this.#add(name, value);
       else
-        for (const [kind, count] of Object.entries(value))
-          this.#add(`${name}.${kind}`, count as number);
+        for (const [kind, count] of Object.entries<number>(value))
+          this.#add(`${name}.${kind}`, count);
     }
   }
 

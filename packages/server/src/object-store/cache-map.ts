@@ -1,6 +1,8 @@
 /** The file that lists the granules of an object in its cache file: a line of JSON, then the bits. */
+
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
+import { memberOf } from '@sluice/protocol/unknown-value';
 import { granuleBytes } from './presence.ts';
 
 export const dataSuffix = '.data';
@@ -25,10 +27,11 @@ export function readMap(path: string): CacheMap | undefined {
   try {
     const bytes = readFileSync(path);
     const end = bytes.indexOf(10);
-    const head = JSON.parse(bytes.subarray(0, end).toString()) as Record<string, unknown>;
+    const head: unknown = JSON.parse(bytes.subarray(0, end).toString());
     const bits = bytes.subarray(end + 1);
-    const { byteLength } = head;
-    if (head['granuleBytes'] !== granuleBytes || head['crc'] !== crc32(bits)) return undefined;
+    const byteLength = memberOf(head, 'byteLength');
+    if (memberOf(head, 'granuleBytes') !== granuleBytes) return undefined;
+    if (memberOf(head, 'crc') !== crc32(bits)) return undefined;
     if (typeof byteLength !== 'number') return undefined;
     const words = new Int32Array(new Uint8Array(bits).buffer);
     const wordCount = Math.ceil(Math.ceil(byteLength / granuleBytes) / 32);

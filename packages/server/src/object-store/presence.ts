@@ -17,7 +17,7 @@ const gapGranules = 8;
 const runGranules = 1_024;
 
 export class Presence {
-  readonly words: Int32Array;
+  readonly words: Int32Array<SharedArrayBuffer>;
   readonly #byteLength: number;
 
   constructor(buffer: SharedArrayBuffer, byteLength: number) {
@@ -31,7 +31,7 @@ export class Presence {
   }
 
   get buffer(): SharedArrayBuffer {
-    return this.words.buffer as SharedArrayBuffer;
+    return this.words.buffer;
   }
 
   get generation(): number {

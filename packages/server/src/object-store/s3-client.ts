@@ -3,11 +3,14 @@
  * connections, timeouts and retries are under our control. It uses single PUTs only, because a segment is a few tens of
  * megabytes.
  */
+
 import { createHash } from 'node:crypto';
+import { messageOf } from '@sluice/protocol/unknown-value';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 import type { GetCredentials } from './credentials.ts';
 import type { ByteRange, ObjectInfo, ObjectStore } from './object-store.ts';
 import { parseListing, readTag } from './parse-listing.ts';
@@ -220,8 +223,7 @@ async function receive(
     return { status: statusCode, headers, body: bytes };
   } catch (error) {
     if (error instanceof TransientFailure) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new TransientFailure(code ?? message, { cause: error });
+    throw new TransientFailure(systemErrorCode(error) ?? messageOf(error), { cause: error });
   }
 }
 

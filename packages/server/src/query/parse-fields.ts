@@ -1,6 +1,8 @@
 /** Parses the selector `fields` of a query into the fields to send for each kind, in wire order. */
+
 import type { Dialect } from '@sluice/protocol/dialect';
 import { defaultFieldNames, fieldNames, KINDS, type Kind } from '@sluice/protocol/field-table';
+import { mapKeys } from '@sluice/protocol/typed-keys';
 import type { FieldLists } from './query.ts';
 import {
   type JsonObject,
@@ -37,5 +39,5 @@ function parseSelector(selectors: JsonObject, kind: Kind, dialect: Dialect): rea
 
 function toLists(namesOf: (kind: Kind) => readonly string[]): FieldLists {
   // The names come from the table from which the type is derived.
-  return Object.fromEntries(KINDS.map((kind) => [kind, namesOf(kind)])) as unknown as FieldLists;
+  return mapKeys(KINDS, namesOf) as FieldLists;
 }

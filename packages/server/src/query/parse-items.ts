@@ -2,9 +2,10 @@
 import { LOG_KINDS, type LogKind, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
-import { describeBase58Fault, isBase58Of32 } from '../base/base58.ts';
+import { describeBase58Fault } from '../base/base58.ts';
 import type { Steps } from '../base/time-slices.ts';
-import type { AddressList, Hex, Item } from './query.ts';
+import { type Address, isAddress } from '../ledger/primitives.ts';
+import { type AddressList, type Hex, type Item, parseHex } from './query.ts';
 import { itemKey } from './query-key.ts';
 import {
   type JsonObject,
@@ -69,7 +70,7 @@ export function* parseItems<A extends RecordArray>(
     items.set(itemKey(item), item);
     yield;
   }
-  return [...items.keys()].sort().map((key) => items.get(key) as Item<A>);
+  return [...items].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
 }
 
 interface Place {
@@ -103,10 +104,10 @@ function parseItem<A extends RecordArray>(member: unknown, array: A, place: Plac
 function parseFilter(value: unknown, row: FilterRow, { path, budget }: Place): unknown {
   if (row.value === 'boolean') return requireBoolean(value, path);
   const isBare = typeof value === 'string';
-  if (!isBare && !Array.isArray(value)) {
+  const members: unknown = isBare ? [value] : value;
+  if (!Array.isArray(members)) {
     refuse('query-value-invalid', { path, found: value, allowed: 'a string or a list of strings' });
   }
-  const members: readonly unknown[] = isBare ? [value] : (value as unknown[]);
   budget.takeValues(members.length, path);
   // Paths are built only for errors, because there may be thousands of values.
   const pathOf: PathOf = (index) => (isBare ? path : joinPath(path, index));
@@ -125,13 +126,13 @@ function parseFilter(value: unknown, row: FilterRow, { path, budget }: Place): u
 type PathOf = (index: number) => QueryPath;
 
 function parseAddresses(values: readonly string[], pathOf: PathOf): AddressList {
-  for (const [index, text] of values.entries()) {
-    if (isBase58Of32(text)) continue;
+  const addresses = values.map((text, index): Address => {
+    if (isAddress(text)) return text;
     const allowed = 'base58 of 32 bytes';
     const fault = describeBase58Fault(text);
-    refuse('query-address-invalid', { path: pathOf(index), found: text, fault, allowed });
-  }
-  return sortUnique(values) as AddressList;
+    return refuse('query-address-invalid', { path: pathOf(index), found: text, fault, allowed });
+  });
+  return sortUnique(addresses);
 }
 
 function parseLogKinds(values: readonly string[], pathOf: PathOf): readonly LogKind[] {
@@ -153,7 +154,8 @@ function parseHexes(
   const hexes = values.map((text, index) => {
     const length = text.length - '0x'.length;
     const fits = isPrefix ? length % 2 === 0 && length <= 2 * bytes : length === 2 * bytes;
-    if (fits && /^0x[0-9a-fA-F]*$/.test(text)) return text.toLowerCase() as Hex;
+    const hex = fits ? parseHex(text) : undefined;
+    if (hex !== undefined) return hex;
     const digits = isPrefix
       ? `an even number of hex digits, 0 to ${2 * bytes}`
       : `${2 * bytes} hex digits`;

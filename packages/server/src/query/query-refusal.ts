@@ -1,4 +1,5 @@
 /** Errors of an invalid query. Each one contains the path of the value, the value found and the allowed values. */
+import { hasMembers } from '@sluice/protocol/unknown-value';
 import { CodedError, type ErrorCode } from '../base/errors.ts';
 import { findNearestName } from '../base/find-nearest-name.ts';
 
@@ -69,10 +70,10 @@ export function quote(text: string): string {
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function requireObject(value: unknown, path: QueryPath): JsonObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!hasMembers(value) || Array.isArray(value)) {
     refuse('query-value-invalid', { path, found: value, allowed: 'an object' });
   }
-  return value as JsonObject;
+  return value;
 }
 
 export function requireArray(value: unknown, path: QueryPath): readonly unknown[] {

@@ -18,6 +18,11 @@ import type { Address } from '../ledger/primitives.ts';
 /** `0x` and lower-case hex digits, two per byte. */
 export type Hex = Brand<string, 'Hex'>;
 
+/** Returns the hex in lower case, or `undefined` if the text is not `0x` and hex digits. */
+export function parseHex(text: string): Hex | undefined {
+  return /^0x[0-9a-fA-F]*$/.test(text) ? (text.toLowerCase() as Hex) : undefined;
+}
+
 /**
  * Sorted by text and unique. Addresses stay encoded here, because a list can have thousands; the engine decodes them
  * when it needs the bytes.

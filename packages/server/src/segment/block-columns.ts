@@ -2,6 +2,7 @@
  * The block table of a segment, one row per block. It is stored separately from the row groups, so that reading headers does not touch
  * them.
  */
+import { keysOf } from '@sluice/protocol/typed-keys';
 import type { ColumnType } from './columns.ts';
 
 /** `id` identifies the column in every segment and is never reused for another column. */
@@ -24,4 +25,9 @@ export const BLOCK_COLUMNS = {
 } as const satisfies Record<string, { readonly type: ColumnType; readonly id: number }>;
 
 export type BlockColumnName = keyof typeof BLOCK_COLUMNS;
-export const BLOCK_COLUMN_NAMES = Object.keys(BLOCK_COLUMNS) as readonly BlockColumnName[];
+export const BLOCK_COLUMN_NAMES = keysOf(BLOCK_COLUMNS);
+
+/** The names of the block columns of one type. */
+export type BlockColumnOf<Type extends ColumnType> = {
+  [Name in BlockColumnName]: (typeof BLOCK_COLUMNS)[Name]['type'] extends Type ? Name : never;
+}[BlockColumnName];

@@ -157,8 +157,8 @@ function unite(a: Uint32Array, b: Uint32Array): Uint32Array {
   const all = new Uint32Array(a.length + b.length);
   let [i, j, count] = [0, 0, 0];
   while (i < a.length || j < b.length) {
-    const left = i < a.length ? (a[i] as number) : Infinity;
-    const right = j < b.length ? (b[j] as number) : Infinity;
+    const left = a[i] ?? Infinity;
+    const right = b[j] ?? Infinity;
     all[count++] = Math.min(left, right);
     if (left <= right) i++;
     if (right <= left) j++;

@@ -8,6 +8,7 @@
  * Every column that refers to an address has its position in that list. An address therefore costs one byte per mention, and the inverted
  * index is built from the key lists alone.
  */
+import { keysOf } from '@sluice/protocol/typed-keys';
 import * as layout from '../kernels/layout/columns.ts';
 import type { LogKind } from '../ledger/block.ts';
 
@@ -186,5 +187,5 @@ export const COLUMNS = {
 } as const satisfies Record<string, ColumnShape>;
 
 export type ColumnName = keyof typeof COLUMNS;
-export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly ColumnName[];
+export const COLUMN_NAMES = keysOf(COLUMNS);
 export const shapeOf = (name: ColumnName): ColumnShape => COLUMNS[name];

@@ -1,4 +1,7 @@
+import { keysOf } from '@sluice/protocol/typed-keys';
+import { assert } from '../base/assert.ts';
 import { encodeBase58 } from '../base/base58.ts';
+import { elementAt } from '../base/element-at.ts';
 import {
   INS_FLAGS_DROPPED_LOGS,
   INS_FLAGS_OUTCOME_MASK,
@@ -10,13 +13,11 @@ import type {
   Block,
   Instruction,
   Log,
-  LogKind,
   Reward,
   TokenBalance,
   Transaction,
 } from '../ledger/block.ts';
 import { type Address, toAddress, toSignature } from '../ledger/primitives.ts';
-import type { BlockCounts } from './block-counts.ts';
 import { LOG_KIND_CODES } from './columns.ts';
 import { keyBytes } from './dictionary.ts';
 import type { Segment } from './open-segment.ts';
@@ -24,7 +25,7 @@ import type { GroupRows } from './row-buffer.ts';
 import { unzigzag } from './zigzag.ts';
 
 /** The log kinds by their code. */
-const kinds = Object.keys(LOG_KIND_CODES) as readonly LogKind[];
+const kinds = keysOf(LOG_KIND_CODES);
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Returns the blocks of a segment as objects, for tools, tests and the reference engine. Queries do not use it. */
@@ -34,6 +35,11 @@ export function decodeBlocks(segment: Segment): Block[] {
     return Array.from({ length: blockCount }, (_, i) => rows.nextBlock(firstBlock + i));
   });
 }
+
+/** A block whose records are being added. */
+type OpenBlock = {
+  [Key in keyof Block]: Block[Key] extends readonly (infer One)[] ? One[] : Block[Key];
+};
 
 type IntName = {
   [Name in keyof GroupRows]: GroupRows[Name] extends { push(value: number): void } ? Name : never;
@@ -47,7 +53,7 @@ class GroupDecoder {
   readonly #segment: Segment;
   readonly #rows: GroupRows;
   readonly #cursors = new Map<string, number>();
-  readonly #texts: (string | null)[] = [];
+  readonly #texts: string[] = [];
   #allKeys: Uint8Array | undefined;
   #keys: Address[] = [];
 
@@ -62,15 +68,15 @@ class GroupDecoder {
   }
 
   nextBlock(number: number): Block {
-    const counts = this.#segment.counts[number] as BlockCounts;
-    const block = {
-      header: this.#segment.headers[number] as Block['header'],
-      transactions: [] as Transaction[],
-      instructions: [] as Instruction[],
-      logs: [] as Log[],
-      balances: [] as Balance[],
-      tokenBalances: [] as TokenBalance[],
-      rewards: [] as Reward[],
+    const counts = elementAt(this.#segment.counts, number);
+    const block: OpenBlock = {
+      header: elementAt(this.#segment.headers, number),
+      transactions: [],
+      instructions: [],
+      logs: [],
+      balances: [],
+      tokenBalances: [],
+      rewards: [],
     };
     for (let i = 0; i < counts.transactions; i++) {
       const transactionIndex = this.#int('txIndex');
@@ -102,7 +108,7 @@ class GroupDecoder {
       numReadonlySignedAccounts: this.#int('txReadonlySigned'),
       numReadonlyUnsignedAccounts: this.#int('txReadonlyUnsigned'),
       numRequiredSignatures: this.#int('txRequiredSignatures'),
-      recentBlockhash: this.#key('txBlockhash') as string,
+      recentBlockhash: this.#key('txBlockhash'),
       signatures: this.#many(this.#int('txSignatureCount'), () =>
         toSignature(this.#bytes('txSignatures', 64)),
       ),
@@ -152,7 +158,7 @@ class GroupDecoder {
         programId,
         accounts,
         data,
-        error: error === null ? null : (JSON.parse(error) as string),
+        error: error === null ? null : parseText(error),
         computeUnitsConsumed: this.#int('insUnitsNull') === 1 ? null : units,
         isCommitted: outcome === OUTCOME_UNKNOWN ? null : outcome === OUTCOME_COMMITTED,
         hasDroppedLogMessages: (flags & INS_FLAGS_DROPPED_LOGS) !== 0,
@@ -164,16 +170,14 @@ class GroupDecoder {
     let logIndex = 0;
     for (let n = this.#int('txLogCount'); n > 0; n--) {
       logIndex += this.#int('logIndex');
-      const instruction = instructions[this.#int('logInstruction')] as Instruction;
+      const instruction = elementAt(instructions, this.#int('logInstruction'));
       out.push({
         transactionIndex,
         logIndex,
         instructionAddress: instruction.instructionAddress,
         programId: this.#key('logProgram'),
-        kind: kinds[this.#int('logKind')] as LogKind,
-        message: JSON.parse(
-          `"${decoder.decode(this.#bytes('logText', this.#int('logLength')))}"`,
-        ) as string,
+        kind: elementAt(kinds, this.#int('logKind')),
+        message: parseText(`"${decoder.decode(this.#bytes('logText', this.#int('logLength')))}"`),
       });
     }
   }
@@ -194,7 +198,7 @@ class GroupDecoder {
   #tokenBalance(transactionIndex: number): TokenBalance {
     const account = this.#key('tokAccount');
     const key = (position: number | null): Address | null =>
-      position === null ? null : (this.#keys[position] as Address);
+      position === null ? null : elementAt(this.#keys, position);
     const [preMint, postMint] = this.#sides('tokPreMint', 'tokPostMint');
     const [preDecimals, postDecimals] = this.#sides('tokPreDecimals', 'tokPostDecimals');
     const [preProgram, postProgram] = this.#sides('tokPreProgram', 'tokPostProgram');
@@ -232,7 +236,7 @@ class GroupDecoder {
       pubKey: this.#address(this.#int('rewKey')),
       lamports: BigInt.asIntN(64, unzigzag(this.#long('rewLamports'))),
       postBalance: this.#long('rewPostBalance'),
-      rewardType: rewardType === null ? null : (JSON.parse(rewardType) as string),
+      rewardType: rewardType === null ? null : parseText(rewardType),
       commission: commission === 0 ? null : commission - 1,
     };
   }
@@ -248,11 +252,11 @@ class GroupDecoder {
   }
 
   #int(name: IntName): number {
-    return this.#rows[name].values[this.#advance(name, 1)] as number;
+    return elementAt(this.#rows[name].values, this.#advance(name, 1));
   }
 
   #long(name: LongName): bigint {
-    return this.#rows[name].values[this.#advance(name, 1)] as bigint;
+    return elementAt(this.#rows[name].values, this.#advance(name, 1));
   }
 
   #bytes(name: 'txSignatures' | 'insData' | 'logText', count: number): Uint8Array {
@@ -261,12 +265,12 @@ class GroupDecoder {
   }
 
   #json(name: IntName): string | null {
-    const text = this.#texts[this.#int(name)] as string;
+    const text = elementAt(this.#texts, this.#int(name));
     return text === 'null' ? null : text;
   }
 
   #key(name: IntName): Address {
-    return this.#keys[this.#int(name)] as Address;
+    return elementAt(this.#keys, this.#int(name));
   }
 
   #address(id: number): Address {
@@ -276,10 +280,17 @@ class GroupDecoder {
   }
 }
 
+/** Texts of the ledger are stored as JSON. */
+function parseText(json: string): string {
+  const text: unknown = JSON.parse(json);
+  assert(typeof text === 'string', 'a stored text is a JSON string');
+  return text;
+}
+
 /** Pre-order: truncates the previous address to the depth and increments its last step. A deeper address starts at 0. */
 function nextAddress(before: readonly number[], depth: number): readonly number[] {
   if (depth > before.length) return [...before, 0];
   const address = before.slice(0, depth);
-  address[depth - 1] = (address[depth - 1] as number) + 1;
+  address[depth - 1] = elementAt(address, depth - 1) + 1;
   return address;
 }

@@ -1,4 +1,5 @@
 /** Decodes all rows of a row group with the codec kernel, for merging, tools and tests. Queries decode single pages themselves. */
+import { elementAt } from '../base/element-at.ts';
 import { COUNTS_BYTES, DESCRIPTOR_BYTES } from '../kernels/layout/columns.ts';
 import { ensureMemory } from '../kernels/load-kernel.ts';
 import { codec, scratchStart } from './codec.ts';
@@ -66,7 +67,7 @@ class GroupDecoder {
   /** Returns a column of zeros for a column that the segment does not have. */
   #missing(name: keyof typeof COLUMNS): Uint8Array {
     const { type, domain } = COLUMNS[name];
-    const rows = this.#group.entry.totals[DOMAINS.indexOf(domain)] as number;
+    const rows = elementAt(this.#group.entry.totals, DOMAINS.indexOf(domain));
     return new Uint8Array(rows * (type === 'bytes' ? 0 : type === 'long' ? 8 : 4));
   }
 
@@ -84,23 +85,23 @@ class GroupDecoder {
     for (let at = 0; at < ints.length - stride; at += stride) ints[at] = 1;
     for (const domain of ['reward', 'text'] as const) {
       const number = DOMAINS.indexOf(domain);
-      ints[ints.length - stride + number] = totals[number] as number;
+      ints[ints.length - stride + number] = elementAt(totals, number);
     }
   }
 
   #decodeSection(section: number): void {
     const { entry, layout, sections, number } = this.#group;
-    const { isPacked, columns } = layout[section] as StoredSection;
-    const { bytes, lengths, dictionary } = sections[section] as StoredPages;
+    const { isPacked, columns } = elementAt(layout, section);
+    const { bytes, lengths, dictionary } = elementAt(sections, section);
     const start = this.#next;
     const placed = columns.map((column): PlacedColumn => {
-      const capacity = entry.totals[column.domain] as number;
+      const capacity = elementAt(entry.totals, column.domain);
       return { column, values: this.#reserve(capacity * valueBytes(column)), capacity };
     });
     const descriptors = this.#reserve(columns.length * DESCRIPTOR_BYTES);
     const pages = this.#reserve(lengths.length * 8);
     const stored = this.#reserve(bytes.length);
-    const rawBytesMax = (entry.sections[section] as GroupEntry['sections'][number]).rawBytesMax;
+    const rawBytesMax = elementAt(entry.sections, section).rawBytesMax;
     const window = isPacked ? this.#reserve(dictionary.length + rawBytesMax) : 0;
     writeDescriptors(this.#ints, descriptors, placed);
     beginGroup(this.#ints, descriptors, columns, entry.highestBefore);

@@ -8,6 +8,7 @@
  * A draft has two parts, each with its own tables of keys and texts: the transactions that the kernel has read, and the other transactions
  * with the rewards. `appendDraft` puts the transactions of both in the order of the block.
  */
+import { elementAt } from '../base/element-at.ts';
 import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import { BlockAppender } from './append-block.ts';
@@ -80,7 +81,7 @@ function sectionsOfKernel(kernel: TransactionKernel | undefined): readonly Secti
   const known = kernel.texts;
   const texts = new Map<number, string>();
   for (const { values } of [columns.txErr, columns.insError]) {
-    for (const code of values) if (code > 0) texts.set(code, known[code] as string);
+    for (const code of values) if (code > 0) texts.set(code, elementAt(known, code));
   }
   return sectionsOf({ ...columns, ...tableOf(texts) }, kernel.keys);
 }
@@ -89,13 +90,12 @@ function sectionsOfKernel(kernel: TransactionKernel | undefined): readonly Secti
 function tableOf(
   texts: ReadonlyMap<number, string>,
 ): Pick<FilledColumns, 'textLength' | 'textBytes'> {
-  const codes = [...texts.keys()].sort((a, b) => a - b);
-  const encoded = codes.map((code) => Buffer.from(texts.get(code) as string));
-  const lengths = new Uint32Array((codes.at(-1) ?? -1) + 1);
-  codes.forEach((code, i) => {
-    lengths[code] = encoded[i]?.length as number;
-  });
-  return { textLength: { values: lengths }, textBytes: { values: Buffer.concat(encoded) } };
+  const sorted = [...texts].sort(([a], [b]) => a - b);
+  const encoded = sorted.map(([code, text]) => ({ code, bytes: Buffer.from(text) }));
+  const lengths = new Uint32Array((encoded.at(-1)?.code ?? -1) + 1);
+  for (const { code, bytes } of encoded) lengths[code] = bytes.length;
+  const all = Buffer.concat(encoded.map(({ bytes }) => bytes));
+  return { textLength: { values: lengths }, textBytes: { values: all } };
 }
 
 function sectionsOfRecords(block: Block): readonly Section[] {
@@ -116,13 +116,13 @@ function readPart(bytes: Uint8Array, part: number): RowTables {
   let at = firstSectionAt;
   for (const length of lengths.subarray(0, first)) at += align(length);
   const entries = COLUMN_NAMES.map((name, i) => {
-    const length = lengths[first + i] as number;
+    const length = elementAt(lengths, first + i);
     const values = viewOf(name, bytes, at, length);
     at += align(length);
     return [name, { values }];
   });
   const columns = Object.fromEntries(entries) as FilledColumns;
-  const keyLength = lengths[first + COLUMN_NAMES.length] as number;
+  const keyLength = elementAt(lengths, first + COLUMN_NAMES.length);
   const keys = new Uint32Array(bytes.buffer, bytes.byteOffset + at, keyLength / 4);
   return { columns, keys, texts: readTexts(columns) };
 }

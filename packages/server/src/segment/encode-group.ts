@@ -1,4 +1,5 @@
 /** Encodes the rows of a row group as pages and compresses them with the dictionaries of the segment. */
+import { elementAt } from '../base/element-at.ts';
 import { COUNTS_BYTES, DESCRIPTOR_BYTES } from '../kernels/layout/columns.ts';
 import { ensureMemory } from '../kernels/load-kernel.ts';
 import { type CodecExports, codec, scratchStart } from './codec.ts';
@@ -115,7 +116,7 @@ class GroupEncoder {
   }
 
   #place(number: number): OpenSection {
-    const { columns } = this.#options.layout[number] as StoredSection;
+    const { columns } = elementAt(this.#options.layout, number);
     let rawBytes = slackBytes;
     const placed = columns.map((column, i): PlacedColumn => {
       const values = this.#valuesOf(number, i);
@@ -146,7 +147,7 @@ class GroupEncoder {
     const { number, raw, end, lengths } = section;
     const rawBytesMax = lengths.reduce((most, length) => Math.max(most, length), 0);
     const rawBytes = () => new Uint8Array(this.#kernel.memory.buffer, raw, end - raw);
-    const { isPacked } = this.#options.layout[number] as StoredSection;
+    const { isPacked } = elementAt(this.#options.layout, number);
     if (!isPacked) {
       for (const length of lengths) table.write(length);
       return { stored: rawBytes().slice(), rawBytesMax, dictionary: new Uint8Array(0) };
@@ -154,7 +155,7 @@ class GroupEncoder {
     const { dictionaries } = this.#options;
     const dictionary =
       dictionaries !== 'train'
-        ? (dictionaries[number] as Uint8Array)
+        ? elementAt(dictionaries, number)
         : number < pagedSectionCount
           ? trainDictionary(rawBytes(), lengths)
           : new Uint8Array(0);
@@ -193,8 +194,7 @@ class GroupEncoder {
   }
 
   #valuesOf(section: number, column: number): Uint32Array | BigUint64Array | Uint8Array {
-    const names = SECTION_COLUMNS[section] as readonly (keyof GroupRows)[];
-    return this.#rows[names[column] as keyof GroupRows].values;
+    return this.#rows[elementAt(elementAt(SECTION_COLUMNS, section), column)].values;
   }
 
   #totals(): number[] {

@@ -1,4 +1,5 @@
 /** Collects the content of a segment's indexes, one row group after another. */
+import { elementAt } from '../base/element-at.ts';
 import { INS_FLAGS_OUTCOME_MASK } from '../kernels/layout/columns.ts';
 import { ClassIndexBuilder, type ClassKey, type InstructionClass } from './class-index.ts';
 import { type DictionaryBuilder, hashWords } from './dictionary.ts';
@@ -224,17 +225,20 @@ export interface ClassTable {
   transactions(number: number): Uint32Array;
 }
 
-export function openClassTable(columns: readonly (Uint32Array | Uint8Array)[]): ClassTable {
-  const [programs, shapes, prefixes, instructionCounts, transactionCounts, lengths, lists] =
-    columns as [
-      Uint32Array,
-      Uint32Array,
-      Uint8Array,
-      Uint32Array,
-      Uint32Array,
-      Uint32Array,
-      Uint8Array,
-    ];
+/** The columns of a table of classes. `lengths` has the length in bytes of each list. */
+export interface ClassColumns {
+  readonly programs: Uint32Array;
+  readonly shapes: Uint32Array;
+  readonly prefixes: Uint8Array;
+  readonly instructionCounts: Uint32Array;
+  readonly transactionCounts: Uint32Array;
+  readonly lengths: Uint32Array;
+  readonly lists: Uint8Array;
+}
+
+export function openClassTable(columns: ClassColumns): ClassTable {
+  const { programs, shapes, prefixes, instructionCounts, transactionCounts, lengths, lists } =
+    columns;
   const ends = new Uint32Array(lengths.length);
   lengths.reduce((end, length, i) => {
     ends[i] = end + length;
@@ -293,8 +297,10 @@ function readDistances(bytes: Uint8Array, count: number): Uint32Array {
 function busiest(counts: Uint32Array): Uint32Array[] {
   const least = counts.slice().sort().at(-busiestAccountsMax) ?? 0;
   const ids: number[] = [];
-  for (let id = 0; id < counts.length; id++) if ((counts[id] as number) >= least) ids.push(id);
-  ids.sort((a, b) => (counts[b] as number) - (counts[a] as number) || a - b);
+  counts.forEach((count, id) => {
+    if (count >= least) ids.push(id);
+  });
+  ids.sort((a, b) => elementAt(counts, b) - elementAt(counts, a) || a - b);
   const kept = Uint32Array.from(ids.slice(0, busiestAccountsMax));
-  return [kept, kept.map((id) => counts[id] as number)];
+  return [kept, kept.map((id) => elementAt(counts, id))];
 }

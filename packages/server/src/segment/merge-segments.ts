@@ -3,7 +3,9 @@
  *
  * Memory is limited to one row group of one source, one page of its dictionary, and the writer's buffers.
  */
+
 import { discard } from '../base/discard.ts';
+import { elementAt } from '../base/element-at.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { BlockCounts } from './block-counts.ts';
 import { collect } from './build-segment.ts';
@@ -48,8 +50,8 @@ export function appendSegment(
     const columns = segment.readGroup(number);
     const source = new RowSource(columns, ids, readTexts(columns));
     for (let block = firstBlock; block < firstBlock + blockCount; block++) {
-      const counts = segment.counts[block] as BlockCounts;
-      writer.appendRows(headers[block] as BlockHeader, counts, (rows, texts) =>
+      const counts = elementAt(segment.counts, block);
+      writer.appendRows(elementAt(headers, block), counts, (rows, texts) =>
         source.copy(counts, rows, texts),
       );
     }

@@ -1,9 +1,10 @@
 import { discard } from '../base/discard.ts';
+import { elementAt } from '../base/element-at.ts';
 import { ensureMemory } from '../kernels/load-kernel.ts';
 import type { BlockHeader } from '../ledger/block.ts';
-import { type BlockHash, toSlot } from '../ledger/primitives.ts';
+import { type BlockHash, toSlot, trustedBlockHash } from '../ledger/primitives.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
-import { BLOCK_COLUMNS, type BlockColumnName } from './block-columns.ts';
+import { BLOCK_COLUMNS, type BlockColumnOf } from './block-columns.ts';
 import type { BlockCounts } from './block-counts.ts';
 import { chunkBytes } from './chunk-checksums.ts';
 import { codec, keyTexts, scratchStart } from './codec.ts';
@@ -16,7 +17,6 @@ import {
   decodeDirectory,
   decodeFooter,
   footerBytes,
-  type GroupEntry,
   headerBytes,
   PART,
   pageCountOf,
@@ -155,7 +155,7 @@ export class Segment {
     const lengths = this.readPageTable(number);
     const sections = entry.sections.map((place, section) => ({
       bytes: this.readPlain(place.offset, place.storedLength, sectionName(number, section)),
-      lengths: lengths[section] as Uint32Array,
+      lengths: elementAt(lengths, section),
       dictionary: this.readSectionDictionary(section),
     }));
     return decodeGroup({ number, entry, layout: this.directory.sections, sections });
@@ -163,7 +163,7 @@ export class Segment {
 
   /** Returns the stored lengths of a group's pages, by section. */
   readPageTable(number: number): Uint32Array[] {
-    const group = this.directory.groups[number] as GroupEntry;
+    const group = elementAt(this.directory.groups, number);
     const { offset, length } = group.pageTable;
     const name = `group ${number}.pages`;
     const pageCount = pageCountOf(group);
@@ -213,12 +213,18 @@ export class Segment {
     return joinIntUnit(this.#decode(entry, partName(kind, number)), entry);
   }
 
-  readBlockColumn(name: BlockColumnName): Uint32Array | BigUint64Array | Uint8Array {
-    const { id, type } = BLOCK_COLUMNS[name];
-    if (type === 'int') return this.readIntUnit(PART.blockColumn, id);
-    if (type === 'bytes') return this.readUnit(PART.blockColumn, id);
+  readBlockInts(name: BlockColumnOf<'int'>): Uint32Array {
+    return this.readIntUnit(PART.blockColumn, BLOCK_COLUMNS[name].id);
+  }
+
+  readBlockLongs(name: BlockColumnOf<'long'>): BigUint64Array {
+    const { id } = BLOCK_COLUMNS[name];
     const entry = this.partEntry(PART.blockColumn, id);
     return joinLongUnit(this.#decode(entry, partName(PART.blockColumn, id)), entry);
+  }
+
+  readBlockBytes(name: BlockColumnOf<'bytes'>): Uint8Array {
+    return this.readUnit(PART.blockColumn, BLOCK_COLUMNS[name].id);
   }
 
   partEntry(kind: number, number: number): UnitEntry {
@@ -274,7 +280,9 @@ export class Segment {
   }
 }
 
-const PART_NAMES = new Map(Object.entries(PART).map(([name, kind]) => [kind as number, name]));
+const PART_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(PART).map(([name, kind]) => [kind, name]),
+);
 
 /** Returns the name of a part in errors and tools. */
 export function partName(kind: number, number: number): string {
@@ -287,41 +295,44 @@ export function partName(kind: number, number: number): string {
 /** The content of the block table in any format. */
 export interface BlockTable {
   readonly blockCount: number;
-  readBlockColumn(name: BlockColumnName): Uint32Array | BigUint64Array | Uint8Array;
+  readBlockInts(name: BlockColumnOf<'int'>): Uint32Array;
+  readBlockLongs(name: BlockColumnOf<'long'>): BigUint64Array;
+  readBlockBytes(name: BlockColumnOf<'bytes'>): Uint8Array;
 }
 
 export function readHeaders(segment: BlockTable): BlockHeader[] {
-  const longs = (name: BlockColumnName) => segment.readBlockColumn(name) as BigUint64Array;
-  const ints = (name: BlockColumnName) => segment.readBlockColumn(name) as Uint32Array;
+  const longs = (name: BlockColumnOf<'long'>) => segment.readBlockLongs(name);
+  const ints = (name: BlockColumnOf<'int'>) => segment.readBlockInts(name);
   const [numbers, distances] = [longs('number'), longs('parentDistance')];
   const [heights, heightNull] = [longs('height'), ints('heightNull')];
   const [times, timeNull] = [longs('timestamp'), ints('timestampNull')];
-  const hashes = keyTexts(segment.readBlockColumn('hash') as Uint8Array);
+  // A kernel encodes 32 bytes each, so the texts need no further check.
+  const hashesOf = (keys: Uint8Array) => keyTexts(keys).map(trustedBlockHash);
+  const hashes = hashesOf(segment.readBlockBytes('hash'));
   const parentKinds = ints('parentHashKind');
-  const parents = keyTexts(segment.readBlockColumn('parentHash') as Uint8Array);
+  const parents = hashesOf(segment.readBlockBytes('parentHash'));
   let number = 0;
   let parentAt = 0;
-  let before = '';
+  let before: BlockHash | null = null;
   return Array.from({ length: segment.blockCount }, (_, row) => {
     number += Number(numbers[row]);
-    const hash = hashes[row] as string;
+    const hash = elementAt(hashes, row);
     const kind = parentKinds[row];
-    const parentHash = kind === 0 ? null : kind === 1 ? before : (parents[parentAt++] as string);
+    const parentHash = kind === 0 ? null : kind === 1 ? before : elementAt(parents, parentAt++);
     before = hash;
     return {
       number: toSlot(number),
-      // The kernel has encoded 32 bytes, so the texts need no further check.
-      hash: hash as BlockHash,
+      hash,
       parentSlot: toSlot(number - Number(distances[row])),
-      parentHash: parentHash as BlockHash | null,
+      parentHash,
       height: heightNull[row] === 1 ? null : Number(heights[row]),
-      timestamp: timeNull[row] === 1 ? null : BigInt.asIntN(64, times[row] as bigint),
+      timestamp: timeNull[row] === 1 ? null : BigInt.asIntN(64, elementAt(times, row)),
     };
   });
 }
 
 export function readCounts(segment: BlockTable): BlockCounts[] {
-  const ints = (name: BlockColumnName) => segment.readBlockColumn(name) as Uint32Array;
+  const ints = (name: BlockColumnOf<'int'>) => segment.readBlockInts(name);
   const columns = {
     transactions: ints('transactions'),
     instructions: ints('instructions'),
@@ -331,11 +342,11 @@ export function readCounts(segment: BlockTable): BlockCounts[] {
     rewards: ints('rewards'),
   };
   return Array.from({ length: segment.blockCount }, (_, row) => ({
-    transactions: columns.transactions[row] as number,
-    instructions: columns.instructions[row] as number,
-    logs: columns.logs[row] as number,
-    balances: columns.balances[row] as number,
-    tokenBalances: columns.tokenBalances[row] as number,
-    rewards: columns.rewards[row] as number,
+    transactions: elementAt(columns.transactions, row),
+    instructions: elementAt(columns.instructions, row),
+    logs: elementAt(columns.logs, row),
+    balances: elementAt(columns.balances, row),
+    tokenBalances: elementAt(columns.tokenBalances, row),
+    rewards: elementAt(columns.rewards, row),
   }));
 }

@@ -3,6 +3,8 @@
  * rewritten. Both are assigned in order of first mention, so copying rows in order gives the same result as building from records.
  */
 
+import { entriesOf } from '@sluice/protocol/typed-keys';
+import { elementAt } from '../base/element-at.ts';
 import type { BlockCounts } from './block-counts.ts';
 import { COLUMN_NAMES, type ColumnName } from './columns.ts';
 import type { GroupRows } from './row-buffer.ts';
@@ -93,8 +95,8 @@ export class RowSource {
   copy(counts: BlockCounts, out: GroupRows, texts: TextTable): void {
     const from = this.#taken;
     const to = this.#endsOf(counts, from);
-    for (const [table, columns] of Object.entries(PLAIN)) {
-      const [start, end] = [from[table as keyof Ends], to[table as keyof Ends]];
+    for (const [table, columns] of entriesOf(PLAIN)) {
+      const [start, end] = [from[table], to[table]];
       if (end > start) for (const name of columns) copyRange(this.#rows, out, name, [start, end]);
     }
     this.#copyReferences(from, to, { out, texts });
@@ -159,7 +161,7 @@ export class RowSource {
   }
 
   #codeOf(code: number, texts: TextTable): number {
-    return code === 0 ? 0 : texts.codeOf(this.#texts[code] as string);
+    return code === 0 ? 0 : texts.codeOf(elementAt(this.#texts, code));
   }
 }
 

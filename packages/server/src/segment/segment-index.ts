@@ -96,18 +96,19 @@ export class SegmentIndex {
   /** Every class of instructions in the segment. */
   get classes(): ClassTable {
     if (this.#classes === undefined) {
-      const ints = [0, 1, 3, 4, 5].map((number) => this.#segment.readIntUnit(PART.classes, number));
-      const [programs, shapes, instructions, transactions, lengths] = ints as [
-        Uint32Array,
-        Uint32Array,
-        Uint32Array,
-        Uint32Array,
-        Uint32Array,
-      ];
-      const prefixes = ownCopy(this.#segment.readUnit(PART.classes, 2));
-      this.#classBytes = ownCopy(this.#segment.readUnit(PART.classes, 6));
-      const columns = [programs, shapes, prefixes, instructions, transactions, lengths];
-      this.#classes = openClassTable([...columns, this.#classBytes]);
+      const ints = (number: number) => this.#segment.readIntUnit(PART.classes, number);
+      const bytes = (number: number) => ownCopy(this.#segment.readUnit(PART.classes, number));
+      const columns = {
+        programs: ints(0),
+        shapes: ints(1),
+        prefixes: bytes(2),
+        instructionCounts: ints(3),
+        transactionCounts: ints(4),
+        lengths: ints(5),
+        lists: bytes(6),
+      };
+      this.#classBytes = columns.lists;
+      this.#classes = openClassTable(columns);
     }
     return this.#classes;
   }

@@ -1,3 +1,4 @@
+import { entriesOf } from '@sluice/protocol/typed-keys';
 import { assert } from '../base/assert.ts';
 import { decodeBase58 } from '../base/base58.ts';
 import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
@@ -103,8 +104,7 @@ export class SegmentWriter {
     fill(this.#rows, this.#texts);
     this.#transactionCount += counts.transactions;
     this.#appendHeader(header);
-    for (const [kind, count] of Object.entries(counts))
-      this.#blocks[kind as keyof BlockCounts].push(count);
+    for (const [kind, count] of entriesOf(counts)) this.#blocks[kind].push(count);
   }
 
   finish(): void {
@@ -222,9 +222,10 @@ export class SegmentWriter {
     rows.number.push(BigInt(header.number - Math.max(0, this.#lastNumber)));
     rows.parentDistance.push(BigInt(header.number - header.parentSlot));
     rows.hash.append(decodeHash(header.hash));
-    const kind = header.parentHash === null ? 0 : header.parentHash === this.#lastHash ? 1 : 2;
+    const { parentHash } = header;
+    const kind = parentHash === null ? 0 : parentHash === this.#lastHash ? 1 : 2;
     rows.parentHashKind.push(kind);
-    if (kind === 2) rows.parentHash.append(decodeHash(header.parentHash as string));
+    if (parentHash !== null && kind === 2) rows.parentHash.append(decodeHash(parentHash));
     rows.height.push(BigInt(header.height ?? 0));
     rows.heightNull.push(header.height === null ? 1 : 0);
     rows.timestamp.push(BigInt.asUintN(64, header.timestamp ?? 0n));

@@ -148,9 +148,9 @@ export function joinLongUnit(planes: Uint8Array, entry: UnitEntry): BigUint64Arr
 
 function repeatPlanes(stored: Uint8Array, entry: UnitEntry): Uint8Array {
   const raw = new Uint8Array(entry.rawLength);
-  for (let plane = 0; plane < stored.length; plane++) {
-    raw.fill(stored[plane] as number, plane * entry.count, (plane + 1) * entry.count);
-  }
+  stored.forEach((byte, plane) => {
+    raw.fill(byte, plane * entry.count, (plane + 1) * entry.count);
+  });
   return raw;
 }
 

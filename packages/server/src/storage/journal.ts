@@ -12,8 +12,10 @@
  * again, and a repeated sync may report success without having written anything. The owner closes the journal and opens
  * it again, which starts a new file.
  */
+
 import { crc32 } from 'node:zlib';
 import { assert } from '../base/assert.ts';
+import { elementAt } from '../base/element-at.ts';
 import { CodedError } from '../base/errors.ts';
 import {
   type Fs,
@@ -130,7 +132,7 @@ export class Journal {
    */
   async append(body: string, payloads: readonly Payload[]): Promise<void> {
     const file = this.#beginWrite();
-    const fileNumber = this.#fileNumbers.at(-1) as number;
+    const fileNumber = elementAt(this.#fileNumbers, -1);
     const rows = payloads.map(({ id, bytes }) => commitRow(id, bytes, crc32(bytes)));
     const meta = encodeMeta(rows, body);
     const parts = encodeRecord(

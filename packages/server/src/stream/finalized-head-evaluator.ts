@@ -5,6 +5,7 @@
  * occurrence of that text in a line is always the header's: the header comes first and holds no free text. This evaluator
  * replaces the null with the finalized head of the snapshot that is evaluated. Other queries pass through unchanged.
  */
+import { elementAt } from '../base/element-at.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { Selection } from '../query/query.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
@@ -56,7 +57,7 @@ function finalizedHeadText({ finalized }: ChainSnapshot): string {
 /** Copies the lines into memory of their own and releases the original. */
 function replaceInLines(piece: LinePiece, field: Uint8Array): LinePiece {
   const { parts } = piece;
-  const lines = parts.length === 1 ? toBuffer(parts[0] as Uint8Array) : Buffer.concat(parts);
+  const lines = parts.length === 1 ? toBuffer(elementAt(parts, 0)) : Buffer.concat(parts);
   const starts = findPlaceholders(lines);
   const grownBy = field.length - placeholder.length;
   const target = Buffer.allocUnsafe(lines.length + starts.length * grownBy);

@@ -73,7 +73,7 @@ export function explainError(err: object, failedProgram: string | undefined): Ex
   if (name !== 'InstructionError' || !Array.isArray(detail)) {
     return { title: spaced(name), text: transactionErrors[name] ?? describeRest(detail) };
   }
-  const [index, cause] = detail as [number, unknown];
+  const [index, cause]: readonly unknown[] = detail;
   const instruction = Number(index);
   const title = `Instruction ${instruction + 1} failed`;
   if (typeof cause === 'object' && cause !== null && 'Custom' in cause) {

@@ -48,7 +48,7 @@ class SchemaReader {
 
   #readByKind(kinds: readonly SchemaNode[], value: unknown, path: string): unknown {
     if (!isObject(value)) return this.#refuseShape('an object with a kind', value, path);
-    const names = kinds.map(({ properties }) => properties?.['kind']?.const as string);
+    const names = kinds.map(({ properties }) => properties?.['kind']?.const ?? '');
     const { kind } = value;
     if (kind === undefined) {
       return this.#refuse('config-key-missing', {
@@ -57,7 +57,7 @@ class SchemaReader {
         expected: names.join(' or '),
       });
     }
-    const schema = kinds[names.indexOf(kind as string)];
+    const schema = kinds.find(({ properties }) => properties?.['kind']?.const === kind);
     if (schema !== undefined) return this.#readObject(schema, value, path);
     return this.#refuseValue(names.join(' or '), kind, pathBelow(path, 'kind'));
   }
@@ -86,7 +86,7 @@ class SchemaReader {
 
   #readRecord(schema: SchemaNode, value: unknown, path: string): unknown {
     if (!isObject(value)) return this.#refuseShape('keys and values', value, path);
-    const [below] = Object.values(schema.patternProperties ?? {}) as [SchemaNode];
+    const [below = {}] = Object.values(schema.patternProperties ?? {});
     return Object.fromEntries(
       Object.entries(value).map(([key, one]) => [key, this.read(below, one, pathBelow(path, key))]),
     );

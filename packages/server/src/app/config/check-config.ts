@@ -1,6 +1,8 @@
 /** Checks rules between several keys of a configuration, which a schema cannot express. */
+
 import { isIP } from 'node:net';
 import { resolve, sep } from 'node:path';
+import { keysOf } from '@sluice/protocol/typed-keys';
 import { CodedError } from '../../base/errors.ts';
 import { KEY_LIMITS } from '../../http/keys/key-budgets.ts';
 import { adminPort, isSameListener } from './admin-port.ts';
@@ -48,7 +50,7 @@ function readOrigin(text: string): string | undefined {
 }
 
 const portMax = 65_535;
-const KEY_LIMIT_NAMES = Object.keys(KEY_LIMITS) as (keyof typeof KEY_LIMITS)[];
+const KEY_LIMIT_NAMES = keysOf(KEY_LIMITS);
 /** Keys that have an effect only with sources, and only with sources that are followed. */
 const uselessBesideFiles = ['from', 'backfillTo', 'agreement'];
 const uselessAlone = [...uselessBesideFiles, 'keep', 'votes', 'allowMissing'];

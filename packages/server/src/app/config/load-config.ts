@@ -107,7 +107,7 @@ function merge(below: unknown, above: unknown, { places, path }: MergeInto): unk
     places.delete(path);
     return above ?? undefined;
   }
-  const merged: Record<string, unknown> = { ...(below as object | undefined) };
+  const merged: Record<string, unknown> = isObject(below) ? { ...below } : {};
   for (const [key, value] of Object.entries(above)) {
     const keyPath = path === '' ? key : `${path}.${key}`;
     merged[key] = merge(merged[key], value, { places, path: keyPath });

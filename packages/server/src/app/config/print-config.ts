@@ -1,4 +1,5 @@
 /** Prints a configuration with all keys and values, but without secrets. */
+import { memberOf } from '@sluice/protocol/unknown-value';
 import { stringify } from 'yaml';
 import { adminPort } from './admin-port.ts';
 import { type Config, configSchema, type DatasetConfig, MADE_AS } from './config-schema.ts';
@@ -52,7 +53,7 @@ function show(schema: SchemaNode, value: unknown, { path, places }: Where): unkn
     return value.map((one, i) => show(item, one, below(i)));
   }
   if (typeof value !== 'object' || value === null) return showLeaf(schema, value, { path, places });
-  const kind = (value as { kind?: unknown }).kind;
+  const kind = memberOf(value, 'kind');
   const one =
     schema.anyOf?.find(({ properties }) => properties?.['kind']?.const === kind) ?? schema;
   const [ofRecord = {}] = Object.values(one.patternProperties ?? {});

@@ -1,3 +1,4 @@
+import { memberOf } from '@sluice/protocol/unknown-value';
 import {
   isAlias,
   isMap,
@@ -104,8 +105,8 @@ class YamlReader {
   }
 
   #lineOf(node: unknown): number {
-    const range = (node as { range?: readonly number[] | null } | null)?.range;
-    return this.#lines.linePos(range?.[0] ?? 0).line;
+    const start = memberOf(memberOf(node, 'range'), '0');
+    return this.#lines.linePos(typeof start === 'number' ? start : 0).line;
   }
 
   #substitute(text: string, path: string, line: number): string {

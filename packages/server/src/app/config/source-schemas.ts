@@ -1,7 +1,8 @@
 /** The configuration of each kind of source: its keys, and the checks that a schema cannot express. */
+import { keysOf } from '@sluice/protocol/typed-keys';
 import Type, { type Static } from 'typebox';
 import { CHAIN_OPTIONS } from '../../simulator/chain/chain-options.ts';
-import { PROFILES, type Profile } from '../../simulator/content/content-options.ts';
+import { PROFILES } from '../../simulator/content/content-options.ts';
 import { ADDRESSES } from '../../source/source-addresses.ts';
 import { choice, count } from './schema-parts.ts';
 
@@ -81,7 +82,7 @@ const simulatorSource = Type.Object(
   {
     kind: Type.Literal('simulator', { description: 'a simulated ledger' }),
     name: sourceName,
-    profile: choice(Object.keys(PROFILES) as Profile[], {
+    profile: choice(keysOf(PROFILES), {
       default: 'demo',
       description: 'how full blocks are',
     }),

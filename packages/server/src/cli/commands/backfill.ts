@@ -58,7 +58,7 @@ async function runBackfill(
   sources: readonly SourceOptions[],
   { out, err }: CommandContext,
 ): Promise<void> {
-  let [first, lowest, blockCount] = [to as number, to as number, 0];
+  let [first, lowest, blockCount]: number[] & [number, number, number] = [to, to, 0];
   const share = () => (first === to ? 1 : Math.min(1, (first - lowest) / (first - to)));
   const progress = new Progress({ unit: 'blocks', share }, { err, clock: systemClock });
   const start = await backfillDataset(

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { messageOf } from '@sluice/protocol/unknown-value';
 import { isCodedError } from '../../base/errors.ts';
 import { findDatasets } from '../../dataset/find-datasets.ts';
 import { readStoredDataset } from '../../dataset/stored-dataset.ts';
@@ -33,7 +34,7 @@ function describeFolder(path: string, error: unknown): Finding {
   return {
     area,
     state: 'wrong',
-    text: `${path}: ${messageOf(error)}`,
+    text: `${path}: ${describeError(error)}`,
     remedy: 'correct its permissions',
   };
 }
@@ -50,7 +51,7 @@ async function checkLock(path: string): Promise<Finding> {
       const remedy = 'nothing, if that is your service; a second one needs a folder of its own';
       return { area, state: 'warning', text, remedy };
     }
-    return { area, state: 'wrong', text: messageOf(error), remedy: 'correct its permissions' };
+    return { area, state: 'wrong', text: describeError(error), remedy: 'correct its permissions' };
   }
 }
 
@@ -69,11 +70,11 @@ async function checkDataset(path: string, name: string): Promise<Finding> {
     return { area, state: 'ok', text: `${name}: ${range}, ${formatCount(blockCount)} blocks` };
   } catch (error) {
     const remedy = 'restore it from a backup, or load it again; sluice verify lists the damage';
-    return { area, state: 'wrong', text: `${name}: ${messageOf(error)}`, remedy };
+    return { area, state: 'wrong', text: `${name}: ${describeError(error)}`, remedy };
   }
 }
 
-export function messageOf(error: unknown): string {
-  const { message } = error as Error;
+export function describeError(error: unknown): string {
+  const message = messageOf(error);
   return isCodedError(error) ? `${message} [${error.code}]` : message;
 }

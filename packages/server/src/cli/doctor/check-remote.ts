@@ -5,7 +5,7 @@ import type { FeedConfig, StoreConfig } from '../../app/config/remote-schema.ts'
 import { systemClock } from '../../base/clock.ts';
 import { isCodedError } from '../../base/errors.ts';
 import type { Finding } from './check.ts';
-import { messageOf } from './check-data.ts';
+import { describeError } from './check-data.ts';
 
 /** Tries the object store and the feed of a configuration, if it has them. Their code is loaded only then. */
 export async function checkRemote({ store, feed, datasets }: Config): Promise<Finding[]> {
@@ -34,7 +34,7 @@ async function checkStore(config: StoreConfig): Promise<Finding> {
     if (!isCodedError(error)) throw error;
     const remedy =
       'correct store in the configuration, or the permissions of its key; see docs/scale.md';
-    return { area, state: 'wrong', text: `${place}: ${messageOf(error)}`, remedy };
+    return { area, state: 'wrong', text: `${place}: ${describeError(error)}`, remedy };
   }
 }
 
@@ -63,7 +63,9 @@ async function checkFeed(dataset: string, config: FeedConfig): Promise<Finding[]
   } catch (error) {
     if (!isCodedError(error)) throw error;
     const remedy = 'check feed.servers, and that JetStream is enabled on a majority of them';
-    return [{ area, state: 'wrong', text: `stream of ${dataset}: ${messageOf(error)}`, remedy }];
+    return [
+      { area, state: 'wrong', text: `stream of ${dataset}: ${describeError(error)}`, remedy },
+    ];
   }
 }
 

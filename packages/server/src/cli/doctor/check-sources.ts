@@ -1,6 +1,8 @@
+import { memberOf } from '@sluice/protocol/unknown-value';
 import type { Config } from '../../app/config/config-schema.ts';
+import { systemErrorCode } from '../../base/system-error-code.ts';
 import type { Finding } from './check.ts';
-import { messageOf } from './check-data.ts';
+import { describeError } from './check-data.ts';
 
 const area = 'sources';
 const answerMsMax = 10_000;
@@ -115,8 +117,7 @@ function refused(name: string, { status }: Response, { error }: RpcAnswer): Find
 }
 
 function silent(name: string, error: unknown): Finding {
-  const { cause } = error as { cause?: { code?: string } };
-  const reason = cause?.code ?? messageOf(error);
+  const reason = systemErrorCode(memberOf(error, 'cause')) ?? describeError(error);
   const text = `${name} does not respond: ${reason}`;
   return {
     area,

@@ -1,5 +1,6 @@
 import type { QueryBody } from '@sluice/protocol/query-body';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { messageOf } from '@sluice/protocol/unknown-value';
 import { CodedError } from '../../base/errors.ts';
 import { readSmallFile } from '../../storage/read-small-file.ts';
 import { naming } from '../metered-file.ts';
@@ -84,5 +85,5 @@ function parse(source: string, file: string): QueryDraft {
 }
 
 function notJson(file: string, cause: unknown): CodedError {
-  return new CodedError('query-not-json', { file, fault: (cause as Error).message }, { cause });
+  return new CodedError('query-not-json', { file, fault: messageOf(cause) }, { cause });
 }

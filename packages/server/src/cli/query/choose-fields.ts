@@ -1,4 +1,5 @@
 /** The fields of a query that is built from flags. */
+
 import {
   defaultFieldNames,
   FIELDS,
@@ -6,10 +7,11 @@ import {
   KINDS,
   type Kind,
   RECORD_ARRAYS,
-  type RecordArray,
 } from '@sluice/protocol/field-table';
 import type { FieldsBody, ItemsBody } from '@sluice/protocol/query-body';
 import { relationRows } from '@sluice/protocol/request-table';
+import { entriesOf } from '@sluice/protocol/typed-keys';
+import { memberOf } from '@sluice/protocol/unknown-value';
 import { CodedError } from '../../base/errors.ts';
 import { findNearestName } from '../../base/find-nearest-name.ts';
 
@@ -52,11 +54,11 @@ export function fieldsForTable(items: ItemsBody): FieldsBody {
 
 /** Returns the kinds of records that the items match and include. */
 export function kindsOf(items: ItemsBody): readonly Kind[] {
-  const arrays = Object.entries(items).flatMap(([array, list]) => {
-    const relations = relationRows(array as RecordArray).filter(([name]) =>
-      (list as readonly Record<string, unknown>[]).some((item) => item[name] === true),
+  const arrays = entriesOf(items).flatMap(([array, list = []]) => {
+    const relations = relationRows(array).filter(([name]) =>
+      list.some((item) => memberOf(item, name) === true),
     );
-    return [array as RecordArray, ...relations.map(([, { brings }]) => brings)];
+    return [array, ...relations.map(([, { brings }]) => brings)];
   });
   return [...new Set(arrays)].map((array) => RECORD_ARRAYS[array]);
 }

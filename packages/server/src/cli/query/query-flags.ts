@@ -1,7 +1,9 @@
 /** The flags of `sluice query` for common cases, and the items of a query that they describe. */
+
 import type { RecordArray } from '@sluice/protocol/field-table';
 import type { ItemsBody } from '@sluice/protocol/query-body';
 import { relationRows } from '@sluice/protocol/request-table';
+import { entriesOf, keysOf } from '@sluice/protocol/typed-keys';
 import { CodedError } from '../../base/errors.ts';
 import { findNearestName } from '../../base/find-nearest-name.ts';
 
@@ -70,9 +72,9 @@ const shortNames: Readonly<Record<string, string>> = {
 /** Sets each relation on every item that has it, and rejects a relation that no item has. */
 function addRelations(items: Items, names: readonly string[]): Items {
   const found = new Set<string>();
-  const entries = Object.entries(items).map(([array, list]) => {
+  const entries = entriesOf(items).map(([array, list = []]) => {
     const relations = names.flatMap((name) => {
-      const relation = findRelation(array as RecordArray, name);
+      const relation = findRelation(array, name);
       if (relation !== undefined) found.add(name);
       return relation ?? [];
     });
@@ -81,7 +83,7 @@ function addRelations(items: Items, names: readonly string[]): Items {
   });
   const unknown = names.find((name) => !found.has(name));
   if (unknown !== undefined) throw refuseRelation(unknown, items);
-  return Object.fromEntries(entries) as Items;
+  return Object.fromEntries(entries);
 }
 
 /** `logs`, `balances` and so on mean those of the transaction, if an item has no such relation itself. */
@@ -94,8 +96,8 @@ function findRelation(array: RecordArray, name: string): string | undefined {
 }
 
 function refuseRelation(name: string, items: Items): CodedError {
-  const allowed = Object.keys(items).flatMap((array) =>
-    relationRows(array as RecordArray).map(([relation]) => relation as string),
+  const allowed = keysOf(items).flatMap((array) =>
+    relationRows(array).map(([relation]): string => relation),
   );
   const nearest = findNearestName(name, allowed);
   return new CodedError('cli-usage', {

@@ -1,4 +1,5 @@
 /** Converts records of one kind into rows for tables and CSV files. */
+
 import {
   defaultFieldNames,
   fieldNames,
@@ -7,6 +8,7 @@ import {
   type RecordArray,
 } from '@sluice/protocol/field-table';
 import type { QueryBody } from '@sluice/protocol/query-body';
+import { memberOf } from '@sluice/protocol/unknown-value';
 import type { ReadBlock } from './block-writer.ts';
 import { toExactJson } from './exact-json.ts';
 
@@ -54,13 +56,13 @@ function selectedNames(
   kind: 'block' | (typeof RECORD_ARRAYS)[RecordArray],
 ): readonly string[] {
   if (fields === undefined) return defaultFieldNames(kind, type);
-  const selected = (fields[kind] ?? {}) as Readonly<Record<string, boolean>>;
+  const selected: Readonly<Record<string, boolean | undefined>> = fields[kind] ?? {};
   return fieldNames(kind, type).filter((name) => selected[name] === true);
 }
 
 function signatureOf({ transactions = [] }: ReadBlock, index: unknown): string {
   const transaction = transactions.find(({ transactionIndex }) => transactionIndex === index);
-  return cell((transaction?.['signatures'] as readonly unknown[] | undefined)?.[0]);
+  return cell(memberOf(transaction?.['signatures'], '0'));
 }
 
 /** Writes a position in a call tree with dots, a list of addresses with spaces, and an unknown value as an empty text. */

@@ -94,7 +94,7 @@ async function pump(
         await sink.rollBack(batch);
         continue;
       }
-      const blocks = batch.blocks.slice(0, limit - count) as unknown as readonly ReadBlock[];
+      const blocks: readonly ReadBlock[] = batch.blocks.slice(0, limit - count);
       count += blocks.length;
       const isRead = await sink.take(blocks, batch, systemClock.nowMs());
       if (!isRead || count >= limit) break;

@@ -83,11 +83,11 @@ export class CountSink implements BlockSink {
 
   async take(blocks: readonly ReadBlock[]): Promise<boolean> {
     for (const block of blocks) {
-      const found = Object.entries(block).filter(
-        ([, value]) => Array.isArray(value) && value.length > 0,
+      const found = Object.entries(block).flatMap(([name, value]) =>
+        Array.isArray(value) && value.length > 0 ? [{ name, count: value.length }] : [],
       );
       if (found.length > 0) this.#add('blocks', 1);
-      for (const [name, records] of found) this.#add(name, (records as readonly unknown[]).length);
+      for (const { name, count } of found) this.#add(name, count);
     }
     return true;
   }

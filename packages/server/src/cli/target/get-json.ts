@@ -1,4 +1,6 @@
+import { memberOf, messageOf } from '@sluice/protocol/unknown-value';
 import { CodedError } from '../../base/errors.ts';
+import { systemErrorCode } from '../../base/system-error-code.ts';
 
 export interface GetOptions {
   readonly key?: string | undefined;
@@ -49,9 +51,9 @@ function unreachable(url: string, cause: unknown, signal: AbortSignal | undefine
 }
 
 function reasonOf(error: unknown): string {
-  if ((error as Error).name === 'TimeoutError') return 'the request timed out';
-  const { cause } = error as { cause?: { code?: string; message?: string } };
-  return cause?.code ?? cause?.message ?? (error as Error).message;
+  if (memberOf(error, 'name') === 'TimeoutError') return 'the request timed out';
+  const cause = memberOf(error, 'cause');
+  return systemErrorCode(cause) ?? messageOf(cause ?? error);
 }
 
 function readRefusal(body: string): { readonly code?: string; readonly message?: string } {

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { elementAt } from '../../base/element-at.ts';
 import { openSegment, type SegmentBytes } from '../../segment/open-segment.ts';
 
 /** A complete segment in memory, ready to be stored. */
@@ -50,7 +51,7 @@ export class SegmentBuffer implements SegmentBytes {
     const end = Math.min(offset + target.length, this.#length);
     for (let from = offset; from < end; ) {
       const at = from % this.#partBytes;
-      const part = this.#parts[(from - at) / this.#partBytes] as Uint8Array;
+      const part = elementAt(this.#parts, (from - at) / this.#partBytes);
       const chunk = part.subarray(at, Math.min(this.#partBytes, at + end - from));
       target.set(chunk, from - offset);
       from += chunk.length;

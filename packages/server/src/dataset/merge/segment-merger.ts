@@ -78,6 +78,8 @@ export class SegmentMerger {
   #start(): Worker {
     const worker = new Worker(workerUrl(import.meta.url, './merge-worker.ts'), {
       env: {},
+      // Options of the parent process, such as a test runner's, do not apply to the thread.
+      execArgv: [],
       workerData: this.#data,
       resourceLimits,
     });

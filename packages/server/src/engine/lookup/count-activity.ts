@@ -5,7 +5,9 @@
  *   mints                      the table of mints lists them; their posting lists give the transactions
  *   accounts                   the table of the busiest accounts; for a part of the segment, their posting lists
  */
+import { elementAt } from '../../base/element-at.ts';
 import type { Steps } from '../../base/time-slices.ts';
+import { valueOfKey } from '../../base/value-of-key.ts';
 import { PART } from '../../segment/directory.ts';
 import type { ClassTable } from '../../segment/index-builder.ts';
 import type { SegmentIndex } from '../../segment/segment-index.ts';
@@ -89,7 +91,7 @@ export function* countActivity(
   const ids = lists.flatMap(({ rows }) => rows.map(({ id }) => id));
   const texts = readKeyTexts(segment, ids);
   const named = ({ rows, isCut }: CountList<IdCount>): CountList<AddressCount> => ({
-    rows: rows.map(({ id, count }) => ({ address: texts.get(id) as string, count })),
+    rows: rows.map(({ id, count }) => ({ address: valueOfKey(texts, id), count })),
     isCut,
   });
   const ownHashes = new Set<string>(headers.map(({ hash }) => hash));
@@ -100,7 +102,7 @@ export function* countActivity(
     programs: named(classes.programs),
     discriminators: {
       rows: classes.discriminators.rows.map(({ id, prefix, count }) => ({
-        address: texts.get(id) as string,
+        address: valueOfKey(texts, id),
         prefix,
         count,
       })),
@@ -136,7 +138,7 @@ function* countClasses(
   const discriminators: IdCount[] = [];
   for (const [id, numbers] of byProgram) {
     programs.push({ id, prefix: '', count: counter.count(numbers) });
-    const length = prefixLengths.get(texts.get(id) as string) ?? prefixBytesMax;
+    const length = prefixLengths.get(valueOfKey(texts, id)) ?? prefixBytesMax;
     const byPrefix = new Map<string, number[]>();
     for (const number of numbers) pushTo(byPrefix, prefixOf(classes, number, length), number);
     // A class without a discriminator adds nothing to the count of its program.
@@ -180,7 +182,7 @@ class ClassCounter {
   }
 
   count(numbers: readonly number[]): number {
-    if (numbers.length === 1) return this.#countOne(numbers[0] as number);
+    if (numbers.length === 1) return this.#countOne(elementAt(numbers, 0));
     const round = ++this.#round;
     let count = 0;
     for (const number of numbers) {
@@ -229,7 +231,7 @@ function readTable(
 }
 
 function toCounts(ids: Uint32Array, counts: Uint32Array): IdCount[] {
-  return Array.from(ids, (id, i) => ({ id, prefix: '', count: counts[i] as number }));
+  return Array.from(ids, (id, i) => ({ id, prefix: '', count: elementAt(counts, i) }));
 }
 
 /** Returns the greatest counts, without zeros. */

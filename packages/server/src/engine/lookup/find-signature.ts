@@ -1,4 +1,5 @@
-import { type GroupEntry, pageCountOf } from '../../segment/directory.ts';
+import { elementAt } from '../../base/element-at.ts';
+import { pageCountOf } from '../../segment/directory.ts';
 import type { EngineKernel } from '../engine-kernel.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import { GroupColumns } from '../group-columns.ts';
@@ -25,7 +26,7 @@ function hasSignature(
 ): boolean {
   const { groups } = open.segment.directory;
   const number = groups.findLastIndex((group) => group.firstTransaction <= transaction);
-  const group = groups[number] as GroupEntry;
+  const group = elementAt(groups, number);
   const row = transaction - group.firstTransaction;
   const wanted = new Uint8Array(pageCountOf(group));
   wanted[Math.floor(row / group.pageTransactions)] = 1;
@@ -39,7 +40,7 @@ function hasSignature(
     const place = pages.placeOf(row);
     let first = 0;
     for (let i = 0; i < place; i++) first += kernel.ints[counts + i] as number;
-    const end = first + (kernel.ints[counts + place] as number);
+    const end = first + elementAt(kernel.ints, counts + place);
     for (let i = first; i < end; i++) {
       const stored = kernel.bytes.subarray(at + i * signatureBytes, at + (i + 1) * signatureBytes);
       if (Buffer.compare(stored, signature) === 0) return true;

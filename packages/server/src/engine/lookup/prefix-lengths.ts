@@ -1,3 +1,4 @@
+import { valueOfKey } from '../../base/value-of-key.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import { readKeyTexts } from './read-key-texts.ts';
 
@@ -17,5 +18,5 @@ export function listShortPrefixes({ segment, index }: EngineSegment): ReadonlyMa
     if (!isWhole && prefix.length < prefixBytesMax) lengths.set(program, prefix.length);
   }
   const texts = readKeyTexts(segment, [...lengths.keys()]);
-  return new Map([...lengths].map(([program, length]) => [texts.get(program) as string, length]));
+  return new Map([...lengths].map(([program, length]) => [valueOfKey(texts, program), length]));
 }

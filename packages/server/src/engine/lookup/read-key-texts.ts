@@ -1,3 +1,4 @@
+import { elementAt } from '../../base/element-at.ts';
 import { keyTexts } from '../../segment/codec.ts';
 import { keyBytes } from '../../segment/dictionary.ts';
 import type { Segment } from '../../segment/open-segment.ts';
@@ -14,15 +15,15 @@ export function readKeyTexts(
   const keys = new Uint8Array(sorted.length * keyBytes);
   for (let from = 0; from < sorted.length; ) {
     let to = from + 1;
-    while (to < sorted.length && (sorted[to] as number) - (sorted[to - 1] as number) <= gapCountMax)
+    while (to < sorted.length && elementAt(sorted, to) - elementAt(sorted, to - 1) <= gapCountMax)
       to++;
-    const first = sorted[from] as number;
-    const span = segment.readKeys(first, (sorted[to - 1] as number) - first + 1);
+    const first = elementAt(sorted, from);
+    const span = segment.readKeys(first, elementAt(sorted, to - 1) - first + 1);
     for (; from < to; from++) {
-      const at = ((sorted[from] as number) - first) * keyBytes;
+      const at = (elementAt(sorted, from) - first) * keyBytes;
       keys.set(span.subarray(at, at + keyBytes), from * keyBytes);
     }
   }
   const texts = keyTexts(keys);
-  return new Map(Array.from(sorted, (id, i) => [id, texts[i] as string]));
+  return new Map(Array.from(sorted, (id, i) => [id, elementAt(texts, i)]));
 }

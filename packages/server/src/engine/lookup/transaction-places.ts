@@ -1,3 +1,4 @@
+import { elementAt } from '../../base/element-at.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import type { Segment } from '../../segment/open-segment.ts';
 import { type BlockRange, firstAtOrAfter } from '../segment-run.ts';
@@ -11,8 +12,10 @@ export class TransactionPlaces {
   constructor(segment: Segment) {
     this.#headers = segment.headers;
     this.#starts = new Uint32Array(segment.blockCount + 1);
+    let start = 0;
     segment.counts.forEach(({ transactions }, block) => {
-      this.#starts[block + 1] = (this.#starts[block] as number) + transactions;
+      start += transactions;
+      this.#starts[block + 1] = start;
     });
   }
 
@@ -25,7 +28,7 @@ export class TransactionPlaces {
 
   /** Returns the first transaction of a block, or of the blocks after it if it has none. */
   startOf(block: number): number {
-    return this.#starts[block] as number;
+    return elementAt(this.#starts, block);
   }
 
   /** Returns the block of the first slot at or after this one, or the number of blocks. */
@@ -39,13 +42,13 @@ export class TransactionPlaces {
     let high = this.#headers.length;
     while (high - low > 1) {
       const middle = (low + high) >> 1;
-      if ((this.#starts[middle] as number) <= transaction) low = middle;
+      if (elementAt(this.#starts, middle) <= transaction) low = middle;
       else high = middle;
     }
     return low;
   }
 
   slotOf(block: number): number {
-    return (this.#headers[block] as BlockHeader).number;
+    return elementAt(this.#headers, block).number;
   }
 }

@@ -6,7 +6,9 @@ import { CodedError, ERRORS, type ErrorRow, isCodedError } from '../../base/erro
  * retry.
  */
 export function refuseUnread(error: unknown, log: Logger): unknown {
-  if (!isCodedError(error) || (ERRORS[error.code] as ErrorRow).status !== undefined) return error;
+  if (!isCodedError(error)) return error;
+  const row: ErrorRow = ERRORS[error.code];
+  if (row.status !== undefined) return error;
   log.error({ err: error, code: error.code }, 'stored blocks cannot be read');
   return new CodedError('storage-unreachable', {}, { cause: error });
 }

@@ -5,6 +5,7 @@
  *   own:     … A ── b ── c          (head c)
  *   source:  … A ── x ── y ── tip   ─► ancestor A, branch x y tip
  */
+import { assert } from '../../base/assert.ts';
 import { elementAt } from '../../base/element-at.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
@@ -93,7 +94,8 @@ async function readAncestors(
     if (answer.kind === 'ok') headers.set(answer.value.number, answer.value);
   }
   if (headers.has(last)) return headers;
-  const denied = answers.at(-1) as Refusal;
+  const denied = elementAt(answers, -1);
+  assert(denied.kind === 'refused', 'the parent is the last slot that is requested');
   const isDenied = denied.reason === 'skipped-hint' || denied.reason === 'not-available';
   return isDenied || denied.reason === 'pruned'
     ? { kind: 'hole', slot: last }

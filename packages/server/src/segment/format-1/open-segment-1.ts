@@ -1,6 +1,7 @@
 /** Reads segments of format 1, in which every column of a row group is one unit. Only used to convert them. */
+import { elementAt } from '../../base/element-at.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
-import { BLOCK_COLUMNS, type BlockColumnName } from '../block-columns.ts';
+import type { BlockColumnName, BlockColumnOf } from '../block-columns.ts';
 import type { BlockCounts } from '../block-counts.ts';
 import { COLUMNS, type ColumnName } from '../columns.ts';
 import { keyBytes } from '../dictionary.ts';
@@ -49,9 +50,9 @@ class Segment1 implements RowSegment, BlockTable {
   }
 
   readGroup(number: number): GroupRows {
-    const group = this.#directory.groups[number] as GroupEntry;
+    const group = elementAt(this.#directory.groups, number);
     const columns = COLUMN_NAMES_1.map((name, i) => {
-      const entry = group.units[i] as UnitEntry;
+      const entry = elementAt(group.units, i);
       return [name, this.#readColumn(name, entry, `group ${number}.${name}`, group)];
     });
     const rows = Object.fromEntries(columns) as GroupRows;
@@ -75,12 +76,20 @@ class Segment1 implements RowSegment, BlockTable {
     return keys;
   }
 
-  readBlockColumn(name: BlockColumnName): Uint32Array | BigUint64Array | Uint8Array {
-    const entry = this.#directory.blockUnits[BLOCK_COLUMN_NAMES_1.indexOf(name)] as UnitEntry;
-    const bytes = this.#decode(entry, `blocks.${name}`);
-    const { type } = BLOCK_COLUMNS[name];
-    if (type === 'bytes') return bytes;
-    return type === 'int' ? joinIntUnit(bytes, entry) : joinLongUnit(bytes, entry);
+  readBlockInts(name: BlockColumnOf<'int'>): Uint32Array {
+    return joinIntUnit(this.readBlockBytes(name), this.#blockUnit(name));
+  }
+
+  readBlockLongs(name: BlockColumnOf<'long'>): BigUint64Array {
+    return joinLongUnit(this.readBlockBytes(name), this.#blockUnit(name));
+  }
+
+  readBlockBytes(name: BlockColumnName): Uint8Array {
+    return this.#decode(this.#blockUnit(name), `blocks.${name}`);
+  }
+
+  #blockUnit(name: BlockColumnName): UnitEntry {
+    return elementAt(this.#directory.blockUnits, BLOCK_COLUMN_NAMES_1.indexOf(name));
   }
 
   #readColumn(name: ColumnName, entry: UnitEntry, label: string, group: GroupEntry) {

@@ -89,10 +89,8 @@ export class SideBranch implements Branch {
     const { ancestor, slots, gap } = this.#shape;
     if (slots !== undefined) return trunk.height(ancestor) + 1 + slots.indexOf(slot);
     if (gap === undefined || slot <= gap.last) return trunk.height(slot);
-    const [below, last] = [gap.first - 1, gap.last].map((at) =>
-      trunk.height(trunk.previousBlock(at)),
-    );
-    return trunk.height(slot) + (below as number) - (last as number);
+    const heightBefore = (at: number) => trunk.height(trunk.previousBlock(at));
+    return trunk.height(slot) + heightBefore(gap.first - 1) - heightBefore(gap.last);
   }
 
   #isInGap(slot: number): boolean {

@@ -1,4 +1,5 @@
 import { assert } from '../../base/assert.ts';
+import { elementAt } from '../../base/element-at.ts';
 import type { Random } from '../../base/random.ts';
 import type { ChainOptions } from './chain-options.ts';
 
@@ -63,7 +64,7 @@ export class ChainCell {
     const offset = slot - this.first;
     const run = this.#runAtOrBefore(offset);
     if (run < 0) return slot;
-    const start = this.#runStarts[run] as number;
+    const start = elementAt(this.#runStarts, run);
     return offset < start + this.#runLength(run) ? this.first + start - 1 : slot;
   }
 
@@ -72,31 +73,29 @@ export class ChainCell {
     const offset = slot - this.first;
     const run = this.#runAtOrBefore(offset);
     if (run < 0) return slot;
-    const end = (this.#runStarts[run] as number) + this.#runLength(run);
+    const end = elementAt(this.#runStarts, run) + this.#runLength(run);
     return offset < end ? this.first + end : slot;
   }
 
   height(slot: number): number {
     const run = this.#runAtOrBefore(slot - this.first);
-    const skippedHere = run < 0 ? 0 : (this.#skippedThrough[run] as number);
+    const skippedHere = run < 0 ? 0 : elementAt(this.#skippedThrough, run);
     return slot - this.#skippedBefore - skippedHere;
   }
 
   /** Returns the fork with the highest ancestor below the slot, whether it has ended or not. */
   lastForkBelow(slot: number): Fork | undefined {
-    const index = countBelow(this.forks.length, (at) => (this.forks[at] as Fork).ancestor < slot);
+    const index = countBelow(this.forks.length, (at) => elementAt(this.forks, at).ancestor < slot);
     return this.forks[index - 1];
   }
 
   #runAtOrBefore(offset: number): number {
-    return (
-      countBelow(this.#runStarts.length, (at) => (this.#runStarts[at] as number) <= offset) - 1
-    );
+    return countBelow(this.#runStarts.length, (at) => elementAt(this.#runStarts, at) <= offset) - 1;
   }
 
   #runLength(run: number): number {
-    const through = this.#skippedThrough[run] as number;
-    return run === 0 ? through : through - (this.#skippedThrough[run - 1] as number);
+    const through = elementAt(this.#skippedThrough, run);
+    return run === 0 ? through : through - elementAt(this.#skippedThrough, run - 1);
   }
 
   #deriveForks(random: Random): Fork[] {
@@ -149,7 +148,7 @@ function skippedBeforeCell(skipRate: number, random: Random, index: number): num
 
 function placeRuns(random: Random, skipped: number): [number[], number[]] {
   const lengths: number[] = [];
-  for (let left = skipped; left > 0; left -= lengths.at(-1) as number) {
+  for (let left = skipped; left > 0; left -= elementAt(lengths, -1)) {
     lengths.push(Math.min(left, 1 + random.below(skipRunMax)));
   }
   const blocks = cellSlots - skipped;
@@ -159,7 +158,7 @@ function placeRuns(random: Random, skipped: number): [number[], number[]] {
   const through: number[] = [];
   let sum = 0;
   for (const [at, length] of lengths.entries()) {
-    starts.push((afterBlocks[at] as number) + 1 + sum);
+    starts.push(elementAt(afterBlocks, at) + 1 + sum);
     sum += length;
     through.push(sum);
   }

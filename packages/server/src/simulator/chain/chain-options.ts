@@ -1,3 +1,4 @@
+import { keysOf, mapKeys } from '@sluice/protocol/typed-keys';
 import { CodedError } from '../../base/errors.ts';
 
 export interface Range {
@@ -42,12 +43,12 @@ export const CHAIN_OPTIONS = {
 export type ChainOptions = Readonly<Record<keyof typeof CHAIN_OPTIONS, number>>;
 
 export function parseChainOptions(input: Partial<ChainOptions>): ChainOptions {
-  const rows = Object.entries(CHAIN_OPTIONS).map(([name, row]) => {
-    const value = input[name as keyof ChainOptions] ?? row.default;
+  return mapKeys(keysOf(CHAIN_OPTIONS), (name) => {
+    const row = CHAIN_OPTIONS[name];
+    const value = input[name] ?? row.default;
     checkOption(name, value, row);
-    return [name, value];
+    return value;
   });
-  return Object.fromEntries(rows) as ChainOptions;
 }
 
 /** Rejects a value that is not allowed. */

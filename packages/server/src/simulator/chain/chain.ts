@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '../../base/base58.ts';
+import { elementAt } from '../../base/element-at.ts';
 import { Random } from '../../base/random.ts';
 import { type BlockHash, toBlockHash, toSlot } from '../../ledger/primitives.ts';
 import { type BlockPlace, type Branch, SideBranch, type Trunk } from './branch.ts';
@@ -170,7 +171,7 @@ export class SimulatedChain implements Trunk {
   #confirmedSlot(reached: number, contest: Fork | undefined, branch: Branch): number {
     if (contest !== undefined && branch === this && contest.lowersHead) {
       // The blocks of the winning branch are visible only up to just below the last block of the losing one.
-      return this.previousBlock((contest.slots.at(-1) as number) - 1);
+      return this.previousBlock(elementAt(contest.slots, -1) - 1);
     }
     return branch.previousBlock(reached);
   }
@@ -183,7 +184,7 @@ export class SimulatedChain implements Trunk {
   /** Returns the time at which the blocks of the losing branch stop being confirmed. */
   #lostAtMs(fork: Fork): number {
     if (!fork.lowersHead) return this.confirmedAtMs(fork.decidedBy);
-    const last = fork.slots.at(-1) as number;
+    const last = elementAt(fork.slots, -1);
     return this.confirmedAtMs(last) + takeOverSlots * this.options.slotMs;
   }
 

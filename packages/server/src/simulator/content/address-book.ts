@@ -2,12 +2,21 @@
  * The address of every account: a function of its number, the seed and, for accounts of one window, the window. An address is derived at
  * its first use and stored as text, followed by its 32 bytes.
  */
+
 import { createHash } from 'node:crypto';
 import { assert } from '../../base/assert.ts';
 import { decodeBase58 } from '../../base/base58.ts';
+import { elementAt } from '../../base/element-at.ts';
 import { Random } from '../../base/random.ts';
 import { deriveAddress } from './derive-address.ts';
-import { HEADER_BYTES, type PooledText, type TextPool, type TextRegion } from './text-pool.ts';
+import {
+  HEADER_BYTES,
+  NO_TEXT,
+  type PooledText,
+  pooledTextAt,
+  type TextPool,
+  type TextRegion,
+} from './text-pool.ts';
 import { ID, KNOWN_COUNT, KNOWN_TEXTS } from './world/known-addresses.ts';
 import { WHALE_COUNT, type World } from './world/world.ts';
 
@@ -53,8 +62,8 @@ export class AddressBook {
   }
 
   address(account: number): PooledText {
-    const known = this.#texts[account] as number;
-    if (known !== 0) return known as PooledText;
+    const known = pooledTextAt(this.#texts, account);
+    if (known !== NO_TEXT) return known;
     const text = this.#make(account);
     this.#texts[account] = text;
     return text;
@@ -88,11 +97,10 @@ export class AddressBook {
   }
 
   #derive(account: number): PooledText {
-    const { ownerOf, programOf, mintOf } = this.#world;
-    const seeds = [ownerOf, programOf, mintOf].map((table) => {
+    const world = this.#world;
+    const parts = [world.ownerAt(account), world.programAt(account), world.mintAt(account)];
       // The bytes are copied, because the next address may move the memory.
-      return Uint8Array.from(this.#keyBytes(table[account] as number));
-    });
+    const seeds = parts.map((part) => Uint8Array.from(this.#keyBytes(part)));
     const address = deriveAddress(seeds, this.#keyBytes(ID.associated));
     return addAddress(address, this.pool.lasting);
   }
@@ -117,7 +125,7 @@ export class AddressBook {
 }
 
 function decodeKnown(account: number): Uint8Array {
-  const bytes = decodeBase58(KNOWN_TEXTS[account] as string);
+  const bytes = decodeBase58(elementAt(KNOWN_TEXTS, account));
   assert(bytes?.length === KEY_BYTES, 'a known address has 32 bytes');
   return bytes;
 }

@@ -2,6 +2,7 @@
  * Random signatures, generated directly as base58 digits: 2^512 is between 5 and 6 times 58^87, so 88 digits of which the first is 1…4
  * decode to 64 bytes.
  */
+import { elementAt } from '../../base/element-at.ts';
 import type { Random } from '../../base/random.ts';
 import { HEADER_BYTES, type PooledText, type TextRegion } from './text-pool.ts';
 
@@ -12,7 +13,7 @@ const PAIR_COUNT = 58 * 58;
 /** Both digits of every pair as two bytes, so that one 16-bit load gives two digits. */
 const PAIRS = new Uint16Array(PAIR_COUNT);
 for (let i = 0; i < PAIR_COUNT; i++) {
-  PAIRS[i] = (DIGITS[Math.floor(i / 58)] as number) | ((DIGITS[i % 58] as number) << 8);
+  PAIRS[i] = elementAt(DIGITS, Math.floor(i / 58)) | (elementAt(DIGITS, i % 58) << 8);
 }
 
 export function drawSignature(random: Random, region: TextRegion): PooledText {
@@ -25,6 +26,6 @@ export function drawSignature(random: Random, region: TextRegion): PooledText {
     const second = PAIRS[((word & 0xffff) * PAIR_COUNT) >>> 16] as number;
     words[(start >> 2) + i] = first | (second << 16);
   }
-  bytes[start] = DIGITS[random.between(1, 4)] as number;
+  bytes[start] = elementAt(DIGITS, random.between(1, 4));
   return text;
 }

@@ -24,7 +24,7 @@ export function deriveAddress(seeds: readonly Uint8Array[], program: Uint8Array)
  */
 function isOnCurve(address: Uint8Array): boolean {
   const bigEndian = Buffer.from(address).reverse();
-  bigEndian[0] = (bigEndian[0] as number) & 0x7f;
+  bigEndian[0] = bigEndian.readUInt8(0) & 0x7f;
   const y = BigInt(`0x${bigEndian.toString('hex')}`) % PRIME;
   const y2 = (y * y) % PRIME;
   return isSquare(((y2 - 1n + PRIME) * (CURVE_D * y2 + 1n)) % PRIME);

@@ -2,7 +2,9 @@
  * The distributions of simulated content. Each is a table that is built once; a draw uses one 32-bit number. Only addition,
  * multiplication and division of IEEE doubles are used, so tables and draws are the same on every machine.
  */
+
 import { assert } from '../../base/assert.ts';
+import { elementAt } from '../../base/element-at.ts';
 import type { Random } from '../../base/random.ts';
 
 const LN_2 = Math.LN2;
@@ -51,8 +53,8 @@ export class WeightedTable {
     for (const weight of weights) total += weight;
     this.#ends = new Float64Array(weights.length);
     let sum = 0;
-    for (let i = 0; i < weights.length; i++) {
-      sum += weights[i] as number;
+    for (const [i, weight] of weights.entries()) {
+      sum += weight;
       this.#ends[i] = sum / total;
     }
     this.#ends[weights.length - 1] = 1;
@@ -86,7 +88,7 @@ export function buildChoice<Value>(
   entries: readonly (readonly [value: Value, weight: number])[],
 ): (random: Random) => Value {
   const table = new WeightedTable(entries.map(([, weight]) => weight));
-  return (random) => (entries[table.draw(random)] as readonly [Value, number])[0];
+  return (random) => elementAt(entries, table.draw(random))[0];
 }
 
 /** Draws whole numbers by their quantiles, `[share below, value]` ascending from 0 to 1, with linear interpolation. */

@@ -137,9 +137,9 @@ class BlockPrinter extends JsonPrinter {
     this.text(words.readonlyUnsigned).number(transaction.readonlyUnsignedCount);
     this.text(words.requiredSignatures).number(transaction.requiredSignatureCount);
     this.text(words.instructions);
-    for (let i = 0; i < calls.length; i++) {
+    for (const [i, call] of calls.entries()) {
       if (i > 0) this.text(words.comma);
-      this.#printCall(calls[i] as Call);
+      this.#printCall(call);
       if (topStackHeight === undefined) this.text(words.closeObject);
       else this.text(topStackHeight === '1' ? words.stackHeight1 : words.stackHeightNull);
     }
@@ -160,8 +160,8 @@ class BlockPrinter extends JsonPrinter {
 
   #printLookups(lookups: readonly SimulatedLookup[]): void {
     const words = this.#words;
-    for (let i = 0; i < lookups.length; i++) {
-      const { accountKey, readonlyIndexes, writableIndexes } = lookups[i] as SimulatedLookup;
+    for (const [i, lookup] of lookups.entries()) {
+      const { accountKey, readonlyIndexes, writableIndexes } = lookup;
       if (i > 0) this.text(words.comma);
       this.text(words.lookup).text(accountKey);
       this.text(words.readonlyIndexes).numbers(readonlyIndexes);
@@ -212,8 +212,7 @@ class BlockPrinter extends JsonPrinter {
     const words = this.#words;
     let isFirst = true;
     this.text(words.openArray);
-    for (let index = 0; index < calls.length; index++) {
-      const { calls: inner } = calls[index] as Call;
+    for (const [index, { calls: inner }] of calls.entries()) {
       if (inner.length === 0) continue;
       if (!isFirst) this.text(words.comma);
       isFirst = false;
@@ -226,8 +225,7 @@ class BlockPrinter extends JsonPrinter {
 
   #printCalls(calls: readonly Call[], withHeights: boolean): void {
     const words = this.#words;
-    for (let i = 0; i < calls.length; i++) {
-      const call = calls[i] as Call;
+    for (const [i, call] of calls.entries()) {
       if (i > 0) this.text(words.comma);
       this.#printCall(call);
       if (withHeights) this.text(words.stackHeight).number(call.depth);
@@ -242,8 +240,7 @@ class BlockPrinter extends JsonPrinter {
     // In 2020 token balances were not recorded.
     if (!era.hasInner) return;
     let isFirst = true;
-    for (let i = 0; i < holdings.length; i++) {
-      const holding = holdings[i] as Holding;
+    for (const holding of holdings) {
       const amount = side === 'pre' ? holding.pre : holding.post;
       if (amount === null) continue;
       if (!isFirst) this.text(this.#words.comma);

@@ -2,6 +2,7 @@
  * The rewards of a block: for its leader, for voters and stakers after the start of an epoch, and at the end of a window for the stake
  * that refilled the faucet. The balances of accounts that no transaction names have closed forms, so they need no state.
  */
+import { elementAt } from '../../base/element-at.ts';
 import type { Random } from '../../base/random.ts';
 import type { ChainBlock } from '../chain/chain-block.ts';
 import { drawAddress } from './address-book.ts';
@@ -61,7 +62,7 @@ export function payVoters(
         lamports: String(VOTING_LAMPORTS),
         postBalance: String(world.lamports(account)),
         rewardType: 'Voting',
-        commission: COMMISSIONS[i % COMMISSIONS.length] as number,
+        commission: elementAt(COMMISSIONS, i % COMMISSIONS.length),
       });
     }
   }

@@ -12,6 +12,14 @@ import { ensureMemory, type Kernel, loadKernel } from '../../kernels/load-kernel
 /** The offset of a text: its length, then its bytes. Valid in one pool, until the region of the text is cleared. */
 export type PooledText = Brand<number, 'PooledText'>;
 
+/** Stands for no text. Texts have greater offsets. */
+export const NO_TEXT = 0 as PooledText;
+
+/** Reads a text from a table that holds only texts, and `NO_TEXT` where there is none. */
+export function pooledTextAt(texts: Int32Array, index: number): PooledText {
+  return texts[index] as PooledText;
+}
+
 /** The offset of a list of texts: its size in bytes, then one word per text with its offset. */
 export type TextList = Brand<number, 'TextList'>;
 
@@ -130,27 +138,22 @@ export class TextRegion {
 
   /** Adds a text of a given length. The caller writes its bytes from `HEADER_BYTES` on. */
   open(byteCount: number): PooledText {
-    const text = this.#at;
-    const end = (text + byteCount + (HEADER_BYTES + 7)) & -8;
-    if (end > this.#end) return this.#openElsewhere(byteCount);
-    this.#at = end;
-    this.pool.words[text >> 2] = byteCount;
-    return text as PooledText;
+    return this.#open(byteCount) as PooledText;
   }
 
   /** Adds a list of texts. The caller writes their offsets as words from `HEADER_BYTES` on. */
   openList(count: number): TextList {
-    return this.open(count * 4) as number as TextList;
+    return this.#open(count * 4) as TextList;
   }
 
   /** Adds a list of numbers. The caller writes them as bytes from `HEADER_BYTES` on. */
   openNumbers(count: number): NumberList {
-    return this.open(count) as number as NumberList;
+    return this.#open(count) as NumberList;
   }
 
   /** Adds a list of amounts. The caller writes them with `setAmount`. */
   openAmounts(count: number): AmountList {
-    return this.open(count * 8) as number as AmountList;
+    return this.#open(count * 8) as AmountList;
   }
 
   /** Writes a whole number from 0 to 2^53 - 1 into a list of amounts. */
@@ -168,12 +171,21 @@ export class TextRegion {
     return pooled;
   }
 
-  #openElsewhere(byteCount: number): PooledText {
+  #open(byteCount: number): number {
+    const place = this.#at;
+    const end = (place + byteCount + (HEADER_BYTES + 7)) & -8;
+    if (end > this.#end) return this.#openElsewhere(byteCount);
+    this.#at = end;
+    this.pool.words[place >> 2] = byteCount;
+    return place;
+  }
+
+  #openElsewhere(byteCount: number): number {
     assert(byteCount <= TEXT_BYTES_MAX, 'a text is not longer than the printer takes');
     assert(!this.#isFixed, 'what one transaction has for itself fits its region');
     this.#start = this.pool.reserve(GROWTH_BYTES);
     this.#at = this.#start;
     this.#end = this.#start + GROWTH_BYTES;
-    return this.open(byteCount);
+    return this.#open(byteCount);
   }
 }

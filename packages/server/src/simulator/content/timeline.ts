@@ -6,6 +6,7 @@
  *   window w      1000 ─ 1001 ─ 1002 ─ 1003 ─ …          the path that the world has run: key and journal mark of each block
  *                           └── 1002' ─ 1003'            a branch: rewind to 1001, run the blocks of the branch
  */
+import { elementAt } from '../../base/element-at.ts';
 import type { Random } from '../../base/random.ts';
 import type { ChainBlock } from '../chain/chain-block.ts';
 import type { AddressBook } from './address-book.ts';
@@ -62,7 +63,7 @@ export class Timeline {
 
   rewardsOf(block: ChainBlock): readonly SimulatedReward[] {
     if (this.#find(block) < 0) this.run(block, null);
-    const { rewards } = this.#path[this.#find(block)] as Step;
+    const { rewards } = elementAt(this.#path, this.#find(block));
     const { book, random } = this.#modules;
     const outside = listOutsideRewards(block, this.#options, { pool: book.pool, random });
     return [...rewards, ...outside];

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { elementAt } from '../../base/element-at.ts';
 import { CodedError, isCodedError } from '../../base/errors.ts';
 import type { SimulatedTime } from '../chain/simulated-time.ts';
 import { FAULT_KINDS } from '../faults/fault-kinds.ts';
@@ -103,7 +104,7 @@ function clearFaults(faults: Faults, url: URL, id: string | undefined): number {
 
 function changeTime(request: unknown, { time, slotMs }: ControlModules): void {
   const entries = Object.entries(request ?? {});
-  const [name, value] = entries.length === 1 ? (entries[0] as [string, unknown]) : [];
+  const [name, value]: readonly unknown[] = entries.length === 1 ? elementAt(entries, 0) : [];
   const unitMs = name === 'advanceSlots' ? slotMs : name === 'advanceMs' ? 1 : 0;
   const advanceMs = typeof value === 'number' ? value * unitMs : 0;
   if (name === 'pause' && value === true) time.pause();

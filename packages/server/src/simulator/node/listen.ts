@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { CodedError } from '../../base/errors.ts';
+import { listeningPort } from '../../base/listening-port.ts';
 
 export interface Address {
   readonly host: string;
@@ -18,7 +18,7 @@ export function listen(server: Server, { host, port }: Address): Promise<number>
     server.once('error', onError);
     server.listen(port, host, () => {
       server.off('error', onError);
-      resolve((server.address() as AddressInfo).port);
+      resolve(listeningPort(server));
     });
   });
 }

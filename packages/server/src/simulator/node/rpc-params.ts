@@ -1,27 +1,28 @@
+import { hasMembers } from '@sluice/protocol/unknown-value';
 import type { RenderOptions, TransactionDetails } from '../content/render-raw-block.ts';
 import type { NodeState } from './node-view.ts';
 import { invalidParams, RpcFailure } from './rpc-failure.ts';
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
-const commitments: readonly string[] = ['processed', 'confirmed', 'finalized'];
-const detailLevels: readonly string[] = ['full', 'none'];
+const commitments: readonly Commitment[] = ['processed', 'confirmed', 'finalized'];
+const detailLevels: readonly TransactionDetails[] = ['full', 'none'];
 
 export type Config = Readonly<Record<string, unknown>>;
 
 export function parseConfig(value: unknown): Config {
   if (value === undefined || value === null) return {};
-  if (typeof value === 'object' && !Array.isArray(value)) return value as Config;
+  if (hasMembers(value) && !Array.isArray(value)) return value;
   throw invalidParams(`invalid type: ${describe(value)}, expected a configuration object`);
 }
 
 export function parseSlotParam(value: unknown): number {
-  if (Number.isInteger(value) && (value as number) >= 0) return value as number;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
   throw invalidParams(`invalid type: ${describe(value)}, expected u64`);
 }
 
 export function parseCommitment(config: Config, preset: Commitment): Commitment {
-  return parseChoice(config['commitment'], commitments, preset) as Commitment;
+  return parseChoice(config['commitment'], commitments, preset);
 }
 
 /** Parses the commitment of methods that read blocks. `processed` is refused, because such a block may be replaced before it is read. */
@@ -45,7 +46,7 @@ export function parseBlockConfig(config: Config): BlockConfig {
   const details = parseChoice(config['transactionDetails'], detailLevels, 'full');
   return {
     commitment,
-    transactionDetails: details as TransactionDetails,
+    transactionDetails: details,
     rewards: parseBoolean(config['rewards'], true),
     versionMax: parseVersion(config['maxSupportedTransactionVersion']),
   };
@@ -56,9 +57,14 @@ export function slotAt(state: NodeState, commitment: Commitment): number {
   return { processed, confirmed, finalized }[commitment];
 }
 
-function parseChoice(value: unknown, allowed: readonly string[], preset: string): string {
+function parseChoice<Name extends string>(
+  value: unknown,
+  allowed: readonly Name[],
+  preset: Name,
+): Name {
   if (value === undefined || value === null) return preset;
-  if (typeof value === 'string' && allowed.includes(value)) return value;
+  const chosen = allowed.find((name) => name === value);
+  if (chosen !== undefined) return chosen;
   const list = allowed.map((name) => `\`${name}\``).join(', ');
   throw invalidParams(`unknown variant ${describe(value)}, expected one of ${list}`);
 }
@@ -71,9 +77,8 @@ function parseBoolean(value: unknown, preset: boolean): boolean {
 
 function parseVersion(value: unknown): number {
   if (value === undefined || value === null) return -1;
-  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 255) {
-    return value as number;
-  }
+  const isByte = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255;
+  if (isByte) return value;
   throw invalidParams(`invalid value: ${describe(value)}, expected u8`);
 }
 

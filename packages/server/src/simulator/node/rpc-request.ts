@@ -1,3 +1,4 @@
+import { hasMembers } from '@sluice/protocol/unknown-value';
 import { failure, type RpcFailure } from './rpc-failure.ts';
 
 export type RpcId = string | number | null;
@@ -32,8 +33,8 @@ function invalid(reason: RpcFailure): RpcRequest {
 }
 
 function parseItem(item: unknown): RpcItem {
-  if (typeof item !== 'object' || item === null) return { id: null, failure: failure(-32600) };
-  const { jsonrpc, id, method, params } = item as Record<string, unknown>;
+  if (!hasMembers(item)) return { id: null, failure: failure(-32600) };
+  const { jsonrpc, id, method, params } = item;
   const isId = id === undefined || id === null || typeof id === 'string' || typeof id === 'number';
   if (jsonrpc !== '2.0' || typeof method !== 'string' || !isId) {
     return { id: isId ? (id ?? null) : null, failure: failure(-32600) };
@@ -46,5 +47,6 @@ function parseItem(item: unknown): RpcItem {
 
 /** Returns the slot that a call requests, for faults that are limited to some slots. */
 export function slotOfCall({ params }: RpcCall): number | undefined {
-  return Number.isSafeInteger(params[0]) ? (params[0] as number) : undefined;
+  const [slot] = params;
+  return typeof slot === 'number' && Number.isSafeInteger(slot) ? slot : undefined;
 }

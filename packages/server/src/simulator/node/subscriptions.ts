@@ -1,4 +1,5 @@
 import type { WebSocket } from 'ws';
+import { elementAt } from '../../base/element-at.ts';
 import { numberOf } from '../faults/faults.ts';
 import { renderFailure } from './answer-request.ts';
 import type { NodeLimits } from './limits.ts';
@@ -96,7 +97,7 @@ export class Subscriptions {
       .map((item) => this.#answer(socket, item))
       .filter((at) => at !== undefined);
     if (answers.length === 0) return;
-    socket.send(request.kind === 'batch' ? `[${answers.join(',')}]` : (answers[0] as string));
+    socket.send(request.kind === 'batch' ? `[${answers.join(',')}]` : elementAt(answers, 0));
   }
 
   #answer(socket: WebSocket, item: RpcItem): string | undefined {

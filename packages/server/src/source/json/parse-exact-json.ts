@@ -17,7 +17,9 @@
  *
  *   {"blockhash":…,"transactions":[{…},{…}, {…}]}  ─►  {"blockhash":…,"transactions":["␡0","␡1"]}, {…},{…} and {…}
  */
+
 import { isAscii, isUtf8 } from 'node:buffer';
+import { memberOf } from '@sluice/protocol/unknown-value';
 import type { JsonScan } from '../../kernels/json-scanner.ts';
 import { scanJson } from './scan-json.ts';
 
@@ -135,7 +137,7 @@ export class JsonParts {
       end = parts[part * 2 + 1] as number;
     }
     const value: unknown = JSON.parse(text + this.#text(end, this.#bytes.length));
-    const elements = (value as { transactions?: unknown } | null)?.transactions;
+    const elements = memberOf(value, 'transactions');
     if (!Array.isArray(elements)) return undefined;
     let rangeCount = 0;
     for (const element of elements) {

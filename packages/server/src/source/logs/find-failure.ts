@@ -1,3 +1,4 @@
+import { memberOf } from '@sluice/protocol/unknown-value';
 import type { CallTree } from './call-tree.ts';
 
 /** Errors that are raised before the program is invoked, so that its call prints no line. */
@@ -25,7 +26,7 @@ export function findFailure(
 ): Failure {
   const topCount = tree.starts.length - 1;
   if (err === undefined || err === null) return { failed: topCount, failedBeforeInvoke: false };
-  const cause = (err as { InstructionError?: unknown }).InstructionError;
+  const cause = memberOf(err, 'InstructionError');
   if (Array.isArray(cause) && Number.isSafeInteger(cause[0]) && cause[0] >= 0) {
     return { failed: cause[0], failedBeforeInvoke: errorsBeforeInvoke.has(cause[1]) };
   }

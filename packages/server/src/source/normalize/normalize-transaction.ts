@@ -1,7 +1,7 @@
 import { CodedError } from '../../base/errors.ts';
 import type { Balance, Instruction, Log, TokenBalance, Transaction } from '../../ledger/block.ts';
 import type { Address } from '../../ledger/primitives.ts';
-import type { Call, CallTree } from '../logs/call-tree.ts';
+import type { CallTree } from '../logs/call-tree.ts';
 import { findFailure } from '../logs/find-failure.ts';
 import type { LogParser } from '../logs/parse-log.ts';
 import type { BlockReader, Raw } from './block-reader.ts';
@@ -141,8 +141,7 @@ function addCallsWithoutMeta(
 ): boolean {
   const tree = readCalls(draft.reader, { message, keys, inner: null, isCommitted: null });
   addCalls(draft, tree);
-  for (let top = 0; top < tree.calls.length; top++) {
-    const call = tree.calls[top] as Call;
+  for (const [top, call] of tree.calls.entries()) {
     call.instructionAddress = [top];
     call.hasDroppedLogMessages = true;
   }

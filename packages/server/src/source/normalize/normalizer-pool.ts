@@ -145,7 +145,7 @@ export class NormalizerPool<Value = NormalizedBlock> {
   #start(entry: PoolWorker<Value>): Worker {
     // The worker does not inherit the environment of the process.
     const { workerUrl: url, workerData } = this.#options;
-    const worker = new Worker(url, { env: {}, workerData, resourceLimits });
+    const worker = new Worker(url, { env: {}, execArgv: [], workerData, resourceLimits });
     worker.on('message', (reply: NormalizeReply<Value>) => {
       this.#settle(entry, reply);
     });

@@ -1,3 +1,4 @@
+import { elementAt } from '../../base/element-at.ts';
 import type { Balance, TokenBalance } from '../../ledger/block.ts';
 import type { Address } from '../../ledger/primitives.ts';
 import { isCount, readU64Text } from '../json/read-integer.ts';
@@ -32,7 +33,7 @@ export function readBalances(reader: BlockReader, input: BalanceInput, balances:
     if (preAmount === postAmount) continue;
     balances.push({
       transactionIndex,
-      account: keys[i] as Address,
+      account: elementAt(keys, i),
       pre: preAmount,
       post: postAmount,
     });
@@ -86,7 +87,7 @@ export function readTokenBalances(
     const preIndex = pre[i]?.accountIndex ?? keys.length;
     const postIndex = post[j]?.accountIndex ?? keys.length;
     const index = Math.min(preIndex as number, postIndex as number);
-    const record = newTokenBalance(transactionIndex, keys[index] as Address);
+    const record = newTokenBalance(transactionIndex, elementAt(keys, index));
     if (preIndex === index) readPreSide(reader, pre[i++] as RawTokenBalance, record);
     if (postIndex === index) readPostSide(reader, post[j++] as RawTokenBalance, record);
     tokenBalances.push(record);
@@ -205,7 +206,7 @@ function sortByAccount(records: OfAccount[], first: number): void {
   if (count < 2) return;
   if (count > insertionCountMax) {
     const sorted = records.slice(first).sort((a, b) => (a.account < b.account ? -1 : 1));
-    for (let i = 0; i < count; i++) records[first + i] = sorted[i] as OfAccount;
+    for (const [i, record] of sorted.entries()) records[first + i] = record;
     return;
   }
   for (let i = first + 1; i < records.length; i++) {

@@ -2,8 +2,10 @@
  * An HTTP client for one dataset of another Sluice. Failures are returned as refusals, not thrown. Streams are read line by
  * line; a line that is too long and a stream that stays silent end the stream.
  */
+
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { memberOf } from '@sluice/protocol/unknown-value';
 import { type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { CodedError } from '../../base/errors.ts';
@@ -86,7 +88,7 @@ export class PortalClient {
     }
     if (response.statusCode !== 409) return this.#refuse(response);
     const body = parseJson((await collectText(response.body)) ?? '');
-    const previousBlocks = parseBlocks((body as { previousBlocks?: unknown })?.previousBlocks);
+    const previousBlocks = parseBlocks(memberOf(body, 'previousBlocks'));
     if (previousBlocks === undefined)
       return refusal('malformed', 'the conflict response contains no blocks');
     return { kind: 'conflict', previousBlocks };
@@ -135,8 +137,8 @@ export class PortalClient {
   }
 
   async #refuse({ statusCode, headers, body }: OpenResponse): Promise<Refusal> {
-    const reply = parseJson((await collectText(body)) ?? '') as { error?: { code?: unknown } };
-    const code = String(reply?.error?.code ?? '').slice(0, 64);
+    const reply = parseJson((await collectText(body)) ?? '');
+    const code = String(memberOf(memberOf(reply, 'error'), 'code') ?? '').slice(0, 64);
     if (statusCode === 400) {
       const reason = code === 'range-unavailable' ? 'pruned' : 'request-wrong';
       return refusal(reason, `HTTP 400 ${/^[a-z-]*$/.test(code) ? code : ''}`.trim());
@@ -264,7 +266,7 @@ async function collectText(body: Readable): Promise<string | undefined> {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
@@ -277,9 +279,9 @@ function parseBlocks(value: unknown): BlockRef[] | undefined {
     return undefined;
   }
   const blocks: BlockRef[] = [];
-  for (const one of value as readonly { number?: unknown; hash?: unknown }[]) {
-    const number = parseSlot(one?.number);
-    const hash = parseBlockHash(one?.hash);
+  for (const one of value) {
+    const number = parseSlot(memberOf(one, 'number'));
+    const hash = parseBlockHash(memberOf(one, 'hash'));
     if (number === undefined || hash === undefined) return undefined;
     blocks.push({ number, hash });
   }

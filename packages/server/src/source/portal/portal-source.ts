@@ -1,4 +1,5 @@
 /** Another Sluice as a source: blocks come over its stream. Its data is validated like that of a node. */
+import { hasMembers, memberOf } from '@sluice/protocol/unknown-value';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { parseBlockHash, parseSlot, type Slot } from '../../ledger/primitives.ts';
 import { type Answer, type Refusal, refusal } from '../refusal.ts';
@@ -46,7 +47,7 @@ export class PortalSource implements Source {
   async slot(commitment: Commitment, signal: AbortSignal): Promise<Answer<Slot>> {
     const path = commitment === 'finalized' ? '/finalized-head' : '/head';
     const answer = await this.#read(path, signal, (value) =>
-      value === null ? null : parseSlot((value as { number?: unknown }).number),
+      value === null ? null : parseSlot(memberOf(value, 'number')),
     );
     if (answer.kind === 'refused') return answer;
     if (answer.value === null) return refusal('not-available', 'the portal has no block yet');
@@ -54,9 +55,7 @@ export class PortalSource implements Source {
   }
 
   firstAvailable(signal: AbortSignal): Promise<Answer<Slot>> {
-    return this.#read('/metadata', signal, (value) =>
-      parseSlot((value as { start_block?: unknown } | null)?.start_block),
-    );
+    return this.#read('/metadata', signal, (value) => parseSlot(memberOf(value, 'start_block')));
   }
 
   async listSlots(
@@ -210,14 +209,14 @@ function slotOfLine(line: Uint8Array): Slot | undefined {
 const kinds: ReadonlySet<unknown> = new Set(['logs', 'rewards', 'meta']);
 
 function parseIdentity(value: unknown): SourceIdentity | undefined {
-  const { genesis_hash, votes, allow_missing } = (value ?? {}) as Record<string, unknown>;
+  const { genesis_hash, votes, allow_missing } = hasMembers(value) ? value : {};
   const genesisHash = genesis_hash === null ? null : parseBlockHash(genesis_hash);
   if (genesisHash === undefined) return undefined;
   if (votes !== 'drop' && votes !== 'keep') return undefined;
   if (!Array.isArray(allow_missing) || !allow_missing.every((kind) => kinds.has(kind))) {
     return undefined;
   }
-  const allowMissing = allow_missing as readonly string[];
+  const allowMissing: readonly string[] = allow_missing;
   return { genesisHash, content: { votes, allowMissing } };
 }
 
@@ -225,7 +224,8 @@ function parseLineHeader(line: Uint8Array): BlockHeader | undefined {
   let header: Record<string, unknown>;
   try {
     const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
-    header = ((JSON.parse(text) as { header?: unknown }).header ?? {}) as Record<string, unknown>;
+    const found = memberOf(JSON.parse(text), 'header');
+    header = hasMembers(found) ? found : {};
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@
  * A JSON-RPC client for one node over HTTP. Failures are returned as refusals, not thrown. Addresses may contain keys and
  * therefore never appear in texts.
  */
+import { hasMembers, memberOf } from '@sluice/protocol/unknown-value';
 import type { Clock } from '../../base/clock.ts';
 import { CodedError } from '../../base/errors.ts';
 import { type BucketRate, TokenBucket } from '../../base/token-bucket.ts';
@@ -193,8 +194,8 @@ function parseReply(bytes: Uint8Array, id: number): Answer<unknown> {
   } catch {
     return refusal('malformed', 'the reply is not JSON');
   }
-  if (typeof reply !== 'object' || reply === null) return notJsonRpc;
-  const { id: replied, result, error } = reply as Record<string, unknown>;
+  if (!hasMembers(reply)) return notJsonRpc;
+  const { id: replied, result, error } = reply;
   if (error !== undefined && error !== null) return refusalOfError(error);
   if (replied !== id || result === undefined) return notJsonRpc;
   return { kind: 'ok', value: result };
@@ -203,7 +204,7 @@ function parseReply(bytes: Uint8Array, id: number): Answer<unknown> {
 const notJsonRpc = refusal('malformed', 'the reply is not a JSON-RPC reply to the call');
 
 function refusalOfError(error: unknown): Refusal {
-  const { code, message } = error as { code?: unknown; message?: unknown };
+  const [code, message] = [memberOf(error, 'code'), memberOf(error, 'message')];
   if (typeof code !== 'number') return notJsonRpc;
   return refusalOfRpcError(code, typeof message === 'string' ? message : '');
 }

@@ -1,4 +1,5 @@
 /** A node of the ledger as a source: JSON-RPC over HTTP, with slot notifications over its WebSocket. */
+import { hasMembers } from '@sluice/protocol/unknown-value';
 import type { Random } from '../../base/random.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { parseBlockHash, parseSlot, type Slot } from '../../ledger/primitives.ts';
@@ -134,11 +135,8 @@ function parseSlots(value: unknown, first: number, last: number): Slot[] | undef
 }
 
 function parseHeader(slot: Slot, value: unknown): BlockHeader | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { blockhash, previousBlockhash, parentSlot, blockHeight } = value as Record<
-    string,
-    unknown
-  >;
+  if (!hasMembers(value)) return undefined;
+  const { blockhash, previousBlockhash, parentSlot, blockHeight } = value;
   const parent = parseSlot(parentSlot);
   const isParentBelow = parent !== undefined && (slot === 0 ? parent === 0 : parent < slot);
   const hash = parseBlockHash(blockhash);

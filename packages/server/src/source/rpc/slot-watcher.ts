@@ -2,6 +2,7 @@
  * Slot notifications of a node over its WebSocket. A socket that is silent or closed is opened again. While there is none, the
  * node is polled.
  */
+import { memberOf } from '@sluice/protocol/unknown-value';
 import WebSocket from 'ws';
 import type { Clock } from '../../base/clock.ts';
 import { elementAt } from '../../base/element-at.ts';
@@ -134,8 +135,8 @@ export class SlotWatcher implements SlotNotices {
     // The slot can be lower than before, as after a fork. It still means that there may be a new block.
     this.#highest = slot;
     this.#announced.set(slot, this.#clock.nowMs());
-    const [oldest] = this.#announced.keys();
-    if (this.#announced.size > announcedCountMax) this.#announced.delete(oldest as number);
+    const [oldest = slot] = this.#announced.keys();
+    if (this.#announced.size > announcedCountMax) this.#announced.delete(oldest);
     for (const wake of [...this.#waiters]) wake();
   }
 }
@@ -167,12 +168,9 @@ class Silence {
 
 function parseNotification(text: string): number | undefined {
   try {
-    const message = JSON.parse(text) as {
-      method?: unknown;
-      params?: { result?: { slot?: unknown } };
-    };
-    if (message.method !== 'slotNotification') return undefined;
-    return parseSlot(message.params?.result?.slot);
+    const message: unknown = JSON.parse(text);
+    if (memberOf(message, 'method') !== 'slotNotification') return undefined;
+    return parseSlot(memberOf(memberOf(memberOf(message, 'params'), 'result'), 'slot'));
   } catch {
     return undefined;
   }

@@ -29,8 +29,7 @@ export function layOutBranches(blocks: readonly LiveBlock[]): BranchLayout {
   /** The lowest row index, that is the newest block, that each lane uses so far, from the bottom up. */
   const topRows: number[] = [Number.POSITIVE_INFINITY];
   // From the oldest to the newest, so that a parent is placed before its children.
-  for (let row = blocks.length - 1; row >= 0; row--) {
-    const block = blocks[row] as LiveBlock;
+  for (const [row, block] of [...blocks.entries()].reverse()) {
     const parentRow = rows.get(block.parentHash ?? '');
     const lane = block.isOrphaned ? chooseLane(block, parentRow ?? row, { lanes, topRows }) : 0;
     lanes.set(block.hash, lane);

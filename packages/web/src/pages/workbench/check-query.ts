@@ -154,7 +154,7 @@ class QueryCheck {
 
   #checkItem(array: RecordArray, item: JsonObject, path: Path): void {
     const filters = new Map<string, FilterRow>(filterRows(array));
-    const relations = relationRows(array).map(([name]) => name as string);
+    const relations = relationRows(array).map(([name]): string => name);
     this.#checkKeys(item, [...filters.keys(), ...relations], path);
     for (const [name, value] of Object.entries(item)) {
       const filter = filters.get(name);

@@ -107,7 +107,8 @@ function chooseDefaults(query: JsonObject): JsonObject {
   const kinds = RECORD_ARRAY_NAMES.filter((array) => itemsOf(query, array).length > 0).map(
     (array): Kind => RECORD_ARRAYS[array],
   );
-  return (['block', ...kinds] as Kind[]).reduce(
+  const sent: readonly Kind[] = ['block', ...kinds];
+  return sent.reduce(
     (next, kind) => setFields(next, kind, defaultFieldNames(kind, 'ledger')),
     query,
   );

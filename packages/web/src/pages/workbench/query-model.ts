@@ -10,9 +10,7 @@ export type ParsedText =
 export function parseText(text: string): ParsedText {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return { kind: 'query', query: value as JsonObject };
-    }
+    if (isObject(value)) return { kind: 'query', query: value };
     return { kind: 'broken', message: 'A query is a JSON object.' };
   } catch (error) {
     return { kind: 'broken', message: error instanceof Error ? error.message : String(error) };

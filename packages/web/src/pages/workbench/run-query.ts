@@ -1,16 +1,19 @@
 /** One run of a query: reads blocks, keeps their records in memory up to a limit, and counts. */
+
 import type { Query } from '@sluice/client';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
+import { mapKeys } from '@sluice/protocol/typed-keys';
 import { clock } from '../../base/clock.ts';
 import { buildClient } from '../../state/clients.ts';
 import { type JsonObject, selectedFields } from './query-model.ts';
 
 export type ResultRecord = Readonly<Record<string, unknown>>;
 
-export interface ResultBlock {
+interface ResultHeader {
   readonly header: ResultRecord & { readonly number: number };
-  readonly [array: string]: unknown;
 }
+
+export type ResultBlock = ResultHeader & Readonly<Record<RecordArray, readonly ResultRecord[]>>;
 
 export type RunState =
   | { readonly kind: 'running' }
@@ -90,7 +93,7 @@ export class QueryRun {
     const { signal } = this.#stop;
     for await (const batch of client.stream(query as unknown as Query, { signal })) {
       if (batch.kind === 'rollback') this.#rollBack(batch.to.number);
-      else for (const block of batch.blocks) this.#add(block as unknown as ResultBlock, keepsHash);
+      else for (const block of batch.blocks) this.#add(block, keepsHash);
       if (this.#recordCount > recordCountMax || this.#bytes > bytesMax)
         return this.#end({ kind: 'full' });
       onChange();
@@ -100,9 +103,9 @@ export class QueryRun {
   /** The client asks for the hash to resume; a query that did not is shown what it asked for. */
   #add(block: ResultBlock, keepsHash: boolean): void {
     const { hash: _, ...header } = block.header;
-    this.blocks.push(keepsHash ? block : { ...block, header: header as ResultBlock['header'] });
+    this.blocks.push(keepsHash ? block : { ...block, header });
     for (const array of RECORD_ARRAY_NAMES) {
-      for (const record of block[array] as readonly ResultRecord[]) {
+      for (const record of block[array]) {
         this.records[array].push(record);
         this.slots[array].push(block.header.number);
         this.#recordCount++;
@@ -131,8 +134,5 @@ export class QueryRun {
 }
 
 function emptyLists<Value>(): Readonly<Record<RecordArray, Value[]>> {
-  return Object.fromEntries(RECORD_ARRAY_NAMES.map((name) => [name, [] as Value[]])) as Record<
-    RecordArray,
-    Value[]
-  >;
+  return mapKeys(RECORD_ARRAY_NAMES, (): Value[] => []);
 }

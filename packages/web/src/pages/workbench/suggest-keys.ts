@@ -2,7 +2,6 @@
 import {
   fieldRows,
   KINDS,
-  type Kind,
   LOG_KINDS,
   RECORD_ARRAY_NAMES,
   type RecordArray,
@@ -44,8 +43,9 @@ function suggestKinds(): readonly Suggestion[] {
 }
 
 function suggestFields(kind: string | number | undefined): readonly Suggestion[] {
-  if (!KINDS.some((known) => known === kind)) return [];
-  return fieldRows(kind as Kind).map(([name, row]) => ({ name, text: row.text, value: 'true' }));
+  const known = KINDS.find((name) => name === kind);
+  if (known === undefined) return [];
+  return fieldRows(known).map(([name, row]) => ({ name, text: row.text, value: 'true' }));
 }
 
 function suggestItemKeys(array: RecordArray): readonly Suggestion[] {

@@ -1,4 +1,5 @@
 /** Transactions of the operators: the market maker, the bots, and the publishers of the oracle. */
+import { elementAt } from '../../../base/element-at.ts';
 import { rebalance } from '../programs/amm.ts';
 import { isUnhealthy, liquidate } from '../programs/lending.ts';
 import { updatePrices } from '../programs/oracle.ts';
@@ -25,10 +26,10 @@ const FIRST_DOLLAR_POOL = POOLS.findIndex(([, quoted]) => quoted === DOLLAR);
 /** Returns a route from the coin to a token, to dollars and back, or in the other direction. */
 function circle(scene: Scene, bot: number, pool: number, isReversed: boolean): Hop[] {
   const { world } = scene;
-  const [base] = POOLS[pool] as readonly [number, number];
-  const [coins, tokens, dollars] = [WRAPPED, base, DOLLAR].map((token) => {
-    return world.botToken(bot, token);
-  }) as [number, number, number];
+  const [base] = elementAt(POOLS, pool);
+  const coins = world.botToken(bot, WRAPPED);
+  const tokens = world.botToken(bot, base);
+  const dollars = world.botToken(bot, DOLLAR);
   const hops: Hop[] = [
     { pool: base - 1, side: 1, from: coins, to: tokens },
     { pool, side: 0, from: tokens, to: dollars },
@@ -71,7 +72,7 @@ export function makeMarket(scene: Scene): void {
   scene.begin(world.maker, 120_000);
   if (random.chance(0.75)) {
     const market = random.below(MARKET_COUNT);
-    const sizes = [MARKETS[market] as number, DOLLAR].map((token) => {
+    const sizes = [elementAt(MARKETS, market), DOLLAR].map((token) => {
       return Math.floor(unitsPerCoin(token) * random.between(QUOTED_COINS / 2, QUOTED_COINS));
     });
     quoteMarket(vm, market, sizes);

@@ -1,4 +1,5 @@
 /** Transactions of users with the programs of the simulator: swap, route, take from the book, trade new coins, borrow. */
+import { elementAt } from '../../../base/element-at.ts';
 import { quote, swap } from '../programs/amm.ts';
 import { createAssociated } from '../programs/associated.ts';
 import { createCoin, quoteCoin, tradeCoin } from '../programs/launchpad.ts';
@@ -52,8 +53,8 @@ function drawCoins(scene: Scene): number {
 
 function associate(scene: Scene, account: number): void {
   const { vm, world, random } = scene;
-  const mint = world.mintOf[account] as number;
-  const owner = world.ownerOf[account] as number;
+  const mint = world.mintAt(account);
+  const owner = world.ownerAt(account);
   const exists = world.exists(account);
   if (exists && !random.chance(0.01)) return;
   const isStrict = !exists && random.chance(STRICT_RATE);
@@ -129,7 +130,7 @@ export function swapByRoute(scene: Scene): void {
 export function takeFromBook(scene: Scene): void {
   const { vm, world, random, user } = scene;
   const market = random.below(MARKET_COUNT);
-  const token = MARKETS[market] as number;
+  const token = elementAt(MARKETS, market);
   const base = world.userToken(user, token);
   const dollars = world.userToken(user, DOLLAR);
   const isBuy = world.amount(dollars) > 1_000_000;

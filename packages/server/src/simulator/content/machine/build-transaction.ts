@@ -1,13 +1,10 @@
 /** Builds the record of the transaction that the machine has just run: message, balances, token balances, calls. */
+
+import { elementAt } from '../../../base/element-at.ts';
+import { valueOfKey } from '../../../base/value-of-key.ts';
 import { drawSignature } from '../base58-text.ts';
 import type { Call, Holding, SimulatedLookup, SimulatedTransaction } from '../simulated-block.ts';
-import {
-  type AmountList,
-  HEADER_BYTES,
-  type NumberList,
-  type PooledText,
-  type TextList,
-} from '../text-pool.ts';
+import { type AmountList, HEADER_BYTES, type NumberList, type TextList } from '../text-pool.ts';
 import { ID } from '../world/known-addresses.ts';
 import { NO_ACCOUNT } from '../world/world.ts';
 import { KEY_COUNT_MAX, type Machine, SIGNER, WRITABLE } from './machine.ts';
@@ -42,13 +39,18 @@ class KeyOrder {
     if (hasLookups) this.#markLoaded();
   }
 
+  /** Returns the position of a key in the transaction. */
+  placeOf(key: number): number {
+    return this.places[key] as number;
+  }
+
   /** Appends the static keys of the message that have these flags. Returns their number. */
   take(flags: number): number {
-    const { keyCount, keyFlags, keyIds } = this.#machine;
+    const { keyCount, keyFlags } = this.#machine;
     const first = this.count;
     for (let key = 0; key < keyCount; key++) {
       if (keyFlags[key] === flags && this.#isLoaded[key] === 0) {
-        this.#put(key, keyIds[key] as number);
+        this.#put(key, this.#machine.accountAt(key));
       }
     }
     return this.count - first;
@@ -56,11 +58,11 @@ class KeyOrder {
 
   /** Appends the loaded keys that have these flags, table by table. Returns the indexes of each table. */
   load(tables: readonly number[], flags: number): NumberList[] {
-    const { pool, keyCount, keyIds, keyFlags } = this.#machine;
+    const { pool, keyCount, keyFlags } = this.#machine;
     return tables.map((table) => {
       const first = this.count;
       for (let key = 0; key < keyCount; key++) {
-        const id = keyIds[key] as number;
+        const id = this.#machine.accountAt(key);
         if (this.#isLoaded[key] === 0 || id >> 8 !== table) continue;
         if (keyFlags[key] === flags) this.#put(key, id);
       }
@@ -75,7 +77,7 @@ class KeyOrder {
   listTables(): number[] {
     const tables = new Set<number>();
     for (let key = 0; key < this.#machine.keyCount; key++) {
-      if (this.#isLoaded[key] === 1) tables.add((this.#machine.keyIds[key] as number) >> 8);
+      if (this.#isLoaded[key] === 1) tables.add(this.#machine.accountAt(key) >> 8);
     }
     return [...tables];
   }
@@ -87,11 +89,11 @@ class KeyOrder {
     const { users } = machine.world;
     for (let key = 1; key < machine.keyCount; key++) {
       const isSigner = ((machine.keyFlags[key] as number) & SIGNER) !== 0;
-      if (!isSigner && (machine.keyIds[key] as number) < users) this.#isLoaded[key] = 1;
+      if (!isSigner && machine.accountAt(key) < users) this.#isLoaded[key] = 1;
     }
     for (let call = 0; call < machine.callCount; call++) {
       if (machine.callDepths[call] !== 1) continue;
-      this.#isLoaded[machine.keyOf(machine.callPrograms[call] as number)] = 0;
+      this.#isLoaded[machine.keyOf(machine.programAt(call))] = 0;
     }
   }
 
@@ -159,8 +161,8 @@ export class TransactionBuilder {
     const readonlyIndexes = order.load(tables, 0);
     return tables.map((table, i) => ({
       accountKey: this.#machine.book.table(table),
-      writableIndexes: writableIndexes[i] as NumberList,
-      readonlyIndexes: readonlyIndexes[i] as NumberList,
+      writableIndexes: elementAt(writableIndexes, i),
+      readonlyIndexes: elementAt(readonlyIndexes, i),
     }));
   }
 
@@ -193,13 +195,13 @@ export class TransactionBuilder {
     const lists: Call[][] = [top];
     for (let i = 0; i < machine.callCount; i++) {
       const depth = machine.callDepths[i] as number;
-      const program = machine.callPrograms[i] as number;
+      const program = machine.programAt(i);
       const calls: Call[] = [];
       lists[depth] = calls;
-      (lists[depth - 1] as Call[]).push({
-        programIndex: this.#order.places[machine.keyOf(program)] as number,
+      elementAt(lists, depth - 1).push({
+        programIndex: this.#order.placeOf(machine.keyOf(program)),
         accounts: this.#listAccounts(i),
-        data: machine.callData[i] as PooledText,
+        data: machine.dataAt(i),
         depth,
         calls,
         ran: machine.callRan[i] === 1,
@@ -215,19 +217,19 @@ export class TransactionBuilder {
     const list = pool.passing.openNumbers(count);
     for (let i = 0; i < count; i++) {
       const key = refs[start + i] as number;
-      pool.bytes[list + HEADER_BYTES + i] = this.#order.places[key] as number;
+      pool.bytes[list + HEADER_BYTES + i] = this.#order.placeOf(key);
     }
     return list;
   }
 
   #buildBalances(): { preBalances: AmountList; postBalances: AmountList } {
     const machine = this.#machine;
-    const { count, places } = this.#order;
+    const { count } = this.#order;
     const preBalances = machine.pool.passing.openAmounts(count);
     const postBalances = machine.pool.passing.openAmounts(count);
     for (let key = 0; key < count; key++) {
-      const place = places[key] as number;
-      const id = machine.keyIds[key] as number;
+      const place = this.#order.placeOf(key);
+      const id = machine.accountAt(key);
       this.#setAmount(preBalances, place, id, machine.preLamports[key] as number);
       this.#setAmount(postBalances, place, id, machine.world.lamports(id));
     }
@@ -241,18 +243,18 @@ export class TransactionBuilder {
     const { world, book } = machine;
     const holdings: Holding[] = [];
     for (let key = 0; key < this.#order.count; key++) {
-      const id = machine.keyIds[key] as number;
-      const mint = world.mintOf[id] as number;
+      const id = machine.accountAt(key);
+      const mint = world.mintAt(id);
       if (mint === NO_ACCOUNT) continue;
       const existed = (machine.preLamports[key] as number) > 0;
       const exists = world.exists(id);
       if (!existed && !exists) continue;
       holdings.push({
-        accountIndex: this.#order.places[key] as number,
+        accountIndex: this.#order.placeOf(key),
         mint: book.address(mint),
-        decimals: world.decimalsOf[mint] as number,
-        owner: book.address(world.ownerOf[id] as number),
-        programId: book.address(world.programOf[id] as number),
+        decimals: world.decimalsAt(mint),
+        owner: book.address(world.ownerAt(id)),
+        programId: book.address(world.programAt(id)),
         pre: existed ? this.#addAmount(id, machine.preAmounts[key] as number) : null,
         post: exists ? this.#addAmount(id, world.amount(id)) : null,
       });
@@ -270,7 +272,7 @@ export class TransactionBuilder {
     const { pool, world } = this.#machine;
     pool.passing.setAmount(list, index, amount);
     if (cell !== world.reserve && cell !== world.accountCount + world.vastHolder) return;
-    const whole = BigInt(amount) + (world.vast.get(cell) as bigint);
+    const whole = BigInt(amount) + valueOfKey(world.vast, cell);
     pool.bytes.writeBigUInt64LE(whole, list + HEADER_BYTES + index * 8);
   }
 }

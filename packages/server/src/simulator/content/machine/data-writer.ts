@@ -1,6 +1,6 @@
 /** Writes instruction data and events, little-endian as programs read them, into the texts of one transaction. */
 import type { AddressBook } from '../address-book.ts';
-import { HEADER_BYTES, type PooledText, type TextPool } from '../text-pool.ts';
+import { HEADER_BYTES, NO_TEXT, type PooledText, type TextPool } from '../text-pool.ts';
 
 const KEY_BYTES = 32;
 const UPPER_HALF = 4_294_967_296;
@@ -8,7 +8,7 @@ const UPPER_HALF = 4_294_967_296;
 export class DataWriter {
   readonly #pool: TextPool;
   readonly #book: AddressBook;
-  #text = 0 as PooledText;
+  #text = NO_TEXT;
   #at = 0;
 
   constructor(pool: TextPool, book: AddressBook) {

@@ -5,11 +5,13 @@
  *   begin ─ enter ─ (enter ─ leave)… ─ leave ─ enter ─ leave ─ … ─ finish
  *                    └ fail: every open call fails, later instructions are recorded but do not run, and all changes except the fee are undone
  */
+
 import { assert } from '../../../base/assert.ts';
+import { elementAt } from '../../../base/element-at.ts';
 import type { Random } from '../../../base/random.ts';
 import type { AddressBook } from '../address-book.ts';
 import type { SimulatedError } from '../simulated-block.ts';
-import type { PooledText, TextPool } from '../text-pool.ts';
+import { type PooledText, pooledTextAt, type TextPool } from '../text-pool.ts';
 import { ID } from '../world/known-addresses.ts';
 import { NO_ACCOUNT, SCRATCH_COUNT, type World } from '../world/world.ts';
 import { DataWriter } from './data-writer.ts';
@@ -160,7 +162,7 @@ export class Machine {
     this.#depth++;
     this.#openCalls[this.#depth] = call;
     this.#unitsAtStart[this.#depth] = this.units;
-    const invoke = this.#textOf(program).invoke[this.#depth] as PooledText;
+    const invoke = elementAt(this.#textOf(program).invoke, this.#depth);
     this.log.line('invoke', call).text(invoke).end();
     return true;
   }
@@ -174,9 +176,9 @@ export class Machine {
 
   /** Ends the instruction, with the units that it used itself. Returns false if it failed. */
   leave(units: number, returned?: PooledText): boolean {
-    const call = this.#openCalls[this.#depth] as number;
+    const call = this.caller;
     const start = this.#unitsAtStart[this.#depth] as number;
-    const program = this.callPrograms[call] as number;
+    const program = this.programAt(call);
     const text = this.#textOf(program);
     const { log } = this;
     this.units += units;
@@ -306,8 +308,23 @@ export class Machine {
 
   /** Clears the keys for the next transaction. */
   clear(): void {
-    for (let i = 0; i < this.keyCount; i++) this.#keyOf[this.keyIds[i] as number] = 0;
+    for (let i = 0; i < this.keyCount; i++) this.#keyOf[this.accountAt(i)] = 0;
     this.keyCount = 0;
+  }
+
+  /** The account of a key. */
+  accountAt(key: number): number {
+    return this.keyIds[key] as number;
+  }
+
+  /** The program of a call. */
+  programAt(call: number): number {
+    return this.callPrograms[call] as number;
+  }
+
+  /** The data of a call. */
+  dataAt(call: number): PooledText {
+    return pooledTextAt(this.callData, call);
   }
 
   /** Returns the index of an account among the keys in the order of their first use, or -1. */
@@ -327,7 +344,7 @@ export class Machine {
     this.callData[call] = data;
     this.callRan[call] = runs ? 1 : 0;
     let at = this.callRefs[call] as number;
-    for (let i = 0; i < refs.length; i++) this.refs[at++] = this.#key(refs[i] as number);
+    for (const ref of refs) this.refs[at++] = this.#key(ref);
     this.callRefs[call + 1] = at;
     this.#key(readonly(program));
     return call;

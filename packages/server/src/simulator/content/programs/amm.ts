@@ -1,4 +1,5 @@
 /** The automated market maker (AMM): pools of two tokens with a constant product, and a fee that stays in the pool. */
+import { elementAt } from '../../../base/element-at.ts';
 import { type Machine, readonlys, signer, writable, writables } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { POOLS } from '../world/tokens.ts';
@@ -66,7 +67,7 @@ export function swap(vm: Machine, order: Swap): boolean {
   const { pool, side, user, from, to, amount, amountMin } = order;
   const { world } = vm;
   const [vaultIn, vaultOut] = [world.poolVault(pool, side), world.poolVault(pool, 1 - side)];
-  const mints = [world.mintOf[vaultIn] as number, world.mintOf[vaultOut] as number];
+  const mints = [world.mintAt(vaultIn), world.mintAt(vaultOut)];
   const data = vm.data.open(24).bytes(SWAP).u64(amount).u64(amountMin).done();
   const refs = [
     signer(user),
@@ -87,7 +88,7 @@ export function swap(vm: Machine, order: Swap): boolean {
   if (out < amountMin) return vm.leaveFailed(SLIPPAGE, REFUSED_UNITS);
   // Some pools use the checked transfer.
   const move = pool % 4 === 3 ? transferChecked : transferTokens;
-  const authority = world.ownerOf[vaultOut] as number;
+  const authority = world.ownerAt(vaultOut);
   if (
     move(vm, { from, to: vaultIn, authority: user, amount }) &&
     move(vm, { from: vaultOut, to, authority, amount: out })
@@ -105,7 +106,7 @@ export function swap(vm: Machine, order: Swap): boolean {
 /** The market maker changes both vaults of a pool to the given amounts. */
 export function rebalance(vm: Machine, pool: number, targets: readonly number[]): boolean {
   const { world } = vm;
-  const sides = POOLS[pool] as readonly [number, number];
+  const sides = elementAt(POOLS, pool);
   const own = sides.map((token) => world.makerTokens + token);
   const vaults = sides.map((_, side) => world.poolVault(pool, side));
   const [base = 0, quoted = 0] = targets;
@@ -118,9 +119,10 @@ export function rebalance(vm: Machine, pool: number, targets: readonly number[])
   ];
   if (!vm.enterNamed(ID.amm, 'Rebalance', data, refs)) return false;
   vaults.forEach((vault, side) => {
-    const change = (targets[side] as number) - world.amount(vault);
-    const [from, to] = change > 0 ? [own[side] as number, vault] : [vault, own[side] as number];
-    const authority = change > 0 ? world.maker : (world.ownerOf[vault] as number);
+    const change = elementAt(targets, side) - world.amount(vault);
+    const account = elementAt(own, side);
+    const [from, to] = change > 0 ? [account, vault] : [vault, account];
+    const authority = change > 0 ? world.maker : world.ownerAt(vault);
     if (change !== 0) transferTokens(vm, { from, to, authority, amount: Math.abs(change) });
   });
   return vm.leave(REBALANCE_UNITS);

@@ -2,6 +2,7 @@
  * Other programs: games, bots, registries. They move neither tokens nor lamports. Their data and logs depend only on the rank of the
  * program.
  */
+import { elementAt } from '../../../base/element-at.ts';
 import { Random } from '../../../base/random.ts';
 import type { ContentOptions, Oddities } from '../content-options.ts';
 import { buildZipfTable, Quantiles, type WeightedTable } from '../distributions.ts';
@@ -111,7 +112,7 @@ export class Applications {
   call(vm: Machine, { user, isDoomed }: { user: number; isDoomed: boolean }): void {
     const { random } = vm;
     const rank = this.#ranks.draw(random);
-    const application = this.#applications[rank] as Application;
+    const application = elementAt(this.#applications, rank);
     const kind = random.pick(application.kinds);
     const program = vm.world.apps + rank;
     const refs = this.#drawRefs(vm, rank, user, kind.accountCount);
@@ -160,7 +161,7 @@ export class Applications {
         refs.push(writable(world.appAccounts + rank * APP_ACCOUNT_COUNT + i - 1));
       } else if (random.chance(0.2)) refs.push(readonly(random.pick(COMMON)));
       else if (vm.scratchCount >= SCRATCH_COUNT_MAX)
-        refs.push(refs[1 + random.below(i - 1)] as number);
+        refs.push(elementAt(refs, 1 + random.below(i - 1)));
       else {
         const account = vm.scratch(random.chance(0.7) ? rentOf(200) : 0);
         refs.push(random.chance(0.6) ? writable(account) : readonly(account));

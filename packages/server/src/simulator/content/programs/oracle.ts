@@ -1,4 +1,5 @@
 /** The oracle: publishers update the prices according to the pools. */
+import { elementAt } from '../../../base/element-at.ts';
 import { type Machine, payer, writable } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { discriminator } from './discriminator.ts';
@@ -15,14 +16,15 @@ export function updatePrices(vm: Machine, publisher: number, tokens: readonly nu
     .bytes(UPDATE)
     .u32(tokens.length);
   tokens.forEach((token, i) => {
-    data.u8(token).u64(prices[i] as number);
+    data.u8(token).u64(elementAt(prices, i));
   });
   const refs = [payer(publisher), ...tokens.map((token) => writable(world.feeds + token - 1))];
   if (!vm.enter(ID.oracle, data.done(), refs)) return false;
   vm.print('Instruction: UpdatePrices');
   tokens.forEach((token, i) => {
-    world.cells.set(world.prices + token - 1, prices[i] as number);
-    vm.printNumber(`feed ${token} price `, prices[i] as number);
+    const price = elementAt(prices, i);
+    world.cells.set(world.prices + token - 1, price);
+    vm.printNumber(`feed ${token} price `, price);
   });
   return vm.leave(800 + UNITS_PER_FEED * tokens.length);
 }

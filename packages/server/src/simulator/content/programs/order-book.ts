@@ -1,6 +1,7 @@
 /**
  * The order book: the market maker quotes both sides of a market, and users take the offers. Events are calls of the program to itself.
  */
+import { elementAt } from '../../../base/element-at.ts';
 import { type Machine, readonly, readonlys, signer, writables } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { DOLLAR, MARKETS } from '../world/tokens.ts';
@@ -20,7 +21,7 @@ const SPREAD = 0.001;
 
 /** Returns the price of a whole base token in millionths of a dollar. */
 export function marketPrice(world: World, market: number): number {
-  const lamports = world.price(MARKETS[market] as number);
+  const lamports = world.price(elementAt(MARKETS, market));
   return Math.round((lamports / world.price(DOLLAR)) * 1_000_000);
 }
 
@@ -36,7 +37,7 @@ export function quoteMarket(vm: Machine, market: number, sizes: readonly number[
   const { maker, makerTokens } = world;
   const [asked = 0, bid = 0] = sizes;
   const data = vm.data.open(24).bytes(QUOTE).u64(asked).u64(bid).done();
-  const own = [makerTokens + (MARKETS[market] as number), makerTokens + DOLLAR];
+  const own = [makerTokens + elementAt(MARKETS, market), makerTokens + DOLLAR];
   const refs = [
     signer(maker),
     ...marketRefs(world, market),
@@ -46,7 +47,7 @@ export function quoteMarket(vm: Machine, market: number, sizes: readonly number[
   if (!vm.enterNamed(ID.orderBook, 'Quote', data, refs)) return false;
   own.forEach((account, side) => {
     const vault = world.marketVaults + market * 2 + side;
-    const change = (sizes[side] as number) - world.amount(vault);
+    const change = elementAt(sizes, side) - world.amount(vault);
     const [from, to] = change > 0 ? [account, vault] : [vault, account];
     const authority = change > 0 ? maker : world.markets + market * 3;
     if (change !== 0) transferTokens(vm, { from, to, authority, amount: Math.abs(change) });
@@ -81,7 +82,7 @@ export function take(vm: Machine, { market, user, base, dollars, isBuy, size }: 
   ];
   if (!vm.enterNamed(ID.orderBook, 'Take', data, refs)) return false;
   const price = Math.round(marketPrice(world, market) * (isBuy ? 1 + SPREAD : 1 - SPREAD));
-  const cost = Math.ceil((size / world.wholeToken(MARKETS[market] as number)) * price);
+  const cost = Math.ceil((size / world.wholeToken(elementAt(MARKETS, market))) * price);
   const offer = isBuy ? world.asks + market : world.bids + market;
   const wanted = isBuy ? size : cost;
   if (world.cell(offer) < wanted) return vm.leaveFailed(BOOK_EMPTY, REFUSED_UNITS);

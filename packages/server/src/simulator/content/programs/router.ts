@@ -1,4 +1,5 @@
 /** Programs that swap through several pools: a router for users, and an arbitrage program for bots. */
+import { elementAt } from '../../../base/element-at.ts';
 import { type Machine, readonly, readonlys, signer, writables } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import type { World } from '../world/world.ts';
@@ -36,7 +37,7 @@ function hopRefs(world: World, hops: readonly Hop[]): number[] {
       ...poolRefs(world, pool),
       ...tickRefs(world, pool),
       ...writables(from, to, vaultIn, vaultOut),
-      ...readonlys(world.mintOf[vaultIn] as number, world.mintOf[vaultOut] as number),
+      ...readonlys(world.mintAt(vaultIn), world.mintAt(vaultOut)),
     ];
   });
 }
@@ -71,8 +72,8 @@ export function route(vm: Machine, plan: Route): boolean {
   if (vm.error !== null) return vm.leave(ROUTE_UNITS);
   if (out < amountMin) return vm.leaveFailed(SLIPPAGE, ROUTE_UNITS);
   const event = vm.data.open(160).bytes(EVENT_CALL).bytes(ROUTE_EVENT).key(ID.amm).key(user);
-  event.key(world.mintOf[(hops[0] as Hop).from] as number).u64(amount);
-  event.key(world.mintOf[(hops.at(-1) as Hop).to] as number).u64(out);
+  event.key(world.mintAt(elementAt(hops, 0).from)).u64(amount);
+  event.key(world.mintAt(elementAt(hops, -1).to)).u64(out);
   vm.emitByCall(ID.router, event.done());
   // The result of a single swap is in its event.
   const returned = hops.length > 1 ? vm.data.open(8).u64(out).done() : undefined;

@@ -101,8 +101,8 @@ export function transferTokens(vm: Machine, transfer: Transfer): boolean {
 export function transferChecked(vm: Machine, transfer: Transfer): boolean {
   const { from, to, authority, amount } = transfer;
   const { world } = vm;
-  const mint = world.mintOf[from] as number;
-  const decimals = world.decimalsOf[mint] as number;
+  const mint = world.mintAt(from);
+  const decimals = world.decimalsAt(mint);
   const data = vm.data.open(10).u8(CHECKED.code).u64(amount).u8(decimals).done();
   const refs = [writable(from), readonly(mint), writable(to), signer(authority)];
   const moreUnits = mint === ID.wrappedCoin ? WRAPPED_MOVE_UNITS : 0;
@@ -127,7 +127,7 @@ export function burnTokens(
   { from, authority, amount }: Omit<Transfer, 'to'>,
 ): boolean {
   const { world } = vm;
-  const mint = world.mintOf[from] as number;
+  const mint = world.mintAt(from);
   const data = amountData(vm, BURN, amount);
   const refs = [writable(from), writable(mint), signer(authority)];
   return run(vm, { kind: BURN, program: world.tokenProgramOf(mint), data, refs }, () => {
@@ -146,7 +146,7 @@ export function closeAccount(
   const wrappedUnits = to === authority ? WRAPPED_CLOSE_UNITS : WRAPPED_CLOSE_AWAY_UNITS;
   const call = {
     kind: CLOSE,
-    program: world.programOf[account] as number,
+    program: world.programAt(account),
     data: plainData(vm, CLOSE),
     refs: [writable(account), writable(to), signer(authority)],
     moreUnits: isWrapped ? wrappedUnits : 0,
@@ -214,7 +214,7 @@ export function syncNative(vm: Machine, account: number): boolean {
 
 /** Creates a mint. The data has the decimals, the authority, and no freeze authority. */
 export function initializeMint(vm: Machine, mint: number, authority: number): boolean {
-  const decimals = vm.world.decimalsOf[mint] as number;
+  const decimals = vm.world.decimalsAt(mint);
   const data = vm.data.open(35).u8(INITIALIZE_MINT.code).u8(decimals).key(authority).u8(0).done();
   return run(vm, { kind: INITIALIZE_MINT, program: ID.token, data, refs: [writable(mint)] });
 }

@@ -1,3 +1,5 @@
+import { keysOf, mapKeys } from '@sluice/protocol/typed-keys';
+
 /** Addresses that are the same on every ledger: those of real programs, and those of the simulator's own programs. */
 export const KNOWN = {
   system: '11111111111111111111111111111111',
@@ -26,9 +28,9 @@ export const KNOWN = {
 type KnownName = keyof typeof KNOWN;
 
 /** The account numbers of these addresses: their positions in the list above. */
-export const ID = Object.fromEntries(Object.keys(KNOWN).map((name, id) => [name, id])) as Readonly<
-  Record<KnownName, number>
->;
+export const ID: Readonly<Record<KnownName, number>> = mapKeys(keysOf(KNOWN), (name) =>
+  Object.keys(KNOWN).indexOf(name),
+);
 
 export const KNOWN_TEXTS: readonly string[] = Object.values(KNOWN);
 export const KNOWN_COUNT = KNOWN_TEXTS.length;

@@ -1,3 +1,5 @@
+import { elementAt } from '../../../base/element-at.ts';
+
 /** The listed tokens and the pools that trade them: the same on every ledger. */
 
 /** The number of lamports of a coin. */
@@ -66,10 +68,14 @@ export const POOL_COUNT = POOLS.length;
 export const MARKETS: readonly number[] = [2, 5, 10, 11];
 export const MARKET_COUNT = MARKETS.length;
 
-export const POWERS_OF_TEN: readonly number[] = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+const POWERS_OF_TEN: readonly number[] = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+
+/** The smallest units of one whole token. */
+export function wholeUnits(token: number): number {
+  return elementAt(POWERS_OF_TEN, elementAt(TOKENS, token).decimals);
+}
 
 /** Returns the value of one coin in the smallest units of a token. */
 export function unitsPerCoin(token: number): number {
-  const { perCoin, decimals } = TOKENS[token] as TokenRow;
-  return Math.round(perCoin * (POWERS_OF_TEN[decimals] as number));
+  return Math.round(elementAt(TOKENS, token).perCoin * wholeUnits(token));
 }

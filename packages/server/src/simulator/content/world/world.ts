@@ -7,6 +7,7 @@
  *
  * Every window of the ledger starts with the state `start`, and its last blocks restore it.
  */
+import { entriesOf, keysOf, mapKeys } from '@sluice/protocol/typed-keys';
 import { Cells } from './cells.ts';
 import { ID, KNOWN_COUNT, PROGRAMS } from './known-addresses.ts';
 import {
@@ -16,14 +17,13 @@ import {
   MINT_BYTES,
   POOL_COUNT,
   POOLS,
-  POWERS_OF_TEN,
   rentOf,
   TOKEN_2022_BYTES,
   TOKEN_BYTES,
   TOKEN_COUNT,
   TOKENS,
-  type TokenRow,
   unitsPerCoin,
+  wholeUnits,
 } from './tokens.ts';
 
 export const APP_COUNT = 400;
@@ -128,19 +128,21 @@ export function createWorld(options: {
 }): World {
   const users = Math.max(64, Math.round(options.transactionsPerBlock * 2.4));
   const counts = { users, validators: countValidators(options.votesPerBlock) };
-  const firsts: Record<string, number> = {};
+  const kinds = listKinds(counts);
+  const states = listStates(counts);
+  const firsts = mapKeys([...keysOf(kinds), ...keysOf(states)], () => 0);
   let accountCount = 0;
-  for (const [name, [count]] of Object.entries(listKinds(counts))) {
+  for (const [name, [count]] of entriesOf(kinds)) {
     firsts[name] = accountCount;
     accountCount += count;
   }
   let cellCount = accountCount * 2;
-  for (const [name, count] of Object.entries(listStates(counts))) {
+  for (const [name, count] of entriesOf(states)) {
     firsts[name] = cellCount;
     cellCount += count;
   }
-  const state = new WorldState({ counts, accountCount, cellCount, firsts: firsts as Firsts });
-  return Object.assign(state, firsts as Firsts);
+  const state = new WorldState({ counts, accountCount, cellCount, firsts });
+  return Object.assign(state, firsts);
 }
 
 class WorldState {
@@ -172,8 +174,8 @@ class WorldState {
     this.ownerOf = new Int32Array(accountCount).fill(NO_ACCOUNT);
     this.programOf = new Int32Array(accountCount);
     this.decimalsOf = new Uint8Array(accountCount);
-    for (const [name, [count, program, lamports]] of Object.entries(listKinds(counts))) {
-      const first = firsts[name as Name];
+    for (const [name, [count, program, lamports]] of entriesOf(listKinds(counts))) {
+      const first = firsts[name];
       this.programOf.fill(program, first, first + count);
       this.cells.values.fill(lamports, first, first + count);
     }
@@ -187,6 +189,22 @@ class WorldState {
       [accountCount + firsts.vastHolder, VAST_SUPPLY],
     ]);
     this.start = this.cells.values.slice();
+  }
+
+  mintAt(account: number): number {
+    return this.mintOf[account] as number;
+  }
+
+  ownerAt(account: number): number {
+    return this.ownerOf[account] as number;
+  }
+
+  programAt(account: number): number {
+    return this.programOf[account] as number;
+  }
+
+  decimalsAt(mint: number): number {
+    return this.decimalsOf[mint] as number;
   }
 
   lamports(account: number): number {
@@ -260,7 +278,7 @@ class WorldState {
 
   /** Returns the smallest units of one whole token. */
   wholeToken(token: number): number {
-    return POWERS_OF_TEN[(TOKENS[token] as TokenRow).decimals] as number;
+    return wholeUnits(token);
   }
 
   /** Returns the price that the oracle last published for a token. */
@@ -281,7 +299,7 @@ class WorldState {
   }
 
   tokenProgramOf(mint: number): number {
-    return this.programOf[mint] as number;
+    return this.programAt(mint);
   }
 
   rentOfToken(mint: number): number {
@@ -292,7 +310,7 @@ class WorldState {
   describeToken(account: number, mint: number, owner: number): void {
     this.mintOf[account] = mint;
     this.ownerOf[account] = owner;
-    this.programOf[account] = this.programOf[mint] as number;
+    this.programOf[account] = this.programAt(mint);
   }
 
   #describeMint(mint: number, program: number, decimals: number): void {

@@ -64,7 +64,7 @@ export function BlockTree({ run, version }: { readonly run: QueryRun; readonly v
 function listNodes(block: ResultBlock, index: number, open: ReadonlySet<string>): TreeNode[] {
   const key = String(index);
   const counts = RECORD_ARRAY_NAMES.flatMap((name) => {
-    const { length } = block[name] as readonly unknown[];
+    const { length } = block[name];
     return length === 0 ? [] : [plural(length, name.replace(/s$/, ''), name)];
   });
   const root = {
@@ -75,9 +75,7 @@ function listNodes(block: ResultBlock, index: number, open: ReadonlySet<string>)
     isBranch: true,
   };
   if (!open.has(key)) return [root];
-  const arrays = RECORD_ARRAY_NAMES.filter(
-    (name) => (block[name] as readonly unknown[]).length > 0,
-  );
+  const arrays = RECORD_ARRAY_NAMES.filter((name) => block[name].length > 0);
   return [
     root,
     ...listValue('header', block.header, { parent: key, depth: 1, open }),

@@ -6,9 +6,7 @@ import { columnsOf, countRows, recordAt, slotAt, type TableName } from './result
 
 /** Returns a block as it stands in a line: arrays without records are left out. */
 export function toLine(block: ResultBlock): object {
-  const arrays = RECORD_ARRAY_NAMES.filter(
-    (name) => (block[name] as readonly unknown[]).length > 0,
-  );
+  const arrays = RECORD_ARRAY_NAMES.filter((name) => block[name].length > 0);
   return { header: block.header, ...Object.fromEntries(arrays.map((name) => [name, block[name]])) };
 }
 

@@ -1,0 +1,18 @@
+/** The service as a process: kills, restarts, exhausted memory, configuration, files and mirrors. */
+import { availableParallelism } from 'node:os';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  resolve: { conditions: ['source'] },
+  ssr: { resolve: { conditions: ['source'] } },
+  test: {
+    name: 'service',
+    globalSetup: './test/build-once.ts',
+    include: ['test/service/**/*.test.ts'],
+    // `npm test` runs this file.
+    exclude: ['test/service/demo.test.ts'],
+    maxWorkers: availableParallelism(),
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+  },
+});
