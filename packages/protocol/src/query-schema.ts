@@ -79,7 +79,7 @@ function buildItemSchema(array: RecordArray, limits: QueryLimits): TObject {
   ]);
   const relations = relationRows(array).map(([name, row]) => [
     name,
-    Type.Optional(Type.Boolean({ default: false, description: `Pulls in: ${row.text}` })),
+    Type.Optional(Type.Boolean({ default: false, description: `Includes: ${row.text}` })),
   ]);
   const properties = Object.fromEntries([...filters, ...relations]) as Record<string, TSchema>;
   return Type.Object(properties, strict);

@@ -5,10 +5,10 @@ import { pagePath } from '../../../state/page-path.ts';
 
 const addressNames =
   /^(programId|account|feePayer|pubkey|pubKey|(pre|post)(Mint|Owner|ProgramId))$/;
-/** Longer texts are cut, because the browser lays out also what is out of sight; the title and the other views have the rest. */
+/** Longer texts are shortened, because the browser also lays out hidden text. The title and the other views have the whole text. */
 const textLengthMax = 80;
 const titleLengthMax = 2_000;
-/** Fits into the narrowest column. */
+/** The length of a text that fits into the narrowest column. */
 const shortLength = 20;
 
 interface RecordCellProps {

@@ -6,7 +6,7 @@ import { RecordCell } from './record-cell.tsx';
 import { columnsOf, countRows, recordAt, slotAt, type TableName } from './result-table.ts';
 
 const rowRem = 2.286;
-/** In rem. */
+/** Widths in rem. */
 const slotWidth = 7;
 
 interface RecordTableProps {
@@ -16,10 +16,10 @@ interface RecordTableProps {
   readonly version: number;
 }
 
-/** Records of one kind as rows, a column for each field. Only visible rows are in the document. */
+/** Records of one kind as rows, with a column for each field. Only visible rows are rendered. */
 export function RecordTable({ dataset, run, table, version }: RecordTableProps) {
   const rowCount = countRows(run, table);
-  // The first rows decide, and they come with the first batch.
+  // The columns follow from the first rows, which arrive with the first batch.
   const columns = useMemo(() => columnsOf(run, table), [run, table, version === 0, rowCount === 0]);
   const first = recordAt(run, table, 0) ?? {};
   const widths = columns.map((name) => (isNumber(first[name]) ? 9 : 11));
