@@ -17,10 +17,10 @@ export const dataset = 'ledger';
 type SimulatedNode = Awaited<ReturnType<typeof startSimulatedNode>>;
 
 export interface WorldOptions {
-  /** Blocks that exist when the world starts. */
+  /** The number of blocks at the start. */
   readonly blockCount?: number;
   readonly transactionsPerBlock?: number;
-  /** More arguments of `sluice serve`. */
+  /** Additional arguments of `sluice serve`. */
   readonly args?: readonly string[];
 }
 
@@ -82,7 +82,7 @@ export class BrowserWorld {
     }
   }
 
-  /** Kills the service without warning. */
+  /** Kills the service with SIGKILL. */
   async kill(): Promise<void> {
     await this.#service.end('SIGKILL');
   }
@@ -110,7 +110,7 @@ export class BrowserWorld {
     return watched;
   }
 
-  /** Opens a page until it has its data. Returns what is wrong with it. */
+  /** Opens a page and waits for its data. Returns the problems of the page. */
   async findFaults(
     { path, ready, expected }: ListedPage,
     options: BrowserContextOptions,
@@ -124,7 +124,7 @@ export class BrowserWorld {
       .map((fault) => `${path}: ${fault}`);
   }
 
-  /** Returns the work of the page while something happens. */
+  /** Returns the work of the page while an action runs. */
   async measure({ page }: WatchedPage, act: () => Promise<unknown>): Promise<FrameFigures> {
     return await measureFrames(this.#browser, page, act);
   }

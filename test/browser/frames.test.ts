@@ -1,15 +1,15 @@
 /**
- * How much work a frame takes, and how soon the page can be used. The figures are processor time: the tests run on
- * machines that are busy with other tests.
+ * How much work a frame takes, and how soon a page can be used. All figures are processor time, because other tests may use the machine
+ * at the same time.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeQuery } from '../../packages/web/src/pages/workbench/query-link.ts';
 import { BrowserWorld, dataset } from './browser-world.ts';
 import type { FrameFigures } from './measure-frames.ts';
 
-/** Sixty frames a second leave so much for each. */
+/** The time of a frame at 60 frames per second. */
 const frameMs = 1_000 / 60;
-/** The median is lower, because what the compositor does with a frame comes on top. */
+/** The median must be lower, because the work of the compositor is not included. */
 const medianMsMax = 10;
 const watchedMs = 10_000;
 const blockCount = 420;
@@ -33,7 +33,7 @@ function expectSmooth({ p50, p95 }: FrameFigures): void {
   expect(p95).toBeLessThan(frameMs);
 }
 
-test('limit: the work of a frame fits into one of sixty a second while blocks stream in and fork', async () => {
+test('limit: the work of a frame fits into a sixtieth of a second while blocks arrive and fork', async () => {
   const watched = await world.open(`/live/${dataset}`);
   await watched.page.waitForSelector('.flow-row a');
   await watched.page.waitForSelector('.u-over', { state: 'attached' });
@@ -46,7 +46,7 @@ test('limit: the work of a frame fits into one of sixty a second while blocks st
   await watched.close();
 });
 
-test('limit: the work of a frame fits into one of sixty a second while 100,000 records scroll', async () => {
+test('limit: the work of a frame fits into a sixtieth of a second while 100,000 records scroll', async () => {
   const everything = Object.fromEntries(
     ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'].map((name) => [
       name,

@@ -11,11 +11,11 @@ export default defineConfig({
     name: 'browser',
     globalSetup: './test/build-once.ts',
     include: [isForScreenshots ? 'test/browser/screenshots.test.ts' : 'test/browser/*.test.ts'],
-    // `npm test` runs the short ones; these are more.
+    // `npm test` runs the short tests; these are the others.
     exclude: isForScreenshots
       ? []
       : ['test/browser/screenshots.test.ts', 'test/browser/short.test.ts'],
-    // One file at a time: a browser and a service keep both cores busy.
+    // One file runs at a time, because a browser and a service keep both cores busy.
     fileParallelism: false,
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -2,7 +2,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** A page whose errors are collected: those of scripts, of the content security policy, and requests to other hosts. */
+/** A page whose errors are collected: script errors, violations of the content security policy, and requests to other hosts. */
 export class WatchedPage {
   readonly page: Page;
   readonly faults: string[] = [];
@@ -21,7 +21,7 @@ export class WatchedPage {
     });
   }
 
-  /** Expects no error so far, and nothing that makes the page hard to use. */
+  /** Expects no error so far and no accessibility or layout problem. */
   async expectSound(): Promise<void> {
     expect(await this.findFaults()).toEqual([]);
   }

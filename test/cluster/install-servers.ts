@@ -1,10 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { findProgram } from './services/child.ts';
 
-/**
- * Installs the servers that the tests start, where this process may: as root, with the packages of Debian. Says what is
- * missing otherwise.
- */
+/** Installs the servers that the tests start, if this process runs as root on Debian. Otherwise reports which packages are missing. */
 export function setup(): void {
   const missing = listMissing();
   if (missing.length === 0) return;

@@ -1,4 +1,4 @@
-/** A new reader over a manifest as large as a year's: 20,000 segments. */
+/** A new reader with a manifest of a year: 20,000 segments. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -85,7 +85,7 @@ test(`limit: a new reader serves the head within 10 s over ${segmentCount} segme
     chain,
     feed,
   });
-  // A commit with one more segment writes only a manifest, which names the others by their lists.
+  // A commit with an additional segment only writes a manifest, which refers to the lists of the others.
   const added = segmentAt(segmentCount);
   const next = {
     ...chain,

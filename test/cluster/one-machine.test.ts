@@ -1,4 +1,4 @@
-/** One machine with a small disk in front of a bucket: answers, faults of the store, restarts, a lost disk. */
+/** One machine with a small disk and a bucket: queries, faults of the store, restarts, a lost disk. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,7 +104,7 @@ async function startCold(name: string): Promise<void> {
 
 let reference = '';
 
-test('default: history comes from the bucket, and a machine with an empty disk answers the same', async () => {
+test('default: history is read from the bucket, and a machine with an empty disk returns the same', async () => {
   const { status, text } = await ask();
   expect(status).toBe(200);
   reference = text;
@@ -146,7 +146,7 @@ test.each([
   ['throttling', 0.3, lastSlot - 60],
   ['truncated', 0.1, lastSlot - 60],
 ] as const)(
-  'behavior: a store that is %s for a share of %d of the requests gives right answers',
+  'behavior: a store that is %s for a share of %d of the requests does not change the responses',
   async (fault, share, toBlock) => {
     await startCold(`cold-${fault}`);
     Object.assign(proxy, { fault, share });
@@ -162,7 +162,7 @@ test.each([
   },
 );
 
-test('limit: a cold scan of small segments takes about one request a segment, several at a time', async () => {
+test('limit: a cold scan of small segments needs about one request per segment, several at a time', async () => {
   await startCold('cold-latency');
   const delayMs = 50;
   Object.assign(proxy, { delayMs });
@@ -181,7 +181,7 @@ test('limit: a cold scan of small segments takes about one request a segment, se
   expect(elapsedMs).toBeLessThan(segments * delayMs + 1_000);
 });
 
-test('behavior: wrong bytes end the answer on a line with an alarm, and it recovers by itself', async () => {
+test('behavior: wrong bytes end the response after a complete line with an alarm, and the service recovers by itself', async () => {
   await startCold('cold-wrong');
   Object.assign(proxy, { fault: 'wrong', share: 0.5, match: '/segments/' });
   let alarms: string[] = [];
@@ -208,7 +208,7 @@ test('behavior: wrong bytes end the answer on a line with an alarm, and it recov
   );
 });
 
-test('behavior: without the store the head is served, history gets 503 or ends early, and it recovers', async () => {
+test('behavior: without the store the head is served, history gets 503 or ends early, and the service recovers', async () => {
   await startCold('cold-cut');
   Object.assign(proxy, { fault: 'cut', share: 1 });
   expect(await member.readHead()).toBeGreaterThanOrEqual(lastSlot - 60);

@@ -1,6 +1,6 @@
 /**
- * The same queries on a data folder and on a bucket, side by side: warm, and cold with the bytes that were fetched. And
- * what readers cost the writer of a cluster.
+ * Compares queries on a data folder and on a bucket: warm, and cold with the number of fetched bytes. Also measures how much processor
+ * time readers cost the writer of a cluster.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,9 +29,9 @@ const data = join(folder, 'data');
 const blockCount = Number(process.env['SPEED_BLOCKS'] ?? 300);
 const transactions = Number(process.env['SPEED_TRANSACTIONS'] ?? 120);
 const repeatCount = 7;
-/** The best of so many is compared, unless fewer show the same. */
+/** The best of this many runs is compared; fewer are enough if they already pass. */
 const repeatCountMax = 40;
-/** A warm bucket may take so much longer than a folder, and so many milliseconds, which are the noise of short answers. */
+/** The allowed ratio of a warm bucket to a folder, and the allowed difference in milliseconds, which is the noise of short responses. */
 const warmShareMax = 1.1;
 const warmNoiseMs = 1;
 let s3: S3Server;
@@ -39,7 +39,7 @@ let proxy: FaultProxy;
 let local: ServiceProcess;
 let remote: ServiceProcess;
 
-/** Blocks over which the processor time of the writer is measured. */
+/** The number of blocks over which the processor time of the writer is measured. */
 const writerBlockCount = 60;
 const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const QUERIES = {
@@ -74,7 +74,7 @@ beforeAll(async () => {
   const config = join(folder, 'push.yaml');
   writeFileSync(config, stringify({ data, store }));
   await run('dataset', 'push', 'ledger', '--config', config);
-  // The copy of another machine: its folder has nothing, and it takes the dataset over.
+  // The second machine has an empty folder and takes over the dataset.
   const other = join(folder, 'other');
   mkdirSync(other);
   const served = join(folder, 'serve.yaml');
@@ -112,7 +112,7 @@ async function startCold(): Promise<void> {
   remote = await ServiceProcess.startServe(['--config', join(folder, 'serve.yaml')]);
 }
 
-/** In turns, so that what else the machine does meets both alike. */
+/** Runs alternate, so that other load on the machine affects both. */
 async function bestOfBoth(query: object): Promise<[local: number, remote: number]> {
   let [localMs, remoteMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   const isNear = () => remoteMs <= localMs * warmShareMax;
@@ -123,7 +123,7 @@ async function bestOfBoth(query: object): Promise<[local: number, remote: number
   return [localMs, remoteMs];
 }
 
-/** The bytes that a query needs: the columns of the row groups that it reads, and what it reads of the indexes. */
+/** Returns the bytes that a query needs: the columns of its row groups, and the parts of the indexes that it reads. */
 function countNeeded(query: object): number {
   const body = new TextEncoder().encode(JSON.stringify({ fromBlock: 0, ...query }));
   const selection = parseQueryBody(body, { limits: QUERY_LIMITS, dialects: DIALECTS });
@@ -161,7 +161,7 @@ function unionBytes(ranges: readonly ByteRange[]): number {
   return total;
 }
 
-test('default: the same answers; a cold query fetches at most 1.3 times the columns it needs', async () => {
+test('default: both return the same, and a cold query fetches at most 1.3 times the columns it needs', async () => {
   const rows: string[] = [];
   const segments = join(data, 'ledger/segments');
   rows.push(
@@ -186,7 +186,7 @@ test('default: the same answers; a cold query fetches at most 1.3 times the colu
   }
 });
 
-test('limit: over a slow store a cold query waits for its requests one after another at most', async () => {
+test('limit: with a slow store a cold query takes at most as long as its requests one after another', async () => {
   const delayMs = 50;
   for (const [name, query] of Object.entries(QUERIES)) {
     await startCold();
@@ -202,13 +202,13 @@ test('limit: over a slow store a cold query waits for its requests one after ano
   }
 });
 
-/** Processor time that a process has used, in milliseconds. Linux counts it in hundredths of a second. */
+/** Returns the processor time of a process in milliseconds. Linux counts it in hundredths of a second. */
 function cpuMsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-test('behavior: what the writer needs for a block does not grow with its readers', async () => {
+test('behavior: the processor time of the writer per block does not grow with its readers', async () => {
   const nats = await startNats(folder, 3);
   if (nats === undefined) throw new Error('nats-server is not installed: docs/scale.md says how');
   const node = await startSimulatedNode(
@@ -239,7 +239,7 @@ test('behavior: what the writer needs for a block does not grow with its readers
         `the writer with ${readerCount} readers: ${perBlock.at(-1)?.toFixed(1)} ms of processor time a block\n`,
       );
     }
-    // The figures vary by half on a busy machine; a cost for each reader would be larger with three.
+    // The figures vary by half on a busy machine. A cost for each reader would be larger with three.
     const [none = 0, one = 0, three = 0] = perBlock;
     expect(three).toBeLessThan(((none + one) / 2) * 2 + 1);
   } finally {

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Real object stores and message servers: started by the tests themselves, one file after another. */
+/** The configuration of tests with real object stores and message servers. The tests start these themselves, one file after another. */
 export default defineConfig({
   resolve: { conditions: ['source'] },
   ssr: { resolve: { conditions: ['source'] } },

@@ -12,9 +12,9 @@ export interface S3Server {
   readonly bucket: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Signals the process that answers requests. */
+  /** Sends a signal to the process that handles requests. */
   signal(signal: NodeJS.Signals): void;
-  /** Starts that process again after it was killed. */
+  /** Restarts that process after it was killed. */
   restart(): void;
   stop(): Promise<void>;
 }
@@ -23,7 +23,7 @@ const accessKeyId = 'sluice-test';
 const secretAccessKey = 'sluice-test-secret';
 
 /**
- * Starts MinIO, or else the gateway of Ceph. Returns undefined, so that tests can say so, if neither is installed.
+ * Starts MinIO, or the gateway of Ceph if MinIO is not installed. Returns undefined if neither is installed, so that tests can report it.
  */
 export async function startS3(folder: string): Promise<S3Server | undefined> {
   const minio = findProgram('minio', 'MINIO');
