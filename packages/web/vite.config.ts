@@ -10,13 +10,13 @@ const repository = fileURLToPath(new URL('../..', import.meta.url));
 
 export default defineConfig({
   root: folder,
-  // The client library is bundled from its sources, so that this build needs no other one.
+  // The client library is bundled from its sources, so that this build does not depend on another one.
   resolve: { conditions: ['source', ...defaultClientConditions] },
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none' },
   plugins: [documentModules(repository), nameModules(repository), compressAssets()],
   build: {
     target: 'es2022',
-    // The content security policy allows no inline scripts and no data URLs of fonts or styles.
+    // The content security policy allows no inline scripts and no data URLs for fonts and styles.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     reportCompressedSize: false,

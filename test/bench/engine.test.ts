@@ -21,7 +21,7 @@ const bench = (...args: string[]) => runBench(folder, args);
 
 /** Both tests share the corpus that the first one generates. */
 const blocks = '3';
-/** Takes seconds on an idle machine; the rest is reserve for a busy one. */
+/** The test takes seconds on an idle machine. The limit allows for a busy one. */
 const msMax = 180_000;
 const queryNames = Array.from({ length: 10 }, (_, at) => `Q${at + 1}`);
 const name = hasDuckdb ? '' : ' (skipped: @duckdb/node-api does not load here)';
@@ -47,7 +47,7 @@ test.skipIf(!hasDuckdb)(
 );
 
 test.skipIf(!hasDuckdb)(
-  `behavior: cold runs read the files alone${name}`,
+  `behavior: cold runs read only from the files${name}`,
   async () => {
     const options = ['--blocks', blocks, '--runs', '1', '--modes', 'cold', '--queries', 'Q9'];
     const { code, out } = await bench('engine', ...options);

@@ -14,7 +14,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const blockCount = 6;
-/** Seconds on an idle machine; the rest is for one that is busy with other tests. */
+/** The test takes seconds on an idle machine. The limit allows for a busy one. */
 const msMax = 180_000;
 
 test(
@@ -40,7 +40,7 @@ test(
     expect(scan?.streams.streamCount).toBe(2);
     for (const { p50 } of [scan?.firstMs, scan?.repeatedMs, scan?.firstLineMs] as { p50: number }[])
       expect(p50).toBeGreaterThan(0);
-    // Nothing but the report stays.
+    // All files except the report are removed.
     expect(readdirSync(folder)).toEqual(['report.json']);
   },
   msMax,

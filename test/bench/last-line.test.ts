@@ -5,7 +5,7 @@ import { LastLine } from '../../bench/first-scan/last-line.ts';
 const line = (number: number, padding: number) =>
   `{"header":{"number":${number}},"logs":["${'x'.repeat(padding)}"]}\n`;
 
-test('property: the last whole line is found however the text is cut', () => {
+test('property: the last complete line is found for any chunks of the text', () => {
   const lines = fc.array(fc.tuple(fc.nat(), fc.nat(200)), { maxLength: 5 });
   const cuts = fc.array(fc.nat(1_500), { maxLength: 8 });
   fc.assert(

@@ -8,7 +8,7 @@ import { startSimulatedNode } from '../../packages/server/src/simulator/start-si
 
 /**
  * The limit of a ratio: the processor time of the process to generate, print and send a block, divided by the time of one `JSON.parse`
- * of the same bytes. It is about 1 (docs/measurements), and 1.5 in the process of a test.
+ * of the same bytes. It is about 1 (docs/measurements/2026-11-15-simulator-52e8891.md), and 1.5 in the process of a test.
  */
 const RATIO_MAX = 4;
 

@@ -1,4 +1,4 @@
-/** The benchmarks on little data: whole programs that run for long. */
+/** The configuration of tests that run the benchmarks on little data. They run whole programs and take long. */
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({

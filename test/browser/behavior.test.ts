@@ -1,4 +1,4 @@
-/** What happens while people watch: forks, a killed service, searches. */
+/** Events while a page is open: forks, a killed service, searches. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BrowserWorld, dataset } from './browser-world.ts';
 import { listPages } from './page-list.ts';
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test('behavior: a fork shows as a branch of orphaned blocks, and the chain goes on', async () => {
+test('behavior: a fork is shown as a branch of orphaned blocks, and the chain continues', async () => {
   const watched = await world.open(`/live/${dataset}`);
   const { page } = watched;
   await page.waitForSelector('.flow-row');
@@ -24,7 +24,7 @@ test('behavior: a fork shows as a branch of orphaned blocks, and the chain goes 
     head,
   );
   await page.waitForSelector('.finality');
-  // A conflict is how a fork is noticed; browsers write it to the console.
+  // The client detects a fork by a 409, which browsers write to the console.
   const faults = await watched.findFaults();
   expect(faults.filter((fault) => !fault.includes('status of 409'))).toEqual([]);
   await watched.close();
@@ -37,7 +37,7 @@ async function readHead(page: {
   return Number((await page.textContent('.live-figures dd'))?.replaceAll(',', ''));
 }
 
-test('behavior: the search takes a slot, a signature, an address and a time, and explains other texts', async () => {
+test('behavior: the search accepts a slot, a signature, an address and a time, and explains other texts', async () => {
   const pages = await listPages(world);
   const pathOf = (name: string) => pages.find((one) => one.name === name)?.path ?? '';
   const signature = pathOf('transaction').split('/').at(-1) ?? '';
@@ -81,7 +81,7 @@ test('behavior: older transactions of an account are loaded backwards', async ()
   await watched.close();
 });
 
-test('behavior: the documentation is searched, and its queries open in the workbench', async () => {
+test('behavior: the documentation can be searched, and its queries open in the workbench', async () => {
   const watched = await world.open('/docs');
   const { page } = watched;
   await page.fill('.docs-search', 'parentBlockHash');
@@ -97,7 +97,7 @@ test('behavior: the documentation is searched, and its queries open in the workb
   await watched.close();
 });
 
-test('behavior: a killed service is noticed at once, and the page goes on by itself when it is back', async () => {
+test('behavior: a killed service is reported immediately, and the page continues by itself after a restart', async () => {
   const { page } = await world.open('/');
   await page.waitForSelector('.card');
   await world.kill();

@@ -17,10 +17,10 @@ export const dataset = 'ledger';
 type SimulatedNode = Awaited<ReturnType<typeof startSimulatedNode>>;
 
 export interface WorldOptions {
-  /** Blocks that exist when the world starts. */
+  /** The number of blocks at the start. */
   readonly blockCount?: number;
   readonly transactionsPerBlock?: number;
-  /** More arguments of `sluice serve`. */
+  /** Additional arguments of `sluice serve`. */
   readonly args?: readonly string[];
 }
 
@@ -89,7 +89,7 @@ export class BrowserWorld {
     }
   }
 
-  /** Kills the service without warning. */
+  /** Kills the service with SIGKILL. */
   async kill(): Promise<void> {
     await this.#service.end('SIGKILL');
   }
@@ -120,10 +120,7 @@ export class BrowserWorld {
     return new WatchedPage(await context.newPage(), this.url);
   }
 
-  /**
-   * Loads each page until it has its data. Returns what is wrong with them. They share a tab, because a new one compiles the
-   * scripts of the application and of axe again, which takes longer than the checks.
-   */
+  /** Opens a page and waits for its data. Returns the problems of the page. */
   async findFaults(
     pages: readonly ListedPage[],
     options: BrowserContextOptions,
@@ -140,7 +137,7 @@ export class BrowserWorld {
     return found;
   }
 
-  /** Returns the work of the page while something happens, and how much slower than an idle one the machine was meanwhile. */
+  /** Returns the work of the page while an action runs. */
   async measure({ page }: WatchedPage, act: () => Promise<unknown>): Promise<Measured> {
     const before = await measureYardstick(this.#browser);
     const work = await measureFrames(this.#browser, page, act);

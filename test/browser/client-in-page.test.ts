@@ -137,7 +137,7 @@ test('behavior: a page of an allowed origin streams history and new blocks with 
     expect(block.parentHash).toBe(blocks[i]?.hash);
   }
   expect(BigInt(fees)).toBeGreaterThan(0n);
-  // It comes from a response header, which the service has to expose to pages.
+  // The finalized head is in a response header, which the service must expose to pages.
   expect(finalized).toBeGreaterThan(0);
 });
 

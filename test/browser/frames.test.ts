@@ -1,6 +1,6 @@
 /**
- * How much work a frame takes, and how soon the page can be used. The figures are processor time, and the limits are those of
- * two idle cores: on a slower or busier machine they grow as the yardstick does.
+ * How much work a frame takes, and how soon a page can be used. All figures are processor time, because other tests may use the machine
+ * at the same time.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeQuery } from '../../packages/web/src/pages/workbench/query-link.ts';

@@ -1,4 +1,4 @@
-/** A service that asks for keys. */
+/** Tests a service that requires keys. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('behavior: the page asks for a key, says when it is wrong, and keeps a right one for the tab only', async () => {
+test('behavior: the page asks for a key, reports a wrong one, and keeps a valid one for the tab only', async () => {
   const { page } = await world.open('/');
   await page.waitForSelector('.key-prompt');
   await page.fill('.key-prompt input', 'not the key');
@@ -44,7 +44,7 @@ test('behavior: the page asks for a key, says when it is wrong, and keeps a righ
   await page.context().close();
 });
 
-test('behavior: the documentation is open without a key', async () => {
+test('behavior: the documentation is available without a key', async () => {
   const { page } = await world.open('/docs/query');
   await page.waitForSelector('.prose h1');
   await page.context().close();

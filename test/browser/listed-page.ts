@@ -1,8 +1,8 @@
 export interface ListedPage {
   readonly name: string;
   readonly path: string;
-  /** Appears when the page has its data. */
+  /** A selector that matches when the page has its data. */
   readonly ready: string;
-  /** Messages on the console that belong to the page, such as a 404 that it explains. */
+  /** Messages on the console that are expected, such as a 404 that the page explains. */
   readonly expected?: RegExp;
 }

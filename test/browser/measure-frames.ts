@@ -16,7 +16,7 @@ interface TraceEvent {
 }
 
 export interface FrameFigures {
-  /** Frames in which the page did anything. */
+  /** The number of frames in which the page did any work. */
   readonly frameCount: number;
   /** Milliseconds of work per frame. */
   readonly p50: number;
@@ -24,7 +24,7 @@ export interface FrameFigures {
   readonly max: number;
   /** Milliseconds of work altogether. */
   readonly total: number;
-  /** Frames with more work than fits into one. */
+  /** The number of frames with more work than fits into one. */
   readonly lateCount: number;
 }
 

@@ -10,7 +10,7 @@ interface Line {
   }[];
 }
 
-/** Every page of the application, with addresses that the ledger holds. */
+/** Every page of the application, with addresses that occur in the ledger. */
 export async function listPages(world: BrowserWorld): Promise<readonly ListedPage[]> {
   const lines = await world.post<Line>('/stream', {
     fromBlock: 0,

@@ -1,4 +1,4 @@
-/** Every page in light and dark, from a telephone to a wall screen. */
+/** Tests every page in light and dark colours, from a phone to a very large screen. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BrowserWorld } from './browser-world.ts';
 import type { ListedPage } from './listed-page.ts';
@@ -41,7 +41,7 @@ test('behavior: pages print in light colours, without controls, and long lists o
   for (const { name, path, ready } of pages.filter((one) => names.includes(one.name))) {
     const { page } = await world.open(path, { colorScheme: 'dark' });
     await page.waitForSelector(ready);
-    // Twelve sheets hold the longest of these documents.
+    // The longest of these documents needs at most twelve sheets.
     expect([name, countSheets(await page.pdf({ format: 'A4' })) <= 12]).toEqual([name, true]);
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
     expect(await page.isVisible('.topbar')).toBe(false);
@@ -56,7 +56,7 @@ function countSheets(pdf: Buffer): number {
   return pdf.toString('latin1').match(/\/Type\s*\/Page[^s]/g)?.length ?? 0;
 }
 
-test('behavior: the theme can be switched, and the choice stays', async () => {
+test('behavior: the theme can be changed, and the choice is kept', async () => {
   const { page } = await world.open('/', { colorScheme: 'light' });
   await page.click('[aria-label="Use dark colours"]');
   expect(await page.getAttribute('html', 'data-theme')).toBe('dark');

@@ -1,4 +1,4 @@
-/** Writes a picture of every page and state to a folder, for people to look at: `npm run screenshots`. */
+/** Writes a screenshot of every page and state to a folder, for review by people: `npm run screenshots`. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -9,7 +9,7 @@ import { listPages } from './page-list.ts';
 import { shapes } from './shapes.ts';
 
 const folder = process.env['SCREENSHOTS'] ?? 'screenshots';
-/** Some seventy pictures, a second each on an idle machine. */
+/** About seventy screenshots of a second each on an idle machine. */
 const allMsMax = 900_000;
 let world: BrowserWorld;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 test(
-  'default: every page in every shape',
+  'default: every page is captured in every shape',
   async () => {
     const pages = await listPages(world);
     for (const { name: shape, ...options } of shapes) {
@@ -37,7 +37,7 @@ test(
 );
 
 test(
-  'default: the states that come and go',
+  'default: temporary states are captured',
   async () => {
     const shoot = async (name: string, path: string, act: (page: Page) => Promise<unknown>) => {
       const { page } = await world.open(path);

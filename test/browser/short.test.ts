@@ -1,4 +1,4 @@
-/** The pages in a browser, each in one shape: the part of the browser tests that is quick enough for `npm test`. */
+/** The pages in a browser, each in one shape. These browser tests are quick enough for `npm test`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BrowserWorld } from './browser-world.ts';
 import { findBrowser, missingBrowser } from './find-browser.ts';
@@ -17,7 +17,7 @@ describe.skipIf(!hasBrowser)('the web application', () => {
   });
   afterAll(() => world.close());
 
-  test('default: every page shows its data, without errors, violations of axe, or sideways scrolling', async () => {
+  test('default: every page shows its data without errors, violations of axe, or horizontal scrolling', async () => {
     const pages = await listPages(world);
     const found: string[] = [];
     for (const [shape, { name: _, ...options }] of shapes.entries()) {

@@ -29,7 +29,7 @@ export class WatchedPage {
     });
   }
 
-  /** Expects no error so far, and nothing that makes the page hard to use. */
+  /** Expects no error so far and no accessibility or layout problem. */
   async expectSound(): Promise<void> {
     expect(await this.findFaults()).toEqual([]);
   }

@@ -1,4 +1,4 @@
-/** Queries: the form, the editor, the results, and many rows. */
+/** Tests the workbench: the form, the editor, the results, and many rows. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -23,10 +23,10 @@ const balances = {
   balances: [{}],
 };
 
-/** The text of the editor, which is in a shadow root. */
+/** Returns the text of the editor, which is in a shadow root. */
 const editorLines = '.editor-box .cm-line';
 
-test('default: a query in a link runs, and its results show as table, tree and JSON', async () => {
+test('default: a query in a link runs, and its results are shown as a table, a tree and JSON', async () => {
   const watched = await world.open(
     linkTo({
       fromBlock: 10,
@@ -50,7 +50,7 @@ test('default: a query in a link runs, and its results show as table, tree and J
   await watched.close();
 });
 
-test('behavior: form and JSON are in step, and the address follows', async () => {
+test('behavior: the form and the JSON text stay in sync, and so does the address', async () => {
   const watched = await world.open(linkTo({ fromBlock: 10 }));
   const { page } = watched;
   await page.waitForSelector(editorLines);
@@ -77,7 +77,7 @@ test('behavior: form and JSON are in step, and the address follows', async () =>
   await watched.close();
 });
 
-test('behavior: mistakes are named before anything is sent, and the form waits for valid JSON', async () => {
+test('behavior: errors are shown before the query is sent, and the form waits for valid JSON', async () => {
   const { page } = await world.open(
     linkTo({ fromBlock: 5, instructions: [{ programId: ['short'] }], sort: 1 }),
   );
@@ -106,7 +106,7 @@ test('behavior: keys are completed from the tables of the protocol', async () =>
   await page.context().close();
 });
 
-test('behavior: a large scan is announced with its cost, and runs only when confirmed', async () => {
+test('behavior: a large scan shows its cost and runs only after confirmation', async () => {
   const { page } = await world.open(linkTo(balances));
   await page.route('**/estimate', async (route) => {
     const response = await route.fetch();
@@ -199,7 +199,7 @@ test('behavior: results are downloaded as JSON lines and CSV, with every digit',
   await page.context().close();
 });
 
-test('behavior: the copied programs run and read the same blocks', async () => {
+test('behavior: the copied programs run and return the same blocks', async () => {
   const { page } = await world.open(linkTo(balances), {
     permissions: ['clipboard-read', 'clipboard-write'],
   });
@@ -220,7 +220,7 @@ test('behavior: the copied programs run and read the same blocks', async () => {
   await page.context().close();
 });
 
-/** Returns what the program wrote. Fails if the program fails. */
+/** Returns the output of the program. Fails if the program fails. */
 async function runProgram(command: string, args: readonly string[]): Promise<string> {
   const options = { cwd: repository, maxBuffer: 64 << 20 };
   const { stdout } = await promisify(execFile)(command, [...args], options);

@@ -1,4 +1,4 @@
-/** The client as a browser gets it: one bundle, run with the globals of the web platform alone. */
+/** The client as a browser loads it: one bundle that only uses the web platform. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createContext, runInContext } from 'node:vm';
@@ -8,7 +8,7 @@ import { ModelChain } from '../../packages/client/src/testing/model-chain.ts';
 import { ScriptedService } from '../../packages/client/src/testing/scripted-service.ts';
 import { repositoryRoot } from '../repository-files.ts';
 
-/** Inside the repository, so that packages are found from there. */
+/** A folder inside the repository, so that its packages are found. */
 const folder = mkdtempSync(join(repositoryRoot, 'node_modules', '.browser-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -44,7 +44,7 @@ const webGlobals = [
   'setTimeout',
 ] as const;
 
-test('behavior: the client runs where there is nothing but the web platform', async () => {
+test('behavior: the client runs with only the globals of the web platform', async () => {
   const code = await bundle(`
     import { createClient } from '@sluice/client';
     export async function run(url) {
@@ -76,7 +76,7 @@ test('behavior: the client runs where there is nothing but the web platform', as
   }
 });
 
-test('limit: a page that uses one helper gets that helper, and the whole client is small', async () => {
+test('limit: a bundle that uses one helper contains only that helper, and the whole client is small', async () => {
   const helper = await bundle(`export { encodeBase58 } from '@sluice/client';`);
   expect(helper.length).toBeLessThan(3_000);
   const whole = await bundle(`export { createClient } from '@sluice/client';`);

@@ -1,11 +1,11 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** An address that stays while the service behind it comes and goes. It cuts connections after a random count of bytes. */
+/** A proxy whose address stays the same while the service restarts. It breaks connections after a random number of bytes. */
 export interface CuttingRelay {
   readonly url: string;
   /** The port of the service. */
   target: number;
-  /** Returns after how many bytes of an answer a connection is cut; Infinity to leave it whole. */
+  /** Returns the number of bytes of a response after which the connection breaks; Infinity for never. */
   drawBytes: () => number;
   readonly cutCount: number;
   close(): void;

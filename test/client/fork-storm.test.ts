@@ -1,6 +1,6 @@
 /**
- * The client against the real service while the ledger forks, connections break at random bytes and the service is killed.
- * `npm run test:consumers` runs a short storm; `npm run test:client` runs 10,000 blocks.
+ * The client with the real service while the ledger forks, connections break at random bytes and the service is killed. `npm run
+ * test:consumers` runs a short storm; `npm run test:client` runs 10,000 blocks.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ const every = {
   transactions: [{}],
 } as const;
 
-/** Few blocks match, so the consumer's own chain has holes. */
+/** Few blocks match, so the consumer's own chain has gaps. */
 const sparse = {
   fromBlock: firstSlot,
   toBlock,
@@ -42,7 +42,7 @@ const sparse = {
   tokenBalances: [{}],
 } as const;
 
-/** One reader of the storm and what it met. */
+/** One reader of the storm, with the faults that it saw. */
 class Consumer {
   readonly name: string;
   readonly held = new HeldChain();
@@ -68,7 +68,7 @@ class Consumer {
     for await (const batch of this.open().stream(every)) this.held.take(batch as Batch);
   }
 
-  /** Takes up to 150 ms for a batch, so it falls behind the head and responses wait for it. */
+  /** Takes up to 150 ms for a batch, so that it falls behind the head and the service waits for it. */
   async readSlowly(random: Random): Promise<void> {
     for await (const batch of this.open().stream(sparse)) {
       this.held.take(batch as Batch);
@@ -134,7 +134,7 @@ function printTable(world: StormWorld, consumers: readonly Consumer[], chainLeng
   process.stdout.write(`\nstorm, seed ${seed}: ${met.join(', ')}\n\n${table}\n\n`);
 }
 
-test(`behavior: after ${blockCount} blocks of forks, cuts and kills every consumer holds the chain (seed ${seed})`, async () => {
+test(`behavior: after ${blockCount} blocks of forks, broken connections and kills every consumer has the chain (seed ${seed})`, async () => {
   const world = await StormWorld.start({
     seed,
     slotMs,
@@ -175,7 +175,7 @@ test(`behavior: after ${blockCount} blocks of forks, cuts and kills every consum
     expect(reference.matches.length).toBeGreaterThan(blockCount / 3);
     expect(slow.held.matches).toEqual(reference.matches);
 
-    // The run proves nothing unless it met what it is about.
+    // The run is only meaningful if all faults occurred.
     for (const { held, failureCount } of [follower, slow, restarted]) {
       expect(held.rollbackCount).toBeGreaterThan(blockCount / 100);
       expect(failureCount).toBeGreaterThan(5);

@@ -8,12 +8,12 @@ interface HeldBlock {
   readonly text: string;
 }
 
-/** What a consumer of a storm stores. It fails if a block comes twice or out of order, or if a rollback names an unknown block. */
+/** The store of a consumer in a storm. It fails if a block is duplicated or out of order, or if a rollback names an unknown block. */
 export class HeldChain {
   blocks: HeldBlock[] = [];
   batchCount = 0;
   rollbackCount = 0;
-  /** The most stored blocks that one rollback removed. */
+  /** The largest number of stored blocks that one rollback removed. */
   depthMax = 0;
 
   take(batch: Batch): void {
@@ -23,7 +23,7 @@ export class HeldChain {
       return;
     }
     const kept = this.blocks.filter(({ number }) => number <= batch.to.number);
-    // The common block is one that the consumer holds, or one below all of its blocks.
+    // The common block is a block of the consumer, or below all of its blocks.
     const same = kept.at(-1)?.number === batch.to.number ? kept.at(-1)?.hash : batch.to.hash;
     expect(same).toBe(batch.to.hash);
     this.rollbackCount++;
@@ -42,7 +42,7 @@ export class HeldChain {
     this.blocks.push({ number, hash, text: toText(records) });
   }
 
-  /** Blocks with records. Others only mark how far a response went. */
+  /** Blocks with records. Other blocks only mark the end of a response. */
   get matches(): readonly HeldBlock[] {
     return this.blocks.filter(({ text }) => text.includes('[{'));
   }

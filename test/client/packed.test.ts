@@ -1,4 +1,4 @@
-/** The packages as a stranger gets them: packed, installed in an empty project, run against a real service. */
+/** The packages as a user gets them: packed, installed in an empty project, run with a real service. */
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -73,7 +73,7 @@ function install(): void {
   execFileSync('npm', ['install', ...options, ...tarballs], { cwd: project, stdio: 'ignore' });
 }
 
-/** Compiles the script against the installed types and returns what the compiler found wrong. */
+/** Compiles the script with the installed types and returns the errors of the compiler. */
 function compile(): string[] {
   const source = join(project, 'consumer.ts');
   writeFileSync(source, script);
@@ -146,7 +146,7 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
       expect(count).toBeGreaterThan(20);
       expect(BigInt(fees)).toBeGreaterThan(0n);
       expect(isCoded).toBe(true);
-      // The cursor says that the range is stored.
+      // According to the cursor, the whole range is stored.
       expect(run()).toMatchObject({ count: 0 });
     },
   );

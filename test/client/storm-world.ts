@@ -12,14 +12,14 @@ import { type CuttingRelay, startCuttingRelay } from './cutting-relay.ts';
 export interface StormOptions {
   readonly seed: number;
   readonly slotMs: number;
-  /** The service is killed and started again after so many slots. */
+  /** The service is killed and restarted after this many slots. */
   readonly killEverySlots: number;
-  /** So many slots pass between two forks, on average. */
+  /** The average number of slots between two forks. */
   readonly forkEverySlots: number;
-  /** The ledger moves by up to this many slots before the consumer has to be at its head again. */
+  /** The ledger advances by up to this many slots before the consumer must be at its head again. */
   readonly burstSlotsMax: number;
   readonly forkDepthMax: number;
-  /** Bytes after which a connection is cut, on average. */
+  /** The average number of bytes after which a connection breaks. */
   readonly cutBytes: number;
 }
 
@@ -37,7 +37,7 @@ interface NodeBlock {
   }[];
 }
 
-/** Finality is further away than any fork is deep. */
+/** The distance of finality is larger than the depth of any fork. */
 const finalityDistance = 31;
 const startSlot = 100;
 
@@ -46,7 +46,7 @@ export class StormWorld {
   readonly relay: CuttingRelay;
   readonly random: Random;
   killCount = 0;
-  /** How many blocks each fork replaces. */
+  /** The number of blocks that each fork replaces. */
   readonly forkDepths: number[] = [];
   readonly #options: StormOptions;
   readonly #folder: string;
@@ -84,7 +84,7 @@ export class StormWorld {
     return world;
   }
 
-  /** Through the relay that cuts. */
+  /** The address of the proxy that breaks connections. */
   get url(): string {
     return `${this.relay.url}/datasets/storm`;
   }
@@ -98,8 +98,8 @@ export class StormWorld {
   }
 
   /**
-   * Makes forks and kills the service until the ledger reaches a slot. The ledger moves on only when the consumer holds
-   * its head, so the consumer meets the forks however slow the machine is.
+   * Forks the ledger and kills the service until the ledger reaches a slot. The ledger advances only when the consumer is at its head, so
+   * the consumer sees the forks even on a slow machine.
    */
   runUntil(lastSlot: number, isAtHead: (head: string) => boolean): Promise<void> {
     this.#running = this.#runUntil(lastSlot, isAtHead);
@@ -111,7 +111,7 @@ export class StormWorld {
     let nextKill = this.slot + killEverySlots;
     while (this.slot < lastSlot && !this.#isClosed) {
       const depth = 1 + this.random.below(forkDepthMax);
-      // Most branches win for some slots; in a storm the branch changes in every slot.
+      // Most branches are the head for some slots. In a storm the branch changes in every slot.
       const isStorm = this.random.chance(0.2);
       if (isStorm) this.node.faults.set({ kind: 'fork-storm', depth });
       else this.node.faults.set({ kind: 'fork', depth, forSlots: 2 + this.random.below(10) });
@@ -126,7 +126,7 @@ export class StormWorld {
     this.node.faults.clear();
   }
 
-  /** Moves the ledger on in bursts, each when the consumer holds the head of the one before. */
+  /** Advances the ledger in bursts. Each starts when the consumer has the head of the previous one. */
   async #advance(slotCount: number, isAtHead: (head: string) => boolean): Promise<void> {
     const { burstSlotsMax, slotMs } = this.#options;
     for (let left = slotCount; left > 0; ) {
@@ -145,7 +145,7 @@ export class StormWorld {
     await this.#startService();
   }
 
-  /** Reads the final chain from the node itself, without the service. */
+  /** Reads the final chain directly from the node. */
   async readChain(first: number, last: number): Promise<ChainBlock[]> {
     const blocks: ChainBlock[] = [];
     for (let slot = first; slot <= last; slot++) {

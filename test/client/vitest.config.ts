@@ -1,4 +1,7 @@
-/** Clients, the examples and the guide's programs against the service under forks, cuts and kills: whole programs that run for long. */
+/**
+ * The configuration of tests that run clients, the examples and the programs of the guide with a service under forks and kills. They take
+ * long.
+ */
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -8,7 +11,7 @@ export default defineConfig({
     name: 'consumers',
     globalSetup: './test/build-once.ts',
     include: ['client', 'examples', 'guide'].map((folder) => `test/${folder}/**/*.test.ts`),
-    // One file at a time: each keeps both cores busy.
+    // One file runs at a time, because each keeps both cores busy.
     fileParallelism: false,
     testTimeout: 180_000,
     hookTimeout: 180_000,

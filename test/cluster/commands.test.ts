@@ -1,4 +1,4 @@
-/** `sluice dataset push` and `pull`, `sluice doctor` and `sluice config check`, against a real object store and a real feed. */
+/** Runs `sluice dataset push` and `pull`, `sluice doctor` and `sluice config check` with a real object store and a real feed. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ async function run(...args: string[]): Promise<{ code: number; out: string; err:
   return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
 }
 
-test('default: a dataset goes to the bucket and comes back whole, also after an interruption', async () => {
+test('default: a dataset is pushed to the bucket and pulled unchanged, also after an interruption', async () => {
   const pushed = await run('dataset', 'push', 'mine', '--config', config);
   expect([pushed.code, pushed.out]).toEqual([0, 'mine: manifest 1 with 1 segments\n']);
   const again = await run('dataset', 'push', 'mine', '--config', config);
@@ -62,7 +62,7 @@ test('default: a dataset goes to the bucket and comes back whole, also after an 
   expect((await run('verify', '--data', copy)).code).toBe(0);
 });
 
-test('error: dataset-exists, store-owned: nothing is overwritten, here or there', async () => {
+test('error: dataset-exists, store-owned: neither command overwrites anything', async () => {
   const pull = await run('dataset', 'pull', 'mine', '--config', config);
   expect([pull.code, pull.err]).toEqual([1, expect.stringContaining('[dataset-exists]')]);
   const push = await run(
@@ -97,7 +97,7 @@ test('default: doctor tries the bucket and the stream', async () => {
   writeConfig();
 });
 
-test('default: config check tries the bucket and the stream too, unless it is told not to', async () => {
+test('default: config check also tries the bucket and the stream, except with --offline', async () => {
   const servers = nats.ports.map((port) => `nats://127.0.0.1:${port}`);
   const feed = { kind: 'jetstream', servers, replicas: 1 };
   const datasets = [{ name: 'mine', sources: [{ kind: 'rpc', url: 'http://127.0.0.1:1' }] }];

@@ -1,4 +1,4 @@
-/** The examples in ops/cluster: containers cannot be started here, so their files are checked and run as processes. */
+/** Checks the examples in ops/cluster. Containers cannot be started here, so the files are checked and run as processes. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -68,9 +68,9 @@ const resources = parseAllDocuments(read('kubernetes.yaml')).map(
   (document) => document.toJS() as Resource,
 );
 const deployments = resources.filter(({ kind }) => kind === 'Deployment');
-/** The variables that the configuration names. */
+/** Returns the variables that the configuration refers to. */
 const variables = [...read('sluice.yaml').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => String(name));
-/** What is in the secret that the example of Kubernetes expects. */
+/** The content of the secret that the Kubernetes example expects. */
 const secrets = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
 
 function checkConfig(environment: Readonly<Record<string, string>>): string {
@@ -80,7 +80,7 @@ function checkConfig(environment: Readonly<Record<string, string>>): string {
   return `${stdout}${stderr}`;
 }
 
-test('default: the compose file gives every process what its configuration needs', () => {
+test('default: the compose file gives every process the variables and files that its configuration needs', () => {
   expect(sluices.map(([name]) => name)).toEqual(
     expect.arrayContaining(['writer-1', 'writer-2', 'reader-1', 'reader-2', 'reader-3']),
   );
@@ -102,7 +102,7 @@ test('default: the compose file gives every process what its configuration needs
   }
 });
 
-test('default: the example for Kubernetes gives every process what its configuration needs', () => {
+test('default: the Kubernetes example gives every process the variables and files that its configuration needs', () => {
   const { listen, admin, data } = parse(read('sluice.yaml')) as {
     listen: { port: number };
     admin: { port: number };
@@ -182,7 +182,7 @@ function startServer(program: string, ports: readonly number[], i: number): void
     .replace('0.0.0.0:8222', `127.0.0.1:${ports[6 + i]}`)
     .replace(/routes: \[.*\]/, `routes: [${routes}]`)
     .replace('store_dir: /data', `store_dir: "${own}/js"`)
-    // The version of Debian, 2.9, does not know this yet.
+    // Version 2.9, which Debian has, does not support this yet.
     .replace(/.*sync_interval.*\n/, '');
   writeFileSync(join(own, 'nats.conf'), text);
   start(program, ['-c', join(own, 'nats.conf')], { env: { NATS_NAME: `nats-${i + 1}` } });

@@ -1,7 +1,4 @@
-/**
- * Installs the servers that the tests need, if this process is root on Debian; otherwise it lists what is missing. Then
- * it starts the object store that all test files share.
- */
+/** Installs the servers that the tests start, if this process runs as root on Debian. Otherwise reports which packages are missing. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -39,7 +39,7 @@ async function open(dataset: string, given: OpenOptions = {}): Promise<JetStream
 const text = (value: string) => new TextEncoder().encode(value);
 const never = new AbortController().signal;
 
-test('default: messages are read in order, from any sequence, also while they come', async () => {
+test('default: messages are read in order from any sequence, also while they arrive', async () => {
   const [writer, reader] = [await open('order'), await open('order')];
   for (let i = 0; i < 5; i++) expect(await writer.publish(text(`m${i}`), i)).toBe(i + 1);
   const stop = new AbortController();
@@ -57,9 +57,9 @@ test('default: messages are read in order, from any sequence, also while they co
   expect(await reader.readLastSequence()).toBe(7);
 });
 
-test('error: feed-fenced: of racing writers exactly one wins, and a stale one never', async () => {
+test('error: feed-fenced: of concurrent writers exactly one succeeds, and a stale one never', async () => {
   const [one, two] = [await open('fence'), await open('fence')];
-  // In an empty stream too.
+  // The same holds for an empty stream.
   for (const last of [0, 1]) {
     const attempts = Array.from({ length: 20 }, (_, i) =>
       (i % 2 === 0 ? one : two).publish(text(`${i}`), last).then(
@@ -94,7 +94,7 @@ test('behavior: one holds the lease; when it is silent, another gets it within t
   await second?.release();
 });
 
-test('behavior: with one server of three gone it goes on; without a quorum it says so, and recovers', async () => {
+test('behavior: without one server of three the feed works; without a quorum it reports an error, and recovers', async () => {
   const feed = await open('quorum');
   let sequence = await feed.publish(text('a'), 0);
   const [, second, third] = nats.servers;
@@ -117,7 +117,7 @@ test('behavior: with one server of three gone it goes on; without a quorum it sa
   });
 });
 
-test('behavior: a leader that has lost its followers does not say what the newest message is', async () => {
+test('behavior: a leader that has lost its followers does not report a newest message', async () => {
   const first = await open('stale');
   await first.publish(text('a'), 0);
   const { cluster } = await first.readInfo();
@@ -147,12 +147,12 @@ test('behavior: a leader that has lost its followers does not say what the newes
   );
 });
 
-test('behavior: limits that were configured later are applied by the process that takes the lease', async () => {
+test('behavior: the process that takes the lease applies limits that were configured later', async () => {
   const one = await open('limits', { bytesMax: 64 << 20 });
   const two = await open('limits', { bytesMax: 128 << 20, leaseMs: 20_000 });
   const lease = await two.acquireLease('two', never);
   expect((await one.readInfo()).config.max_bytes).toBe(128 << 20);
-  // The time to live of the leases was chosen by the first process of all, and counts for all.
+  // The first process determines the time to live of the leases for all processes.
   await systemClock.sleep(3_000);
   expect(lease?.signal.aborted).toBe(false);
   const stop = new AbortController();
@@ -163,7 +163,7 @@ test('behavior: limits that were configured later are applied by the process tha
   await lease?.release();
 });
 
-test('error: feed-gap: a stream that is shorter than what a reader has is another one', async () => {
+test('error: feed-gap: a stream that is shorter than the position of a reader was created again', async () => {
   const feed = await open('short');
   await feed.publish(text('a'), 0);
   const read = async () => {
@@ -173,7 +173,7 @@ test('error: feed-gap: a stream that is shorter than what a reader has is anothe
   await expect(read()).rejects.toMatchObject({ code: 'feed-gap' });
 });
 
-test('error: feed-gap: a reader whose messages were removed is told', async () => {
+test('error: feed-gap: a reader whose messages were removed gets an error', async () => {
   const feed = await open('gap');
   for (let i = 0; i < 5; i++) await feed.publish(text(`${i}`), i);
   await feed.purgeBelow(4);
@@ -184,7 +184,7 @@ test('error: feed-gap: a reader whose messages were removed is told', async () =
   await expect(read()).rejects.toMatchObject({ code: 'feed-gap' });
 });
 
-test('limit: a nearly full stream is reported before it refuses', async () => {
+test('limit: a nearly full stream is reported before it refuses messages', async () => {
   const feed = await open('full', { bytesMax: 64 << 20 });
   const large = new Uint8Array(1_000_000);
   let sequence = await feed.readLastSequence();

@@ -1,4 +1,4 @@
-/** A new reader over a manifest as large as a year's: 20,000 segments. */
+/** A new reader with a manifest of a year: 20,000 segments. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -96,7 +96,7 @@ test(`limit: a new reader serves the head within 10 s over ${segmentCount} segme
   closers.push(() => client.close());
   const last = await writeManifests('large', segmentCount, client);
   const smallLast = await writeManifests('small', 1, client);
-  // The second commit wrote only a manifest, which names the earlier segments by their lists.
+  // A commit with an additional segment only writes a manifest, which refers to the lists of the others.
   const [, { byteLength } = { byteLength: 0 }] = await client.list('large/manifests/');
   const lists = await client.list('large/lists/');
   const listBytes = lists.reduce((sum, one) => sum + one.byteLength, 0);

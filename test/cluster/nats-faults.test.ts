@@ -1,4 +1,4 @@
-/** A writer and a reader while servers of the feed are gone, without a quorum, and with a full stream. */
+/** A writer and a reader while servers of the feed are stopped, without a quorum, and with a full stream. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ const history = {
   fields: { block: { number: true, hash: true }, instruction: { data: true } },
 };
 
-/** Returns no alarms of a process that is being started. */
+/** Returns no alarms for a process that is starting. */
 const alarmsOf = async (member: ClusterMember) => {
   const status = await member.readStatus().catch(() => undefined);
   return status?.alarms?.map(({ code }) => code) ?? [];
@@ -98,14 +98,14 @@ async function untilGrown(member: ClusterMember): Promise<void> {
   });
 }
 
-test('default: a process with the role write answers no queries, and says where they go', async () => {
+test('default: a process with the role write refuses queries with an error that names readers', async () => {
   const { status, text } = await ask(writer, history);
   expect([status, JSON.parse(text)]).toMatchObject([503, { error: { code: 'queries-elsewhere' } }]);
   expect((await ask(reader, history)).status).toBe(200);
   expect(await writer.readHead()).toBeGreaterThan(0);
 });
 
-test('behavior: with one of three servers gone the head goes on', async () => {
+test('behavior: without one of three servers the head advances', async () => {
   await nats.servers[0]?.child.stop('SIGKILL');
   await untilGrown(reader);
   nats.servers[0]?.restart();
@@ -113,7 +113,7 @@ test('behavior: with one of three servers gone the head goes on', async () => {
   await untilAlarm(reader, 'feed-unreachable', false);
 });
 
-test('behavior: without a quorum the service goes on reading and says so, gives no verdict on forks, and recovers', async () => {
+test('behavior: without a quorum the service serves queries with an alarm, reports no conflicts, and recovers', async () => {
   const before = await ask(reader, history);
   const gone = nats.servers.slice(1);
   await Promise.all(gone.map(({ child }) => child.stop('SIGKILL')));
@@ -124,7 +124,7 @@ test('behavior: without a quorum the service goes on reading and says so, gives 
   expect(await ask(reader, history)).toEqual(before);
   const head = (await reader.readHead()) ?? 0;
   const wrong = { fromBlock: head, parentBlockHash: '1'.repeat(32) };
-  // Another process may know the block that this one misses, so it must not say that the hash is wrong.
+  // Another process may have the block that this one lacks, so this one must not report a conflict.
   expect((await ask(reader, wrong)).status).toBe(204);
   expect(await reader.readHead()).toBe(head);
   for (const server of gone) server.restart();
@@ -135,7 +135,7 @@ test('behavior: without a quorum the service goes on reading and says so, gives 
   expect(await ask(reader, history)).toEqual(before);
 });
 
-test('limit: a stream fills while nothing can be sealed, which is an alarm; then it goes on by itself', async () => {
+test('limit: a stream that fills while nothing can be sealed raises an alarm, and later the service continues by itself', async () => {
   const blockCount = 120;
   const large = await startSimulatedNode(
     {

@@ -1,4 +1,4 @@
-/** One machine with a small disk in front of a bucket: answers, faults of the store, restarts, a lost disk. */
+/** One machine with a small disk and a bucket: queries, faults of the store, restarts, a lost disk. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,7 +104,7 @@ let reference = '';
 /** What the first cold query fetched. */
 let coldBytes = 0;
 
-test('default: history comes from the bucket, and a machine with an empty disk answers the same', async () => {
+test('default: history is read from the bucket, and a machine with an empty disk returns the same', async () => {
   const { status, text } = await ask();
   expect(status).toBe(200);
   reference = text;
@@ -160,7 +160,7 @@ test.each([
   ['throttling', 0.3, lastSlot - 60],
   ['truncated', 0.1, lastSlot - 60],
 ] as const)(
-  'behavior: a store that is %s for a share of %d of the requests gives right answers',
+  'behavior: a store that is %s for a share of %d of the requests does not change the responses',
   async (fault, share, toBlock) => {
     await startCold(`cold-${fault}`);
     Object.assign(proxy, { fault, share });
@@ -176,7 +176,7 @@ test.each([
   },
 );
 
-test('limit: a cold scan of small segments takes about one request a segment, several at a time', async () => {
+test('limit: a cold scan of small segments needs about one request per segment, several at a time', async () => {
   await startCold('cold-latency');
   const delayMs = 50;
   proxy.restartCount();
@@ -195,7 +195,7 @@ test('limit: a cold scan of small segments takes about one request a segment, se
   expect(concurrency).toBeGreaterThan(1.5);
 });
 
-test('behavior: wrong bytes end the answer on a line with an alarm, and it recovers by itself', async () => {
+test('behavior: wrong bytes end the response after a complete line with an alarm, and the service recovers by itself', async () => {
   await startCold('cold-wrong');
   Object.assign(proxy, { fault: 'wrong', share: 0.5, match: '/segments/' });
   let alarms: string[] = [];
@@ -214,7 +214,7 @@ test('behavior: wrong bytes end the answer on a line with an alarm, and it recov
   await waitUntil('the alarm ends', async () => (await member.readStatus()).alarms.length === 0);
 });
 
-test('behavior: without the store the head is served, history gets 503 or ends early, and it recovers', async () => {
+test('behavior: without the store the head is served, history gets 503 or ends early, and the service recovers', async () => {
   await startCold('cold-cut');
   Object.assign(proxy, { fault: 'cut', share: 1 });
   expect(await member.readHead()).toBeGreaterThanOrEqual(lastSlot - 60);

@@ -42,7 +42,7 @@ function clientOf(prefix: string, secret = server.secretAccessKey): S3Client {
 
 const bytes = (length: number) => Uint8Array.from({ length }, (_, i) => (i * 31) & 255);
 
-test('default: what is put is read whole, by range, listed and removed', async () => {
+test('default: an object is written, read as a whole and by range, listed and removed', async () => {
   const body = bytes(100_000);
   await client.put('a/one two+é', body);
   expect(Buffer.compare(await client.get('a/one two+é'), body)).toBe(0);
@@ -55,7 +55,7 @@ test('default: what is put is read whole, by range, listed and removed', async (
   await expect(client.get('a/one two+é')).rejects.toMatchObject({ code: 'store-object-missing' });
 });
 
-test('behavior: of racing writers of one key exactly one wins', async () => {
+test('behavior: of concurrent writers of one key exactly one succeeds', async () => {
   const attempts = Array.from({ length: 20 }, (_, i) =>
     client.create('race', new TextEncoder().encode(`writer ${i}`)),
   );
@@ -65,14 +65,14 @@ test('behavior: of racing writers of one key exactly one wins', async () => {
   expect(text).toBe(`writer ${won.indexOf(true)}`);
 });
 
-test('behavior: the probe passes, and a listing goes over its pages', async () => {
+test('behavior: the probe passes, and a listing has several pages', async () => {
   await probeStore(client, 'x');
   await Promise.all(Array.from({ length: 1_100 }, (_, i) => client.put(`many/${i}`, bytes(1))));
   expect(await client.list('many/')).toHaveLength(1_100);
 });
 
 test.each(['slow', 'failing', 'throttling', 'truncated', 'cut'] as const)(
-  'behavior: requests that are %s now and then succeed',
+  'behavior: requests that are sometimes %s succeed',
   async (fault) => {
     const body = bytes(50_000);
     Object.assign(proxy, { fault, share: 0.3 });
@@ -84,7 +84,7 @@ test.each(['slow', 'failing', 'throttling', 'truncated', 'cut'] as const)(
   },
 );
 
-test('behavior: a create whose answer was lost counts as done', async () => {
+test('behavior: a create whose response was lost counts as done', async () => {
   Object.assign(proxy, { fault: 'lost', limit: 1 });
   expect(await client.create('lost', bytes(10))).toBe(true);
   expect(proxy.limit).toBeLessThan(0);
@@ -95,7 +95,7 @@ test('error: store-unreachable: after all attempts, within seconds', async () =>
   await expect(client.get('any')).rejects.toMatchObject({ code: 'store-unreachable' });
 });
 
-test('error: store-refused: a wrong secret is not tried again', async () => {
+test('error: store-refused: a wrong secret is not retried', async () => {
   const other = clientOf('test', 'wrong');
   const before = proxy.requests;
   await expect(other.put('any', bytes(1))).rejects.toMatchObject({ code: 'store-refused' });

@@ -1,6 +1,6 @@
 /**
- * The same queries on a data folder and on a bucket, side by side: warm, and cold over a slow store, with the bytes and
- * requests that it took. Times are printed; only what does not depend on the machine has narrow limits.
+ * Compares queries on a data folder and on a bucket: warm, and cold with the number of fetched bytes. Also measures how much processor
+ * time readers cost the writer of a cluster.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,6 +42,7 @@ let proxy: FaultProxy;
 let local: ServiceProcess;
 let remote: ServiceProcess;
 
+
 const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const QUERIES = {
   'one program, its data': {
@@ -72,7 +73,7 @@ beforeAll(async () => {
   const config = join(folder, 'push.yaml');
   writeFileSync(config, stringify({ data, store }));
   await run('dataset', 'push', 'ledger', '--config', config);
-  // The copy of another machine: its folder has nothing, and it takes the dataset over.
+  // The second machine has an empty folder and takes over the dataset.
   const other = join(folder, 'other');
   mkdirSync(other);
   const served = join(folder, 'serve.yaml');
@@ -109,7 +110,7 @@ async function startCold(): Promise<void> {
   remote = await ServiceProcess.startServe(['--config', join(folder, 'serve.yaml')]);
 }
 
-/** Asks both in turns, so that other work on the machine affects both alike. */
+/** Runs alternate, so that other load on the machine affects both. */
 async function bestOfBoth(query: object): Promise<[local: number, remote: number]> {
   let [localMs, remoteMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   const isNear = () => remoteMs <= localMs * warmShareGoal;
@@ -123,7 +124,7 @@ async function bestOfBoth(query: object): Promise<[local: number, remote: number
   return [localMs, remoteMs];
 }
 
-/** The bytes that a query needs: the columns of the row groups that it reads, and what it reads of the indexes. */
+/** Returns the bytes that a query needs: the columns of its row groups, and the parts of the indexes that it reads. */
 function countNeeded(query: object): number {
   const body = new TextEncoder().encode(JSON.stringify({ fromBlock: 0, ...query }));
   const selection = parseQueryBody(body, { limits: QUERY_LIMITS, dialects: DIALECTS });
@@ -185,3 +186,4 @@ test('default: the same answers; a cold query fetches at most 1.3 times the colu
     expect(remoteMs).toBeLessThan(localMs * warmShareMax + warmNoiseMs);
   }
 });
+

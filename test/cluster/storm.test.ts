@@ -1,8 +1,7 @@
 /**
- * A cluster under random kills, pauses and cuts: 2 writers, 3 readers, 3 NATS servers, 1 object store, a ledger with
- * forks, and consumers with the client library on every reader. Every kind of process is killed, and paused and resumed;
- * writers and readers are also stopped, and cut off from NATS or the store. CLUSTER_SECONDS is how long it lasts, 60 by
- * default.
+ * A cluster with random kills, pauses and network failures: 2 writers, 3 readers, 3 NATS servers, 1 object store, a ledger with forks,
+ * and consumers with the client library on every reader. Every kind of process is killed, and paused and resumed; writers and readers are
+ * also stopped, and disconnected from NATS or the store. CLUSTER_SECONDS is the duration, 60 by default.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +22,7 @@ const seconds = Number(process.env['CLUSTER_SECONDS'] ?? 60);
 const seed = Number(process.env['CLUSTER_SEED'] ?? 1);
 const everyMs = 5_000;
 const pauseMs = Math.min(30_000, (seconds * 1_000) / 3);
-/** Nothing can start without the store, so nothing else is broken meanwhile, and in a short run its pause is short. */
+/** Nothing can start without the store, so there is no other fault during its pause, which is short in a short run. */
 const storePauseMs = Math.min(30_000, (seconds * 1_000) / 8);
 const cutMs = 8_000;
 const recoverMs = 8_000;
@@ -86,7 +85,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What a consumer holds. Every batch is checked as it comes: ascending, linked, and rolled back only to what it holds. */
+/** The blocks of a consumer. Every batch is checked on arrival: ascending, linked, and rolled back only to a block that it has. */
 class Consumer {
   readonly name: string;
   blocks: { number: number; hash: string; parentHash: string | null }[] = [];
@@ -155,9 +154,9 @@ class Consumer {
 
 interface Action {
   readonly name: string;
-  /** What is broken; one thing of a group at a time. */
+  /** The faulty component. A group has one fault at a time. */
   readonly group: string;
-  /** Whether it is a server that all processes share. How long the head stands still is then up to that server. */
+  /** Whether all processes share this server. Then the server determines how long the head does not advance. */
   readonly isShared?: boolean;
   readonly run: () => void;
   readonly undo?: () => void;
@@ -171,7 +170,7 @@ interface Step {
   readonly target: 'writer' | 'reader' | 'NATS' | 'S3';
 }
 
-/** Every kind of fault meets the process that writes, a reader, a NATS server and the store; then again in another order. */
+/** Every kind of fault affects the process that writes, a reader, a NATS server and the store; then again in another order. */
 function* drawSteps(): Generator<Step> {
   for (;;) {
     const steps = memberKinds.flatMap((kind) => [
@@ -250,11 +249,11 @@ function breakStore(kind: string): Action {
   return { ...shared, forMs: 3_000, run: () => s3.signal('SIGKILL'), undo: () => s3.restart() };
 }
 
-/** The longest times in which no reader had a newer head: by faults of writers and readers, and of shared servers. */
+/** The longest times in which no reader had a newer head: with faults of writers and readers, and with faults of shared servers. */
 class HeadWatch {
   longestMs = 0;
   longestSharedMs = 0;
-  /** How many faults of shared servers there are, or have just been. */
+  /** The number of faults of shared servers that are active or have just ended. */
   sharedCount = 0;
   #head = 0;
   #sinceMs = performance.now();
@@ -288,7 +287,7 @@ class HeadWatch {
   }
 }
 
-/** Breaks something every few seconds and repairs it after a while. Returns what was done. */
+/** Starts a fault every few seconds and ends it after a while. Returns the list of faults. */
 async function rage(watch: HeadWatch): Promise<string[]> {
   const done: string[] = [];
   const repairs = new Set<Promise<void>>();
@@ -297,7 +296,7 @@ async function rage(watch: HeadWatch): Promise<string[]> {
   const repair = async (action: Action) => {
     await systemClock.sleep(action.forMs ?? 0);
     action.undo?.();
-    // The next fault of the group comes when this one may be over.
+    // The next fault of the group starts when this one may have ended.
     await systemClock.sleep(recoverMs);
     broken.delete(action.group);
     if (action.isShared === true) watch.sharedCount--;
@@ -329,7 +328,7 @@ function expectedChain(last: number): (readonly [number, string])[] {
   return blocks;
 }
 
-test(`behavior: ${seconds} s of kills, pauses and cuts lose, double and mix nothing (seed ${seed})`, async () => {
+test(`behavior: ${seconds} s of kills, pauses and network failures lose, duplicate and mix no block (seed ${seed})`, async () => {
   const urls = readers.map(({ name, url }) => [name, url] as const);
   const consumers = [
     ...urls,

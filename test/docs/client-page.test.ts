@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { CLIENT_ERRORS } from '../../packages/client/src/sluice-error.ts';
 import { repositoryRoot } from '../repository-files.ts';
 
-test('behavior: docs/client.md lists every error of the client as the catalogue has it', () => {
+test('behavior: docs/client.md lists every error of the client with the texts of the catalogue', () => {
   const page = readFileSync(join(repositoryRoot, 'docs/client.md'), 'utf8');
   const rows = Object.entries(CLIENT_ERRORS).map(
     ([code, { text, remedy, retryable }]) =>

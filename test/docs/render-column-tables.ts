@@ -1,4 +1,4 @@
-/** The tables of docs/segment-format.md, from the tables of the source and their comments. */
+/** Renders the tables of docs/segment-format.md from the tables of the source and their comments. */
 import { readFileSync } from 'node:fs';
 import {
   BLOCK_COLUMN_NAMES,
@@ -9,7 +9,7 @@ import { SECTION_COLUMNS } from '../../packages/server/src/segment/section-layou
 
 const folder = new URL('../../packages/server/src/segment/', import.meta.url);
 
-/** The comment behind each column. */
+/** Returns the comment after each column. */
 function commentsOf(file: string): ReadonlyMap<string, string> {
   const lines = readFileSync(new URL(file, folder), 'utf8').split('\n');
   const found = lines.map((line) => /^ {2}(\w+): .*?(?: \/\/ (.*))?$/.exec(line));

@@ -28,7 +28,7 @@ function shown(marker: string): string {
 test.each([
   ['block columns', renderBlockColumns, 15],
   ['columns', renderColumns, 68],
-])('behavior: the table of %s is that of the code', (marker, render, columnCountMin) => {
+])('behavior: the table of %s equals that of the code', (marker, render, columnCountMin) => {
   const wanted = render();
   expect(wanted.match(/^\| `/gm)?.length).toBeGreaterThanOrEqual(columnCountMin);
   expect(shown(marker)).toBe(wanted);

@@ -1,4 +1,4 @@
-/** A PostgreSQL that a test started. */
+/** A PostgreSQL server that a test started. */
 export interface Database {
   readonly name: string;
   readonly url: string;

@@ -1,4 +1,4 @@
-/** An EventSource as browsers have it: it reads events, and comes back with the last id when the connection is lost. */
+/** An EventSource like that of browsers: it reads events, and reconnects with the last id when the connection is lost. */
 export interface ServerEvent {
   readonly event: string;
   readonly data: string;
@@ -32,7 +32,7 @@ export async function readEvents(
         }
       }
     } catch {
-      // The relay is down, or cut the connection.
+      // The relay is stopped, or has broken the connection.
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

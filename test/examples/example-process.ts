@@ -7,7 +7,7 @@ import { repositoryRoot } from '../repository-files.ts';
 
 const folder = join(repositoryRoot, 'examples');
 
-/** Writes the examples as JavaScript, as `npm run examples` does, without checking types a second time. */
+/** Writes the examples as JavaScript like `npm run examples`, without checking types a second time. */
 export function compileExamples(): void {
   mkdirSync(join(folder, 'dist'), { recursive: true });
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
@@ -18,7 +18,7 @@ export function compileExamples(): void {
   }
 }
 
-/** An example as a process, which can be killed and started again. */
+/** An example as a process that can be killed and restarted. */
 export class ExampleProcess {
   readonly #args: readonly string[];
   readonly #environment: Readonly<Record<string, string>>;
@@ -53,7 +53,7 @@ export class ExampleProcess {
     await this.#ended;
   }
 
-  /** Resolves when the example has ended by itself; rejects with what it said if it failed. */
+  /** Resolves when the example has ended by itself. Rejects with its output if it failed. */
   async finish(): Promise<void> {
     await this.#ended;
     if (!this.#isKilled && this.#child?.exitCode !== 0) throw new Error(this.errors);

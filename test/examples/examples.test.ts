@@ -1,4 +1,4 @@
-/** The examples as people run them: processes that are killed and started again while the ledger forks. */
+/** Runs the examples as processes that are killed and restarted while the ledger forks. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const firstSlot = 60;
 const toBlock = 220;
-/** Forks end so long before the last slot that it cannot be replaced any more once it is read. */
+/** Forks end this many slots before the last slot, so that the last block read is final. */
 const calmSlots = 60;
 const slotMs = 400;
 const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
@@ -72,7 +72,7 @@ async function readSwaps(file: string): Promise<string[]> {
   return swaps.map((row) => `${row[0]}/${row[1]}/${row[2]}`);
 }
 
-/** What a page holds that follows the rules in the first lines of the example. */
+/** The records of a page that follows the rules in the first lines of the example. */
 class Page {
   blocks: { header: { number: number; hash: string }; instructions: readonly Call[] }[] = [];
   rollbackCount = 0;
@@ -93,7 +93,7 @@ class Page {
   }
 }
 
-test(`behavior: balances, swaps and a page are those of the chain after forks, kills and cuts${hasPostgres ? '' : ' (without PostgreSQL, which is not installed here)'}`, async () => {
+test(`behavior: balances, swaps and a page equal the chain after forks, kills and broken connections${hasPostgres ? '' : ' (without PostgreSQL, which is not installed here)'}`, async () => {
   compileExamples();
   const databases = [await startPglite(), ...(hasPostgres ? [await startPostgres()] : [])];
   const world = await StormWorld.start({
@@ -128,7 +128,7 @@ test(`behavior: balances, swaps and a page are those of the chain after forks, k
       PORT: new URL(address).port,
     });
     const reading = readEvents(address, (event) => page.take(event), stop.signal);
-    // Pages see only blocks with transfers, so the pace is that of a consumer of every block.
+    // Pages only receive blocks with transfers, so a consumer of every block determines the pace.
     let tip = '';
     const following = (async () => {
       const every = { fromBlock: firstSlot, toBlock, includeAllBlocks: true };

@@ -12,7 +12,7 @@ interface Balance {
 
 const byAccount = (a: Balance, b: Balance) => (String(a.account) < String(b.account) ? -1 : 1);
 
-/** Compares the table of the example with the balances of the final chain, which the finalized stream gives. */
+/** Compares the table of the example with the balances of the final chain, which the finalized stream returns. */
 export async function expectBalances(
   url: string,
   database: Database,

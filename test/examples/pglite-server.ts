@@ -4,12 +4,12 @@ import type { Database } from './database.ts';
 
 const sslRequestCode = 80877103;
 
-/** PostgreSQL as WebAssembly, in this process, behind a socket that speaks its protocol: for one connection at a time. */
+/** PostgreSQL as WebAssembly in this process, behind a socket with the protocol of PostgreSQL, for one connection at a time. */
 export async function startPglite(): Promise<Database> {
   const db = await PGlite.create();
   let last: Promise<unknown> = Promise.resolve();
   const server = createServer((socket) => {
-    // A new client waits until the one before it is gone and its open transaction undone.
+    // A new client waits until the previous one has disconnected and its open transaction was rolled back.
     last = last
       .then(() => serve(db, socket))
       .catch(() => undefined)
@@ -28,7 +28,7 @@ export async function startPglite(): Promise<Database> {
   };
 }
 
-/** Passes messages on, one after the other, until the connection ends. */
+/** Forwards messages one after the other until the connection ends. */
 async function serve(db: PGlite, socket: Socket): Promise<void> {
   let bytes = Buffer.alloc(0);
   let isStarted = false;
@@ -36,7 +36,7 @@ async function serve(db: PGlite, socket: Socket): Promise<void> {
   for await (const piece of socket) {
     bytes = Buffer.concat([bytes, piece as Buffer]);
     for (;;) {
-      // Before the start-up message there is no type byte.
+      // The start-up message has no type byte.
       const prefix = isStarted ? 1 : 0;
       if (bytes.length < prefix + 4) break;
       const length = prefix + bytes.readInt32BE(prefix);

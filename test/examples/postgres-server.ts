@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import postgres from 'postgres';
 import type { Database } from './database.ts';
 
-/** Where Debian's package has its programs; the newest version that is installed. */
+/** The folder with the programs of Debian's package, of the newest installed version. */
 function findPrograms(): string | undefined {
   const root = '/usr/lib/postgresql';
   if (!existsSync(root)) return undefined;
@@ -35,7 +35,7 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Starts a real PostgreSQL in a folder of its own. */
+/** Starts a real PostgreSQL server in its own folder. */
 export async function startPostgres(): Promise<Database> {
   const bin = programs ?? '';
   const user = findUser();

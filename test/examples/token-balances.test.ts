@@ -1,4 +1,4 @@
-/** The example that people copy first, against PGlite and the real service: short, for every `npm test`. */
+/** A short test of the example that users copy first, with PGlite and the real service, for every `npm test`. */
 import { expect, test } from 'vitest';
 import { createClient } from '../../packages/client/src/client.ts';
 import { StormWorld } from '../client/storm-world.ts';
@@ -13,7 +13,7 @@ const calmSlots = 45;
 const toBlock = stormEnd + calmSlots;
 const slotMs = 400;
 
-test('behavior: token balances in PostgreSQL are those of the chain after forks and a restart of everything', async () => {
+test('behavior: token balances in PostgreSQL equal the chain after forks and a restart of everything', async () => {
   compileExamples();
   const database = await startPglite();
   const world = await StormWorld.start({

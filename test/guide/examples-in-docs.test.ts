@@ -1,4 +1,4 @@
-/** Every command and query of the guide, the README, the pages of docs and the start banner, run against the demo. */
+/** Runs every command and query of the guide, the README, the pages of docs and the start banner with the demo. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ interface Query {
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
 const command = join(repositoryRoot, 'packages', 'server', 'bin', 'sluice.js');
-/** Everything that the examples select happens before this block. */
+/** Everything that the examples select is before this block. */
 const lastBlock = 200;
 const outputBytesMax = 64 << 20;
 const kinds = ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'];
@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Fails unless the records can be joined and the stream resumed. */
+/** Fails unless the records can be joined and the stream can be resumed. */
 function expectJoinable({ fields }: Query): void {
   if (fields === undefined) return;
   expect(fields['block']).toMatchObject({ hash: true });
@@ -74,12 +74,12 @@ const queries = [...readCode('docs/query.md', 'json'), ...readGuideCode('json')]
 
 test.each(queries)('behavior: the query $name returns records', ({ text }) => expectAnswer(text));
 
-/** Runs a command line as a person in a clone of this repository does. */
+/** Runs a command line like a user in a clone of this repository. */
 function runLine(line: string): string {
   const text = line
     .replaceAll('http://127.0.0.1:8080', demo.url)
     .replaceAll('npx sluice', `'${process.execPath}' '${command}'`);
-  // A command that follows the ledger ends with this limit.
+  // This limit ends a command that follows the ledger.
   const { stdout, stderr, status } = spawnSync('timeout', ['20', 'bash', '-ec', text], {
     cwd: folder,
     encoding: 'utf8',
@@ -110,7 +110,7 @@ test('default: there are commands to run', () => {
 });
 
 test.each(lines)('behavior: the command $name prints records', ({ text }) => {
-  // The file that some commands read their query from.
+  // Some commands read their query from this file.
   writeFileSync(join(folder, 'q.json'), queries[0]?.text ?? '');
   const commands = text.includes(" -d '") ? [text] : text.trimEnd().split('\n');
   for (const one of commands) expectOutput(one);

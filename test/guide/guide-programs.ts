@@ -7,7 +7,7 @@ import { repositoryRoot } from '../repository-files.ts';
 export type Language = 'js' | 'python' | 'sh' | 'json';
 
 export interface GuideProgram {
-  /** The page and the number of the program on it. */
+  /** The page and the index of the program on it. */
   readonly name: string;
   readonly language: Language;
   readonly text: string;
@@ -17,7 +17,7 @@ const guide = join(repositoryRoot, 'docs', 'guide');
 const demoUrl = 'http://127.0.0.1:8080/datasets/ledger-beta';
 const nodeUrl = 'http://127.0.0.1:8899';
 
-/** The code blocks of a page in a language. */
+/** Returns the code blocks of a page in a language. */
 export function readCode(page: string, language: Language): GuideProgram[] {
   const text = readFileSync(join(repositoryRoot, page), 'utf8');
   const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, 'gm'));
@@ -28,13 +28,13 @@ export function readCode(page: string, language: Language): GuideProgram[] {
   }));
 }
 
-/** The code blocks of all pages of the guide in a language. */
+/** Returns the code blocks of all pages of the guide in a language. */
 export function readGuideCode(language: Language): GuideProgram[] {
   const pages = readdirSync(guide).filter((page) => page.endsWith('.md'));
   return pages.flatMap((page) => readCode(join('docs', 'guide', page), language));
 }
 
-/** A program of the guide as a process, in a folder of its own inside the repository, where packages are found. */
+/** Runs a program of the guide as a process, in its own folder inside the repository, so that packages are found. */
 export class RunningProgram {
   readonly #child: ReturnType<typeof spawn>;
   readonly #folder: string;

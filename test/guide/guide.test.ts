@@ -1,4 +1,4 @@
-/** Every program of the guide, as a reader runs it. */
+/** Runs every program of the guide like a reader. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ async function expectRecords(program: GuideProgram): Promise<void> {
     expect(running.errors).toBe('');
     expect(running.exitCode ?? 0).toBe(0);
     expect(running.lines.length).toBeGreaterThan(0);
-    // A count or a sum that is not zero.
+    // A count or a sum must not be zero.
     expect(running.output).toMatch(/(^|[ :])[1-9]\d*( |$)/m);
   } finally {
     await running.stop();
@@ -48,7 +48,7 @@ async function expectRecords(program: GuideProgram): Promise<void> {
 
 test.each(programs)('behavior: the program $name runs and finds records', expectRecords);
 
-/** Whether Python and the packages that a program imports are installed. */
+/** Returns whether Python and the packages that a program imports are installed. */
 function canRun({ text }: GuideProgram): boolean {
   const names = [...text.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => name);
   return spawnSync('python3', ['-c', `import ${names.join(', ')}`]).status === 0;
@@ -70,7 +70,7 @@ test('limit: the consumer with plain fetch has at most 60 lines', () => {
 
 const consumers = programs.filter(({ text }) => text.includes('console.log(`rollback ${'));
 
-/** The blocks with transfers that a program printed and did not roll back. */
+/** Returns the blocks with transfers that a program printed and did not roll back. */
 function heldBlocks(lines: readonly string[]): string[] {
   let held: { number: number; text: string }[] = [];
   for (const line of lines) {
@@ -87,7 +87,7 @@ function heldBlocks(lines: readonly string[]): string[] {
   return held.map(({ text }) => text).filter((text) => text !== '');
 }
 
-test('behavior: both consumers of the guide hold the chain after forks, cuts and a kill of the service', async () => {
+test('behavior: both consumers of the guide have the chain after forks, broken connections and a kill of the service', async () => {
   expect(consumers).toHaveLength(2);
   const slotMs = 400;
   const world = await StormWorld.start({
@@ -113,7 +113,7 @@ test('behavior: both consumers of the guide hold the chain after forks, cuts and
       if (!stop.signal.aborted) throw error;
     });
     await world.runUntil(world.slot + 40, (head) => tip === head);
-    // What is above the last fork becomes final, and the programs come to a block above it.
+    // The blocks above the last fork become final, and the programs reach a block above it.
     world.node.ledger.time.advance(80 * slotMs);
     const last = world.slot;
     const lastOf = (lines: readonly string[]) => Number(lines.at(-1)?.split(' ')[1] ?? -1);

@@ -31,7 +31,7 @@ const missing = typeof litesvm === 'string' ? litesvm : '';
 if (missing) process.stderr.write(`authentic transactions are skipped: ${missing}\n`);
 
 describe.skipIf(missing)('the planned transactions ran as planned', () => {
-  test.each(cases)('default: %s', (_, one) => {
+  test.each(cases)('default: the plan was executed: %s', (_, one) => {
     const trace = traceCalls(one.plan, one.wholeLog);
     expect(readInnerCalls(one)).toEqual(planInnerCalls(trace));
     expect(showError(one)).toBe(one.plan.err);
@@ -72,9 +72,12 @@ describe.skipIf(missing)('a block of executed transactions', () => {
   const bytes = buildNodeBlock(PLACE, executed);
   const { block, counts } = normalizeBlock(SLOT, bytes);
 
-  test.each(cases.filter(([, one]) => !isVote(one)))('default: %s', (_, one) => {
-    expect(selectRecords(block, executed.indexOf(one))).toEqual(expectOne(one));
-  });
+  test.each(cases.filter(([, one]) => !isVote(one)))(
+    'default: the records are those of the plan: %s',
+    (_, one) => {
+      expect(selectRecords(block, executed.indexOf(one))).toEqual(expectOne(one));
+    },
+  );
 
   test('default: the header and the rewards are as expected', () => {
     expect(block.header).toEqual({
@@ -194,7 +197,7 @@ function expectOne(one: ExecutedTransaction): ExpectedRecords {
   return expectRecords(one, trace, place);
 }
 
-/** The first line that the runtime's limit removed. */
+/** Returns the first line that the runtime's limit removed. */
 function findMark({ meta, wholeLog }: ExecutedTransaction): number | null {
   const logs = meta.logs();
   const line = wholeLog.findIndex((text, i) => logs[i] !== text);
@@ -213,7 +216,7 @@ function selectRecords(block: Block, transactionIndex: number) {
   };
 }
 
-/** The calls as LiteSVM recorded them. */
+/** Returns the calls as LiteSVM recorded them. */
 function readInnerCalls({ meta, keys }: ExecutedTransaction): unknown[] {
   return meta.innerInstructions().flatMap((group, index) =>
     group.map((inner) => {

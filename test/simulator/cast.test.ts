@@ -1,11 +1,11 @@
-/** Whether docs/simulator.md lists addresses that the demo ledger has. */
+/** Checks that the addresses in docs/simulator.md occur in the demo ledger. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { simulatedBlocks } from '../../packages/server/src/simulator/testing/simulated-blocks.ts';
 
 const page = readFileSync(new URL('../../docs/simulator.md', import.meta.url), 'utf8');
 const ADDRESS = /`([1-9A-HJ-NP-Za-km-z]{32,44})`/g;
-/** One window of the demo ledger. */
+/** The number of slots of one window of the demo ledger. */
 const BLOCK_COUNT = 2048;
 
 test('behavior: every address of the cast in docs/simulator.md is in a block of the demo ledger', () => {

@@ -1,4 +1,4 @@
-/** Whether the IDLs in docs/idl say what the programs of the simulated ledger are called with and what events they leave. */
+/** Checks that the IDLs in docs/idl describe the instructions and events of the simulated programs. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Block } from '../../packages/server/src/ledger/block.ts';
@@ -32,7 +32,7 @@ const idls = readdirSync(folder).map((file) => {
 const EVENT_CALL = 'e445a52e51cb9a1d';
 const SIZES: Readonly<Record<string, number>> = { u8: 1, bool: 1, u32: 4, u64: 8, pubkey: 32 };
 
-/** The bytes that a value takes at a place of the data. */
+/** Returns the size of a value at an offset of the data. */
 function sizeAt(idl: Idl, type: Type, data: Buffer, at: number): number {
   if (typeof type === 'string') return SIZES[type] as number;
   if ('defined' in type) {
@@ -53,7 +53,7 @@ function startsWith(data: Buffer, discriminator: readonly number[]): boolean {
   return data.subarray(0, 8).equals(Buffer.from(discriminator));
 }
 
-/** What an IDL does not explain, and how often each of its parts was met. */
+/** The instructions and events that the IDLs do not describe, and the number of uses of each described one. */
 function compare(idl: Idl, block: Block, met: Map<string, number>): string[] {
   const unexplained: string[] = [];
   const meet = (name: string): void => {
@@ -88,9 +88,9 @@ function compare(idl: Idl, block: Block, met: Map<string, number>): string[] {
 }
 
 describe('IDLs of the simulated programs', () => {
-  test('property: they explain every instruction and every event, and all of them happen', () => {
+  test('property: the IDLs describe every instruction and every event, and all of these occur', () => {
     const content = { transactionsPerBlock: 60, failureRate: 0.1 };
-    // The last block of a window has what only its end needs.
+    // The last block of a window has instructions that only occur there.
     const blocks = simulatedBlocks({ content, firstSlot: 412, blockCount: 100, skipRate: 0 });
     for (const idl of idls) {
       const met = new Map<string, number>();

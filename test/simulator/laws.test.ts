@@ -1,6 +1,6 @@
 /**
- * The laws of the simulated ledger over thousands of blocks, of every profile, and over forks, those of the chain and those that
- * faults cause. `LAW_BLOCKS` requests more blocks and seeds, with the profiles' own numbers of transactions (`npm run test:laws`).
+ * Checks the laws of the simulated ledger over thousands of blocks of every profile, and across the forks of the chain and of faults.
+ * `LAW_BLOCKS` requests more blocks and seeds, with the transaction counts of the profiles (`npm run test:laws`).
  */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../packages/server/src/base/clock.ts';
@@ -27,7 +27,7 @@ function generatorOf(seed: number, content: ContentInput): BlockGenerator {
   return new BlockGenerator(parseContentOptions({ seed, ...content }));
 }
 
-/** Applies what a node shows as confirmed, and rolls back where it changes its mind. */
+/** Applies the confirmed blocks of a node, and rolls back when the node changes to another branch. */
 class Follower {
   readonly checker = new LawChecker();
   readonly applied: ChainBlock[] = [];
@@ -61,7 +61,7 @@ class Follower {
   }
 }
 
-/** The laws over so many blocks of the final chain, which are more than a window, or around the end of the first window. */
+/** Checks the laws over this many blocks of the final chain: more than a window, or the blocks around the end of the first window. */
 function checkChain(seed: number, content: ContentInput, blockCount: number) {
   const chain = new SimulatedChain({ seed, skipRate: 0.02 });
   const generator = generatorOf(seed, content);
@@ -86,7 +86,7 @@ describe('laws of the simulated ledger', () => {
     (seed) => {
       const blockCount = isLong ? Math.ceil(longCount / seeds.length) : 2300;
       const checker = checkChain(seed, isLong ? {} : small, blockCount);
-      // Enough has happened for the laws to mean something.
+      // The laws are only meaningful if enough has happened.
       expect(checker.transactionCount).toBeGreaterThan(blockCount * 3);
       expect(checker.swapCount).toBeGreaterThan(blockCount / 2);
       expect(checker.failedCount).toBeGreaterThan(blockCount / 3);
@@ -100,7 +100,7 @@ describe('laws of the simulated ledger', () => {
     expect(checker.failedCount).toBeGreaterThan(blockCount * 5);
   });
 
-  test('property: the laws hold through forks, and the branch that wins is the one without any fork', () => {
+  test('property: the laws hold across forks, and the final chain is the same as without forks', () => {
     const options = { seed: 4, startSlot: 1900, forkRate: 0.3, forkDepthMax: 6, skipRate: 0.05 };
     const chain = new SimulatedChain(options);
     const generator = generatorOf(4, small);
@@ -112,7 +112,7 @@ describe('laws of the simulated ledger', () => {
     }
     expect(follower.checker.tokens.listDifferences()).toEqual([]);
     expect(follower.rolledBackCount).toBeGreaterThan(50);
-    // A ledger that is started anew at the end has the same block.
+    // A ledger that is started again at the end has the same block.
     const last = follower.applied.filter((block) => block.branch === 0).at(-1) as ChainBlock;
     const again = expectedBlock(generatorOf(4, small).generate(last), { votes: 'keep' });
     expect(expectedBlock(generator.generate(last), { votes: 'keep' })).toEqual(again);
@@ -123,8 +123,8 @@ describe('laws of the simulated ledger', () => {
     [{ kind: 'fork-lower', depth: 6, lowerBy: 3, forSlots: 6 }, 20],
     [{ kind: 'fork-storm', depth: 8 }, 100],
     [{ kind: 'fork-below-finality', depth: 4 }, 30],
-  ])('property: the laws hold through the fault %j', (fault, rolledBackMin) => {
-    // Across the end of a window, whose last block settles on every branch.
+  ])('property: the laws hold across the fault %j', (fault, rolledBackMin) => {
+    // The blocks cross the end of a window, where every branch restores the first state.
     const chain = new SimulatedChain({ seed: 5, startSlot: 1990, forkRate: 0, skipRate: 0.05 });
     const { slotMs, startSlot } = chain.options;
     const startMs = startSlot * slotMs;
@@ -138,7 +138,7 @@ describe('laws of the simulated ledger', () => {
         faults.clear();
         faults.set(fault);
       }
-      // The branch below finality cannot be left by a rollback that finality allows, so it stays.
+      // A rollback from the branch below finality would cross finality, so the branch stays.
       if (slot % 12 === 11 && fault.kind !== 'fork-below-finality') faults.clear();
       follower.see(view.stateAt());
       time.advance(slotMs);

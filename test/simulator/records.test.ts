@@ -63,7 +63,7 @@ function compareBlocks(input: ContentInput, slots: { first: number; count: numbe
 
 describe('records of simulated blocks', () => {
   test.each(STRESS_PRESETS.map((preset) => [preset.era, preset] as const))(
-    'property: odd blocks of the era %s come out as they happened',
+    'property: unusual blocks of the era %s have the expected records',
     (_, preset) => {
       for (const seed of [1, 2]) compareBlocks({ ...preset, seed }, { first: 2048, count: 20 });
       compareBlocks(preset, { first: 0, count: 2 });

@@ -83,7 +83,7 @@ function buildItemSchema(array: RecordArray, limits: QueryLimits): TObject {
   ]);
   const relations = relationRows(array).map(([name, row]): [string, TSchema] => [
     name,
-    Type.Optional(Type.Boolean({ default: false, description: `Pulls in: ${row.text}` })),
+    Type.Optional(Type.Boolean({ default: false, description: `Includes: ${row.text}` })),
   ]);
   return Type.Object(Object.fromEntries([...filters, ...relations]), strict);
 }

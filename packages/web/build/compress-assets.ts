@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Plugin } from 'vite';
 
-/** Smaller files do not get shorter on the wire. */
+/** Compressing smaller files saves nothing. */
 const compressedBytesMin = 512;
 /** The highest level takes ten times as long and saves four percent. */
 const brotliLevel = 9;
 
-/** Writes `x.gz` and `x.br` beside every asset, so that the service compresses nothing while it serves. */
+/** Writes `x.gz` and `x.br` beside every asset, so that the service need not compress assets for each request. */
 export function compressAssets(): Plugin {
   let folder = '';
   return {

@@ -54,7 +54,7 @@ function renderAll(repository: string): ReadonlyMap<string, RenderedDocument> {
     slug,
     text: readFileSync(join(repository, path), 'utf8'),
   }));
-  // A link to a folder is one to its first page.
+  // A link to a folder leads to its first page.
   const findSlug = (path: string) =>
     slugs.get(path) ?? slugs.get(`${path.replace(/\/$/, '')}/README.md`);
   return new Map(sources.map((source) => [source.slug, renderDocument(source, findSlug)]));

@@ -11,7 +11,7 @@ const patterns: Readonly<Record<string, RegExp>> = {
     'g',
   ),
   python: new RegExp(`(?<comment>#[^\\n]*)|(?<text>${string})|(?<number>${number})`, 'g'),
-  // Words may hold a "#", so a comment starts a line or follows a space.
+  // Words may contain a "#", so a comment is at the start of a line or after a space.
   sh: /(?<comment>(?<=^|\s)#[^\n]*)|(?<text>"(?:\\.|[^"\\])*"|'[^']*')/gm,
 };
 

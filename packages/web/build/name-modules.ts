@@ -1,5 +1,5 @@
 /**
- * Names that the documentation already has, as modules of the bundle:
+ * Modules of the bundle that are built from the documentation:
  *
  *   virtual:alarm-actions   what to do about each alarm, from the table in docs/operating.md
  *   virtual:idl             instructions, accounts and errors of the programs in docs/idl

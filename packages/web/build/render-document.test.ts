@@ -5,7 +5,7 @@ const findSlug = (path: string) => (path === 'docs/http.md' ? 'http' : undefined
 const render = (text: string) =>
   renderDocument({ path: 'docs/guide/README.md', slug: 'guide', text }, findSlug);
 
-test('default: headings get anchors as GitHub makes them, unique on the page', () => {
+test('default: headings get the anchors of GitHub, unique on the page', () => {
   const { html, title, sections } = render(
     '# A `page`\n\n## What, now?\n\ntext\n\n## What, now?\n',
   );
@@ -23,7 +23,7 @@ test('behavior: links to pages work in the application, and links elsewhere in t
   expect(html).toContain('href="https://x.example"');
 });
 
-test('behavior: a code block with a query carries it, also out of a command', () => {
+test('behavior: a code block with a query has it as an attribute, also for a query inside a command', () => {
   const { html } = render(
     '```sh\ncurl x -d \'{"fromBlock": 1}\'\n```\n\n```json\n{"toBlock": 1}\n```\n',
   );

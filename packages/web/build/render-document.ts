@@ -25,7 +25,7 @@ export interface RenderedDocument {
   readonly sections: readonly DocumentSection[];
 }
 
-/** Longer sections are cut in the search index, whose size would else double. */
+/** Longer sections are truncated in the search index, which would otherwise be twice as large. */
 const sectionLengthMax = 900;
 
 /** Returns the slug of a path in the repository, or `undefined` if the page is not part of the documentation. */
@@ -76,7 +76,7 @@ function addText(sections: { text: string }[], text: string): void {
   last.text = `${last.text} ${text}`.replaceAll(/\s+/g, ' ').slice(0, sectionLengthMax);
 }
 
-/** A code block that holds a query gets it as data, from which the page makes a link into the workbench. */
+/** A code block with a query gets the query as an attribute, from which the page builds a link to the workbench. */
 function renderCode(text: string, language: string): string {
   const query = findQuery(text);
   const data = query === undefined ? '' : ` data-query="${escapeHtml(query)}"`;
@@ -101,7 +101,7 @@ function resolveLink(href: string, from: string, findSlug: FindSlug): string | u
   return `/docs/${slug}${anchor === undefined ? '' : `#${anchor}`}`;
 }
 
-/** Anchors as GitHub makes them, so that links in the documents work here and there. */
+/** Builds anchors like GitHub, so that links in the documents work in both places. */
 class AnchorNames {
   readonly #counts = new Map<string, number>();
 

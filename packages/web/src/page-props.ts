@@ -1,6 +1,6 @@
 import type { FunctionComponent } from 'preact';
 
-/** What the address says, in the order of the placeholders. */
+/** The parameters of the page's address, in the order of the placeholders. */
 export interface PageProps {
   readonly parameters: readonly string[];
 }

@@ -1,10 +1,10 @@
-/** The pages by address. Each page is a chunk of its own, which is loaded when the page is first shown. */
+/** The pages by address. Each page is a separate chunk, which is loaded when the page is first shown. */
 import type { Page } from './page-props.ts';
 
 interface RouteEntry {
   readonly pattern: RegExp;
   readonly page: Page;
-  /** Whether the page shows no data and so needs no key. */
+  /** Whether the page shows no data and therefore needs no key. */
   readonly isOpen?: true;
 }
 

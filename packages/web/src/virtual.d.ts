@@ -1,4 +1,4 @@
-/** Modules that the build makes, see `packages/web/build`. */
+/** Modules that the build generates, see `packages/web/build`. */
 declare module 'virtual:docs' {
   export interface DocPage {
     readonly slug: string;

@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 
-/** A program that a test has started, with the end of what it wrote. */
+/** A program that a test has started, with the end of its output. */
 export interface Child {
   readonly process: ChildProcess;
   readonly output: () => string;
@@ -39,7 +39,7 @@ export function startChild(
   };
 }
 
-/** Returns the path of a program: named by a variable, on the PATH, or where `go install` puts it. */
+/** Returns the path of a program: from a variable, from the PATH, or from the folder of `go install`. */
 export function findProgram(name: string, variable: string): string | undefined {
   const named = process.env[variable];
   if (named !== undefined) return named;
@@ -61,7 +61,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Returns ports of the loopback interface that nothing listens on at the moment. */
+/** Returns free ports of the loopback interface. */
 export async function findFreePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {

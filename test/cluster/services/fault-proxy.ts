@@ -1,4 +1,4 @@
-/** A proxy of HTTP between a client and an object store that injects faults into answers. */
+/** An HTTP proxy between a client and an object store that injects faults into responses. */
 import { createServer, type Server, request as send } from 'node:http';
 
 export type Fault =
@@ -15,13 +15,13 @@ export type Fault =
 export interface FaultProxy {
   readonly url: string;
   fault: Fault;
-  /** The share of requests that the fault meets. */
+  /** The share of requests with the fault. */
   share: number;
-  /** How many requests it meets at most. */
+  /** The maximum number of requests with the fault. */
   limit: number;
-  /** Only requests whose path contains it. */
+  /** Only requests whose path contains this text. */
   match: string;
-  /** The delay of every answer. */
+  /** The delay of every response. */
   delayMs: number;
   requests: number;
   bodyBytes: number;
@@ -76,7 +76,7 @@ export async function startFaultProxy(targetPort: number, seed = 1): Promise<Fau
       outgoing.writeHead(fault === 'failing' ? 500 : 503, { 'content-type': 'application/xml' });
       return void outgoing.end(`<Error><Code>${code}</Code></Error>`);
     }
-    // A store that does not know conditional writes says yes to all of them.
+    // A store without conditional writes accepts all of them.
     if (fault === 'unconditional' && incoming.headers['if-none-match'] !== undefined) {
       incoming.resume();
       return void outgoing.writeHead(200).end();

@@ -21,7 +21,7 @@ export interface MemberOptions {
   readonly dataset?: { readonly name?: string };
 }
 
-/** A `sluice serve` process behind relays of its own, which is started again whenever it ends. */
+/** A `sluice serve` process behind its own relays, which is restarted whenever it ends. */
 export class ClusterMember {
   readonly name: string;
   readonly url: string;
@@ -87,7 +87,7 @@ export class ClusterMember {
 
   #lastOutput = '';
 
-  /** The end of its log, and of that of the process before. */
+  /** Returns the end of its log, and of the log of the previous process. */
   get output(): string {
     return `${this.#lastOutput}\n---\n${this.#child?.output() ?? ''}`;
   }

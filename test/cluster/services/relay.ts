@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A TCP relay that can cut a process off from a server. */
+/** A TCP relay that can disconnect a process from a server. */
 export interface Relay {
   readonly port: number;
   isCut: boolean;
@@ -9,7 +9,7 @@ export interface Relay {
   close(): void;
 }
 
-/** Connections go to the port that `target` returns at that moment. */
+/** New connections go to the port that `target` returns. */
 export async function startRelay(target: () => number): Promise<Relay> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

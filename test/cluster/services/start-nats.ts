@@ -12,7 +12,7 @@ export interface NatsCluster {
 export interface NatsServer {
   readonly port: number;
   child: Child;
-  /** Starts it again after it was killed. */
+  /** Restarts a server after it was killed. */
   restart(): void;
 }
 

@@ -20,11 +20,11 @@ export interface S3Server {
   readonly secretAccessKey: string;
 }
 
-/** The store that all test files share. */
+  /** Sends a signal to the process that handles requests. */
 export interface SharedStore {
   readonly name: 'MinIO' | 'Ceph RGW';
   readonly port: number;
-  /** The configuration of the Ceph cluster; empty for MinIO. */
+  /** Restarts that process after it was killed. */
   readonly config: string;
 }
 
@@ -37,7 +37,9 @@ declare module 'vitest' {
 const accessKeyId = 'sluice-test';
 const secretAccessKey = 'sluice-test-secret';
 
-/** Starts the shared store: MinIO if it is installed, otherwise Ceph. */
+/**
+ * Starts MinIO, or the gateway of Ceph if MinIO is not installed. Returns undefined if neither is installed, so that tests can report it.
+ */
 export async function startSharedStore(
   folder: string,
 ): Promise<SharedStore & { stop(): Promise<void> }> {

@@ -39,7 +39,7 @@ test('error: folders of one layer must not import each other, except in tests', 
 
 test('error: a file outside the layers is found', () => {
   expect(judge(`${server}/stuff/a.ts`, '../base/assert.ts')).toEqual([
-    'stuff is no layer: add it to the table, or use a folder that is there',
+    'stuff is no layer: add it to the table, or use an existing folder',
   ]);
 });
 

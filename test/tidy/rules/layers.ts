@@ -76,7 +76,7 @@ function judgeLayers(from: string, target: string): string | undefined {
   if (own === undefined || other === undefined || own === other) return undefined;
   const ownRow = rowOf(own);
   const otherRow = rowOf(other);
-  if (ownRow < 0) return `${own} is no layer: add it to the table, or use a folder that is there`;
+  if (ownRow < 0) return `${own} is no layer: add it to the table, or use an existing folder`;
   // A test may import folders of the same layer, such as a source and the simulator, but not higher layers.
   if (otherRow < ownRow || (otherRow === ownRow && isTestOnly(from))) return undefined;
   const way =

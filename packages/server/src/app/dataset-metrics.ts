@@ -34,7 +34,7 @@ export function addDatasetMetrics(metrics: Metrics, directory: OpenDatasets): vo
   );
   gauge(
     'sluice_dataset_head_lag_seconds',
-    "How far the newest block's time is behind the ledger's.",
+    'The difference between the current time, or that of a built-in simulator, and the time of the newest block.',
     ({ reader, ledgerUnixMs }) => lagSeconds(reader.snapshot(), ledgerUnixMs()),
   );
   gauge('sluice_dataset_blocks', 'Stored blocks.', ({ reader }) => countBlocks(reader.snapshot()));
@@ -63,7 +63,7 @@ export function addDatasetMetrics(metrics: Metrics, directory: OpenDatasets): vo
   );
   gauge(
     'sluice_dataset_disk_free_bytes',
-    'Free bytes on the disk at the last check, which a write makes about once a second.',
+    'Free bytes on the disk at the last check, which is made about once a second while blocks are written.',
     ({ reader }) => reader.status().freeBytes,
   );
   metrics.gauge(
@@ -122,7 +122,7 @@ function addIngestMetrics(metrics: Metrics, directory: OpenDatasets): void {
   metrics.gauge(
     {
       name: 'sluice_ingest_stall_seconds',
-      help: 'For how long sources have offered blocks and none was added.',
+      help: 'How long sources have offered blocks without any being added.',
       labels: ['dataset'],
     },
     each(({ stallMs }, { description }) => [

@@ -13,7 +13,7 @@ export function addProcessMetrics(metrics: Metrics, version: string): void {
   metrics.gauge(
     {
       name: 'sluice_build_info',
-      help: 'Always 1; the labels name the running version.',
+      help: 'Always 1; the labels have the running version.',
       labels: ['version', 'node'],
     },
     () => [{ labels: { version, node: process.versions.node }, value: 1 }],

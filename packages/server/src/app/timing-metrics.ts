@@ -27,7 +27,7 @@ export function addTimingMetrics(metrics: Metrics): TimingMetrics {
   const merge = metrics.histogram(
     {
       name: 'sluice_dataset_merge_seconds',
-      help: 'Time to merge blocks into a segment, the wait for an earlier merge included.',
+      help: 'Time to merge blocks into a segment, including the wait for an earlier merge.',
       labels: ['dataset'],
     },
     mergeBuckets,
@@ -43,7 +43,7 @@ export function addTimingMetrics(metrics: Metrics): TimingMetrics {
   const engineWait = metrics.histogram(
     {
       name: 'sluice_engine_wait_seconds',
-      help: 'Time that a query waited for a place among those that run.',
+      help: 'Time that a query waited before it ran.',
       labels: ['queue'],
     },
     shortBuckets,
@@ -52,7 +52,7 @@ export function addTimingMetrics(metrics: Metrics): TimingMetrics {
   const visibleLag = metrics.histogram(
     {
       name: 'sluice_dataset_visible_lag_seconds',
-      help: "How far the newest block's time was behind the ledger's when readers could see it.",
+      help: 'The difference between the current time of the ledger and the time of the newest block when it became visible.',
       labels: ['dataset'],
     },
     lagBuckets,

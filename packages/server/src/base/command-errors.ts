@@ -14,7 +14,7 @@ export const COMMAND_ERRORS = {
   },
   'cli-interrupted': { text: 'interrupted; nothing was written' },
   'cli-dataset-missing': {
-    text: 'there is no such dataset; name one that the service has or the data folder holds, or give an address: http://HOST:PORT/datasets/NAME',
+    text: 'there is no such dataset; name a dataset of the service or of the data folder, or give an address: http://HOST:PORT/datasets/NAME',
   },
   'cli-dataset-ambiguous': { text: 'there are several datasets; name one of them' },
   'cli-out-differs': {
@@ -24,7 +24,7 @@ export const COMMAND_ERRORS = {
     text: 'the output file cannot be resumed; name another file, or use --force to start over',
   },
   'cli-out-format': {
-    text: 'a file that can be resumed holds lines or rows; use --output jsonl or --output csv',
+    text: 'a file that can be resumed must have lines or rows; use --output jsonl or --output csv',
   },
   'cli-follow-folder': {
     text: 'a data folder does not grow while this command reads it; to follow, start sluice serve and use its address',
@@ -36,14 +36,14 @@ export const COMMAND_ERRORS = {
 
   // A running service that a command asks.
   'service-unreachable': {
-    text: 'no service answers at this address; start one with sluice serve, or name another address (SLUICE_URL)',
+    text: 'no service responds at this address; start one with sluice serve, or name another address (SLUICE_URL)',
   },
   'service-foreign': { text: 'the server at this address is not Sluice; check the address' },
   'service-refused': {
     text: 'the service refused the request; if it requires a key, set SLUICE_KEY',
   },
   'service-dataset-missing': {
-    text: 'the service of SLUICE_URL does not answer, or has no such dataset; sluice status lists what it has',
+    text: 'the service of SLUICE_URL does not respond, or has no such dataset; sluice status lists its datasets',
   },
 
   // The configuration. Every error names the key and the line, and shows no secret.

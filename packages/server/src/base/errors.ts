@@ -137,12 +137,12 @@ export const ERRORS = {
   'range-reversed': { status: 400, text: 'toBlock is below fromBlock' },
   'range-unavailable': {
     status: 400,
-    text: 'the range begins below start_block; start from there',
+    text: 'the range starts below start_block; start from there',
   },
 
   // Segments.
   'segment-not-one': {
-    text: 'the file is not a segment: it does not begin with the segment magic',
+    text: 'the file is not a segment: it does not start with the segment magic',
   },
   'segment-version-unknown': {
     text: 'the segment has a format version that this program does not support; use the version that wrote it, or a newer one',
@@ -192,7 +192,7 @@ export const ERRORS = {
     text: 'the manifest of the dataset is damaged; restore it from a backup',
   },
   'dataset-name-invalid': {
-    text: 'a dataset name must have 1 to 64 characters of a-z, 0-9 and -, and must not begin with -',
+    text: 'a dataset name must have 1 to 64 characters of a-z, 0-9 and -, and must not start with -',
   },
   'dataset-missing': {
     text: 'the data folder has no dataset with this name; "sluice dataset list" lists the datasets',
@@ -225,7 +225,7 @@ export const ERRORS = {
   },
 
   // A source.
-  'source-address-invalid': { text: 'the address of a source must begin with http:// or https://' },
+  'source-address-invalid': { text: 'the address of a source must start with http:// or https://' },
   'portal-address-invalid': {
     text: 'the address of a portal must name one of its datasets: http://HOST/datasets/NAME',
   },
@@ -264,7 +264,7 @@ export const ERRORS = {
   },
   'key-wrong': {
     status: 401,
-    text: 'the key that was sent is not one that this service accepts; check it, or ask the operator for a new one',
+    text: 'the key of the request is not valid for this service; check it, or ask the operator for a new one',
   },
   'dataset-unknown': {
     status: 404,
@@ -288,7 +288,7 @@ export const ERRORS = {
   },
   'transaction-unknown': {
     status: 404,
-    text: 'no stored transaction has this signature; it may not be stored yet, or the dataset leaves out its kind or slot',
+    text: 'no stored transaction has this signature; it may not be stored yet, or the dataset does not store its kind or slot',
   },
   'time-not-reached': { status: 404, text: 'no stored block has this time or a later one yet' },
   'operator-path-unknown': {

@@ -4,7 +4,7 @@ export const REMOTE_ERRORS = {
   'store-unreachable': {
     status: 503,
     retryAfterSeconds: 2,
-    text: 'the object store does not answer, or answers wrongly; check the endpoint and the network',
+    text: 'the object store does not respond, or its response is invalid; check the endpoint and the network',
   },
   'store-refused': {
     status: 503,
@@ -36,7 +36,7 @@ export const REMOTE_ERRORS = {
     text: 'the data folder already has this dataset; use another data folder, or drop it first',
   },
   'store-upload-differs': {
-    text: 'the object store holds another object than the one that was written; the upload is repeated',
+    text: 'the object store has another object than the one that was written; the upload is repeated',
   },
   'cache-too-small': {
     status: 503,
@@ -46,12 +46,12 @@ export const REMOTE_ERRORS = {
   'cache-failed': {
     status: 503,
     retryAfterSeconds: 2,
-    text: 'the cache in front of the object store cannot be read or written; check its disk',
+    text: 'the cache of the object store cannot be read or written; check its disk',
   },
 
   // The feed that several services share.
   'feed-unreachable': {
-    text: 'the feed does not answer; stored blocks are still served; check the NATS servers and the network',
+    text: 'the feed does not respond; stored blocks are still served; check the NATS servers and the network',
   },
   'feed-fenced': {
     text: 'another service writes the dataset now; this one follows it',

@@ -5,7 +5,7 @@ import { parseSourceUrl } from './rpc/rpc-client.ts';
 
 export const ADDRESSES = {
   rpc: {
-    expected: 'an address that begins with http:// or https://',
+    expected: 'an address that starts with http:// or https://',
     isValid: (text: string) => isParsed(text, parseSourceUrl),
   },
   portal: {
@@ -14,7 +14,7 @@ export const ADDRESSES = {
   },
   /** A WebSocket, or `none`. */
   ws: {
-    expected: 'an address that begins with ws:// or wss://, or none',
+    expected: 'an address that starts with ws:// or wss://, or none',
     isValid: (text: string) =>
       text === 'none' || (URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol)),
   },

@@ -23,7 +23,7 @@ test('default: bytes, times and durations are short', () => {
   expect(formatTime(10n ** 18n)).toBe(String(10n ** 18n));
 });
 
-test('behavior: JSON is written with whole 64-bit integers', () => {
+test('behavior: JSON is written with exact 64-bit integers', () => {
   const value = { fee: 2n ** 64n - 1n, list: [1, null, 'a"b'], empty: {}, gone: undefined };
   expect(writeJson(value)).toBe('{"fee":18446744073709551615,"list":[1,null,"a\\"b"],"empty":{}}');
   expect(writeJson({ a: [1n] }, 2)).toBe('{\n  "a": [\n    1\n  ]\n}');

@@ -1,4 +1,4 @@
-/** Numbers, quantities and times as text. Integers of 64 bits are bigints and never become numbers. */
+/** Formats numbers, quantities and times. 64-bit integers are bigints and never become numbers. */
 const integers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const lamportDecimals = 9;
 
@@ -6,7 +6,7 @@ export function formatInteger(value: number | bigint): string {
   return integers.format(value);
 }
 
-/** Returns a rate with as many digits as are worth reading. */
+/** Returns a rate with a suitable number of digits. */
 export function formatRate(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (value >= 100) return integers.format(Math.round(value));
@@ -26,7 +26,7 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(digits)} ${byteUnits[unit] ?? 'B'}`;
 }
 
-/** Returns an amount of a token's smallest unit with its decimal point, every digit kept. */
+/** Returns an amount of a token's smallest unit with its decimal point and every digit. */
 export function formatAmount(amount: bigint, decimals: number): string {
   const sign = amount < 0n ? '−' : '';
   const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0');
@@ -51,7 +51,7 @@ const times = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** The largest time that a date can hold, in seconds. */
+/** The largest time that a `Date` can represent, in seconds. */
 const secondsMax = 8_640_000_000_000n;
 
 export function formatTime(seconds: bigint): string {
@@ -61,7 +61,7 @@ export function formatTime(seconds: bigint): string {
 
 const timesOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', timeZone: 'UTC' });
 
-/** The hours, minutes and seconds, where the day is plain. */
+/** Returns the hours, minutes and seconds, without the date. */
 export function formatTimeOfDay(seconds: bigint): string {
   if (seconds > secondsMax || seconds < -secondsMax) return String(seconds);
   return timesOfDay.format(Number(seconds) * 1_000);
@@ -78,7 +78,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 86_400)} d ${Math.round((seconds % 86_400) / 3_600)} h`;
 }
 
-/** Returns the start and the end of a long text, as addresses are usually told apart. */
+/** Returns the first and last characters of a long text, which usually identify an address. */
 export function shorten(text: string, keep = 4): string {
   return text.length <= 2 * keep + 3 ? text : `${text.slice(0, keep)}…${text.slice(-keep)}`;
 }

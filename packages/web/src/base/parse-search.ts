@@ -1,4 +1,4 @@
-/** What a text in the search box stands for. */
+/** Determines the meaning of a text in the search box. */
 import { decodeBase58 } from '@sluice/client';
 
 export type SearchTarget =
@@ -10,7 +10,7 @@ export type SearchTarget =
 
 const addressBytes = 32;
 const signatureBytes = 64;
-/** A number above the head that could be a time: from September 2001 on. */
+/** A larger number that is above the head may be a time: from September 2001 on. */
 const secondsMin = 1_000_000_000;
 
 export function parseSearch(input: string, head: number | undefined): SearchTarget {
@@ -38,7 +38,7 @@ function parseNumber(number: number, head: number | undefined): SearchTarget {
   return isTime ? { kind: 'time', seconds: BigInt(number) } : { kind: 'slot', slot: number };
 }
 
-/** A date without a zone is in UTC, as all times of the application are. */
+/** A date without a zone is in UTC, like all times of the application. */
 function parseDate(text: string): SearchTarget {
   const isZoned = /(z|utc|[+-]\d\d:?\d\d)$/i.test(text);
   const plain = text.replace(/\s*utc$/i, 'Z').replace(' ', 'T');

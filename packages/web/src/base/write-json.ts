@@ -1,4 +1,4 @@
-/** Writes a value as JSON. A bigint becomes an integer with every digit, which `JSON.stringify` refuses to write. */
+/** Writes a value as JSON. A bigint becomes an integer with every digit; `JSON.stringify` throws for a bigint. */
 export function writeJson(value: unknown, indent = 0): string {
   return write(value, indent, '');
 }

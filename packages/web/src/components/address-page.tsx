@@ -11,7 +11,7 @@ interface AddressPageProps {
   readonly children: ComponentChildren;
 }
 
-/** A page about one address, or a notice if the text is none. */
+/** A page about one address, or a notice if the text is not an address. */
 export function AddressPage({ address, title, actions, children }: AddressPageProps) {
   if (!isAddress(address)) {
     return (

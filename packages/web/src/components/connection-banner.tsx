@@ -1,14 +1,14 @@
 import { connection } from '../state/connection.ts';
 
-/** Says at once when the service cannot be reached. The page keeps asking and goes on by itself. */
+/** Shows that the service cannot be reached. The page retries, and continues by itself. */
 export function ConnectionBanner() {
   const { kind } = connection.value;
   return (
     <div role="status" aria-live="assertive">
       {kind === 'lost' && (
         <div class="banner">
-          <span>Connection lost: the service does not answer.</span>
-          <span>What you see may be out of date. Reconnecting…</span>
+          <span>Connection lost: the service does not respond.</span>
+          <span>This page may be out of date. Reconnecting…</span>
         </div>
       )}
       {kind === 'unavailable' && (

@@ -25,7 +25,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
   );
 }
 
-/** Pages of another host than loopback have a clipboard only over TLS; a selected text field works everywhere. */
+/** The clipboard is only available on loopback and over TLS. Copying from a selected text field works everywhere. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return await navigator.clipboard.writeText(text);
   const field = document.createElement('textarea');

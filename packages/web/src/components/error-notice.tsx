@@ -47,12 +47,12 @@ function titleOf(code: string): string {
       return 'Not found';
     case 'network-failed':
     case 'timeout':
-      return 'The service does not answer';
+      return 'The service does not respond';
     case 'query-invalid':
     case 'range-unavailable':
       return 'The service refused the query';
     case 'key-refused':
-      return 'The service wants a key';
+      return 'The service requires a key';
     case 'over-limit':
       return 'Over the limit';
     case 'service-unavailable':

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 
 interface FactProps {
   readonly label: string;
-  /** Takes the whole width, for hashes and signatures. */
+  /** Whether the value uses the whole width, for hashes and signatures. */
   readonly wide?: boolean;
   readonly children: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-/** Icons of 24 by 24 units, drawn with the colour of the text. Each stands beside a text or a label. */
+/** Icons of 24 by 24 units in the colour of the text. Each is next to a text or has a label. */
 function icon(path: string) {
   return function Icon() {
     return (

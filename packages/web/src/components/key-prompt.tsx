@@ -3,7 +3,7 @@ import { acceptKey, keyState } from '../state/connection.ts';
 import { Notice } from './notice.tsx';
 import { useTitle } from './use-title.ts';
 
-/** Shown instead of a page while the service refuses requests for want of a key. */
+/** Shown instead of a page while the service refuses requests without a valid key. */
 export function KeyPrompt() {
   useTitle('Key');
   const [text, setText] = useState('');
@@ -14,7 +14,7 @@ export function KeyPrompt() {
   };
   return (
     <form class="panel key-prompt" onSubmit={submit}>
-      <Notice title="This service asks for a key">
+      <Notice title="This service requires a key">
         {isWrong && (
           <p class="callout bad" role="alert">
             The service does not know this key. Check it for missing characters, or ask the operator

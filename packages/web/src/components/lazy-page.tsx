@@ -18,7 +18,7 @@ export function LazyPage({ page, parameters }: LazyPageProps) {
   const [loaded, setLoaded] = useState<Loaded>({ kind: 'loading' });
   const [attempt, setAttempt] = useState(0);
   const [fault, resetFault] = useErrorBoundary();
-  // Another attempt loads the same page again.
+  // A retry loads the same page again.
   useEffect(() => {
     let isGone = false;
     page.load().then(

@@ -6,11 +6,11 @@ import { CopyButton } from './copy-button.tsx';
 interface AddressLinkProps {
   readonly dataset: string;
   readonly address: string;
-  /** The whole address, with a button to copy it. */
+  /** Whether to show the whole address, with a button to copy it. */
   readonly full?: boolean;
 }
 
-/** A well-known address by its name, any other by its first and last characters. Programs have pages of their own. */
+/** Shows a well-known address by its name, and any other by its first and last characters. Programs have their own pages. */
 export function AddressLink({ dataset, address, full = false }: AddressLinkProps) {
   const name = addressName(address);
   const isProgram = programName(address) !== undefined;

@@ -6,7 +6,7 @@ interface MenuProps {
   readonly isDisabled?: boolean;
 }
 
-/** A button that opens a list of actions. Escape, a click elsewhere and moving the focus away close it. */
+/** A button that opens a list of actions. Escape, a click outside and moving the focus away close it. */
 export function Menu({ title, entries, isDisabled = false }: MenuProps) {
   const [isOpen, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
@@ -16,7 +16,7 @@ export function Menu({ title, entries, isDisabled = false }: MenuProps) {
     const close = (event: Event) => {
       const isInside = event.target instanceof Node && box.current?.contains(event.target) === true;
       const isEscape = event instanceof KeyboardEvent && event.key === 'Escape';
-      // The entry that has the focus goes away, and the keyboard would start at the top of the page again.
+      // The focused entry disappears. Without this, the focus would move to the start of the page.
       if (isEscape && isInside) button.current?.focus();
       if (isEscape || (event.type !== 'keydown' && !isInside)) setOpen(false);
     };

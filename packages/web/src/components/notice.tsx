@@ -6,7 +6,7 @@ interface NoticeProps {
   readonly children?: ComponentChildren;
 }
 
-/** Says why there is nothing to see here, and what to do: instead of a page, or slim in a part of one. */
+/** Explains why there is nothing to show, and what to do: instead of a page, or `slim` in a part of one. */
 export function Notice({ title, slim = false, children }: NoticeProps) {
   return (
     <div class={slim ? 'notice slim' : 'notice'}>

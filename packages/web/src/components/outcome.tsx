@@ -1,6 +1,6 @@
 import { CheckIcon, CloseIcon } from './icons.tsx';
 
-/** Whether a transaction succeeded, as a sign that a screen reader reads as a word. */
+/** Shows whether a transaction succeeded, as an icon with a text for screen readers. */
 export function Outcome({ isFailed }: { readonly isFailed: boolean }) {
   const text = isFailed ? 'Failed' : 'Succeeded';
   return (

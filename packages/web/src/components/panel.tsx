@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 
 interface PanelProps {
   readonly title: string;
-  /** At the right of the title. */
+  /** Content to the right of the title. */
   readonly aside?: ComponentChildren;
   readonly flush?: boolean;
   readonly children: ComponentChildren;

@@ -1,4 +1,4 @@
-/** A long text in a box of its own, which scrolls. */
+/** Shows a long text in a box that scrolls. */
 export function RawText({ text }: { readonly text: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable with the keyboard.

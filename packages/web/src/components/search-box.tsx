@@ -6,7 +6,7 @@ import { pagePath } from '../state/page-path.ts';
 import { navigate } from '../state/router.ts';
 import { describeError } from './error-notice.tsx';
 
-/** Takes a slot, a signature, an address or a time, and opens the page about it. */
+/** Accepts a slot, a signature, an address or a time, and opens its page. */
 export function SearchBox() {
   const field = useRef<HTMLInputElement>(null);
   const [text, setText] = useState('');
@@ -80,7 +80,7 @@ async function findTarget(
   }
 }
 
-/** The key `/` moves the focus here, unless a text is being typed. */
+/** The key `/` moves the focus here, except while the user types in a field. */
 function useSlashKey(field: { readonly current: HTMLInputElement | null }): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

@@ -3,7 +3,7 @@ interface SkeletonProps {
   readonly height?: string;
 }
 
-/** Stands where content will appear, so that the page does not jump. */
+/** A placeholder for content that is loading, so that the page does not jump. */
 export function Skeleton({ lines = 1, height = '1.1rem' }: SkeletonProps) {
   return (
     <div class="stack" role="status" aria-label="Loading">

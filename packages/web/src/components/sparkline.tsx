@@ -1,6 +1,6 @@
 interface SparklineProps {
   readonly values: readonly number[];
-  /** Read out instead of the drawing. */
+  /** The text for screen readers. */
   readonly label: string;
   readonly color?: string;
 }
@@ -10,7 +10,7 @@ const height = 40;
 /** Keeps the line inside the drawing. */
 const margin = 2;
 
-/** A line without axes: the shape of the last values, the newest at the right. */
+/** A line without axes that shows the last values, the newest on the right. */
 export function Sparkline({ values, label, color = 'var(--plot-1)' }: SparklineProps) {
   const points = toPoints(values);
   return (
@@ -35,7 +35,7 @@ export function Sparkline({ values, label, color = 'var(--plot-1)' }: SparklineP
 
 function toPoints(values: readonly number[]): string {
   if (values.length < 2) return '';
-  // A steady rate is a line below the top, not along it.
+  // The maximum is above the values, so that a steady rate is not drawn along the top edge.
   const top = 1.3 * Math.max(...values, Number.MIN_VALUE);
   const step = width / (values.length - 1);
   return values

@@ -77,7 +77,7 @@ function Navigation() {
   );
 }
 
-/** Changes the dataset and, on a page about a dataset as a whole, the page with it. */
+/** Changes the dataset. On a page about a whole dataset, also opens that page for the new dataset. */
 function DatasetChoice() {
   const names = datasets.value?.map(({ dataset }) => dataset) ?? [];
   const current = currentDataset.value;

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface RowRange {
   readonly first: number;
-  /** Half-open. */
+  /** Exclusive. */
   readonly end: number;
 }
 
@@ -13,29 +13,29 @@ interface VirtualListProps {
   readonly rowHeight: number;
   readonly label: string;
   readonly renderRow: (row: number) => ComponentChildren;
-  /** Drawn behind the visible rows, in the coordinates of the whole list. */
+  /** Content behind the visible rows, in the coordinates of the whole list. */
   readonly renderBehind?: (range: RowRange) => ComponentChildren;
-  /** Stays at the top while the rows scroll. */
+  /** A heading that stays at the top while the rows scroll. */
   readonly head?: ComponentChildren;
   /** The width of the rows if they are wider than the list. */
   readonly width?: string;
   /** Called with the part that is visible, in pixels, when rows are wider than the list. */
   readonly onSideways?: (left: number, width: number) => void;
   readonly class?: string;
-  /** Changes when the rows are others, so that the list starts at its top again. */
+  /** A change of this key means that the rows were replaced, and scrolls the list to its top. */
   readonly resetKey?: string;
-  /** Names what a row shows. Without names, a row that is added at the top changes the content of all others. */
+  /** Returns the key of a row. Without it, a row that is added at the top changes the content of all others. */
   readonly rowKey?: (row: number) => string;
-  /** Rows that were added at the top since the last time: a list that is scrolled keeps what it shows. */
+  /** The number of rows that were added at the top since the last rendering. A scrolled list keeps its visible rows. */
   readonly addedAtTop?: number;
 }
 
-/** Rows beyond the visible ones, so that fast scrolling shows no gaps. */
+/** The number of rows rendered beyond the visible ones, so that fast scrolling shows no gaps. */
 const spareRowCount = 6;
 /** Browsers cannot scroll to positions far beyond this height; longer lists are scaled. */
 const heightMax = 8_000_000;
 
-/** A scrolling list that has only its visible rows in the document. */
+/** A scrolling list that renders only its visible rows. */
 export function VirtualList(props: VirtualListProps) {
   const { rowCount, rowHeight, label, renderRow, renderBehind, resetKey, addedAtTop = 0 } = props;
   const box = useRef<HTMLElement>(null);
@@ -48,7 +48,7 @@ export function VirtualList(props: VirtualListProps) {
   const rows = useRef<RenderedRows>({ render: renderRow, rowHeight, byRow: new Map() });
   useEffect(() => watchView(box.current, setView), []);
   useLayoutEffect(() => props.onSideways?.(view.left, view.width), [view.left, view.width]);
-  // Other rows begin at the top.
+  // Replaced rows start at the top.
   useLayoutEffect(() => {
     if (box.current !== null) box.current.scrollTop = 0;
   }, [resetKey]);
@@ -95,7 +95,7 @@ interface RenderedRows {
   readonly byRow: ReadonlyMap<number, VNode>;
 }
 
-/** Renders the rows that came into view. Elements of the others are the same as before, so they are not compared. */
+/** Renders the rows that came into view. The elements of the other rows are reused, so Preact does not compare them. */
 function renderRows(
   known: RenderedRows,
   { renderRow: render, rowHeight, rowKey }: VirtualListProps,

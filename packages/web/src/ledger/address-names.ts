@@ -1,8 +1,8 @@
-/** Names of well-known addresses. An address that is not listed is shown as it is. */
+/** Names of well-known addresses. An address that is not listed is shown unchanged. */
 import { idls } from 'virtual:idl';
 import { nativePrograms } from './native-programs.ts';
 
-/** Programs that people meet often on the main network. */
+/** Frequent programs of the main network. */
 const applications: Readonly<Record<string, string>> = {
   JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4: 'Jupiter',
   '675kPX9MHTjS2zt1qfr1NYHuzeLXfQM9H24wFSUt1Mp8': 'Raydium AMM',
@@ -18,7 +18,7 @@ const applications: Readonly<Record<string, string>> = {
   metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s: 'Token Metadata',
   worm2ZoG2kUd4vFXhvjh93UUH596ayRfgQ2MgjNMTth: 'Wormhole',
   MarBmsSgKXdrN1egZf5sqe1TMai9K1rChYNDJgjq7aD: 'Marinade',
-  // The simulated ledger; its other programs have interface descriptions.
+  // Programs of the simulated ledger. Its other programs have interface descriptions.
   '256KwCmfbjXkyRhcpmh9T6bFVEqtNfh3NTM8ieWMNbZg': 'Arbitrage',
 };
 

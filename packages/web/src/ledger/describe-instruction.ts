@@ -1,4 +1,4 @@
-/** From the data of an instruction to its name and its arguments, for programs that are well known. */
+/** Determines the name and the arguments of an instruction of a well-known program from its data. */
 import { decodeBase58 } from '@sluice/client';
 import { formatInteger, formatLamports } from '../base/format.ts';
 import { findIdl, programName, toTitle } from './address-names.ts';
@@ -9,7 +9,7 @@ export interface DescribedInstruction {
   readonly program: string | undefined;
   readonly name: string | undefined;
   readonly details: readonly (readonly [string, string])[];
-  /** What the accounts are, in order, as far as it is known. */
+  /** The roles of the accounts, in order, as far as they are known. */
   readonly roles: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export function describeInstruction(programId: string, data: string): DescribedI
   };
 }
 
-/** Names an instruction from the discriminator alone, as the activity of a range lists it. */
+/** Returns the name of an instruction for a discriminator, as in the activity of a range. */
 export function describeDiscriminator(
   programId: string,
   discriminator: string,
@@ -62,7 +62,7 @@ function view(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Reads one argument: its label and its value as text. */
+/** Parses one argument: its label and its value as text. */
 type ReadArgument = (bytes: Uint8Array) => readonly [string, string] | undefined;
 
 const readU64 = (bytes: Uint8Array, at: number): bigint | undefined =>
@@ -78,7 +78,7 @@ const readAmount: ReadArgument = (bytes) => {
   return amount === undefined ? undefined : ['amount', formatInteger(amount)];
 };
 
-/** The arguments worth showing, by program and instruction. */
+/** The arguments that are shown, by program and instruction. */
 const argumentReaders: Readonly<Record<string, ReadArgument>> = {
   'System Transfer': readLamports,
   'System CreateAccount': readLamports,

@@ -1,11 +1,11 @@
-/** From the error object of a transaction to sentences. */
+/** Converts the error object of a transaction to sentences. */
 import { writeJson } from '../base/write-json.ts';
 import { findIdl } from './address-names.ts';
 
 export interface ExplainedError {
   readonly title: string;
   readonly text: string;
-  /** The top-level instruction that failed, if the error names one. */
+  /** The index of the top-level instruction that failed, if the error has one. */
   readonly instruction?: number;
 }
 
@@ -65,8 +65,8 @@ const tokenPrograms = new Set([
 const systemProgram = '11111111111111111111111111111111';
 
 /**
- * `failedProgram` is the program whose call failed first, which knows what its custom code means; the error object names
- * only the top-level instruction.
+ * `failedProgram` is the program of the first failed call, which defines the meaning of a custom code. The error object only has the
+ * index of the top-level instruction.
  */
 export function explainError(err: object, failedProgram: string | undefined): ExplainedError {
   const [name = 'Error', detail] = Object.entries(err)[0] ?? [];

@@ -1,7 +1,7 @@
-/** Programs of the ledger itself and of its token library, with the names of their instructions by number. */
+/** The built-in programs of the ledger and the token programs, with the names of their instructions by number. */
 export interface NativeProgram {
   readonly name: string;
-  /** How many bytes of the data number the instruction. */
+  /** The number of bytes of the data that contain the number of the instruction. */
   readonly numberBytes: 0 | 1 | 4;
   readonly instructions: readonly string[];
 }

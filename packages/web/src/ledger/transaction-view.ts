@@ -9,7 +9,7 @@ export type TokenBalance = FullBlock['tokenBalances'][number];
 
 export interface TransactionView {
   readonly transaction: Transaction;
-  /** In the order of execution: a caller stands before its calls. */
+  /** The instructions in execution order: a caller comes before its calls. */
   readonly instructions: readonly Instruction[];
   readonly logs: readonly Log[];
   readonly balances: readonly Balance[];
@@ -50,7 +50,7 @@ export function signatureOf({ signatures }: Transaction): string {
   return signatures[0] ?? '';
 }
 
-/** Returns the deepest program that failed: it returned the error that its callers passed on. */
+/** Returns the deepest program that failed. Its callers passed its error on. */
 export function failedProgram({ instructions }: TransactionView): string | undefined {
   let found: Instruction | undefined;
   for (const instruction of instructions) {
@@ -61,7 +61,7 @@ export function failedProgram({ instructions }: TransactionView): string | undef
   return found?.programId;
 }
 
-/** Returns the programs of the top-level instructions, each once, without those that only set the budget. */
+/** Returns the different programs of the top-level instructions, without the compute budget program. */
 export function programsOf({ instructions }: TransactionView): readonly string[] {
   const budget = 'ComputeBudget111111111111111111111111111111';
   const top = instructions.filter(({ instructionAddress }) => instructionAddress.length === 1);

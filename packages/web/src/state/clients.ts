@@ -8,10 +8,10 @@ interface CachedClient {
 }
 
 const clients = new Map<string, CachedClient>();
-/** More datasets than a service has; a client costs little. */
+/** More than the number of datasets of a service. A client needs little memory. */
 const clientCountMax = 1_000;
 
-/** A person waits for these answers, so the waits between attempts stay short. */
+/** A user waits for these responses, so the delays between retries are short. */
 const retry = { firstMs: 250, maxMs: 2_000 };
 
 export function clientOf(dataset: string): Client {
@@ -24,7 +24,7 @@ export function clientOf(dataset: string): Client {
   return client;
 }
 
-/** Returns a client of its own, whose events are reported: for one run of a query. */
+/** Returns a new client whose events are reported, for one run of a query. */
 export function buildClient(dataset: string, onEvent?: (event: ClientEvent) => void): Client {
   const key = apiKey.value;
   return createClient({

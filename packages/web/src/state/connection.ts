@@ -1,6 +1,6 @@
 /**
- * Whether the service can be reached and whether it accepts the key. Every request goes through `watchedFetch`, so a
- * lost connection and a refused key are noticed by whichever request comes first.
+ * Whether the service can be reached and whether it accepts the key. Every request uses `watchedFetch`, so any request detects a lost
+ * connection or a refused key.
  */
 import { signal } from '@preact/signals';
 import { clock } from '../base/clock.ts';
@@ -8,21 +8,21 @@ import { clock } from '../base/clock.ts';
 export type Connection =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'online' }
-  /** No answer. */
+  /** The service does not respond. */
   | { readonly kind: 'lost'; readonly sinceMs: number }
-  /** It answers that it is starting, stopping or overloaded. */
+  /** The service is starting, stopping or overloaded. */
   | { readonly kind: 'unavailable'; readonly sinceMs: number };
 
-/** `missing` and `wrong` are what the service said about the last request. */
+/** `missing` and `wrong` come from the response to the last request. */
 export type KeyState = 'accepted' | 'missing' | 'wrong';
 
 const storageName = 'sluice-key';
 
 export const connection = signal<Connection>({ kind: 'connecting' });
 export const keyState = signal<KeyState>('accepted');
-/** Kept for this tab only, and never in an address. */
+/** The key is kept for this tab only, and never in an address. */
 export const apiKey = signal<string | null>(sessionStorage.getItem(storageName));
-/** Grows with every new key, so that whatever was refused is asked for again. */
+/** Incremented with every new key, so that refused requests are sent again. */
 export const keyVersion = signal(0);
 
 export function acceptKey(key: string): void {

@@ -13,7 +13,7 @@ export interface AlarmRow {
   readonly sinceUnixMs: number;
 }
 
-/** What `GET /datasets/{name}/status` returns, as far as the application shows it. */
+/** The part of `GET /datasets/{name}/status` that the application shows. */
 export interface DatasetStatus extends Status {
   readonly head: BlockRef | null;
   readonly finalized_head: BlockRef | null;

@@ -1,4 +1,4 @@
-/** The datasets and their status, read again every second while the page is visible. */
+/** The datasets and their status, loaded again every second while the page is visible. */
 
 import { computed, signal } from '@preact/signals';
 import { listDatasets } from '@sluice/client';
@@ -9,14 +9,14 @@ import type { DatasetStatus } from './dataset-status.ts';
 import { place } from './router.ts';
 
 const refreshMs = 1_000;
-/** A service with more datasets shows the status of the first ones only. */
+/** The maximum number of datasets whose status is loaded. Others are listed without it. */
 const statusCountMax = 24;
 
-/** `undefined` until the service answered for the first time. */
+/** `undefined` until the first response of the service. */
 export const datasets = signal<readonly DatasetStatus[] | undefined>(undefined);
 const chosen = signal<string | undefined>(undefined);
 
-/** The dataset of the current page: the one in its address, else the last one, else the first. */
+/** The dataset of the current page: the one in its address, otherwise the last one, otherwise the first. */
 export const currentDataset = computed(() => {
   const [, page = '', name] = place.value.path.split('/');
   const isNamed = page !== 'docs' && name !== undefined && name !== '';
@@ -45,7 +45,7 @@ async function refresh(): Promise<void> {
   const names = await listDatasets({
     url: location.origin,
     fetch: watchedFetch,
-    // The next round asks again.
+    // The next round is the retry.
     retry: { attemptsMax: 1 },
     ...(key === null ? {} : { key }),
   });

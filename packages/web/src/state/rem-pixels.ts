@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals';
 
-/** Pixels of one rem. It grows with very wide windows, and drawings and rows of fixed height must grow with it. */
+/** The pixels of one rem. It is larger in very wide windows, and drawings and rows of fixed height scale with it. */
 export const remPixels = signal(16);
 
-/** Returns the whole pixels of a length in rem. A component that calls this renders again when the length changes. */
+/** Returns a length in rem as whole pixels. A component that calls this is rendered again when the value changes. */
 export function toPixels(rem: number): number {
   return Math.round(rem * remPixels.value);
 }

@@ -1,4 +1,4 @@
-/** Addresses of the application. Links are ordinary ones; a click on one changes the page without loading it again. */
+/** The router of the application. A click on an ordinary link changes the page without a reload. */
 import { signal } from '@preact/signals';
 
 export interface Place {
@@ -14,7 +14,7 @@ function readPlace(): Place {
   return { path: pathname, search, hash };
 }
 
-/** Paths that the service answers itself. */
+/** Paths that the service itself handles. */
 const servicePath = /^\/(openapi\.json|datasets|assets)(\/|$)/;
 
 export function navigate(href: string, { replace = false } = {}): void {
@@ -23,7 +23,7 @@ export function navigate(href: string, { replace = false } = {}): void {
   moveTo(readPlace());
 }
 
-/** Changes the address without a new entry in the history and without a new page. */
+/** Changes the address without a new history entry and without a new page. */
 export function replaceAddress(href: string): void {
   history.replaceState(history.state, '', href);
 }
@@ -49,7 +49,7 @@ function isInternal(event: MouseEvent, link: HTMLAnchorElement): boolean {
   if (!isPlain || event.defaultPrevented || link.target !== '' || link.hasAttribute('download')) {
     return false;
   }
-  // The browser moves to a place on the same page by itself, and moves the focus with it.
+  // The browser itself scrolls to an anchor on the same page and moves the focus.
   const isSamePage = link.pathname === location.pathname && link.search === location.search;
   if (isSamePage && link.hash !== '') return false;
   return link.origin === location.origin && !servicePath.test(link.pathname);

@@ -10,7 +10,7 @@ export const isDark = computed(() =>
   choice.value === 'system' ? systemIsDark.value : choice.value === 'dark',
 );
 
-/** Follows the system until the user chooses. The choice is the opposite of what the system shows, or the system again. */
+/** The theme follows the system until the user chooses the opposite. Choosing the theme of the system follows it again. */
 export function toggleTheme(): void {
   const wanted = isDark.value ? 'light' : 'dark';
   const isSystem = (wanted === 'dark') === systemIsDark.value;

@@ -7,8 +7,8 @@ export type Resource<Value> =
   | { readonly kind: 'ready'; readonly value: Value };
 
 /**
- * Loads a value when `key` changes, and again after a new API key. The signal is aborted when the component goes or the
- * key changes, so a late answer never replaces a newer one.
+ * Loads a value when `key` changes, and again after a new API key. The signal aborts when the component is removed or the key changes, so
+ * a late response never replaces a newer one.
  */
 export function useResource<Value>(
   key: string,
@@ -19,7 +19,7 @@ export function useResource<Value>(
   });
   const [attempt, setAttempt] = useState(0);
   const version = keyVersion.value;
-  // `key` stands for everything that `load` depends on.
+  // `key` contains everything that `load` depends on.
   useEffect(() => {
     const stop = new AbortController();
     setState({ kind: 'loading', of: key });

@@ -55,7 +55,7 @@ const dialects = (description: string) =>
 const datasetName = (description: string) =>
   Type.String({
     pattern: datasetNamePattern.source,
-    expected: '1 to 64 of a-z, 0-9 and -, not beginning with -',
+    expected: '1 to 64 characters of a-z, 0-9 and -, not starting with -',
     description,
   });
 
@@ -66,19 +66,19 @@ const dataset = Type.Object(
       Type.Array(datasetName(''), {
         maxItems: 64,
         description:
-          'further names of it; if absent those it has stay. A change is kept in the data folder',
+          'further names; if absent, the stored ones stay. A change is stored in the data folder',
       }),
     ),
     folder: Type.Optional(
       Type.String({
         minLength: 1,
         path: true,
-        description: 'its folder; if absent the one of its name in `data`',
+        description: 'its folder; if absent, the folder with its name in `data`',
       }),
     ),
     sources: list(
       sourceSchema,
-      'where its blocks come from; without any it is served as it is and does not grow',
+      'the sources of its blocks; a dataset without sources is served but does not grow',
     ),
     from: Type.Optional(
       Type.Union(
@@ -90,7 +90,7 @@ const dataset = Type.Object(
           ...whenMade(MADE_AS.from),
           expected: 'latest, earliest, genesis or a slot',
           description:
-            'where it begins: `latest` (the finalized head), `earliest` (the first block that the source has), `genesis` or a slot. Counts when the dataset is made',
+            'the first block: `latest` (the finalized head), `earliest` (the first block that the source has), `genesis` or a slot. Only effective for a new dataset',
         },
       ),
     ),
@@ -102,9 +102,9 @@ const dataset = Type.Object(
       ],
       {
         default: 'all',
-        expected: 'all, blocks (100000), days (7d) or bytes (50GB) of 1 and more',
+        expected: 'all, or a number of blocks (100000), days (7d) or bytes (50GB), 1 or more',
         description:
-          "how much of the past stays: `all`, blocks (`100000`), days by the ledger's time (`7d`) or bytes of segments (`50GB`, powers of 1000). Whole segments go, so a little more stays",
+          "how much history is kept: `all`, blocks (`100000`), days of the ledger's time (`7d`) or bytes of segments (`50GB`, powers of 1000). Only whole segments are removed, so slightly more is kept",
       },
     ),
     backfillTo: Type.Optional(
@@ -112,18 +112,18 @@ const dataset = Type.Object(
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
         description:
-          'history is brought down to this slot beside following; not together with `keep`',
+          'the slot down to which history is loaded while following; cannot be combined with `keep`',
       }),
     ),
     agreement: count(
-      'how many sources must show a block before it is stored, while it is not final: with 2 one that lies is never believed, and no block comes before the second source has it',
+      'how many sources must have a block before it is stored, unless it is final: with 2, a single wrong source has no effect, but each block waits for the second source',
       1,
       { max: 16 },
     ),
     votes: Type.Optional(
       choice(['drop', 'keep'], {
         ...whenMade(MADE_AS.votes),
-        description: 'vote transactions. Counts when the dataset is made',
+        description: 'whether vote transactions are stored. Only effective for a new dataset',
       }),
     ),
     allowMissing: Type.Optional(
@@ -131,18 +131,20 @@ const dataset = Type.Object(
         ...whenMade(MADE_AS.allowMissing),
         maxItems: 3,
         description:
-          'what blocks may lack: `logs`, `rewards`, `meta` (the statuses of transactions). Counts when the dataset is made',
+          'the kinds of records that blocks may lack: `logs`, `rewards`, `meta` (the statuses of transactions). Only effective for a new dataset',
       }),
     ),
-    dialects: Type.Optional(dialects('types of queries it answers; the ones above if absent')),
+    dialects: Type.Optional(
+      dialects('the types of queries that it accepts; if absent, the global `dialects`'),
+    ),
   },
   { description: 'A dataset.' },
 );
 
 const limits = section(
-  'What clients may cost. A service takes new ones over when it gets SIGHUP.',
+  'The limits of clients. A service applies changes when it receives SIGHUP.',
   {
-    query: section('How large a query may be.', {
+    query: section('The limits of a query.', {
       bodyBytesMax: count('a body, on the wire and decoded', QUERY_LIMITS.bodyBytesMax, {
         min: 1_024,
         max: 64 << 20,
@@ -154,59 +156,65 @@ const limits = section(
     }),
     http: section('Connections.', {
       connectionCountMax: count(
-        'connections; further ones are closed unanswered',
+        'connections; further ones are closed immediately',
         HTTP_LIMITS.connectionCountMax,
       ),
       streamCountMax: count('open streams', HTTP_LIMITS.streamCountMax),
       unsentBytesMax: bytes(
-        'bytes that wait for slow readers, over all streams; past it no new stream is let in',
+        'bytes that wait for slow readers, over all streams; above the limit new streams are refused',
         HTTP_LIMITS.unsentBytesMax,
         1 << 20,
       ),
       queryBytesMax: bytes(
-        'bytes of the bodies that are read and of those of open streams; past it no new one is let in',
+        'bytes of the bodies that are being read and of those of open streams; above the limit new queries are refused',
         HTTP_LIMITS.queryBytesMax,
         1 << 20,
       ),
       headersMsMax: milliseconds(
-        'time for the headers of a request to come',
+        'the time in which the headers of a request must arrive',
         HTTP_LIMITS.headersMsMax,
       ),
-      requestMsMax: milliseconds('time for a whole request to come', HTTP_LIMITS.requestMsMax),
+      requestMsMax: milliseconds(
+        'the time in which a whole request must arrive',
+        HTTP_LIMITS.requestMsMax,
+      ),
       keepAliveMs: milliseconds(
-        'time for which an idle connection stays open',
+        'the time after which an idle connection is closed',
         HTTP_LIMITS.keepAliveMs,
       ),
       stallMsMax: milliseconds(
-        'after this a reader that took no byte is cut',
+        'the time after which a reader that took no byte is disconnected',
         HTTP_LIMITS.stallMsMax,
       ),
       closeMsMax: milliseconds(
-        'time for responses to end when the service stops',
+        'the time that responses have to end when the service stops',
         HTTP_LIMITS.closeMsMax,
       ),
       closeGraceMs: count(
-        'time after a stop signal in which the service is not ready but still serves, so that load balancers notice, in ms',
+        'the time after a stop signal in which the service is not ready but still serves, so that load balancers can react, in ms',
         HTTP_LIMITS.closeGraceMs,
         { min: 0, max: 600_000 },
       ),
     }),
     stream: section('Streams.', {
       waitMsMax: milliseconds(
-        'time for which a request above the data waits for a block',
+        'the time that a request above the head waits for a block',
         STREAM_LIMITS.waitMsMax,
       ),
-      followMsMax: milliseconds('after this a followed response ends', STREAM_LIMITS.followMsMax),
+      followMsMax: milliseconds(
+        'the time after which a followed response ends',
+        STREAM_LIMITS.followMsMax,
+      ),
       solanaFollowMsMax: milliseconds(
         'the same in the dialect `solana`, whose clients learn the finalized head from the next response',
         STREAM_LIMITS.solanaFollowMsMax,
       ),
       quietMsMax: milliseconds(
-        'after this a followed response without news ends',
+        'the time without a new block after which a followed response ends',
         STREAM_LIMITS.quietMsMax,
       ),
       markMs: milliseconds(
-        'after this without a line a header-only one marks the progress',
+        'the time without a line after which a header-only line marks the progress',
         STREAM_LIMITS.markMs,
       ),
       waiterCountMax: count(
@@ -215,21 +223,24 @@ const limits = section(
         { max: 20_000 },
       ),
     }),
-    key: section('Each key, where keys are configured.', {
+    key: section('The limits of each key, if keys are configured.', {
       requestsPerSecond: Type.Number({
         minimum: 0.01,
         maximum: 1_000_000,
         default: KEY_LIMITS.requestsPerSecond,
         description: 'requests, on average',
       }),
-      requestBurst: count('requests at once after a pause', KEY_LIMITS.requestBurst),
-      streamCountMax: count('open streams, those that wait included', KEY_LIMITS.streamCountMax),
+      requestBurst: count(
+        'the number of requests that may be sent at once after a pause',
+        KEY_LIMITS.requestBurst,
+      ),
+      streamCountMax: count('open streams, including waiting ones', KEY_LIMITS.streamCountMax),
       bytesPerSecond: Type.Optional(
         Type.Integer({
           minimum: 1_000,
           maximum: Number.MAX_SAFE_INTEGER,
           description:
-            "bytes of streams as they go out, over all of the key's streams, which are slowed down to it; unlimited if absent",
+            'the rate of bytes sent on all streams of the key, which are slowed down to it; unlimited if absent',
         }),
       ),
     }),
@@ -245,53 +256,59 @@ export const configSchema = Type.Object({
   }),
   serveUnlisted: Type.Boolean({
     default: true,
-    description: 'datasets of the data folder that are not listed are served too, without growing',
+    description:
+      'whether datasets of the data folder that are not listed are served too, without growing',
   }),
   dialects: Type.Array(choice(DIALECTS, {}), {
     minItems: 1,
     maxItems: DIALECTS.length,
     default: ['ledger'],
-    description: 'types of queries that datasets answer which do not say otherwise',
+    description: 'the types of queries that datasets accept, unless they have their own `dialects`',
   }),
   role: choice(['both', 'write', 'read'], {
     default: 'both',
     description:
-      'with a `feed`: `write` follows the sources when it holds the lease and answers no queries; `read` only answers queries; `both` does both',
+      'with a `feed`: `write` follows the sources while it holds the lease and refuses queries; `read` only serves queries; `both` does both',
   }),
   store: Type.Optional(storeSchema),
   feed: Type.Optional(feedSchema),
-  listen: section('The interface. Beyond loopback one of `auth` and `keys` is needed.', {
+  listen: section('The public listener. Beyond loopback one of `auth` and `keys` is required.', {
     host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'where to listen' }),
     port: Type.Integer({ ...port, default: 8080, description: 'its port; 0 for any' }),
     auth: Type.Optional(
-      choice(['none'], { description: '`none`: anyone who reaches the address may ask' }),
+      choice(['none'], {
+        description: '`none`: anyone who can reach the address may send requests',
+      }),
     ),
     keys: Type.Optional(
       Type.String({
         minLength: 1,
         path: true,
         description:
-          'file of the hashes of the keys that may ask (`sluice keys create`), read again on SIGHUP',
+          'a file with the hashes of accepted keys (`sluice keys create`), read again on SIGHUP',
       }),
     ),
     corsOrigins: list(
       Type.String({ expected: ORIGIN_EXPECTED }),
-      'origins of pages that may read answers, each exactly',
+      'the origins of pages that may read responses; each must match exactly',
     ),
   }),
-  admin: section('`/ready`, `/health` and `/metrics`, for the operator. They take no key.', {
+  admin: section('The listener for `/ready`, `/health` and `/metrics`. They need no key.', {
     host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'where to listen' }),
     port: Type.Optional(
-      Type.Integer({ ...port, description: 'its port; one above the other if absent' }),
+      Type.Integer({
+        ...port,
+        description: 'its port; if absent, the next port after `listen.port`',
+      }),
     ),
   }),
   log: section('The log, on standard error.', {
     level: choice(['debug', 'info', 'warn', 'error', 'silent'], {
       default: 'info',
-      description: 'lines below it are left out; read again on SIGHUP',
+      description: 'the lowest level that is logged; read again on SIGHUP',
     }),
   }),
-  engine: section('The threads that answer queries.', {
+  engine: section('The threads that evaluate queries.', {
     threadCount: Type.Integer({
       minimum: 1,
       maximum: 256,
@@ -304,7 +321,8 @@ export const configSchema = Type.Object({
       maximum: Number.MAX_SAFE_INTEGER,
       default: ENGINE_LIMITS.cacheBytesMax,
       defaultText: 'a 32nd of the memory, from 64 MiB to 1 GiB',
-      description: 'what all of them together keep of segments: indexes, dictionaries, keys',
+      description:
+        'the maximum size of the cache of indexes, dictionaries and keys, over all threads',
     }),
   }),
   limits,

@@ -13,22 +13,22 @@ export const storeSchema = Type.Object(
     }),
     prefix: Type.String({
       pattern: '^([\\w.-]+(/[\\w.-]+)*)?$',
-      expected: 'a path without a slash at either end, or nothing',
+      expected: 'a path without a slash at either end, or an empty text',
       default: '',
-      description: 'keys begin with it and the name of the dataset',
+      description: 'the start of all keys, before the name of the dataset',
     }),
     endpoint: Type.Optional(
       Type.String({
         pattern: '^https?://[^/?#@]+$',
         expected: 'an address such as https://minio.example.org:9000, without a path',
-        description: 'its address; that of AWS in the region if absent',
+        description: 'its address; the AWS address of the region if absent',
       }),
     ),
     region: Type.String({ minLength: 1, default: 'us-east-1', description: 'its region' }),
     pathStyle: Type.Optional(
       Type.Boolean({
         description:
-          'whether the bucket is in the path of addresses, not in the host; if absent, true with an `endpoint`',
+          'whether the bucket is in the path of addresses instead of the host name; if absent, true with an `endpoint`',
       }),
     ),
     accessKeyId: Type.Optional(
@@ -43,21 +43,21 @@ export const storeSchema = Type.Object(
       Type.String({
         minLength: 1,
         secret: 'value',
-        description: 'its secret, from the same place; best from a variable',
+        description: 'its secret, from the same place; preferably a variable',
       }),
     ),
     cacheBytesMax: Type.Integer({
       minimum: 64 << 20,
       maximum: Number.MAX_SAFE_INTEGER,
       default: 20 * gigabyte,
-      description: 'bytes of segments that each dataset keeps on the local disk',
+      description: 'the maximum size of the cache of each dataset on the local disk',
     }),
     segmentBlockCount: Type.Integer({
       minimum: 8,
       maximum: 16_384,
       default: 1_024,
       description:
-        'finalized blocks that make a segment; 32 MiB make one earlier. Smaller segments leave the journal sooner and need more requests',
+        'the number of finalized blocks of a segment; fewer if they have 32 MiB. Smaller segments leave the journal sooner and need more requests',
     }),
     requestMsMax: Type.Integer({
       minimum: 100,
@@ -75,7 +75,7 @@ export const storeSchema = Type.Object(
   },
   {
     description:
-      'Where sealed segments are. If absent, in the data folder. See [scale.md](scale.md).',
+      'The location of sealed segments; the data folder if absent. See [scale.md](scale.md).',
   },
 );
 
@@ -87,9 +87,7 @@ export const feedSchema = Type.Object(
       maxItems: 16,
       description: 'addresses of NATS servers, such as nats://nats-1:4222',
     }),
-    user: Type.Optional(
-      Type.String({ minLength: 1, description: 'the user, where one is needed' }),
-    ),
+    user: Type.Optional(Type.String({ minLength: 1, description: 'the user, if one is required' })),
     password: Type.Optional(
       Type.String({ minLength: 1, secret: 'value', description: 'its password' }),
     ),
@@ -107,19 +105,19 @@ export const feedSchema = Type.Object(
       maximum: Number.MAX_SAFE_INTEGER,
       default: 8 * gigabyte,
       description:
-        'the size of the stream of a dataset. It holds what is not sealed yet; a full stream stops the writer',
+        'the maximum size of the stream of a dataset, which has the blocks that are not sealed yet; a full stream stops the writer',
     }),
     leaseMs: Type.Integer({
       minimum: 1_000,
       maximum: 60_000,
       default: 4_000,
       description:
-        'after this a writer that is silent is replaced by another, in ms; counts when the first dataset of the NATS servers is made',
+        'the time after which a writer that does not renew its lease is replaced, in ms; only effective for the first dataset on the NATS servers',
     }),
   },
   {
     description:
-      'Where changes of the chain are published, so that several services share a dataset. Needs `store`. See [scale.md](scale.md).',
+      'The stream to which changes of the chain are published, so that several services share a dataset. Requires `store`. See [scale.md](scale.md).',
   },
 );
 

@@ -10,7 +10,7 @@ const sourceName = Type.Optional(
   Type.String({
     pattern: '^[\\w.-]{1,64}$',
     expected: '1 to 64 letters, digits, - _ .',
-    description: 'what logs, `/status` and metrics call it; the kind and a number if absent',
+    description: 'its name in logs, `/status` and metrics; if absent, the kind and a number',
   }),
 );
 
@@ -28,7 +28,7 @@ const rpcSource = Type.Object(
         secret: 'url',
         expected: ADDRESSES.ws.expected,
         description:
-          'its WebSocket, or `none` for polling; if absent the same address is tried, then one port higher',
+          'its WebSocket address, or `none` for polling; if absent, the same address is tried, then one port higher',
       }),
     ),
     headers: Type.Record(Type.String(), Type.String({ secret: 'value' }), {
@@ -39,12 +39,12 @@ const rpcSource = Type.Object(
       Type.Number({
         minimum: 0.1,
         maximum: 100_000,
-        description: 'calls that the node allows; unlimited if absent',
+        description: 'the number of calls that the node allows; unlimited if absent',
       }),
     ),
     connectionCountMax: count('connections to the node', 16, { max: 256 }),
   },
-  { description: 'A node of the ledger, followed by JSON-RPC, with its WebSocket as a wake-up.' },
+  { description: 'A node of the ledger, followed by JSON-RPC. Its WebSocket reports new slots.' },
 );
 
 const portalSource = Type.Object(
@@ -60,7 +60,7 @@ const portalSource = Type.Object(
       Type.String({
         secret: 'value',
         minLength: 1,
-        description: 'the key that it asks for; best from a variable',
+        description: 'its key, if it requires one; preferably a variable',
       }),
     ),
   },
@@ -84,16 +84,16 @@ const simulatorSource = Type.Object(
     name: sourceName,
     profile: choice(keysOf(PROFILES), {
       default: 'demo',
-      description: 'how full blocks are',
+      description: 'the size of blocks',
     }),
-    seed: chainNumber('seed', 'the same one gives the same blocks'),
-    slotMs: chainNumber('slotMs', 'how long a slot lasts, in ms'),
-    startSlot: chainNumber('startSlot', 'the slot that is produced at the very first start'),
+    seed: chainNumber('seed', 'the same seed gives the same blocks'),
+    slotMs: chainNumber('slotMs', 'the duration of a slot, in ms'),
+    startSlot: chainNumber('startSlot', 'the slot that is produced at the first start'),
     startSeconds: chainNumber('startSeconds', 'the time of that slot, in unix seconds'),
   },
   {
     description:
-      'A simulated ledger inside the process. Datasets whose simulators have the same keys share one; while the process is down its time stands still.',
+      'A simulated ledger inside the process. Datasets whose simulators have the same values share one. Its time is paused while the process does not run.',
   },
 );
 
@@ -110,7 +110,7 @@ const filesSource = Type.Object(
   },
   {
     description:
-      'Files of blocks that count as final, as for `sluice import`. They are read once, before other sources are followed, and served as they come; a file that was read whole is not read again unless it changes. The dataset begins at their first block.',
+      'Files of blocks that count as final, as for `sluice import`. They are read once, before other sources are followed, and their blocks are served as soon as they are stored. A completely read file is not read again unless it changes. The dataset starts at their first block.',
   },
 );
 

@@ -104,7 +104,7 @@ describe('sluice backfill', () => {
     );
     expect([address.code, address.err]).toEqual([
       2,
-      expect.stringContaining('--rpc needs an address that begins with http'),
+      expect.stringContaining('--rpc needs an address that starts with http'),
     ]);
     const usage = await run(
       'backfill',

@@ -60,7 +60,7 @@ export function buildHttpMetrics(
   gauge('sluice_http_unsent_bytes', 'Bytes that wait for slow readers.', () => unsent.bytes);
   gauge(
     'sluice_http_query_bytes',
-    'Bytes of the queries that are read or have an open stream.',
+    'Bytes of the queries that are being read or have an open stream.',
     () => queries.bytes,
   );
   return {

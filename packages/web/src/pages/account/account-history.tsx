@@ -114,7 +114,7 @@ function Entry({ dataset, address, entry }: EntryProps) {
   );
 }
 
-/** What the transaction changed for this address: its lamports, and the tokens that it owns or holds. */
+/** Returns the changes of this address by the transaction: its lamports, and the tokens of accounts that it is or owns. */
 function changesOf({ balances, tokenBalances }: TransactionView, address: string): string[] {
   const native = balances
     .filter(({ account }) => account === address)

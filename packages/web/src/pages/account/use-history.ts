@@ -4,7 +4,7 @@ import { clientOf } from '../../state/clients.ts';
 import { keyVersion } from '../../state/connection.ts';
 
 const pageLength = 25;
-/** Answers may be empty while there is more; after so many in a row the user is asked whether to go on. */
+/** A response may be empty although older transactions exist. After this many in a row the user decides whether to continue. */
 const emptyCountMax = 20;
 
 export interface History {
@@ -18,18 +18,18 @@ export interface History {
 
 interface Pages {
   readonly entries: readonly FullBlock[];
-  /** `null` when there is nothing older. */
+  /** `null` when there are no older transactions. */
   readonly next: string | null | undefined;
 }
 
-/** Reads the transactions of an address backwards, a page at a time. */
+/** Loads the transactions of an address backwards, a page at a time. */
 export function useHistory(dataset: string, address: string): History {
   const [pages, setPages] = useState<Pages>({ entries: [], next: undefined });
   const [wanted, setWanted] = useState(1);
   const [isLoading, setLoading] = useState(true);
   const [error, setError] = useState<unknown>(undefined);
   const version = keyVersion.value;
-  // Each wanted page is read once.
+  // Each requested page is loaded once.
   useEffect(() => {
     const stop = new AbortController();
     setLoading(true);

@@ -12,7 +12,7 @@ import './activity.css';
 
 const entryCount = 50;
 
-/** What is in a dataset: who and what is in most transactions of a range. */
+/** Shows the contents of a dataset: the most frequent programs, instructions, mints and accounts of a range. */
 export function ActivityPage({ parameters }: PageProps) {
   const [dataset = ''] = parameters;
   useTitle(`Activity · ${dataset}`);
@@ -24,7 +24,7 @@ export function ActivityPage({ parameters }: PageProps) {
     <div class="stack">
       <div class="page-head">
         <div>
-          <h1>What is in it</h1>
+          <h1>Contents</h1>
           <p>The programs, instructions, tokens and accounts in most transactions of {dataset}.</p>
         </div>
         <RangeForm key={place.value.search} dataset={dataset} range={range} />

@@ -16,7 +16,7 @@ interface CountListProps {
   readonly rows: readonly CountRow[];
   readonly total: number;
   readonly isExact: boolean;
-  /** What the list leaves out. */
+  /** A note about entries that the list does not have. */
   readonly note?: string;
 }
 

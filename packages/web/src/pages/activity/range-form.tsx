@@ -8,7 +8,7 @@ export interface SlotRange {
   readonly to?: number | undefined;
 }
 
-/** Reads the range from the address; what is not a slot is left out. */
+/** Parses the range in the address, and ignores values that are not slots. */
 export function readRange(search: string): SlotRange {
   const parameters = new URLSearchParams(search);
   const read = (name: string) => parseSlot(parameters.get(name) ?? '');

@@ -6,7 +6,7 @@ import { pagePath } from '../../state/page-path.ts';
 interface MissingBlockProps {
   readonly dataset: string;
   readonly slot: number;
-  /** Why the service has no block there. */
+  /** The error code with the reason why there is no block. */
   readonly code: string;
 }
 

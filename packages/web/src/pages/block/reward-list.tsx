@@ -6,7 +6,7 @@ import { Panel } from '../../components/panel.tsx';
 import { TableScroll } from '../../components/table-scroll.tsx';
 
 const firstRowCount = 20;
-/** Blocks at the start of an epoch have thousands of rewards; a query in the workbench reads them all. */
+/** Blocks at the start of an epoch have thousands of rewards. A query in the workbench returns all of them. */
 const rowCountMax = 500;
 
 interface RewardListProps {

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { pagePath } from '../../state/page-path.ts';
 import { DocsSearch } from './docs-search.tsx';
 
-/** Groups that are long and rarely read are folded. */
+/** Long groups that are rarely read are collapsed. */
 const foldedGroups = new Set(['Decisions', 'Measurements']);
 
 export function DocsNavigation({ slug }: { readonly slug: string | undefined }) {

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { type FoundSection, searchSections } from './search-sections.ts';
 
 interface DocsSearchProps {
-  /** Called when a search begins and ends. */
+  /** Called when a search starts and ends. */
   readonly onActive: (isActive: boolean) => void;
 }
 

@@ -8,7 +8,7 @@ import { place } from '../../state/router.ts';
 import { useResource } from '../../state/use-resource.ts';
 import { workbenchLink } from '../workbench/query-link.ts';
 
-/** One page of the documentation. Its HTML was made from our own Markdown while building. */
+/** One page of the documentation. Its HTML was rendered from our own Markdown by the build. */
 export function DocumentView({ page }: { readonly page: DocPage }) {
   useTitle(page.title);
   const loaded = useResource(page.slug, () => page.load());
@@ -45,7 +45,7 @@ export function DocumentView({ page }: { readonly page: DocPage }) {
   );
 }
 
-/** Puts a link into the workbench beside every query of the page. */
+/** Adds a link to the workbench next to every query of the page. */
 function addTryLinks(article: HTMLElement, dataset: string): void {
   for (const old of article.querySelectorAll('.try')) old.remove();
   for (const code of article.querySelectorAll<HTMLElement>('.code[data-query]')) {

@@ -1,4 +1,4 @@
-/** The limits that a client meets, in the order of the documentation. */
+/** The limits that affect clients, in the order of the documentation. */
 export const limitTexts: readonly (readonly [string, string])[] = [
   ['bodyBytesMax', 'bytes of a body, on the wire and decoded'],
   ['depthMax', 'levels of objects and arrays'],

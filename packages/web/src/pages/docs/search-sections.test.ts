@@ -6,7 +6,7 @@ const sections = [
   ['http', 'The interface', 'keys', 'Keys', 'a key is sent as a header; filters do not matter'],
 ] as const;
 
-test('default: sections with all words are found, those with a word in the title first', () => {
+test('default: sections with all words are found; those with a word in the title come first', () => {
   expect(searchSections(sections, 'filters').map(({ anchor }) => anchor)).toEqual([
     'filters',
     'keys',

@@ -14,7 +14,7 @@ const excerptLength = 110;
 const titleWeight = 8;
 const pageWeight = 3;
 
-/** Returns the sections that have all words, those first that have them in their titles. */
+/** Returns the sections that contain all words. Sections with the words in their titles come first. */
 export function searchSections(
   sections: readonly Section[],
   query: string,
@@ -38,7 +38,7 @@ export function searchSections(
     }));
 }
 
-/** Zero if a word is missing. */
+/** Returns 0 if a word is missing. */
 function scoreOf([, page, , title, text]: Section, words: readonly string[]): number {
   let score = 0;
   for (const word of words) {

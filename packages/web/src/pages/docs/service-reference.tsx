@@ -18,7 +18,7 @@ interface OpenApi {
   }[];
 }
 
-/** What this very service offers: its addresses, the limits in effect and its errors, from the description that it serves. */
+/** The interface of this service: its addresses, the limits in effect and its errors, from its OpenAPI description. */
 export function ServiceReference() {
   useTitle('Documentation');
   const loaded = useResource('openapi', async (signal) => {
@@ -108,10 +108,10 @@ function Table({ heads, rows }: TableProps) {
         </thead>
         <tbody>
           {rows.map((cells, row) => (
-            // The rows never change their order.
+            // The rows never change their order, so the index is a stable key.
             <tr key={row}>
               {cells.map((cell, column) => (
-                // Neither do the columns.
+                // The same holds for the columns.
                 <td key={column}>{cell}</td>
               ))}
             </tr>

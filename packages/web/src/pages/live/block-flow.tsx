@@ -80,7 +80,7 @@ interface FlowRowProps {
   readonly entry: PlacedBlock;
   readonly dataset: string;
   readonly indent: number;
-  /** Of the largest block. */
+  /** The number of transactions as a share of the largest block. */
   readonly share: number;
   readonly isFinalized: boolean;
 }

@@ -7,7 +7,7 @@ interface BranchGraphProps {
   readonly range: RowRange;
   readonly width: number;
   readonly rowHeight: number;
-  /** The newest finalized block, or -1. */
+  /** The row of the newest finalized block, or -1. */
   readonly finalizedRow: number;
 }
 
@@ -19,7 +19,7 @@ export function graphWidth(laneCount: number): number {
   return toPixels(2 * marginRem + (Math.max(2, laneCount) - 1) * laneRem);
 }
 
-/** The tree of the visible blocks, and the line below which nothing changes any more. */
+/** The tree of the visible blocks, and the line below which all blocks are final. */
 export function BranchGraph({ placed, range, width, rowHeight, finalizedRow }: BranchGraphProps) {
   const x = (lane: number) => toPixels(marginRem + lane * laneRem);
   const radius = toPixels(radiusRem);
@@ -27,7 +27,7 @@ export function BranchGraph({ placed, range, width, rowHeight, finalizedRow }: B
   const visible = placed
     .slice(range.first, range.end)
     .map((entry, i) => ({ entry, row: range.first + i }));
-  // A line that passes through starts at a block above and ends at a parent below the visible part.
+  // A line that crosses the visible part starts at a block above and ends at a parent below it.
   const passing = placed
     .slice(0, range.first)
     .map((entry, row) => ({ entry, row }))

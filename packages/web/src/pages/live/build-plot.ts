@@ -3,7 +3,7 @@ import 'uplot/dist/uPlot.min.css';
 import { formatInteger } from '../../base/format.ts';
 import { toPixels } from '../../state/rem-pixels.ts';
 
-/** Draws into the box with the colours of the current theme. */
+/** Draws the plot into the element with the colours of the current theme. */
 export function buildPlot(box: HTMLElement, data: [number[], number[]], height: number): Plot {
   const colors = getComputedStyle(document.documentElement);
   const color = (name: string) => colors.getPropertyValue(name).trim();
@@ -23,12 +23,12 @@ export function buildPlot(box: HTMLElement, data: [number[], number[]], height: 
       legend: { show: false },
       cursor: { y: false },
       scales: {
-        // Half a bar more at either end.
+        // Adds half a bar at both ends.
         x: { time: false, range: (_, min, max) => [min - 0.6, max + 0.6] },
         y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
       },
       axes: [
-        // Labels of nine digits do not touch.
+        // With this distance, labels of nine digits do not overlap.
         { ...axis, size: toPixels(2), space: toPixels(6.5), grid: { show: false } },
         { ...axis, size: toPixels(3.571), space: toPixels(2.2) },
       ],
@@ -39,7 +39,7 @@ export function buildPlot(box: HTMLElement, data: [number[], number[]], height: 
           stroke: line,
           fill: `${line}cc`,
           width: 0,
-          // A bar for each block; a skipped slot leaves a gap.
+          // Each block is a bar; a skipped slot is a gap.
           paths: bars,
           points: { show: false },
         },

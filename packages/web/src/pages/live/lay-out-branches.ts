@@ -1,8 +1,8 @@
 /**
- * Places the blocks of a chain in lanes: the current branch in lane 0, each branch that lost beside it.
+ * Places the blocks of a chain in lanes: the current branch in lane 0, each orphaned branch in another lane.
  *
  *   row 0   o        lane 0: current branch
- *   row 1   o  x     lane 1: a block that lost, drawn from its parent in row 3
+ *   row 1   o  x     lane 1: an orphaned block, connected to its parent in row 3
  *   row 2   |  x
  *   row 3   o-'
  */
@@ -11,7 +11,7 @@ import type { LiveBlock } from './live-chain.ts';
 export interface PlacedBlock {
   readonly block: LiveBlock;
   readonly lane: number;
-  /** Row and lane of the parent; absent if the parent is not in the list. */
+  /** The row and lane of the parent; absent if the parent is not in the list. */
   readonly parent?: { readonly row: number; readonly lane: number };
 }
 
@@ -20,13 +20,13 @@ export interface BranchLayout {
   readonly laneCount: number;
 }
 
-/** More branches side by side share the last lane. */
+/** With more parallel branches, the others share the last lane. */
 const laneCountMax = 5;
 
 export function layOutBranches(blocks: readonly LiveBlock[]): BranchLayout {
   const rows = new Map(blocks.map(({ hash }, row) => [hash, row]));
   const lanes = new Map<string, number>();
-  /** The lowest row index, that is the newest block, that each lane uses so far, from the bottom up. */
+  /** For each lane, the smallest row index (the newest block) that it uses so far. */
   const topRows: number[] = [Number.POSITIVE_INFINITY];
   // From the oldest to the newest, so that a parent is placed before its children.
   for (const [row, block] of [...blocks.entries()].reverse()) {
@@ -44,7 +44,7 @@ export function layOutBranches(blocks: readonly LiveBlock[]): BranchLayout {
   return { placed, laneCount: topRows.length };
 }
 
-/** An orphaned block stays in the lane of its parent if that is free above it; a branch starts in the first free lane. */
+/** An orphaned block stays in the lane of its parent if that lane is free above it. Otherwise it starts in the first free lane. */
 function chooseLane(
   block: LiveBlock,
   parentRow: number,

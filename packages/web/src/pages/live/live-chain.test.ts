@@ -27,7 +27,7 @@ function fork(): LiveChain {
   return appendBlocks(rolled, [other], 2);
 }
 
-test('default: the newest block is first, and finality never goes back', () => {
+test('default: the newest block is first, and finality never decreases', () => {
   const chain = appendBlocks(appendBlocks(emptyChain, [block(1, 0)], 1), [block(2, 1)], 0);
   expect(chain.blocks.map(({ number }) => number)).toEqual([2, 1]);
   expect(chain.finalized).toBe(1);
@@ -42,7 +42,7 @@ test('behavior: a rollback marks the blocks above as orphaned and keeps them', (
   ).toEqual(['b5', 'a4 orphaned', 'a3 orphaned', 'a2', 'a1']);
 });
 
-test('behavior: orphaned blocks stand in a lane of their own, joined to their parents', () => {
+test('behavior: orphaned blocks are in their own lane, connected to their parents', () => {
   const { placed, laneCount } = layOutBranches(fork().blocks);
   expect(laneCount).toBe(2);
   expect(placed.map(({ lane }) => lane)).toEqual([0, 1, 1, 0, 0]);
@@ -51,7 +51,7 @@ test('behavior: orphaned blocks stand in a lane of their own, joined to their pa
   expect(placed[4]?.parent).toBe(undefined);
 });
 
-test('behavior: a block that comes back after two forks is no longer orphaned', () => {
+test('behavior: a block that returns to the chain after two forks is no longer orphaned', () => {
   const back = appendBlocks(rollBack(fork(), 2), [block(3, 2)], null);
   expect(back.blocks.find(({ hash }) => hash === 'a3')?.isOrphaned).toBe(false);
   expect(back.blocks.filter(({ hash }) => hash === 'a3')).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** The newest blocks of a ledger as they came, with the branches that lost. Immutable: every change gives a new chain. */
+/** The newest blocks of a ledger in the order of arrival, with orphaned branches. Immutable: every change returns a new chain. */
 export interface LiveBlock {
   readonly number: number;
   readonly hash: string;
@@ -10,11 +10,11 @@ export interface LiveBlock {
 }
 
 export interface LiveChain {
-  /** The newest first; of several blocks of one slot the one of the current branch is first. */
+  /** The newest block first. Of several blocks of one slot, the block of the current branch is first. */
   readonly blocks: readonly LiveBlock[];
   readonly finalized: number | null;
   readonly forkCount: number;
-  /** How many rows the last change added at the top. */
+  /** The number of rows that the last change added at the top. */
   readonly addedCount: number;
 }
 

@@ -8,7 +8,7 @@ type PlotData = [number[], number[]];
 
 const heightRem = 10.714;
 
-/** Transactions of each block over the slots. The plot library is loaded when the plot is first shown. */
+/** Plots the transactions of each block by slot. The plot library is loaded when the plot is first shown. */
 export function TransactionPlot({ blocks }: { readonly blocks: readonly LiveBlock[] }) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
@@ -18,7 +18,7 @@ export function TransactionPlot({ blocks }: { readonly blocks: readonly LiveBloc
   const dark = isDark.value;
   const rem = remPixels.value;
   const height = toPixels(heightRem);
-  // The colours follow the theme, and sizes the window.
+  // Redraws the plot when the theme or the size of the window changes.
   useEffect(() => {
     const stop = new AbortController();
     const open = async () => {

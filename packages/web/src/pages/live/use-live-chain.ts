@@ -9,7 +9,7 @@ import {
   rollBack,
 } from './live-chain.ts';
 
-/** Blocks below the head to begin with. */
+/** The number of blocks below the head that are loaded first. */
 const firstBlockCount = 80;
 
 export interface LiveState {
@@ -17,11 +17,11 @@ export interface LiveState {
   readonly error: unknown;
 }
 
-/** Follows the ledger. The client resumes by itself after cuts; forks come as rollbacks. */
+/** Follows the ledger. The client resumes by itself after a lost connection, and delivers forks as rollbacks. */
 export function useLiveChain(dataset: string): LiveState {
   const [state, setState] = useState<LiveState>({ chain: emptyChain, error: undefined });
   const version = keyVersion.value;
-  // A new key starts again.
+  // A new key restarts the stream.
   useEffect(() => {
     const stop = new AbortController();
     setState({ chain: emptyChain, error: undefined });

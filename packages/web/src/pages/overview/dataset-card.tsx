@@ -5,7 +5,7 @@ import { AlarmList } from './alarm-list.tsx';
 import { RatePanel } from './rate-panel.tsx';
 import { SourceList } from './source-list.tsx';
 
-/** Beyond this the newest block counts as late. */
+/** With a larger lag the newest block counts as late. */
 const lagSecondsMax = 10;
 
 export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
@@ -20,7 +20,7 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
           {aliases.length > 0 && <span class="muted small">also {aliases.join(', ')}</span>}
         </div>
         <div class="row">
-          <span class="muted small">{isLive ? 'Follows a ledger' : 'No source feeds it'}</span>
+          <span class="muted small">{isLive ? 'Follows a ledger' : 'Follows no ledger'}</span>
           {status.alarms.length > 0 ? (
             <span class="badge bad">
               <span class="dot" />
@@ -106,14 +106,14 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
           Watch live
         </a>
         <a class="button" href={pagePath.activity(dataset)}>
-          What is in it
+          Contents
         </a>
       </div>
     </section>
   );
 }
 
-/** Seconds while that is a readable number. */
+/** Formats the lag in seconds, or as a duration when it is large. */
 function formatLag(seconds: number | null): string {
   if (seconds === null) return '–';
   return seconds < 120 ? `${seconds} s` : formatDuration(seconds * 1_000);

@@ -28,7 +28,7 @@ interface RateProps {
   readonly color: string;
 }
 
-/** The figure is the mean of the last samples, which is calmer than the last one alone. */
+/** The displayed rate is the mean of this many samples, so that it does not flicker. */
 const meanCount = 5;
 
 function Rate({ title, values, color }: RateProps) {

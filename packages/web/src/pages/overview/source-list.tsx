@@ -9,7 +9,7 @@ const tones: Readonly<Record<SourceRow['state'], string>> = {
   disabled: 'bad',
 };
 
-/** The sources of a dataset by name; their addresses may hold secrets and are not sent. */
+/** The sources of a dataset by name. The service does not send their addresses, which may contain secrets. */
 export function SourceList({ sources }: { readonly sources: readonly SourceRow[] }) {
   if (sources.length === 0) return null;
   return (

@@ -1,24 +1,24 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { clientOf } from '../../state/clients.ts';
 
-/** A few seconds of the ledger's own time. */
+/** The blocks and transactions of a few seconds of ledger time. */
 interface RateSample {
   readonly blocks: number;
   readonly transactions: number;
 }
 
-/** Blocks have their time in whole seconds, and a ledger has two or three of them in one: single seconds would flicker. */
+/** Block times are whole seconds, and a second has two or three blocks, so rates of single seconds would vary too much. */
 const sampleSeconds = 2;
 const sampleCountMax = 30;
-/** Enough blocks to fill the line of a ledger with a block every 400 ms. */
+/** Enough blocks to fill the plot for a ledger with a block every 400 ms. */
 const firstBlockCount = 160;
 const none: RateSample = { blocks: 0, transactions: 0 };
-/** After a pause, such as a hidden tab, older blocks are left out. */
+/** After a pause, for example in a hidden tab, older blocks are not loaded. */
 const blockCountMax = 400;
 
 /**
- * Returns blocks and transactions per second of the last minute, by the time of the blocks. The newest sample is incomplete
- * and left out.
+ * Returns blocks and transactions per second of the last minute, by the times of the blocks, without the newest sample, which is
+ * incomplete.
  */
 export function useRates(
   dataset: string,
@@ -40,7 +40,7 @@ export function useRates(
         samples.current = read;
         setSeries(toSeries(read));
       })
-      // The next head brings another attempt.
+      // The next head causes another attempt.
       .catch(() => undefined)
       .finally(() => {
         isReading.current = false;
@@ -76,7 +76,7 @@ async function readSamples(
   return samples;
 }
 
-/** A time without blocks counts as zero, so that a pause is seen as one. Drops samples that are too old. */
+/** A period without blocks counts as zero. Drops samples that are too old. */
 function toSeries(samples: Map<number, RateSample>): readonly RateSample[] {
   if (samples.size === 0) return [];
   const last = Math.max(...samples.keys()) - 1;

@@ -9,7 +9,7 @@ import { CountList } from '../activity/count-list.tsx';
 import { workbenchLink } from '../workbench/query-link.ts';
 import { queryInstruction } from '../workbench/sample-queries.ts';
 
-/** The most that one request lists; instructions of rare programs may not be among them. */
+/** The maximum of one request. Instructions of rare programs may not be among them. */
 const entryCount = 100;
 
 interface ProgramInstructionsProps {
@@ -46,7 +46,7 @@ function Instructions({ dataset, programId, activity }: InstructionsProps) {
   return (
     <CountList
       title="Instructions"
-      note={`Of slots ${formatInteger(activity.fromBlock)} to ${formatInteger(activity.toBlock)}. Only instructions among the ${entryCount} most frequent of all programs are listed; a query finds the others.`}
+      note={`For slots ${formatInteger(activity.fromBlock)} to ${formatInteger(activity.toBlock)}. Only instructions among the ${entryCount} most frequent of all programs are listed; a query finds the others.`}
       total={activity.transactions}
       isExact={activity.exact.discriminators}
       rows={own.map(({ discriminator, transactions }) => ({

@@ -12,7 +12,7 @@ import { ProgramInstructions } from './program-instructions.tsx';
 import '../account/account.css';
 import '../activity/activity.css';
 
-/** Blocks below the head that the offered query covers. */
+/** The number of blocks below the head in the query that the page offers. */
 const queryBlockCount = 1_000;
 
 export function ProgramPage({ parameters }: PageProps) {

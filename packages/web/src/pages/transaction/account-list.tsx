@@ -25,7 +25,7 @@ export function AccountList({ dataset, transaction }: AccountListProps) {
     >
       <ol class="plain account-table">
         {rows.map(({ address, isSigner, isWritable, isLoaded }, i) => (
-          // The place of an account is what instructions refer to.
+          // Instructions refer to accounts by index.
           <li key={i}>
             <span class="muted account-index">{i}</span>
             <AddressLink dataset={dataset} address={address} full />
@@ -41,7 +41,7 @@ export function AccountList({ dataset, transaction }: AccountListProps) {
   );
 }
 
-/** The message header says by counts which static keys sign and which are writable. */
+/** Determines which static keys sign and which are writable from the counts of the message header. */
 function listAccounts(transaction: Transaction): readonly AccountRow[] {
   const { accountKeys, loadedAddresses } = transaction;
   const signers = transaction.numRequiredSignatures;

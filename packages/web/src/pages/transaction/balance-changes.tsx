@@ -111,7 +111,7 @@ function nativeRows({ balances }: TransactionView): ChangeRow[] {
   }));
 }
 
-/** A token account that was opened has no state before, one that was closed none after. */
+/** A token account that was opened has no state before; one that was closed has none after. */
 function tokenRow(balance: TokenBalance): ChangeRow {
   return {
     key: `token-${balance.account}`,

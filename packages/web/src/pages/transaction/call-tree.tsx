@@ -10,7 +10,7 @@ interface CallTreeProps {
   readonly view: TransactionView;
 }
 
-/** The instructions as they called each other, with what each consumed of the transaction's compute units. */
+/** The instructions as a tree of calls, with the share of the transaction's compute units that each consumed. */
 export function CallTree({ dataset, view }: CallTreeProps) {
   const total = view.transaction.computeUnitsConsumed ?? 0n;
   return (
@@ -83,7 +83,7 @@ function Call({ dataset, instruction, total }: CallProps) {
             ) : (
               <ol class="account-rows">
                 {accounts.map((address, i) => (
-                  // An address may occur twice; its place tells them apart.
+                  // An address may occur twice, so the index is the key.
                   <li key={i}>
                     <AddressLink dataset={dataset} address={address} full />
                     {roles[i] !== undefined && <span class="badge">{roles[i]}</span>}

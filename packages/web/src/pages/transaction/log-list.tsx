@@ -3,7 +3,7 @@ import { Panel } from '../../components/panel.tsx';
 import { programName } from '../../ledger/address-names.ts';
 import type { TransactionView } from '../../ledger/transaction-view.ts';
 
-/** Longer logs are cut; the raw records have the rest. */
+/** Longer logs are truncated. The raw records have all lines. */
 const lineCountMax = 1_000;
 
 export function LogList({ view }: { readonly view: TransactionView }) {

@@ -41,7 +41,7 @@ export function TransactionSections({ dataset, header, view }: TransactionSectio
       <AccountList dataset={dataset} transaction={transaction} />
       <Panel title="Raw records">
         <details>
-          <summary>Everything that the dataset holds about this transaction, as JSON</summary>
+          <summary>All records of this transaction as JSON</summary>
           <RawText text={writeJson(view, 2)} />
         </details>
       </Panel>

@@ -1,4 +1,4 @@
-/** The checks of the workbench against the parser of the service. */
+/** Compares the checks of the workbench with the parser of the service. */
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import fc from 'fast-check';
@@ -52,11 +52,11 @@ const cases: readonly JsonObject[] = [
 ];
 
 for (const query of cases) {
-  test(`behavior: ${JSON.stringify(query).slice(0, 80)} is judged as the service judges it`, () => {
+  test(`behavior: ${JSON.stringify(query).slice(0, 80)} has the same problems as at the service`, () => {
     const refused = refusal(query);
     const paths = checkQuery(query, options).map(({ path }) => formatPath(path));
     expect(paths.length === 0).toBe(refused === undefined);
-    // Limits over all arrays are reported for the query as a whole.
+    // Limits over all arrays are reported for the whole query.
     if (refused !== undefined && paths[0] !== '') expect(paths).toContain(refused);
   });
 }

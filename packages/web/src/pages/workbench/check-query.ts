@@ -1,6 +1,6 @@
 /**
- * Checks a query by the tables from which the service makes its own checks, so that mistakes are shown before anything is
- * sent. The service decides in the end.
+ * Checks a query with the same tables as the service, so that errors are shown before the query is sent. The service makes the final
+ * decision.
  */
 import { isAddress } from '@sluice/client';
 import { DIALECT_DEFAULT, type Dialect } from '@sluice/protocol/dialect';
@@ -43,7 +43,7 @@ export const queryKeys = [
   ...RECORD_ARRAY_NAMES,
 ] as const;
 
-/** More are not shown; the first ones usually explain the rest. */
+/** Further problems are not shown, because they usually follow from the first ones. */
 const problemCountMax = 50;
 
 export function checkQuery(query: JsonObject, options: CheckOptions): readonly Problem[] {

@@ -6,7 +6,7 @@ import { clientOf } from '../../state/clients.ts';
 import type { JsonObject } from './query-model.ts';
 
 const delayMs = 400;
-/** Scans beyond these take noticeably long, so the page asks first. */
+/** A larger scan takes noticeably long, so the page asks for confirmation. */
 const largeBytes = 250_000_000;
 const largeTransactionCount = 1_000_000;
 
@@ -17,7 +17,7 @@ export function isLarge(estimate: Estimate | undefined): boolean {
   );
 }
 
-/** Asks the service what a valid query would cost, shortly after it changed. */
+/** Requests the cost of a valid query, shortly after it changed. */
 export function useEstimate(dataset: string, query: JsonObject | undefined): Estimate | undefined {
   const [estimate, setEstimate] = useState<Estimate | undefined>(undefined);
   const body = query === undefined ? undefined : JSON.stringify(query);
@@ -31,7 +31,7 @@ export function useEstimate(dataset: string, query: JsonObject | undefined): Est
       if (!stop.signal.aborted) setEstimate(found);
     };
     setEstimate(undefined);
-    // Without an estimate the query can still be run.
+    // The query can also be run without an estimate.
     ask().catch(() => undefined);
     return () => stop.abort();
   }, [dataset, body]);

@@ -15,7 +15,7 @@ interface FieldPickerProps {
   readonly onChange: (query: JsonObject) => void;
 }
 
-/** The fields of each kind. Kinds that the query selects are open; the others can still come along as related records. */
+/** The fields of each kind. Kinds that the query selects are expanded. The others can still be included as related records. */
 export function FieldPicker({ query, onChange }: FieldPickerProps) {
   if (query['fields'] === undefined) {
     return (
@@ -102,7 +102,7 @@ function KindFields({ kind, query, onChange }: KindFieldsProps) {
   );
 }
 
-/** Starts with what the service would send: the header, and the kinds that the query selects. */
+/** Returns the fields that the service would send by default: the header, and the kinds that the query selects. */
 function chooseDefaults(query: JsonObject): JsonObject {
   const kinds = RECORD_ARRAY_NAMES.filter((array) => itemsOf(query, array).length > 0).map(
     (array): Kind => RECORD_ARRAYS[array],

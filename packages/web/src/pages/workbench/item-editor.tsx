@@ -11,7 +11,7 @@ interface ItemEditorProps {
   readonly onRemove: () => void;
 }
 
-/** One item: filters that must all match, and flags that bring related records. */
+/** One item: filters that must all match, and flags that include related records. */
 export function ItemEditor({ array, item, onChange, onRemove }: ItemEditorProps) {
   const filters: readonly (readonly [string, FilterRow])[] = filterRows(array);
   const used = filters.filter(([name]) => name in item);

@@ -26,7 +26,7 @@ export function ItemList({ array, query, onChange }: ItemListProps) {
     const next = setItems(query, array, [...items, {}]);
     const kind = RECORD_ARRAYS[array];
     const isUnselected = selectedFields(next, kind)?.length === 0;
-    // Without fields the records would be sent as empty objects.
+    // Without selected fields the records would be empty objects.
     onChange(isUnselected ? setFields(next, kind, defaultFieldNames(kind, 'ledger')) : next);
   };
   return (
@@ -47,7 +47,7 @@ export function ItemList({ array, query, onChange }: ItemListProps) {
       </div>
       {items.map((item, i) => (
         <ItemEditor
-          // Items have no identity but their place.
+          // The index is the key, because items have no id.
           key={i}
           array={array}
           item={item}

@@ -6,14 +6,14 @@ interface JsonEditorProps extends EditorOptions {
   readonly text: string;
 }
 
-/** The editor of a query. Its code is loaded when it is first shown; until then the text can be edited plainly. */
+/** The editor of a query. Its code is loaded when it is first shown. Until then a plain text field replaces it. */
 export function JsonEditor({ text, onChange, onRun, check, values }: JsonEditorProps) {
   const box = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorHandle | undefined>(undefined);
   const [isOpen, setOpen] = useState(false);
-  /** Texts that the editor reported and that have not come back as the text of the page. */
+  /** Texts that the editor reported and that have not come back as the `text` property yet. */
   const typed = useRef<string[]>([]);
-  // The editor lives longer than a rendering and must call the newest functions.
+  // The editor exists across renderings and must call the newest functions.
   const latest = useRef({ text, onChange, onRun, check, values });
   latest.current = { text, onChange, onRun, check, values };
   useEffect(() => {
@@ -41,7 +41,7 @@ export function JsonEditor({ text, onChange, onRun, check, values }: JsonEditorP
   }, []);
   useEffect(() => {
     const place = typed.current.lastIndexOf(text);
-    // What was typed comes back later than the next key; only texts from elsewhere replace the editor's.
+    // A typed text comes back as a property after further typing. Only other texts replace the text of the editor.
     if (place < 0) editor.current?.setText(text);
     if (place < 0 || place === typed.current.length - 1) typed.current = [];
   }, [text]);

@@ -2,7 +2,7 @@ import type { Path, Problem } from './check-query.ts';
 
 const shownCount = 3;
 
-/** What the service would refuse, in words, for those who do not see the underlining. */
+/** The problems of a query as text, for users who do not see the underlining. */
 export function ProblemList({ problems }: { readonly problems: readonly Problem[] }) {
   return (
     <div role="status">

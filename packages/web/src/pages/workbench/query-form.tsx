@@ -5,7 +5,7 @@ import type { QueryFormProps } from './query-form-props.ts';
 import { setKey } from './query-model.ts';
 import { RangeFields } from './range-fields.tsx';
 
-/** The query as controls. Every change gives a new query, whose text the editor then shows. */
+/** The query as a form. Every change returns a new query, whose text the editor then shows. */
 export function QueryForm({ dataset, query, onChange }: QueryFormProps) {
   return (
     <div class="query-form">

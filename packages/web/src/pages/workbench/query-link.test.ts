@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { decodeQuery, encodeQuery } from './query-link.ts';
 
-test('behavior: a query comes back from a link as it was, whatever its characters', () => {
+test('behavior: a query is the same after encoding and decoding, with any characters', () => {
   for (const text of ['{}', '{"fromBlock": 1}', '"ü€😀"', '{"a": "??>>~~"}']) {
     const hash = encodeQuery(text);
     expect(hash).toMatch(/^#q=[\w-]*$/);
@@ -9,6 +9,6 @@ test('behavior: a query comes back from a link as it was, whatever its character
   }
 });
 
-test('behavior: a part of an address that holds no query is left alone', () => {
+test('behavior: a part of an address without a query is ignored', () => {
   for (const hash of ['', '#main', '#q=%%%', '#q=_w']) expect(decodeQuery(hash)).toBe(undefined);
 });

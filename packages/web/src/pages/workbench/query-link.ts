@@ -1,4 +1,4 @@
-/** A query in a link. It stands behind the `#`, which browsers do not send, so its length does not matter to the service. */
+/** A query in a link. It is after the `#`, which browsers do not send, so the service does not limit its length. */
 import { pagePath } from '../../state/page-path.ts';
 
 const prefix = '#q=';
@@ -7,7 +7,7 @@ export function workbenchLink(dataset: string, query: object): string {
   return `${pagePath.workbench(dataset)}${encodeQuery(JSON.stringify(query, null, 2))}`;
 }
 
-/** Returns the part of the link from the `#` on: the text in UTF-8 and base64 with letters that need no escape. */
+/** Returns the part of the link from the `#` on: the text in UTF-8 and URL-safe base64. */
 export function encodeQuery(text: string): string {
   const bytes = new TextEncoder().encode(text);
   let binary = '';
@@ -15,7 +15,7 @@ export function encodeQuery(text: string): string {
   return `${prefix}${btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`;
 }
 
-/** Returns the text of a query, or `undefined` if the part holds none. */
+/** Returns the text of a query; `undefined` if the part contains none. */
 export function decodeQuery(hash: string): string | undefined {
   if (!hash.startsWith(prefix)) return undefined;
   try {

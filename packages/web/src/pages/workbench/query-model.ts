@@ -1,4 +1,4 @@
-/** The query as JSON text, which the editor shows, and as a value, which the form changes. The text is what counts. */
+/** The query as JSON text for the editor, and as a value for the form. The text is the source of truth. */
 import type { Kind, RecordArray } from '@sluice/protocol/field-table';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export function parseText(text: string): ParsedText {
   }
 }
 
-/** Writes a query the way people do: lists of plain values and small objects on one line. */
+/** Formats a query in a readable way: lists of plain values and small objects are on one line. */
 export function formatQuery(query: JsonObject): string {
   return formatValue(query, '');
 }
@@ -62,7 +62,7 @@ export function setItems(
   return setKey(query, array, items.length === 0 ? undefined : items);
 }
 
-/** Returns the fields of a kind that the query selects; `undefined` if it has no `fields` at all. */
+/** Returns the fields of a kind that the query selects; `undefined` if it has no `fields`. */
 export function selectedFields(query: JsonObject, kind: Kind): readonly string[] | undefined {
   const { fields } = query;
   if (!isObject(fields)) return undefined;
@@ -78,7 +78,7 @@ export function setFields(query: JsonObject, kind: Kind, names: readonly string[
   return setKey(query, 'fields', setKey(fields, kind, selector));
 }
 
-/** The values of a filter as a list. */
+/** Returns the values of a filter as a list. */
 export function listValues(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   return Array.isArray(value) ? value.map(String) : [];

@@ -1,4 +1,4 @@
-/** Queries to begin with. Those with addresses are made from what the dataset holds. */
+/** Example queries. Those with addresses use addresses that occur in the dataset. */
 import type { Activity } from '@sluice/client';
 import { shorten } from '../../base/format.ts';
 import { addressName, mintSymbol, programName } from '../../ledger/address-names.ts';
@@ -16,7 +16,7 @@ export interface Recipe {
   readonly query: object;
 }
 
-/** Blocks below the head, so that a recipe answers at once. */
+/** The number of blocks below the head in a recipe, so that its results appear immediately. */
 const recentCount = 200;
 const busyProgramCount = 2;
 const busyInstructionCount = 3;

@@ -1,4 +1,4 @@
-/** One run of a query: reads blocks, keeps their records in memory up to a limit, and counts. */
+/** One run of a query: reads blocks, keeps their records in memory up to a limit, and counts them. */
 
 import type { Query } from '@sluice/client';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
@@ -17,10 +17,10 @@ export type ResultBlock = ResultHeader & Readonly<Record<RecordArray, readonly R
 
 export type RunState =
   | { readonly kind: 'running' }
-  /** The range is covered. */
+  /** The whole range was read. */
   | { readonly kind: 'finished' }
   | { readonly kind: 'stopped' }
-  /** More records than the page keeps. */
+  /** The limit of records was reached. */
   | { readonly kind: 'full' }
   | { readonly kind: 'failed'; readonly error: unknown };
 
@@ -29,18 +29,18 @@ export interface RunFigures {
   readonly recordCount: number;
   readonly bytes: number;
   readonly rollbackCount: number;
-  /** Until the first line, or `undefined` before it. */
+  /** The time to the first line; `undefined` before it. */
   readonly firstLineMs: number | undefined;
   readonly elapsedMs: number;
 }
 
-/** The page keeps so much; beyond it a program is the right tool, and the page offers one. */
+/** The maximum number of records in the page. For more, the page offers a program that runs the query. */
 export const recordCountMax = 300_000;
 const bytesMax = 400_000_000;
 
 export class QueryRun {
   readonly blocks: ResultBlock[] = [];
-  /** Records of each kind in the order of the answer, and the slot of each. */
+  /** The records of each kind in the order of the response, and the slot of each. */
   readonly records: Readonly<Record<RecordArray, ResultRecord[]>>;
   readonly slots: Readonly<Record<RecordArray, number[]>>;
   state: RunState = { kind: 'running' };
@@ -100,7 +100,7 @@ export class QueryRun {
     }
   }
 
-  /** The client asks for the hash to resume; a query that did not is shown what it asked for. */
+  /** The client always selects the hash, to resume. It is removed if the query did not select it. */
   #add(block: ResultBlock, keepsHash: boolean): void {
     const { hash: _, ...header } = block.header;
     this.blocks.push(keepsHash ? block : { ...block, header });

@@ -1,4 +1,4 @@
-/** Queries about one thing, as the pages offer them: a click from what is seen to the records behind it. */
+/** Queries that other pages link to, for the records behind what they show. */
 export interface SampleRange {
   readonly fromBlock: number;
   readonly toBlock?: number;
@@ -19,7 +19,7 @@ export function queryProgram(programId: string, range: SampleRange): object {
   return queryInstructions({ programId: [programId] }, range);
 }
 
-/** The filter `d1` … `d8` is exact; other lengths have a filter for any prefix. */
+/** The filters `d1` … `d8` match exactly. For other lengths there is a prefix filter. */
 export function queryInstruction(
   programId: string,
   discriminator: string,
@@ -66,7 +66,7 @@ export function queryMint(mint: string, range: SampleRange): object {
         postAmount: true,
       },
     },
-    // An account that was opened has no mint before, one that was closed none after.
+    // An account that was opened has no mint before the transaction; one that was closed has none after it.
     tokenBalances: [
       { preMint: [mint], transaction: true },
       { postMint: [mint], transaction: true },

@@ -1,4 +1,4 @@
-/** What can stand at a place of a query, from the tables of the protocol: the base of completion and of the form. */
+/** Returns the possible keys and values at a position of a query, from the tables of the protocol, for completion and the form. */
 import {
   fieldRows,
   KINDS,
@@ -12,7 +12,7 @@ import { type Path, queryKeys } from './check-query.ts';
 export interface Suggestion {
   readonly name: string;
   readonly text: string;
-  /** What to insert after the name, as JSON; `|` marks the place of the cursor. */
+  /** The JSON to insert after the name. `|` marks the position of the cursor. */
   readonly value: string;
 }
 
@@ -56,13 +56,13 @@ function suggestItemKeys(array: RecordArray): readonly Suggestion[] {
   }));
   const relations = relationRows(array).map(([name, row]) => ({
     name,
-    text: `Pulls in: ${row.text}`,
+    text: `Includes: ${row.text}`,
     value: 'true',
   }));
   return [...filters, ...relations];
 }
 
-/** Texts that can stand in a list of a filter. */
+/** Returns the texts that a filter list may contain. */
 export function suggestValues(path: Path): readonly string[] {
   const [array, , filter] = path;
   if (path.length === 1 && path[0] === 'type') return ['ledger', 'solana'];

@@ -7,11 +7,11 @@ import { decodeQuery, encodeQuery } from './query-link.ts';
 import { formatQuery, type JsonObject, parseText } from './query-model.ts';
 import { queryTransactions } from './sample-queries.ts';
 
-/** Typing changes the address only when it pauses; browsers limit how often it may change. */
+/** The address changes after a pause in typing, because browsers limit the rate of changes. */
 const delayMs = 300;
 const firstBlockCount = 20;
 
-/** The text of the query. It begins with the one in the address, and the address follows it. */
+/** The text of the query. It starts with the query in the address, and later changes are written to the address. */
 export function useQueryText(dataset: string): { text: string; setText: (text: string) => void } {
   const { hash } = place.value;
   const [text, setText] = useState(() => decodeQuery(hash) ?? '');
@@ -21,7 +21,7 @@ export function useQueryText(dataset: string): { text: string; setText: (text: s
     const linked = decodeQuery(hash);
     if (linked !== undefined) setText(layOut(linked));
   }, [hash]);
-  // The first query needs the head, which comes with the status.
+  // The first query needs the head, which is part of the status.
   useEffect(() => {
     if (text === '' && isReady) setText(firstQuery(dataset));
   }, [isReady, dataset]);
@@ -40,7 +40,7 @@ export function useQueryText(dataset: string): { text: string; setText: (text: s
   return { text, setText };
 }
 
-/** A link may hold the query in any layout. */
+/** Formats the query of a link, which may be on one line. */
 function layOut(text: string): string {
   const parsed = parseText(text);
   return parsed.kind === 'query' ? formatQuery(parsed.query) : text;

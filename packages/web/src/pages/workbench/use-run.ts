@@ -4,7 +4,7 @@ import { QueryRun } from './run-query.ts';
 
 interface RunControls {
   readonly run: QueryRun | undefined;
-  /** Grows when the results changed, at most once a frame. */
+  /** Incremented when the results changed, at most once per frame. */
   readonly version: number;
   readonly start: (query: JsonObject) => void;
   readonly stop: () => void;
@@ -28,7 +28,7 @@ export function useRun(dataset: string): RunControls {
     current.current = next;
     setRun(next);
     setVersion(0);
-    // Failures are part of the run's state.
+    // Errors are part of the state of the run.
     next.run(dataset, query, refresh).catch(() => undefined);
   };
   const stop = () => {
@@ -42,7 +42,7 @@ export function useRun(dataset: string): RunControls {
     },
     [],
   );
-  // Results of another dataset would mislead.
+  // Results of another dataset are removed.
   useEffect(() => {
     current.current?.stop();
     current.current = undefined;

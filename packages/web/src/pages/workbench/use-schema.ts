@@ -15,11 +15,11 @@ const entryCount = 40;
 interface Schema {
   readonly check: (query: JsonObject) => readonly Problem[];
   readonly values: (path: Path) => readonly ValueSuggestion[];
-  /** What the dataset holds, once it is known. */
+  /** The activity of the dataset, once it is loaded. */
   readonly activity: Activity | undefined;
 }
 
-/** What the service allows here: the limits in effect, the dialects of the dataset, and values that occur in it. */
+/** Loads what a query may contain: the limits in effect, the dialects of the dataset, and values that occur in it. */
 export function useSchema(dataset: string): Schema {
   const described = useResource('limits', async (signal) => {
     const response = await watchedFetch('/openapi.json', { signal });

@@ -38,11 +38,11 @@ export function WorkbenchPage({ parameters }: PageProps) {
     setAsking(false);
     start(query);
   };
-  // The results are below the query, often below the window.
+  // The results are below the query, often outside the window.
   useEffect(() => {
     if (run !== undefined) results.current?.scrollIntoView({ block: 'nearest' });
   }, [run]);
-  // Another query is another question.
+  // A changed query needs a new confirmation.
   useEffect(() => setAsking(false), [text]);
   return (
     <div class="stack">

@@ -1,10 +1,10 @@
-/** A query as a program to paste: for a shell, for TypeScript with the client library, for Python without any. */
+/** Writes a query as a program: for a shell, for TypeScript with the client library, for Python without a library. */
 import { formatQuery, type JsonObject } from './query-model.ts';
 
 export interface ProgramTarget {
   /** The address of the dataset. */
   readonly url: string;
-  /** Whether the service asks for a key. The key itself is never written. */
+  /** Whether the service requires a key. The key itself is never part of the program. */
   readonly hasKey: boolean;
 }
 
@@ -30,7 +30,7 @@ for await (const batch of client.stream(query)) {
 `;
 }
 
-/** JSON and Python differ in three words only, and the parser of Python keeps integers of any size. */
+/** JSON and Python differ only in three words, and Python parses integers of any size. */
 export function writePython(query: JsonObject, { url, hasKey }: ProgramTarget): string {
   const key = hasKey ? `\n    "Authorization": "Bearer " + os.environ["SLUICE_KEY"],` : '';
   return `import json${hasKey ? '\nimport os' : ''}

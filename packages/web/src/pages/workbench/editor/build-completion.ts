@@ -12,7 +12,7 @@ import { suggestKeys, suggestValues } from '../suggest-keys.ts';
 import type { ValueSuggestion } from './editor-options.ts';
 import { pathOf } from './json-places.ts';
 
-/** Completes keys from the tables of the protocol, and values from what the dataset holds. */
+/** Completes keys from the tables of the protocol, and values that occur in the dataset. */
 export function buildCompletion(
   values: (path: Path) => readonly ValueSuggestion[],
 ): CompletionSource {
@@ -52,7 +52,7 @@ function completeKey(context: CompletionContext, node: SyntaxNode): CompletionRe
   return { from: word.from, options, validFor: /^"?\w*"?$/ };
 }
 
-/** The innermost object that holds the node. */
+/** Returns the innermost object that contains the node. */
 function objectAround(start: SyntaxNode): SyntaxNode | null {
   for (let node: SyntaxNode | null = start; node !== null; node = node.parent) {
     if (node.name === 'Object') return node;
@@ -60,7 +60,7 @@ function objectAround(start: SyntaxNode): SyntaxNode | null {
   return null;
 }
 
-/** Writes the key with a value to fill in, unless a value follows already. */
+/** Inserts the key with an empty value, unless a value already follows. */
 function insertProperty(name: string, value: string) {
   return (view: EditorView, _: Completion, from: number, to: number) => {
     const rest = view.state.sliceDoc(to, to + 40);

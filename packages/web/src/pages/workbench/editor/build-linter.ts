@@ -6,7 +6,7 @@ import { findBreak, findPlace } from './json-places.ts';
 
 const delayMs = 250;
 
-/** Underlines what the service would refuse. */
+/** Underlines the parts of a query that the service would refuse. */
 export function buildLinter(check: (query: JsonObject) => readonly Problem[]): Extension {
   return linter(
     ({ state }) => {

@@ -11,6 +11,6 @@ export interface EditorOptions {
   /** Called for Ctrl+Enter. */
   readonly onRun: () => void;
   readonly check: (query: JsonObject) => readonly Problem[];
-  /** Values that can stand at a place, such as addresses that the dataset holds. */
+  /** Returns values for a position of the query, such as addresses that occur in the dataset. */
   readonly values: (path: Path) => readonly ValueSuggestion[];
 }

@@ -2,7 +2,7 @@ import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 
-/** Colours come from the design tokens, which reach into the shadow root, so the editor follows the theme. */
+/** The colours are CSS variables, which are inherited by the shadow root, so the editor follows the theme. */
 const frame = EditorView.theme({
   '&': {
     color: 'var(--text)',

@@ -1,4 +1,4 @@
-/** Where the values and keys of a JSON text stand, from its syntax tree. */
+/** Finds the positions of values and keys in a JSON text from its syntax tree. */
 import { syntaxTree } from '@codemirror/language';
 import type { EditorState } from '@codemirror/state';
 import type { SyntaxNode } from '@lezer/common';
@@ -9,14 +9,14 @@ export interface TextRange {
   readonly to: number;
 }
 
-/** Returns the place of the value at a path; of its nearest ancestor if it is not there. */
+/** Returns the position of the value at a path, or of its nearest existing ancestor. */
 export function findPlace(state: EditorState, path: Path): TextRange {
   let node = syntaxTree(state).topNode.firstChild;
   let found: TextRange = { from: 0, to: Math.min(1, state.doc.length) };
   for (const [depth, step] of path.entries()) {
     const next = node === null ? null : childOf(state, node, step);
     if (next === null) return found;
-    // An unknown key is underlined itself, a wrong value alone.
+    // For an unknown key the key is underlined, for a wrong value only the value.
     found = depth === path.length - 1 && next.value === null ? next.key : (next.value ?? next.key);
     node = next.value;
   }
@@ -69,7 +69,7 @@ export function pathOf(state: EditorState, start: SyntaxNode): Path {
   return path;
 }
 
-/** Returns the first place that is not JSON. */
+/** Returns the first position that is not valid JSON. */
 export function findBreak(state: EditorState): TextRange {
   let found: TextRange | undefined;
   syntaxTree(state).iterate({

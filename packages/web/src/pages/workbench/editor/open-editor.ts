@@ -1,6 +1,6 @@
 /**
- * Opens CodeMirror for a query. It lives in a shadow root, because there it keeps its styles in constructed style sheets,
- * which the content security policy allows; in the document it would insert a style element.
+ * Opens CodeMirror for a query. It is in a shadow root, where it uses constructed style sheets, which the content security policy allows.
+ * In the document it would insert a style element.
  */
 import {
   autocompletion,

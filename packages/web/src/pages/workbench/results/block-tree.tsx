@@ -9,7 +9,7 @@ import type { QueryRun, ResultBlock } from '../run-query.ts';
 const rowRem = 2;
 
 interface TreeNode {
-  /** The path from the root, by which the open nodes are remembered. */
+  /** The path from the root, which identifies the expanded nodes. */
   readonly key: string;
   readonly depth: number;
   readonly label: string;
@@ -17,7 +17,7 @@ interface TreeNode {
   readonly isBranch: boolean;
 }
 
-/** The blocks as a tree that opens level by level. */
+/** The blocks as a tree that can be expanded level by level. */
 export function BlockTree({ run, version }: { readonly run: QueryRun; readonly version: number }) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   // A new batch adds blocks.

@@ -8,7 +8,7 @@ interface DownloadMenuProps {
   readonly table: TableName;
 }
 
-/** Saves what the page holds. */
+/** Saves the results that the page has in memory. */
 export function DownloadMenu({ run, table }: DownloadMenuProps) {
   return (
     <Menu

@@ -8,12 +8,12 @@ import type { QueryRun } from '../run-query.ts';
 import { toLine } from './write-results.ts';
 
 const rowRem = 2;
-/** A row of the list; the whole line is shown below when it is chosen. */
+/** The maximum length of a row. The whole line of a selected row is shown below. */
 const rowLengthMax = 400;
-/** A line of a large block has megabytes; the page would take long to lay them out. */
+/** A line of a large block has megabytes, which would take long to lay out. */
 const shownLengthMax = 200_000;
 
-/** The answer as the service sent it, a block a line. */
+/** The response as the service sent it, one block per line. */
 export function JsonLines({ run }: { readonly run: QueryRun; readonly version: number }) {
   const [chosen, setChosen] = useState(0);
   const block = run.blocks[chosen];
@@ -54,5 +54,5 @@ export function JsonLines({ run }: { readonly run: QueryRun; readonly version: n
 
 function cut(text: string): string {
   if (text.length <= shownLengthMax) return text;
-  return `${text.slice(0, shownLengthMax)}\n… cut; copy or download for the rest`;
+  return `${text.slice(0, shownLengthMax)}\n… shortened; copy or download the line to see all of it`;
 }

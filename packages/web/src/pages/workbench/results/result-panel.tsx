@@ -16,7 +16,7 @@ type ViewName = 'table' | 'tree' | 'json';
 interface ResultPanelProps {
   readonly dataset: string;
   readonly run: QueryRun;
-  /** Grows with every batch. */
+  /** Incremented with every batch. */
   readonly version: number;
 }
 
@@ -78,7 +78,7 @@ interface RecordTabsProps {
   readonly onSelect: (name: TableName) => void;
 }
 
-/** One stop of the Tab key; the arrow keys move between the tabs. */
+/** Tabs with a single tab stop. The arrow keys move between them. */
 function RecordTabs({ tables, selected, onSelect }: RecordTabsProps) {
   const move = (event: KeyboardEvent, step: number) => {
     const place = tables.findIndex(({ name }) => name === selected) + step;
@@ -116,7 +116,7 @@ function RecordTabs({ tables, selected, onSelect }: RecordTabsProps) {
   );
 }
 
-/** Kinds without records are left out; headers are there always. */
+/** Returns the kinds that have records, and the headers. */
 function listTables(run: QueryRun): readonly ListedTable[] {
   const kinds = RECORD_ARRAY_NAMES.map((name) => ({ name, count: run.records[name].length }));
   return [...kinds.filter(({ count }) => count > 0), { name: 'blocks', count: run.blocks.length }];

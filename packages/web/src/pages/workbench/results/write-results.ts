@@ -1,10 +1,10 @@
-/** Results as files: JSON lines as the service sends them, or the records of one kind as CSV. */
+/** Writes results to files: JSON lines as the service sends them, or the records of one kind as CSV. */
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import { writeJson } from '../../../base/write-json.ts';
 import type { QueryRun, ResultBlock } from '../run-query.ts';
 import { columnsOf, countRows, recordAt, slotAt, type TableName } from './result-table.ts';
 
-/** Returns a block as it stands in a line: arrays without records are left out. */
+/** Returns a block as in a line of the response, without empty arrays. */
 export function toLine(block: ResultBlock): object {
   const arrays = RECORD_ARRAY_NAMES.filter((name) => block[name].length > 0);
   return { header: block.header, ...Object.fromEntries(arrays.map((name) => [name, block[name]])) };
