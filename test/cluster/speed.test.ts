@@ -42,7 +42,6 @@ let proxy: FaultProxy;
 let local: ServiceProcess;
 let remote: ServiceProcess;
 
-
 const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const QUERIES = {
   'one program, its data': {
@@ -186,4 +185,3 @@ test('default: the same answers; a cold query fetches at most 1.3 times the colu
     expect(remoteMs).toBeLessThan(localMs * warmShareMax + warmNoiseMs);
   }
 });
-

@@ -20,7 +20,7 @@ export interface S3Server {
   readonly secretAccessKey: string;
 }
 
-  /** Sends a signal to the process that handles requests. */
+/** Sends a signal to the process that handles requests. */
 export interface SharedStore {
   readonly name: 'MinIO' | 'Ceph RGW';
   readonly port: number;

@@ -99,7 +99,7 @@ export class AddressBook {
   #derive(account: number): PooledText {
     const world = this.#world;
     const parts = [world.ownerAt(account), world.programAt(account), world.mintAt(account)];
-      // The bytes are copied, because the next address may move the memory.
+    // The bytes are copied, because the next address may move the memory.
     const seeds = parts.map((part) => Uint8Array.from(this.#keyBytes(part)));
     const address = deriveAddress(seeds, this.#keyBytes(ID.associated));
     return addAddress(address, this.pool.lasting);

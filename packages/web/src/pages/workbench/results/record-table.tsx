@@ -15,7 +15,6 @@ import { countRows, recordAt, slotAt, type TableName } from './result-table.ts';
 
 const rowRem = 2.286;
 
-
 interface RecordTableProps {
   readonly dataset: string;
   readonly run: QueryRun;
