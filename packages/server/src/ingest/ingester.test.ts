@@ -216,7 +216,7 @@ describe('forks', () => {
     expect(following.dataset.snapshot().head).toEqual(before.head);
     node.faults.clear();
     await produce(1);
-    expectSameChain(await following.until('the true chain goes on', isCaughtUp(node)), node);
+    expectSameChain(await following.until('the right chain continues', isCaughtUp(node)), node);
     await expect.poll(() => following.dataset.alarms.list(), { timeout: 10_000 }).toEqual([]);
   });
 });
