@@ -1,4 +1,4 @@
-/** Laws that hold for the answers of the reference and of the engine. */
+/** Laws that hold for the responses of the reference engine and of the engine. */
 import { DIALECTS } from '@sluice/protocol/dialect';
 import {
   type FieldName,
@@ -61,7 +61,7 @@ export function withItems(
   return { ...query, ...(Object.fromEntries(items) as unknown as Items) };
 }
 
-/** Defines the laws as tests for one way of answering. */
+/** Defines the laws as tests of one engine. */
 export function describeLaws(
   name: string,
   answer: (query: Query, blocks: readonly Block[]) => string,
