@@ -176,7 +176,7 @@ test('behavior: a client that disconnects while it waits frees its place (L-16, 
   await until(() => metricsHave('sluice_http_streams 0'));
 });
 
-test('limit: I-96 the bytes of a query are released when its stream ends, for whatever reason', async () => {
+test('limit: I-96 the bytes of a query are released when its stream ends for any reason', async () => {
   fixture = await HttpFixture.start();
   const holdsNone = () => metricsHave('sluice_http_query_bytes 0\n');
   expect((await fixture.query({ fromBlock: 100, toBlock: 103 })).status).toBe(200);

@@ -233,7 +233,7 @@ describe('decoding', () => {
 });
 
 describe('the key of a query', () => {
-  test('behavior: bodies that ask the same have the same key, whatever their order and range', () => {
+  test('behavior: equal selections have the same key, regardless of order and range', () => {
     const one = parseObject({
       fromBlock: 1,
       parentBlockHash: 'x',

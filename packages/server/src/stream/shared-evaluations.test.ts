@@ -97,7 +97,7 @@ test('behavior: a stream that lags gets several blocks at once, and all remainin
   expect([rest.last, rest.blocks.length]).toEqual([54, 2]);
 });
 
-test('behavior: the same blocks have the same name whatever is above them, and different blocks have different names', () => {
+test('behavior: the same blocks have the same name regardless of the blocks above, and different blocks have different names', () => {
   const nameIn = (slots: readonly number[], last: number, sealedTo?: number) =>
     nextSharedJob({ ...asked, snapshot: chainOf(slots, sealedTo), first: 32, last }).blocks;
   expect(nameIn([33, 40, 50], 47)).toBe(nameIn([33, 40, 50, 51], 47));

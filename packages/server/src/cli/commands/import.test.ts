@@ -271,7 +271,7 @@ describe('the command', () => {
   });
 
   test.each([
-    ['that nobody writes to', undefined],
+    ['without a writer', undefined],
     ['whose writer is silent', 'exec 3>"$0"; echo; exec cat'],
   ])('behavior: SIGTERM ends the wait for a FIFO %s, and nothing is left', async (name, script) => {
     const fifo = at(`fifo-${name}`);

@@ -25,7 +25,7 @@ const everyField = Object.fromEntries(
   KINDS.map((kind) => [kind, fieldNames(kind, 'solana')]),
 ) as unknown as FieldLists;
 
-/** Every field, in a dialect that `JSON.parse` does not round, so that different records have different texts. */
+/** Selects every field, in the dialect with exact text, so that `JSON.parse` rounds nothing and different records have different texts. */
 const inFull = (query: Query): Query => ({ ...query, dialect: 'solana', fields: everyField });
 
 /** Returns the texts of all records by block and kind. */
@@ -68,7 +68,7 @@ export function describeLaws(
   options: { readonly numRuns: number },
 ): void {
   describe(name, () => {
-    test('property: I-35 the same query gives the same bytes, whatever the form of its body', () => {
+    test('property: I-35 the same query gives the same bytes for every form of its body', () => {
       fc.assert(
         fc.property(arbitraryQueryCase(), ({ blocks, body, query }) => {
           const reversed = Object.fromEntries(
