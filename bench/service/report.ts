@@ -25,7 +25,7 @@ export function describeHead(result: HeadResult, shape: HeadOptions): string[] {
     loopDelayMsMax === undefined ? '' : ` · longest turn ${loopDelayMsMax.toFixed(0)} ms`;
   return [
     `confirmed to read: p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}, most ${latencyMs.max.toFixed(0)} ms over ${latencyMs.count.toLocaleString('en')} arrivals of ${blockCount} blocks, none missed or doubled`,
-    `a block and follower: ${perBlock(plainBytes)} of text, ${perBlock(sentBytes)} sent; ${(result.comparedBytes / 1e6).toFixed(1)} MB of it asked for again and equal`,
+    `a block and follower: ${perBlock(plainBytes)} of text, ${perBlock(sentBytes)} sent; ${(result.comparedBytes / 1e6).toFixed(1)} MB of it requested again and equal`,
     `cores: service ${result.cores.toFixed(2)}, simulator ${result.simulatorCores.toFixed(2)}, readers ${result.clientCores.toFixed(2)}, anything else ${result.otherCores.toFixed(2)}${turn}`,
     describeMemory(result.anonymousBytesPeak),
   ];

@@ -34,7 +34,7 @@ let world: World;
 let portal: Portal;
 let snapshot: ChainSnapshot;
 let blocks: Block[];
-/** Each transaction as a block of its own, ascending. */
+/** Returns each transaction as a separate block, ascending. */
 let transactions: Block[];
 let orphans: Transaction[];
 

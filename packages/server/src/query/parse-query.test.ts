@@ -116,7 +116,7 @@ describe('block numbers', () => {
 });
 
 describe('decoding', () => {
-  test('default: a query of fromBlock alone follows the ledger and asks for nothing', () => {
+  test('default: a query with only fromBlock follows the ledger and selects no records', () => {
     expect(parse('{"fromBlock":7}')).toEqual({
       fromBlock: 7,
       toBlock: undefined,
@@ -150,7 +150,7 @@ describe('decoding', () => {
     expect(query.instructions[0]?.filters).toEqual({});
   });
 
-  test('behavior: a bare string is a list of one', () => {
+  test('behavior: a single string is a list of one', () => {
     const bare = parseObject({
       instructions: [{ programId: A, d1: '0x01' }],
       logs: [{ kind: 'log' }],

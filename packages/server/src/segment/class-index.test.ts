@@ -102,7 +102,7 @@ describe('classes of instructions', () => {
   });
 
   test.each([
-    ['eight bytes tell 256 apart', 256, (i: number) => [1, 2, 3, 4, 5, 6, 7, i], 8],
+    ['eight bytes distinguish 256 classes', 256, (i: number) => [1, 2, 3, 4, 5, 6, 7, i], 8],
     ['the fifth byte on is an amount', 257, (i: number) => [9, 9, 9, i & 3, i, i >> 8, 0, 0], 4],
     ['the third byte on is an amount', 900, (i: number) => [9, i & 3, i, i >> 8, 0, 0, 0, 0], 2],
     ['the second byte on is an amount', 900, (i: number) => [i & 3, i >> 2, 0, 0, 0, 0, 0, 0], 1],

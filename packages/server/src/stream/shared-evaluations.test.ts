@@ -13,7 +13,7 @@ function jobAt(slot: number) {
   return { ...asked, snapshot, first: slot, last: slot, blocks: `block ${slot}` };
 }
 
-/** An evaluator that returns when the test tells it to. */
+/** An evaluator whose results a test releases. */
 class HeldEvaluator implements BlockEvaluator {
   readonly started: ((lineBytes: number | Error) => void)[] = [];
 

@@ -68,7 +68,7 @@ export function AccountHistory({ dataset, address, isProgram = false }: AccountH
         </p>
       )}
       {isComplete && entries.length > 0 && (
-        <p class="panel-body muted small">This is the oldest one that is stored.</p>
+        <p class="panel-body muted small">This is the oldest stored transaction.</p>
       )}
     </Panel>
   );
