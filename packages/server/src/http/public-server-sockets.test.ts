@@ -55,7 +55,7 @@ test('error: request-too-slow: slow headers, a slow body and silence are closed 
   }
 });
 
-test('limit: S-05 a connection may be slow or idle only for so long', async () => {
+test('limit: S-05 a slow or idle connection is closed after a timeout', async () => {
   const { headersMsMax, requestMsMax, timeoutCheckMs, keepAliveMs, headerBytesMax } = HTTP_LIMITS;
   expect([headersMsMax, requestMsMax, timeoutCheckMs]).toEqual([5_000, 10_000, 1_000]);
   expect([keepAliveMs, headerBytesMax]).toEqual([15_000, 16_384]);

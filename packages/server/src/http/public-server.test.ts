@@ -375,7 +375,7 @@ describe('refusals', () => {
     }
   });
 
-  test('behavior: no answer names the software (S-08)', async () => {
+  test('behavior: no response contains the name of the software (S-08)', async () => {
     const { headers } = await fixture.get('/datasets');
     expect([headers['server'], headers['x-powered-by']]).toEqual([undefined, undefined]);
   });

@@ -145,7 +145,7 @@ afterAll(async () => {
 });
 
 test.skipIf(!hasStrace)(
-  'behavior: I-70 I-73 I-74 F-40 killed at system calls, nothing that was shown is lost, doubled or missed',
+  'behavior: I-70 I-73 I-74 F-40 after kills at system calls no visible block is lost, duplicated or missed',
   { timeout: 3_600_000 },
   async () => {
     const points = choosePoints();

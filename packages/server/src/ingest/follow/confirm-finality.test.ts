@@ -62,7 +62,7 @@ test.each<[string, readonly Voice[], boolean]>([
   ],
   ['no source reports it', [{ finalizedSlot: 49 }], false],
 ])(
-  'behavior: F-13 a block is final if most that have come so far say so: %s',
+  'behavior: F-13 a block is final if most sources that have reached its slot confirm it: %s',
   async (_name, voices, expected) => {
     const { signal } = new AbortController();
     const modules = { clock: systemClock, signal };

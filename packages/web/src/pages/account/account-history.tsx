@@ -37,7 +37,9 @@ export function AccountHistory({ dataset, address, isProgram = false }: AccountH
     >
       {isEmpty && isComplete ? (
         <Notice title="No transaction names this address" slim>
-          <p>The dataset holds none, in any role: account, program, mint or owner.</p>
+          <p>
+            The dataset has no transaction with it in any role: account, program, mint or owner.
+          </p>
         </Notice>
       ) : (
         <ol class="plain history">
