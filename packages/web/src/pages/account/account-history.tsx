@@ -116,7 +116,7 @@ function Entry({ dataset, address, entry }: EntryProps) {
   );
 }
 
-/** Returns the changes of this address by the transaction: its lamports, and the tokens of accounts that it is or owns. */
+/** Returns how the transaction changed this address: its lamports, its tokens if it is a token account, and those of token accounts that it owns. */
 function changesOf({ balances, tokenBalances }: TransactionView, address: string): string[] {
   const native = balances
     .filter(({ account }) => account === address)
