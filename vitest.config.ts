@@ -29,7 +29,7 @@ const programs = [
   'test/examples/token-balances.test.ts',
 ];
 const tidy = ['test/tidy/**/*.test.ts'];
-/** The tests of benchmarks, in a browser, of a cluster, with a real node, and of consumers under forks have their own configurations. */
+/** The tests of benchmarks, in a browser, of a cluster, against a real node, and of consumers under forks have configurations of their own. */
 const apart = ['bench', 'browser', 'client', 'cluster', 'examples', 'guide', 'node'].map(
   (folder) => `test/${folder}/**`,
 );

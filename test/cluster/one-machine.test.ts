@@ -175,7 +175,7 @@ test('limit: a cold scan of small segments needs about one request per segment, 
   expect(text).toBe(reference);
   const segments = await countSegments();
   process.stdout.write(
-    `cold scan with ${delayMs} ms per request: ${elapsedMs.toFixed(0)} ms, ${requests} requests for ${segments} segments\n`,
+    `cold scan with ${delayMs} ms a request: ${elapsedMs.toFixed(0)} ms, ${requests} requests for ${segments} segments\n`,
   );
   expect(requests).toBeLessThanOrEqual(segments + 2);
   expect(elapsedMs).toBeLessThan(segments * delayMs + 1_000);
@@ -197,7 +197,7 @@ test('behavior: wrong bytes end the response after a complete line with an alarm
   expect(alarms).toContain('segment-damaged');
   Object.assign(proxy, { fault: 'none' });
   await waitUntil(
-    'the response is complete again',
+    'the answer is whole again',
     async () => (await ask()).text === reference,
     60_000,
   );

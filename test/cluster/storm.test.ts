@@ -367,7 +367,7 @@ test(`behavior: ${seconds} s of kills, pauses and network failures lose, duplica
     [...writers, ...readers]
       .map(({ name, startCount }) => `${name} started ${startCount} times`)
       .join(', '),
-    `the head did not advance for at most ${Math.round(watch.longestMs)} ms, and for at most ${Math.round(watch.longestSharedMs)} ms while a NATS server or the store was stopped`,
+    `the head stood still for ${Math.round(watch.longestMs)} ms at most, and for ${Math.round(watch.longestSharedMs)} ms with a NATS server or the store gone`,
   ];
   process.stdout.write(`${report.join('\n')}\n`);
   const isRight = rows.every(({ equal, faults }) => equal && faults === '');
